@@ -1,0 +1,121 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
+)
+
+// Remote is the far tier as this package uses it. None of its methods fails:
+// what it cannot do is a miss, or is left undone.
+type Remote interface {
+	// Get has its own small time budget.
+	Get(ctx context.Context, key string) ([]byte, bool)
+	// Set never blocks.
+	Set(key string, value []byte, ttl time.Duration)
+	// Lease asks for the right to fill a key; release is never nil.
+	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
+}
+
+// Config of a Cache.
+type Config struct {
+	// Memory caps the near tier in bytes; 0 means DefaultMemory.
+	Memory int64
+	// Far is the second tier; nil for none.
+	Far Remote
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
+	// Log takes what a refresh in the background has to say; nil for nobody.
+	Log *slog.Logger
+}
+
+// Cache holds both tiers and the flights between them. It is safe for
+// concurrent use. Close it when no more requests come.
+type Cache struct {
+	near   *memory
+	far    Remote
+	flight singleflight.Group
+	failed *failures
+	seen   *metrics
+	log    *slog.Logger
+
+	life context.Context
+	stop context.CancelFunc
+	busy sync.WaitGroup
+
+	mu         sync.Mutex
+	refreshing map[string]struct{}
+	closed     bool
+}
+
+// New makes an empty cache.
+func New(cfg Config) (*Cache, error) {
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultMemory
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	counters := &memoryCounters{}
+	near, err := newMemory(cfg.Memory, counters)
+	if err != nil {
+		return nil, fmt.Errorf("cache: %w", err)
+	}
+	c := &Cache{
+		near: near, far: cfg.Far, failed: newFailures(), log: cfg.Log,
+		seen: newMetrics(), refreshing: map[string]struct{}{},
+	}
+	c.life, c.stop = context.WithCancel(context.Background())
+	if cfg.Registerer != nil {
+		if err := c.seen.register(cfg.Registerer, near); err != nil {
+			return nil, fmt.Errorf("cache: metrics: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// Close ends the fills under way and waits for them.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.stop()
+	c.busy.Wait()
+	return c.near.close()
+}
+
+// claim reserves a key for one refresh in the background, which Close waits
+// for. Whoever got it calls unclaim.
+func (c *Cache) claim(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, taken := c.refreshing[key]; taken || c.closed {
+		return false
+	}
+	c.refreshing[key] = struct{}{}
+	c.busy.Add(1)
+	return true
+}
+
+func (c *Cache) unclaim(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.refreshing, key)
+	c.busy.Done()
+}
+
+// enter counts a fill in, so that Close can wait for it; false once closed.
+func (c *Cache) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.busy.Add(1)
+	return true
+}

@@ -1,0 +1,259 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"math/bits"
+	"time"
+	"unsafe"
+)
+
+// The flat layout of an entry, little endian, read in place:
+//
+//	 0 version u8 | flags u8 | spread u8 | forms u8
+//	 4 born i64 | 12 modified i64 | 20 expires i64   (unix milliseconds)
+//	28 generation u64 | 36 digest u64
+//	44 len(source) u8 | len(edition) u8 | len(message) u16
+//	48 source edition message
+//	   per form: bodies u32, codings u8
+//	   unless split: an offset u32 per record, and one past the last
+//	   unless split: the records
+//
+// A record is one representation: status u16, lengths of type u8, ETag u8 and
+// location u16, the three strings, then the body to the record's end.
+const (
+	layoutVersion = 1
+	fixedHead     = 48
+	formRow       = 5
+	recordHead    = 6
+	flagNegative  = 1
+	flagSplit     = 2
+)
+
+var errLayout = errors.New("not an entry of this layout")
+
+// entry is an encoded entry: all of it, or when it is split only its head.
+type entry struct {
+	raw     []byte
+	meta    Meta
+	message string
+	gen     uint64
+	digest  uint64
+	forms   int
+	table   int // where the form rows begin
+}
+
+// text views bytes as a string. The bytes of an entry are never written to
+// after they were encoded or copied out of a tier.
+func text(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // see above
+}
+
+// parse reads an entry's head; it checks every length it later relies on.
+func parse(raw []byte) (entry, error) {
+	if len(raw) < fixedHead || raw[0] != layoutVersion {
+		return entry{}, errLayout
+	}
+	le := binary.LittleEndian
+	e := entry{raw: raw, forms: int(raw[3]), gen: le.Uint64(raw[28:]), digest: le.Uint64(raw[36:])}
+	src, ed, msg := int(raw[44]), int(raw[45]), int(le.Uint16(raw[46:]))
+	e.table = fixedHead + src + ed + msg
+	if len(raw) < e.table+e.forms*formRow {
+		return entry{}, errLayout
+	}
+	e.meta = Meta{
+		Source:   text(raw[fixedHead : fixedHead+src]),
+		Edition:  text(raw[fixedHead+src : fixedHead+src+ed]),
+		Born:     time.UnixMilli(int64(le.Uint64(raw[4:]))),
+		Modified: time.UnixMilli(int64(le.Uint64(raw[12:]))),
+		Negative: raw[1]&flagNegative != 0,
+		Spread:   raw[2],
+	}
+	if ms := int64(le.Uint64(raw[20:])); ms != 0 {
+		e.meta.Expires = time.UnixMilli(ms)
+	}
+	e.message = text(raw[e.table-msg : e.table])
+	return e, nil
+}
+
+func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }
+
+// form tells how many bodies a form has and in which codings.
+func (e *entry) form(i int) (bodies int, has Codings) {
+	if i < 0 || i >= e.forms {
+		return 0, 0
+	}
+	row := e.raw[e.table+i*formRow:]
+	return int(binary.LittleEndian.Uint32(row)), Codings(row[4])
+}
+
+// perBody is the number of records a body has in these codings.
+func perBody(has Codings) int { return 1 + bits.OnesCount8(uint8(has)&^1) }
+
+// ordinal is the record's place among all records.
+func (e *entry) ordinal(form, body int, c Coding) int {
+	n := 0
+	for i := range form {
+		bodies, has := e.form(i)
+		n += bodies * perBody(has)
+	}
+	_, has := e.form(form)
+	below := uint8(has) & (1<<c - 1) &^ 1
+	rank := bits.OnesCount8(below)
+	if c > Identity {
+		rank++
+	}
+	return n + body*perBody(has) + rank
+}
+
+// record is the n-th record of an entry that is not split.
+func (e *entry) record(n int) ([]byte, error) {
+	at := e.table + e.forms*formRow + 4*n
+	if n < 0 || at+8 > len(e.raw) {
+		return nil, errLayout
+	}
+	from, to := binary.LittleEndian.Uint32(e.raw[at:]), binary.LittleEndian.Uint32(e.raw[at+4:])
+	if from > to || uint64(to) > uint64(len(e.raw)) {
+		return nil, errLayout
+	}
+	return e.raw[from:to], nil
+}
+
+// parseRecord views a record as a representation.
+func parseRecord(rec []byte, c Coding, has Codings) (Rep, error) {
+	if len(rec) < recordHead {
+		return Rep{}, errLayout
+	}
+	typ, tag, loc := int(rec[2]), int(rec[3]), int(binary.LittleEndian.Uint16(rec[4:]))
+	if len(rec) < recordHead+typ+tag+loc {
+		return Rep{}, errLayout
+	}
+	strs := text(rec[recordHead : recordHead+typ+tag+loc])
+	return Rep{
+		Status: int(binary.LittleEndian.Uint16(rec)),
+		Type:   strs[:typ], ETag: strs[typ : typ+tag], Location: strs[typ+tag:],
+		Coding: c, Varies: has&^1 != 0, Data: rec[recordHead+len(strs):],
+	}, nil
+}
+
+// encode lays out content whole. The generation names its split parts.
+func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
+	records, err := encodeRecords(c)
+	if err != nil {
+		return nil, err
+	}
+	head, err := encodeHead(c, m, gen, digestOf(c))
+	if err != nil {
+		return nil, err
+	}
+	size := len(head) + 4*(len(records)+1)
+	at := size
+	for _, r := range records {
+		size += len(r)
+	}
+	if uint64(size) > 1<<31 {
+		return nil, errors.New("entry larger than 2 GiB")
+	}
+	out := append(make([]byte, 0, size), head...)
+	for _, r := range records {
+		out = binary.LittleEndian.AppendUint32(out, uint32(at))
+		at += len(r)
+	}
+	out = binary.LittleEndian.AppendUint32(out, uint32(at))
+	for _, r := range records {
+		out = append(out, r...)
+	}
+	return out, nil
+}
+
+func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
+	message := c.Negative[:min(len(c.Negative), 1<<16-1)]
+	if len(c.Forms) > 255 || len(c.Source) > 255 || len(c.Edition) > 255 {
+		return nil, errors.New("entry with a source, an edition or forms beyond 255")
+	}
+	le := binary.LittleEndian
+	flags := byte(0)
+	if c.Negative != "" {
+		flags |= flagNegative
+	}
+	b := []byte{layoutVersion, flags, m.Spread, byte(len(c.Forms))}
+	b = le.AppendUint64(b, uint64(m.Born.UnixMilli()))
+	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
+	expires := int64(0)
+	if !c.Expires.IsZero() {
+		expires = c.Expires.UnixMilli()
+	}
+	b = le.AppendUint64(b, uint64(expires))
+	b = le.AppendUint64(b, gen)
+	b = le.AppendUint64(b, digest)
+	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
+	b = le.AppendUint16(b, uint16(len(message)))
+	b = append(append(append(b, c.Source...), c.Edition...), message...)
+	for _, f := range c.Forms {
+		b = le.AppendUint32(b, uint32(len(f)))
+		b = append(b, byte(codingsOf(f)))
+	}
+	return b, nil
+}
+
+// codingsOf is the set that every body of the form has.
+func codingsOf(f Form) Codings {
+	all := Codings(0).With(Identity).With(Gzip).With(Zstd)
+	for _, b := range f {
+		for c := Gzip; c < codings; c++ {
+			if b.Data[c] == nil {
+				all &^= 1 << c
+			}
+		}
+	}
+	return all
+}
+
+func encodeRecords(c *Content) ([][]byte, error) {
+	var out [][]byte
+	for _, f := range c.Forms {
+		has := codingsOf(f)
+		for _, b := range f {
+			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
+				return nil, errors.New("body with a type, an ETag or a location that is too long")
+			}
+			for coding := Identity; coding < codings; coding++ {
+				if has.Has(coding) {
+					out = append(out, encodeRecord(&b, b.Data[coding]))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func encodeRecord(b *Body, data []byte) []byte {
+	le := binary.LittleEndian
+	r := make([]byte, 0, recordHead+len(b.Type)+len(b.ETag)+len(b.Location)+len(data))
+	r = le.AppendUint16(r, uint16(b.Status))
+	r = append(r, byte(len(b.Type)), byte(len(b.ETag)))
+	r = le.AppendUint16(r, uint16(len(b.Location)))
+	r = append(append(append(r, b.Type...), b.ETag...), b.Location...)
+	return append(r, data...)
+}
+
+// digestOf identifies the content, apart from who gave it and when.
+func digestOf(c *Content) uint64 {
+	h := sha256.New()
+	for _, f := range c.Forms {
+		for _, b := range f {
+			writeLengthed(h, []byte(b.Type), []byte(b.Location), b.Data[Identity])
+		}
+		writeLengthed(h, nil)
+	}
+	return binary.LittleEndian.Uint64(h.Sum(nil))
+}
+
+func writeLengthed(h hash.Hash, parts ...[]byte) {
+	for _, p := range parts {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(p))))
+		h.Write(p)
+	}
+}

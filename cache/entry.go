@@ -1,0 +1,131 @@
+package cache
+
+import (
+	"time"
+)
+
+// Content is what a load brings back: one answer in all its forms, or a
+// definite no.
+type Content struct {
+	// Source names who produced it.
+	Source string
+	// Edition is the date (2006-01-02) the content bears, or "".
+	Edition string
+	// Expires is when the content itself stops working, as a signed link
+	// does; zero: never.
+	Expires time.Time
+	// Forms are in the order the endpoint declares them.
+	Forms []Form
+	// Negative makes it a definite no, with a message for the caller.
+	Negative string
+}
+
+// Form is one way to present an answer. No body: the answer has no such form.
+// More than one: a pool, picked from afresh for every request.
+type Form []Body
+
+// Body is a complete response, encoded as often as it pays.
+type Body struct {
+	Status   int    // 200 to 599
+	Type     string // Content-Type, at most 255 bytes
+	ETag     string // quoted, at most 255 bytes; "" for none
+	Location string // of a redirect
+	// Data is indexed by Coding; Identity is always there, the others may be
+	// nil. Not changed after it was handed over.
+	Data [codings][]byte
+}
+
+// Coding is a content coding of RFC 9110.
+type Coding uint8
+
+// The codings, by rising preference.
+const (
+	Identity Coding = iota
+	Gzip
+	Zstd
+	codings
+)
+
+// String is the coding's name in Content-Encoding; "" for identity.
+func (c Coding) String() string { return [...]string{"", "gzip", "zstd"}[min(c, Zstd)] }
+
+// Codings is a set of them; identity is always a member.
+type Codings uint8
+
+// With adds one.
+func (s Codings) With(c Coding) Codings { return s | 1<<c }
+
+// Has tells membership.
+func (s Codings) Has(c Coding) bool { return c == Identity || s&(1<<c) != 0 }
+
+// best is the preferred coding that both sets have.
+func (s Codings) best(other Codings) Coding {
+	for c := Zstd; c > Identity; c-- {
+		if s.Has(c) && other.Has(c) {
+			return c
+		}
+	}
+	return Identity
+}
+
+// Meta is what decides an entry's freshness.
+type Meta struct {
+	Source   string
+	Edition  string
+	Born     time.Time // when it was last confirmed, to the millisecond
+	Modified time.Time // when its content last changed
+	Expires  time.Time // zero: never
+	Negative bool
+	Spread   uint8 // this entry's own part of the jitter
+}
+
+// jitter is the spread as a fraction, 0 to 1.
+func (m *Meta) jitter() float64 { return float64(m.Spread) / 255 }
+
+// Want says which representation a caller asks for.
+type Want struct {
+	Form   int     // index into Content.Forms
+	Accept Codings // what the caller can decode
+}
+
+// Tier says where an answer was found.
+type Tier uint8
+
+// The tiers. Upstream means that it was just filled.
+const (
+	Upstream Tier = iota
+	Near
+	Far
+)
+
+// String is the tier's name in Cache-Status and in metrics.
+func (t Tier) String() string { return [...]string{"upstream", "memory", "redis"}[min(t, Far)] }
+
+// Hit is an answer out of the cache, ready to be written.
+type Hit struct {
+	State     State
+	Tier      Tier
+	Left      time.Duration // of freshness; negative when stale
+	Age       time.Duration
+	Stored    bool  // just filled and kept
+	Coalesced bool  // waited for another caller's fill
+	Failed    error // the refresh that failed, when a stale answer stands in
+	Meta      Meta
+	Message   string // of a negative answer
+	// Missing means that the answer has no such form.
+	Missing bool
+	// Random means that it was picked from a pool.
+	Random bool
+	Rep    Rep
+}
+
+// Rep is the one representation that goes to the caller.
+type Rep struct {
+	Status   int
+	Type     string
+	ETag     string
+	Location string
+	Coding   Coding
+	Varies   bool // other codings of it exist
+	Data     []byte
+}

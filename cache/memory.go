@@ -1,0 +1,224 @@
+package cache
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"time"
+
+	"github.com/allegro/bigcache/v3"
+)
+
+// Sizes of the near tier.
+const (
+	// MinMemory is the smallest cap that New accepts.
+	MinMemory = 8 << 20
+	// DefaultMemory is the cap when none is given.
+	DefaultMemory = 256 << 20
+	// inlineMax is the largest entry that is kept, and copied, in one piece.
+	inlineMax = 4 << 10
+	// queueShare of the cap is given to bigcache's byte queues; the rest is
+	// for its index and for the slack of doubling.
+	queueShare = 0.75
+	// shardSize keeps shards large: bigcache refuses an entry larger than its
+	// shard, and throws the whole shard away first.
+	shardSize = 8 << 20
+	// entryShare is the part of a shard that one entry may take.
+	entryShare = 4
+	// longest is past every policy's use of an entry; bigcache may drop what
+	// is older, and our own deadlines decide long before.
+	longest = 400 * 24 * time.Hour
+)
+
+// memory is the near tier: one bigcache per class, because bigcache evicts
+// first-in first-out and reads protect nothing.
+type memory struct {
+	class [classes]*bigcache.BigCache
+	limit int // bytes of one stored value
+	room  int // bytes of one entry, all its parts
+	seen  *memoryCounters
+}
+
+// seeded is bigcache's hasher with a random seed, so that nobody can choose
+// keys which collide with another's.
+type seeded struct{ seed maphash.Seed }
+
+func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
+
+// newMemory sizes the tier for a cap in bytes, half for each class.
+func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
+	if limit < MinMemory {
+		return nil, fmt.Errorf("near tier: cap of %d bytes: want at least %d", limit, int64(MinMemory))
+	}
+	perClass := int(float64(limit)*queueShare) / int(classes) >> 20 // MiB, as bigcache counts
+	shards := 1
+	for shards < 64 && shards*2*shardSize <= perClass<<20 {
+		shards *= 2
+	}
+	m := &memory{limit: perClass << 20 / shards / entryShare, room: perClass << 20 / entryShare, seen: seen}
+	for c := range classes {
+		big, err := bigcache.New(context.Background(), bigcache.Config{
+			Shards:             shards,
+			LifeWindow:         longest,
+			MaxEntriesInWindow: shards * 64,
+			MaxEntrySize:       512,
+			HardMaxCacheSize:   perClass,
+			Hasher:             seeded{maphash.MakeSeed()},
+			OnRemoveWithReason: func(_ string, _ []byte, why bigcache.RemoveReason) {
+				if why == bigcache.NoSpace {
+					seen.evicted[c].Add(1)
+				}
+			},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("near tier: class %s: %w", c, err)
+		}
+		m.class[c] = big
+	}
+	return m, nil
+}
+
+// get finds the entry and the representation that is wanted. An entry whose
+// wanted part was evicted is not found.
+func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
+	raw, err := m.class[class].Get(key)
+	if err != nil {
+		return entry{}, Rep{}, false
+	}
+	e, err := parse(raw)
+	if err != nil {
+		return entry{}, Rep{}, false
+	}
+	rep, err := m.pick(class, key, &e, want)
+	if err != nil {
+		// Without the head, the flight that follows cannot take the entry for
+		// complete. A head that is gone already is as good.
+		_ = m.class[class].Delete(key)
+	}
+	return e, rep, err == nil
+}
+
+// head finds the entry's head alone.
+func (m *memory) head(class Class, key string) (entry, bool) {
+	raw, err := m.class[class].Get(key)
+	if err != nil {
+		return entry{}, false
+	}
+	e, err := parse(raw)
+	return e, err == nil
+}
+
+// pick chooses a body of the wanted form and reads it in the best coding. A
+// form without a body gives a Rep of status 0.
+func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error) {
+	bodies, has := e.form(want.Form)
+	if bodies == 0 {
+		return Rep{}, nil
+	}
+	coding := has.best(want.Accept)
+	n := e.ordinal(want.Form, choose(bodies), coding)
+	if !e.split() {
+		rec, err := e.record(n)
+		if err != nil {
+			return Rep{}, err
+		}
+		return parseRecord(rec, coding, has)
+	}
+	rec, err := m.class[class].Get(partKey(key, e.gen, n))
+	if err != nil {
+		return Rep{}, err
+	}
+	return parseRecord(rec, coding, has)
+}
+
+// choose is a fair pick of one of n.
+func choose(n int) int {
+	if n < 2 {
+		return 0
+	}
+	return rand.IntN(n)
+}
+
+// partKey names a split part. The zero byte keeps it apart from whole keys,
+// which are printable.
+func partKey(key string, gen uint64, n int) string {
+	b := make([]byte, 0, len(key)+16)
+	b = append(append(b, key...), 0)
+	b = binary.LittleEndian.AppendUint64(b, gen)
+	return string(binary.AppendUvarint(b, uint64(n)))
+}
+
+func (m *memory) hasPart(class Class, key string, e *entry, n int) bool {
+	_, err := m.class[class].Get(partKey(key, e.gen, n))
+	return err == nil
+}
+
+// put stores a whole entry, split when it is large or a pool. It returns false
+// when it does not fit.
+func (m *memory) put(class Class, key string, e *entry) bool {
+	if !e.wantsSplit() {
+		return m.set(class, key, e.raw)
+	}
+	if len(e.raw) > m.room {
+		m.seen.refused[class].Add(1)
+		return false
+	}
+	for n := range e.records() {
+		rec, err := e.record(n)
+		if err != nil || !m.set(class, partKey(key, e.gen, n), rec) {
+			return false
+		}
+	}
+	return m.renew(class, key, e)
+}
+
+// renew stores the head alone: its parts are there already.
+func (m *memory) renew(class Class, key string, e *entry) bool {
+	if !e.wantsSplit() {
+		return m.set(class, key, e.raw)
+	}
+	head := append([]byte(nil), e.raw[:e.table+e.forms*formRow]...)
+	head[1] |= flagSplit
+	return m.set(class, key, head)
+}
+
+// set refuses what bigcache would answer by emptying the shard.
+func (m *memory) set(class Class, key string, value []byte) bool {
+	if len(key)+len(value) > m.limit {
+		m.seen.refused[class].Add(1)
+		return false
+	}
+	if err := m.class[class].Set(key, value); err != nil {
+		m.seen.refused[class].Add(1)
+		return false
+	}
+	return true
+}
+
+func (m *memory) close() error {
+	for _, c := range m.class {
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// records is the number of records of all forms.
+func (e *entry) records() int { return e.ordinal(e.forms, 0, Identity) }
+
+// wantsSplit tells whether the near tier keeps the entry in parts, so that a
+// hit copies no more than it sends.
+func (e *entry) wantsSplit() bool {
+	if len(e.raw) > inlineMax {
+		return true
+	}
+	for i := range e.forms {
+		if bodies, _ := e.form(i); bodies > 1 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,115 @@
+package cache
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const namespace = "sundry"
+
+// metrics are the cache's own; each is declared once, here.
+type metrics struct {
+	lookups   *prometheus.CounterVec
+	refreshes *prometheus.CounterVec
+	age       *prometheus.HistogramVec
+	coalesced *prometheus.CounterVec
+	stale     *prometheus.CounterVec
+	paused    *prometheus.CounterVec
+	fills     prometheus.Gauge
+}
+
+// spaceMetrics are an endpoint's, resolved once.
+type spaceMetrics struct {
+	nearHit, nearStale, nearMiss           prometheus.Counter
+	farHit, farStale, farMiss, farBroken   prometheus.Counter
+	refreshNew, refreshSame, refreshFailed prometheus.Counter
+	coalesced, stale, paused               prometheus.Counter
+	age                                    prometheus.Observer
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: "cache", Name: name, Help: help}, labels)
+	}
+	return &metrics{
+		lookups:   counter("lookups_total", "Looks into a cache tier, by what was found there.", "endpoint", "tier", "result"),
+		refreshes: counter("refreshes_total", "Fills from upstream: whether the content was news, the same, or could not be had.", "endpoint", "result"),
+		coalesced: counter("coalesced_total", "Requests that waited for another request's fill.", "endpoint"),
+		stale:     counter("stale_answers_total", "Stale answers given because a refresh failed or was slow.", "endpoint"),
+		paused:    counter("paused_total", "Requests refused without a try because the key failed a moment ago.", "endpoint"),
+		age: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
+			Help:    "Age of cached answers when they are served.",
+			Buckets: []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
+		}, []string{"endpoint"}),
+		fills: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "cache", Name: "fills_running", Help: "Fills under way.",
+		}),
+	}
+}
+
+// space resolves an endpoint's series, which thereby exist at zero.
+func (m *metrics) space(name string) spaceMetrics {
+	look := func(tier Tier, result string) prometheus.Counter {
+		return m.lookups.WithLabelValues(name, tier.String(), result)
+	}
+	return spaceMetrics{
+		nearHit: look(Near, "hit"), nearStale: look(Near, "stale"), nearMiss: look(Near, "miss"),
+		farHit: look(Far, "hit"), farStale: look(Far, "stale"), farMiss: look(Far, "miss"), farBroken: look(Far, "broken"),
+		refreshNew:    m.refreshes.WithLabelValues(name, "changed"),
+		refreshSame:   m.refreshes.WithLabelValues(name, "unchanged"),
+		refreshFailed: m.refreshes.WithLabelValues(name, "failed"),
+		coalesced:     m.coalesced.WithLabelValues(name),
+		stale:         m.stale.WithLabelValues(name),
+		paused:        m.paused.WithLabelValues(name),
+		age:           m.age.WithLabelValues(name),
+	}
+}
+
+// memoryCounters are kept by the near tier and read at scrape.
+type memoryCounters struct {
+	evicted, refused [classes]atomic.Uint64
+}
+
+// memoryCollector reads the near tier at scrape.
+type memoryCollector struct {
+	near                               *memory
+	entries, bytes, evictions, refused *prometheus.Desc
+}
+
+func newMemoryCollector(near *memory) *memoryCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc(namespace+"_cache_memory_"+name, help, []string{"class"}, nil)
+	}
+	return &memoryCollector{
+		near:      near,
+		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate."),
+		bytes:     desc("capacity_bytes", "Bytes that the near tier's queues have taken."),
+		evictions: desc("evictions_total", "Values driven out of the near tier for lack of room."),
+		refused:   desc("refused_total", "Values too large for the near tier."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *memoryCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
+
+// Collect implements prometheus.Collector.
+func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
+	for class := range classes {
+		name, big := class.String(), c.near.class[class]
+		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
+		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)
+		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.seen.evicted[class].Load()), name)
+		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.seen.refused[class].Load()), name)
+	}
+}
+
+func (m *metrics) register(reg prometheus.Registerer, near *memory) error {
+	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.coalesced, m.stale, m.paused, m.fills, newMemoryCollector(near)} {
+		if err := reg.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Loader fills a key. It is called under a context of its own, which no caller
+// can cancel. A definite no is a Content with Negative set, not an error.
+type Loader interface {
+	Load(ctx context.Context) (Content, error)
+}
+
+// Space is one endpoint's part of the cache: its policy and its counters.
+type Space struct {
+	name   string
+	policy Policy
+	cache  *Cache
+	seen   spaceMetrics
+}
+
+// Space opens an endpoint's part. Two spaces of one name share their entries,
+// as those before and after a reload do.
+func (c *Cache) Space(name string, p Policy) *Space {
+	return &Space{name: name, policy: p, cache: c, seen: c.seen.space(name)}
+}
+
+// Policy is the rule in force.
+func (s *Space) Policy() *Policy { return &s.policy }
+
+// PausedError answers for a key whose last fills failed, until it is tried
+// again.
+type PausedError struct {
+	Err   error         // what the last try came to
+	Retry time.Duration // until the next one
+}
+
+func (e *PausedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the failure that began the pause.
+func (e *PausedError) Unwrap() error { return e.Err }
+
+// Fetch answers from the cache, or fills the key. It is the package's one
+// verb; which way it takes is written in the entry's state.
+//
+// The error is the loader's, the caller's context's, or a PausedError.
+func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (Hit, error) {
+	if !s.policy.Stores() {
+		return s.bypass(ctx, want, load)
+	}
+	now := time.Now()
+	hit, found := s.peek(key, want, now)
+	if !found {
+		s.seen.nearMiss.Inc()
+		return s.await(ctx, key, want, load, nil)
+	}
+	switch hit.State {
+	case Fresh:
+	case Eager:
+		s.refresh(ctx, key, load, now)
+	case Grace:
+		s.seen.nearStale.Inc()
+		s.refresh(ctx, key, load, now)
+		s.seen.age.Observe(hit.Age.Seconds())
+		return hit, nil
+	case Stale:
+		s.seen.nearStale.Inc()
+		return s.await(ctx, key, want, load, &hit)
+	default:
+		s.seen.nearMiss.Inc()
+		return s.await(ctx, key, want, load, nil)
+	}
+	s.seen.nearHit.Inc()
+	s.seen.age.Observe(hit.Age.Seconds())
+	return hit, nil
+}
+
+// peek looks into the near tier.
+func (s *Space) peek(key string, want Want, now time.Time) (Hit, bool) {
+	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
+	if !ok {
+		return Hit{}, false
+	}
+	return s.hit(&e, rep, want, now, Near), true
+}
+
+// hit says what an entry is good for now.
+func (s *Space) hit(e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
+	state, left := s.policy.Judge(&e.meta, now)
+	bodies, _ := e.form(want.Form)
+	return Hit{
+		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Born)),
+		Meta: e.meta, Message: e.message, Rep: rep,
+		Missing: bodies == 0 && !e.meta.Negative, Random: bodies > 1,
+	}
+}
+
+// bypass fills for one caller and keeps nothing.
+func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.policy.FillTimeout)
+	defer cancel()
+	content, err := loadSafely(ctx, load)
+	if err != nil {
+		return Hit{}, err
+	}
+	e, err := s.entryOf(&content, time.Now(), nil)
+	if err != nil {
+		return Hit{}, err
+	}
+	rep, err := s.cache.near.pick(s.policy.Class, "", e, want)
+	if err != nil {
+		return Hit{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	hit := s.hit(e, rep, want, time.Now(), Upstream)
+	hit.State, hit.Left = Absent, 0
+	return hit, nil
+}
+
+// await joins the key's flight. Who has a stale entry waits for the soft
+// timeout only; who leaves does not disturb the others.
+func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
+	if err, wait := s.cache.failed.paused(key, time.Now()); err != nil {
+		if stale == nil {
+			s.seen.paused.Inc()
+			return Hit{}, &PausedError{err, wait}
+		}
+		return s.fallback(stale, err), nil
+	}
+	var soft <-chan time.Time
+	if stale != nil {
+		timer := time.NewTimer(s.policy.SoftTimeout)
+		defer timer.Stop()
+		soft = timer.C
+	}
+	led := false
+	results := s.cache.flight.DoChan(key, func() (any, error) {
+		led = true
+		return s.fill(ctx, key, load, false)
+	})
+	select {
+	case r := <-results:
+		if !led {
+			s.seen.coalesced.Inc()
+		}
+		return s.landed(ctx, key, want, load, r.Val, r.Err, stale, led)
+	case <-soft:
+		return s.fallback(stale, errSlow), nil
+	case <-ctx.Done():
+		return Hit{}, ctx.Err()
+	}
+}
+
+var errSlow = errors.New("refresh took longer than the soft timeout")
+
+// landed turns a flight's result into this caller's answer.
+func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, val any, err error, stale *Hit, led bool) (Hit, error) {
+	now := time.Now()
+	if err != nil {
+		if hit, ok := s.peek(key, want, now); ok && stale == nil && usable(hit.State) {
+			stale = &hit // the far tier had one to fall back to
+		}
+		if stale != nil {
+			return s.fallback(stale, err), nil
+		}
+		return Hit{}, err
+	}
+	got := val.(*landing)
+	rep, err := s.cache.near.pick(s.policy.Class, key, got.entry, want)
+	if err != nil {
+		return Hit{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	hit := s.hit(got.entry, rep, want, now, got.tier)
+	hit.Stored, hit.Coalesced = got.stored, !led
+	if hit.State == Grace {
+		s.refresh(ctx, key, load, now)
+	}
+	s.seen.age.Observe(hit.Age.Seconds())
+	return hit, nil
+}
+
+func usable(st State) bool { return st > Absent && st < Gone }
+
+// fallback serves a stale entry in place of a refresh.
+func (s *Space) fallback(stale *Hit, err error) Hit {
+	s.seen.stale.Inc()
+	s.seen.age.Observe(stale.Age.Seconds())
+	stale.Failed = err
+	return *stale
+}
