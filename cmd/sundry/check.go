@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"sundry/upstreams/catalog"
+)
+
+type checkCmd struct{ flags }
+
+// Run compiles everything and prints every mistake.
+func (c *checkCmd) Run(w *world) error {
+	set, err := c.compile(w)
+	if err != nil {
+		_, _ = fmt.Fprintln(w.stderr, err)
+		return errors.New("check failed")
+	}
+	sources := 0
+	for _, e := range set.Endpoints {
+		sources += len(e.Sources())
+	}
+	_, err = fmt.Fprintf(w.stdout, "ok: %d endpoints, %d sources\n", len(set.Endpoints), sources)
+	return err
+}
+
+// compile loads as serve would, metrics and connections aside.
+func (f *flags) compile(w *world) (*catalog.Catalog, error) {
+	cfg, err := f.loadConfig(w.getenv)
+	if err != nil {
+		return nil, err
+	}
+	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	defer env.CloseIdle()
+	return loadCatalog(cfg, env)
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(w *world) error {
+	_, err := fmt.Fprintln(w.stdout, "sundry", version())
+	return err
+}
+
+// version is the module's, or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"sundry/upstreams/catalog"
+)
+
+type docsCmd struct{ flags }
+
+// Run prints the table that the README holds.
+func (d *docsCmd) Run(w *world) error {
+	set, err := d.compile(w)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(w.stdout, endpointTable(set))
+	return err
+}
+
+// endpointTable lists endpoints, parameters, forms and an example, as
+// Markdown.
+func endpointTable(set *catalog.Catalog) string {
+	var b strings.Builder
+	b.WriteString("| endpoint | what | parameters | forms | example |\n|---|---|---|---|---|\n")
+	for _, e := range set.Endpoints {
+		var params, forms []string
+		for _, p := range e.Params {
+			name := "`" + p.Name + "`"
+			if p.Required {
+				name += " (required)"
+			}
+			params = append(params, name+": "+strings.ReplaceAll(p.Allowed, "|", "\\|"))
+		}
+		for _, f := range e.Forms {
+			forms = append(forms, f.Name)
+		}
+		example := "/api/" + e.Name + "/index.php"
+		if q := e.Examples()[0]; q != "" {
+			example += "?" + q
+		}
+		fmt.Fprintf(&b, "| **%s** | %s<br>%s | %s | %s | `%s` |\n", e.Name, e.EN, e.ZH,
+			strings.Join(params, "<br>"), strings.Join(forms, ", "), example)
+	}
+	return b.String()
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/geoip"
+	"sundry/upstreams/guard"
+)
+
+// newEnvironment makes what sources are compiled into.
+func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger) (*upstreams.Environment, error) {
+	env := &upstreams.Environment{
+		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
+	}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
+		return nil, fmt.Errorf("upstreams: metrics: %w", err)
+	}
+	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Subsystem: "guard", Name: "refused_total",
+		Help: "Connections to addresses named by callers that were refused."})
+	if reg != nil {
+		if err := reg.Register(refused); err != nil {
+			return nil, err
+		}
+	}
+	env.Guard = guard.New(guard.Config{Allow: prefixes(c.AllowTargets), Refused: refused})
+	if c.GeoFile != "" {
+		if env.GeoFile, err = geoip.Open(c.GeoFile); err != nil {
+			return nil, fmt.Errorf("geo_file: %w", err)
+		}
+	}
+	if f.Replay {
+		env.Replay, err = newReplay(f.ReplayFault)
+	} else if len(f.ReplayFault) > 0 {
+		err = errors.New("--replay-fault works with --replay only")
+	}
+	return env, err
+}
+
+func newReplay(specs []string) (*upstreams.Replay, error) {
+	faults := map[string]upstreams.Fault{}
+	for _, spec := range specs {
+		subject, f, err := upstreams.ParseFault(spec)
+		if err != nil {
+			return nil, err
+		}
+		faults[subject] = f
+	}
+	return upstreams.NewReplay(faults), nil
+}
+
+// loadCatalog compiles the catalog, and in replay gives the environment its
+// exchanges.
+func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error) {
+	set, err := catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file}, env)
+	if err != nil || env.Replay == nil {
+		return set, err
+	}
+	cases, err := allCases(c.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	exchanges, err := set.Exchanges(cases)
+	if err != nil {
+		return nil, err
+	}
+	env.Replay.Set(exchanges)
+	return set, nil
+}
+
+// allCases are the operator's recorded exchanges, then ours.
+func allCases(dir string) ([]*catalog.Case, error) {
+	var all []*catalog.Case
+	if dir != "" {
+		if _, err := fs.Stat(os.DirFS(dir), "testdata"); err == nil {
+			own, err := catalog.Cases(os.DirFS(dir), "testdata")
+			if err != nil {
+				return nil, err
+			}
+			all = own
+		}
+	}
+	ours, err := catalog.Cases(catalog.Builtin(), "testdata")
+	return append(all, ours...), err
+}
+
+func newLogger(c *config, w *world) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", c.LogLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch c.LogFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w.stderr, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w.stderr, opts)), nil
+	}
+	return nil, fmt.Errorf("log format %q: want text or json", c.LogFormat)
+}

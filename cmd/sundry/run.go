@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// world is what a command may touch: everything of the process that is not an
+// argument.
+type world struct {
+	ctx    context.Context
+	getenv func(string) (string, bool)
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// cli is the command line.
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Serve the endpoints."`
+	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with file and line."`
+	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
+	Docs    docsCmd    `cmd:"" help:"Print the table of endpoints as Markdown."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// errUsage carries the message that kong has printed already.
+var errUsage = errors.New("see sundry --help")
+
+// run is the program, with its world as arguments. It returns when the command
+// is done or, for serve, when ctx ends and everything is drained.
+func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
+	var c cli
+	exited := false
+	parser, err := kong.New(&c, kong.Name("sundry"),
+		kong.Description("A caching reverse-proxy aggregator: public, read-only utility endpoints from many upstreams."),
+		kong.Writers(stdout, stderr), kong.Exit(func(int) { exited = true }), kong.UsageOnError())
+	if err != nil {
+		return err
+	}
+	k, err := parser.Parse(args)
+	if exited {
+		return nil // --help was printed
+	}
+	if err != nil {
+		parser.FatalIfErrorf(err)
+		return errUsage
+	}
+	return k.Run(&world{ctx, getenv, stdout, stderr})
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+type tryCmd struct {
+	flags
+	Endpoint string   `arg:"" help:"Endpoint to call."`
+	Params   []string `arg:"" optional:"" help:"Parameters, as in ip=8.8.8.8." placeholder:"NAME=VALUE"`
+}
+
+// Run makes one call past the cache and shows each stage of every attempt.
+func (t *tryCmd) Run(w *world) error {
+	cfg, err := t.loadConfig(w.getenv)
+	if err != nil {
+		return err
+	}
+	env, err := newEnvironment(&t.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer env.CloseIdle()
+	set, err := loadCatalog(cfg, env)
+	if err != nil {
+		return err
+	}
+	fill, err := t.question(set)
+	if err != nil {
+		return err
+	}
+	out := &printer{w: w}
+	fill.Watch = out.attempt
+	start := time.Now()
+	content, err := fill.Load(w.ctx)
+	if err != nil {
+		return err
+	}
+	out.content(&content, time.Since(start))
+	return out.err
+}
+
+func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
+	e, ok := set.Get(t.Endpoint)
+	if !ok {
+		names := make([]string, len(set.Endpoints))
+		for i, e := range set.Endpoints {
+			names[i] = e.Name
+		}
+		return nil, fmt.Errorf("endpoint %q: there is none; want one of %s", t.Endpoint, strings.Join(names, ", "))
+	}
+	query := url.Values{}
+	for _, p := range t.Params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, fmt.Errorf("parameter %q: want name=value", p)
+		}
+		query.Set(name, value)
+	}
+	in, bad := e.Parse(query.Encode(), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	if bad != nil {
+		return nil, errors.New(bad.Message)
+	}
+	return &catalog.Fill{Input: in}, nil
+}
+
+// printer writes stages and keeps the first error of writing.
+type printer struct {
+	w   *world
+	err error
+}
+
+func (p *printer) printf(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w.stdout, format, args...)
+	}
+}
+
+func (p *printer) attempt(a upstreams.Attempt) {
+	p.printf("source %s\n", a.Source)
+	for _, s := range a.Stages {
+		p.printf("  %-16s %s\n", s.Name, shown(s.Detail))
+	}
+	p.printf("  %-16s %s in %s\n", "verdict", a.Result, a.Took.Round(time.Millisecond))
+	if a.Err != nil {
+		p.printf("  %-16s %v\n", "error", a.Err)
+	}
+}
+
+func (p *printer) content(c *cache.Content, took time.Duration) {
+	if c.Negative != "" {
+		p.printf("answer: not found, in %s\n", took.Round(time.Millisecond))
+		return
+	}
+	p.printf("answer from %s in %s", c.Source, took.Round(time.Millisecond))
+	if c.Edition != "" {
+		p.printf(", edition %s", c.Edition)
+	}
+	p.printf("\n")
+	for i, f := range c.Forms {
+		for j, b := range f[:min(len(f), 3)] {
+			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i, j+1, len(f), b.Status, b.Type, b.Location, len(b.Data[cache.Identity]))
+			if !strings.HasPrefix(b.Type, "image/") {
+				p.printf("    %s\n", shorten(string(b.Data[cache.Identity])))
+			}
+		}
+	}
+}
+
+// shown makes a stage's detail one readable line.
+func shown(v any) string {
+	if s, ok := v.(string); ok {
+		return shorten(s)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return shorten(string(b))
+}
+
+func shorten(s string) string {
+	const most = 600
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

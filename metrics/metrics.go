@@ -1,0 +1,50 @@
+// Package metrics makes the registry that every package's collectors go to. It
+// promises that what is scraped holds the Go runtime, the process and the
+// build beside them, and imports none of ours.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Namespace is the first part of every metric name.
+const Namespace = "sundry"
+
+// New makes a registry. version is what `sundry version` prints.
+func New(version string) *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: Namespace, Name: "build_info", Help: "1, with the version of the program and of Go as labels.",
+	}, []string{"version", "goversion"})
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	reg.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return reg
+}
+
+// Handler serves what the registry gathers.
+func Handler(reg *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{Registry: reg, EnableOpenMetrics: true})
+}
+
+// Reload are the gauges of a configuration that can be loaded again.
+type Reload struct {
+	Success prometheus.Gauge
+	Time    prometheus.Gauge
+}
+
+// NewReload registers them.
+func NewReload(reg *prometheus.Registry) *Reload {
+	r := &Reload{
+		Success: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: Namespace, Name: "config_last_reload_successful",
+			Help: "1 when the last load of configuration and catalog worked, 0 when the set before it was kept."}),
+		Time: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: Namespace, Name: "config_last_reload_success_timestamp_seconds",
+			Help: "When the last load that worked was done, in unix seconds."}),
+	}
+	reg.MustRegister(r.Success, r.Time)
+	return r
+}

@@ -1,0 +1,163 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// failure is what a caller is told when there is no answer. Its message is
+// ours: upstream text, addresses and causes stay in the log.
+type failure struct {
+	status    int
+	kind      string // from the contract's closed list
+	parameter string
+	message   string
+	retry     time.Duration // Retry-After; 0 for none
+	keep      time.Duration // how long a cache may keep it; 0: no-store
+	cause     error         // for the log
+}
+
+// The closed list of error types, with their statuses.
+const (
+	typeMissing     = "missing_parameter"
+	typeInvalid     = "invalid_parameter"
+	typeForbidden   = "forbidden_target"
+	typeNotFound    = "not_found"
+	typeMethod      = "method_not_allowed"
+	typeLimited     = "rate_limited"
+	typeInternal    = "internal"
+	typeUnavailable = "upstream_unavailable"
+	typeOverloaded  = "overloaded"
+	typeTimeout     = "upstream_timeout"
+)
+
+// statusLeft is what the log says of callers who left; nobody receives it.
+const statusLeft = 499
+
+func ofParameter(err *catalog.ParamError) *failure {
+	kind := typeInvalid
+	if err.Missing {
+		kind = typeMissing
+	}
+	return &failure{status: http.StatusBadRequest, kind: kind, parameter: err.Parameter, message: err.Message}
+}
+
+func notFound(message string) *failure {
+	return &failure{status: http.StatusNotFound, kind: typeNotFound, message: message}
+}
+
+func overloaded() *failure {
+	return &failure{status: http.StatusServiceUnavailable, kind: typeOverloaded, retry: time.Second,
+		message: "too many requests are being served; try again in a moment"}
+}
+
+func limited(wait time.Duration) *failure {
+	return &failure{status: http.StatusTooManyRequests, kind: typeLimited, retry: max(wait, time.Second),
+		message: "too many requests from your address; try again later"}
+}
+
+// classify is the one place where an error becomes a status.
+func classify(ctx context.Context, err error) *failure {
+	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here", cause: err}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		f.status = statusLeft
+		return f
+	}
+	var paused *cache.PausedError
+	if errors.As(err, &paused) {
+		f.retry = paused.Retry
+	}
+	var typed *upstreams.Error
+	if errors.As(err, &typed) {
+		f.parameter = typed.Parameter
+	}
+	switch upstreams.KindOf(err) {
+	case upstreams.Invalid:
+		f.status, f.kind, f.message = http.StatusBadRequest, typeInvalid, typed.Message
+	case upstreams.Forbidden:
+		f.status, f.kind, f.message = http.StatusForbidden, typeForbidden, "this address must not be reached from here"
+	case upstreams.Negative:
+		f.status, f.kind, f.message = http.StatusNotFound, typeNotFound, "there is no such thing"
+	case upstreams.Timeout:
+		f.status, f.kind, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
+	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
+		f.status, f.kind, f.message = http.StatusBadGateway, typeUnavailable, "no upstream can answer this at the moment; try again later"
+	}
+	return f
+}
+
+type errorEnvelope struct {
+	Code    int         `json:"code"`
+	Message string      `json:"message"`
+	Error   errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Type      string `json:"type"`
+	Parameter string `json:"parameter,omitempty"`
+	RequestID string `json:"request_id"`
+}
+
+// write sends the failure: an envelope, or one line for who asked for text.
+func (f *failure) write(w http.ResponseWriter, r *http.Request, id string, asText bool) int {
+	h := w.Header()
+	if f.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((f.retry+time.Second-1)/time.Second)))
+	}
+	h.Set("Cache-Control", "no-store")
+	if f.keep > 0 {
+		h.Set("Cache-Control", "public, max-age="+seconds(f.keep))
+	}
+	body := []byte(f.message + "\n")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	if !asText {
+		h.Set("Content-Type", "application/json; charset=utf-8")
+		body = f.document(id)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(f.status)
+	if r.Method == http.MethodHead {
+		return 0
+	}
+	n, _ := w.Write(body) // a caller who left needs no answer
+	return n
+}
+
+func (f *failure) document(id string) []byte {
+	b, err := marshal(errorEnvelope{f.status, f.message, errorDetail{f.kind, f.parameter, id}})
+	if err != nil {
+		return []byte(`{"code":500,"message":"something went wrong here"}`)
+	}
+	return b
+}
+
+// marshal leaves <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var b jsonBuffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.trimmed(), err
+}
+
+type jsonBuffer struct{ b []byte }
+
+func (j *jsonBuffer) Write(p []byte) (int, error) { j.b = append(j.b, p...); return len(p), nil }
+
+// trimmed drops the newline that the encoder ends with.
+func (j *jsonBuffer) trimmed() []byte {
+	if n := len(j.b); n > 0 && j.b[n-1] == '\n' {
+		return j.b[:n-1]
+	}
+	return j.b
+}
+
+func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }

@@ -1,0 +1,90 @@
+package proxy
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/time/rate"
+)
+
+// Limits of admission. Zero values switch a limit off, but for InFlight.
+type Limits struct {
+	// Rate of requests a second that one client may make in the long run.
+	Rate float64
+	// Burst is how many it may make at once; 0 means twice the rate.
+	Burst int
+	// InFlight requests at once, of all clients; 0 means 10,000.
+	InFlight int64
+}
+
+// maxClients bounds the limiter's memory; the least recently seen client is
+// forgotten first.
+const maxClients = 50_000
+
+// limiter is a token bucket per client address; IPv6 clients are told apart by
+// their /64, because a single one has that many.
+type limiter struct {
+	mu    sync.Mutex
+	lru   *lru.LRU[netip.Addr, *rate.Limiter]
+	rate  rate.Limit
+	burst int
+}
+
+// newLimiter returns nil, which allows everything, without a rate.
+func newLimiter(l Limits) *limiter {
+	if l.Rate <= 0 {
+		return nil
+	}
+	if l.Burst <= 0 {
+		l.Burst = max(1, int(2*l.Rate))
+	}
+	clients, err := lru.NewLRU[netip.Addr, *rate.Limiter](maxClients, nil)
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	return &limiter{lru: clients, rate: rate.Limit(l.Rate), burst: l.Burst}
+}
+
+// allow takes a token, or tells how long until there is one.
+func (l *limiter) allow(client netip.Addr, now time.Time) (wait time.Duration, ok bool) {
+	if l == nil {
+		return 0, true
+	}
+	if client.Is6() {
+		if p, err := client.Prefix(64); err == nil {
+			client = p.Addr()
+		}
+	}
+	l.mu.Lock()
+	bucket, found := l.lru.Get(client)
+	if !found {
+		bucket = rate.NewLimiter(l.rate, l.burst)
+		l.lru.Add(client, bucket)
+	}
+	l.mu.Unlock()
+	res := bucket.ReserveN(now, 1)
+	if wait = res.DelayFrom(now); wait > 0 {
+		res.CancelAt(now)
+		return wait, false
+	}
+	return 0, true
+}
+
+// admission counts requests under way and sheds those past the limit.
+type admission struct {
+	running atomic.Int64
+	limit   int64
+}
+
+func (a *admission) enter() bool {
+	if a.running.Add(1) > a.limit {
+		a.running.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (a *admission) leave() { a.running.Add(-1) }

@@ -1,0 +1,31 @@
+package proxy
+
+import (
+	"context"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// loader fills from a request's input. It is a pointer in disguise, so that a
+// hit, which needs none, pays nothing for it.
+type loader struct{ x *exchange }
+
+// Load implements cache.Loader. The fill may outlive the request: it reads the
+// input and the headers, which nobody writes any more, and leaves the
+// connection alone.
+func (l loader) Load(ctx context.Context) (cache.Content, error) {
+	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x)}
+	return fill.Load(ctx)
+}
+
+// traceOf are the headers that let a trace be joined across services.
+func traceOf(x *exchange) map[string]string {
+	trace := map[string]string{"X-Request-Id": x.id}
+	for _, name := range []string{"Traceparent", "Tracestate"} {
+		if v := headerOf(x.r, name); v != "" && len(v) <= 512 {
+			trace[name] = v
+		}
+	}
+	return trace
+}

@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// outcome is how a request was answered: one word for log and metrics.
+type outcome uint8
+
+const (
+	outcomeHit outcome = iota
+	outcomeStale
+	outcomeStaleError
+	outcomeMiss
+	outcomeCoalesced
+	outcomeNegative
+	outcomeBypass
+	outcomeNotModified
+	outcomeInvalid
+	outcomeError
+	outcomeLimited
+	outcomeShed
+	outcomeLeft
+	outcomes
+)
+
+// String is the outcome's label.
+func (o outcome) String() string {
+	return [...]string{"hit", "stale", "stale_error", "miss", "coalesced", "negative", "bypass", "not_modified",
+		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
+}
+
+// metrics of the front.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	limited  prometheus.Counter
+	shed     prometheus.Counter
+}
+
+// unrouted is the endpoint label of requests for nothing we have; what they
+// asked for is never a label.
+const unrouted = "none"
+
+func newMetrics(reg prometheus.Registerer, running func() float64) (*metrics, error) {
+	const namespace = "sundry"
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
+			Help: "Requests answered, by how."}, []string{"endpoint", "outcome", "class"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
+			Help:    "Time from a request's arrival to the last byte handed over.",
+			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
+		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
+			Help: "Requests refused because their client made too many."}),
+		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
+			Help: "Requests refused because too many were being served."}),
+	}
+	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "requests_in_flight",
+		Help: "Requests being served."}, running)
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// classes of statuses that an outcome comes with.
+func (o outcome) classes() []int {
+	switch o {
+	case outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass:
+		return []int{2, 3, 4} // 4: the answer has no such form
+	case outcomeNotModified:
+		return []int{3}
+	case outcomeError, outcomeShed:
+		return []int{4, 5}
+	}
+	return []int{4}
+}
+
+// endpointMetrics are resolved once, so that counting a hit looks nothing up.
+type endpointMetrics struct {
+	requests [outcomes][6]prometheus.Counter
+	duration prometheus.Observer
+}
+
+func (m *metrics) endpoint(name string) *endpointMetrics {
+	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
+	for o := range outcomes {
+		for _, c := range o.classes() {
+			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
+		}
+	}
+	return e
+}
+
+func (e *endpointMetrics) observe(o outcome, status int, took time.Duration) {
+	if c := e.requests[o][min(status/100, 5)]; c != nil {
+		c.Inc()
+	}
+	e.duration.Observe(took.Seconds())
+}

@@ -1,0 +1,184 @@
+package proxy
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// privateMax bounds how long a caller's own software may keep an answer that
+// depends on the caller's address: addresses change on the way.
+const privateMax = time.Minute
+
+// fixed are header values that never change, ready to be assigned: nothing may
+// append to them.
+type fixed struct {
+	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script []string
+}
+
+func newFixed() *fixed {
+	return &fixed{
+		anyone: []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
+		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
+		sandbox: []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
+		script:  []string{"text/javascript; charset=utf-8"},
+	}
+}
+
+// headerText is where the values that differ from answer to answer are
+// written, one after the other, to become one string.
+type headerText struct {
+	buf  []byte
+	ends [6]int
+	n    int
+}
+
+func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
+
+// respond writes an answer out of the cache.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, in *catalog.Input, hit *cache.Hit, id string) (status, sent int) {
+	rep := &hit.Rep
+	prefix, suffix := "", ""
+	if in.Callback != "" && in.Form.Kind == "json" {
+		prefix, suffix = "/**/"+in.Callback+"(", ");"
+	}
+	s.writeHeaders(w.Header(), in, hit, id, len(prefix)+len(rep.Data)+len(suffix))
+	if rep.ETag != "" && rep.Status == http.StatusOK && matches(headerOf(r, "If-None-Match"), rep.ETag) {
+		delete(w.Header(), "Content-Length")
+		delete(w.Header(), "Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return http.StatusNotModified, 0
+	}
+	w.WriteHeader(rep.Status)
+	if r.Method == http.MethodHead {
+		return rep.Status, 0
+	}
+	if prefix == "" {
+		sent, _ = w.Write(rep.Data) // a caller who left needs no answer
+		return rep.Status, sent
+	}
+	sent, _ = w.Write([]byte(prefix + string(rep.Data) + suffix))
+	return rep.Status, sent
+}
+
+// headerOf reads a header by its canonical name, without canonicalising.
+func headerOf(r *http.Request, name string) string {
+	if v := r.Header[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// writeHeaders assigns ready slices under canonical names: Header.Set would
+// canonicalise each name and allocate for each value.
+func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, id string, length int) {
+	rep := &hit.Rep
+	t := headerText{buf: make([]byte, 0, 256)}
+	t.buf = appendCacheControl(t.buf, in, hit)
+	t.end()
+	t.buf = appendCacheStatus(t.buf, hit)
+	t.end()
+	t.buf = strconv.AppendInt(t.buf, int64(length), 10)
+	t.end()
+	t.buf = strconv.AppendInt(t.buf, int64(hit.Age/time.Second), 10)
+	t.end()
+	all := string(t.buf)
+	values := [...]string{
+		all[:t.ends[0]], all[t.ends[0]:t.ends[1]], all[t.ends[1]:t.ends[2]], all[t.ends[2]:t.ends[3]],
+		id, hit.Meta.Source, rep.Type, rep.ETag, rep.Location,
+	}
+	v := values[:] // escapes once, as one block
+	h["Cache-Control"], h["Cache-Status"], h["Content-Length"] = v[0:1:1], v[1:2:2], v[2:3:3]
+	h["X-Request-Id"] = v[4:5:5]
+	h["Access-Control-Allow-Origin"], h["X-Content-Type-Options"] = s.fixed.anyone, s.fixed.nosniff
+	h["Content-Type"] = v[6:7:7]
+	if hit.State != cache.Absent {
+		h["Age"] = v[3:4:4]
+	}
+	if hit.Meta.Source != "" {
+		h["Sundry-Source"] = v[5:6:6]
+	}
+	if rep.ETag != "" {
+		h["Etag"] = v[7:8:8]
+	}
+	if rep.Location != "" {
+		h["Location"], h["Referrer-Policy"] = v[8:9:9], s.fixed.noReferrer
+	}
+	s.writeVariant(h, in, rep)
+}
+
+// writeVariant sets what few answers have.
+func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) {
+	switch {
+	case in.Callback != "" && in.Form.Kind == "json":
+		h["Content-Type"] = s.fixed.script
+	case rep.Type == "image/svg+xml":
+		h["Content-Security-Policy"] = s.fixed.sandbox
+	}
+	if rep.Varies {
+		h["Vary"] = s.fixed.vary
+	}
+	switch rep.Coding {
+	case cache.Gzip:
+		h["Content-Encoding"] = s.fixed.gzip
+	case cache.Zstd:
+		h["Content-Encoding"] = s.fixed.zstd
+	case cache.Identity:
+	}
+}
+
+// appendCacheControl says what remains of the answer's freshness. Random
+// answers are for one request only; what the caller's address decided is for
+// that caller only, and not for long.
+func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
+	left := max(0, hit.Left)
+	switch {
+	case hit.Random || hit.State == cache.Absent:
+		return append(b, "no-store"...)
+	case in.Private:
+		b = append(b, "private, max-age="...)
+		return strconv.AppendInt(b, int64(min(left, privateMax)/time.Second), 10)
+	}
+	b = append(b, "public, max-age="...)
+	b = strconv.AppendInt(b, int64(left/time.Second), 10)
+	p := in.Endpoint().Policy
+	if p.Grace > 0 {
+		b = append(b, ", stale-while-revalidate="...)
+		b = strconv.AppendInt(b, int64(p.Grace/time.Second), 10)
+	}
+	if p.StaleIfError > 0 {
+		b = append(b, ", stale-if-error="...)
+		b = strconv.AppendInt(b, int64(p.StaleIfError/time.Second), 10)
+	}
+	return b
+}
+
+// appendCacheStatus says how the cache came to the answer (RFC 9211).
+func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
+	b = append(b, "sundry; "...)
+	switch {
+	case hit.State == cache.Absent:
+		return append(b, "fwd=bypass"...)
+	case hit.Failed != nil:
+		b = append(b, "fwd=stale"...)
+	case hit.Tier == cache.Upstream:
+		b = append(b, "fwd=uri-miss"...)
+		if hit.Stored {
+			b = append(b, "; stored"...)
+		}
+		if hit.Coalesced {
+			b = append(b, "; collapsed"...)
+		}
+	default:
+		b = append(b, "hit"...)
+	}
+	b = append(b, "; ttl="...)
+	b = strconv.AppendInt(b, int64(hit.Left/time.Second), 10)
+	if hit.Tier != cache.Upstream {
+		b = append(append(b, "; detail="...), hit.Tier.String()...)
+	}
+	return b
+}

@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// exchange is one request on its way through the front.
+type exchange struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	id     string
+	start  time.Time
+	caller netip.Addr
+	route  *route // nil: there is none of that name
+	in     catalog.Input
+	hit    cache.Hit
+
+	outcome outcome
+	status  int
+	sent    int
+	failed  *failure
+}
+
+// serveAPI takes a request for an endpoint through every step.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
+	x := &exchange{w: w, r: r, id: requestID(r), start: time.Now(), route: s.set.Load().routes[name]}
+	defer s.finish(x)
+	if !s.load.enter() {
+		s.metrics.shed.Inc()
+		s.fail(x, outcomeShed, overloaded())
+		return
+	}
+	defer s.load.leave()
+	if f := s.admit(x); f != nil {
+		s.fail(x, f.outcome(), f)
+		return
+	}
+	if r.Method == http.MethodOptions {
+		s.preflight(x)
+		return
+	}
+	s.answer(x)
+}
+
+// admit refuses what cannot be served at all.
+func (s *Server) admit(x *exchange) *failure {
+	switch x.r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	default:
+		x.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		return &failure{status: http.StatusMethodNotAllowed, kind: typeMethod,
+			message: fmt.Sprintf("method %.20q is not allowed; want GET, HEAD or OPTIONS", x.r.Method)}
+	}
+	if x.route == nil {
+		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
+	}
+	x.caller = callerOf(x.r, s.cfg.Trusted)
+	if wait, ok := s.limiter.allow(x.caller, x.start); !ok {
+		s.metrics.limited.Inc()
+		return limited(wait)
+	}
+	return nil
+}
+
+// answer parses, asks the cache, and responds.
+func (s *Server) answer(x *exchange) {
+	var bad *catalog.ParamError
+	x.in, bad = x.route.endpoint.Parse(x.r.URL.RawQuery, x.caller)
+	if bad != nil {
+		s.fail(x, outcomeInvalid, ofParameter(bad))
+		return
+	}
+	want := cache.Want{Form: x.in.Form.FormIndex()}
+	if x.in.Callback == "" {
+		want.Accept = acceptedCodings(headerOf(x.r, "Accept-Encoding"))
+	}
+	hit, err := x.route.space.Fetch(x.r.Context(), x.in.Key(), want, loader{x})
+	if err != nil {
+		f := classify(x.r.Context(), err)
+		s.fail(x, f.outcome(), f)
+		return
+	}
+	x.hit, x.outcome = hit, outcomeOf(&hit)
+	switch {
+	case hit.Meta.Negative:
+		f := notFound(hit.Message)
+		f.keep = hit.Left
+		s.fail(x, outcomeNegative, f)
+	case hit.Missing:
+		f := notFound("this answer has no form " + x.in.Form.Name)
+		f.keep = hit.Left
+		s.fail(x, x.outcome, f)
+	default:
+		x.status, x.sent = s.respond(x.w, x.r, &x.in, &x.hit, x.id)
+		if x.status == http.StatusNotModified {
+			x.outcome = outcomeNotModified
+		}
+	}
+}
+
+// preflight answers a browser's question whether it may ask (CORS).
+func (s *Server) preflight(x *exchange) {
+	h := x.w.Header()
+	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "*")
+	h.Set("Access-Control-Max-Age", "86400")
+	h.Set("Allow", "GET, HEAD, OPTIONS")
+	h.Set("Cache-Control", "no-store")
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{x.id}, s.fixed.nosniff
+	x.w.WriteHeader(http.StatusNoContent)
+	x.status, x.outcome = http.StatusNoContent, outcomeBypass
+}
+
+// fail answers with an error document.
+func (s *Server) fail(x *exchange, o outcome, f *failure) {
+	x.outcome, x.status, x.failed = o, f.status, f
+	if f.status == statusLeft {
+		return
+	}
+	h := x.w.Header()
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{x.id}, s.fixed.nosniff
+	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+	asText := x.in.Form != nil && x.in.Form.Kind == "text"
+	if x.hit.State != cache.Absent {
+		h.Set("Cache-Status", string(appendCacheStatus(nil, &x.hit)))
+		h.Set("Age", seconds(x.hit.Age))
+	}
+	x.sent = f.write(x.w, x.r, x.id, asText)
+}
+
+// finish recovers, counts and logs.
+func (s *Server) finish(x *exchange) {
+	if p := recover(); p != nil {
+		f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here",
+			cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		s.fail(x, outcomeError, f)
+	}
+	took := time.Since(x.start)
+	if x.route != nil {
+		x.route.metrics.observe(x.outcome, x.status, took)
+	} else {
+		s.none.observe(x.outcome, x.status, took)
+	}
+	s.log(x, took)
+}
+
+// outcome of a failure.
+func (f *failure) outcome() outcome {
+	switch f.kind {
+	case typeLimited:
+		return outcomeLimited
+	case typeNotFound:
+		return outcomeNegative
+	case typeMethod, typeInvalid, typeMissing, typeForbidden:
+		return outcomeInvalid
+	}
+	if f.status == statusLeft {
+		return outcomeLeft
+	}
+	return outcomeError
+}
+
+func outcomeOf(h *cache.Hit) outcome {
+	switch {
+	case h.State == cache.Absent:
+		return outcomeBypass
+	case h.Failed != nil:
+		return outcomeStaleError
+	case h.Tier == cache.Upstream && h.Coalesced:
+		return outcomeCoalesced
+	case h.Tier == cache.Upstream:
+		return outcomeMiss
+	case h.State >= cache.Grace:
+		return outcomeStale
+	}
+	return outcomeHit
+}

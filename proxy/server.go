@@ -1,0 +1,152 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// Config of a Server.
+type Config struct {
+	Cache *cache.Cache
+	// BasePath mounts everything below a prefix such as /tools; "" for none.
+	BasePath string
+	// Trusted are the proxies whose word on the caller's address counts.
+	Trusted []netip.Prefix
+	Limits  Limits
+	Log     *slog.Logger
+	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
+	HitSample  uint64
+	Registerer prometheus.Registerer
+}
+
+// Server is the public front. Swap gives it its endpoints.
+type Server struct {
+	cfg     Config
+	set     atomic.Pointer[set]
+	metrics *metrics
+	none    *endpointMetrics
+	fixed   *fixed
+	limiter *limiter
+	load    admission
+	ready   atomic.Bool
+	hits    atomic.Uint64
+}
+
+// set is what a catalog compiles to: it is swapped whole.
+type set struct {
+	catalog *catalog.Catalog
+	routes  map[string]*route
+	home    []byte
+}
+
+// route is one endpoint with its part of the cache.
+type route struct {
+	endpoint *catalog.Endpoint
+	space    *cache.Space
+	metrics  *endpointMetrics
+}
+
+// New makes a front without endpoints.
+func New(cfg Config) (*Server, error) {
+	if cfg.Limits.InFlight == 0 {
+		cfg.Limits.InFlight = 10_000
+	}
+	if cfg.HitSample == 0 {
+		cfg.HitSample = 100
+	}
+	if cfg.BasePath != "" && (!strings.HasPrefix(cfg.BasePath, "/") || strings.HasSuffix(cfg.BasePath, "/")) {
+		return nil, fmt.Errorf("base_path: %q: want a path such as /tools, without a slash at its end", cfg.BasePath)
+	}
+	s := &Server{cfg: cfg, fixed: newFixed(), limiter: newLimiter(cfg.Limits), load: admission{limit: cfg.Limits.InFlight}}
+	var err error
+	s.metrics, err = newMetrics(cfg.Registerer, func() float64 { return float64(s.load.running.Load()) })
+	if err != nil {
+		return nil, fmt.Errorf("proxy: metrics: %w", err)
+	}
+	s.none = s.metrics.endpoint(unrouted)
+	s.set.Store(&set{})
+	return s, nil
+}
+
+// Swap puts a compiled catalog in the place of the one before. Requests under
+// way keep the one they began with; what is cached stays.
+func (s *Server) Swap(c *catalog.Catalog) error {
+	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints))}
+	for _, e := range c.Endpoints {
+		next.routes[e.Name] = &route{
+			endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name),
+		}
+	}
+	var err error
+	if next.home, err = renderHome(c, s.cfg.BasePath); err != nil {
+		return fmt.Errorf("home page: %w", err)
+	}
+	s.set.Store(next)
+	return nil
+}
+
+// SetReady says whether this instance wants traffic; /readyz tells.
+func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
+
+// Ready tells whether it does.
+func (s *Server) Ready() bool { return s.ready.Load() }
+
+// ServeHTTP implements http.Handler. Every path there is stands here.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
+	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
+		s.serveAPI(w, r, endpointOf(name))
+		return
+	}
+	switch {
+	case inside && (path == "/" || path == "" && s.cfg.BasePath != ""):
+		s.page(w, r, s.set.Load().home)
+	case inside && path == "/healthz":
+		s.probe(w, true)
+	case inside && path == "/readyz":
+		s.probe(w, s.ready.Load())
+	default:
+		s.serveAPI(w, r, "")
+	}
+}
+
+// endpointOf takes the name out of <name>, <name>/ and <name>/index.php; ""
+// for any other path.
+func endpointOf(rest string) string {
+	name, tail, _ := strings.Cut(rest, "/")
+	if tail != "" && tail != "index.php" {
+		return ""
+	}
+	return name
+}
+
+func (s *Server) page(w http.ResponseWriter, r *http.Request, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "public, max-age=60")
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a caller who left needs no page
+	}
+}
+
+func (s *Server) probe(w http.ResponseWriter, ok bool) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if !ok {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("draining\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}

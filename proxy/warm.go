@@ -1,0 +1,52 @@
+package proxy
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/netip"
+	"time"
+
+	"sundry/upstreams/catalog"
+)
+
+// Warm fills the endpoints that ask for it, now and again shortly after each
+// publication, until ctx ends. Between, hits and their refreshes keep them.
+func (s *Server) Warm(ctx context.Context) {
+	for {
+		next := s.warmOnce(ctx, time.Now())
+		// A spread of a few seconds keeps the instances of a fleet apart.
+		pause := time.NewTimer(time.Until(next) + time.Duration(rand.Int64N(int64(5*time.Second))))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// warmPause is the longest time between two rounds.
+const warmPause = 10 * time.Minute
+
+// warmOnce fills what is not fresh, and tells when to look again.
+func (s *Server) warmOnce(ctx context.Context, now time.Time) time.Time {
+	next := now.Add(warmPause)
+	for _, rt := range s.set.Load().routes {
+		if !rt.endpoint.Warm {
+			continue
+		}
+		in, bad := rt.endpoint.Parse("", netip.Addr{})
+		if bad != nil || ctx.Err() != nil {
+			continue
+		}
+		if err := rt.space.Warm(ctx, in.Key(), &catalog.Fill{Input: in}); err != nil {
+			s.cfg.Log.Warn("warm-up failed", "endpoint", rt.endpoint.Name, "error", err)
+		}
+		if until := rt.endpoint.Policy.Until; until != nil {
+			if due := until.Next(now); due.Before(next) {
+				next = due
+			}
+		}
+	}
+	return next
+}

@@ -1,0 +1,49 @@
+package upstreams
+
+import (
+	"time"
+)
+
+// Call is one question to a chain. It is not changed once made.
+type Call struct {
+	Endpoint string
+	// Params are the canonical parameters: strings, ints, bools, nil for
+	// absent ones.
+	Params map[string]any
+	Now    time.Time
+	// Header values to pass on to upstreams: traceparent and the like.
+	Trace map[string]string
+}
+
+// Answer is what a chain found out.
+type Answer struct {
+	Source string
+	// Data is JSON-ready: nil, bool, numbers, string, []any, map[string]any.
+	Data any
+	// Blob is the picture, where the source brings one.
+	Blob *Blob
+	// Expires is when the content stops working; zero for never.
+	Expires time.Time
+}
+
+// Blob is a verified picture.
+type Blob struct {
+	Type  string // by its magic bytes
+	Bytes []byte
+}
+
+// Attempt reports one try of one source, for logs, metrics and `sundry try`.
+type Attempt struct {
+	Source string
+	Result string // "success" or a Kind
+	Took   time.Duration
+	Err    error
+	Stages []Stage
+}
+
+// Stage is one step of an attempt, in words and raw material. Only `sundry try`
+// asks for them.
+type Stage struct {
+	Name   string
+	Detail any
+}

@@ -1,0 +1,193 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+)
+
+// mainChain is made of the file's sources.
+const mainChain = "main"
+
+// compile checks the file as a whole and makes an endpoint of it.
+func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) *Endpoint {
+	e := &Endpoint{
+		Name: name, Group: s.Group.Value, EN: s.Summary.EN, ZH: s.Summary.ZH,
+		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm, env: env,
+	}
+	s.checkHead(name, problems)
+	e.compileForms(s, problems)
+	e.compileParams(s, problems)
+	e.compileChains(s, env, problems)
+	if s.Cache.Edition != nil {
+		e.edition = upstreams.CompileQuery(s.Cache.Edition, problems)
+	}
+	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
+		problems.Add(s.Name.Line, "cache: warm: only an endpoint that needs no input can be filled ahead")
+	}
+	return e
+}
+
+func (s *endpointSpec) checkHead(name string, problems *upstreams.Problems) {
+	if s.Version != grammar {
+		problems.Add(1, "version: %d: this program reads version %d", s.Version, grammar)
+	}
+	if !endpointName.MatchString(name) {
+		problems.Add(0, "file name %q: want small letters, digits and -", name)
+	}
+	if s.Name.Value != name {
+		problems.Add(s.Name.Line, "name: %q: want the file's name, %q", s.Name.Value, name)
+	}
+	if !slices.Contains(groups, s.Group.Value) {
+		problems.Add(s.Group.Line, "group: %q: want one of %s", s.Group.Value, strings.Join(groups, ", "))
+	}
+	if s.Summary.EN == "" || s.Summary.ZH == "" {
+		problems.Add(s.Name.Line, "summary: want both en and zh")
+	}
+}
+
+func (e *Endpoint) compileForms(s *endpointSpec, problems *upstreams.Problems) {
+	if len(s.Forms) == 0 {
+		problems.Add(s.Name.Line, "forms: none; want at least one")
+		e.Forms = []*Form{{}}
+		return
+	}
+	for i := range s.Forms {
+		f := compileForm(&s.Forms[i], problems)
+		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
+			problems.Add(s.Forms[i].Name.Line, "form %q: twice", f.Name)
+		}
+		e.Forms = append(e.Forms, f)
+	}
+}
+
+func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) {
+	names := make([]string, len(e.Forms))
+	for i, f := range e.Forms {
+		names[i] = f.Name
+	}
+	if len(s.Params) > maxParams {
+		problems.Add(s.Name.Line, "params: %d; want at most %d", len(s.Params), maxParams)
+	}
+	for _, ps := range s.Params {
+		if e.param(ps.Name.Value) >= 0 {
+			problems.Add(ps.Name.Line, "param %s: twice", ps.Name.Value)
+		}
+		e.Params = append(e.Params, compileParam(ps, names, problems))
+	}
+}
+
+// compileChains makes every chain and gives each form to the one that makes it.
+func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) {
+	specs := map[string]chainSpec{mainChain: {Sources: s.Sources}}
+	maps.Copy(specs, s.Chains)
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		sources := s.chainSources(name, specs, problems)
+		c := &Chain{Name: name}
+		for i, f := range e.Forms {
+			if want := s.formChain(i); want == name {
+				f.chain, f.index = c, len(c.Forms)
+				c.Forms = append(c.Forms, f)
+			}
+		}
+		if len(c.Forms) == 0 {
+			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
+		}
+		c.Chain = e.compileChain(name, sources, env, problems)
+		e.Chains = append(e.Chains, c)
+	}
+	for i, f := range e.Forms {
+		if f.chain == nil && len(s.Forms) > 0 {
+			problems.Add(s.Forms[i].Name.Line, "form %s: no chain %q", f.Name, s.formChain(i))
+		}
+	}
+}
+
+func (s *endpointSpec) formChain(i int) string {
+	if i < len(s.Forms) && s.Forms[i].Chain != "" {
+		return s.Forms[i].Chain
+	}
+	return mainChain
+}
+
+// chainSources are a chain's own, or another's with a picture to fetch after.
+func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *upstreams.Problems) []upstreams.SourceSpec {
+	c := specs[name]
+	if c.Like == "" {
+		return c.Sources
+	}
+	other, ok := specs[c.Like]
+	if !ok || other.Like != "" || len(c.Sources) > 0 || c.Picture == nil {
+		problems.Add(s.Name.Line, "chain %s: like: %q: want a chain with sources of its own, and picture as the one step further", name, c.Like)
+		return nil
+	}
+	var out []upstreams.SourceSpec
+	for _, src := range other.Sources {
+		src.Picture = c.Picture
+		out = append(out, src)
+	}
+	return out
+}
+
+func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *upstreams.Environment, problems *upstreams.Problems) *upstreams.Chain {
+	if len(specs) == 0 {
+		problems.Add(0, "chain %s: no sources", name)
+	}
+	var params []string
+	for _, p := range e.Params {
+		if p.Role == roleInput {
+			params = append(params, p.Name)
+		}
+	}
+	var sources []*upstreams.Source
+	seen := map[string]bool{}
+	for i := range specs {
+		if n := specs[i].Name; seen[n.Value] {
+			problems.Add(n.Line, "source %q: twice in chain %s", n.Value, name)
+		}
+		seen[specs[i].Name.Value] = true
+		src := upstreams.Compile(e.Name, &specs[i], params, env, problems)
+		sources = append(sources, src)
+		if src != nil && src.Limit > 0 {
+			if e.Policy.Limits == nil {
+				e.Policy.Limits = map[string]time.Duration{}
+			}
+			e.Policy.Limits[src.Name] = src.Limit
+		}
+	}
+	return upstreams.NewChain(e.Name, sources, env)
+}
+
+// fingerprint makes the version that is part of every key: a file whose
+// meaning changed does not find the answers of the old one. The cache rule and
+// the summaries are left out, so that a changed TTL finds them all.
+func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
+	var tree map[string]yaml.Node
+	if err := yaml.Load(file, &tree); err != nil {
+		return // it was loaded before
+	}
+	delete(tree, "cache")
+	delete(tree, "summary")
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		node := tree[name]
+		b, err := yaml.Dump(&node)
+		if err != nil {
+			b = file
+		}
+		fmt.Fprintf(h, "%s\n%s", name, b)
+	}
+	fmt.Fprint(h, e.env.Replay != nil)
+	version := hex.EncodeToString(h.Sum(nil)[:4])
+	for _, c := range e.Chains {
+		c.prefix = s.Name.Value + ":" + version + ":" + c.Name
+	}
+}

@@ -1,0 +1,101 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// Endpoint is a compiled catalog file. It is not changed after Load.
+type Endpoint struct {
+	Name   string
+	Group  string
+	EN, ZH string
+	Params []*Param
+	Forms  []*Form
+	Chains []*Chain
+	Policy cache.Policy
+	Warm   bool
+	// File it came from.
+	File    string
+	edition *upstreams.Query
+	env     *upstreams.Environment
+}
+
+var editionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// FormIndex is the form's place in the entry of its chain.
+func (f *Form) FormIndex() int { return f.index }
+
+// Fill loads the answer for an input; it is what the cache calls.
+type Fill struct {
+	Input Input
+	// Watch sees every attempt; nil: nobody does.
+	Watch func(upstreams.Attempt)
+	// Trace headers for the upstreams.
+	Trace map[string]string
+}
+
+var _ cache.Loader = (*Fill)(nil)
+
+// Load implements cache.Loader: ask the chain, then make every form of the
+// answer. Data that cannot be presented is the catalog's mistake.
+func (f *Fill) Load(ctx context.Context) (cache.Content, error) {
+	in := &f.Input
+	call := in.call(time.Now())
+	call.Trace = f.Trace
+	chain := in.Form.chain
+	answer, err := chain.Do(ctx, call, f.Watch)
+	switch {
+	case err == nil:
+	case upstreams.KindOf(err) == upstreams.Negative:
+		return cache.Content{Source: sourceOf(err), Negative: "there is no such thing"}, nil
+	default:
+		return cache.Content{}, err
+	}
+	return in.endpoint.content(ctx, chain, &answer, call)
+}
+
+// sourceOf names who said no; a whole chain has no name.
+func sourceOf(err error) string {
+	var typed *upstreams.Error
+	if errors.As(err, &typed) {
+		return typed.Source
+	}
+	return ""
+}
+
+func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answer, call *upstreams.Call) (cache.Content, error) {
+	c := cache.Content{Source: a.Source, Expires: a.Expires}
+	env := &upstreams.Env{Params: call.Params, Now: call.Now}
+	for _, f := range chain.Forms {
+		form, err := f.render(ctx, a, env)
+		if err != nil {
+			return c, &upstreams.Error{Kind: upstreams.Malformed, Source: a.Source, Err: fmt.Errorf("form %s: %w", f.Name, err)}
+		}
+		c.Forms = append(c.Forms, form)
+	}
+	if e.edition != nil && a.Data != nil {
+		if date, err := e.edition.Text(ctx, a.Data, env); err == nil && editionDate.MatchString(date) {
+			c.Edition = date
+		}
+	}
+	return c, nil
+}
+
+// Endpoint is whose input it is.
+func (in *Input) Endpoint() *Endpoint { return in.endpoint }
+
+// Sources lists every source with its chain, in order.
+func (e *Endpoint) Sources() []*upstreams.Source {
+	var all []*upstreams.Source
+	for _, c := range e.Chains {
+		all = append(all, c.Sources...)
+	}
+	return all
+}

@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+)
+
+// exchangeSpec is testdata/<endpoint>/<source>/<case>/exchange.yaml. The
+// bodies, and want.json with the mapped data, are files beside it.
+type exchangeSpec struct {
+	// Origin is composed (from documentation: right shape, invented values)
+	// or recorded (from the live upstream).
+	Origin string `yaml:"origin"`
+	// Params as in a query string.
+	Params map[string]string `yaml:"params"`
+	// Now is when the call is made; RFC 3339.
+	Now   time.Time  `yaml:"now"`
+	Steps []stepSpec `yaml:"steps"`
+	// Want is the verdict: success, negative, malformed, unavailable, limited.
+	Want string `yaml:"want"`
+}
+
+type stepSpec struct {
+	// URL as sent; tcp://host for sources that are no HTTP.
+	URL string `yaml:"url"`
+	// Status of the reply; 0 means 200.
+	Status  int               `yaml:"status"`
+	Headers map[string]string `yaml:"headers"`
+	// Body is the file with the reply's body; "" for none.
+	Body string `yaml:"body"`
+	// Charset that the body, kept as UTF-8, is sent in.
+	Charset string `yaml:"charset"`
+}
+
+// Case is a recorded exchange with the place it stands in.
+type Case struct {
+	upstreams.Exchange
+	Dir string
+	// Raw are the parameters as a query string.
+	Raw string
+	// WantJSON is the mapped data, for successes.
+	WantJSON []byte
+}
+
+// Cases reads every recorded exchange below root of fsys.
+func Cases(fsys fs.FS, root string) ([]*Case, error) {
+	files, err := fs.Glob(fsys, path.Join(root, "*/*/*/exchange.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var cases []*Case
+	var failed []error
+	for _, f := range files {
+		c, err := readCase(fsys, path.Dir(f))
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", f, err))
+			continue
+		}
+		cases = append(cases, c)
+	}
+	return cases, errors.Join(failed...)
+}
+
+func readCase(fsys fs.FS, dir string) (*Case, error) {
+	b, err := fs.ReadFile(fsys, path.Join(dir, "exchange.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var s exchangeSpec
+	if err := yaml.Load(b, &s, yaml.WithKnownFields()); err != nil {
+		return nil, err
+	}
+	if s.Origin != "composed" && s.Origin != "recorded" {
+		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
+	}
+	c := &Case{Dir: dir, Exchange: upstreams.Exchange{
+		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
+		Origin: s.Origin, Now: s.Now, Want: s.Want,
+	}}
+	query := url.Values{}
+	for name, v := range s.Params {
+		query.Set(name, v)
+	}
+	c.Raw = query.Encode()
+	for _, st := range s.Steps {
+		step, err := st.read(fsys, dir)
+		if err != nil {
+			return nil, err
+		}
+		c.Steps = append(c.Steps, step)
+	}
+	if c.Want == "success" {
+		c.WantJSON, err = fs.ReadFile(fsys, path.Join(dir, "want.json"))
+	}
+	return c, err
+}
+
+func (s *stepSpec) read(fsys fs.FS, dir string) (upstreams.Step, error) {
+	step := upstreams.Step{URL: s.URL, Status: s.Status, Header: http.Header{}}
+	if step.Status == 0 {
+		step.Status = http.StatusOK
+	}
+	for name, v := range s.Headers {
+		step.Header.Set(name, v)
+	}
+	if s.Body == "" {
+		return step, nil
+	}
+	b, err := fs.ReadFile(fsys, path.Join(dir, s.Body))
+	if err != nil {
+		return step, err
+	}
+	step.Body, err = upstreams.EncodeCharset(b, s.Charset)
+	return step, err
+}
+
+// Exchanges makes the cases ready for replay: their parameters become
+// canonical by the endpoints' own rules.
+func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
+	var out []*upstreams.Exchange
+	for _, x := range cases {
+		e, ok := c.byName[x.Endpoint]
+		if !ok {
+			continue // of an endpoint that this set does not have
+		}
+		params, err := e.canonical(x.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", x.Dir, err)
+		}
+		x.Params = params
+		out = append(out, &x.Exchange)
+	}
+	return out, nil
+}
+
+// canonical parses a recorded query.
+func (e *Endpoint) canonical(raw string) (map[string]any, error) {
+	in, perr := e.Parse(raw, noCaller)
+	if perr != nil {
+		return nil, perr
+	}
+	return in.call(time.Time{}).Params, nil
+}
+
+// CasesOf lists the cases of one source, by name.
+func CasesOf(cases []*Case, endpoint, source string) []*Case {
+	byName := map[string]*Case{}
+	for _, c := range cases {
+		if c.Endpoint == endpoint && c.Source == source {
+			byName[c.Name] = c
+		}
+	}
+	var out []*Case
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		out = append(out, byName[name])
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"strings"
+
+	"sundry/upstreams"
+)
+
+// Form is a compiled form of the answer.
+type Form struct {
+	Name string
+	// Kind is json, text, redirect or picture.
+	Kind  string
+	Pool  bool // one candidate is picked for every request
+	chain *Chain
+	index int // within its chain
+	each  *upstreams.Query
+	make  *upstreams.Query // nil: the source's own picture
+}
+
+// Chain is a compiled chain with the forms that it makes.
+type Chain struct {
+	*upstreams.Chain
+	Name   string
+	Forms  []*Form
+	prefix string // of its keys
+}
+
+func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
+	f := &Form{Name: s.Name.Value}
+	makings := 0
+	for kind, e := range map[string]*upstreams.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "picture": s.Picture} {
+		if e == nil {
+			continue
+		}
+		makings++
+		f.Kind = kind
+		if kind != "picture" || strings.TrimSpace(e.Source) != "source" {
+			f.make = upstreams.CompileQuery(e, problems)
+		}
+	}
+	if makings != 1 {
+		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, picture", f.Name)
+	}
+	if s.Each != nil {
+		f.Pool, f.each = true, upstreams.CompileQuery(s.Each, problems)
+	}
+	return f
+}
+
+// form finds one by name; the parser of form parameters lets only names of
+// existing ones through.
+func (e *Endpoint) form(name string) *Form {
+	for _, f := range e.Forms {
+		if f.Name == name {
+			return f
+		}
+	}
+	return e.Forms[0]
+}

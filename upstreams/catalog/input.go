@@ -1,0 +1,169 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sundry/upstreams"
+)
+
+// noCaller stands for the caller of recorded exchanges (RFC 5737).
+var noCaller = netip.AddrFrom4([4]byte{203, 0, 113, 1})
+
+// maxParams is the most an endpoint may declare, so that a request's values
+// need no allocation of their own.
+const maxParams = 8
+
+// Input is a request's checked, canonical input.
+type Input struct {
+	endpoint *Endpoint
+	values   [maxParams]any
+	// Form that was asked for.
+	Form *Form
+	// Callback of JSONP, or "".
+	Callback string
+	// Private means that the caller's address decided.
+	Private bool
+}
+
+// Parse reads a raw query. Undeclared parameters are ignored; of a repeated
+// one the first counts; an empty one counts as absent. With an error, Form is
+// still the one that was asked for, where that can be told.
+func (e *Endpoint) Parse(rawQuery string, caller netip.Addr) (Input, *ParamError) {
+	in := Input{endpoint: e, Form: e.Forms[0]}
+	var seen [maxParams]bool
+	var failed *ParamError
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		name, raw, _ := strings.Cut(pair, "=")
+		i := e.param(name)
+		if i < 0 || seen[i] {
+			continue
+		}
+		seen[i] = true
+		if raw == "" {
+			continue
+		}
+		if err := in.set(i, raw); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	err := in.complete(caller)
+	if failed != nil {
+		err = failed
+	}
+	return in, err
+}
+
+// param finds a declared parameter, in its plain or an escaped spelling.
+func (e *Endpoint) param(name string) int {
+	if strings.IndexByte(name, '%') >= 0 {
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+	}
+	for i, p := range e.Params {
+		if p.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// set decodes, checks and keeps one value.
+func (in *Input) set(i int, raw string) *ParamError {
+	p, value := in.endpoint.Params[i], raw
+	if strings.ContainsAny(raw, "%+") {
+		var err error
+		if value, err = url.QueryUnescape(raw); err != nil {
+			return p.refuse(raw, errors.New("is not percent-encoded properly"))
+		}
+	}
+	if !utf8.ValidString(value) {
+		return p.refuse(value, errors.New("is not UTF-8"))
+	}
+	v, err := p.parse(value)
+	if err != nil {
+		return p.refuse(value, err)
+	}
+	in.values[i] = v
+	return nil
+}
+
+// complete fills in defaults and picks the form: the first form parameter that
+// is given decides.
+func (in *Input) complete(caller netip.Addr) *ParamError {
+	chosen := false
+	for i, p := range in.endpoint.Params {
+		v := in.values[i]
+		switch {
+		case p.Role == roleCallback:
+			in.Callback, _ = v.(string)
+		case p.Role == roleForm:
+			if name, ok := v.(string); ok && !chosen {
+				in.Form, chosen = in.endpoint.form(name), true
+			}
+		case v == nil && p.Caller:
+			in.values[i], in.Private = caller.Unmap().WithZone("").String(), true
+		case v == nil && p.Required:
+			return p.missing()
+		case v == nil:
+			in.values[i] = p.Default
+		}
+	}
+	return nil
+}
+
+// Key is the identity of the answer: endpoint, version, chain and every input
+// in its canonical spelling. Nothing else influences an answer.
+func (in *Input) Key() string {
+	b := make([]byte, 0, 96)
+	b = append(append(b, in.Form.chain.prefix...), ':')
+	for i, p := range in.endpoint.Params {
+		if p.Role != roleInput {
+			continue
+		}
+		switch v := in.values[i].(type) {
+		case nil:
+			b = append(b, '-')
+		case int:
+			b = strconv.AppendInt(b, int64(v), 10)
+		case string:
+			b = appendValue(b, v, p.Personal)
+		}
+		b = append(b, '|')
+	}
+	return string(b)
+}
+
+// plainMax is the longest value that stands in a key as it is.
+const plainMax = 64
+
+// appendValue writes a value that is short and plain as it is, with a mark,
+// and any other as a hash.
+func appendValue(b []byte, v string, personal bool) []byte {
+	if !personal && len(v) <= plainMax && !strings.ContainsFunc(v, unplain) {
+		return append(append(b, '='), v...)
+	}
+	sum := sha256.Sum256([]byte(v))
+	return hex.AppendEncode(append(b, '#'), sum[:16])
+}
+
+func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }
+
+// call is the question to the chain.
+func (in *Input) call(now time.Time) *upstreams.Call {
+	params := make(map[string]any, len(in.endpoint.Params))
+	for i, p := range in.endpoint.Params {
+		if p.Role == roleInput {
+			params[p.Name] = in.values[i]
+		}
+	}
+	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now}
+}

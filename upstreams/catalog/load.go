@@ -1,0 +1,201 @@
+package catalog
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+)
+
+//go:embed *.yaml data testdata
+var builtin embed.FS
+
+// Builtin is the catalog that comes with the program: *.yaml, data/ and the
+// recorded exchanges below testdata/.
+func Builtin() fs.FS { return builtin }
+
+// Data are the files that embedded sources name, those of the operator's
+// directory over ours.
+func Data(dir string) fs.FS {
+	if dir == "" {
+		return builtin
+	}
+	return layered{os.DirFS(dir), builtin}
+}
+
+// layered opens a file in the first file system that has it.
+type layered []fs.FS
+
+// Open implements fs.FS.
+func (l layered) Open(name string) (fs.File, error) {
+	for _, f := range l[:len(l)-1] {
+		if file, err := f.Open(name); err == nil {
+			return file, nil
+		}
+	}
+	return l[len(l)-1].Open(name)
+}
+
+// Catalog is a compiled set of endpoints.
+type Catalog struct {
+	// Endpoints in the order of their groups, then by name.
+	Endpoints []*Endpoint
+	byName    map[string]*Endpoint
+}
+
+// Get finds an endpoint.
+func (c *Catalog) Get(name string) (*Endpoint, bool) {
+	e, ok := c.byName[name]
+	return e, ok
+}
+
+// Mistake is one mistake in one file.
+type Mistake struct {
+	File string
+	Line int // 0 when it is about the file as a whole
+	Msg  string
+}
+
+func (m Mistake) Error() string {
+	if m.Line == 0 {
+		return m.File + ": " + m.Msg
+	}
+	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Msg)
+}
+
+// Options of Load.
+type Options struct {
+	// Dir holds files of the operator's own: one of a name that exists
+	// replaces ours, another adds an endpoint. "" for none.
+	Dir string
+	// Overrides are the operator's settings, by endpoint; ConfigFile is where
+	// they stand.
+	Overrides  map[string]Overrides
+	ConfigFile string
+}
+
+// groups in the order of the specification.
+var groups = []string{"images", "media", "lookups", "text"}
+
+var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// source is one file to load.
+type source struct {
+	path string
+	data []byte
+}
+
+// Load reads and compiles everything. The error joins all Mistakes.
+func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
+	files, err := collect(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalog{byName: map[string]*Endpoint{}}
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		e, mistakes := compileFile(name, files[name], opts, env)
+		failed = append(failed, mistakes...)
+		c.byName[name] = e
+		c.Endpoints = append(c.Endpoints, e)
+	}
+	for name := range opts.Overrides {
+		if _, ok := c.byName[name]; !ok {
+			failed = append(failed, Mistake{opts.ConfigFile, 0, fmt.Sprintf("endpoints: %s: there is no such endpoint; want one of %s",
+				name, strings.Join(slices.Sorted(maps.Keys(c.byName)), ", "))})
+		}
+	}
+	if len(failed) > 0 {
+		return nil, errors.Join(failed...)
+	}
+	slices.SortStableFunc(c.Endpoints, func(a, b *Endpoint) int {
+		return slices.Index(groups, a.Group) - slices.Index(groups, b.Group)
+	})
+	return c, nil
+}
+
+// collect finds the catalog's files, those of the operator's directory over
+// those that come with the program.
+func collect(dir string) (map[string]source, error) {
+	files := map[string]source{}
+	if err := collectFrom(builtin, "", files); err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		return files, nil
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, fmt.Errorf("catalog directory %s: not a directory that can be read", dir)
+	}
+	return files, collectFrom(os.DirFS(dir), dir, files)
+}
+
+func collectFrom(from fs.FS, dir string, files map[string]source) error {
+	names, err := fs.Glob(from, "*.yaml")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		b, err := fs.ReadFile(from, name)
+		if err != nil {
+			return fmt.Errorf("catalog file: %w", err)
+		}
+		files[strings.TrimSuffix(name, ".yaml")] = source{path.Join(dir, name), b}
+	}
+	return nil
+}
+
+// compileFile decodes and compiles one file.
+func compileFile(name string, from source, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
+	var problems, settings upstreams.Problems
+	var spec endpointSpec
+	if err := yaml.Load(from.data, &spec, yaml.WithKnownFields()); err != nil {
+		addYAML(err, &problems)
+		return nil, mistakes(from.path, problems)
+	}
+	if o, ok := opts.Overrides[name]; ok && o.Cache != nil {
+		spec.Cache.override(o.Cache, &settings)
+	}
+	e := compile(name, &spec, env, &problems)
+	e.File = from.path
+	if len(problems) == 0 && len(settings) == 0 {
+		e.fingerprint(&spec, from.data)
+	}
+	return e, append(mistakes(from.path, problems), mistakes(opts.ConfigFile, settings)...)
+}
+
+func mistakes(file string, problems upstreams.Problems) []error {
+	slices.SortStableFunc(problems, func(a, b upstreams.Problem) int { return a.Line - b.Line })
+	var out []error
+	for _, p := range problems {
+		out = append(out, Mistake{file, p.Line, p.Msg})
+	}
+	return out
+}
+
+// addYAML takes the lines out of the YAML library's errors.
+func addYAML(err error, problems *upstreams.Problems) {
+	var many *yaml.LoadErrors
+	if errors.As(err, &many) {
+		for _, one := range many.Errors {
+			problems.Add(one.Mark.Line, "%s", one.Message)
+		}
+		return
+	}
+	var one *yaml.LoadError
+	if errors.As(err, &one) {
+		problems.Add(one.Mark.Line, "%s", one.Message)
+		return
+	}
+	problems.Add(0, "%v", err)
+}

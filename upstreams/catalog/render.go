@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// Content types of what is made here.
+const (
+	typeJSON = "application/json; charset=utf-8"
+	typeText = "text/plain; charset=utf-8"
+)
+
+// Bounds of what is compressed at fill: smaller bodies fit one packet anyway,
+// and a pool's candidates would multiply.
+const (
+	compressMin   = 1 << 10
+	compressRatio = 0.9
+)
+
+// render makes all bodies of a form.
+func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *upstreams.Env) (cache.Form, error) {
+	if f.each == nil {
+		b, err := f.body(ctx, a, a.Data, env)
+		if err != nil || b == nil {
+			return nil, err
+		}
+		return cache.Form{*b}, nil
+	}
+	var out cache.Form
+	var failed error
+	err := f.each.Each(ctx, a.Data, env, func(candidate any) bool {
+		b, err := f.body(ctx, a, candidate, env)
+		if err != nil || b == nil {
+			failed = err
+			return err == nil
+		}
+		out = append(out, *b)
+		return true
+	})
+	return out, errors.Join(err, failed)
+}
+
+// body makes one body; nil when the answer has none of this form.
+func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *upstreams.Env) (*cache.Body, error) {
+	if f.make == nil {
+		return picture(a.Blob)
+	}
+	v, err := f.make.One(ctx, data, env)
+	if err != nil {
+		return nil, err
+	}
+	if f.Kind == "json" {
+		return f.jsonBody(v)
+	}
+	text, ok := v.(string)
+	switch {
+	case v == nil:
+		return nil, nil
+	case !ok:
+		return nil, fmt.Errorf("want a text, got %T", v)
+	case f.Kind == "redirect":
+		return redirectBody(text)
+	case f.Kind == "picture":
+		return dataPicture(text)
+	}
+	return f.plain(typeText, []byte(text)), nil
+}
+
+// envelope is the one form of a JSON answer.
+type envelope struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+}
+
+func (f *Form) jsonBody(v any) (*cache.Body, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(envelope{http.StatusOK, "ok", v}); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return f.plain(typeJSON, bytes.TrimRight(b.Bytes(), "\n")), nil
+}
+
+// plain is a text body with its compressed variants and its ETag: a weak one,
+// since it is the same for all codings.
+func (f *Form) plain(typ string, b []byte) *cache.Body {
+	body := &cache.Body{Status: http.StatusOK, Type: typ}
+	body.Data[cache.Identity] = b
+	if f.Pool {
+		return body
+	}
+	body.ETag = "W/" + tag(b)
+	if len(b) >= compressMin {
+		body.Data[cache.Gzip] = worth(gzipped(b), b)
+		body.Data[cache.Zstd] = worth(zstded(b), b)
+	}
+	return body
+}
+
+func tag(b []byte) string {
+	sum := sha256.Sum256(b)
+	return `"` + hex.EncodeToString(sum[:10]) + `"`
+}
+
+func worth(packed, plain []byte) []byte {
+	if float64(len(packed)) > compressRatio*float64(len(plain)) {
+		return nil
+	}
+	return packed
+}
+
+func gzipped(b []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write(b) // a Buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// zstdWriter is made at the first use and serves any number of goroutines.
+var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return w
+})
+
+func zstded(b []byte) []byte { return zstdWriter().EncodeAll(b, nil) }
+
+// redirectBody leads to an absolute http(s) address, and nowhere else.
+func redirectBody(to string) (*cache.Body, error) {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return nil, errors.New("redirect to something that is no web address")
+	}
+	body := &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String()}
+	body.Data[cache.Identity] = []byte(u.String())
+	return body, nil
+}
+
+func picture(b *upstreams.Blob) (*cache.Body, error) {
+	if b == nil {
+		return nil, errors.New("the source brought no picture")
+	}
+	body := &cache.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes)}
+	body.Data[cache.Identity] = b.Bytes
+	return body, nil
+}
+
+// dataPicture unpacks a data: URI, and believes its bytes rather than its type.
+func dataPicture(uri string) (*cache.Body, error) {
+	_, encoded, ok := strings.Cut(uri, ";base64,")
+	if !ok || !strings.HasPrefix(uri, "data:image/") {
+		return nil, errors.New("picture is no data URI")
+	}
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("picture: %w", err)
+	}
+	blob, err := upstreams.Sniff(b)
+	if err != nil {
+		return nil, err
+	}
+	return picture(blob)
+}

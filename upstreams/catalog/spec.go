@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"sundry/upstreams"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// grammar is the version of the catalog's grammar that this program reads.
+const grammar = 1
+
+// endpointSpec is a catalog file.
+type endpointSpec struct {
+	// Version of the grammar: 1.
+	Version int `yaml:"version"`
+	// Name is the path segment; equal to the file's name.
+	Name upstreams.Text `yaml:"name"`
+	// Group is images, media, lookups or text.
+	Group   upstreams.Text `yaml:"group"`
+	Summary bilingual      `yaml:"summary"`
+	Params  []paramSpec    `yaml:"params"`
+	Cache   cacheSpec      `yaml:"cache"`
+	// Forms of the answer; the first is the default.
+	Forms []formSpec `yaml:"forms"`
+	// Sources of the chain "main", in order.
+	Sources []upstreams.SourceSpec `yaml:"sources"`
+	// Chains are further ones, by name, for forms of another making.
+	Chains map[string]chainSpec `yaml:"chains"`
+}
+
+type bilingual struct {
+	EN string `yaml:"en"`
+	ZH string `yaml:"zh"`
+}
+
+// paramSpec declares one query parameter.
+type paramSpec struct {
+	Name upstreams.Text `yaml:"name"`
+	// Type is string, int, digits, ip, host or callback.
+	Type    string    `yaml:"type"`
+	Summary bilingual `yaml:"summary"`
+	// Role is "" for input, "form" for what chooses the form, "callback" for
+	// the JSONP function.
+	Role     string `yaml:"role"`
+	Required bool   `yaml:"required"`
+	// Default is the value of an absent parameter; null: absent stays absent.
+	Default *upstreams.Text `yaml:"default"`
+	Example string          `yaml:"example"`
+	// Min and Max bound an int.
+	Min *int `yaml:"min"`
+	Max *int `yaml:"max"`
+	// Also are ints beyond the bounds that are allowed as well.
+	Also []int `yaml:"also"`
+	// MinLen and MaxLen bound a text, in characters; 0 means 1 and 512.
+	MinLen int `yaml:"min_len"`
+	MaxLen int `yaml:"max_len"`
+	// Enum lists the values of a string.
+	Enum []string `yaml:"enum"`
+	// As translates values of a form parameter to form names.
+	As map[string]string `yaml:"as"`
+	// From is "caller" where the caller's address stands in for an absent ip.
+	From string `yaml:"from"`
+	// Personal values are hashed in keys and kept out of logs.
+	Personal bool `yaml:"personal"`
+}
+
+// cacheSpec is the cache rule; see cache.Policy for the meaning of each.
+type cacheSpec struct {
+	TTL          upstreams.Duration `yaml:"ttl"`
+	Until        upstreams.Text     `yaml:"until"`
+	Poll         upstreams.Duration `yaml:"poll"`
+	Grace        upstreams.Duration `yaml:"grace"`
+	StaleIfError upstreams.Duration `yaml:"stale_if_error"`
+	Negative     upstreams.Duration `yaml:"negative"`
+	SoftTimeout  upstreams.Duration `yaml:"soft_timeout"`
+	FillTimeout  upstreams.Duration `yaml:"fill_timeout"`
+	Pause        upstreams.Duration `yaml:"pause"`
+	PauseMax     upstreams.Duration `yaml:"pause_max"`
+	Jitter       *float64           `yaml:"jitter"`
+	Eager        *float64           `yaml:"eager"`
+	// Class is shared (few keys) or keyed (keys of callers' input).
+	Class upstreams.Text `yaml:"class"`
+	// Local keeps entries out of Redis.
+	Local bool `yaml:"local"`
+	// Edition is a jq program on the data: its date, 2006-01-02.
+	Edition *upstreams.Expr `yaml:"edition"`
+	// Warm fills the endpoint at start and before each publication.
+	Warm bool `yaml:"warm"`
+}
+
+// formSpec is one form of the answer, of exactly one making.
+type formSpec struct {
+	Name upstreams.Text `yaml:"name"`
+	// Chain that makes it; "" means main.
+	Chain string `yaml:"chain"`
+	// Each emits the candidates of a pool; one is picked for every request.
+	Each *upstreams.Expr `yaml:"each"`
+	// JSON is the envelope's data.
+	JSON *upstreams.Expr `yaml:"json"`
+	// Text is the whole text.
+	Text *upstreams.Expr `yaml:"text"`
+	// Redirect is where a 302 leads.
+	Redirect *upstreams.Expr `yaml:"redirect"`
+	// Picture is "source" for the picture that the source brought, else a jq
+	// program that emits a data: URI, or null when there is none.
+	Picture *upstreams.Expr `yaml:"picture"`
+}
+
+// chainSpec is a further chain.
+type chainSpec struct {
+	// Like takes another chain's sources, to go one step further with each.
+	Like string `yaml:"like"`
+	// Picture is that step.
+	Picture *upstreams.PictureSpec `yaml:"picture"`
+	Sources []upstreams.SourceSpec `yaml:"sources"`
+}
+
+// Overrides are the operator's settings of an endpoint, from sundry.yaml.
+type Overrides struct {
+	// Cache sets single knobs of the cache rule, with the names of the file.
+	Cache *yaml.Node `yaml:"cache"`
+}

@@ -1,0 +1,125 @@
+package upstreams
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// compileKind holds the table of every kind of source there is. A kind compiles
+// its own section and says which host it calls: nil when the target is the
+// caller's, or when there is none. A nil fetcher leaves the source out.
+func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, problems *Problems) (fetcher, *Host) {
+	line := spec.Name.Line
+	type kind struct {
+		given   bool
+		compile func() (fetcher, *Host)
+	}
+	table := []kind{
+		{spec.HTTP != nil, func() (fetcher, *Host) { return compileHTTP(spec.HTTP, line, declared, env, problems) }},
+		{spec.Minecraft != nil, func() (fetcher, *Host) { return compileMinecraft(spec.Minecraft, env), nil }},
+		{spec.QRCode != nil, func() (fetcher, *Host) { return compileQRCode(spec.QRCode, line, problems), nil }},
+		{spec.GeoIP != nil, func() (fetcher, *Host) { return compileGeoIP(spec.GeoIP, line, env, problems), nil }},
+		{spec.Embedded != nil, func() (fetcher, *Host) { return compileEmbedded(spec.Embedded, line, env, problems), nil }},
+		{spec.Computed != nil, func() (fetcher, *Host) { return computed{}, nil }},
+	}
+	var chosen *kind
+	for i := range table {
+		if !table[i].given {
+			continue
+		}
+		if chosen != nil {
+			problems.Add(line, "source %q: of two kinds; want one", spec.Name.Value)
+		}
+		chosen = &table[i]
+	}
+	if chosen == nil {
+		problems.Add(line, "source %q: of no kind; want one of http, minecraft, qrcode, geoip, embedded, computed", spec.Name.Value)
+		return nil, nil
+	}
+	return chosen.compile()
+}
+
+// Compile makes a source of its declaration. params are the endpoint's
+// parameter names. Mistakes go to problems. A source that lacks a secret, or
+// an optional database, is left out: nil comes back.
+func Compile(endpoint string, spec *SourceSpec, params []string, env *Environment, problems *Problems) *Source {
+	line := spec.Name.Line
+	if spec.Name.Value == "" {
+		problems.Add(line, "source without a name")
+	}
+	if spec.Retry < 0 || spec.Retry > 2 {
+		problems.Add(line, "source %q: retry: %d: want 0 to 2", spec.Name.Value, spec.Retry)
+	}
+	if n := spec.Negative; n != "" && n != "stop" && n != "next" {
+		problems.Add(line, "source %q: negative: %q: want stop or next", spec.Name.Value, n)
+	}
+	s := &Source{
+		Name: env.sign(spec.Name.Value), endpoint: endpoint, bare: spec.Name.Value, Limit: time.Duration(spec.TTL), timeout: time.Duration(spec.Timeout),
+		retry: spec.Retry, next: spec.Negative == "next", env: env, rules: compileRules(spec.Judge, problems),
+	}
+	if s.timeout == 0 {
+		s.timeout = defaultTimeout
+	}
+	s.kind, s.host = compileKind(spec, s.names(spec, params), env, problems)
+	s.programs(spec, env, problems)
+	if !s.credentials(endpoint, spec, env) || s.kind == nil {
+		return nil
+	}
+	s.seen = env.Metrics.source(endpoint, spec.Name.Value)
+	return s
+}
+
+// names are what placeholders may refer to.
+func (s *Source) names(spec *SourceSpec, params []string) map[string]bool {
+	declared := map[string]bool{}
+	for _, names := range [][]string{params, slices.Collect(maps.Keys(spec.Vars)), slices.Collect(maps.Keys(spec.Secrets))} {
+		for _, n := range names {
+			declared[n] = true
+		}
+	}
+	return declared
+}
+
+// programs compiles the jq of the source.
+func (s *Source) programs(spec *SourceSpec, env *Environment, problems *Problems) {
+	optional := func(e *Expr) *Query {
+		if e == nil {
+			return nil
+		}
+		return CompileQuery(e, problems)
+	}
+	s.when, s.mapping, s.expires = optional(spec.When), optional(spec.Map), optional(spec.Expires)
+	s.vars = make(map[string]*Query, len(spec.Vars))
+	for name, e := range spec.Vars {
+		s.vars[name] = CompileQuery(&e, problems)
+	}
+	if spec.Picture != nil {
+		s.picture = compilePicture(spec.Picture, env, problems)
+	}
+}
+
+// credentials reads the secrets; in replay any will do.
+func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment) bool {
+	s.secrets = make(map[string]any, len(spec.Secrets))
+	for name, variable := range spec.Secrets {
+		value, ok := env.Secret(variable.Value)
+		if env.Replay != nil {
+			value, ok = "replay", true
+		}
+		if !ok {
+			env.Log.Info("source left out: its key is not set", "endpoint", endpoint, "source", spec.Name.Value, "variable", variable.Value)
+			return false
+		}
+		s.secrets[name] = value
+	}
+	return true
+}
+
+// NewChain joins compiled sources; those left out are nil and dropped.
+func NewChain(endpoint string, sources []*Source, env *Environment) *Chain {
+	return &Chain{
+		Sources: slices.DeleteFunc(sources, func(s *Source) bool { return s == nil }),
+		seen:    env.Metrics.chain(endpoint),
+	}
+}

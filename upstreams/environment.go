@@ -1,0 +1,73 @@
+package upstreams
+
+import (
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"sundry/upstreams/geoip"
+	"sundry/upstreams/guard"
+)
+
+// Environment is what sources are compiled into: the connections, breakers and
+// data that outlive a reload. Make one per process and share it.
+type Environment struct {
+	Hosts Hosts
+	// Guard dials what callers name.
+	Guard *guard.Guard
+	// Transport carries requests to declared hosts; a Replay takes its place.
+	Transport http.RoundTripper
+	// Replay answers from recorded exchanges; nil: live.
+	Replay *Replay
+	// Secret finds a credential in the environment.
+	Secret func(name string) (string, bool)
+	// GeoFile is the operator's address database; nil for none.
+	GeoFile geoip.DB
+	// Data are the files that embedded sources name.
+	Data fs.FS
+	Log  *slog.Logger
+
+	Metrics *Metrics
+}
+
+// NewTransport makes the transport for declared hosts: pooled, with a bound on
+// every phase. Close its idle connections at the end.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    3 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        90 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// CloseIdle closes connections that nobody uses.
+func (env *Environment) CloseIdle() {
+	if t, ok := env.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// client follows redirects to the given hosts only, and keeps no cookies.
+func (env *Environment) client(allowed hostSet) *http.Client {
+	var rt http.RoundTripper = env.Transport
+	if env.Replay != nil {
+		rt = env.Replay
+	}
+	return &http.Client{Transport: rt, CheckRedirect: allowed.redirects}
+}
+
+// sign is the source's name as callers see it: replayed answers say so.
+func (env *Environment) sign(source string) string {
+	if env.Replay != nil {
+		return "replay:" + source
+	}
+	return source
+}

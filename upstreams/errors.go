@@ -1,0 +1,91 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Kind says what went wrong, in terms of what should follow from it.
+type Kind uint8
+
+// The kinds. Invalid, Forbidden and Negative are definite: another source would
+// not say otherwise. The others send the chain on.
+const (
+	Internal    Kind = iota // our own mistake
+	Invalid                 // the caller's input cannot be answered
+	Forbidden               // the input leads to an address that must not be reached
+	Negative                // the upstream says: no such thing
+	Unavailable             // no answer, or one that says "not now"
+	Timeout                 // no answer in time
+	Limited                 // too many calls of ours
+	Rejected                // the breaker is open, or too many calls run
+	Malformed               // an answer that is not what was agreed
+	Skipped                 // the source does not serve this input
+	kinds
+)
+
+// String names the kind in metrics, logs and judge rules.
+func (k Kind) String() string {
+	return [...]string{"internal", "invalid", "forbidden", "negative", "unavailable", "timeout",
+		"limited", "rejected", "malformed", "skipped", "unknown"}[min(k, kinds)]
+}
+
+// Error is a failed attempt, or the failure of a whole chain.
+type Error struct {
+	Kind       Kind
+	Source     string        // "" for a chain
+	Status     int           // HTTP status of the upstream, 0 without one
+	RetryAfter time.Duration // what the upstream asked for, 0 without
+	Parameter  string        // of Invalid and Forbidden: whose value it is
+	// Message is for the caller: ours, never the upstream's. "" for a
+	// standard one by kind.
+	Message string
+	Err     error // for the log
+}
+
+func (e *Error) Error() string {
+	s := e.Kind.String()
+	if e.Source != "" {
+		s = e.Source + ": " + s
+	}
+	if e.Status != 0 {
+		s = fmt.Sprintf("%s (status %d)", s, e.Status)
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf classifies any error: an Error by its kind, the rest by what the
+// standard library says of it.
+func KindOf(err error) Kind {
+	var typed *Error
+	var network net.Error
+	switch {
+	case errors.As(err, &typed):
+		return typed.Kind
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return Timeout
+	case errors.As(err, &network), errors.Is(err, errCut):
+		return Unavailable
+	}
+	return Internal
+}
+
+// fail wraps err as an attempt's failure, keeping a kind it already has.
+func fail(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
+}
+
+// definite tells whether the chain must not go on.
+func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
+
+// counts tells whether the kind counts against the host's breaker.
+func (k Kind) counts() bool { return k == Unavailable || k == Timeout || k == Limited }

@@ -1,0 +1,149 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+)
+
+// BreakerConfig says when a host is left alone, and for how long.
+type BreakerConfig struct {
+	// Open is how long; 0 means 10 s. Each host gets up to a fifth more or
+	// less, so that instances do not probe together.
+	Open time.Duration
+	// Failures in a row that open it; 0 means 5.
+	Failures uint32
+	// Ratio of failures among at least ten calls in Window that opens it; 0
+	// means 0.5.
+	Ratio float64
+	// Window of the ratio; 0 means 30 s.
+	Window time.Duration
+	// Concurrent calls to one host; 0 means 64.
+	Concurrent int64
+}
+
+func (c BreakerConfig) withDefaults() BreakerConfig {
+	pick := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	pick(&c.Open, 10*time.Second)
+	pick(&c.Window, 30*time.Second)
+	if c.Failures == 0 {
+		c.Failures = 5
+	}
+	if c.Ratio == 0 {
+		c.Ratio = 0.5
+	}
+	if c.Concurrent == 0 {
+		c.Concurrent = 64
+	}
+	return c
+}
+
+// minimum is the number of calls below which a ratio says nothing.
+const minimum = 10
+
+// Host is one upstream host: its breaker, its share of concurrent calls and its
+// retry budget. It outlives reloads.
+type Host struct {
+	Name    string
+	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	slots   *semaphore.Weighted
+	retries *rate.Limiter
+}
+
+// errBusy means that a host's slots stayed taken.
+var errBusy = errors.New("too many calls to this host are running")
+
+func newHost(name string, cfg BreakerConfig) *Host {
+	cfg = cfg.withDefaults()
+	return &Host{
+		Name:  name,
+		slots: semaphore.NewWeighted(cfg.Concurrent),
+		// One retry a second, a few saved up: enough for a broken connection,
+		// too little to double the load on a host that is down.
+		retries: rate.NewLimiter(1, 5),
+		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+			Name:         name,
+			MaxRequests:  2,
+			Interval:     cfg.Window,
+			BucketPeriod: cfg.Window / 10,
+			Timeout:      time.Duration(float64(cfg.Open) * (0.8 + 0.4*rand.Float64())),
+			ReadyToTrip: func(c gobreaker.Counts) bool {
+				return c.ConsecutiveFailures >= cfg.Failures ||
+					c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
+			},
+			IsSuccessful: func(err error) bool { return err == nil || !KindOf(err).counts() },
+			// A call that ended because the process shuts down, or was told to
+			// stop, says nothing about the host.
+			IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		}),
+	}
+}
+
+// enter asks for leave to call the host. done reports how the call went, and
+// must be called once.
+func (h *Host) enter(ctx context.Context) (done func(error), err error) {
+	report, err := h.breaker.Allow()
+	if err != nil {
+		return nil, &Error{Kind: Rejected, Err: err}
+	}
+	if !h.slots.TryAcquire(1) {
+		wait, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		if h.slots.Acquire(wait, 1) != nil {
+			report(context.Canceled)
+			return nil, &Error{Kind: Rejected, Err: errBusy}
+		}
+	}
+	return func(err error) {
+		h.slots.Release(1)
+		report(err)
+	}, nil
+}
+
+// State is "closed", "half-open" or "open".
+func (h *Host) State() string { return h.breaker.State().String() }
+
+// Hosts are all upstream hosts that sources have named so far. The zero value
+// is empty and ready.
+type Hosts struct {
+	mu     sync.Mutex
+	byName map[string]*Host
+	Config BreakerConfig
+}
+
+// Get finds or makes the host. Names come from catalog files, never from
+// callers, so there are few.
+func (hs *Hosts) Get(name string) *Host {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h := hs.byName[name]; h != nil {
+		return h
+	}
+	if hs.byName == nil {
+		hs.byName = map[string]*Host{}
+	}
+	h := newHost(name, hs.Config)
+	hs.byName[name] = h
+	return h
+}
+
+// All lists them, in no order.
+func (hs *Hosts) All() []*Host {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	all := make([]*Host, 0, len(hs.byName))
+	for _, h := range hs.byName {
+		all = append(all, h)
+	}
+	return all
+}

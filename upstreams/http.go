@@ -1,0 +1,181 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/encoding"
+)
+
+// Bounds of an HTTP source.
+const (
+	defaultMax   = 2 << 20
+	maxRedirects = 3
+	userAgent    = "Mozilla/5.0 (compatible; Sundry/1.0)"
+)
+
+// getter is a compiled HTTP source.
+type getter struct {
+	base    *url.URL // scheme and host; the path is a template
+	path    template
+	query   []pair
+	headers []pair
+	decode  func([]byte) (any, error) // nil: a picture
+	charset encoding.Encoding
+	limit   int64
+	allowed hostSet
+	client  *http.Client
+}
+
+type pair struct {
+	name  string
+	value template
+}
+
+func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *Problems) (*getter, *Host) {
+	g := &getter{limit: defaultMax}
+	if spec.Max > 0 {
+		g.limit = int64(spec.Max) << 10
+	}
+	u, err := url.Parse(placeholder.ReplaceAllString(spec.URL.Value, "x"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		problems.Add(max(spec.URL.Line, line), "url: %q: want an http or https address with a literal host and no query, as in https://api.example.org/v1/{id}; the query goes under query:", spec.URL.Value)
+		return g, nil
+	}
+	g.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	if !strings.HasPrefix(spec.URL.Value, g.base.String()) {
+		problems.Add(spec.URL.Line, "url: the host must be literal, without placeholders")
+	}
+	path := strings.TrimPrefix(spec.URL.Value, g.base.String())
+	g.path = compileTemplate(Text{path, spec.URL.Line}, declared, problems)
+	g.query = compilePairs(spec.Query, declared, problems)
+	g.headers = compilePairs(spec.Headers, declared, problems)
+	g.setDecoder(spec, problems)
+	g.allowed = newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems)
+	g.client = env.client(g.allowed)
+	return g, env.Hosts.Get(u.Host)
+}
+
+func (g *getter) setDecoder(spec *HTTPSpec, problems *Problems) {
+	switch spec.Decode {
+	case "", "json":
+		g.decode = decodeJSON
+	case "jsonp":
+		g.decode = decodeWrapped
+	case "text":
+		g.decode = func(b []byte) (any, error) { return string(b), nil }
+	case "image":
+	default:
+		problems.Add(spec.URL.Line, "decode: %q: want json, jsonp, text or image", spec.Decode)
+	}
+	var ok bool
+	if g.charset, ok = charset(spec.Charset); !ok {
+		problems.Add(spec.URL.Line, "charset: %q: want utf-8, gbk, gb18030 or big5", spec.Charset)
+	}
+}
+
+// compilePairs keeps names in order, so that equal calls send equal requests.
+func compilePairs(m map[string]Text, declared map[string]bool, problems *Problems) []pair {
+	var out []pair
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, pair{name, compileTemplate(m[name], declared, problems)})
+	}
+	return out
+}
+
+// request renders the call.
+func (g *getter) request(ctx context.Context, in *input) (*http.Request, error) {
+	var b strings.Builder
+	b.WriteString(g.base.String())
+	b.WriteString(g.path.render(in.values, escapePath))
+	for i, p := range g.query {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.render(in.values, url.QueryEscape))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.String(), http.NoBody)
+	if err != nil {
+		return nil, errors.New("request cannot be built") // the cause would tell the URL, and with it secrets
+	}
+	req.Header.Set("User-Agent", userAgent)
+	for name, v := range in.call.Trace {
+		req.Header.Set(name, v)
+	}
+	for _, p := range g.headers {
+		req.Header.Set(p.name, p.value.render(in.values, escapeHeader))
+	}
+	return req, nil
+}
+
+// fetch implements fetcher.
+func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
+	req, err := g.request(ctx, in)
+	if err != nil {
+		return nil, fail(Internal, "%w", err)
+	}
+	in.stage("request", requestLine(req))
+	body, resp, err := g.send(req)
+	if err != nil {
+		return nil, err
+	}
+	in.stage("reply", replyLine(resp, body))
+	r := &reply{status: resp.StatusCode, header: resp.Header}
+	if g.decode == nil {
+		r.blob, r.broken = Sniff(body)
+		return r, nil
+	}
+	plain, err := toUTF8(body, g.charset)
+	if err == nil {
+		r.body, err = g.decode(plain)
+	}
+	r.broken = err
+	return r, nil
+}
+
+// send does the exchange and reads what fits under the cap.
+func (g *getter) send(req *http.Request) ([]byte, *http.Response, error) {
+	resp, err := g.client.Do(req)
+	if err != nil {
+		return nil, nil, sendError(err)
+	}
+	defer func() {
+		// Reading a little more lets the connection be used again.
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+		_ = resp.Body.Close()
+	}()
+	body, err := readCapped(resp.Body, g.limit)
+	if err != nil {
+		return nil, nil, sendError(err)
+	}
+	return body, resp, nil
+}
+
+// sendError classifies, and drops the URL that net/http puts into its errors:
+// it may hold a secret or a caller's input.
+func sendError(err error) error {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	kind := KindOf(err)
+	if kind == Internal && !errors.Is(err, context.Canceled) {
+		kind = Unavailable // every other way in which an exchange can end
+	}
+	return &Error{Kind: kind, Err: err}
+}
+
+func requestLine(r *http.Request) string { return r.Method + " " + r.URL.Redacted() }
+
+func replyLine(r *http.Response, body []byte) string {
+	return fmt.Sprintf("%s, %s, %d bytes", r.Status, r.Header.Get("Content-Type"), len(body))
+}

@@ -1,0 +1,116 @@
+package upstreams
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// rule is a compiled judge rule.
+type rule struct {
+	status  []int
+	cond    *Query
+	verdict Kind
+	success bool
+}
+
+// verdicts are what a rule may say.
+func verdict(name string) (kind Kind, success, ok bool) {
+	switch name {
+	case "success":
+		return 0, true, true
+	case Negative.String():
+		return Negative, false, true
+	case Limited.String():
+		return Limited, false, true
+	case Unavailable.String():
+		return Unavailable, false, true
+	case Malformed.String():
+		return Malformed, false, true
+	}
+	return 0, false, false
+}
+
+func compileRules(specs []RuleSpec, problems *Problems) []rule {
+	rules := make([]rule, 0, len(specs))
+	for _, s := range specs {
+		kind, success, ok := verdict(s.Is.Value)
+		if !ok {
+			problems.Add(s.Is.Line, "is: %q is no verdict: want success, negative, limited, unavailable or malformed", s.Is.Value)
+		}
+		if s.If == nil && len(s.Status) == 0 {
+			problems.Add(s.Is.Line, "judge rule without a condition: want status: [404] or if: a jq condition")
+		}
+		r := rule{status: s.Status, verdict: kind, success: success}
+		if s.If != nil {
+			r.cond = CompileQuery(s.If, problems)
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// reply is an upstream's answer before it is judged.
+type reply struct {
+	status int // 0 for sources that know no status
+	header http.Header
+	body   any   // decoded; nil when it could not be
+	blob   *Blob // instead of a body
+	broken error // why it could not be decoded
+}
+
+// judge returns nil for a success, or the failure the reply amounts to. The
+// first rule that fits decides, then the default table.
+func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
+	for _, rule := range rules {
+		if len(rule.status) > 0 && !slices.Contains(rule.status, r.status) {
+			continue
+		}
+		if rule.cond != nil && (r.broken != nil || !rule.cond.True(ctx, r.body, env)) {
+			continue
+		}
+		if rule.success {
+			return nil
+		}
+		return r.failure(rule.verdict, nil)
+	}
+	kind, ok := byStatus(r.status)
+	switch {
+	case !ok:
+		return r.failure(kind, nil)
+	case r.broken != nil:
+		return r.failure(Malformed, r.broken)
+	}
+	return nil
+}
+
+// byStatus is the default table.
+func byStatus(status int) (kind Kind, ok bool) {
+	switch {
+	case status == 0 || status/100 == 2:
+		return 0, true
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return Negative, false
+	case status == http.StatusTooManyRequests:
+		return Limited, false
+	case status == http.StatusRequestTimeout, status == http.StatusUnauthorized,
+		status == http.StatusForbidden, status >= 500:
+		return Unavailable, false
+	}
+	return Malformed, false
+}
+
+func (r *reply) failure(kind Kind, err error) *Error {
+	return &Error{Kind: kind, Status: r.status, RetryAfter: retryAfter(r.header), Err: err}
+}
+
+// retryAfter reads the header's seconds form, up to an hour.
+func retryAfter(h http.Header) time.Duration {
+	n, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(time.Duration(n)*time.Second, time.Hour)
+}

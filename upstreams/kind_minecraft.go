@@ -1,0 +1,89 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"sundry/upstreams/guard"
+	"sundry/upstreams/minecraft"
+)
+
+// MinecraftSpec asks the game server that the parameter host names.
+type MinecraftSpec struct {
+	// Assume answers "offline" without asking: the last source of a chain
+	// whose others could not find out.
+	Assume bool `yaml:"assume_offline"`
+}
+
+type pinger struct {
+	assume bool
+	env    *Environment
+}
+
+func compileMinecraft(spec *MinecraftSpec, env *Environment) fetcher {
+	return &pinger{assume: spec.Assume, env: env}
+}
+
+// fetch implements fetcher. A server that refuses, or whose name does not
+// exist, is offline, which is an answer. When nothing can be told, another
+// source may know more.
+func (p *pinger) fetch(ctx context.Context, in *input) (*reply, error) {
+	host, _ := in.call.Params["host"].(string)
+	target, err := minecraft.ParseTarget(host)
+	if err != nil {
+		return nil, &Error{Kind: Invalid, Parameter: "host", Message: err.Error(), Err: err}
+	}
+	if p.assume {
+		return offline(target, "timeout"), nil
+	}
+	if !minecraft.AllowedPort(target.Port) {
+		return nil, p.forbidden(minecraft.ErrPort)
+	}
+	status, err := p.client(in).Ping(ctx, target)
+	if err != nil {
+		return p.failed(target, err)
+	}
+	data := status.Data()
+	data["host"] = target.Host
+	return &reply{body: data}, nil
+}
+
+// client speaks through the guard, or through a replayed server.
+func (p *pinger) client(in *input) *minecraft.Pinger {
+	if p.env.Replay != nil {
+		return &minecraft.Pinger{Dial: p.env.Replay.dialer(in)}
+	}
+	srv := func(ctx context.Context, host string) (string, uint16, error) {
+		return p.env.Guard.LookupSRV(ctx, "minecraft", "tcp", host)
+	}
+	return &minecraft.Pinger{Dial: p.env.Guard.Dialer(minecraft.AllowedPort), SRV: srv, Timeout: 5 * time.Second}
+}
+
+func (p *pinger) failed(target minecraft.Target, err error) (*reply, error) {
+	var forbidden *guard.ForbiddenError
+	if errors.As(err, &forbidden) || errors.Is(err, minecraft.ErrPort) {
+		return nil, p.forbidden(err)
+	}
+	var ping *minecraft.PingError
+	if !errors.As(err, &ping) {
+		return nil, err
+	}
+	var dns *net.DNSError
+	switch {
+	case ping.Kind == "refused", errors.As(err, &dns) && dns.IsNotFound:
+		return offline(target, ping.Kind), nil
+	case ping.Kind == "timeout":
+		return nil, &Error{Kind: Timeout, Err: err}
+	}
+	return nil, &Error{Kind: Unavailable, Err: err}
+}
+
+func (p *pinger) forbidden(err error) error {
+	return &Error{Kind: Forbidden, Parameter: "host", Err: err}
+}
+
+func offline(t minecraft.Target, why string) *reply {
+	return &reply{body: map[string]any{"online": false, "host": t.Host, "port": int(t.Port), "error": why}}
+}

@@ -1,0 +1,54 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sundry/upstreams/qrcode"
+)
+
+// QRCodeSpec computes a QR code from the parameters text and size.
+type QRCodeSpec struct {
+	// As is png or svg.
+	As string `yaml:"as"`
+}
+
+type qrMaker struct{ svg bool }
+
+func compileQRCode(spec *QRCodeSpec, line int, problems *Problems) fetcher {
+	if spec.As != "png" && spec.As != "svg" {
+		problems.Add(line, "qrcode: as: %q: want png or svg", spec.As)
+	}
+	return qrMaker{svg: spec.As == "svg"}
+}
+
+// fetch implements fetcher.
+func (q qrMaker) fetch(_ context.Context, in *input) (*reply, error) {
+	text, _ := in.call.Params["text"].(string)
+	size, _ := in.call.Params["size"].(int)
+	code, err := qrcode.Encode(text)
+	if err != nil {
+		return nil, &Error{Kind: Invalid, Parameter: "text", Message: err.Error(), Err: err}
+	}
+	blob, err := q.draw(code, size)
+	var small *qrcode.TooSmallError
+	if errors.As(err, &small) {
+		return nil, &Error{Kind: Invalid, Parameter: "size", Err: err,
+			Message: fmt.Sprintf("size %d is too small for this text: want at least %d", size, small.Min)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	data := map[string]any{"text": text, "size": size, "version": code.Version(), "level": code.Level()}
+	return &reply{body: data, blob: blob}, nil
+}
+
+func (q qrMaker) draw(code *qrcode.Code, size int) (*Blob, error) {
+	if q.svg {
+		b, err := code.SVG(size)
+		return &Blob{Type: "image/svg+xml", Bytes: b}, err
+	}
+	b, err := code.PNG(size)
+	return &Blob{Type: "image/png", Bytes: b}, err
+}

@@ -1,0 +1,83 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// picture is a compiled second step: fetch what the data points at.
+type picture struct {
+	url     *Query
+	hosts   hostSet
+	limit   int64
+	timeout time.Duration
+	client  *http.Client
+	env     *Environment
+}
+
+func compilePicture(spec *PictureSpec, env *Environment, problems *Problems) *picture {
+	p := &picture{
+		url: CompileQuery(&spec.URL, problems), hosts: newHostSet(spec.Hosts, problems),
+		limit: defaultMax, timeout: 5 * time.Second, env: env,
+	}
+	if len(spec.Hosts) == 0 {
+		problems.Add(spec.URL.Line, "picture without hosts: want the hosts it may come from, as in hosts: [img.example.org]")
+	}
+	if spec.Max > 0 {
+		p.limit = int64(spec.Max) << 10
+	}
+	if spec.Timeout > 0 {
+		p.timeout = time.Duration(spec.Timeout)
+	}
+	p.client = env.client(p.hosts)
+	return p
+}
+
+// fetch gets the picture that the data leads to.
+func (p *picture) fetch(ctx context.Context, data any, in *input, vars *Env) (*Blob, error) {
+	raw, err := p.url.Text(ctx, data, vars)
+	if err != nil {
+		return nil, fail(Malformed, "picture address: %w", err)
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, &Error{Kind: Malformed, Err: errors.New("picture address is not an http or https URL")}
+	}
+	name, ok := p.hosts.match(u.Host)
+	if !ok {
+		return nil, fail(Malformed, "picture on %q, which is not a declared host", u.Host)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	done, err := p.env.Hosts.Get(name).enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := p.get(ctx, u, in)
+	done(err)
+	return blob, err
+}
+
+func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*Blob, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, fail(Malformed, "picture address: %w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	in.stage("picture request", requestLine(req))
+	g := getter{client: p.client, limit: p.limit}
+	body, resp, err := g.send(req)
+	if err != nil {
+		return nil, err
+	}
+	in.stage("picture reply", replyLine(resp, body))
+	r := &reply{status: resp.StatusCode, header: resp.Header}
+	r.blob, r.broken = Sniff(body)
+	if err := judge(ctx, nil, r, nil); err != nil {
+		return nil, err
+	}
+	return r.blob, nil
+}

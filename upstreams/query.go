@@ -1,0 +1,135 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+)
+
+// queryTime bounds one run of a jq program.
+const queryTime = 2 * time.Second
+
+// Query is a compiled jq program. It is safe for concurrent use.
+type Query struct{ code *gojq.Code }
+
+// Env are the variables every program may use: $params, $now (unix seconds),
+// $vars and $status.
+type Env struct {
+	Params map[string]any
+	Now    time.Time
+	Vars   map[string]any
+	Status int
+}
+
+func (e *Env) values() []any {
+	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status}
+}
+
+func orEmpty(m map[string]any) any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// CompileQuery compiles a program; mistakes go to problems, and nil comes back.
+func CompileQuery(e *Expr, problems *Problems) *Query {
+	q, err := gojq.Parse(e.Source)
+	if err != nil {
+		line := e.Line
+		var at *gojq.ParseError
+		if errors.As(err, &at) {
+			line += strings.Count(e.Source[:min(max(at.Offset-1, 0), len(e.Source))], "\n")
+		}
+		problems.Add(line, "jq: %v", err)
+		return nil
+	}
+	code, err := gojq.Compile(q,
+		gojq.WithVariables([]string{"$params", "$now", "$vars", "$status"}),
+		gojq.WithFunction("https", 0, 0, func(v any, _ []any) any { return upgrade(v) }))
+	if err != nil {
+		problems.Add(e.Line, "jq: %v", err)
+		return nil
+	}
+	return &Query{code}
+}
+
+// Each runs the program and gives every value it emits to yield, until yield
+// returns false.
+func (q *Query) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	iter := q.code.RunWithContext(ctx, input, env.values()...)
+	for {
+		v, more := iter.Next()
+		if !more {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			var halt *gojq.HaltError
+			if errors.As(err, &halt) && halt.Value() == nil {
+				return nil
+			}
+			return fmt.Errorf("jq: %w", err)
+		}
+		if !yield(v) {
+			return nil
+		}
+	}
+}
+
+// One runs a program that must emit exactly one value.
+func (q *Query) One(ctx context.Context, input any, env *Env) (any, error) {
+	var out []any
+	err := q.Each(ctx, input, env, func(v any) bool {
+		out = append(out, v)
+		return len(out) < 2
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(out) != 1:
+		return nil, fmt.Errorf("jq: want one value, got %s", [...]string{"none", "", "several"}[len(out)])
+	}
+	return out[0], nil
+}
+
+// True runs a condition: false and null are no, anything else is yes. A
+// program that fails says no: a condition on a shape that is not there does
+// not hold.
+func (q *Query) True(ctx context.Context, input any, env *Env) bool {
+	v, err := q.One(ctx, input, env)
+	return err == nil && v != nil && v != false
+}
+
+// Text runs a program that must emit one string.
+func (q *Query) Text(ctx context.Context, input any, env *Env) (string, error) {
+	v, err := q.One(ctx, input, env)
+	if err != nil {
+		return "", err
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("jq: want a text, got %s", gojq.TypeOf(v))
+	}
+	return s, nil
+}
+
+// upgrade makes http and protocol-relative links https.
+func upgrade(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if rest, cut := strings.CutPrefix(s, "http://"); cut {
+		return "https://" + rest
+	}
+	if strings.HasPrefix(s, "//") {
+		return "https:" + s
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+package upstreams
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Exchange is one recorded exchange of a source: what was asked and replied,
+// and what was made of it.
+type Exchange struct {
+	Endpoint, Source, Name string
+	// Origin is composed or recorded.
+	Origin string
+	// Params are canonical; nil fits every call.
+	Params map[string]any
+	Now    time.Time
+	Steps  []Step
+	// Want is the verdict, a Kind's name or success.
+	Want string
+}
+
+// Step is one request and its reply.
+type Step struct {
+	URL    string
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Replay answers upstream calls from recorded exchanges, in place of the
+// network. It is safe for concurrent use.
+type Replay struct {
+	bySource atomic.Pointer[map[string][]*Exchange]
+	faults   map[string]Fault
+	// Strict refuses requests other than those recorded; for tests.
+	Strict bool
+}
+
+// Fault is what Replay does to a source beside answering.
+type Fault struct {
+	Error   float64 // share of calls that fail, 0 to 1
+	Status  int     // with which status; 0: a broken connection
+	Latency time.Duration
+}
+
+// NewReplay makes a replay that does what the faults say, by endpoint or
+// endpoint/source. Set gives it the exchanges.
+func NewReplay(faults map[string]Fault) *Replay {
+	r := &Replay{faults: faults}
+	r.Set(nil)
+	return r
+}
+
+// Set puts these exchanges in the place of all before.
+func (r *Replay) Set(exchanges []*Exchange) {
+	bySource := map[string][]*Exchange{}
+	for _, x := range exchanges {
+		id := x.Endpoint + "/" + x.Source
+		bySource[id] = append(bySource[id], x)
+	}
+	r.bySource.Store(&bySource)
+}
+
+// ParseFault reads "kd=error:0.3,latency:800ms". Its subject is an endpoint or
+// endpoint/source; what it takes is error:SHARE, status:CODE and latency:SPAN.
+func ParseFault(spec string) (subject string, f Fault, err error) {
+	subject, list, ok := strings.Cut(spec, "=")
+	if !ok || subject == "" {
+		return "", f, fmt.Errorf("fault %q: want endpoint=error:0.3,latency:800ms", spec)
+	}
+	for item := range strings.SplitSeq(list, ",") {
+		name, value, _ := strings.Cut(item, ":")
+		switch name {
+		case "error":
+			f.Error, err = strconv.ParseFloat(value, 64)
+			if err == nil && (f.Error < 0 || f.Error > 1) {
+				err = errors.New("a share is 0 to 1")
+			}
+		case "status":
+			f.Status, err = strconv.Atoi(value)
+		case "latency":
+			f.Latency, err = time.ParseDuration(value)
+		default:
+			err = errors.New("want error:SHARE, status:CODE or latency:SPAN")
+		}
+		if err != nil {
+			return "", f, fmt.Errorf("fault %q: %q: %w", spec, item, err)
+		}
+	}
+	if f.Status != 0 && f.Error == 0 {
+		f.Error = 1
+	}
+	return subject, f, nil
+}
+
+// replayKey finds the attempt in a request's context.
+type replayKey struct{}
+
+type replayed struct {
+	endpoint, source string
+	call             *Call
+	step             int
+}
+
+// withReplay marks the context of an attempt's step.
+func withReplay(ctx context.Context, r replayed) context.Context {
+	return context.WithValue(ctx, replayKey{}, r)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
+	at, ok := req.Context().Value(replayKey{}).(replayed)
+	if !ok {
+		return nil, errors.New("replay: request of no source")
+	}
+	if resp, err := r.inject(req.Context(), at); resp != nil || err != nil {
+		return resp, err
+	}
+	step, err := r.find(at, req.URL.String())
+	if err != nil {
+		return nil, err
+	}
+	header := step.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	return response(req, step.Status, header, dated(step.Body, at.call.Now)), nil
+}
+
+func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Request: req,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// inject does what a fault on the endpoint or the source asks for. The caller
+// of RoundTrip sees a broken connection, or an answer of the fault's status.
+func (r *Replay) inject(ctx context.Context, at replayed) (*http.Response, error) {
+	for _, subject := range []string{at.endpoint, at.endpoint + "/" + at.source} {
+		f, ok := r.faults[subject]
+		if !ok {
+			continue
+		}
+		if f.Latency > 0 {
+			select {
+			case <-time.After(f.Latency):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		if rand.Float64() < f.Error {
+			if f.Status != 0 {
+				return response(nil, f.Status, http.Header{}, nil), nil
+			}
+			return nil, &Error{Kind: Unavailable, Err: errors.New("injected fault")}
+		}
+	}
+	return nil, nil
+}
+
+// find picks the exchange that fits the parameters, else the ordinary good one.
+func (r *Replay) find(at replayed, url string) (*Step, error) {
+	var good *Exchange
+	for _, x := range (*r.bySource.Load())[at.endpoint+"/"+at.source] {
+		if at.step >= len(x.Steps) {
+			continue
+		}
+		if r.Strict {
+			if string(dated([]byte(x.Steps[at.step].URL), at.call.Now)) != url {
+				return nil, fmt.Errorf("replay: %s/%s/%s: sent %s, recorded %s", x.Endpoint, x.Source, x.Name, url, x.Steps[at.step].URL)
+			}
+			return &x.Steps[at.step], nil
+		}
+		if x.Want != "success" && x.Want != Negative.String() {
+			continue
+		}
+		if fits(x.Params, at.call.Params) {
+			return &x.Steps[at.step], nil
+		}
+		if good == nil && x.Want == "success" {
+			good = x
+		}
+	}
+	if good == nil {
+		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s", at.endpoint, at.source)}
+	}
+	return &good.Steps[at.step], nil
+}
+
+// fits tells whether the recorded parameters are the call's. An exchange of an
+// endpoint without parameters fits by being the only kind there is.
+func fits(recorded, asked map[string]any) bool {
+	for name, v := range asked {
+		if recorded[name] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// dated replaces the marks that stand for the day of the call, in
+// Asia/Shanghai: recorded editions are always today's.
+func dated(b []byte, now time.Time) []byte {
+	if !bytes.Contains(b, []byte("@")) {
+		return b
+	}
+	day := now.In(time.FixedZone("CST", 8*3600))
+	yesterday := day.AddDate(0, 0, -1)
+	return []byte(strings.NewReplacer(
+		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
+		"@YESTERDAY@", yesterday.Format("2006-01-02"), "@YESTERDAY_YYYYMMDD@", yesterday.Format("20060102"),
+	).Replace(string(b)))
+}

@@ -1,0 +1,207 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// defaultTimeout bounds an attempt that does not say otherwise.
+const defaultTimeout = 3 * time.Second
+
+// fetcher is what a kind of source compiles to. It asks, and brings a reply to
+// be judged, or an Error.
+type fetcher interface {
+	fetch(ctx context.Context, in *input) (*reply, error)
+}
+
+// input is what one attempt works on.
+type input struct {
+	call   *Call
+	values map[string]any // of placeholders: parameters, vars and secrets
+	note   *[]Stage       // nil: nobody watches
+}
+
+func (in *input) stage(name string, detail any) {
+	if in.note != nil {
+		*in.note = append(*in.note, Stage{name, detail})
+	}
+}
+
+// Source is a compiled source. It is safe for concurrent use.
+type Source struct {
+	Name string
+	// Limit shortens how long its answers are fresh; 0: does not.
+	Limit    time.Duration
+	endpoint string
+	bare     string // the name as declared
+	timeout  time.Duration
+	retry    int
+	next     bool // a negative leads to the next source
+	kind     fetcher
+	host     *Host // nil: the target is the caller's, or there is none
+	when     *Query
+	vars     map[string]*Query
+	secrets  map[string]any
+	rules    []rule
+	mapping  *Query
+	expires  *Query
+	picture  *picture
+	env      *Environment
+	seen     sourceMetrics
+}
+
+// do is one attempt, retried when the host is unavailable and the budget
+// allows.
+func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+	for try := 0; ; try++ {
+		answer, err := s.attempt(ctx, call, watch)
+		if err == nil || KindOf(err) != Unavailable || try >= s.retry || !s.worthRetry(ctx) {
+			return answer, err
+		}
+	}
+}
+
+// worthRetry asks the host's budget, and whether there is time for more than
+// half an attempt.
+func (s *Source) worthRetry(ctx context.Context) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.timeout/2 {
+		return false
+	}
+	return s.host != nil && s.host.retries.Allow()
+}
+
+// attempt runs the stages in order and reports how it went.
+func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+	in := &input{call: call}
+	var stages []Stage
+	if watch != nil {
+		in.note = &stages
+	}
+	start := time.Now()
+	answer, err := s.run(ctx, in)
+	took, result := time.Since(start), "success"
+	if err != nil {
+		err = s.sign(err)
+		result = KindOf(err).String()
+	}
+	s.seen.observe(result, took)
+	if watch != nil {
+		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages})
+	}
+	return answer, err
+}
+
+// sign puts the source's name into the error.
+func (s *Source) sign(err error) error {
+	var typed *Error
+	if errors.As(err, &typed) {
+		signed := *typed
+		signed.Source = s.Name
+		return &signed
+	}
+	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
+}
+
+func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	env := &Env{Params: in.call.Params, Now: in.call.Now}
+	if s.when != nil && !s.when.True(ctx, nil, env) {
+		return Answer{}, &Error{Kind: Skipped}
+	}
+	if err := s.prepare(ctx, in, env); err != nil {
+		return Answer{}, err
+	}
+	r, err := s.exchange(ctx, in, env)
+	if err != nil {
+		return Answer{}, err
+	}
+	return s.understand(ctx, in, env, r)
+}
+
+// prepare computes the placeholders' values.
+func (s *Source) prepare(ctx context.Context, in *input, env *Env) error {
+	env.Vars = make(map[string]any, len(s.vars))
+	in.values = make(map[string]any, len(env.Params)+len(s.vars)+len(s.secrets))
+	for name, v := range env.Params {
+		in.values[name] = v
+	}
+	for name, q := range s.vars {
+		v, err := q.One(ctx, nil, env)
+		if err != nil {
+			return fail(Internal, "var %s: %w", name, err)
+		}
+		env.Vars[name], in.values[name] = v, v
+	}
+	for name, v := range s.secrets {
+		in.values[name] = v
+	}
+	return nil
+}
+
+// exchange asks under the host's breaker; the verdict is part of what the
+// breaker learns, because upstreams say "not now" with status 200.
+func (s *Source) exchange(ctx context.Context, in *input, env *Env) (*reply, error) {
+	done := func(error) {}
+	if s.host != nil {
+		var err error
+		if done, err = s.host.enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.env.Replay != nil {
+		ctx = withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 0})
+	}
+	r, err := s.kind.fetch(ctx, in)
+	if err == nil {
+		env.Status = r.status
+		err = judge(ctx, s.rules, r, env)
+	}
+	done(err)
+	return r, err
+}
+
+// understand maps the reply to data and fetches the picture.
+func (s *Source) understand(ctx context.Context, in *input, env *Env, r *reply) (Answer, error) {
+	a := Answer{Source: s.Name, Data: r.body, Blob: r.blob}
+	var err error
+	if s.mapping != nil {
+		if a.Data, err = s.mapping.One(ctx, r.body, env); err != nil {
+			return Answer{}, fail(Malformed, "map: %w", err)
+		}
+		if a.Data == nil {
+			return Answer{}, fail(Malformed, "map: the answer holds nothing to map")
+		}
+	}
+	in.stage("data", a.Data)
+	if s.expires != nil {
+		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
+			return Answer{}, err
+		}
+	}
+	if s.picture != nil {
+		if s.env.Replay != nil {
+			ctx = withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 1})
+		}
+		a.Blob, err = s.picture.fetch(ctx, a.Data, in, env)
+	}
+	return a, err
+}
+
+func (s *Source) expiry(ctx context.Context, data any, env *Env) (time.Time, error) {
+	v, err := s.expires.One(ctx, data, env)
+	if err != nil {
+		return time.Time{}, fail(Malformed, "expires: %w", err)
+	}
+	switch v := v.(type) {
+	case nil:
+		return time.Time{}, nil
+	case int:
+		return time.Unix(int64(v), 0), nil
+	case float64:
+		return time.Unix(int64(v), 0), nil
+	}
+	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: want unix seconds, got %T", v)}
+}
