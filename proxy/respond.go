@@ -136,7 +136,7 @@ func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) 
 func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	left := max(0, hit.Left)
 	switch {
-	case hit.Random || hit.State == cache.Absent:
+	case in.Form.Pool || hit.State == cache.Absent:
 		return append(b, "no-store"...)
 	case in.Private:
 		b = append(b, "private, max-age="...)

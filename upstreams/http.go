@@ -30,7 +30,7 @@ type getter struct {
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
 	limit   int64
-	allowed hostSet
+	parts   []string
 	client  *http.Client
 }
 
@@ -40,7 +40,11 @@ type pair struct {
 }
 
 func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *Problems) (*getter, *Host) {
-	g := &getter{limit: defaultMax}
+	g := &getter{limit: defaultMax, parts: spec.Parts}
+	if len(g.parts) > 0 {
+		declared = maps.Clone(declared)
+		declared["part"] = true
+	}
 	if spec.Max > 0 {
 		g.limit = int64(spec.Max) << 10
 	}
@@ -56,10 +60,12 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	path := strings.TrimPrefix(spec.URL.Value, g.base.String())
 	g.path = compileTemplate(Text{path, spec.URL.Line}, declared, problems)
 	g.query = compilePairs(spec.Query, declared, problems)
+	for _, p := range g.query {
+		p.value.escapeLiterals(url.QueryEscape)
+	}
 	g.headers = compilePairs(spec.Headers, declared, problems)
 	g.setDecoder(spec, problems)
-	g.allowed = newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems)
-	g.client = env.client(g.allowed)
+	g.client = env.client(newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems))
 	return g, env.Hosts.Get(u.Host)
 }
 
@@ -115,6 +121,31 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, error) 
 
 // fetch implements fetcher.
 func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
+	if len(g.parts) == 0 {
+		return g.one(ctx, in)
+	}
+	var all []any
+	for i, part := range g.parts {
+		in.values["part"] = part
+		r, err := g.one(atStep(ctx, i), in)
+		if _, ok := byPart(r); err != nil || !ok {
+			return r, err
+		}
+		all = append(all, r.body)
+	}
+	return &reply{status: http.StatusOK, body: all}, nil
+}
+
+// byPart tells whether a part came well; else its reply stands for all.
+func byPart(r *reply) (Kind, bool) {
+	if r == nil || r.broken != nil {
+		return Malformed, false
+	}
+	return byStatus(r.status)
+}
+
+// one sends the request and decodes the reply.
+func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 	req, err := g.request(ctx, in)
 	if err != nil {
 		return nil, fail(Internal, "%w", err)

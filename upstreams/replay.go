@@ -116,6 +116,16 @@ func withReplay(ctx context.Context, r replayed) context.Context {
 	return context.WithValue(ctx, replayKey{}, r)
 }
 
+// atStep marks the context of a further step of the same attempt.
+func atStep(ctx context.Context, step int) context.Context {
+	at, ok := ctx.Value(replayKey{}).(replayed)
+	if !ok {
+		return ctx
+	}
+	at.step = step
+	return withReplay(ctx, at)
+}
+
 // RoundTrip implements http.RoundTripper.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	at, ok := req.Context().Value(replayKey{}).(replayed)

@@ -151,16 +151,21 @@ func (s *Source) exchange(ctx context.Context, in *input, env *Env) (*reply, err
 			return nil, err
 		}
 	}
-	if s.env.Replay != nil {
-		ctx = withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 0})
-	}
-	r, err := s.kind.fetch(ctx, in)
+	r, err := s.kind.fetch(s.mark(ctx, in), in)
 	if err == nil {
 		env.Status = r.status
 		err = judge(ctx, s.rules, r, env)
 	}
 	done(err)
 	return r, err
+}
+
+// mark tells a replay whose attempt it is.
+func (s *Source) mark(ctx context.Context, in *input) context.Context {
+	if s.env.Replay == nil {
+		return ctx
+	}
+	return withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 0})
 }
 
 // understand maps the reply to data and fetches the picture.
@@ -182,10 +187,7 @@ func (s *Source) understand(ctx context.Context, in *input, env *Env, r *reply) 
 		}
 	}
 	if s.picture != nil {
-		if s.env.Replay != nil {
-			ctx = withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 1})
-		}
-		a.Blob, err = s.picture.fetch(ctx, a.Data, in, env)
+		a.Blob, err = s.picture.fetch(atStep(s.mark(ctx, in), 1), a.Data, in, env)
 	}
 	return a, err
 }
@@ -204,4 +206,15 @@ func (s *Source) expiry(ctx context.Context, data any, env *Env) (time.Time, err
 		return time.Unix(int64(v), 0), nil
 	}
 	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: want unix seconds, got %T", v)}
+}
+
+// Remote tells whether it asks somebody else.
+func (s *Source) Remote() bool {
+	switch k := s.kind.(type) {
+	case *getter:
+		return true
+	case *pinger:
+		return !k.assume
+	}
+	return false
 }

@@ -111,6 +111,9 @@ type HTTPSpec struct {
 	URL     Text            `yaml:"url"`
 	Query   map[string]Text `yaml:"query"`
 	Headers map[string]Text `yaml:"headers"`
+	// Parts repeats the request, with each of these in the placeholder {part};
+	// what is mapped is the array of the replies.
+	Parts []string `yaml:"parts"`
 	// Decode is json (default), jsonp, text or image.
 	Decode string `yaml:"decode"`
 	// Charset of the answer where it is not UTF-8: gbk, gb18030, big5.

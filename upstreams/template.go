@@ -33,6 +33,13 @@ func compileTemplate(t Text, declared map[string]bool, problems *Problems) templ
 	return out
 }
 
+// escapeLiterals encodes what stands between the placeholders, once.
+func (t template) escapeLiterals(escape func(string) string) {
+	for i, s := range t.literal {
+		t.literal[i] = escape(s)
+	}
+}
+
 // render fills the placeholders, each value passed through escape.
 func (t template) render(values map[string]any, escape func(string) string) string {
 	if len(t.names) == 0 {

@@ -89,8 +89,17 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) {
 	specs := map[string]chainSpec{mainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
-	for _, name := range slices.Sorted(maps.Keys(specs)) {
+	seen := map[string]bool{}
+	for _, name := range chainOrder(specs) {
 		sources := s.chainSources(name, specs, problems)
+		if specs[name].Like == "" {
+			for _, src := range sources {
+				if seen[src.Name.Value] {
+					problems.Add(src.Name.Line, "source %q: twice in this file", src.Name.Value)
+				}
+				seen[src.Name.Value] = true
+			}
+		}
 		c := &Chain{Name: name}
 		for i, f := range e.Forms {
 			if want := s.formChain(i); want == name {
@@ -109,6 +118,12 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 			problems.Add(s.Forms[i].Name.Line, "form %s: no chain %q", f.Name, s.formChain(i))
 		}
 	}
+}
+
+// chainOrder lists main, then the others by name.
+func chainOrder(specs map[string]chainSpec) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(specs)), func(n string) bool { return n == mainChain })
+	return append([]string{mainChain}, names...)
 }
 
 func (s *endpointSpec) formChain(i int) string {
@@ -148,12 +163,7 @@ func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *
 		}
 	}
 	var sources []*upstreams.Source
-	seen := map[string]bool{}
 	for i := range specs {
-		if n := specs[i].Name; seen[n.Value] {
-			problems.Add(n.Line, "source %q: twice in chain %s", n.Value, name)
-		}
-		seen[specs[i].Name.Value] = true
 		src := upstreams.Compile(e.Name, &specs[i], params, env, problems)
 		sources = append(sources, src)
 		if src != nil && src.Limit > 0 {

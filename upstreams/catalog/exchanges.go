@@ -22,6 +22,8 @@ type exchangeSpec struct {
 	// Origin is composed (from documentation: right shape, invented values)
 	// or recorded (from the live upstream).
 	Origin string `yaml:"origin"`
+	// Chain of the source, where a source is in several; "" means main.
+	Chain string `yaml:"chain"`
 	// Params as in a query string.
 	Params map[string]string `yaml:"params"`
 	// Now is when the call is made; RFC 3339.
@@ -47,6 +49,8 @@ type stepSpec struct {
 type Case struct {
 	upstreams.Exchange
 	Dir string
+	// Chain of the source; "" means the first that has it.
+	Chain string
 	// Raw are the parameters as a query string.
 	Raw string
 	// WantJSON is the mapped data, for successes.
@@ -84,7 +88,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	if s.Origin != "composed" && s.Origin != "recorded" {
 		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
 	}
-	c := &Case{Dir: dir, Exchange: upstreams.Exchange{
+	c := &Case{Dir: dir, Chain: s.Chain, Exchange: upstreams.Exchange{
 		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
 		Origin: s.Origin, Now: s.Now, Want: s.Want,
 	}}

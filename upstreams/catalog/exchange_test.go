@@ -1,0 +1,186 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/upstreams"
+	"sundry/upstreams/guard"
+)
+
+var update = flag.Bool("update", false, "write want.json of the recorded exchanges anew")
+
+// testEnvironment is an environment in which nothing reaches a network.
+func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environment {
+	t.Helper()
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
+		Replay: replay, Secret: func(string) (string, bool) { return "", false },
+		Data: Data(""), Log: slog.New(slog.DiscardHandler),
+	}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+func mustLoad(t testing.TB, replay *upstreams.Replay) *Catalog {
+	t.Helper()
+	c, err := Load(Options{}, testEnvironment(t, replay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func mustCases(t testing.TB) []*Case {
+	t.Helper()
+	cases, err := Cases(Builtin(), "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// TestExchanges plays every recorded exchange through its source: the request
+// must be the recorded one, the verdict and the mapped data as wanted.
+func TestExchanges(t *testing.T) {
+	for _, x := range mustCases(t) {
+		t.Run(path.Join(x.Endpoint, x.Source, x.Name), func(t *testing.T) {
+			replay := upstreams.NewReplay(nil)
+			replay.Strict = true
+			c := mustLoad(t, replay)
+			if _, err := c.Exchanges([]*Case{x}); err != nil {
+				t.Fatal(err)
+			}
+			replay.Set([]*upstreams.Exchange{&x.Exchange})
+			e, ok := c.Get(x.Endpoint)
+			if !ok {
+				t.Fatalf("no endpoint %s", x.Endpoint)
+			}
+			playCase(t, e, x)
+		})
+	}
+}
+
+func playCase(t *testing.T, e *Endpoint, x *Case) {
+	t.Helper()
+	src := sourceOfCase(t, e, x)
+	call := &upstreams.Call{Endpoint: e.Name, Params: x.Params, Now: x.Now}
+	answer, err := (upstreams.NewChain(e.Name, []*upstreams.Source{src}, e.env)).Do(t.Context(), call, nil)
+	verdict := "success"
+	if err != nil {
+		verdict = verdictOf(err)
+	}
+	if verdict != x.Want {
+		t.Fatalf("verdict %s, want %s: %v", verdict, x.Want, err)
+	}
+	if err != nil {
+		return
+	}
+	got, err := json.MarshalIndent(answer.Data, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(x.Dir, "want.json"), append(got, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(normal(t, x.WantJSON), normal(t, got)); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+}
+
+// verdictOf is the verdict of the one attempt inside a chain's error.
+func verdictOf(err error) string {
+	for _, k := range []upstreams.Kind{upstreams.Malformed, upstreams.Limited} {
+		if strings.Contains(err.Error(), ": "+k.String()) {
+			return k.String()
+		}
+	}
+	return upstreams.KindOf(err).String()
+}
+
+func sourceOfCase(t *testing.T, e *Endpoint, x *Case) *upstreams.Source {
+	t.Helper()
+	for _, ch := range e.Chains {
+		for _, s := range ch.Sources {
+			if s.Name == "replay:"+x.Source && (x.Chain == "" || x.Chain == ch.Name) {
+				return s
+			}
+		}
+	}
+	t.Fatalf("no source %s in %s", x.Source, e.Name)
+	return nil
+}
+
+func normal(t *testing.T, b []byte) any {
+	t.Helper()
+	var v any
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestEverySourceHasCases holds every source that asks somebody to a good, a
+// negative and a malformed case.
+func TestEverySourceHasCases(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	cases := mustCases(t)
+	for _, e := range c.Endpoints {
+		for _, s := range e.Sources() {
+			name := strings.TrimPrefix(s.Name, "replay:")
+			if !s.Remote() {
+				continue
+			}
+			have := map[string]bool{}
+			for _, x := range CasesOf(cases, e.Name, name) {
+				have[x.Want] = true
+			}
+			for _, want := range []string{"success", "negative", "malformed"} {
+				if !have[want] {
+					t.Errorf("%s/%s: no %s case", e.Name, name, want)
+				}
+			}
+		}
+	}
+}
+
+// TestCasesAreUsed finds directories that no source claims.
+func TestCasesAreUsed(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	dirs, err := fs.Glob(Builtin(), "testdata/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		endpoint, source := path.Base(path.Dir(dir)), path.Base(dir)
+		e, ok := c.Get(endpoint)
+		if !ok {
+			t.Errorf("%s: no such endpoint", dir)
+			continue
+		}
+		found := false
+		for _, s := range e.Sources() {
+			found = found || s.Name == "replay:"+source
+		}
+		if !found {
+			t.Errorf("%s: no such source", dir)
+		}
+	}
+}
