@@ -1,0 +1,102 @@
+package geoip
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+)
+
+type mmdb struct{ r *maxminddb.Reader }
+
+func openMMDB(path string) (DB, error) {
+	r, err := maxminddb.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: as .mmdb: %w", path, err)
+	}
+	return mmdb{r}, nil
+}
+
+type names map[string]string
+
+// best is the Chinese name, else the English one.
+func (n names) best() string {
+	if v := n["zh-CN"]; v != "" {
+		return v
+	}
+	return n["en"]
+}
+
+// record covers the schemas of MaxMind and DB-IP (nested), and the flat one of
+// smaller publishers.
+type record struct {
+	Country struct {
+		ISO   string `maxminddb:"iso_code"`
+		Names names  `maxminddb:"names"`
+	} `maxminddb:"country"`
+	Subdivisions []struct {
+		Names names `maxminddb:"names"`
+	} `maxminddb:"subdivisions"`
+	City struct {
+		Names names `maxminddb:"names"`
+	} `maxminddb:"city"`
+	Location struct {
+		Latitude  *float64 `maxminddb:"latitude"`
+		Longitude *float64 `maxminddb:"longitude"`
+		Timezone  string   `maxminddb:"time_zone"`
+	} `maxminddb:"location"`
+}
+
+type flatRecord struct {
+	Code  string `maxminddb:"country_code"`
+	State string `maxminddb:"state1"`
+	City  string `maxminddb:"city"`
+	Zone  string `maxminddb:"timezone"`
+}
+
+// Lookup implements DB.
+func (m mmdb) Lookup(a netip.Addr) (Place, bool, error) {
+	result := m.r.Lookup(a.Unmap())
+	if err := result.Err(); err != nil {
+		return Place{}, false, fmt.Errorf("look up in .mmdb: %w", err)
+	}
+	if !result.Found() {
+		return Place{}, false, nil
+	}
+	var rec record
+	if err := result.Decode(&rec); err != nil {
+		var flat flatRecord
+		if result.Decode(&flat) != nil {
+			return Place{}, false, fmt.Errorf("record in .mmdb: %w", err)
+		}
+		return flat.place(), flat.Code != "", nil
+	}
+	if rec.Country.ISO == "" {
+		var flat flatRecord
+		if result.Decode(&flat) == nil && flat.Code != "" {
+			return flat.place(), true, nil
+		}
+	}
+	return rec.place(), rec.Country.ISO != "", nil
+}
+
+func (r *record) place() Place {
+	p := Place{
+		Country: r.Country.Names.best(), CountryCode: r.Country.ISO, City: r.City.Names.best(),
+		Timezone: r.Location.Timezone, Latitude: r.Location.Latitude, Longitude: r.Location.Longitude,
+	}
+	if p.Country == "" && p.CountryCode != "" {
+		p.Country = countryName(p.CountryCode)
+	}
+	if len(r.Subdivisions) > 0 {
+		p.Province = fullProvince(r.Subdivisions[0].Names.best())
+	}
+	return p
+}
+
+func (r *flatRecord) place() Place {
+	return Place{Country: countryName(r.Code), CountryCode: r.Code, Province: fullProvince(r.State), City: r.City, Timezone: r.Zone}
+}
+
+// Close implements DB.
+func (m mmdb) Close() error { return m.r.Close() }

@@ -1,0 +1,67 @@
+package minecraft
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// legacy is the conversation of servers before 1.7: two bytes, and a kick whose
+// reason is the status.
+func legacy(conn net.Conn) (Status, error) {
+	if _, err := conn.Write([]byte{0xfe, 0x01}); err != nil {
+		return Status{}, protocol(err)
+	}
+	var head [3]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return Status{}, protocol(err)
+	}
+	if head[0] != 0xff {
+		return Status{}, protocol(errors.New("not a kick"))
+	}
+	body := make([]byte, 2*int(binary.BigEndian.Uint16(head[1:]))) // at most 128 KiB
+	if _, err := io.ReadFull(conn, body); err != nil {
+		return Status{}, protocol(err)
+	}
+	units := make([]uint16, len(body)/2)
+	for i := range units {
+		units[i] = binary.BigEndian.Uint16(body[2*i:])
+	}
+	s, err := parseKick(string(utf16.Decode(units)))
+	if err != nil {
+		return Status{}, protocol(err)
+	}
+	return s, nil
+}
+
+// parseKick reads §1 and five fields between NULs (1.4 to 1.6), or motd, online
+// and max between § (before). The motd of the latter may itself hold §, so it
+// is split from the right.
+func parseKick(text string) (Status, error) {
+	if strings.HasPrefix(text, "§1\x00") {
+		f := strings.Split(text, "\x00")
+		if len(f) < 6 {
+			return Status{}, errors.New("kick with too few fields")
+		}
+		return kicked(f[3], f[2], f[1], f[4], f[5])
+	}
+	f := strings.Split(text, "§")
+	if len(f) < 3 {
+		return Status{}, errors.New("kick with too few fields")
+	}
+	n := len(f)
+	return kicked(strings.Join(f[:n-2], "§"), "", "0", f[n-2], f[n-1])
+}
+
+func kicked(motd, version, protocolText, online, limit string) (Status, error) {
+	s := Status{Version: clean(version, maxVersion), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
+	var err1, err2, err3 error
+	s.Protocol, err1 = strconv.Atoi(protocolText)
+	s.Online, err2 = strconv.Atoi(online)
+	s.Max, err3 = strconv.Atoi(limit)
+	return s, errors.Join(err1, err2, err3)
+}

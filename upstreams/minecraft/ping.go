@@ -1,0 +1,182 @@
+package minecraft
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Dialer connects to a server; it is where addresses are checked.
+type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// SRVResolver finds the server behind _minecraft._tcp.host. Any error means
+// that there is none.
+type SRVResolver func(ctx context.Context, host string) (target string, port uint16, err error)
+
+// Pinger asks servers. It is safe for concurrent use.
+type Pinger struct {
+	Dial Dialer
+	// SRV is asked for names without a port; nil: never.
+	SRV SRVResolver
+	// Timeout of everything together; 0 means 5 s.
+	Timeout time.Duration
+}
+
+// PingError is a server that did not answer. Kind is timeout, refused, dns or
+// protocol.
+type PingError struct {
+	Kind string
+	Err  error
+}
+
+func (e *PingError) Error() string { return e.Kind + ": " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *PingError) Unwrap() error { return e.Err }
+
+// Ping asks for the status, in the protocol of today and, where that is not
+// understood, in the one of before 1.7. The error is a *PingError, ErrPort, or
+// the Dialer's own refusal.
+func (p *Pinger) Ping(ctx context.Context, t Target) (Status, error) {
+	timeout := p.Timeout
+	if timeout == 0 {
+		timeout = 5 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	addr, viaSRV, err := p.locate(ctx, t)
+	if err != nil {
+		return Status{}, err
+	}
+	s, err := p.talk(ctx, addr, func(conn net.Conn) (Status, error) { return modern(conn, t) })
+	if err != nil && kindOf(err) == "protocol" && ctx.Err() == nil {
+		s, err = p.talk(ctx, addr, legacy)
+	}
+	s.SRV, s.Port = viaSRV, t.Port
+	if err != nil {
+		return Status{}, classify(err)
+	}
+	return s, nil
+}
+
+// locate finds where to connect: the SRV record's target, else the host itself.
+func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool, err error) {
+	host, port := t.Host, t.Port
+	if p.SRV != nil && !t.Explicit && net.ParseIP(t.Host) == nil {
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		if target, srvPort, err := p.SRV(short, t.Host); err == nil {
+			host, port, viaSRV = target, srvPort, true
+		}
+	}
+	if !AllowedPort(port) {
+		return "", viaSRV, ErrPort
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port))), viaSRV, nil
+}
+
+// talk runs one conversation on a connection of its own, bounded by ctx.
+func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Status, error)) (Status, error) {
+	conn, err := p.Dial(ctx, "tcp", addr)
+	if err != nil {
+		return Status{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		stop()
+		_ = conn.Close()
+	}()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // a connection without deadlines ends by AfterFunc's
+	}
+	s, err := say(conn)
+	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		s.Address = remote.String()
+	}
+	return s, err
+}
+
+var errProtocol = errors.New("server does not speak the status protocol")
+
+// modern is the conversation since 1.7.
+func modern(conn net.Conn, t Target) (Status, error) {
+	if _, err := conn.Write(append(handshake(t), frame([]byte{0})...)); err != nil {
+		return Status{}, protocol(err)
+	}
+	r := bufio.NewReader(conn)
+	packet, err := readFrame(r)
+	if err != nil {
+		return Status{}, protocol(err)
+	}
+	text, err := statusText(packet)
+	if err != nil {
+		return Status{}, protocol(err)
+	}
+	s, err := parseStatus(text)
+	if err != nil {
+		return Status{}, protocol(err)
+	}
+	s.Latency = latency(conn, r)
+	return s, nil
+}
+
+// pongWait bounds the wait for a pong; some servers never send one.
+const pongWait = time.Second
+
+// latency is the time of a ping and its pong, or nil.
+func latency(conn net.Conn, r *bufio.Reader) *time.Duration {
+	_ = conn.SetReadDeadline(time.Now().Add(pongWait))
+	payload := rand.Uint64()
+	start := time.Now()
+	if _, err := conn.Write(frame(binary.BigEndian.AppendUint64([]byte{1}, payload))); err != nil {
+		return nil
+	}
+	packet, err := readFrame(r)
+	if err != nil || len(packet) != 9 || packet[0] != 1 || binary.BigEndian.Uint64(packet[1:]) != payload {
+		return nil
+	}
+	took := time.Since(start)
+	return &took
+}
+
+// protocol marks an error of the conversation, unless time ran out.
+func protocol(err error) error {
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errProtocol, err)
+}
+
+// kindOf says which kind an error is; "" for one that is the Dialer's own.
+func kindOf(err error) string {
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.Is(err, errProtocol):
+		return "protocol"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.As(err, &dns):
+		return "dns"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "timeout"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET):
+		return "timeout" // as good as silence
+	}
+	return ""
+}
+
+func classify(err error) error {
+	if kind := kindOf(err); kind != "" {
+		return &PingError{Kind: kind, Err: err}
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package minecraft
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what is kept of a server's texts.
+const (
+	maxSample  = 50
+	maxName    = 64
+	maxMOTD    = 2 << 10
+	maxVersion = 128
+	maxIcon    = 64 << 10
+)
+
+// Status is what a server says of itself. Empty texts and nil are unknown.
+type Status struct {
+	Version    string
+	Protocol   int
+	Online     int
+	Max        int
+	Sample     []string // names of some players
+	MOTD       string   // plain
+	MOTDRaw    string   // with § codes
+	Icon       string   // data URI of a PNG, or ""
+	SecureChat bool
+	Latency    *time.Duration
+	Address    string // that was connected to
+	Port       uint16 // that was asked for
+	SRV        bool   // an SRV record led there
+}
+
+// Data is the status as JSON-ready values.
+func (s Status) Data() map[string]any {
+	sample := make([]any, len(s.Sample))
+	for i, n := range s.Sample {
+		sample[i] = n
+	}
+	d := map[string]any{
+		"online": true, "port": int(s.Port), "address": s.Address, "srv": s.SRV,
+		"version": orNil(s.Version), "protocol": s.Protocol,
+		"players": map[string]any{"online": s.Online, "max": s.Max, "sample": sample},
+		"motd":    s.MOTD, "motd_raw": s.MOTDRaw, "icon": orNil(s.Icon), "secure_chat": s.SecureChat,
+		"latency_ms": nil,
+	}
+	if s.Latency != nil {
+		d["latency_ms"] = int(s.Latency.Milliseconds())
+	}
+	return d
+}
+
+func orNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// wireStatus is the response's JSON; all of it is optional.
+type wireStatus struct {
+	Version struct {
+		Name     string      `json:"name"`
+		Protocol json.Number `json:"protocol"`
+	} `json:"version"`
+	Players struct {
+		Online json.Number `json:"online"`
+		Max    json.Number `json:"max"`
+		Sample []struct {
+			Name string `json:"name"`
+		} `json:"sample"`
+	} `json:"players"`
+	Description        json.RawMessage `json:"description"`
+	Favicon            string          `json:"favicon"`
+	EnforcesSecureChat bool            `json:"enforcesSecureChat"`
+}
+
+func parseStatus(text []byte) (Status, error) {
+	var w wireStatus
+	if err := json.Unmarshal(text, &w); err != nil {
+		return Status{}, fmt.Errorf("status as JSON: %w", err)
+	}
+	raw, err := flatten(w.Description)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{
+		Version: clean(w.Version.Name, maxVersion), Protocol: number(w.Version.Protocol),
+		Online: number(w.Players.Online), Max: number(w.Players.Max),
+		MOTD: clean(raw, maxMOTD), MOTDRaw: printable(raw, maxMOTD),
+		Icon: icon(w.Favicon), SecureChat: w.EnforcesSecureChat,
+	}
+	for _, p := range w.Players.Sample[:min(len(w.Players.Sample), maxSample)] {
+		if name := clean(p.Name, maxName); name != "" {
+			s.Sample = append(s.Sample, name)
+		}
+	}
+	return s, nil
+}
+
+func number(n json.Number) int {
+	v, err := n.Float64()
+	if err != nil || v < -1<<31 || v > 1<<31 {
+		return 0
+	}
+	return int(v)
+}
+
+// clean drops § codes and what does not print.
+func clean(s string, most int) string {
+	var b strings.Builder
+	code := false
+	for _, r := range s {
+		switch {
+		case code:
+			code = false
+		case r == '§':
+			code = true
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimSpace(printable(b.String(), most))
+}
+
+// printable drops control characters, and those that turn the direction of
+// writing, and cuts at a number of bytes.
+func printable(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// icon keeps a PNG data URI of a sane size; some come with line breaks.
+func icon(uri string) string {
+	const prefix = "data:image/png;base64,"
+	encoded, ok := strings.CutPrefix(strings.NewReplacer("\n", "", "\r", "").Replace(uri), prefix)
+	if !ok || len(encoded) > maxIcon {
+		return ""
+	}
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || !strings.HasPrefix(string(b), "\x89PNG\r\n\x1a\n") {
+		return ""
+	}
+	return prefix + encoded
+}

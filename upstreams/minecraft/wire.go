@@ -1,0 +1,93 @@
+package minecraft
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds of what a server may send.
+const (
+	maxFrame  = 2_097_151 // three bytes of VarInt, the protocol's own bound
+	maxStatus = 256 << 10
+)
+
+var errVarInt = errors.New("VarInt longer than five bytes")
+
+// readVarInt reads the protocol's variable-length 32-bit integer.
+func readVarInt(r io.ByteReader) (int32, error) {
+	var v uint32
+	for shift := 0; shift < 35; shift += 7 {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		v |= uint32(b&0x7f) << shift
+		if b < 0x80 {
+			return int32(v), nil
+		}
+	}
+	return 0, errVarInt
+}
+
+func appendVarInt(b []byte, n int32) []byte {
+	v := uint32(n)
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(appendVarInt(b, int32(len(s))), s...)
+}
+
+// frame puts the length before a packet.
+func frame(packet []byte) []byte {
+	return append(appendVarInt(nil, int32(len(packet))), packet...)
+}
+
+// readFrame reads a packet. Its buffer grows with what arrives, not with what
+// was announced.
+func readFrame(r *bufio.Reader) ([]byte, error) {
+	n, err := readVarInt(r)
+	if err != nil {
+		return nil, err
+	}
+	if n < 1 || n > maxFrame {
+		return nil, fmt.Errorf("frame of %d bytes", n)
+	}
+	var b bytes.Buffer
+	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// statusText takes the JSON out of a status response packet.
+func statusText(packet []byte) ([]byte, error) {
+	r := bytes.NewReader(packet)
+	id, err := readVarInt(r)
+	if err != nil || id != 0 {
+		return nil, errors.New("not a status response")
+	}
+	n, err := readVarInt(r)
+	if err != nil || n < 0 || n > maxStatus || int(n) > r.Len() {
+		return nil, errors.New("status text of an impossible length")
+	}
+	return packet[len(packet)-r.Len():][:n], nil
+}
+
+// handshake asks for the status state. The host is the one the caller named:
+// proxies of game networks route by it.
+func handshake(t Target) []byte {
+	p := appendVarInt(nil, 0)
+	p = appendVarInt(p, -1) // no protocol version in particular
+	p = appendString(p, t.Host)
+	p = binary.BigEndian.AppendUint16(p, t.Port)
+	return frame(appendVarInt(p, 1))
+}
