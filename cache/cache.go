@@ -39,6 +39,7 @@ type Config struct {
 type Cache struct {
 	near   *memory
 	far    Remote
+	packer *packer // with far
 	flight singleflight.Group
 	failed *failures
 	seen   *metrics
@@ -69,6 +70,11 @@ func New(cfg Config) (*Cache, error) {
 	c := &Cache{
 		near: near, far: cfg.Far, failed: newFailures(), log: cfg.Log,
 		seen: newMetrics(), refreshing: map[string]struct{}{},
+	}
+	if c.far != nil {
+		if c.packer, err = newPacker(); err != nil {
+			return nil, fmt.Errorf("cache: %w", err)
+		}
 	}
 	c.life, c.stop = context.WithCancel(context.Background())
 	if cfg.Registerer != nil {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -18,19 +17,20 @@ const (
 	farDecoded = 64 << 20
 )
 
-// packer packs entries for Redis. Encoder and decoder are made at the first
-// use and work for any number of goroutines.
-var packer = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+// packer packs entries for Redis. It works for any number of goroutines.
+type packer struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+func newPacker() (*packer, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
-		panic(err) // options are constants
+		return nil, err
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(farDecoded))
-	if err != nil {
-		panic(err)
-	}
-	return enc, dec
-})
+	return &packer{enc, dec}, err
+}
 
 // fromFar looks into Redis and promotes what it finds. A caller takes what is
 // fresh or in grace; a fill in the background, which is there to renew, takes
@@ -66,8 +66,7 @@ func (s *Space) readFar(ctx context.Context, key string) (*entry, bool) {
 		s.seen.farMiss.Inc()
 		return nil, false
 	}
-	_, dec := packer()
-	raw, err := dec.DecodeAll(packed, nil)
+	raw, err := s.cache.packer.dec.DecodeAll(packed, nil)
 	if err != nil {
 		s.seen.farBroken.Inc()
 		return nil, false
@@ -108,8 +107,7 @@ func (c *Cache) toFar(p *Policy, key string, e *entry) {
 	if c.far == nil || p.Local {
 		return
 	}
-	enc, _ := packer()
-	c.far.Set(key, enc.EncodeAll(e.raw, nil), p.Keep(&e.meta))
+	c.far.Set(key, c.packer.enc.EncodeAll(e.raw, nil), p.Keep(&e.meta))
 }
 
 // lease asks for the fleet's right to fill the key.

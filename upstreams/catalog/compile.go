@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
@@ -60,8 +61,13 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *upstreams.Problems) {
 		e.Forms = []*Form{{}}
 		return
 	}
+	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		problems.Add(0, "zstd: %v", err)
+	}
 	for i := range s.Forms {
 		f := compileForm(&s.Forms[i], problems)
+		f.zstd = packer
 		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
 			problems.Add(s.Forms[i].Name.Line, "form %q: twice", f.Name)
 		}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
+
 	"sundry/upstreams"
 )
 
@@ -16,6 +18,7 @@ type Form struct {
 	index int // within its chain
 	each  *upstreams.Query
 	make  *upstreams.Query // nil: the source's own picture
+	zstd  *zstd.Encoder    // for any number of goroutines
 }
 
 // Chain is a compiled chain with the forms that it makes.

@@ -13,9 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"sundry/cache"
 	"sundry/upstreams"
@@ -111,7 +108,7 @@ func (f *Form) plain(typ string, b []byte) *cache.Body {
 	body.ETag = "W/" + tag(b)
 	if len(b) >= compressMin {
 		body.Data[cache.Gzip] = worth(gzipped(b), b)
-		body.Data[cache.Zstd] = worth(zstded(b), b)
+		body.Data[cache.Zstd] = worth(f.zstd.EncodeAll(b, nil), b)
 	}
 	return body
 }
@@ -135,17 +132,6 @@ func gzipped(b []byte) []byte {
 	_ = w.Close()
 	return out.Bytes()
 }
-
-// zstdWriter is made at the first use and serves any number of goroutines.
-var zstdWriter = sync.OnceValue(func() *zstd.Encoder {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		panic(err) // the options are constants
-	}
-	return w
-})
-
-func zstded(b []byte) []byte { return zstdWriter().EncodeAll(b, nil) }
 
 // redirectBody leads to an absolute http(s) address, and nowhere else.
 func redirectBody(to string) (*cache.Body, error) {

@@ -1,0 +1,74 @@
+package cache
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func benchHit(b *testing.B, content Content) {
+	c := newCache(b, Config{Memory: 64 << 20})
+	p := usual()
+	p.TTL = time.Hour
+	s := c.Space("bench", p)
+	l := &script{make: func(int64) (Content, error) { return content, nil }}
+	ctx := b.Context()
+	if _, err := s.Fetch(ctx, "bench:key", Want{}, l); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if h, err := s.Fetch(ctx, "bench:key", Want{}, l); err != nil || h.Tier != Near {
+			b.Fatal(h, err)
+		}
+	}
+}
+
+func BenchmarkHit(b *testing.B)          { benchHit(b, textContent(strings.Repeat("x", 1<<10))) }
+func BenchmarkHit20KB(b *testing.B)      { benchHit(b, long(20<<10)) }
+func BenchmarkHitPool10(b *testing.B)    { benchHit(b, pool(10)) }
+func BenchmarkHitPool10000(b *testing.B) { benchHit(b, pool(10_000)) }
+
+func long(n int) Content {
+	c := textContent(strings.Repeat("x", n))
+	c.Forms[0][0].ETag = `"long"`
+	return c
+}
+
+func BenchmarkDecode(b *testing.B) {
+	c := textContent(strings.Repeat("x", 1<<10))
+	c.Forms[0][0].ETag = `"x"`
+	raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := parse(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rec, err := e.record(0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := parseRecord(rec, Identity, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestHitCostDoesNotGrowWithThePool counts allocations; the benchmark above
+// shows the time.
+func TestHitCostDoesNotGrowWithThePool(t *testing.T) {
+	cost := func(n int) float64 {
+		s := newCache(t, Config{Memory: 64 << 20}).Space("bench", Policy{TTL: time.Hour, FillTimeout: time.Minute})
+		l := &script{make: func(int64) (Content, error) { return pool(n), nil }}
+		mustFetch(t, s, "k", l)
+		return testing.AllocsPerRun(1000, func() { mustFetch(t, s, "k", l) })
+	}
+	small, large := cost(10), cost(10_000)
+	if large > small+0.5 {
+		t.Errorf("a hit in a pool of 10 allocates %.1f times, of 10,000 %.1f times", small, large)
+	}
+}

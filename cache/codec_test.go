@@ -1,0 +1,143 @@
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// randomContent makes content of any shape the codec must carry.
+func randomContent(r *rand.Rand) Content {
+	c := Content{Source: "src", Edition: "2026-11-21"}
+	if r.IntN(2) == 0 {
+		c.Expires = time.UnixMilli(1_800_000_000_000)
+	}
+	for f := range r.IntN(4) {
+		var form Form
+		has := r.IntN(4)
+		for b := range r.IntN(5) {
+			body := Body{Status: 200 + r.IntN(300), Type: "t/x", ETag: `"e"`, Location: "https://example.org/"}
+			body.Data[Identity] = []byte(fmt.Sprintf("form %d body %d", f, b))
+			if has&1 != 0 {
+				body.Data[Gzip] = []byte(fmt.Sprintf("gzip %d %d", f, b))
+			}
+			if has&2 != 0 {
+				body.Data[Zstd] = []byte(fmt.Sprintf("zstd %d %d", f, b))
+			}
+			form = append(form, body)
+		}
+		c.Forms = append(c.Forms, form)
+	}
+	return c
+}
+
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		c := randomContent(r)
+		m := &Meta{Born: time.UnixMilli(1_790_000_000_123), Modified: time.UnixMilli(1_780_000_000_000), Spread: 77}
+		raw, err := encode(&c, m, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.verify(); err != nil {
+			t.Fatalf("verify: %v", err)
+		}
+		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Born.Equal(m.Born) ||
+			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Spread != 77 || e.gen != 42 {
+			t.Fatalf("meta came back as %+v", e.meta)
+		}
+		checkBodies(t, &c, &e)
+	}
+}
+
+func checkBodies(t *testing.T, c *Content, e *entry) {
+	t.Helper()
+	for fi, form := range c.Forms {
+		bodies, has := e.form(fi)
+		if bodies != len(form) {
+			t.Fatalf("form %d has %d bodies, want %d", fi, bodies, len(form))
+		}
+		for bi, body := range form {
+			for coding := Identity; coding < codings; coding++ {
+				if body.Data[coding] == nil {
+					continue
+				}
+				rec, err := e.record(e.ordinal(fi, bi, coding))
+				if err != nil {
+					t.Fatal(err)
+				}
+				rep, err := parseRecord(rec, coding, has)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(rep.Data, body.Data[coding]) || rep.Status != body.Status || rep.Location != body.Location || rep.ETag != body.ETag {
+					t.Fatalf("form %d body %d coding %d came back as %+v", fi, bi, coding, rep)
+				}
+			}
+		}
+	}
+}
+
+func TestUnknownLayoutIsNoEntry(t *testing.T) {
+	c := textContent("x")
+	raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[0] = 99
+	if _, err := parse(raw); err == nil {
+		t.Error("an entry of another version was read")
+	}
+}
+
+func TestEncodeRefusesWhatDoesNotFit(t *testing.T) {
+	long := string(bytes.Repeat([]byte("x"), 300))
+	wide := textContent("x")
+	wide.Forms[0][0].Type = long
+	for name, c := range map[string]Content{"source": {Source: long}, "edition": {Edition: long}, "type": wide} {
+		if _, err := encode(&c, &Meta{}, 1); err == nil {
+			t.Errorf("%s of 300 bytes was encoded", name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		c := randomContent(r)
+		raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 7)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+		f.Add(raw[:len(raw)/2])
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := parse(raw)
+		if err != nil {
+			return
+		}
+		if e.verify() != nil || e.split() {
+			return
+		}
+		for form := range e.forms {
+			bodies, has := e.form(form)
+			for body := range bodies {
+				rec, err := e.record(e.ordinal(form, body, Identity))
+				if err != nil {
+					t.Fatalf("verified, but record fails: %v", err)
+				}
+				if _, err := parseRecord(rec, Identity, has); err != nil {
+					t.Fatalf("verified, but representation fails: %v", err)
+				}
+			}
+		}
+	})
+}

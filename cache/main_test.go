@@ -1,0 +1,113 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script is a loader whose answers a test sets.
+type script struct {
+	mu    sync.Mutex
+	calls atomic.Int64
+	takes time.Duration
+	err   error
+	text  string
+	make  func(n int64) (Content, error)
+}
+
+func (s *script) set(change func(*script)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *script) Load(ctx context.Context) (Content, error) {
+	n := s.calls.Add(1)
+	s.mu.Lock()
+	takes, err, text, build := s.takes, s.err, s.text, s.make
+	s.mu.Unlock()
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return Content{}, ctx.Err()
+	}
+	switch {
+	case build != nil:
+		return build(n)
+	case err != nil:
+		return Content{}, err
+	case text == "":
+		text = fmt.Sprintf("answer %d", n)
+	}
+	return textContent(text), nil
+}
+
+// textContent is an answer of one form with these bodies.
+func textContent(texts ...string) Content {
+	var f Form
+	for _, t := range texts {
+		b := Body{Status: 200, Type: "text/plain", ETag: `"tag"`}
+		b.Data[Identity] = []byte(t)
+		f = append(f, b)
+	}
+	return Content{Source: "first", Forms: []Form{f}}
+}
+
+// usual is a policy without jitter, so that deadlines are exact.
+func usual() Policy {
+	return Policy{
+		TTL: time.Minute, Grace: 10 * time.Minute, StaleIfError: time.Hour, Negative: 30 * time.Second,
+		SoftTimeout: DefaultSoftTimeout, FillTimeout: DefaultFillTimeout, Pause: DefaultPause, PauseMax: DefaultPauseMax,
+	}
+}
+
+func newCache(t testing.TB, cfg Config) *Cache {
+	t.Helper()
+	if cfg.Memory == 0 {
+		cfg.Memory = 16 << 20
+	}
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func mustFetch(t *testing.T, s *Space, key string, l Loader) Hit {
+	t.Helper()
+	h, err := s.Fetch(t.Context(), key, Want{}, l)
+	if err != nil {
+		t.Fatalf("fetch %s: %v", key, err)
+	}
+	return h
+}
+
+func wantText(t *testing.T, h Hit, text string) {
+	t.Helper()
+	if got := string(h.Rep.Data); got != text {
+		t.Errorf("got %q, want %q", got, text)
+	}
+}
+
+func wantCalls(t *testing.T, s *script, n int64) {
+	t.Helper()
+	if got := s.calls.Load(); got != n {
+		t.Errorf("%d calls upstream, want %d", got, n)
+	}
+}
+
+var errDown = errors.New("upstream is down")

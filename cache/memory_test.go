@@ -1,0 +1,182 @@
+package cache
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestFreshCacheIsSmall(t *testing.T) {
+	before := heap()
+	c := newCache(t, Config{Memory: DefaultMemory})
+	if grown := heap() - before; grown > 8<<20 {
+		t.Errorf("an empty cache takes %d KiB", grown>>10)
+	}
+	runtime.KeepAlive(c)
+}
+
+func TestCapHolds(t *testing.T) {
+	const limit = 32 << 20
+	before := heap()
+	c := newCache(t, Config{Memory: limit})
+	value := make([]byte, 300)
+	for i := range 200_000 {
+		c.near.set(Keyed, fmt.Sprintf("small-%d", i), value)
+	}
+	big := make([]byte, 20<<10)
+	for i := range 5_000 {
+		c.near.set(Keyed, fmt.Sprintf("big-%d", i), big)
+		c.near.set(Shared, fmt.Sprintf("big-%d", i), big)
+	}
+	if grown := heap() - before; grown > limit {
+		t.Errorf("a cache of %d MiB grew to %d MiB", limit>>20, grown>>20)
+	}
+	if c.near.seen.evicted[Keyed].Load() == 0 {
+		t.Error("nothing was evicted, so the cap was not put to the test")
+	}
+}
+
+func TestOversizeIsRefusedAndHarmsNobody(t *testing.T) {
+	c := newCache(t, Config{Memory: MinMemory})
+	for i := range 500 {
+		c.near.set(Shared, fmt.Sprint("k", i), []byte("small"))
+	}
+	if c.near.set(Shared, "huge", make([]byte, 6<<20)) {
+		t.Error("a value larger than its share was stored")
+	}
+	if got := c.near.class[Shared].Len(); got != 500 {
+		t.Errorf("%d of 500 entries left", got)
+	}
+	if c.near.seen.refused[Shared].Load() != 1 {
+		t.Error("the refusal was not counted")
+	}
+}
+
+func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{Memory: MinMemory})
+		daily := c.Space("60s", usual())
+		l := &script{text: "news"}
+		mustFetch(t, daily, "60s", l)
+		p := usual()
+		p.Class = Keyed
+		flood := c.Space("ip", p)
+		for i := range 20_000 {
+			mustFetch(t, flood, fmt.Sprint("ip", i), &script{text: strings.Repeat("x", 500)})
+		}
+		if c.near.seen.evicted[Keyed].Load() == 0 {
+			t.Fatal("the flood was too small to evict anything")
+		}
+		if h := mustFetch(t, daily, "60s", l); h.Tier != Near {
+			t.Error("the daily entry was driven out")
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+func pool(n int) Content {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("quote number %d", i)
+	}
+	return textContent(texts...)
+}
+
+func TestPoolPicksEvenly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, draws = 20, 20_000
+		s := newCache(t, Config{}).Space("yiyan", usual())
+		l := &script{make: func(int64) (Content, error) { return pool(size), nil }}
+		count := map[string]int{}
+		for range draws {
+			h := mustFetch(t, s, "yiyan", l)
+			if !h.Random {
+				t.Fatal("a pick from a pool is not marked random")
+			}
+			count[string(h.Rep.Data)]++
+		}
+		wantCalls(t, l, 1)
+		chi := 0.0
+		for _, n := range count {
+			d := float64(n) - draws/size
+			chi += d * d / (draws / size)
+		}
+		// 19 degrees of freedom: above 50 once in more than 5,000 runs.
+		if len(count) != size || chi > 50 {
+			t.Errorf("%d of %d quotes, chi square %.1f", len(count), size, chi)
+		}
+	})
+}
+
+func TestLostPartIsFilledAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{})
+		s := c.Space("yiyan", usual())
+		l := &script{make: func(int64) (Content, error) { return pool(3), nil }}
+		mustFetch(t, s, "yiyan", l)
+		e, ok := c.near.head(Shared, "yiyan")
+		if !ok {
+			t.Fatal("no head")
+		}
+		for n := range 3 {
+			if err := c.near.class[Shared].Delete(partKey("yiyan", e.gen, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustFetch(t, s, "yiyan", l)
+		wantCalls(t, l, 2)
+		mustFetch(t, s, "yiyan", l)
+		wantCalls(t, l, 2)
+	})
+}
+
+func TestLargeEntriesComeBackWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newCache(t, Config{}).Space("60s", usual())
+		long := strings.Repeat("news ", 4000)
+		c := textContent(long)
+		c.Forms[0][0].ETag = `"e"`
+		c.Forms[0][0].Data[Gzip], c.Forms[0][0].Data[Zstd] = []byte("as gzip"), []byte("as zstd")
+		l := &script{make: func(int64) (Content, error) { return c, nil }}
+		for range 2 {
+			wantText(t, mustFetch(t, s, "60s", l), long)
+		}
+		for accept, want := range map[Codings]string{
+			Codings(0).With(Gzip): "as gzip", Codings(0).With(Zstd): "as zstd", Codings(0).With(Gzip).With(Zstd): "as zstd",
+		} {
+			h, err := s.Fetch(t.Context(), "60s", Want{Accept: accept}, l)
+			if err != nil || string(h.Rep.Data) != want || !h.Rep.Varies {
+				t.Errorf("accepting %b: %q, varies %v, %v", accept, h.Rep.Data, h.Rep.Varies, err)
+			}
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{})
+		s := c.Space("yiyan", usual())
+		l := &script{make: func(int64) (Content, error) { return pool(30), nil }}
+		first := mustFetch(t, s, "yiyan", l)
+		time.Sleep(2 * time.Minute)
+		mustFetch(t, s, "yiyan", l)
+		synctest.Wait()
+		second := mustFetch(t, s, "yiyan", l)
+		wantCalls(t, l, 2)
+		if !second.Meta.Modified.Equal(first.Meta.Modified) || second.Meta.Born.Equal(first.Meta.Born) {
+			t.Errorf("born %v changed %v, then born %v changed %v", first.Meta.Born, first.Meta.Modified, second.Meta.Born, second.Meta.Modified)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package cache
+
+import (
+	"testing"
+	"time"
+)
+
+func TestJudge(t *testing.T) {
+	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := usual()
+	p.Eager = 0.1
+	p.Limits = map[string]time.Duration{"short": 10 * time.Second, "long": time.Hour}
+	rows := []struct {
+		name  string
+		meta  Meta
+		after time.Duration
+		state State
+		left  time.Duration
+	}{
+		{"new", Meta{}, 0, Fresh, time.Minute},
+		{"before the last tenth", Meta{}, 53 * time.Second, Fresh, 7 * time.Second},
+		{"in the last tenth", Meta{}, 55 * time.Second, Eager, 5 * time.Second},
+		{"at the deadline", Meta{}, time.Minute, Grace, 0},
+		{"end of grace", Meta{}, 11*time.Minute - 1, Grace, -10*time.Minute + 1},
+		{"past grace", Meta{}, 11 * time.Minute, Stale, -10 * time.Minute},
+		{"end of stale", Meta{}, 61*time.Minute - 1, Stale, -time.Hour + 1},
+		{"gone", Meta{}, 61 * time.Minute, Gone, -time.Hour},
+		{"negative is kept shorter", Meta{Negative: true}, 29 * time.Second, Fresh, time.Second},
+		{"a negative is never stale", Meta{Negative: true}, 30 * time.Second, Gone, 0},
+		{"source with a shorter life", Meta{Source: "short"}, 10 * time.Second, Grace, 0},
+		{"a limit never lengthens", Meta{Source: "long"}, time.Minute, Grace, 0},
+		{"content that expires", Meta{Expires: born.Add(20 * time.Second)}, 20 * time.Second, Grace, 0},
+		{"expired content is not served stale", Meta{Expires: born.Add(20 * time.Second)}, 21 * time.Second, Gone, -time.Second},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			r.meta.Born = born
+			state, left := p.Judge(&r.meta, born.Add(r.after))
+			if state != r.state || left != r.left {
+				t.Errorf("got %d with %v left, want %d with %v", state, left, r.state, r.left)
+			}
+		})
+	}
+}
+
+func TestJitterOnlyShortens(t *testing.T) {
+	p := usual()
+	p.Jitter = 0.2
+	born := time.Now()
+	seen := map[time.Duration]bool{}
+	for spread := range 256 {
+		_, left := p.Judge(&Meta{Born: born, Spread: uint8(spread)}, born)
+		if left > p.TTL || left < p.TTL*8/10 {
+			t.Fatalf("spread %d: %v left of %v", spread, left, p.TTL)
+		}
+		seen[left] = true
+	}
+	if len(seen) < 200 {
+		t.Errorf("only %d different deadlines", len(seen))
+	}
+}
+
+func TestCalendarPolicy(t *testing.T) {
+	until, err := ParseCalendar("06:00 Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Policy{Until: until, Poll: 5 * time.Minute, StaleIfError: time.Hour}
+	at := func(text string) time.Time {
+		v, err := time.ParseInLocation("2006-01-02 15:04", text, until.Zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	rows := []struct {
+		name    string
+		born    string
+		edition string
+		changed string
+		fresh   string // until when
+	}{
+		{"today's edition lasts until tomorrow's", "2026-11-21 09:00", "2026-11-21", "2026-11-21 09:00", "2026-11-22 06:00"},
+		{"yesterday's is polled once today's is due", "2026-11-21 06:01", "2026-11-20", "2026-11-20 06:00", "2026-11-21 06:06"},
+		{"before publication yesterday's is the newest", "2026-11-21 05:00", "2026-11-20", "2026-11-20 06:00", "2026-11-21 06:00"},
+		{"without a date, a change since publication is news", "2026-11-21 07:00", "", "2026-11-21 07:00", "2026-11-22 06:00"},
+		{"without a date, no change means waiting", "2026-11-21 07:00", "", "2026-11-20 06:30", "2026-11-21 07:05"},
+		{"a poll never passes the next publication", "2026-11-21 05:58", "2026-11-18", "2026-11-18 06:00", "2026-11-21 06:00"},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			m := Meta{Born: at(r.born), Edition: r.edition, Modified: at(r.changed)}
+			_, left := p.Judge(&m, m.Born)
+			if got := m.Born.Add(left); !got.Equal(at(r.fresh)) {
+				t.Errorf("fresh until %v, want %v", got.In(until.Zone), at(r.fresh))
+			}
+		})
+	}
+	p.TTL = time.Hour
+	m := Meta{Born: at("2026-11-21 09:00"), Edition: "2026-11-21"}
+	if _, left := p.Judge(&m, m.Born); left != time.Hour {
+		t.Errorf("with a TTL beside the calendar: %v, want 1h", left)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for c, want := range map[Class]string{Shared: "shared", Keyed: "keyed", classes: "unknown", classes + 1: "unknown"} {
+		if c.String() != want {
+			t.Errorf("class %d is %q, want %q", c, c, want)
+		}
+	}
+	if Far.String() != "redis" || (Far+1).String() != "redis" || Zstd.String() != "zstd" || codings.String() != "zstd" {
+		t.Error("names past the end of an enumeration")
+	}
+}

@@ -1,0 +1,169 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// shelf is a Remote in memory.
+type shelf struct {
+	mu     sync.Mutex
+	values map[string][]byte
+	leased map[string]bool
+	deny   bool
+	gets   int
+}
+
+func newShelf() *shelf { return &shelf{values: map[string][]byte{}, leased: map[string]bool{}} }
+
+func (s *shelf) Get(_ context.Context, key string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gets++
+	v, ok := s.values[key]
+	return v, ok
+}
+
+func (s *shelf) Set(key string, value []byte, _ time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[key] = value
+}
+
+func (s *shelf) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deny || s.leased[key] {
+		return false, func() {}
+	}
+	s.leased[key] = true
+	return true, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.leased, key)
+	}
+}
+
+// fleet is two instances with one far tier.
+func fleet(t *testing.T, p Policy, tell func(t *testing.T, far *shelf, one, two *Space)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		far := newShelf()
+		tell(t, far, newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: far}).Space("story", p))
+	})
+}
+
+func TestFarHitIsPromoted(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		h := mustFetch(t, two, "k", l)
+		if h.Tier != Far || h.State != Fresh {
+			t.Errorf("%+v", h)
+		}
+		gets := far.gets
+		if h := mustFetch(t, two, "k", l); h.Tier != Near || far.gets != gets {
+			t.Errorf("not promoted: %+v", h)
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestPoolTravels(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{make: func(int64) (Content, error) { return pool(50), nil }}
+		mustFetch(t, one, "k", l)
+		seen := map[string]bool{}
+		for range 300 {
+			seen[string(mustFetch(t, two, "k", l).Rep.Data)] = true
+		}
+		if len(seen) < 40 {
+			t.Errorf("only %d of 50 candidates were picked", len(seen))
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestFarInGraceIsServedAndRefreshedBehind(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{takes: 100 * time.Millisecond}
+		mustFetch(t, one, "k", l)
+		time.Sleep(2 * time.Minute)
+		start := time.Now()
+		if h := mustFetch(t, two, "k", l); h.State != Grace || time.Since(start) != 0 {
+			t.Errorf("%+v after %v", h, time.Since(start))
+		}
+		time.Sleep(time.Second)
+		wantText(t, mustFetch(t, two, "k", l), "answer 2")
+	})
+}
+
+func TestFarStaleStandsInForAFailure(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		l.set(func(s *script) { s.err = errDown })
+		time.Sleep(30 * time.Minute)
+		h := mustFetch(t, two, "k", l)
+		wantText(t, h, "answer 1")
+		if !errors.Is(h.Failed, errDown) {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestRubbishInRedisIsAMiss(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		packed := far.values["k"]
+		for _, bad := range [][]byte{nil, {}, []byte("hello"), packed[:len(packed)-3], append([]byte{0}, packed...)} {
+			far.values["k"] = bad
+			two.cache.near.class[Shared].Reset()
+			if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
+				t.Errorf("%q was served", bad)
+			}
+		}
+	})
+}
+
+func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{takes: 500 * time.Millisecond}
+		together(2, func(i int) {
+			h := mustFetch(t, []*Space{one, two}[i], "k", l)
+			wantText(t, h, "answer 1")
+		})
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestLeaseThatNeverLandsIsNotWaitedForLong(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+		far.deny = true
+		l := &script{}
+		start := time.Now()
+		wantText(t, mustFetch(t, one, "k", l), "answer 1")
+		if took := time.Since(start); took > leaseWait+leasePoll {
+			t.Errorf("waited %v", took)
+		}
+	})
+}
+
+func TestLocalPolicyLeavesRedisAlone(t *testing.T) {
+	p := usual()
+	p.Local = true
+	fleet(t, p, func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		mustFetch(t, two, "k", l)
+		if far.gets != 0 || len(far.values) != 0 {
+			t.Error("Redis was asked")
+		}
+		wantCalls(t, l, 2)
+	})
+}
