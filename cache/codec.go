@@ -219,7 +219,7 @@ func encodeRecords(c *Content) ([][]byte, error) {
 			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
 				return nil, errors.New("body with a type, an ETag or a location that is too long")
 			}
-			for coding := Identity; coding < codings; coding++ {
+			for coding := range codings {
 				if has.Has(coding) {
 					out = append(out, encodeRecord(&b, b.Data[coding]))
 				}

@@ -65,7 +65,7 @@ func checkBodies(t *testing.T, c *Content, e *entry) {
 			t.Fatalf("form %d has %d bodies, want %d", fi, bodies, len(form))
 		}
 		for bi, body := range form {
-			for coding := Identity; coding < codings; coding++ {
+			for coding := range codings {
 				if body.Data[coding] == nil {
 					continue
 				}

@@ -32,15 +32,15 @@ func newFailures() *failures {
 	return &failures{lru: l}
 }
 
-// paused returns the failure that still forbids a try at now, or nil, and how
-// long it lasts.
-func (f *failures) paused(key string, now time.Time) (error, time.Duration) {
+// paused returns the failure that still forbids a try at now and how long it
+// does, or nil.
+func (f *failures) paused(key string, now time.Time) (wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) {
-		return r.err, r.until.Sub(now)
+		return r.until.Sub(now), r.err
 	}
-	return nil, 0
+	return 0, nil
 }
 
 // add records a failure: the pause doubles with each in a row, spread by a

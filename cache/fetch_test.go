@@ -192,7 +192,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 		l.set(func(s *script) { s.err = errDown })
 		time.Sleep(3 * time.Hour)
 		_, _ = s.Fetch(t.Context(), "k", Want{}, l)
-		if err, wait := s.cache.failed.paused("k", time.Now()); err == nil || wait > 1200*time.Millisecond {
+		if wait, err := s.cache.failed.paused("k", time.Now()); err == nil || wait > 1200*time.Millisecond {
 			t.Errorf("a success did not reset the pause: %v %v", wait, err)
 		}
 	})

@@ -18,7 +18,7 @@ type landing struct {
 // refresh begins at most one fill of the key in the background, unless a
 // failure lately told to wait.
 func (s *Space) refresh(ctx context.Context, key string, load Loader, now time.Time) {
-	if err, _ := s.cache.failed.paused(key, now); err != nil || !s.cache.claim(key) {
+	if _, err := s.cache.failed.paused(key, now); err != nil || !s.cache.claim(key) {
 		return
 	}
 	results := s.cache.flight.DoChan(key, func() (any, error) {

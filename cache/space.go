@@ -121,7 +121,7 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error)
 // await joins the key's flight. Who has a stale entry waits for the soft
 // timeout only; who leaves does not disturb the others.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
-	if err, wait := s.cache.failed.paused(key, time.Now()); err != nil {
+	if wait, err := s.cache.failed.paused(key, time.Now()); err != nil {
 		if stale == nil {
 			s.seen.paused.Inc()
 			return Hit{}, &PausedError{err, wait}

@@ -71,8 +71,7 @@ func classify(ctx context.Context, err error) *failure {
 		f.status = statusLeft
 		return f
 	}
-	var paused *cache.PausedError
-	if errors.As(err, &paused) {
+	if paused, ok := errors.AsType[*cache.PausedError](err); ok {
 		f.retry = paused.Retry
 	}
 	var typed *upstreams.Error

@@ -25,7 +25,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, watch func(Attempt)) (Answer
 			return answer, nil
 		}
 		failures = append(failures, err)
-		if kind := KindOf(err); kind.definite() && !(kind == Negative && s.next) {
+		if kind := KindOf(err); kind.definite() && (kind != Negative || !s.next) {
 			return Answer{}, err
 		}
 		if ctx.Err() != nil {

@@ -57,7 +57,7 @@ func (env *Environment) CloseIdle() {
 
 // client follows redirects to the given hosts only, and keeps no cookies.
 func (env *Environment) client(allowed hostSet) *http.Client {
-	var rt http.RoundTripper = env.Transport
+	var rt = env.Transport
 	if env.Replay != nil {
 		rt = env.Replay
 	}

@@ -151,12 +151,11 @@ func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 		return nil, fail(Internal, "%w", err)
 	}
 	in.stage("request", requestLine(req))
-	body, resp, err := g.send(req)
+	r, body, err := g.send(req)
 	if err != nil {
 		return nil, err
 	}
-	in.stage("reply", replyLine(resp, body))
-	r := &reply{status: resp.StatusCode, header: resp.Header}
+	in.stage("reply", r.line(body))
 	if g.decode == nil {
 		r.blob, r.broken = Sniff(body)
 		return r, nil
@@ -170,7 +169,7 @@ func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 }
 
 // send does the exchange and reads what fits under the cap.
-func (g *getter) send(req *http.Request) ([]byte, *http.Response, error) {
+func (g *getter) send(req *http.Request) (*reply, []byte, error) {
 	resp, err := g.client.Do(req)
 	if err != nil {
 		return nil, nil, sendError(err)
@@ -184,18 +183,16 @@ func (g *getter) send(req *http.Request) ([]byte, *http.Response, error) {
 	if err != nil {
 		return nil, nil, sendError(err)
 	}
-	return body, resp, nil
+	return &reply{status: resp.StatusCode, header: resp.Header}, body, nil
 }
 
 // sendError classifies, and drops the URL that net/http puts into its errors:
 // it may hold a secret or a caller's input.
 func sendError(err error) error {
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
 	}
-	var typed *Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*Error](err); ok {
 		return typed
 	}
 	kind := KindOf(err)
@@ -207,6 +204,6 @@ func sendError(err error) error {
 
 func requestLine(r *http.Request) string { return r.Method + " " + r.URL.Redacted() }
 
-func replyLine(r *http.Response, body []byte) string {
-	return fmt.Sprintf("%s, %s, %d bytes", r.Status, r.Header.Get("Content-Type"), len(body))
+func (r *reply) line(body []byte) string {
+	return fmt.Sprintf("%d %s, %s, %d bytes", r.status, http.StatusText(r.status), r.header.Get("Content-Type"), len(body))
 }

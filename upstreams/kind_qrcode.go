@@ -32,8 +32,7 @@ func (q qrMaker) fetch(_ context.Context, in *input) (*reply, error) {
 		return nil, &Error{Kind: Invalid, Parameter: "text", Message: err.Error(), Err: err}
 	}
 	blob, err := q.draw(code, size)
-	var small *qrcode.TooSmallError
-	if errors.As(err, &small) {
+	if small, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
 		return nil, &Error{Kind: Invalid, Parameter: "size", Err: err,
 			Message: fmt.Sprintf("size %d is too small for this text: want at least %d", size, small.Min)}
 	}

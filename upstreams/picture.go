@@ -69,12 +69,11 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*Blob, error)
 	req.Header.Set("User-Agent", userAgent)
 	in.stage("picture request", requestLine(req))
 	g := getter{client: p.client, limit: p.limit}
-	body, resp, err := g.send(req)
+	r, body, err := g.send(req)
 	if err != nil {
 		return nil, err
 	}
-	in.stage("picture reply", replyLine(resp, body))
-	r := &reply{status: resp.StatusCode, header: resp.Header}
+	in.stage("picture reply", r.line(body))
 	r.blob, r.broken = Sniff(body)
 	if err := judge(ctx, nil, r, nil); err != nil {
 		return nil, err

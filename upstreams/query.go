@@ -41,8 +41,7 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 	q, err := gojq.Parse(e.Source)
 	if err != nil {
 		line := e.Line
-		var at *gojq.ParseError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*gojq.ParseError](err); ok {
 			line += strings.Count(e.Source[:min(max(at.Offset-1, 0), len(e.Source))], "\n")
 		}
 		problems.Add(line, "jq: %v", err)

@@ -132,8 +132,12 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("replay: request of no source")
 	}
-	if resp, err := r.inject(req.Context(), at); resp != nil || err != nil {
-		return resp, err
+	status, err := r.inject(req.Context(), at)
+	if err != nil {
+		return nil, err
+	}
+	if status != 0 {
+		return response(req, status, http.Header{}, nil), nil
 	}
 	step, err := r.find(at, req.URL.String())
 	if err != nil {
@@ -154,9 +158,10 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
-// inject does what a fault on the endpoint or the source asks for. The caller
-// of RoundTrip sees a broken connection, or an answer of the fault's status.
-func (r *Replay) inject(ctx context.Context, at replayed) (*http.Response, error) {
+// inject does what a fault on the endpoint or the source asks for: it waits,
+// breaks the connection (an error), or gives the status of an answer. 0 and
+// nil: nothing is wrong.
+func (r *Replay) inject(ctx context.Context, at replayed) (status int, err error) {
 	for _, subject := range []string{at.endpoint, at.endpoint + "/" + at.source} {
 		f, ok := r.faults[subject]
 		if !ok {
@@ -166,17 +171,17 @@ func (r *Replay) inject(ctx context.Context, at replayed) (*http.Response, error
 			select {
 			case <-time.After(f.Latency):
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return 0, ctx.Err()
 			}
 		}
 		if rand.Float64() < f.Error {
 			if f.Status != 0 {
-				return response(nil, f.Status, http.Header{}, nil), nil
+				return f.Status, nil
 			}
-			return nil, &Error{Kind: Unavailable, Err: errors.New("injected fault")}
+			return 0, &Error{Kind: Unavailable, Err: errors.New("injected fault")}
 		}
 	}
-	return nil, nil
+	return 0, nil
 }
 
 // find picks the exchange that fits the parameters, else the ordinary good one.

@@ -13,7 +13,7 @@ import (
 func (r *Replay) dialer(in *input) minecraft.Dialer {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		at, _ := ctx.Value(replayKey{}).(replayed)
-		if _, err := r.inject(ctx, at); err != nil {
+		if status, err := r.inject(ctx, at); status != 0 || err != nil {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		}
 		step, err := r.find(at, "tcp://"+in.call.Params["host"].(string))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -95,8 +96,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 
 // sign puts the source's name into the error.
 func (s *Source) sign(err error) error {
-	var typed *Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*Error](err); ok {
 		signed := *typed
 		signed.Source = s.Name
 		return &signed
@@ -125,9 +125,7 @@ func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 func (s *Source) prepare(ctx context.Context, in *input, env *Env) error {
 	env.Vars = make(map[string]any, len(s.vars))
 	in.values = make(map[string]any, len(env.Params)+len(s.vars)+len(s.secrets))
-	for name, v := range env.Params {
-		in.values[name] = v
-	}
+	maps.Copy(in.values, env.Params)
 	for name, q := range s.vars {
 		v, err := q.One(ctx, nil, env)
 		if err != nil {
@@ -135,9 +133,7 @@ func (s *Source) prepare(ctx context.Context, in *input, env *Env) error {
 		}
 		env.Vars[name], in.values[name] = v, v
 	}
-	for name, v := range s.secrets {
-		in.values[name] = v
-	}
+	maps.Copy(in.values, s.secrets)
 	return nil
 }
 
@@ -208,13 +204,8 @@ func (s *Source) expiry(ctx context.Context, data any, env *Env) (time.Time, err
 	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: want unix seconds, got %T", v)}
 }
 
-// Remote tells whether it asks somebody else.
+// Remote tells whether it asks somebody else over HTTP.
 func (s *Source) Remote() bool {
-	switch k := s.kind.(type) {
-	case *getter:
-		return true
-	case *pinger:
-		return !k.assume
-	}
-	return false
+	_, ok := s.kind.(*getter)
+	return ok
 }

@@ -135,8 +135,7 @@ func (c *config) read(file string) error {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	err = yaml.Load(b, c, yaml.WithKnownFields())
-	var many *yaml.LoadErrors
-	if errors.As(err, &many) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		var all []error
 		for _, one := range many.Errors {
 			all = append(all, catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message})

@@ -122,11 +122,11 @@ func (s *server) build(reg *prometheus.Registry) error {
 // run listens, serves and, when ctx ends, drains.
 func (s *server) run(ctx context.Context, private http.Handler) error {
 	defer s.close()
-	public, err := net.Listen("tcp", s.config.Listen)
+	public, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
 		return fmt.Errorf("public listener: %w", err)
 	}
-	closed, err := net.Listen("tcp", s.config.Admin)
+	closed, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
 		_ = public.Close()
 		return fmt.Errorf("admin listener: %w", err)

@@ -199,9 +199,9 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 		if err != nil {
 			b = file
 		}
-		fmt.Fprintf(h, "%s\n%s", name, b)
+		_, _ = fmt.Fprintf(h, "%s\n%s", name, b) // a hash takes everything
 	}
-	fmt.Fprint(h, e.env.Replay != nil)
+	_, _ = fmt.Fprint(h, e.env.Replay != nil)
 	version := hex.EncodeToString(h.Sum(nil)[:4])
 	for _, c := range e.Chains {
 		c.prefix = s.Name.Value + ":" + version + ":" + c.Name

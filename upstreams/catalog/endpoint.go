@@ -63,8 +63,7 @@ func (f *Fill) Load(ctx context.Context) (cache.Content, error) {
 
 // sourceOf names who said no; a whole chain has no name.
 func sourceOf(err error) string {
-	var typed *upstreams.Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*upstreams.Error](err); ok {
 		return typed.Source
 	}
 	return ""

@@ -137,8 +137,8 @@ func normal(t *testing.T, b []byte) any {
 	return v
 }
 
-// TestEverySourceHasCases holds every source that asks somebody to a good, a
-// negative and a malformed case.
+// TestEverySourceHasCases holds every source that asks somebody over HTTP to a
+// good, a negative and a malformed case.
 func TestEverySourceHasCases(t *testing.T) {
 	c := mustLoad(t, upstreams.NewReplay(nil))
 	cases := mustCases(t)

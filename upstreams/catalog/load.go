@@ -185,15 +185,13 @@ func mistakes(file string, problems upstreams.Problems) []error {
 
 // addYAML takes the lines out of the YAML library's errors.
 func addYAML(err error, problems *upstreams.Problems) {
-	var many *yaml.LoadErrors
-	if errors.As(err, &many) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, one := range many.Errors {
 			problems.Add(one.Mark.Line, "%s", one.Message)
 		}
 		return
 	}
-	var one *yaml.LoadError
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
 		problems.Add(one.Mark.Line, "%s", one.Message)
 		return
 	}

@@ -12,6 +12,9 @@ func ServeStatus(conn net.Conn, status []byte) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // a pipe cannot refuse
 	r := bufio.NewReader(conn)
+	if first, err := r.Peek(1); err != nil || first[0] == 0xfe {
+		return // the protocol before 1.7 is not served
+	}
 	for range 2 { // handshake and request
 		if _, err := readFrame(r); err != nil {
 			return
