@@ -1,0 +1,283 @@
+package proxy
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestEveryExampleInEveryForm calls what the home page shows, twice.
+func TestEveryExampleInEveryForm(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	for _, e := range f.server.set.Load().catalog.Endpoints {
+		for i, q := range e.Examples() {
+			path := "/api/" + e.Name + "/index.php?" + q
+			first, second := f.get(path), f.get(path)
+			for _, a := range []answer{first, second} {
+				if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusFound {
+					t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+				}
+				for _, name := range []string{"X-Request-Id", "Cache-Control", "Cache-Status", "Sundry-Source", "Age"} {
+					if a.Header.Get(name) == "" {
+						t.Errorf("%s: no %s", path, name)
+					}
+				}
+				a.header(t, "Access-Control-Allow-Origin", "*")
+				a.header(t, "X-Content-Type-Options", "nosniff")
+				a.header(t, "Sundry-Source", "replay:")
+			}
+			if i == 0 {
+				first.header(t, "Cache-Status", "fwd=uri-miss; stored")
+			}
+			second.header(t, "Cache-Status", "sundry; hit; ttl=")
+			second.header(t, "Cache-Status", "detail=memory")
+		}
+	}
+}
+
+func TestPathsOfAnEndpoint(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	for _, path := range []string{"/api/60s/index.php", "/api/60s", "/api/60s/"} {
+		f.get(path).want(t, http.StatusOK, `"code":200`)
+	}
+	for _, path := range []string{"/api/", "/api/60s/other", "/api/60s/index.php/x", "/api/nope", "/nope", "/api/60S"} {
+		f.get(path).want(t, http.StatusNotFound, `"type":"not_found"`, `"code":404`, "request_id")
+	}
+}
+
+func TestBasePath(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	f.server.cfg.BasePath = "/tools"
+	f.get("/tools/api/60s").want(t, http.StatusOK)
+	f.get("/tools/healthz").want(t, http.StatusOK)
+	f.get("/api/60s").want(t, http.StatusNotFound)
+	if _, err := New(Config{BasePath: "tools/"}); err == nil {
+		t.Error("a base path without a leading slash was accepted")
+	}
+}
+
+func TestMethods(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	get := f.get("/api/60s")
+	head := f.do(t.Context(), http.MethodHead, "/api/60s")
+	if head.StatusCode != http.StatusOK || head.body != "" || head.ContentLength != get.ContentLength {
+		t.Errorf("HEAD: %d, %d bytes of %q", head.StatusCode, head.ContentLength, head.body)
+	}
+	preflight := f.do(t.Context(), http.MethodOptions, "/api/60s")
+	preflight.want(t, http.StatusNoContent)
+	preflight.header(t, "Access-Control-Allow-Methods", "GET")
+	for _, m := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, "BREW"} {
+		a := f.do(t.Context(), m, "/api/60s")
+		a.want(t, http.StatusMethodNotAllowed, `"type":"method_not_allowed"`)
+		a.header(t, "Allow", "GET, HEAD, OPTIONS")
+	}
+}
+
+func TestEnvelope(t *testing.T) {
+	up := newFake(t, `{"v":"中文 <b> & 'x'","big":12345678901234567890}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", up)})
+	a := f.get("/api/simple")
+	a.want(t, http.StatusOK, `中文 <b> & 'x'`, `12345678901234567890`)
+	if !strings.HasPrefix(a.body, `{"code":200,"message":"ok","data":{`) {
+		t.Errorf("envelope: %s", a.body)
+	}
+	a.header(t, "Content-Type", "application/json; charset=utf-8")
+	f.get("/api/simple?type=text").header(t, "Content-Type", "text/plain; charset=utf-8")
+}
+
+func TestConditionalRequests(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	tag := f.get("/api/60s").Header.Get("Etag")
+	for header, want := range map[string]int{
+		tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, "": 200,
+	} {
+		a := f.get("/api/60s", "If-None-Match", header)
+		if a.StatusCode != want || want == 304 && a.body != "" {
+			t.Errorf("If-None-Match %s: %d, want %d", header, a.StatusCode, want)
+		}
+		if a.Header.Get("Etag") != tag {
+			t.Errorf("If-None-Match %s: no ETag", header)
+		}
+	}
+	if tag := f.get("/api/yiyan").Header.Get("Etag"); tag != "" {
+		t.Errorf("a random answer has the ETag %s", tag)
+	}
+}
+
+func TestRandomIsNotStoredByAnybody(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	seen := map[string]bool{}
+	for range 40 {
+		a := f.get("/api/yiyan")
+		a.header(t, "Cache-Control", "no-store")
+		seen[a.body] = true
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d different quotes in 40 requests", len(seen))
+	}
+	image := f.get("/api/wpcat?type=image")
+	image.want(t, http.StatusFound)
+	image.header(t, "Cache-Control", "no-store")
+	image.header(t, "Referrer-Policy", "no-referrer")
+	image.header(t, "Location", "https://p15.qhimg.com/")
+}
+
+func TestCompression(t *testing.T) {
+	up := newFake(t, `{"v":"`+strings.Repeat("long text ", 500)+`"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", up)})
+	plain := f.get("/api/simple").body
+	for accept, coding := range map[string]string{
+		"gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "gzip;q=0": "", "gzip;q=0, *": "zstd",
+		"*": "zstd", "*;q=0": "", "br": "", "": "", "zstd;q=0.0, gzip;q=0.5": "gzip", "GZIP": "gzip",
+	} {
+		a := f.get("/api/simple", "Accept-Encoding", accept)
+		if got := a.Header.Get("Content-Encoding"); got != coding {
+			t.Errorf("Accept-Encoding %q: %q, want %q", accept, got, coding)
+		}
+		a.header(t, "Vary", "Accept-Encoding")
+		if got := unpack(t, a.Header.Get("Content-Encoding"), a.body); got != plain {
+			t.Errorf("Accept-Encoding %q: the body differs", accept)
+		}
+	}
+}
+
+func unpack(t *testing.T, coding, body string) string {
+	t.Helper()
+	var r io.Reader = strings.NewReader(body)
+	switch coding {
+	case "gzip":
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = z
+	case "zstd":
+		z, err := zstd.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		r = z
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestJSONP(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	a := f.get("/api/ip?ip=8.8.8.8&callback=app.show_1")
+	a.want(t, http.StatusOK)
+	a.header(t, "Content-Type", "text/javascript")
+	inner, ok := strings.CutPrefix(a.body, "/**/app.show_1(")
+	inner, ok2 := strings.CutSuffix(inner, ");")
+	if !ok || !ok2 || !json.Valid([]byte(inner)) {
+		t.Errorf("JSONP: %s", a.body)
+	}
+	for _, bad := range []string{"a-b", "1a", "a..b", "a(", "alert%281%29", "%3Cscript%3E", strings.Repeat("a", 65), "a%0ab"} {
+		f.get("/api/ip?ip=8.8.8.8&callback="+bad).want(t, http.StatusBadRequest, `"parameter":"callback"`)
+	}
+}
+
+func TestErrorsInText(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	a := f.get("/api/wpcat?n=99&type=text")
+	a.want(t, http.StatusBadRequest, "1 to 16")
+	a.header(t, "Content-Type", "text/plain")
+	if strings.Count(strings.TrimSpace(a.body), "\n") != 0 {
+		t.Errorf("more than a line: %q", a.body)
+	}
+}
+
+// TestBadInput asks every parameter for what it must refuse.
+func TestBadInput(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	rows := []struct{ query, parameter, kind string }{
+		{"wpcat?n=0", "n", "invalid_parameter"}, {"wpcat?n=17", "n", "invalid_parameter"}, {"wpcat?n=25", "n", "invalid_parameter"},
+		{"wpcat?n=x", "n", "invalid_parameter"}, {"wpcat?n=1.5", "n", "invalid_parameter"}, {"wpcat?n=99999999999999999999", "n", "invalid_parameter"},
+		{"wpcat?p=0", "p", "invalid_parameter"}, {"wpcat?p=-1", "p", "invalid_parameter"}, {"wpcat?type=xml", "type", "invalid_parameter"},
+		{"wpcat?n=%zz", "n", "invalid_parameter"},
+		{"dailywp?type=png", "type", "invalid_parameter"}, {"60s?type=xml", "type", "invalid_parameter"}, {"yiyan?type=js", "type", "invalid_parameter"},
+		{"ip?ip=256.1.1.1", "ip", "invalid_parameter"}, {"ip?ip=127.1", "ip", "invalid_parameter"}, {"ip?ip=example.org", "ip", "invalid_parameter"},
+		{"ip?ip=10.0.0.0/8", "ip", "invalid_parameter"}, {"ip?ip=fe80::1%25eth0", "ip", "invalid_parameter"},
+		{"avatar", "uid", "missing_parameter"}, {"avatar?uid=", "uid", "missing_parameter"}, {"avatar?uid=1234", "uid", "invalid_parameter"},
+		{"avatar?uid=012345", "uid", "invalid_parameter"}, {"avatar?uid=123456789012", "uid", "invalid_parameter"},
+		{"avatar?uid=10001%26s=640", "uid", "invalid_parameter"}, {"avatar?uid=10001&type=json", "type", "invalid_parameter"},
+		{"qrcode", "text", "missing_parameter"}, {"qrcode?text=a&size=49", "size", "invalid_parameter"}, {"qrcode?text=a&size=2001", "size", "invalid_parameter"},
+		{"qrcode?text=a&size=big", "size", "invalid_parameter"}, {"qrcode?text=%ff", "text", "invalid_parameter"},
+		{"qrcode?text=" + strings.Repeat("x", 3000), "text", "invalid_parameter"}, {"qrcode?size=50&text=" + strings.Repeat("x", 200), "size", "invalid_parameter"},
+		{"qrcode?text=a&type=gif", "type", "invalid_parameter"},
+		{"gamestatus", "host", "missing_parameter"}, {"gamestatus?host=a%20b", "host", "invalid_parameter"}, {"gamestatus?host=x:99999", "host", "invalid_parameter"},
+		{"gamestatus?host=0x7f.1", "host", "invalid_parameter"}, {"gamestatus?host=http://example.org", "host", "invalid_parameter"},
+	}
+	for _, r := range rows {
+		a := f.get("/api/" + r.query)
+		var doc struct {
+			Code    int
+			Message string
+			Error   struct {
+				Type, Parameter string
+				RequestID       string `json:"request_id"`
+			}
+		}
+		if err := json.Unmarshal([]byte(a.body), &doc); err != nil {
+			t.Errorf("%.60s: %v: %s", r.query, err, a.body)
+			continue
+		}
+		if a.StatusCode != 400 || doc.Code != 400 || doc.Error.Type != r.kind || doc.Error.Parameter != r.parameter {
+			t.Errorf("%.60s: %d %+v", r.query, a.StatusCode, doc)
+		}
+		if doc.Error.RequestID != a.Header.Get("X-Request-Id") || !strings.Contains(doc.Message, r.parameter) {
+			t.Errorf("%.60s: id or message: %s", r.query, a.body)
+		}
+	}
+}
+
+func TestForgivingInput(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	rows := map[string]string{
+		"wpcat?n=26":                 `"cid":26`,
+		"wpcat?n=":                   `"cid":26`,
+		"wpcat?n=6&n=99":             `"n":6`,
+		"wpcat?unknown=1&type=":      `"code":200`,
+		"ip?ip=%3A%3Affff%3A8.8.8.8": `"ip":"8.8.8.8"`,
+		"ip?ip=10.0.0.1":             `"scope":"private"`,
+		"ip":                         `"scope":"loopback"`,
+	}
+	for query, want := range rows {
+		f.get("/api/"+query).want(t, http.StatusOK, want)
+	}
+	if a := f.get("/api/wpcat?n=26"); !strings.Contains(a.Header.Get("Cache-Status"), "hit") {
+		t.Error("n=26 and no n do not share a key")
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	if got := f.get("/api/60s", "X-Request-Id", "abc-123").Header.Get("X-Request-Id"); got != "abc-123" {
+		t.Errorf("a plain id became %q", got)
+	}
+	for _, bad := range []string{"a b", "<x>", strings.Repeat("x", 65)} {
+		if got := f.get("/api/60s", "X-Request-Id", bad).Header.Get("X-Request-Id"); got == bad || len(got) != 16 {
+			t.Errorf("id %q became %q", bad, got)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	home := f.get("/")
+	home.want(t, http.StatusOK, "/api/gamestatus/index.php?host=mc.example.net", "每天60秒读懂世界")
+	home.header(t, "Content-Type", "text/html")
+	f.get("/readyz").want(t, http.StatusServiceUnavailable, "draining")
+	f.server.SetReady(true)
+	f.get("/readyz").want(t, http.StatusOK)
+	f.get("/healthz").want(t, http.StatusOK)
+}

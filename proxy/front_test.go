@@ -1,0 +1,223 @@
+package proxy
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/guard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is an upstream that a test scripts.
+type fake struct {
+	*httptest.Server
+	calls  atomic.Int64
+	status atomic.Int64
+	takes  atomic.Int64 // nanoseconds
+	body   atomic.Value
+}
+
+func newFake(t testing.TB, body string) *fake {
+	t.Helper()
+	f := &fake{}
+	f.status.Store(http.StatusOK)
+	f.body.Store(body)
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.calls.Add(1)
+		select {
+		case <-time.After(time.Duration(f.takes.Load())):
+		case <-r.Context().Done():
+			return
+		}
+		w.WriteHeader(int(f.status.Load()))
+		_, _ = io.WriteString(w, f.body.Load().(string))
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// front is a server with a catalog of the test's own beside the built-in one.
+type front struct {
+	*httptest.Server
+	server *Server
+	env    *upstreams.Environment
+	dir    string
+	t      testing.TB
+	over   map[string]catalog.Overrides
+}
+
+type option func(*Config, *upstreams.Environment)
+
+func newFront(t testing.TB, files map[string]string, options ...option) *front {
+	t.Helper()
+	transport := upstreams.NewTransport()
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Transport: transport, Data: catalog.Data(""),
+		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
+		Hosts: upstreams.Hosts{Config: upstreams.BreakerConfig{Open: 300 * time.Millisecond}},
+	}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	store, err := cache.New(cache.Config{Memory: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Cache: store, Log: slog.New(slog.DiscardHandler)}
+	for _, o := range options {
+		o(&cfg, env)
+	}
+	f := &front{env: env, dir: t.TempDir(), t: t}
+	if f.server, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	f.load(files)
+	f.Server = httptest.NewServer(f.server)
+	t.Cleanup(func() {
+		f.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		env.CloseIdle()
+		transport.CloseIdleConnections()
+	})
+	return f
+}
+
+// load writes the files and swaps the catalog, as a reload does.
+func (f *front) load(files map[string]string) {
+	f.t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(f.dir, name+".yaml"), []byte(text), 0o600); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	c, err := catalog.Load(catalog.Options{Dir: f.dir, Overrides: f.over}, f.env)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.server.Swap(c); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (f *front) get(path string, headers ...string) answer {
+	f.t.Helper()
+	return f.do(f.t.Context(), http.MethodGet, path, headers...)
+}
+
+func (f *front) do(ctx context.Context, method, path string, headers ...string) answer {
+	f.t.Helper()
+	a, err := f.try(ctx, method, path, headers...)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return a
+}
+
+func (f *front) try(ctx context.Context, method, path string, headers ...string) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, f.URL+path, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Transport: f.Client().Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return answer{resp, string(b)}, err
+}
+
+func (a answer) want(t testing.TB, status int, parts ...string) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Errorf("status %d, want %d: %s", a.StatusCode, status, a.body)
+	}
+	for _, p := range parts {
+		if !strings.Contains(a.body, p) {
+			t.Errorf("body lacks %q: %s", p, a.body)
+		}
+	}
+}
+
+func (a answer) header(t testing.TB, name, want string) {
+	t.Helper()
+	if got := a.Header.Get(name); !strings.Contains(got, want) {
+		t.Errorf("%s: %q, want it to hold %q", name, got, want)
+	}
+}
+
+// simple is an endpoint with two sources and every cache knob at hand.
+func simple(cacheRule string, sources ...*fake) string {
+	text := `version: 1
+name: simple
+group: text
+summary: {en: A test., zh: 测试}
+params:
+  - {name: id, type: int, min: 1, max: 1000, default: "1", example: "7"}
+  - {name: type, role: form, example: text}
+cache: {class: shared, ` + cacheRule + `}
+forms:
+  - {name: json, json: .}
+  - {name: text, text: .v}
+  - {name: goto, redirect: '"https://example.org/" + .v'}
+sources:
+`
+	for i, s := range sources {
+		text += "  - {name: " + []string{"first", "second", "third"}[i] + ", timeout: 2s, http: {url: \"" + s.URL + "/item\", query: {id: \"{id}\"}}}\n"
+	}
+	return text
+}
+
+func replayed(_ *Config, env *upstreams.Environment) {
+	cases, err := catalog.Cases(catalog.Builtin(), "testdata")
+	if err != nil {
+		panic(err)
+	}
+	env.Replay = upstreams.NewReplay(nil)
+	c, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		panic(err)
+	}
+	exchanges, err := c.Exchanges(cases)
+	if err != nil {
+		panic(err)
+	}
+	env.Replay.Set(exchanges)
+}
+
+func trusting(ranges ...string) option {
+	return func(c *Config, _ *upstreams.Environment) {
+		for _, r := range ranges {
+			c.Trusted = append(c.Trusted, netip.MustParsePrefix(r))
+		}
+	}
+}
