@@ -1,0 +1,308 @@
+package proxy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// The served endpoint of the benchmarks: a JSON answer of about a kibibyte, and
+// pools of ten and ten thousand.
+const benchCatalog = `version: 1
+name: bench
+group: text
+summary: {en: A benchmark., zh: 基准}
+params: [{name: type, role: form, example: pool}]
+cache: {class: shared, ttl: 24h, jitter: 0}
+forms:
+  - {name: json, json: '{text: ("x" * 900)}'}
+  - {name: ten, each: 'range(10)', json: '{n: ., text: ("x" * 900)}'}
+  - {name: pool, each: 'range(10000)', json: '{n: ., text: ("x" * 900)}'}
+sources:
+  - name: made
+    computed: {}
+`
+
+// benchServer is a front as `serve` makes it, metrics on.
+func benchServer(b testing.TB) http.Handler {
+	b.Helper()
+	reg := prometheus.NewRegistry()
+	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
+		Secret: func(string) (string, bool) { return "", false }}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(benchCatalog), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, err := cache.New(cache.Config{Registerer: reg})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := New(Config{Cache: store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Swap(c); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// bare writes the same headers and body as a hit, and does nothing else.
+func bare(like *httptest.ResponseRecorder) http.Handler {
+	body := like.Body.Bytes()
+	header := like.Header().Clone()
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		for name, v := range header {
+			h[name] = v
+		}
+		_, _ = w.Write(body)
+	})
+}
+
+func hit(b testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
+	b.Helper()
+	var rec *httptest.ResponseRecorder
+	for range 2 { // a miss first
+		rec = httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	if rec.Code != http.StatusOK || !strings.Contains(rec.Header().Get("Cache-Status"), "hit") {
+		b.Fatalf("%s: %d %v", path, rec.Code, rec.Header())
+	}
+	return rec
+}
+
+// nobody takes an answer and keeps nothing.
+type nobody struct{ h http.Header }
+
+func (n *nobody) Header() http.Header         { return n.h }
+func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nobody) WriteHeader(int)             {}
+
+// BenchmarkHandler is the handler alone.
+func BenchmarkHandler(b *testing.B) {
+	h := benchServer(b)
+	for name, path := range map[string]string{"hit": "/api/bench", "pool10": "/api/bench?type=ten", "pool10000": "/api/bench?type=pool"} {
+		hit(b, h, path)
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			w := &nobody{}
+			for b.Loop() {
+				w.h = make(http.Header, 12)
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
+		Secret: func(string) (string, bool) { return "", false }}
+	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts)
+	c, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, query := range map[string]string{"wpcat": "n=4&p=2&type=text", "ip": "ip=8.8.8.8"} {
+		e, _ := c.Get(name)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				in, bad := e.Parse(query, parseHop("127.0.0.1:1"))
+				if bad != nil || in.Key() == "" {
+					b.Fatal(bad)
+				}
+			}
+		})
+	}
+}
+
+// childEnv makes this test binary a server of the kind it names.
+const childEnv = "SUNDRY_BENCH_CHILD"
+
+// TestBenchChild is not a test: it is the server that BenchmarkConnection
+// starts, so that its CPU time can be told from the load's.
+func TestBenchChild(t *testing.T) {
+	kind := os.Getenv(childEnv)
+	if kind == "" {
+		t.Skip("only as a child of BenchmarkConnection")
+	}
+	h := benchServer(t)
+	path := map[string]string{"bare": "/api/bench", "hit": "/api/bench", "pool10": "/api/bench?type=ten", "pool10000": "/api/bench?type=pool"}[kind]
+	rec := hit(t, h, path)
+	if kind == "bare" {
+		h = bare(rec)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
+	go func() { _ = srv.Serve(l) }()
+	fmt.Printf("\nLISTEN %s %s\n", l.Addr(), path)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() { // each line asks for the CPU time so far
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("CPU %d\n", u.Utime.Nano()+u.Stime.Nano())
+	}
+	_ = srv.Close()
+}
+
+// child is a server process under load.
+type child struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	addr string
+	path string
+}
+
+func startChild(b *testing.B, kind string) *child {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestBenchChild$")
+	cmd.Env = append(os.Environ(), childEnv+"="+kind)
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		b.Fatal(err1, err2)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	c := &child{cmd: cmd, in: in, out: bufio.NewScanner(out)}
+	f := strings.Fields(c.line(b, "LISTEN "))
+	c.addr, c.path = f[0], f[1]
+	b.Cleanup(func() {
+		_ = c.in.Close()
+		_ = c.cmd.Wait()
+	})
+	return c
+}
+
+func (c *child) line(b *testing.B, prefix string) string {
+	b.Helper()
+	for c.out.Scan() {
+		if rest, ok := strings.CutPrefix(c.out.Text(), prefix); ok {
+			return rest
+		}
+	}
+	b.Fatalf("the server ended without a line %q", prefix)
+	return ""
+}
+
+func (c *child) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	if _, err := io.WriteString(c.in, "?\n"); err != nil {
+		b.Fatal(err)
+	}
+	n, err := strconv.ParseInt(c.line(b, "CPU "), 10, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(n)
+}
+
+// load sends n requests over each of some connections that stay open, and
+// returns the server's CPU time per request.
+func (c *child) load(b *testing.B, n int) time.Duration {
+	b.Helper()
+	const conns = 16
+	before := c.cpu(b)
+	var wg sync.WaitGroup
+	for range conns {
+		wg.Go(func() { c.client(b, n) })
+	}
+	wg.Wait()
+	return (c.cpu(b) - before) / time.Duration(n*conns)
+}
+
+func (c *child) client(b *testing.B, n int) {
+	conn, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	defer conn.Close()
+	request := []byte("GET " + c.path + " HTTP/1.1\r\nHost: bench\r\n\r\n")
+	r := bufio.NewReaderSize(conn, 64<<10)
+	for range n {
+		if _, err := conn.Write(request); err != nil {
+			b.Error(err)
+			return
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			b.Error(resp, err)
+			return
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Error(err)
+			return
+		}
+		resp.Body.Close()
+	}
+}
+
+// BenchmarkConnection measures the CPU time of a server process per request
+// over real connections: a bare net/http handler that writes the same headers
+// and body, a hit, and hits in pools of two sizes. They take turns, so that
+// what else the machine does hits them alike; the median of the rounds counts.
+func BenchmarkConnection(b *testing.B) {
+	kinds := []string{"bare", "hit", "pool10", "pool10000"}
+	servers := map[string]*child{}
+	for _, k := range kinds {
+		servers[k] = startChild(b, k)
+		servers[k].load(b, 300)
+	}
+	for b.Loop() {
+		rounds := map[string][]time.Duration{}
+		for range 9 {
+			for _, k := range kinds {
+				rounds[k] = append(rounds[k], servers[k].load(b, 600))
+			}
+		}
+		base := median(rounds["bare"])
+		b.ReportMetric(float64(base.Nanoseconds()), "bare-cpu-ns")
+		for _, k := range kinds[1:] {
+			b.ReportMetric(float64(median(rounds[k]))/float64(base), k+"/bare")
+		}
+	}
+}
+
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return d[len(d)/2]
+}
