@@ -57,7 +57,9 @@ func (p *Pinger) Ping(ctx context.Context, t Target) (Status, error) {
 	}
 	s, err := p.talk(ctx, addr, func(conn net.Conn) (Status, error) { return modern(conn, t) })
 	if err != nil && kindOf(err) == "protocol" && ctx.Err() == nil {
-		s, err = p.talk(ctx, addr, legacy)
+		if old, failed := p.talk(ctx, addr, legacy); failed == nil {
+			s, err = old, nil
+		}
 	}
 	s.SRV, s.Port = viaSRV, t.Port
 	if err != nil {

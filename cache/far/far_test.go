@@ -1,0 +1,260 @@
+package far
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+
+	"sundry/cache/far/redistest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, url string, change ...func(*Config)) *Tier {
+	t.Helper()
+	cfg := Config{URL: url, OpenFor: 200 * time.Millisecond}
+	for _, c := range change {
+		c(&cfg)
+	}
+	tier, err := Open(cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		if err := tier.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return tier
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// servers runs a test on an in-process Redis and, where there is one, on a
+// real one.
+func servers(t *testing.T, f func(t *testing.T, url string)) {
+	t.Run("in-process", func(t *testing.T) { f(t, "redis://"+miniredis.RunT(t).Addr()) })
+	t.Run("real", func(t *testing.T) { f(t, redistest.Start(t).URL()) })
+}
+
+func TestKeepsAndForgets(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		tier := open(t, url)
+		if _, ok := tier.Get(t.Context(), "k"); ok {
+			t.Fatal("a value out of nothing")
+		}
+		big := strings.Repeat("x", 1<<20)
+		tier.Set("k", []byte(big), time.Minute)
+		eventually(t, "the write", func() bool { v, ok := tier.Get(t.Context(), "k"); return ok && string(v) == big })
+		tier.Delete("k")
+		eventually(t, "the deletion", func() bool { _, ok := tier.Get(t.Context(), "k"); return !ok })
+		tier.Set("short", []byte("v"), 0)
+		if len(tier.queue.jobs) != 0 {
+			t.Error("a value without a lifetime was queued")
+		}
+	})
+}
+
+func TestLease(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		one, two := open(t, url), open(t, url)
+		held, release := one.Lease(t.Context(), "k", time.Minute)
+		if !held {
+			t.Fatal("a free lease was denied")
+		}
+		if held, r := two.Lease(t.Context(), "k", time.Minute); held {
+			t.Fatal("a lease was given twice")
+		} else {
+			r() // releasing what one does not hold must not free it
+		}
+		if held, _ := two.Lease(t.Context(), "k", time.Minute); held {
+			t.Fatal("the lease was freed by another")
+		}
+		release()
+		release()
+		eventually(t, "the release", func() bool {
+			held, release := two.Lease(t.Context(), "k", time.Minute)
+			release()
+			return held
+		})
+	})
+}
+
+func TestNilTierIsUsable(t *testing.T) {
+	var tier *Tier
+	tier.Set("k", []byte("v"), time.Minute)
+	tier.Delete("k")
+	_, ok := tier.Get(t.Context(), "k")
+	held, release := tier.Lease(t.Context(), "k", time.Minute)
+	release()
+	if ok || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
+		t.Error("a nil tier is not the tier of nobody")
+	}
+}
+
+func TestOpenRefusesBadURLs(t *testing.T) {
+	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://:secret@%zz", "redis+sentinel://h:1", "redis+cluster://", "redis+sentinel://h:1/m/x"} {
+		_, err := Open(Config{URL: url}, nil, slog.New(slog.DiscardHandler))
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestURLsOfManyServers(t *testing.T) {
+	o, err := parseURL("redis+sentinel://user:p%40ss@a:1,b:2/main/3")
+	if err != nil || o.universal.MasterName != "main" || o.universal.DB != 3 || o.universal.Password != "p@ss" || len(o.universal.Addrs) != 2 {
+		t.Errorf("%+v %v", o, err)
+	}
+	o, err = parseURL("redis+cluster://a:1,b:2")
+	if err != nil || !o.cluster || len(o.universal.Addrs) != 2 {
+		t.Errorf("%+v %v", o, err)
+	}
+}
+
+// quick asserts that a read of a sick Redis comes back within the budget, and
+// some scheduling.
+func quick(t *testing.T, tier *Tier) {
+	t.Helper()
+	start := time.Now()
+	if _, ok := tier.Get(t.Context(), "k"); ok {
+		t.Error("a sick Redis gave a value")
+	}
+	if took := time.Since(start); took > 4*tier.cfg.Timeout {
+		t.Errorf("a read took %v", took)
+	}
+}
+
+func TestFrozenRedis(t *testing.T) {
+	srv := redistest.Start(t)
+	tier := open(t, srv.URL())
+	tier.Set("k", []byte("v"), time.Minute)
+	eventually(t, "the write", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+	srv.Freeze()
+	for range 8 {
+		quick(t, tier)
+	}
+	if tier.Healthy() {
+		t.Error("the breaker is closed on a frozen Redis")
+	}
+	if held, _ := tier.Lease(t.Context(), "k", time.Second); !held {
+		t.Error("a frozen Redis denies leases")
+	}
+	srv.Thaw()
+	eventually(t, "Redis is used again", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+}
+
+func TestStoppedAndRestartedRedis(t *testing.T) {
+	srv := redistest.Start(t)
+	tier := open(t, srv.URL())
+	srv.Stop()
+	for range 8 {
+		quick(t, tier)
+	}
+	srv.Restart()
+	eventually(t, "Redis is used again", func() bool {
+		tier.Set("k", []byte("v"), time.Minute)
+		_, ok := tier.Get(t.Context(), "k")
+		return ok
+	})
+	if _, err := srv.Do("FLUSHALL"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := tier.Get(t.Context(), "k"); ok {
+		t.Error("a flushed value came back")
+	}
+}
+
+func TestFullRedisOnlyDropsWrites(t *testing.T) {
+	srv := redistest.Start(t)
+	tier := open(t, srv.URL())
+	tier.Set("k", []byte("v"), time.Minute)
+	eventually(t, "the write", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		tier.Set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
+	}
+	eventually(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("error")) >= 3 })
+	if _, ok := tier.Get(t.Context(), "k"); !ok {
+		t.Error("a full Redis cannot be read")
+	}
+}
+
+func TestRubbishServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\nthis is not Redis\r\n"))
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	tier := open(t, "redis://"+l.Addr().String())
+	for range 5 {
+		quick(t, tier)
+	}
+}
+
+func TestQueueDropsAndNeverBlocks(t *testing.T) {
+	srv := redistest.Start(t)
+	tier := open(t, srv.URL(), func(c *Config) { c.Queue, c.QueueBytes = 8, 10_000 })
+	srv.Freeze()
+	start := time.Now()
+	for i := range 1000 {
+		tier.Set(fmt.Sprint(i), make([]byte, 100), time.Minute)
+	}
+	tier.Set("large", make([]byte, 20_000), time.Minute)
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("a thousand writes took %v", took)
+	}
+	if n := testutil.ToFloat64(tier.seen.dropped); n < 900 {
+		t.Errorf("%v dropped", n)
+	}
+	srv.Thaw()
+}
+
+func TestCloseWritesWhatWaits(t *testing.T) {
+	srv := redistest.Start(t)
+	tier, err := Open(Config{URL: srv.URL()}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		tier.Set(fmt.Sprint(i), []byte("v"), time.Minute)
+	}
+	if err := tier.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := srv.Do("DBSIZE"); err != nil || !strings.HasPrefix(reply, ":100") {
+		t.Errorf("%q %v", reply, err)
+	}
+}

@@ -1,0 +1,116 @@
+// Package redistest starts real Redis servers for tests, each on a port of its
+// own, and does to them what befalls servers: stop, freeze, restart.
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a running redis-server.
+type Server struct {
+	Addr string
+	port string
+	dir  string
+	cmd  *exec.Cmd
+	t    testing.TB
+}
+
+// Start starts a server that ends with the test. Without redis-server on the
+// PATH the test is skipped, or fails where SUNDRY_TEST_REQUIRE names redis.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "redis") {
+			t.Fatal("redis-server is required, and not on the PATH")
+		}
+		t.Skip("redis-server is not on the PATH")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	_ = l.Close()
+	s := &Server{Addr: addr, port: port, dir: t.TempDir(), t: t}
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// URL to open it with.
+func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
+
+// Restart starts the server anew, empty, and waits until it answers.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Stop()
+	s.cmd = exec.Command("redis-server", "--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", s.dir, "--enable-debug-command", "yes")
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for !s.answers() {
+		if time.Now().After(deadline) {
+			s.t.Fatal("redis-server does not answer")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (s *Server) answers() bool {
+	reply, err := s.Do("PING")
+	return err == nil && strings.HasPrefix(reply, "+PONG")
+}
+
+// Do sends one inline command and returns the first bytes of the reply.
+func (s *Server) Do(command string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+		return "", err
+	}
+	b := make([]byte, 512)
+	n, err := conn.Read(b)
+	return string(b[:n]), err
+}
+
+// Stop kills the server; a stopped one stays so.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGCONT)
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Freeze stops the server's clock: it accepts connections and says nothing.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets it go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,293 @@
+package minecraft
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const good = `{"version":{"name":"§aPaper 1.21.4","protocol":769},"players":{"max":100,"online":3,"sample":[{"name":"Alex","id":"x"},{"name":"§r§l","id":""}]},
+"description":{"text":"","extra":[{"text":"Hello ","color":"gold","bold":true},"world"]},"enforcesSecureChat":true}`
+
+// server runs a script on every connection and tells its port.
+func server(t *testing.T, script func(n int, c net.Conn)) uint16 {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			script(n, c)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return uint16(l.Addr().(*net.TCPAddr).Port)
+}
+
+func dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, network, addr)
+}
+
+func ping(t *testing.T, port uint16, timeout time.Duration) (Status, error) {
+	t.Helper()
+	p := &Pinger{Dial: dial, Timeout: timeout}
+	return p.Ping(t.Context(), Target{Host: "127.0.0.1", Port: port, Explicit: true})
+}
+
+// asked reads the two packets of a modern client, and what it named as host.
+func asked(c net.Conn) string {
+	r := bufio.NewReader(c)
+	p, err := readFrame(r)
+	if err != nil || len(p) < 8 {
+		return ""
+	}
+	_, _ = readFrame(r)
+	n := int(p[6]) // id, five bytes of -1, length
+	return string(p[7 : 7+n])
+}
+
+func reply(c net.Conn, status string) {
+	_, _ = c.Write(frame(appendString([]byte{0}, status)))
+}
+
+func TestModernServer(t *testing.T) {
+	port := server(t, func(_ int, c net.Conn) { ServeStatus(c, []byte(good)) })
+	s, err := ping(t, port, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Version != "Paper 1.21.4" || s.Protocol != 769 || s.Online != 3 || s.Max != 100 || s.MOTD != "Hello world" || s.MOTDRaw != "§6§lHello world" || !s.SecureChat {
+		t.Errorf("%+v", s)
+	}
+	if len(s.Sample) != 1 || s.Sample[0] != "Alex" {
+		t.Errorf("sample %q", s.Sample)
+	}
+	if s.Latency == nil || s.Port != port || !strings.HasPrefix(s.Address, "127.0.0.1:") {
+		t.Errorf("latency %v port %d address %s", s.Latency, s.Port, s.Address)
+	}
+	d := s.Data()
+	if d["online"] != true || d["players"].(map[string]any)["online"] != 3 || d["icon"] != nil {
+		t.Errorf("%v", d)
+	}
+}
+
+func TestServerWithoutPong(t *testing.T) {
+	port := server(t, func(_ int, c net.Conn) { asked(c); reply(c, good) })
+	s, err := ping(t, port, time.Second)
+	if err != nil || s.Latency != nil || s.Data()["latency_ms"] != nil {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+func TestStrangeServers(t *testing.T) {
+	rows := map[string]struct {
+		kind   string
+		script func(n int, c net.Conn)
+	}{
+		"closes at once":   {"protocol", func(int, net.Conn) {}},
+		"huge frame":       {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0x7f}) }},
+		"negative VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}) }},
+		"overlong VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x01}) }},
+		"empty frame":      {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0}) }},
+		"text too long":    {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write(frame(appendVarInt([]byte{0}, 1<<20))) }},
+		"another protocol": {"protocol", func(_ int, c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") }},
+		"no JSON":          {"protocol", func(_ int, c net.Conn) { asked(c); reply(c, "<html>") }},
+		"silent":           {"timeout", func(_ int, c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			_, err := ping(t, server(t, r.script), 300*time.Millisecond)
+			var p *PingError
+			if !errors.As(err, &p) || p.Kind != r.kind {
+				t.Fatalf("got %v, want kind %s", err, r.kind)
+			}
+			if strings.Contains(err.Error(), "SSH") {
+				t.Errorf("the error repeats the server's bytes: %v", err)
+			}
+		})
+	}
+}
+
+func TestDripIsCutByTheTimeout(t *testing.T) {
+	port := server(t, func(_ int, c net.Conn) {
+		asked(c)
+		_, _ = c.Write([]byte{0xff, 0x7f}) // announces 16 KiB
+		for {
+			if _, err := c.Write([]byte{1}); err != nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	start := time.Now()
+	_, err := ping(t, port, 200*time.Millisecond)
+	var p *PingError
+	if !errors.As(err, &p) || p.Kind != "timeout" || time.Since(start) > 2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+}
+
+func kick(text string) []byte {
+	units := utf16.Encode([]rune(text))
+	b := binary.BigEndian.AppendUint16([]byte{0xff}, uint16(len(units)))
+	for _, u := range units {
+		b = binary.BigEndian.AppendUint16(b, u)
+	}
+	return b
+}
+
+func TestOldServers(t *testing.T) {
+	for text, want := range map[string]Status{
+		"§1\x0047\x001.4.2\x00A §aMinecraft Server\x003\x0020": {Version: "1.4.2", Protocol: 47, MOTD: "A Minecraft Server", Online: 3, Max: 20},
+		"A §aMinecraft Server§5§30":                            {MOTD: "A Minecraft Server", Online: 5, Max: 30},
+	} {
+		port := server(t, func(n int, c net.Conn) {
+			if n == 0 {
+				return // does not know the modern conversation
+			}
+			_, _ = io.ReadFull(c, make([]byte, 2))
+			_, _ = c.Write(kick(text))
+		})
+		s, err := ping(t, port, time.Second)
+		if err != nil || s.Version != want.Version || s.Protocol != want.Protocol || s.MOTD != want.MOTD || s.Online != want.Online || s.Max != want.Max {
+			t.Errorf("%q: %+v %v", text, s, err)
+		}
+	}
+	for _, bad := range []string{"", "§1\x0047", "no separators", "a§b§c"} {
+		if _, err := parseKick(bad); err == nil {
+			t.Errorf("kick %q was read", bad)
+		}
+	}
+}
+
+func TestSRVLeadsElsewhereAndTheHostIsNamedAsTyped(t *testing.T) {
+	heard := make(chan string, 1)
+	port := server(t, func(_ int, c net.Conn) { heard <- asked(c); reply(c, good) })
+	p := &Pinger{Dial: dial, Timeout: time.Second, SRV: func(context.Context, string) (string, uint16, error) { return "127.0.0.1", port, nil }}
+	s, err := p.Ping(t.Context(), Target{Host: "mc.example.org", Port: DefaultPort})
+	if err != nil || !s.SRV || s.Port != DefaultPort {
+		t.Errorf("%+v %v", s, err)
+	}
+	if host := <-heard; host != "mc.example.org" {
+		t.Errorf("the server heard %q", host)
+	}
+	p.SRV = func(context.Context, string) (string, uint16, error) { return "127.0.0.1", 22, nil }
+	if _, err := p.Ping(t.Context(), Target{Host: "mc.example.org", Port: DefaultPort}); !errors.Is(err, ErrPort) {
+		t.Errorf("an SRV record led to port 22: %v", err)
+	}
+}
+
+func TestDialersOwnErrorsComeThrough(t *testing.T) {
+	mine := errors.New("forbidden")
+	p := &Pinger{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, mine }}
+	if _, err := p.Ping(t.Context(), Target{Host: "x", Port: DefaultPort}); !errors.Is(err, mine) {
+		t.Error(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := uint16(l.Addr().(*net.TCPAddr).Port)
+	_ = l.Close()
+	var pe *PingError
+	if _, err := ping(t, port, time.Second); !errors.As(err, &pe) || pe.Kind != "refused" {
+		t.Errorf("a closed port: %v", err)
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	for in, want := range map[string]string{
+		"MC.Example.ORG": "mc.example.org", "mc.example.org.": "mc.example.org", "mc.example.org:25565": "mc.example.org", " mc.example.org ": "mc.example.org",
+		"mc.example.org:25577": "mc.example.org:25577", "203.0.113.5": "203.0.113.5", "[2001:db8::1]:25570": "[2001:db8::1]:25570",
+		"2001:db8::1": "2001:db8::1", "[2001:db8::1]": "2001:db8::1", "例子.测试": "xn--fsqu00a.xn--0zwm56d", "a_b.example.org": "a_b.example.org", "::ffff:1.2.3.4": "1.2.3.4",
+	} {
+		got, err := ParseTarget(in)
+		if err != nil || got.String() != want {
+			t.Errorf("%q: %q %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", ":", "a:", ":25565", "a:0", "a:65536", "a:x", "a b", "a/b", "a@b", "a\\b", "a%b", "a\x00b", "127.1", "2130706433", "0x7f.1", "010.0.0.1",
+		"[::1", "[::1]x", "[1.2.3.4]:1", "fe80::1%eth0", "-a.org", "a..b", strings.Repeat("a", 64), "http://a.org", "1.2.3.4:5:6"} {
+		if got, err := ParseTarget(in); err == nil {
+			t.Errorf("%q was accepted as %v", in, got)
+		}
+	}
+}
+
+func TestAllowedPort(t *testing.T) {
+	for p, want := range map[uint16]bool{25565: true, 25566: true, 1024: true, 65535: true, 0: false, 22: false, 80: false, 1023: false, 3306: false, 6379: false, 11211: false} {
+		if AllowedPort(p) != want {
+			t.Errorf("port %d", p)
+		}
+	}
+}
+
+func TestTextsOfStrangers(t *testing.T) {
+	if got := clean("§x§1§2§3§4§5§6Evil\x00\u202etxt\n", 100); got != "Eviltxt" {
+		t.Errorf("%q", got)
+	}
+	if got := printable(strings.Repeat("中", 10), 10); got != "中中中" {
+		t.Errorf("%q", got)
+	}
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
+	if got := icon("data:image/png;base64," + png[:8] + "\n" + png[8:]); got != "data:image/png;base64,"+png {
+		t.Errorf("an icon with a line break: %q", got)
+	}
+	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
+		if got := icon(bad); got != "" {
+			t.Errorf("%.40q was kept as an icon", bad)
+		}
+	}
+}
+
+func TestChat(t *testing.T) {
+	for in, want := range map[string]string{
+		`"plain §atext"`: "plain text", `{"text":"a","extra":[{"text":"b"},["c",{"text":"d"}]]}`: "abcd", `["x","y"]`: "xy",
+		`{"translate":"menu.game"}`: "menu.game", `{"translate":"k","fallback":"text"}`: "text", `null`: "", `42`: "",
+	} {
+		got, err := flatten([]byte(in))
+		if err != nil || clean(got, 100) != want {
+			t.Errorf("%s: %q %v", in, got, err)
+		}
+	}
+	deep := strings.Repeat(`{"text":"x","extra":[`, 1000) + `"end"` + strings.Repeat("]}", 1000)
+	if got, err := flatten([]byte(deep)); err != nil || strings.Contains(got, "end") {
+		t.Errorf("a deep component: %d bytes, %v", len(got), err)
+	}
+}
+
+func FuzzStatus(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(`{"description":["a",{"text":"b"}],"players":{"online":-5,"max":"x"}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := parseStatus(b)
+		if err != nil {
+			return
+		}
+		if len(s.MOTD) > maxMOTD || len(s.Sample) > maxSample || strings.ContainsRune(s.MOTD, '§') {
+			t.Errorf("%+v", s)
+		}
+		_, _ = statusText(b)
+		_, _ = parseKick(string(b))
+	})
+}
