@@ -1,0 +1,569 @@
+package upstreams
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v4"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func environment(t testing.TB) *Environment {
+	t.Helper()
+	env := &Environment{Transport: NewTransport(), Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler)}
+	var err error
+	if env.Metrics, err = NewMetrics(prometheus.NewRegistry(), &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(env.CloseIdle)
+	return env
+}
+
+// compile makes a source of YAML.
+func compile(t testing.TB, env *Environment, text string, params ...string) *Source {
+	t.Helper()
+	s, problems := tryCompile(t, env, text, params...)
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	return s
+}
+
+func tryCompile(t testing.TB, env *Environment, text string, params ...string) (*Source, Problems) {
+	t.Helper()
+	var spec SourceSpec
+	if err := yaml.Load([]byte(text), &spec, yaml.WithKnownFields()); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var problems Problems
+	return Compile("test", &spec, params, env, &problems), problems
+}
+
+func upstream(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func ask(t testing.TB, env *Environment, s *Source, params map[string]any) (Answer, error) {
+	t.Helper()
+	return NewChain("test", []*Source{s}, env).Do(t.Context(), &Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, nil)
+}
+
+func TestRequestIsRenderedByPosition(t *testing.T) {
+	var got *http.Request
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()); fmt.Fprint(w, `{}`) })
+	env := environment(t)
+	env.Secret = func(name string) (string, bool) { return "s3cr&t", name == "TEST_KEY" }
+	s := compile(t, env, `
+name: one
+secrets: {key: TEST_KEY}
+vars: {day: '$now + 28800 | todate[:10]', twice: '$params.n * 2'}
+http:
+  url: `+url+`/a/{text}/{day}.json
+  query: {q: "{text}", fixed: "a b,c", n: "{twice}", key: "{key}", none: "{gone}"}
+  headers: {X-Text: "<{text}>"}
+`, "text", "n", "gone")
+	if _, err := ask(t, env, s, map[string]any{"text": "../x?y=1&z\r\nEvil: 1", "n": 21, "gone": nil}); err != nil {
+		t.Fatal(err)
+	}
+	if got.URL.Path != "/a/../x?y=1&z\r\nEvil: 1/2026-11-21.json" || strings.Count(got.URL.EscapedPath(), "/") != 3 {
+		t.Errorf("path %q", got.URL.EscapedPath())
+	}
+	want := map[string][]string{"q": {"../x?y=1&z\r\nEvil: 1"}, "fixed": {"a b,c"}, "n": {"42"}, "key": {"s3cr&t"}, "none": {""}}
+	if diff := cmp.Diff(want, map[string][]string(got.URL.Query())); diff != "" {
+		t.Error(diff)
+	}
+	if got.Header.Get("X-Text") != "<../x?y=1&zEvil: 1>" || got.Header.Get("Evil") != "" {
+		t.Errorf("headers %v", got.Header)
+	}
+	if !strings.Contains(got.UserAgent(), "Sundry") || got.Header.Get("Cookie") != "" {
+		t.Errorf("user agent %q", got.UserAgent())
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	rows := []struct {
+		name   string
+		status int
+		body   string
+		judge  string
+		want   Kind
+		ok     bool
+	}{
+		{"good", 200, `{"a":1}`, "", 0, true},
+		{"created", 201, `{}`, "", 0, true},
+		{"not found", 404, `gone`, "", Negative, false},
+		{"gone", 410, ``, "", Negative, false},
+		{"too many", 429, ``, "", Limited, false},
+		{"timeout status", 408, ``, "", Unavailable, false},
+		{"forbidden", 403, `<html>`, "", Unavailable, false},
+		{"server error", 500, `{}`, "", Unavailable, false},
+		{"teapot", 418, ``, "", Malformed, false},
+		{"login page", 200, `<html>`, "", Malformed, false},
+		{"cut JSON", 200, `{"a":`, "", Malformed, false},
+		{"two values", 200, `{} {}`, "", Malformed, false},
+		{"empty", 200, ``, "", Malformed, false},
+		{"error inside", 200, `{"code":500}`, `[{if: .code != 200, is: unavailable}]`, Unavailable, false},
+		{"no inside", 200, `{"data":null}`, `[{if: .data == null, is: negative}]`, Negative, false},
+		{"limited inside", 200, `{"m":"limit"}`, `[{if: '.m | test("limit")', is: limited}]`, Limited, false},
+		{"first rule wins", 200, `{"a":1}`, `[{if: .a == 1, is: success}, {if: .a == 1, is: malformed}]`, 0, true},
+		{"status rule", 404, `{"a":1}`, `[{status: [404], if: .a == 1, is: success}]`, 0, true},
+		{"condition on a strange shape does not hold", 200, `[1]`, `[{if: .code.x == 1, is: negative}]`, 0, true},
+		{"condition needs a body", 404, `<html>`, `[{if: 'true', is: success}]`, Negative, false},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(r.status); fmt.Fprint(w, r.body) })
+			env := environment(t)
+			text := "name: one\nhttp: {url: " + url + "/}\n"
+			if r.judge != "" {
+				text += "judge: " + r.judge + "\n"
+			}
+			s := compile(t, env, text)
+			_, err := s.do(t.Context(), &Call{}, nil)
+			if r.ok != (err == nil) || err != nil && KindOf(err) != r.want {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestHostileAnswers(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, _ = z.Write(bytes.Repeat([]byte(" "), 30<<20))
+	_ = z.Close()
+	rows := map[string]struct {
+		want Kind
+		h    http.HandlerFunc
+	}{
+		"30 MB": {Malformed, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 30<<20)) }},
+		"gzip bomb": {Malformed, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		}},
+		"endless drip": {Timeout, func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte(" "))
+				w.(http.Flusher).Flush()
+				select {
+				case <-time.After(5 * time.Millisecond):
+				case <-r.Context().Done():
+				}
+			}
+		}},
+		"hangs": {Timeout, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+		"cut": {Unavailable, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, `{"a":`)
+		}},
+		"drops": {Unavailable, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"redirects inside": {Malformed, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/latest/", http.StatusFound)
+		}},
+		"redirects round": {Malformed, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) }},
+		"not UTF-8":       {Malformed, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{\"a\":\"\xff\"}")) }},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewUnstartedServer(r.h)
+			srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+			srv.Start()
+			defer srv.Close()
+			env := environment(t)
+			s := compile(t, env, "name: one\ntimeout: 300ms\nhttp: {url: "+srv.URL+"/, max_kib: 1024}\n")
+			start := time.Now()
+			_, err := s.do(t.Context(), &Call{}, nil)
+			if err == nil || KindOf(err) != r.want || time.Since(start) > 3*time.Second {
+				t.Errorf("%v after %v, want %v", err, time.Since(start), r.want)
+			}
+			if strings.Contains(err.Error(), srv.URL) {
+				t.Errorf("the error tells the address: %v", err)
+			}
+		})
+	}
+}
+
+func TestDecoding(t *testing.T) {
+	gbk := []byte{'{', '"', 'a', '"', ':', '"', 0xd6, 0xd0, '"', '}'}
+	for name, r := range map[string]struct{ body, options, want string }{
+		"gbk":             {string(gbk), "charset: gbk", `{"a":"中"}`},
+		"utf-8 after all": {`{"a":"中"}`, "charset: gbk", `{"a":"中"}`},
+		"byte order mark": {"\xef\xbb\xbf" + `{"a":1}`, "", `{"a":1}`},
+		"jsonp":           {`/**/cb1({"a":"});"});more()`, "decode: jsonp", `{"a":"});"}`},
+		"script":          {"\n\nvar x = [1, 2];", "decode: jsonp", `[1,2]`},
+		"big number":      {`{"a":12345678901234567890}`, "", `{"a":12345678901234567890}`},
+		"text":            {"plain", "decode: text", `"plain"`},
+	} {
+		url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, r.body) })
+		env := environment(t)
+		options := ""
+		if r.options != "" {
+			options = ", " + r.options
+		}
+		a, err := ask(t, env, compile(t, env, "name: one\nhttp: {url: "+url+"/"+options+"}\n"), nil)
+		got, _ := json.Marshal(a.Data)
+		if err != nil || string(got) != r.want {
+			t.Errorf("%s: %s %v", name, got, err)
+		}
+	}
+}
+
+const png = "\x89PNG\r\n\x1a\n0000"
+
+func TestPictures(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/good", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, png) })
+	mux.HandleFunc("/html", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		fmt.Fprint(w, "<html>")
+	})
+	mux.HandleFunc("/svg", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `<svg xmlns="http://www.w3.org/2000/svg"/>`)
+	})
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.2:1/x", http.StatusFound)
+	})
+	mux.HandleFunc("/data", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"url":%q}`, r.URL.Query().Get("u")) })
+	url := upstream(t, mux.ServeHTTP)
+	host := strings.TrimPrefix(url, "http://")
+	env := environment(t)
+	s := compile(t, env, `
+name: one
+http: {url: `+url+`/data, query: {u: "{u}"}}
+picture: {url: .url, hosts: ["`+host+`"], max_kib: 64}
+`, "u")
+	a, err := ask(t, env, s, map[string]any{"u": url + "/good"})
+	if err != nil || a.Blob == nil || a.Blob.Type != "image/png" || string(a.Blob.Bytes) != png {
+		t.Fatalf("%+v %v", a, err)
+	}
+	for _, bad := range []string{url + "/html", url + "/svg", url + "/away", "http://127.0.0.2:1/x", "file:///etc/passwd", "//x", "", "http://u:p@" + host + "/good", "http://169.254.169.254/"} {
+		if _, err := ask(t, env, s, map[string]any{"u": bad}); err == nil {
+			t.Errorf("%q was fetched as a picture", bad)
+		}
+	}
+}
+
+func TestRetryHasABudget(t *testing.T) {
+	var calls atomic.Int64
+	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1)%2 == 1 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		fmt.Fprint(w, `{}`)
+	})
+	env := environment(t)
+	env.Hosts.Config.Failures = 1000
+	s := compile(t, env, "name: one\nretry: 1\nhttp: {url: "+url+"/}\n")
+	if _, err := ask(t, env, s, nil); err != nil {
+		t.Fatalf("one bad answer was not tried again: %v", err)
+	}
+	calls.Store(0)
+	failed := 0
+	for range 30 {
+		if _, err := ask(t, env, s, nil); err != nil {
+			failed++
+		}
+	}
+	if failed < 5 {
+		t.Errorf("%d of 30 failed: the retries have no budget", failed)
+	}
+}
+
+func TestDefiniteAnswersAreNotRetried(t *testing.T) {
+	var calls atomic.Int64
+	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusNotFound) })
+	env := environment(t)
+	if _, err := ask(t, env, compile(t, env, "name: one\nretry: 2\nhttp: {url: "+url+"/}\n"), nil); KindOf(err) != Negative || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+func TestChain(t *testing.T) {
+	type step struct{ status, wait int }
+	rows := []struct {
+		name  string
+		steps []step
+		next  bool // negatives lead on
+		want  string
+	}{
+		{"first", []step{{200, 0}, {200, 0}}, false, "source 0"},
+		{"failover", []step{{500, 0}, {200, 0}}, false, "source 1"},
+		{"a no ends it", []step{{404, 0}, {200, 0}}, false, "negative"},
+		{"a no that leads on", []step{{404, 0}, {200, 0}}, true, "source 1"},
+		{"all say no", []step{{404, 0}, {404, 0}}, true, "negative"},
+		{"no and unavailable is not a no", []step{{404, 0}, {500, 0}}, true, "unavailable"},
+		{"all late", []step{{200, 1}, {200, 1}}, false, "timeout"},
+		{"late and unavailable", []step{{200, 1}, {500, 0}}, false, "unavailable"},
+		{"malformed leads on", []step{{418, 0}, {200, 0}}, false, "source 1"},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			env := environment(t)
+			var sources []*Source
+			for i, st := range r.steps {
+				url := upstream(t, func(w http.ResponseWriter, req *http.Request) {
+					if st.wait > 0 {
+						<-req.Context().Done()
+						return
+					}
+					w.WriteHeader(st.status)
+					fmt.Fprintf(w, `"source %d"`, i)
+				})
+				text := fmt.Sprintf("name: s%d\ntimeout: 100ms\nhttp: {url: %s/}\n", i, url)
+				if r.next {
+					text += "negative: next\n"
+				}
+				sources = append(sources, compile(t, env, text))
+			}
+			var seen []string
+			a, err := NewChain("test", sources, env).Do(t.Context(), &Call{}, func(at Attempt) { seen = append(seen, at.Source+" "+at.Result) })
+			got := fmt.Sprint(a.Data)
+			if err != nil {
+				got = KindOf(err).String()
+			}
+			if got != r.want {
+				t.Errorf("got %s after %v, want %s", got, seen, r.want)
+			}
+		})
+	}
+}
+
+func TestTotalDeadlineEndsTheChain(t *testing.T) {
+	env := environment(t)
+	var calls atomic.Int64
+	hang := func(_ http.ResponseWriter, r *http.Request) { calls.Add(1); <-r.Context().Done() }
+	var sources []*Source
+	for i := range 5 {
+		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 2s\nhttp: {url: %s/}\n", i, upstream(t, hang))))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err := NewChain("test", sources, env).Do(ctx, &Call{}, nil)
+	if KindOf(err) != Timeout || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+func TestBreakerCounts(t *testing.T) {
+	status := atomic.Int64{}
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if status.Load() == 0 {
+			<-r.Context().Done()
+			return
+		}
+		w.WriteHeader(int(status.Load()))
+	})
+	env := environment(t)
+	env.Hosts.Config.Open = 100 * time.Millisecond
+	s := compile(t, env, "name: one\ntimeout: 2s\nhttp: {url: "+url+"/}\n")
+	status.Store(404)
+	for range 20 {
+		_, _ = s.do(t.Context(), &Call{}, nil)
+	}
+	status.Store(0)
+	for range 20 { // callers who leave
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		_, _ = s.do(ctx, &Call{}, nil)
+	}
+	if s.host.State() != "closed" {
+		t.Fatalf("negatives or callers who left have opened the breaker: %s", s.host.State())
+	}
+	status.Store(500)
+	for range 5 {
+		_, _ = s.do(t.Context(), &Call{}, nil)
+	}
+	if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != Rejected || s.host.State() != "open" {
+		t.Fatalf("%v, %s", err, s.host.State())
+	}
+	status.Store(404)
+	deadline := time.Now().Add(5 * time.Second)
+	for s.host.State() != "closed" && time.Now().Before(deadline) {
+		_, _ = s.do(t.Context(), &Call{}, nil)
+		time.Sleep(5 * time.Millisecond)
+	}
+	if s.host.State() != "closed" {
+		t.Errorf("the breaker did not heal: %s", s.host.State())
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(newBreakerCollector(&env.Hosts))
+	if n := testutil.CollectAndCount(newBreakerCollector(&env.Hosts)); n != 3 {
+		t.Errorf("%d series for one host, want one per state", n)
+	}
+}
+
+func TestConcurrencyIsBounded(t *testing.T) {
+	release := make(chan struct{})
+	var running, most atomic.Int64
+	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		if n := running.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		<-release
+		running.Add(-1)
+		fmt.Fprint(w, `{}`)
+	})
+	env := environment(t)
+	env.Hosts.Config.Concurrent = 2
+	s := compile(t, env, "name: one\nhttp: {url: "+url+"/}\n")
+	results := make(chan error, 10)
+	for range 10 {
+		go func() { _, err := s.do(context.Background(), &Call{}, nil); results <- err }()
+	}
+	rejected := 0
+	for range 8 {
+		if KindOf(<-results) == Rejected {
+			rejected++
+		}
+	}
+	close(release)
+	<-results
+	<-results
+	if rejected != 8 || most.Load() != 2 {
+		t.Errorf("%d rejected, %d at once", rejected, most.Load())
+	}
+}
+
+func TestCompileReportsMistakesWithLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"name: x": "1: source \"x\": of no kind; want one of http, minecraft, qrcode, geoip, embedded, computed",
+		"name: x\ncomputed: {}\nqrcode: {as: png}":                      "1: source \"x\": of two kinds; want one",
+		"name: x\nhttp: {url: example.org}":                             "2: url: \"example.org\": want an http or https address",
+		"name: x\nhttp: {url: 'https://{host}/x'}":                      "2: placeholder {host}: no parameter, var or secret of that name",
+		"name: x\nhttp: {url: 'https://a.org/?q=1'}":                    "2: url:",
+		"name: x\nhttp:\n  url: https://a.org/\n  query: {q: '{nope}'}": "4: placeholder {nope}",
+		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":           "2: decode: \"xml\": want json, jsonp, text or image",
+		"name: x\nhttp: {url: 'https://a.org/', charset: latin1}":       "2: charset: \"latin1\"",
+		"name: x\nhttp: {url: 'https://a.org/', hosts: ['*']}":          "2: host \"*\"",
+		"name: x\ncomputed: {}\nmap: '.a |'":                            "3: jq: unexpected EOF",
+		"name: x\ncomputed: {}\nmap: |\n  .a\n  | nofunc":               "4: jq: function not defined: nofunc/0",
+		"name: x\ncomputed: {}\nmap: |\n  .a\n  | )":                    "5: jq: unexpected token",
+		"name: x\ncomputed: {}\njudge: [{is: fine, if: .a}]":            "3: is: \"fine\" is no verdict",
+		"name: x\ncomputed: {}\njudge: [{is: negative}]":                "3: judge rule without a condition",
+		"name: x\ncomputed: {}\nretry: 9":                               "1: source \"x\": retry: 9: want 0 to 2",
+		"name: x\ncomputed: {}\nnegative: maybe":                        "1: source \"x\": negative: \"maybe\": want stop or next",
+		"name: x\ncomputed: {}\npicture: {url: .u}":                     "3: picture without hosts",
+		"name: x\nqrcode: {as: gif}":                                    "1: qrcode: as: \"gif\": want png or svg",
+		"name: x\ngeoip: {use: magic}":                                  "1: geoip: use: \"magic\": want scope, file or country",
+		"computed: {}":                                                  "0: source without a name",
+	} {
+		_, problems := tryCompile(t, environment(t), text)
+		var got []string
+		for _, p := range problems {
+			got = append(got, fmt.Sprintf("%d: %s", p.Line, p.Msg))
+		}
+		if all := strings.Join(got, "\n"); !strings.Contains(all, want) {
+			t.Errorf("%q:\n%s\nwant %s", text, all, want)
+		}
+	}
+}
+
+func TestSourcesThatAreLeftOut(t *testing.T) {
+	env := environment(t)
+	for _, text := range []string{"name: x\nsecrets: {k: NOT_SET}\ncomputed: {}", "name: x\ngeoip: {use: file}"} {
+		if s := compile(t, env, text); s != nil {
+			t.Errorf("%q was not left out", text)
+		}
+	}
+}
+
+func TestJQ(t *testing.T) {
+	run := func(src string, input any) (any, error) {
+		var problems Problems
+		q := CompileQuery(&Expr{Source: src, Line: 1}, &problems)
+		if q == nil {
+			return nil, fmt.Errorf("%v", problems)
+		}
+		return q.One(t.Context(), input, &Env{Params: map[string]any{"n": 3}, Now: time.Unix(5, 0), Status: 200})
+	}
+	for src, want := range map[string]any{
+		".a": "x", "$params.n + 1": 4, "$now": 5, "$status": 200, "$vars | length": 0,
+		`"http://a/b" | https`: "https://a/b", `"//a/b" | https`: "https://a/b", `null | https`: nil, `"https://a" | https`: "https://a",
+	} {
+		if got, err := run(src, map[string]any{"a": "x"}); err != nil || got != want {
+			t.Errorf("%s: %v %v", src, got, err)
+		}
+	}
+	for _, src := range []string{"empty", "1, 2", `error("x")`, ".a.b.c", "env.HOME", "input", "def f: f; f"} {
+		if got, err := run(src, map[string]any{"a": "x"}); err == nil && got != nil {
+			t.Errorf("%s: %v", src, got)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	subject, f, err := ParseFault("kd=error:0.3,latency:800ms")
+	if err != nil || subject != "kd" || f.Error != 0.3 || f.Latency != 800*time.Millisecond {
+		t.Errorf("%s %+v %v", subject, f, err)
+	}
+	if _, f, err = ParseFault("kd/one=status:503"); err != nil || f.Status != 503 || f.Error != 1 {
+		t.Errorf("%+v %v", f, err)
+	}
+	for _, bad := range []string{"", "kd", "=error:1", "kd=error:2", "kd=error:x", "kd=latency:x", "kd=what:1", "kd="} {
+		if _, _, err := ParseFault(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestKinds(t *testing.T) {
+	if kinds.String() != "unknown" || (kinds+1).String() != "unknown" || Skipped.String() != "skipped" {
+		t.Error("names past the end of the enumeration")
+	}
+	_, refused := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:1")
+	for want, err := range map[Kind]error{
+		Timeout: context.DeadlineExceeded, Unavailable: refused, Internal: io.EOF, Negative: fmt.Errorf("x: %w", &Error{Kind: Negative}),
+	} {
+		if got := KindOf(err); got != want {
+			t.Errorf("%v is %v, want %v", err, got, want)
+		}
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	env := environment(b)
+	s := compile(b, env, "name: x\ncomputed: {}\nmap: '[.items[] | {id, title: .t, ok: (.n > 3)}]'")
+	var items []any
+	for i := range 50 {
+		items = append(items, map[string]any{"id": i, "t": "title", "n": i % 7, "other": "dropped"})
+	}
+	input := map[string]any{"items": items}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.mapping.One(b.Context(), input, &Env{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodeJSON(b *testing.B) {
+	body := []byte(`{"items":[` + strings.Repeat(`{"id":1,"title":"some title","url":"https://example.org/1"},`, 300) + `{}]}`)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if _, err := decodeJSON(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
