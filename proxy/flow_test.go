@@ -179,7 +179,7 @@ func TestReloadedTTLAppliesAtOnce(t *testing.T) {
 	if err := yaml.Load([]byte("ttl: 2h"), &n); err != nil {
 		t.Fatal(err)
 	}
-	f.over = map[string]catalog.Overrides{"simple": {Cache: &n}}
+	f.over = map[string]catalog.Overrides{"simple": {Cache: n}}
 	f.load(nil)
 	a = f.get("/api/simple")
 	a.header(t, "Cache-Status", "hit")

@@ -28,16 +28,14 @@ func (c *checkCmd) Run(w *world) error {
 
 // compile loads as serve would, metrics and connections aside.
 func (f *flags) compile(w *world) (*catalog.Catalog, error) {
-	cfg, err := f.loadConfig(w.getenv)
-	if err != nil {
-		return nil, err
-	}
+	cfg, mistakes := f.loadConfig(w.getenv)
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(mistakes, err)
 	}
 	defer env.CloseIdle()
-	return loadCatalog(cfg, env)
+	set, err := loadCatalog(cfg, env)
+	return set, errors.Join(mistakes, err)
 }
 
 type versionCmd struct{}

@@ -50,7 +50,7 @@ type limits struct {
 }
 
 type cacheConfig struct {
-	Memory bytes `yaml:"memory"`
+	Memory size `yaml:"memory"`
 	// Warm fills daily endpoints ahead; null means yes, but not in replay.
 	Warm *bool `yaml:"warm"`
 }
@@ -80,13 +80,13 @@ func prefixes(list []prefix) []netip.Prefix {
 	return out
 }
 
-// bytes is a size such as 256MiB.
-type bytes int64
+// size is a number of bytes, as in 256MiB.
+type size int64
 
 // UnmarshalYAML reads a number of bytes, KiB, MiB or GiB.
-func (b *bytes) UnmarshalYAML(n *yaml.Node) error {
+func (b *size) UnmarshalYAML(n *yaml.Node) error {
 	v, err := parseBytes(n.Value)
-	*b = bytes(v)
+	*b = size(v)
 	return err
 }
 
@@ -108,25 +108,23 @@ func defaults() *config {
 	return &config{Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info"}
 }
 
-// loadConfig reads the file, then the environment over it.
+// loadConfig reads the file, then the environment over it. With mistakes in
+// the file it still returns what could be read, so that a check goes on.
 func (f *flags) loadConfig(getenv func(string) (string, bool)) (*config, error) {
+	var mistakes error
 	c := defaults()
 	c.file = f.Config
 	if c.file == "" {
 		c.file, _ = getenv("SUNDRY_CONFIG")
 	}
 	if c.file != "" {
-		if err := c.read(c.file); err != nil {
-			return nil, err
-		}
+		mistakes = c.read(c.file)
 	}
-	if err := c.environment(getenv); err != nil {
-		return nil, err
-	}
+	mistakes = errors.Join(mistakes, c.environment(getenv))
 	if f.Catalog != "" {
 		c.Catalog = f.Catalog
 	}
-	return c, nil
+	return c, mistakes
 }
 
 func (c *config) read(file string) error {
@@ -164,7 +162,7 @@ func (c *config) environment(getenv func(string) (string, bool)) error {
 		if err != nil {
 			return fmt.Errorf("SUNDRY_MEMORY: %w", err)
 		}
-		c.Cache.Memory = bytes(n)
+		c.Cache.Memory = size(n)
 	}
 	return nil
 }

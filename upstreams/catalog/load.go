@@ -163,8 +163,8 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 		addYAML(err, &problems)
 		return nil, mistakes(from.path, problems)
 	}
-	if o, ok := opts.Overrides[name]; ok && o.Cache != nil {
-		spec.Cache.override(o.Cache, &settings)
+	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
+		spec.Cache.override(&o.Cache, &settings)
 	}
 	e := compile(name, &spec, env, &problems)
 	e.File = from.path

@@ -118,5 +118,5 @@ type chainSpec struct {
 // Overrides are the operator's settings of an endpoint, from sundry.yaml.
 type Overrides struct {
 	// Cache sets single knobs of the cache rule, with the names of the file.
-	Cache *yaml.Node `yaml:"cache"`
+	Cache yaml.Node `yaml:"cache"`
 }

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"go/build"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+var update = flag.Bool("update", false, "write golden files and the README's table anew")
+
+// call runs a command to its end.
+func call(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	getenv := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	err = run(t.Context(), args, getenv, &out, &errs)
+	return out.String(), errs.String(), err
+}
+
+func TestCheck(t *testing.T) {
+	out, _, err := call(t, nil, "check")
+	if err != nil || !strings.HasPrefix(out, "ok: 8 endpoints") {
+		t.Errorf("%s %v", out, err)
+	}
+	if _, errs, err := call(t, nil, "check", "--config", "../../deploy/sundry.yaml"); err != nil {
+		t.Errorf("the sample configuration: %v %s", err, errs)
+	}
+}
+
+func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "one.yaml", "version: 1\nname: other\ngroup: music\nsummary: {en: x}\nparams:\n  - {name: n, type: int, example: a}\ncache:\n  class: wide\n  until: '6am Asia/Shanghai'\nforms:\n  - {name: json, json: '.a |'}\n  - {name: two, json: ., text: .}\nsources: []\n")
+	write(t, dir, "two.yaml", "version: 2\nname: two\nnonsense: 1\ngroup: text\nforms: 7\n")
+	cfg := write(t, dir, "sundry.conf", "endpoints:\n  nope: {cache: {ttl: 1h}}\n  ip:\n    cache:\n      ttl: -5s\n      unknown: 1\n")
+	_, errs, err := call(t, nil, "check", "--catalog", dir, "--config", cfg)
+	if err == nil {
+		t.Fatal("a bad catalog passed")
+	}
+	for _, want := range []string{
+		"one.yaml:2: name: \"other\": want the file's name", "one.yaml:3: group: \"music\": want one of images, media, lookups, text",
+		"summary: want both en and zh", "one.yaml:6: param n: an int wants min and max", "one.yaml:8: cache: class: \"wide\"",
+		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": want exactly one of",
+		"chain main: no sources", "two.yaml:3: field nonsense not found", "two.yaml:5:",
+		"nope: there is no such endpoint", "sundry.conf:5: ", "sundry.conf:6: field unknown not found",
+	} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("no %q in:\n%s", want, errs)
+		}
+	}
+}
+
+func TestConfigurationMistakes(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"listne: x": "sundry.yaml:1: field listne not found", "cache: {memory: lots}": "want a size such as 256MiB",
+		"trusted_proxies: [10.0.0.0/99]": "want an address range", "log_level: loud": "",
+	} {
+		file := write(t, dir, "sundry.yaml", text)
+		_, errs, err := call(t, nil, "check", "--config", file)
+		if want != "" && (err == nil || !strings.Contains(errs+err.Error(), want)) {
+			t.Errorf("%q: %v %s", text, err, errs)
+		}
+	}
+	for _, args := range [][]string{
+		{"serve", "--log-level", "loud"}, {"serve", "--log-format", "xml"}, {"serve", "--redis", "localhost:6379"}, {"serve", "--replay-fault", "kd=error:1"},
+		{"serve", "--replay", "--replay-fault", "kd"}, {"serve", "--admin", "0.0.0.0:0"}, {"serve", "--admin", ":9090"}, {"serve", "--catalog", "/does/not/exist"},
+		{"serve", "--config", "/does/not/exist"}, {"serve", "--listen", "nowhere"}, {"try", "nope"}, {"try", "ip", "x"}, {"try", "ip", "ip=zz"}, {"nonsense"},
+	} {
+		if _, _, err := call(t, nil, args...); err == nil {
+			t.Errorf("%v was accepted", args)
+		}
+	}
+	if _, _, err := call(t, map[string]string{"SUNDRY_MEMORY": "x"}, "check"); err == nil {
+		t.Error("SUNDRY_MEMORY=x was accepted")
+	}
+}
+
+func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
+	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
+	s := &serveCmd{Redis: "redis://flag"}
+	c, err := s.config(func(n string) (string, bool) { v, ok := env[n]; return v, ok })
+	if err != nil || c.Listen != ":1" || c.Admin != "127.0.0.1:3" || c.Redis != "redis://flag" || c.Cache.Memory != 64<<20 {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+func TestTryShowsEachStage(t *testing.T) {
+	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-static=status:503", "60s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"source replay:60s-static\n", "GET https://60s-static.viki.moe/60s/", "503 Service Unavailable", "verdict          unavailable",
+		"source replay:60s-github\n", "data             {", "verdict          success", "answer from replay:60s-github", "form 0 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if out, _, err = call(t, nil, "try", "--replay", "avatar", "uid=10404"); err != nil || !strings.Contains(out, "answer: not found") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if out, _, err := call(t, nil, "version"); err != nil || !strings.HasPrefix(out, "sundry ") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+// TestREADMEHasTheTable keeps the README's endpoint list equal to the catalog.
+func TestREADMEHasTheTable(t *testing.T) {
+	const begin, end = "<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"
+	table, _, err := call(t, nil, "docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), begin)
+	old, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("README.md has lost the marks around the table")
+	}
+	if *update {
+		if err := os.WriteFile("../../README.md", []byte(before+begin+table+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(table, old); diff != "" {
+		t.Errorf("make golden, then read the diff (-want +got):\n%s", diff)
+	}
+}
+
+// TestMetricsGolden holds the list of metrics still: it is an API.
+func TestMetricsGolden(t *testing.T) {
+	p := serve(t, "--replay", "--redis", "redis://127.0.0.1:1")
+	mustGet(t, p.public+"/api/60s")
+	_, text := mustGet(t, p.admin+"/metrics")
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	series := 0
+	for name, f := range families {
+		if !strings.HasPrefix(name, "sundry_") {
+			continue
+		}
+		series += len(f.GetMetric())
+		lines = append(lines, name+" "+strings.ToLower(f.GetType().String())+" {"+strings.Join(labels(f), ",")+"} "+f.GetHelp())
+	}
+	sort.Strings(lines)
+	if series > 2500 {
+		t.Errorf("%d series for eight endpoints", series)
+	}
+	got := strings.Join(lines, "\n") + "\n"
+	const golden = "testdata/metrics.txt"
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	problems, err := promlint.NewWithMetricFamilies(slices.Collect(mapValues(families))).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pr := range problems {
+		if strings.HasPrefix(pr.Metric, "sundry_") {
+			t.Errorf("promlint: %s: %s", pr.Metric, pr.Text)
+		}
+	}
+}
+
+func labels(f *dto.MetricFamily) []string {
+	seen := map[string]bool{}
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			seen[l.GetName()] = true
+		}
+	}
+	var out []string
+	for l := range seen {
+		out = append(out, l)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool) {
+	return func(yield func(*dto.MetricFamily) bool) {
+		for _, f := range m {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// TestDependencies lets imports point one way only.
+func TestDependencies(t *testing.T) {
+	allowed := map[string][]string{
+		"metrics":             {},
+		"cache":               {},
+		"cache/far":           {},
+		"cache/far/redistest": {},
+		"upstreams/guard":     {}, "upstreams/geoip": {}, "upstreams/qrcode": {}, "upstreams/minecraft": {},
+		"upstreams":         {"upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft"},
+		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft"},
+		"proxy":             {"cache", "upstreams", "upstreams/catalog"},
+		"proxy/admin":       {},
+		"cmd/sundry":        nil, // anything
+	}
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if strings.HasPrefix(d.Name(), ".") && rel != "." || d.Name() == "testdata" || rel == "deploy" || rel == "bin" {
+			return filepath.SkipDir
+		}
+		pkg, err := build.ImportDir(path, 0)
+		if err != nil {
+			return nil // no Go here
+		}
+		may, known := allowed[rel]
+		if !known {
+			t.Errorf("package %s: not in the table of dependencies", rel)
+		}
+		for _, imp := range pkg.Imports {
+			ours, ok := strings.CutPrefix(imp, "sundry/")
+			if ok && may != nil && !slices.Contains(may, ours) {
+				t.Errorf("package %s must not import %s", rel, ours)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTopLevel keeps the root as it was agreed.
+func TestTopLevel(t *testing.T) {
+	want := []string{"cmd", "proxy", "upstreams", "cache", "metrics", "deploy", "docker-compose.yml", "go.mod", "go.sum", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "bin"}
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(want, e.Name()) {
+			t.Errorf("%s does not belong at the top level", e.Name())
+		}
+	}
+}

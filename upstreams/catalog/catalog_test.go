@@ -1,0 +1,274 @@
+package catalog
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// whole is a file without a mistake; rows replace a part of it.
+const whole = `version: 1
+name: whole
+group: text
+summary: {en: Whole., zh: 完整}
+params:
+  - {name: n, type: int, min: 1, max: 9, default: "3", example: "4"}
+  - {name: type, role: form, example: text}
+cache: {class: shared, ttl: 1h}
+forms:
+  - {name: json, json: .}
+  - {name: text, text: '"text"'}
+sources:
+  - name: made
+    computed: {}
+    map: '{n: $params.n}'
+`
+
+func loadText(t *testing.T, name, text string) (*Catalog, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(Options{Dir: dir}, testEnvironment(t, nil))
+}
+
+func TestMistakesOfAFile(t *testing.T) {
+	if _, err := loadText(t, "whole", whole); err != nil {
+		t.Fatal(err)
+	}
+	rows := []struct{ replace, by, want string }{
+		{"version: 1", "version: 2", "whole.yaml:1: version: 2: this program reads version 1"},
+		{"name: whole", "name: other", "whole.yaml:2: name: \"other\": want the file's name"},
+		{"group: text", "group: fun", "whole.yaml:3: group: \"fun\""},
+		{", zh: 完整", "", "summary: want both en and zh"},
+		{"{name: n,", "{name: N,", "whole.yaml:6: param \"N\": want a name of small letters"},
+		{"type: int, min: 1, max: 9", "type: int", "whole.yaml:6: param n: an int wants min and max"},
+		{"type: int,", "type: float,", "whole.yaml:6: param n: type: \"float\""},
+		{`default: "3"`, `default: "10"`, `whole.yaml:6: param n: default "10" is out of range`},
+		{`, example: "4"`, "", "whole.yaml:6: param n: no example"},
+		{`example: "4"`, `example: "x"`, `whole.yaml:6: param n: example "x" is not a whole number`},
+		{"role: form", "role: shape", "whole.yaml:7: param type: role: \"shape\""},
+		{"role: form", "role: form, as: {x: nope}", "whole.yaml:7: param type: as: x: no form \"nope\""},
+		{"name: type, role", "name: n, role", "whole.yaml:7: param n: twice"},
+		{"class: shared", "class: big", "whole.yaml:8: cache: class: \"big\""},
+		{"ttl: 1h", "ttl: 1 hour", "whole.yaml:8:"},
+		{"ttl: 1h", "ttl: -1h", "whole.yaml:8:"},
+		{"ttl: 1h", "jitter: 0.9", "cache: jitter: 0.9: want a share from 0 to 0.5"},
+		{"ttl: 1h", "until: noon", "whole.yaml:8: cache: until:"},
+		{"ttl: 1h", "tll: 1h", "whole.yaml:8: field tll not found"},
+		{"json: .}", "json: '.x |'}", "whole.yaml:10: jq: unexpected EOF"},
+		{"json: .}", "json: ., text: .}", "whole.yaml:10: form \"json\": want exactly one"},
+		{"name: text, text", "name: json, text", "whole.yaml:11: form \"json\": twice"},
+		{"name: text, text", "chain: away, name: text, text", "whole.yaml:11: form text: no chain \"away\""},
+		{"computed: {}", "computed: {x: 1}", "whole.yaml:14: field x not found"},
+		{"$params.n", "$param.n", "whole.yaml:15: jq: variable not defined: $param"},
+		{"sources:", "chains: {spare: {sources: [{name: s, computed: {}}]}}\nsources:", "chain spare: no form uses it"},
+		{"sources:", "chains: {x: {like: nope, picture: {url: .u, hosts: [a.b]}}}\nsources:", "chain x: like: \"nope\""},
+		{"  - name: made", "  - {name: made, computed: {}}\n  - name: made", "source \"made\": twice"},
+		{"version: 1", "version: 1\nversion: 1", "whole.yaml:2"},
+		{"version: 1", "version: [", "whole.yaml:"},
+	}
+	for _, r := range rows {
+		if !strings.Contains(whole, r.replace) {
+			t.Fatalf("nothing to replace: %s", r.replace)
+		}
+		_, err := loadText(t, "whole", strings.Replace(whole, r.replace, r.by, 1))
+		var m Mistake
+		if err == nil || !errors.As(err, &m) || !strings.Contains(err.Error(), r.want) {
+			t.Errorf("%s → %s:\n%v\nwant %s", r.replace, r.by, err, r.want)
+		}
+	}
+}
+
+func TestOverridingDirectory(t *testing.T) {
+	c, err := loadText(t, "yiyan", strings.ReplaceAll(whole, "whole", "yiyan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok := c.Get("yiyan")
+	if !ok || e.EN != "Whole." || len(c.Endpoints) != 8 {
+		t.Errorf("%+v, %d endpoints", e, len(c.Endpoints))
+	}
+	if _, err := Load(Options{Dir: "/does/not/exist"}, testEnvironment(t, nil)); err == nil {
+		t.Error("a directory that is not there was read")
+	}
+}
+
+var caller = netip.MustParseAddr("198.51.100.7")
+
+func TestKeys(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	key := func(endpoint, query string) string {
+		e, _ := c.Get(endpoint)
+		in, bad := e.Parse(query, caller)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		return in.Key()
+	}
+	same := [][3]string{
+		{"wpcat", "", "n=26"}, {"wpcat", "n=6&type=text", "type=json&n=6&x=1"}, {"wpcat", "n=06", "n=6"}, {"wpcat", "p=1", ""},
+		{"ip", "", "ip=198.51.100.7"}, {"ip", "ip=2001:DB8::1", "ip=2001:db8:0::1"}, {"ip", "ip=::ffff:8.8.8.8", "ip=8.8.8.8&callback=x"},
+		{"gamestatus", "host=MC.example.org", "host=mc.example.org.:25565"}, {"qrcode", "text=a%20b", "text=a+b&size=300"}, {"qrcode", "text=中", "text=%E4%B8%AD"},
+	}
+	for _, r := range same {
+		if a, b := key(r[0], r[1]), key(r[0], r[2]); a != b {
+			t.Errorf("%s: %q gives %q, %q gives %q", r[0], r[1], a, r[2], b)
+		}
+	}
+	different := [][3]string{
+		{"wpcat", "n=1", "n=2"}, {"wpcat", "n=1&p=1", "n=1&p=2"}, {"60s", "", "type=image"}, {"ip", "ip=8.8.8.8", "ip=8.8.4.4"},
+		{"gamestatus", "host=a.org", "host=a.org:25566"}, {"qrcode", "text=a", "text=b"}, {"qrcode", "text=a&size=100", "text=a&size=101"}, {"qrcode", "text=a", "text=a&type=svg"},
+		{"qrcode", "text=a%7C300", "text=a"},
+	}
+	for _, r := range different {
+		if a, b := key(r[0], r[1]), key(r[0], r[2]); a == b {
+			t.Errorf("%s: %q and %q share the key %q", r[0], r[1], r[2], a)
+		}
+	}
+	for _, k := range []string{key("ip", "ip=8.8.8.8"), key("avatar", "uid=10001"), key("qrcode", "text=secret")} {
+		if strings.Contains(k, "8.8") || strings.Contains(k, "10001") || strings.Contains(k, "secret") {
+			t.Errorf("a personal value stands in the key %q", k)
+		}
+	}
+	if k := key("gamestatus", "host="+strings.Repeat("a", 60)+".example.org"); len(k) > 120 {
+		t.Errorf("a long value makes a key of %d bytes", len(k))
+	}
+}
+
+func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {
+		e, _ := c.Get(endpoint)
+		_, bad := e.Parse(query, caller)
+		if bad == nil || strings.Contains(bad.Message, "99") || strings.Contains(bad.Message, "10.1.2") {
+			t.Errorf("%s: %v", endpoint, bad)
+		}
+	}
+}
+
+// TestEveryFormOfEveryCase renders each recorded success in every form.
+func TestEveryFormOfEveryCase(t *testing.T) {
+	replay := upstreams.NewReplay(nil)
+	c := mustLoad(t, replay)
+	exchanges, err := c.Exchanges(mustCases(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Set(exchanges)
+	for _, e := range c.Endpoints {
+		for _, q := range e.Examples() {
+			in, bad := e.Parse(q, caller)
+			if bad != nil {
+				t.Fatal(bad)
+			}
+			content, err := (&Fill{Input: in}).Load(t.Context())
+			if err != nil {
+				t.Errorf("%s?%s: %v", e.Name, q, err)
+				continue
+			}
+			for i, f := range content.Forms {
+				if len(f) == 0 {
+					t.Errorf("%s?%s: form %d has no body", e.Name, q, i)
+				}
+				for _, b := range f {
+					if b.Status != 200 && b.Status != 302 || b.Type == "" || len(b.Data[cache.Identity]) == 0 {
+						t.Errorf("%s?%s: form %d: %+v", e.Name, q, i, b)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	replay := upstreams.NewReplay(nil)
+	c := mustLoad(t, replay)
+	exchanges, err := c.Exchanges(mustCases(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Set(exchanges)
+	text := func(endpoint, query string) string {
+		e, _ := c.Get(endpoint)
+		in, bad := e.Parse(query, caller)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		content, err := (&Fill{Input: in}).Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content.Forms[in.Form.FormIndex()][0].Data[cache.Identity])
+	}
+	if diff := cmp.Diff("mc.example.net:25565 在线 3/100\n版本 Paper 1.21.4\nHello world", strings.Split(text("gamestatus", "host=mc.example.net&type=text"), "\n延迟")[0]); diff != "" {
+		t.Error(diff)
+	}
+	if got := text("wpcat", "type=text"); strings.Count(got, "\n") != 19 || !strings.HasPrefix(got, "https://p15.qhimg.com/") {
+		t.Errorf("wpcat: %s", got)
+	}
+	if got := text("60s", "type=text"); !strings.HasPrefix(got, "每天60秒读懂世界 "+time.Now().In(time.FixedZone("", 8*3600)).Format("2006-01-02")) || !strings.Contains(got, "\n15. ") || !strings.HasSuffix(got, "【微语】示例微语一句") {
+		t.Errorf("60s: %s", got)
+	}
+}
+
+func TestEmbeddedQuotes(t *testing.T) {
+	c := mustLoad(t, nil)
+	e, _ := c.Get("yiyan")
+	sources := e.Sources()
+	last := sources[len(sources)-1]
+	a, err := upstreams.NewChain("yiyan", []*upstreams.Source{last}, e.env).Do(t.Context(), &upstreams.Call{Endpoint: "yiyan", Now: time.Now()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotes := a.Data.([]any)
+	seen := map[string]bool{}
+	for _, q := range quotes {
+		m := q.(map[string]any)
+		text := m["text"].(string)
+		if seen[text] || len([]rune(text)) < 4 || len([]rune(text)) > 80 || m["from"] == "" || m["category"] == nil {
+			t.Errorf("quote %v", m)
+		}
+		seen[text] = true
+	}
+	if len(quotes) < 240 {
+		t.Errorf("%d quotes", len(quotes))
+	}
+}
+
+func FuzzInput(f *testing.F) {
+	for _, s := range []string{"n=1&p=2&type=text", "ip=8.8.8.8&callback=a.b", "text=%E4%B8%AD&size=50", "host=[::1]:25565", "uid=10001", "%6e=3&&&=&n", "n=%", "text=\xff"} {
+		f.Add(s)
+	}
+	c := mustLoad(f, nil)
+	f.Fuzz(func(t *testing.T, query string) {
+		for _, e := range c.Endpoints {
+			in, bad := e.Parse(query, caller)
+			if in.Form == nil {
+				t.Fatal("no form")
+			}
+			if bad != nil {
+				if bad.Parameter == "" || bad.Message == "" {
+					t.Fatalf("%+v", bad)
+				}
+				continue
+			}
+			key := in.Key()
+			for i := range len(key) {
+				if key[i] <= ' ' || key[i] >= 0x7f {
+					t.Fatalf("key %q", key)
+				}
+			}
+		}
+	})
+}
