@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -65,7 +66,7 @@ func benchServer(b testing.TB) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Cache: store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg})
+	s, err := New(Config{Cache: store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,9 +82,7 @@ func bare(like *httptest.ResponseRecorder) http.Handler {
 	header := like.Header().Clone()
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
-		for name, v := range header {
-			h[name] = v
-		}
+		maps.Copy(h, header)
 		_, _ = w.Write(body)
 	})
 }

@@ -231,7 +231,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%.60s: %v: %s", r.query, err, a.body)
 			continue
 		}
-		if a.StatusCode != 400 || doc.Code != 400 || doc.Error.Type != r.kind || doc.Error.Parameter != r.parameter {
+		if a.StatusCode != http.StatusBadRequest || doc.Code != http.StatusBadRequest || doc.Error.Type != r.kind || doc.Error.Parameter != r.parameter {
 			t.Errorf("%.60s: %d %+v", r.query, a.StatusCode, doc)
 		}
 		if doc.Error.RequestID != a.Header.Get("X-Request-Id") || !strings.Contains(doc.Message, r.parameter) {

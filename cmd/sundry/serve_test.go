@@ -111,7 +111,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 }
 
 func get(url string) (status int, header http.Header, body string, err error) {
-	resp, err := http.Get(url) //nolint:noctx // the test's server ends with the test
+	resp, err := http.Get(url)
 	if err != nil {
 		return 0, nil, "", err
 	}

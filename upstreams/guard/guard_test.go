@@ -100,8 +100,7 @@ func anyPort(uint16) bool { return true }
 
 func refused(t *testing.T, err error) {
 	t.Helper()
-	var f *ForbiddenError
-	if !errors.As(err, &f) {
+	if _, ok := errors.AsType[*ForbiddenError](err); !ok {
 		t.Errorf("not refused: %v", err)
 		return
 	}
@@ -135,7 +134,7 @@ func TestNamesAreResolvedOnceAndCheckedWhole(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused"})
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total"})
 	g := New(Config{Refused: counter, Resolver: &names{}})
 	targets := []string{"127.0.0.1:25565", "[::1]:25565", "localhost:25565", "db.internal:25565", "printer.local:25565", "2130706433:25565", "no port", "8.8.8.8:22", "8.8.8.8:99999"}
 	policy := func(p uint16) bool { return p == 25565 }

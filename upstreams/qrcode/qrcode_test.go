@@ -51,8 +51,7 @@ func TestEveryTextIsReadBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			b, err := c.PNG(size)
-			var small *TooSmallError
-			if errors.As(err, &small) {
+			if small, ok := errors.AsType[*TooSmallError](err); ok {
 				if size >= small.Min {
 					t.Errorf("%s at %d: %v", name, size, err)
 				}
