@@ -134,7 +134,7 @@ func TestNamesAreResolvedOnceAndCheckedWhole(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total"})
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total", Help: "Refusals."})
 	g := New(Config{Refused: counter, Resolver: &names{}})
 	targets := []string{"127.0.0.1:25565", "[::1]:25565", "localhost:25565", "db.internal:25565", "printer.local:25565", "2130706433:25565", "no port", "8.8.8.8:22", "8.8.8.8:99999"}
 	policy := func(p uint16) bool { return p == 25565 }
