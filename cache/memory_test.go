@@ -180,3 +180,16 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 		}
 	})
 }
+
+func TestRefreshesOfOneKeyDriveNobodyOut(t *testing.T) {
+	c := newCache(t, Config{Memory: MinMemory})
+	for i := range 500 {
+		c.near.set(Shared, fmt.Sprint("other", i), make([]byte, 1<<10))
+	}
+	for range 600 { // a rewrite leaves the old bytes in bigcache's queue
+		c.near.set(Shared, "hot", make([]byte, 3<<10))
+	}
+	if got := c.near.class[Shared].Len(); got != 501 {
+		t.Errorf("%d of 501 entries left", got)
+	}
+}

@@ -107,6 +107,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAPI(w, r, endpointOf(name))
 		return
 	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		s.serveAPI(w, r, "") // which refuses
+		return
+	}
 	switch {
 	case inside && (path == "/" || path == "" && s.cfg.BasePath != ""):
 		s.page(w, r, s.set.Load().home)

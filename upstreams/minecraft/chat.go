@@ -24,7 +24,8 @@ type component struct {
 }
 
 // flatten turns a chat value (a text, a component, or a list of these) into
-// one text with § codes. Absent is empty.
+// one text with § codes. Absent is empty, and a field of the wrong type counts
+// as absent. The only error is text that is not JSON.
 func flatten(raw json.RawMessage) (string, error) {
 	var b strings.Builder
 	if len(raw) == 0 {
@@ -41,20 +42,20 @@ func flattenInto(b *strings.Builder, raw json.RawMessage, depth int) error {
 	switch raw[0] {
 	case '"':
 		var s string
-		if err := json.Unmarshal(raw, &s); err != nil {
+		if err := decode(raw, &s); err != nil {
 			return fmt.Errorf("chat text: %w", err)
 		}
 		b.WriteString(s)
 		return nil
 	case '[':
 		var list []json.RawMessage
-		if err := json.Unmarshal(raw, &list); err != nil {
+		if err := decode(raw, &list); err != nil {
 			return fmt.Errorf("chat list: %w", err)
 		}
 		return flattenAll(b, list, depth)
 	case '{':
 		var c component
-		if err := json.Unmarshal(raw, &c); err != nil {
+		if err := decode(raw, &c); err != nil {
 			return fmt.Errorf("chat component: %w", err)
 		}
 		b.WriteString(c.codes())

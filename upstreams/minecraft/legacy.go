@@ -23,8 +23,8 @@ func legacy(conn net.Conn) (Status, error) {
 	if head[0] != 0xff {
 		return Status{}, protocol(errors.New("not a kick"))
 	}
-	body := make([]byte, 2*int(binary.BigEndian.Uint16(head[1:]))) // at most 128 KiB
-	if _, err := io.ReadFull(conn, body); err != nil {
+	body, err := readAll(conn, 2*int64(binary.BigEndian.Uint16(head[1:]))) // at most 128 KiB
+	if err != nil {
 		return Status{}, protocol(err)
 	}
 	units := make([]uint16, len(body)/2)
@@ -58,10 +58,19 @@ func parseKick(text string) (Status, error) {
 }
 
 func kicked(motd, version, protocolText, online, limit string) (Status, error) {
-	s := Status{Version: clean(version, maxVersion), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
-	var err1, err2, err3 error
-	s.Protocol, err1 = strconv.Atoi(protocolText)
-	s.Online, err2 = strconv.Atoi(online)
-	s.Max, err3 = strconv.Atoi(limit)
-	return s, errors.Join(err1, err2, err3)
+	s := Status{Version: line(version, maxVersion), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
+	var ok1, ok2, ok3 bool
+	s.Protocol, ok1 = count(protocolText)
+	s.Online, ok2 = count(online)
+	s.Max, ok3 = count(limit)
+	if !ok1 || !ok2 || !ok3 {
+		return Status{}, errors.New("kick without numbers") // strconv's error would quote the text
+	}
+	return s, nil
+}
+
+// count reads a decimal of 32 bits; servers do claim negative ones.
+func count(s string) (int, bool) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	return int(n), err == nil
 }

@@ -9,8 +9,16 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+)
+
+// Bounds of the steps, within the whole.
+const (
+	srvWait     = 2 * time.Second
+	connectWait = 3 * time.Second
+	pongWait    = time.Second // some servers never send one
 )
 
 // Dialer connects to a server; it is where addresses are checked.
@@ -22,8 +30,9 @@ type SRVResolver func(ctx context.Context, host string) (target string, port uin
 
 // Pinger asks servers. It is safe for concurrent use.
 type Pinger struct {
+	// Dial is required. It is given 3 s for a connection, which the Pinger closes.
 	Dial Dialer
-	// SRV is asked for names without a port; nil: never.
+	// SRV is asked for names without a port, for at most 2 s; nil: never.
 	SRV SRVResolver
 	// Timeout of everything together; 0 means 5 s.
 	Timeout time.Duration
@@ -42,41 +51,48 @@ func (e *PingError) Error() string { return e.Kind + ": " + e.Err.Error() }
 func (e *PingError) Unwrap() error { return e.Err }
 
 // Ping asks for the status, in the protocol of today and, where that is not
-// understood, in the one of before 1.7. The error is a *PingError, ErrPort, or
-// the Dialer's own refusal.
-func (p *Pinger) Ping(ctx context.Context, t Target) (Status, error) {
+// understood, in the one of before 1.7. The error is a *PingError, ErrPort, the
+// Dialer's own refusal, or context.Canceled when the caller left: that says
+// nothing about the server.
+func (p *Pinger) Ping(caller context.Context, t Target) (Status, error) {
 	timeout := p.Timeout
 	if timeout == 0 {
 		timeout = 5 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(caller, timeout)
 	defer cancel()
 	addr, viaSRV, err := p.locate(ctx, t)
 	if err != nil {
-		return Status{}, err
+		return Status{}, classify(err)
 	}
-	s, err := p.talk(ctx, addr, func(conn net.Conn) (Status, error) { return modern(conn, t) })
+	s, err := p.talk(ctx, addr, func(conn net.Conn) (Status, error) { return modern(ctx, conn, t) })
 	if err != nil && kindOf(err) == "protocol" && ctx.Err() == nil {
 		if old, failed := p.talk(ctx, addr, legacy); failed == nil {
 			s, err = old, nil
 		}
 	}
-	s.SRV, s.Port = viaSRV, t.Port
-	if err != nil {
-		return Status{}, classify(err)
+	switch {
+	case err == nil:
+		s.SRV, s.Port = viaSRV, t.Port
+		return s, nil
+	case errors.Is(caller.Err(), context.Canceled):
+		return Status{}, fmt.Errorf("ping %s: %w", t, context.Canceled)
 	}
-	return s, nil
+	return Status{}, classify(err)
 }
 
 // locate finds where to connect: the SRV record's target, else the host itself.
 func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool, err error) {
 	host, port := t.Host, t.Port
 	if p.SRV != nil && !t.Explicit && net.ParseIP(t.Host) == nil {
-		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		short, cancel := context.WithTimeout(ctx, srvWait)
 		defer cancel()
 		if target, srvPort, err := p.SRV(short, t.Host); err == nil {
-			host, port, viaSRV = target, srvPort, true
+			host, port, viaSRV = strings.TrimSuffix(target, "."), srvPort, true
 		}
+	}
+	if host == "" { // RFC 2782: the target "." says that there is no such service
+		return "", viaSRV, &net.DNSError{Err: "no service", Name: t.Host, IsNotFound: true}
 	}
 	if !AllowedPort(port) {
 		return "", viaSRV, ErrPort
@@ -86,18 +102,21 @@ func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool
 
 // talk runs one conversation on a connection of its own, bounded by ctx.
 func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Status, error)) (Status, error) {
-	conn, err := p.Dial(ctx, "tcp", addr)
+	short, cancel := context.WithTimeout(ctx, connectWait)
+	conn, err := p.Dial(short, "tcp", addr)
+	cancel()
 	if err != nil {
-		return Status{}, err
+		return Status{}, fmt.Errorf("connect to %s: %w", addr, err)
 	}
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	// After the line above, or that would undo a cancellation.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		stop()
 		_ = conn.Close()
 	}()
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline) // a connection without deadlines ends by AfterFunc's
-	}
 	s, err := say(conn)
 	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		s.Address = remote.String()
@@ -108,7 +127,7 @@ func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Stat
 var errProtocol = errors.New("server does not speak the status protocol")
 
 // modern is the conversation since 1.7.
-func modern(conn net.Conn, t Target) (Status, error) {
+func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 	if _, err := conn.Write(append(handshake(t), frame([]byte{0})...)); err != nil {
 		return Status{}, protocol(err)
 	}
@@ -125,16 +144,16 @@ func modern(conn net.Conn, t Target) (Status, error) {
 	if err != nil {
 		return Status{}, protocol(err)
 	}
-	s.Latency = latency(conn, r)
+	s.Latency = latency(ctx, conn, r)
 	return s, nil
 }
 
-// pongWait bounds the wait for a pong; some servers never send one.
-const pongWait = time.Second
-
 // latency is the time of a ping and its pong, or nil.
-func latency(conn net.Conn, r *bufio.Reader) *time.Duration {
+func latency(ctx context.Context, conn net.Conn, r *bufio.Reader) *time.Duration {
 	_ = conn.SetReadDeadline(time.Now().Add(pongWait))
+	if ctx.Err() != nil {
+		return nil // the deadline that ended it is the one just undone
+	}
 	payload := rand.Uint64()
 	start := time.Now()
 	if _, err := conn.Write(frame(binary.BigEndian.AppendUint64([]byte{1}, payload))); err != nil {

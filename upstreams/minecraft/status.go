@@ -1,9 +1,13 @@
 package minecraft
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -43,7 +47,7 @@ func (s Status) Data() map[string]any {
 		sample[i] = n
 	}
 	d := map[string]any{
-		"online": true, "port": int(s.Port), "address": s.Address, "srv": s.SRV,
+		"online": true, "edition": "java", "port": int(s.Port), "address": s.Address, "srv": s.SRV,
 		"version": orNil(s.Version), "protocol": s.Protocol,
 		"players": map[string]any{"online": s.Online, "max": s.Max, "sample": sample},
 		"motd":    s.MOTD, "motd_raw": s.MOTDRaw, "icon": orNil(s.Icon), "secure_chat": s.SecureChat,
@@ -65,12 +69,12 @@ func orNil(s string) any {
 // wireStatus is the response's JSON; all of it is optional.
 type wireStatus struct {
 	Version struct {
-		Name     string      `json:"name"`
-		Protocol json.Number `json:"protocol"`
+		Name     string `json:"name"`
+		Protocol any    `json:"protocol"`
 	} `json:"version"`
 	Players struct {
-		Online json.Number `json:"online"`
-		Max    json.Number `json:"max"`
+		Online any `json:"online"`
+		Max    any `json:"max"`
 		Sample []struct {
 			Name string `json:"name"`
 		} `json:"sample"`
@@ -82,33 +86,58 @@ type wireStatus struct {
 
 func parseStatus(text []byte) (Status, error) {
 	var w wireStatus
-	if err := json.Unmarshal(text, &w); err != nil {
-		return Status{}, fmt.Errorf("status as JSON: %w", err)
+	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("{")) {
+		return Status{}, errors.New("status is not a JSON object")
+	}
+	if err := decode(text, &w); err != nil {
+		return Status{}, fmt.Errorf("status: %w", err)
 	}
 	raw, err := flatten(w.Description)
 	if err != nil {
 		return Status{}, err
 	}
 	s := Status{
-		Version: clean(w.Version.Name, maxVersion), Protocol: number(w.Version.Protocol),
+		Version: line(w.Version.Name, maxVersion), Protocol: number(w.Version.Protocol),
 		Online: number(w.Players.Online), Max: number(w.Players.Max),
 		MOTD: clean(raw, maxMOTD), MOTDRaw: printable(raw, maxMOTD),
 		Icon: icon(w.Favicon), SecureChat: w.EnforcesSecureChat,
 	}
 	for _, p := range w.Players.Sample[:min(len(w.Players.Sample), maxSample)] {
-		if name := clean(p.Name, maxName); name != "" {
+		if name := line(p.Name, maxName); name != "" {
 			s.Sample = append(s.Sample, name)
 		}
 	}
 	return s, nil
 }
 
-func number(n json.Number) int {
-	v, err := n.Float64()
-	if err != nil || v < -1<<31 || v > 1<<31 {
+// decode reads JSON and passes over fields of the wrong type, as the game's own
+// list does with what plugins get wrong. Its error is a fixed text, because
+// encoding/json quotes what it read.
+func decode(raw []byte, v any) error {
+	err := json.Unmarshal(raw, v)
+	var wrong *json.UnmarshalTypeError
+	if err != nil && !errors.As(err, &wrong) {
+		return errors.New("malformed JSON")
+	}
+	return nil
+}
+
+// number takes a JSON number, or one in quotes, that fits 32 bits; 0 for others.
+func number(v any) int {
+	f, ok := v.(float64)
+	if s, quoted := v.(string); quoted {
+		n, err := strconv.ParseFloat(s, 64)
+		f, ok = n, err == nil
+	}
+	if !ok || !(f >= math.MinInt32 && f <= math.MaxInt32) { // so written, NaN fails too
 		return 0
 	}
-	return int(v)
+	return int(f)
+}
+
+// line is clean for what has no lines, names and versions.
+func line(s string, most int) string {
+	return clean(strings.ReplaceAll(s, "\n", " "), most)
 }
 
 // clean drops § codes and what does not print.
@@ -128,11 +157,11 @@ func clean(s string, most int) string {
 	return strings.TrimSpace(printable(b.String(), most))
 }
 
-// printable drops control characters, and those that turn the direction of
-// writing, and cuts at a number of bytes.
+// printable drops control characters but the line feed, other line separators
+// and what turns the direction of writing, and cuts at a number of bytes.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if r == utf8.RuneError || r != '\n' && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			return -1
 		}
 		return r

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/idna"
 )
@@ -28,11 +29,17 @@ type Target struct {
 var ErrPort = errors.New("port is not one of a game server")
 
 var (
-	errAddress = errors.New("not a server name or address")
-	errNumeric = errors.New("odd spelling of an address")
+	errEmpty    = errors.New("no host is named")
+	errLength   = errors.New("host is longer than 253 characters")
+	errLabel    = errors.New("host may hold letters, digits, - and _ in parts of 1 to 63 between dots")
+	errIDN      = errors.New("host is not a valid international name")
+	errNumeric  = errors.New("odd spelling of an IPv4 address")
+	errZone     = errors.New("IPv6 address with a zone")
+	errBrackets = errors.New("brackets must hold an IPv6 address, with nothing or :port behind")
 )
 
-// ParseTarget reads host, host:port, [v6]:port or a bare IPv6 address.
+// ParseTarget reads host, host:port, [v6]:port or a bare IPv6 address. Spaces
+// around are dropped. The error says what is wrong, and repeats at most the port.
 func ParseTarget(s string) (Target, error) {
 	host, port, err := splitPort(strings.TrimSpace(s))
 	if err != nil {
@@ -46,8 +53,10 @@ func ParseTarget(s string) (Target, error) {
 		}
 		t.Port, t.Explicit = uint16(n), n != DefaultPort
 	}
-	t.Host, err = canonicalHost(host)
-	return t, err
+	if t.Host, err = canonicalHost(host); err != nil {
+		return Target{}, err
+	}
+	return t, nil
 }
 
 func splitPort(s string) (host, port string, err error) {
@@ -57,11 +66,11 @@ func splitPort(s string) (host, port string, err error) {
 	if rest, ok := strings.CutPrefix(s, "["); ok {
 		host, after, closed := strings.Cut(rest, "]")
 		port, hasPort := strings.CutPrefix(after, ":")
-		if !closed || after != "" && !hasPort {
-			return "", "", errAddress
+		if !closed || after != "" && (!hasPort || port == "") {
+			return "", "", errBrackets
 		}
 		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
-			return "", "", errAddress
+			return "", "", errBrackets
 		}
 		return host, port, nil
 	}
@@ -76,27 +85,43 @@ func splitPort(s string) (host, port string, err error) {
 func canonicalHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
-			return "", errNumeric
+			return "", errZone
 		}
 		return a.Unmap().String(), nil
 	}
-	name := strings.ToLower(strings.TrimSuffix(host, "."))
-	if puny, err := idna.Lookup.ToASCII(name); err == nil {
-		name = puny
-	}
-	if name == "" || len(name) > 253 {
-		return "", errAddress
+	name, err := ascii(strings.ToLower(strings.TrimSuffix(host, ".")))
+	switch {
+	case err != nil:
+		return "", err
+	case name == "":
+		return "", errEmpty
+	case len(name) > 253:
+		return "", errLength
 	}
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
 		if !validLabel(l) {
-			return "", errAddress
+			return "", errLabel
 		}
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return "", errNumeric
 	}
 	return name, nil
+}
+
+// ascii turns an international name into punycode, and checks one that came as
+// such. Plain names pass by: IDNA would refuse the underscore.
+func ascii(name string) (string, error) {
+	plain := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
+	if plain && !strings.Contains(name, "xn--") {
+		return name, nil
+	}
+	puny, err := idna.Lookup.ToASCII(name)
+	if err != nil {
+		return "", errIDN
+	}
+	return puny, nil
 }
 
 func validLabel(l string) bool {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -15,15 +14,25 @@ const (
 	maxStatus = 256 << 10
 )
 
-var errVarInt = errors.New("VarInt longer than five bytes")
+// Errors of the conversation are fixed texts: one that quoted what came would
+// tell a stranger's banner.
+var (
+	errVarInt = errors.New("VarInt longer than 32 bits")
+	errFrame  = errors.New("frame of an impossible length")
+)
 
-// readVarInt reads the protocol's variable-length 32-bit integer.
+// readVarInt reads the protocol's variable-length 32-bit integer. Padding with
+// zero groups is legal (some proxies write lengths in a fixed width), a bit
+// beyond the 32nd is not.
 func readVarInt(r io.ByteReader) (int32, error) {
 	var v uint32
 	for shift := 0; shift < 35; shift += 7 {
 		b, err := r.ReadByte()
 		if err != nil {
 			return 0, err
+		}
+		if shift == 28 && b > 0x0f {
+			return 0, errVarInt
 		}
 		v |= uint32(b&0x7f) << shift
 		if b < 0x80 {
@@ -51,18 +60,23 @@ func frame(packet []byte) []byte {
 	return append(appendVarInt(nil, int32(len(packet))), packet...)
 }
 
-// readFrame reads a packet. Its buffer grows with what arrives, not with what
-// was announced.
+// readFrame reads a packet of 1 to maxFrame bytes.
 func readFrame(r *bufio.Reader) ([]byte, error) {
 	n, err := readVarInt(r)
 	if err != nil {
 		return nil, err
 	}
 	if n < 1 || n > maxFrame {
-		return nil, fmt.Errorf("frame of %d bytes", n)
+		return nil, errFrame
 	}
+	return readAll(r, int64(n))
+}
+
+// readAll reads exactly n bytes. Its buffer grows with what arrives, not with
+// what was announced.
+func readAll(r io.Reader, n int64) ([]byte, error) {
 	var b bytes.Buffer
-	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
+	if _, err := io.CopyN(&b, r, n); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
