@@ -63,8 +63,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.HitSample == 0 {
 		cfg.HitSample = 100
 	}
-	if cfg.BasePath != "" && (!strings.HasPrefix(cfg.BasePath, "/") || strings.HasSuffix(cfg.BasePath, "/")) {
-		return nil, fmt.Errorf("base_path: %q: want a path such as /tools, without a slash at its end", cfg.BasePath)
+	if err := CheckBasePath(cfg.BasePath); err != nil {
+		return nil, err
 	}
 	s := &Server{cfg: cfg, fixed: newFixed(), limiter: newLimiter(cfg.Limits), load: admission{limit: cfg.Limits.InFlight}}
 	var err error
@@ -75,6 +75,14 @@ func New(cfg Config) (*Server, error) {
 	s.none = s.metrics.endpoint(unrouted)
 	s.set.Store(&set{})
 	return s, nil
+}
+
+// CheckBasePath accepts "" and paths such as /tools.
+func CheckBasePath(path string) error {
+	if path != "" && (!strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/")) {
+		return fmt.Errorf("base_path: %q: want a path such as /tools, without a slash at its end", path)
+	}
+	return nil
 }
 
 // Swap puts a compiled catalog in the place of the one before. Requests under

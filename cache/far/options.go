@@ -45,6 +45,14 @@ func parseURL(raw string) (*options, error) {
 	return nil, errURL
 }
 
+// CheckURL tells whether Open would take the URL. The error does not repeat it.
+func CheckURL(raw string) error {
+	if _, err := parseURL(raw); err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	return nil
+}
+
 // dialerOf keeps a unix socket's network, which the universal options lack.
 func dialerOf(o *redis.Options) dialer {
 	if o.Network != "unix" {

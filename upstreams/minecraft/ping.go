@@ -10,7 +10,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -37,18 +36,6 @@ type Pinger struct {
 	// Timeout of everything together; 0 means 5 s.
 	Timeout time.Duration
 }
-
-// PingError is a server that did not answer. Kind is timeout, refused, dns or
-// protocol.
-type PingError struct {
-	Kind string
-	Err  error
-}
-
-func (e *PingError) Error() string { return e.Kind + ": " + e.Err.Error() }
-
-// Unwrap gives the cause.
-func (e *PingError) Unwrap() error { return e.Err }
 
 // Ping asks for the status, in the protocol of today and, where that is not
 // understood, in the one of before 1.7. The error is a *PingError, ErrPort, the
@@ -124,8 +111,6 @@ func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Stat
 	return s, err
 }
 
-var errProtocol = errors.New("server does not speak the status protocol")
-
 // modern is the conversation since 1.7.
 func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 	if _, err := conn.Write(append(handshake(t), frame([]byte{0})...)); err != nil {
@@ -165,39 +150,4 @@ func latency(ctx context.Context, conn net.Conn, r *bufio.Reader) *time.Duration
 	}
 	took := time.Since(start)
 	return &took
-}
-
-// protocol marks an error of the conversation, unless time ran out.
-func protocol(err error) error {
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errProtocol, err)
-}
-
-// kindOf says which kind an error is; "" for one that is the Dialer's own.
-func kindOf(err error) string {
-	var dns *net.DNSError
-	var network net.Error
-	switch {
-	case errors.Is(err, errProtocol):
-		return "protocol"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "refused"
-	case errors.As(err, &dns):
-		return "dns"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return "timeout"
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET):
-		return "timeout" // as good as silence
-	}
-	return ""
-}
-
-func classify(err error) error {
-	if kind := kindOf(err); kind != "" {
-		return &PingError{Kind: kind, Err: err}
-	}
-	return err
 }

@@ -2,25 +2,12 @@ package minecraft
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
-)
-
-// Bounds of what is kept of a server's texts.
-const (
-	maxSample  = 50
-	maxName    = 64
-	maxMOTD    = 2 << 10
-	maxVersion = 128
-	maxIcon    = 64 << 10
 )
 
 // Status is what a server says of itself. Empty texts and nil are unknown.
@@ -133,58 +120,4 @@ func number(v any) int {
 		return 0
 	}
 	return int(f)
-}
-
-// line is clean for what has no lines, names and versions.
-func line(s string, most int) string {
-	return clean(strings.ReplaceAll(s, "\n", " "), most)
-}
-
-// clean drops § codes and what does not print.
-func clean(s string, most int) string {
-	var b strings.Builder
-	code := false
-	for _, r := range s {
-		switch {
-		case code:
-			code = false
-		case r == '§':
-			code = true
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.TrimSpace(printable(b.String(), most))
-}
-
-// printable drops control characters but the line feed, other line separators
-// and what turns the direction of writing, and cuts at a number of bytes.
-func printable(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || r != '\n' && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-			return -1
-		}
-		return r
-	}, s)
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
-}
-
-// icon keeps a PNG data URI of a sane size; some come with line breaks.
-func icon(uri string) string {
-	const prefix = "data:image/png;base64,"
-	encoded, ok := strings.CutPrefix(strings.NewReplacer("\n", "", "\r", "").Replace(uri), prefix)
-	if !ok || len(encoded) > maxIcon {
-		return ""
-	}
-	b, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || !strings.HasPrefix(string(b), "\x89PNG\r\n\x1a\n") {
-		return ""
-	}
-	return prefix + encoded
 }
