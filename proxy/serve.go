@@ -128,6 +128,9 @@ func (s *Server) fail(x *exchange, o outcome, f *failure) {
 	h := x.w.Header()
 	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{x.id}, s.fixed.nosniff
 	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+	if x.hit.Meta.Source != "" {
+		h.Set("Sundry-Source", x.hit.Meta.Source)
+	}
 	asText := x.in.Form != nil && x.in.Form.Kind == "text"
 	if x.hit.State != cache.Absent {
 		h.Set("Cache-Status", string(appendCacheStatus(nil, &x.hit)))

@@ -150,7 +150,7 @@ func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 	if err != nil {
 		return nil, fail(Internal, "%w", err)
 	}
-	in.stage("request", requestLine(req))
+	in.stage("request", in.redact(requestLine(req)))
 	r, body, err := g.send(req)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -21,7 +23,16 @@ type fetcher interface {
 type input struct {
 	call   *Call
 	values map[string]any // of placeholders: parameters, vars and secrets
+	hidden []string       // secrets, as they stand in a URL
 	note   *[]Stage       // nil: nobody watches
+}
+
+// redact blots out what must not be shown.
+func (in *input) redact(s string) string {
+	for _, secret := range in.hidden {
+		s = strings.ReplaceAll(s, secret, "***")
+	}
+	return s
 }
 
 func (in *input) stage(name string, detail any) {
@@ -134,6 +145,9 @@ func (s *Source) prepare(ctx context.Context, in *input, env *Env) error {
 		env.Vars[name], in.values[name] = v, v
 	}
 	maps.Copy(in.values, s.secrets)
+	for _, v := range s.secrets {
+		in.hidden = append(in.hidden, url.QueryEscape(asText(v)))
+	}
 	return nil
 }
 

@@ -100,6 +100,15 @@ func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
 	}
 }
 
+func TestUsualFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "sundry.yaml", "listen: ':1'\n")
+	if c, err := (&serveCmd{}).config(noEnv); err != nil || c.Listen != ":1" {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
 func TestTryShowsEachStage(t *testing.T) {
 	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-static=status:503", "60s")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config      string   `help:"Configuration file." type:"path" placeholder:"FILE"`
+	Config      string   `help:"Configuration file (default sundry.yaml, if there is one here)." type:"path" placeholder:"FILE"`
 	Catalog     string   `help:"Directory of catalog files that replace or add endpoints." type:"path" placeholder:"DIR"`
 	Replay      bool     `help:"Answer every upstream call from recorded exchanges; needs no network."`
 	ReplayFault []string `help:"Fault for replay: ENDPOINT[/SOURCE]=error:SHARE,status:CODE,latency:SPAN." placeholder:"SPEC" sep:"none"`
@@ -104,6 +104,9 @@ func parseBytes(s string) (int64, error) {
 	return int64(v * unit), nil
 }
 
+// usualFile is read where no other is named.
+const usualFile = "sundry.yaml"
+
 func defaults() *config {
 	return &config{Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info"}
 }
@@ -116,6 +119,9 @@ func (f *flags) loadConfig(getenv func(string) (string, bool)) (*config, error) 
 	c.file = f.Config
 	if c.file == "" {
 		c.file, _ = getenv("SUNDRY_CONFIG")
+	}
+	if _, err := os.Stat(usualFile); c.file == "" && err == nil {
+		c.file = usualFile
 	}
 	if c.file != "" {
 		mistakes = c.read(c.file)
