@@ -344,7 +344,11 @@ func TestChain(t *testing.T) {
 					w.WriteHeader(st.status)
 					fmt.Fprintf(w, `"source %d"`, i)
 				})
-				text := fmt.Sprintf("name: s%d\ntimeout: 100ms\nhttp: {url: %s/}\n", i, url)
+				timeout := "20s"
+				if st.wait > 0 {
+					timeout = "100ms"
+				}
+				text := fmt.Sprintf("name: s%d\ntimeout: %s\nhttp: {url: %s/}\n", i, timeout, url)
 				if r.next {
 					text += "negative: next\n"
 				}

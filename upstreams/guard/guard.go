@@ -162,7 +162,8 @@ func (g *Guard) Dialer(ports PortPolicy) func(ctx context.Context, network, addr
 	}
 }
 
-// LookupSRV finds the best record of _service._proto.host. What it leads to is
+// LookupSRV finds the best record of _service._proto.host. The target "." says
+// that there is decidedly no such service (RFC 2782). What it leads to is
 // checked when it is dialled, like any other target.
 func (g *Guard) LookupSRV(ctx context.Context, service, proto, host string) (target string, port uint16, err error) {
 	if _, err := CheckHost(host); err != nil {
@@ -172,10 +173,11 @@ func (g *Guard) LookupSRV(ctx context.Context, service, proto, host string) (tar
 	if err != nil {
 		return "", 0, fmt.Errorf("look up SRV of %s: %w", host, err)
 	}
-	for _, r := range records {
-		if r.Target != "." && r.Target != "" {
-			return trimDot(r.Target), r.Port, nil
-		}
+	if len(records) == 0 {
+		return "", 0, &net.DNSError{Err: "no service", Name: host, IsNotFound: true}
 	}
-	return "", 0, &net.DNSError{Err: "no service", Name: host, IsNotFound: true}
+	if r := records[0]; r.Target != "." {
+		return trimDot(r.Target), r.Port, nil
+	}
+	return ".", 0, nil
 }

@@ -158,13 +158,16 @@ func TestControlChecksTheSocketItself(t *testing.T) {
 }
 
 func TestSRV(t *testing.T) {
-	g := New(Config{Resolver: &names{srv: []*net.SRV{{Target: ".", Port: 1}, {Target: "node.example.org.", Port: 25577}}}})
+	g := New(Config{Resolver: &names{srv: []*net.SRV{{Target: "node.example.org.", Port: 25577}, {Target: "other.example.org.", Port: 1}}}})
 	target, port, err := g.LookupSRV(t.Context(), "minecraft", "tcp", "example.org")
 	if err != nil || target != "node.example.org" || port != 25577 {
 		t.Errorf("%s %d %v", target, port, err)
 	}
-	if _, _, err := New(Config{Resolver: &names{srv: []*net.SRV{{Target: "."}}}}).LookupSRV(t.Context(), "minecraft", "tcp", "example.org"); err == nil {
-		t.Error("a dot is no service")
+	if target, _, err := New(Config{Resolver: &names{srv: []*net.SRV{{Target: "."}}}}).LookupSRV(t.Context(), "minecraft", "tcp", "example.org"); err != nil || target != "." {
+		t.Errorf("no service: %q %v", target, err)
+	}
+	if _, _, err := New(Config{Resolver: &names{}}).LookupSRV(t.Context(), "minecraft", "tcp", "example.org"); err == nil {
+		t.Error("no record at all is no error")
 	}
 	_, _, err = g.LookupSRV(t.Context(), "minecraft", "tcp", "127.1")
 	refused(t, err)

@@ -1,6 +1,7 @@
 package minecraft
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -165,6 +166,18 @@ func TestCallerWhoLeavesBlamesNobody(t *testing.T) {
 		var kind *PingError
 		if !errors.Is(err, context.Canceled) || errors.As(err, &kind) || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestNoPingAfterTheCallerLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		conn, server := net.Pipe() // nobody reads: a write would block for good
+		defer func() { _, _ = conn.Close(), server.Close() }()
+		if took := latency(ctx, conn, bufio.NewReader(conn)); took != nil {
+			t.Errorf("latency %v", *took)
 		}
 	})
 }

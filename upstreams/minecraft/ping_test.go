@@ -3,7 +3,6 @@ package minecraft
 import (
 	"bufio"
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -109,7 +108,6 @@ func TestStrangeServers(t *testing.T) {
 		"negative VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}) }},
 		"overlong VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x01}) }},
 		"empty frame":      {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0}) }},
-		"33 bit VarInt":    {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0x81, 0x80, 0x80, 0x80, 0x10}) }},
 		"oversized text":   {"protocol", func(_ int, c net.Conn) { asked(c); reply(c, `{"description":"`+strings.Repeat("x", maxStatus)+`"}`) }},
 		"half a frame":     {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{9, 0, 7}) }},
 		"text too long":    {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write(frame(appendVarInt([]byte{0}, 1<<20))) }},
@@ -197,66 +195,5 @@ func TestDialersOwnErrorsComeThrough(t *testing.T) {
 	var pe *PingError
 	if _, err := ping(t, port, time.Second); !errors.As(err, &pe) || pe.Kind != "refused" {
 		t.Errorf("a closed port: %v", err)
-	}
-}
-
-func TestParseTarget(t *testing.T) {
-	for in, want := range map[string]string{
-		"MC.Example.ORG": "mc.example.org", "mc.example.org.": "mc.example.org", "mc.example.org:25565": "mc.example.org", " mc.example.org ": "mc.example.org",
-		"mc.example.org:25577": "mc.example.org:25577", "203.0.113.5": "203.0.113.5", "[2001:db8::1]:25570": "[2001:db8::1]:25570",
-		"2001:db8::1": "2001:db8::1", "[2001:db8::1]": "2001:db8::1", "例子.测试": "xn--fsqu00a.xn--0zwm56d", "a_b.example.org": "a_b.example.org", "::ffff:1.2.3.4": "1.2.3.4",
-	} {
-		got, err := ParseTarget(in)
-		if err != nil || got.String() != want {
-			t.Errorf("%q: %q %v, want %q", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"", ":", "a:", ":25565", "a:0", "a:65536", "a:x", "a b", "a/b", "a@b", "a\\b", "a%b", "a\x00b", "127.1", "2130706433", "0x7f.1", "010.0.0.1",
-		"[::1", "[::1]x", "[1.2.3.4]:1", "fe80::1%eth0", "-a.org", "a..b", strings.Repeat("a", 64), "http://a.org", "1.2.3.4:5:6"} {
-		if got, err := ParseTarget(in); err == nil {
-			t.Errorf("%q was accepted as %v", in, got)
-		}
-	}
-}
-
-func TestAllowedPort(t *testing.T) {
-	for p, want := range map[uint16]bool{25565: true, 25566: true, 1024: true, 65535: true, 0: false, 22: false, 80: false, 1023: false, 3306: false, 6379: false, 11211: false} {
-		if AllowedPort(p) != want {
-			t.Errorf("port %d", p)
-		}
-	}
-}
-
-func TestTextsOfStrangers(t *testing.T) {
-	if got := clean("§x§1§2§3§4§5§6Evil\x00\u202etxt\n", 100); got != "Eviltxt" {
-		t.Errorf("%q", got)
-	}
-	if got := printable(strings.Repeat("中", 10), 10); got != "中中中" {
-		t.Errorf("%q", got)
-	}
-	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
-	if got := icon("data:image/png;base64," + png[:8] + "\n" + png[8:]); got != "data:image/png;base64,"+png {
-		t.Errorf("an icon with a line break: %q", got)
-	}
-	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
-		if got := icon(bad); got != "" {
-			t.Errorf("%.40q was kept as an icon", bad)
-		}
-	}
-}
-
-func TestChat(t *testing.T) {
-	for in, want := range map[string]string{
-		`"plain §atext"`: "plain text", `{"text":"a","extra":[{"text":"b"},["c",{"text":"d"}]]}`: "abcd", `["x","y"]`: "xy",
-		`{"translate":"menu.game"}`: "menu.game", `{"translate":"k","fallback":"text"}`: "text", `null`: "", `42`: "",
-	} {
-		got, err := flatten([]byte(in))
-		if err != nil || clean(got, 100) != want {
-			t.Errorf("%s: %q %v", in, got, err)
-		}
-	}
-	deep := strings.Repeat(`{"text":"x","extra":[`, 1000) + `"end"` + strings.Repeat("]}", 1000)
-	if got, err := flatten([]byte(deep)); err != nil || strings.Contains(got, "end") {
-		t.Errorf("a deep component: %d bytes, %v", len(got), err)
 	}
 }

@@ -1,6 +1,9 @@
 package minecraft
 
 import (
+	"encoding/base64"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -24,6 +27,23 @@ func TestFieldsOfTheWrongTypeCountAsAbsent(t *testing.T) {
 		got, err := parseStatus([]byte(in))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", in, err, diff)
+		}
+	}
+}
+
+func TestVarIntsAreReadStrictly(t *testing.T) {
+	for in, want := range map[string]int32{
+		"\x00": 0, "\xff\x01": 255, "\x81\x80\x00": 1, "\xff\xff\xff\xff\x07": 1<<31 - 1, "\xff\xff\xff\xff\x0f": -1,
+	} {
+		if got, err := readVarInt(strings.NewReader(in)); err != nil || got != want {
+			t.Errorf("%x: %d %v, want %d", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]error{
+		"": io.EOF, "\x80": io.EOF, "\x81\x80\x80\x80\x10": errVarInt, "\x80\x80\x80\x80\x80\x00": errVarInt,
+	} {
+		if got, err := readVarInt(strings.NewReader(in)); !errors.Is(err, want) {
+			t.Errorf("%x: %d %v, want %v", in, got, err, want)
 		}
 	}
 }
@@ -76,14 +96,36 @@ func TestDataIsMadeOfPlainKinds(t *testing.T) {
 	}
 }
 
-func TestTargetErrorsSayWhatIsWrong(t *testing.T) {
-	for in, want := range map[string]error{
-		"": errEmpty, ":25565": errEmpty, strings.Repeat("a.", 130) + "a": errLength, "a/b": errLabel, "a@b": errLabel, "a\x00b": errLabel,
-		"xn--a.org": errIDN, "a\u202eb.org": errIDN, "127.1": errNumeric, "127.0.0.1.": errNumeric, "１２７.0.0.1": errNumeric, "0x7f.0.0.0x1": errNumeric,
-		"fe80::1%eth0": errZone, "[::1]x": errBrackets, "[::1]:": errBrackets, "[mc.example.org]": errBrackets,
-	} {
-		if got, err := ParseTarget(in); err != want || got != (Target{}) { //nolint:errorlint // the plain ones, not wrapped
-			t.Errorf("%q: %v %v, want %v", in, got, err, want)
+func TestTextsOfStrangers(t *testing.T) {
+	if got := clean("§x§1§2§3§4§5§6Evil\x00\u202etxt\n", 100); got != "Eviltxt" {
+		t.Errorf("%q", got)
+	}
+	if got := printable(strings.Repeat("中", 10), 10); got != "中中中" {
+		t.Errorf("%q", got)
+	}
+	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
+	if got := icon("data:image/png;base64," + png[:8] + "\n" + png[8:]); got != "data:image/png;base64,"+png {
+		t.Errorf("an icon with a line break: %q", got)
+	}
+	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
+		if got := icon(bad); got != "" {
+			t.Errorf("%.40q was kept as an icon", bad)
 		}
+	}
+}
+
+func TestChat(t *testing.T) {
+	for in, want := range map[string]string{
+		`"plain §atext"`: "plain text", `{"text":"a","extra":[{"text":"b"},["c",{"text":"d"}]]}`: "abcd", `["x","y"]`: "xy",
+		`{"translate":"menu.game"}`: "menu.game", `{"translate":"k","fallback":"text"}`: "text", `null`: "", `42`: "",
+	} {
+		got, err := flatten([]byte(in))
+		if err != nil || clean(got, 100) != want {
+			t.Errorf("%s: %q %v", in, got, err)
+		}
+	}
+	deep := strings.Repeat(`{"text":"x","extra":[`, 1000) + `"end"` + strings.Repeat("]}", 1000)
+	if got, err := flatten([]byte(deep)); err != nil || strings.Contains(got, "end") {
+		t.Errorf("a deep component: %d bytes, %v", len(got), err)
 	}
 }
