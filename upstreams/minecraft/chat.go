@@ -58,9 +58,14 @@ func flattenInto(b *strings.Builder, raw json.RawMessage, depth int) error {
 		if err := decode(raw, &c); err != nil {
 			return fmt.Errorf("chat component: %w", err)
 		}
-		b.WriteString(c.codes())
+		codes := c.codes()
+		b.WriteString(codes)
 		b.WriteString(c.own())
-		return flattenAll(b, c.Extra, depth)
+		err := flattenAll(b, c.Extra, depth)
+		if codes != "" {
+			b.WriteString("§r") // or the style would run on into what follows
+		}
+		return err
 	}
 	return nil // null and numbers say nothing
 }

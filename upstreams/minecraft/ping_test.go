@@ -75,7 +75,7 @@ func TestModernServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Version != "Paper 1.21.4" || s.Protocol != 769 || s.Online != 3 || s.Max != 100 || s.MOTD != "Hello world" || s.MOTDRaw != "§6§lHello world" || !s.SecureChat {
+	if s.Version != "Paper 1.21.4" || s.Protocol != 769 || s.Online != 3 || s.Max != 100 || s.MOTD != "Hello world" || s.MOTDRaw != "§6§lHello §rworld" || !s.SecureChat {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Sample) != 1 || s.Sample[0] != "Alex" {
