@@ -1,10 +1,7 @@
 package cache
 
 import (
-	"context"
 	"encoding/binary"
-	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"time"
 
@@ -39,45 +36,6 @@ type memory struct {
 	limit int // bytes of one stored value
 	room  int // bytes of one entry, all its parts
 	seen  *memoryCounters
-}
-
-// seeded is bigcache's hasher with a random seed, so that nobody can choose
-// keys which collide with another's.
-type seeded struct{ seed maphash.Seed }
-
-func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
-
-// newMemory sizes the tier for a cap in bytes, half for each class.
-func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
-	if limit < MinMemory {
-		return nil, fmt.Errorf("near tier: cap of %d bytes: want at least %d", limit, int64(MinMemory))
-	}
-	perClass := int(float64(limit)*queueShare) / int(classes) >> 20 // MiB, as bigcache counts
-	shards := 1
-	for shards < 64 && shards*2*shardSize <= perClass<<20 {
-		shards *= 2
-	}
-	m := &memory{limit: perClass << 20 / shards / entryShare, room: perClass << 20 / entryShare, seen: seen}
-	for c := range classes {
-		big, err := bigcache.New(context.Background(), bigcache.Config{
-			Shards:             shards,
-			LifeWindow:         longest,
-			MaxEntriesInWindow: shards * 64,
-			MaxEntrySize:       512,
-			HardMaxCacheSize:   perClass,
-			Hasher:             seeded{maphash.MakeSeed()},
-			OnRemoveWithReason: func(_ string, _ []byte, why bigcache.RemoveReason) {
-				if why == bigcache.NoSpace {
-					seen.evicted[c].Add(1)
-				}
-			},
-		})
-		if err != nil {
-			return nil, fmt.Errorf("near tier: class %s: %w", c, err)
-		}
-		m.class[c] = big
-	}
-	return m, nil
 }
 
 // get finds the entry and the representation that is wanted. An entry whose

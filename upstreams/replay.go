@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,13 +43,6 @@ type Replay struct {
 	Strict bool
 }
 
-// Fault is what Replay does to a source beside answering.
-type Fault struct {
-	Error   float64 // share of calls that fail, 0 to 1
-	Status  int     // with which status; 0: a broken connection
-	Latency time.Duration
-}
-
 // NewReplay makes a replay that does what the faults say, by endpoint or
 // endpoint/source. Set gives it the exchanges.
 func NewReplay(faults map[string]Fault) *Replay {
@@ -68,38 +59,6 @@ func (r *Replay) Set(exchanges []*Exchange) {
 		bySource[id] = append(bySource[id], x)
 	}
 	r.bySource.Store(&bySource)
-}
-
-// ParseFault reads "kd=error:0.3,latency:800ms". Its subject is an endpoint or
-// endpoint/source; what it takes is error:SHARE, status:CODE and latency:SPAN.
-func ParseFault(spec string) (subject string, f Fault, err error) {
-	subject, list, ok := strings.Cut(spec, "=")
-	if !ok || subject == "" {
-		return "", f, fmt.Errorf("fault %q: want endpoint=error:0.3,latency:800ms", spec)
-	}
-	for item := range strings.SplitSeq(list, ",") {
-		name, value, _ := strings.Cut(item, ":")
-		switch name {
-		case "error":
-			f.Error, err = strconv.ParseFloat(value, 64)
-			if err == nil && (f.Error < 0 || f.Error > 1) {
-				err = errors.New("a share is 0 to 1")
-			}
-		case "status":
-			f.Status, err = strconv.Atoi(value)
-		case "latency":
-			f.Latency, err = time.ParseDuration(value)
-		default:
-			err = errors.New("want error:SHARE, status:CODE or latency:SPAN")
-		}
-		if err != nil {
-			return "", f, fmt.Errorf("fault %q: %q: %w", spec, item, err)
-		}
-	}
-	if f.Status != 0 && f.Error == 0 {
-		f.Error = 1
-	}
-	return subject, f, nil
 }
 
 // replayKey finds the attempt in a request's context.
@@ -156,32 +115,6 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Request: req,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-}
-
-// inject does what a fault on the endpoint or the source asks for: it waits,
-// breaks the connection (an error), or gives the status of an answer. 0 and
-// nil: nothing is wrong.
-func (r *Replay) inject(ctx context.Context, at replayed) (status int, err error) {
-	for _, subject := range []string{at.endpoint, at.endpoint + "/" + at.source} {
-		f, ok := r.faults[subject]
-		if !ok {
-			continue
-		}
-		if f.Latency > 0 {
-			select {
-			case <-time.After(f.Latency):
-			case <-ctx.Done():
-				return 0, ctx.Err()
-			}
-		}
-		if rand.Float64() < f.Error {
-			if f.Status != 0 {
-				return f.Status, nil
-			}
-			return 0, &Error{Kind: Unavailable, Err: errors.New("injected fault")}
-		}
-	}
-	return 0, nil
 }
 
 // find picks the exchange that fits the parameters, else the ordinary good one.

@@ -4,14 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"sundry/upstreams"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/minecraft"
 )
 
 // Roles of parameters.
@@ -86,152 +82,6 @@ func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Pa
 	}
 	return p
 }
-
-func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Problems) {
-	line := s.Name.Line
-	switch {
-	case s.Role == roleForm:
-		p.formParser(s, forms, problems)
-		return
-	case s.Role == roleCallback:
-		p.Allowed = "a JavaScript identifier path such as app.show, up to 64 characters"
-		p.parse = parseCallback
-		return
-	case s.Role != roleInput:
-		problems.Add(line, "param %s: role: %q: want form or callback, or none for input", p.Name, s.Role)
-		return
-	}
-	switch s.Type {
-	case "string":
-		p.stringParser(s)
-	case "int":
-		p.intParser(s, problems)
-	case "digits":
-		p.digitsParser(s)
-	case "ip":
-		p.Allowed = "an IPv4 or IPv6 address"
-		p.parse = parseIP
-	case "host":
-		p.Allowed = "a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566"
-		p.parse = parseHost
-	default:
-		problems.Add(line, "param %s: type: %q: want string, int, digits, ip or host", p.Name, s.Type)
-	}
-}
-
-// formParser accepts the form names, or the values that As translates.
-func (p *Param) formParser(s paramSpec, forms []string, problems *upstreams.Problems) {
-	values := map[string]string{}
-	for _, f := range forms {
-		values[f] = f
-	}
-	if s.As != nil {
-		values = s.As
-		for v, form := range s.As {
-			if !slices.Contains(forms, form) {
-				problems.Add(s.Name.Line, "param %s: as: %s: no form %q; want one of %s", p.Name, v, form, strings.Join(forms, ", "))
-			}
-		}
-	}
-	names := make([]string, 0, len(values))
-	for _, f := range forms {
-		for v, form := range values {
-			if form == f {
-				names = append(names, v)
-			}
-		}
-	}
-	p.Spec.Enum = names
-	p.Allowed = oneOf(names)
-	p.parse = func(v string) (any, error) {
-		if form, ok := values[v]; ok {
-			return form, nil
-		}
-		return nil, errors.New("is not allowed")
-	}
-}
-
-func (p *Param) stringParser(s paramSpec) {
-	if len(s.Enum) > 0 {
-		p.Allowed = oneOf(s.Enum)
-		p.parse = func(v string) (any, error) {
-			if slices.Contains(s.Enum, v) {
-				return v, nil
-			}
-			return nil, errors.New("is not allowed")
-		}
-		return
-	}
-	low, high := max(s.MinLen, 1), s.MaxLen
-	if high == 0 {
-		high = textMax
-	}
-	p.Allowed = fmt.Sprintf("a text of %d to %d characters", low, high)
-	p.parse = func(v string) (any, error) {
-		if n := utf8.RuneCountInString(v); n < low || n > high {
-			return nil, fmt.Errorf("is %d characters long", n)
-		}
-		return v, nil
-	}
-}
-
-func (p *Param) intParser(s paramSpec, problems *upstreams.Problems) {
-	if s.Min == nil || s.Max == nil {
-		problems.Add(s.Name.Line, "param %s: an int wants min and max", p.Name)
-		return
-	}
-	p.Allowed = fmt.Sprintf("a whole number from %d to %d", *s.Min, *s.Max)
-	for _, n := range s.Also {
-		p.Allowed += fmt.Sprintf(", or %d", n)
-	}
-	p.parse = func(v string) (any, error) {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			return nil, errNotWhole
-		}
-		if (n < *s.Min || n > *s.Max) && !slices.Contains(s.Also, n) {
-			return nil, errors.New("is out of range")
-		}
-		return n, nil
-	}
-}
-
-// digitsParser is for account numbers: they stay texts, and no zero leads.
-func (p *Param) digitsParser(s paramSpec) {
-	p.Allowed = fmt.Sprintf("%d to %d digits, the first not 0", s.MinLen, s.MaxLen)
-	p.parse = func(v string) (any, error) {
-		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && v[0] != '0'
-		if !ok || strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }) {
-			return nil, errors.New("is no such number")
-		}
-		return v, nil
-	}
-}
-
-func parseIP(v string) (any, error) {
-	a, err := geoip.ParseAddr(v)
-	if err != nil {
-		return nil, errors.New("is no IP address")
-	}
-	return a.String(), nil
-}
-
-func parseHost(v string) (any, error) {
-	t, err := minecraft.ParseTarget(v)
-	if err != nil {
-		return nil, fmt.Errorf("is no server address: %w", err)
-	}
-	return t.String(), nil
-}
-
-func parseCallback(v string) (any, error) {
-	if len(v) > callbackMax || !callbackPath.MatchString(v) {
-		return nil, errors.New("is no function name")
-	}
-	return v, nil
-}
-
-func oneOf(values []string) string { return "one of " + strings.Join(values, ", ") }
 
 // refuse is the answer to a wrong value: what is wrong, what is allowed, and
 // an example. The value itself is repeated only where it is short and not

@@ -1,0 +1,128 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+)
+
+// encode lays out content whole. The generation names its split parts.
+func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
+	records, err := encodeRecords(c)
+	if err != nil {
+		return nil, err
+	}
+	head, err := encodeHead(c, m, gen, digestOf(c))
+	if err != nil {
+		return nil, err
+	}
+	size := len(head) + 4*(len(records)+1)
+	at := size
+	for _, r := range records {
+		size += len(r)
+	}
+	if uint64(size) > 1<<31 {
+		return nil, errors.New("entry larger than 2 GiB")
+	}
+	out := append(make([]byte, 0, size), head...)
+	for _, r := range records {
+		out = binary.LittleEndian.AppendUint32(out, uint32(at))
+		at += len(r)
+	}
+	out = binary.LittleEndian.AppendUint32(out, uint32(at))
+	for _, r := range records {
+		out = append(out, r...)
+	}
+	return out, nil
+}
+
+func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
+	message := c.Negative[:min(len(c.Negative), 1<<16-1)]
+	if len(c.Forms) > 255 || len(c.Source) > 255 || len(c.Edition) > 255 {
+		return nil, errors.New("entry with a source, an edition or forms beyond 255")
+	}
+	le := binary.LittleEndian
+	flags := byte(0)
+	if c.Negative != "" {
+		flags |= flagNegative
+	}
+	b := []byte{layoutVersion, flags, m.Spread, byte(len(c.Forms))}
+	b = le.AppendUint64(b, uint64(m.Born.UnixMilli()))
+	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
+	expires := int64(0)
+	if !c.Expires.IsZero() {
+		expires = c.Expires.UnixMilli()
+	}
+	b = le.AppendUint64(b, uint64(expires))
+	b = le.AppendUint64(b, gen)
+	b = le.AppendUint64(b, digest)
+	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
+	b = le.AppendUint16(b, uint16(len(message)))
+	b = append(append(append(b, c.Source...), c.Edition...), message...)
+	for _, f := range c.Forms {
+		b = le.AppendUint32(b, uint32(len(f)))
+		b = append(b, byte(codingsOf(f)))
+	}
+	return b, nil
+}
+
+// codingsOf is the set that every body of the form has.
+func codingsOf(f Form) Codings {
+	all := Codings(0).With(Identity).With(Gzip).With(Zstd)
+	for _, b := range f {
+		for c := Gzip; c < codings; c++ {
+			if b.Data[c] == nil {
+				all &^= 1 << c
+			}
+		}
+	}
+	return all
+}
+
+func encodeRecords(c *Content) ([][]byte, error) {
+	var out [][]byte
+	for _, f := range c.Forms {
+		has := codingsOf(f)
+		for _, b := range f {
+			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
+				return nil, errors.New("body with a type, an ETag or a location that is too long")
+			}
+			for coding := range codings {
+				if has.Has(coding) {
+					out = append(out, encodeRecord(&b, b.Data[coding]))
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func encodeRecord(b *Body, data []byte) []byte {
+	le := binary.LittleEndian
+	r := make([]byte, 0, recordHead+len(b.Type)+len(b.ETag)+len(b.Location)+len(data))
+	r = le.AppendUint16(r, uint16(b.Status))
+	r = append(r, byte(len(b.Type)), byte(len(b.ETag)))
+	r = le.AppendUint16(r, uint16(len(b.Location)))
+	r = append(append(append(r, b.Type...), b.ETag...), b.Location...)
+	return append(r, data...)
+}
+
+// digestOf identifies the content, apart from who gave it and when.
+func digestOf(c *Content) uint64 {
+	h := sha256.New()
+	for _, f := range c.Forms {
+		for _, b := range f {
+			writeLengthed(h, []byte(b.Type), []byte(b.Location), b.Data[Identity])
+		}
+		writeLengthed(h, nil)
+	}
+	return binary.LittleEndian.Uint64(h.Sum(nil))
+}
+
+func writeLengthed(h hash.Hash, parts ...[]byte) {
+	for _, p := range parts {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(p))))
+		h.Write(p)
+	}
+}

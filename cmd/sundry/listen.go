@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// drainTime is how long requests under way may take after SIGTERM.
+const drainTime = 20 * time.Second
+
+// run listens, serves and, when ctx ends, drains.
+func (s *server) run(ctx context.Context, private http.Handler) error {
+	defer s.close()
+	public, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	if err != nil {
+		return fmt.Errorf("public listener: %w", err)
+	}
+	closed, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
+	if err != nil {
+		_ = public.Close()
+		return fmt.Errorf("admin listener: %w", err)
+	}
+	front, back := newHTTPServer(s.front, s.log), newHTTPServer(private, s.log)
+	back.WriteTimeout = 2 * time.Minute // profiles take their time
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return ignoreClosed(front.Serve(public)) })
+	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
+	group.Go(func() error { s.watch(ctx); return nil })
+	if s.warms() {
+		group.Go(func() error { s.front.Warm(ctx); return nil })
+	}
+	s.front.SetReady(true)
+	s.log.Info("serving", "public", public.Addr().String(), "admin", closed.Addr().String(),
+		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version())
+	group.Go(func() error {
+		<-ctx.Done()
+		return s.drain(front, back)
+	})
+	return group.Wait()
+}
+
+// drain stops taking connections and lets requests under way end well.
+func (s *server) drain(servers ...*http.Server) error {
+	s.front.SetReady(false)
+	s.log.Info("draining")
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	var failed []error
+	for _, srv := range servers {
+		failed = append(failed, srv.Shutdown(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+// close ends what outlives requests: fills, then writes to Redis.
+func (s *server) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := errors.Join(s.cache.Close(), s.far.Close(ctx)); err != nil {
+		s.log.Warn("close", "error", err)
+	}
+	s.env.CloseIdle()
+	s.log.Info("stopped")
+}
+
+func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
