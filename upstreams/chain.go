@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Chain is sources in order, asked until one gives a definite answer.
@@ -15,9 +16,18 @@ type Chain struct {
 // a definite no, or what the failures amount to. watch, when not nil, sees
 // every attempt.
 func (c *Chain) Do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+	asking, cancel := leaving(ctx, reserve)
+	defer cancel()
 	var failures []error
 	for _, s := range c.Sources {
-		answer, err := s.do(ctx, call, watch)
+		within := ctx
+		if s.remote {
+			within = asking
+		}
+		if within.Err() != nil {
+			continue // no time for this one; a source of our own may follow
+		}
+		answer, err := s.do(within, call, watch)
 		if err == nil {
 			if tried(failures) {
 				c.seen.failovers.Inc()
@@ -28,11 +38,23 @@ func (c *Chain) Do(ctx context.Context, call *Call, watch func(Attempt)) (Answer
 		if kind := KindOf(err); kind.definite() && (kind != Negative || !s.next) {
 			return Answer{}, err
 		}
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return Answer{}, sum(ctx, failures)
+	return Answer{}, sum(asking, failures)
+}
+
+// reserve is the time at the end of a deadline that others' services cannot
+// use up: it is for sources that need no network, and for what is made of the
+// answer.
+const reserve = 500 * time.Millisecond
+
+// leaving is ctx with its deadline so much earlier, but never by more than
+// half of what is left.
+func leaving(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
 }
 
 // tried tells whether any source before failed, and was not just skipped or

@@ -62,12 +62,24 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 		s.timeout = defaultTimeout
 	}
 	s.kind, s.host = compileKind(spec, s.names(spec, params), env, problems)
+	s.remote = asksOthers(s.kind)
 	s.programs(spec, env, problems)
 	if !s.credentials(endpoint, spec, env) || s.kind == nil {
 		return nil
 	}
 	s.seen = env.Metrics.source(endpoint, spec.Name.Value)
 	return s
+}
+
+// asksOthers tells the kinds that need a network.
+func asksOthers(kind fetcher) bool {
+	switch k := kind.(type) {
+	case *getter:
+		return true
+	case *pinger:
+		return !k.assume
+	}
+	return false
 }
 
 // names are what placeholders may refer to.

@@ -48,6 +48,7 @@ type Source struct {
 	timeout  time.Duration
 	retry    int
 	next     bool // a negative leads to the next source
+	remote   bool // it needs a network
 	kind     fetcher
 	host     *Host // nil: the target is the caller's, or there is none
 	when     *Query

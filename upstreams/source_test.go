@@ -383,6 +383,22 @@ func TestTotalDeadlineEndsTheChain(t *testing.T) {
 	}
 }
 
+func TestSourcesOfOurOwnAnswerWhenTheNetworkUsedUpTheTime(t *testing.T) {
+	env := environment(t)
+	hang := upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	var sources []*Source
+	for i := range 3 {
+		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 5s\nhttp: {url: %s/}\n", i, hang)))
+	}
+	sources = append(sources, compile(t, env, "name: own\ncomputed: {}\nmap: '\"own\"'\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	a, err := NewChain("test", sources, env).Do(ctx, &Call{}, nil)
+	if err != nil || a.Data != "own" || ctx.Err() != nil {
+		t.Errorf("%v %v %v", a.Data, err, ctx.Err())
+	}
+}
+
 func TestBreakerCounts(t *testing.T) {
 	status := atomic.Int64{}
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
