@@ -65,7 +65,7 @@ type reply struct {
 // first rule that fits decides, then the default table.
 func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
 	for _, rule := range rules {
-		if len(rule.status) > 0 && !slices.Contains(rule.status, r.status) {
+		if !rule.covers(r.status) {
 			continue
 		}
 		if rule.cond != nil && (r.broken != nil || !rule.cond.True(ctx, r.body, env)) {
@@ -84,6 +84,15 @@ func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
 		return r.failure(Malformed, r.broken)
 	}
 	return nil
+}
+
+// covers tells whether the rule is about a status: those it names, else the
+// successful ones. What an answer must hold is no rule for error documents.
+func (r *rule) covers(status int) bool {
+	if len(r.status) > 0 {
+		return slices.Contains(r.status, status)
+	}
+	return status == 0 || status/100 == 2
 }
 
 // byStatus is the default table.

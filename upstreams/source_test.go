@@ -138,6 +138,8 @@ func TestVerdicts(t *testing.T) {
 		{"first rule wins", 200, `{"a":1}`, `[{if: .a == 1, is: success}, {if: .a == 1, is: malformed}]`, 0, true},
 		{"status rule", 404, `{"a":1}`, `[{status: [404], if: .a == 1, is: success}]`, 0, true},
 		{"condition on a strange shape does not hold", 200, `[1]`, `[{if: .code.x == 1, is: negative}]`, 0, true},
+		{"a condition is about successes", 429, `{"code":1}`, `[{if: .code != 200, is: malformed}]`, Limited, false},
+		{"unless it names the status", 429, `{"code":1}`, `[{status: [429], if: .code == 1, is: negative}]`, Negative, false},
 		{"condition needs a body", 404, `<html>`, `[{if: 'true', is: success}]`, Negative, false},
 	}
 	for _, r := range rows {

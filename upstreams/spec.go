@@ -126,6 +126,7 @@ type HTTPSpec struct {
 
 // RuleSpec is one judge rule: all given conditions must hold.
 type RuleSpec struct {
+	// Status are those the rule is about; none: the successful ones.
 	Status []int `yaml:"status"`
 	// If is a jq condition on the decoded body, with $status and $params.
 	If *Expr `yaml:"if"`
