@@ -49,7 +49,8 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 	}
 	code, err := gojq.Compile(q,
 		gojq.WithVariables([]string{"$params", "$now", "$vars", "$status"}),
-		gojq.WithFunction("https", 0, 0, func(v any, _ []any) any { return upgrade(v) }))
+		gojq.WithFunction("https", 0, 0, func(v any, _ []any) any { return upgrade(v) }),
+		gojq.WithFunction("html_text", 0, 0, func(v any, _ []any) any { return plainText(v) }))
 	if err != nil {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil

@@ -167,6 +167,7 @@ func dated(b []byte, now time.Time) []byte {
 	yesterday := day.AddDate(0, 0, -1)
 	return []byte(strings.NewReplacer(
 		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
+		"@MM@", day.Format("01"), "@DD@", day.Format("02"), "@M@", day.Format("1"), "@D@", day.Format("2"),
 		"@YESTERDAY@", yesterday.Format("2006-01-02"), "@YESTERDAY_YYYYMMDD@", yesterday.Format("20060102"),
 	).Replace(string(b)))
 }

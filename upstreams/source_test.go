@@ -535,7 +535,7 @@ func TestJQ(t *testing.T) {
 	}
 	for src, want := range map[string]any{
 		".a": "x", "$params.n + 1": 4, "$now": 5, "$status": 200, "$vars | length": 0,
-		`"http://a/b" | https`: "https://a/b", `"//a/b" | https`: "https://a/b", `null | https`: nil, `"https://a" | https`: "https://a",
+		`"http://a/b" | https`: "https://a/b", `"//a/b" | https`: "https://a/b", `null | https`: nil, `"<a href=\"x\">a &amp; b</a>\n  c &#39;<b>d</b>&#39; <a hr" | html_text`: "a & b c 'd'", `3 | html_text`: 3, `"1 < 2" | html_text`: "1", `"https://a" | https`: "https://a",
 	} {
 		if got, err := run(src, map[string]any{"a": "x"}); err != nil || got != want {
 			t.Errorf("%s: %v %v", src, got, err)

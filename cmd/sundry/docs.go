@@ -27,6 +27,9 @@ func endpointTable(set *catalog.Catalog) string {
 	for _, e := range set.Endpoints {
 		var params, forms []string
 		for _, p := range e.Params {
+			if p.Today {
+				continue
+			}
 			name := "`" + p.Name + "`"
 			if p.Required {
 				name += " (required)"

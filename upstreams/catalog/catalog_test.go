@@ -146,6 +146,29 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+func TestEachDayHasItsOwnKey(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	e, _ := c.Get("lishi")
+	key := func(query, at string) string {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, bad := e.parseAt(query, caller, func() time.Time { return now })
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		return in.Key()
+	}
+	morning := key("", "2028-02-29T00:00:00+08:00")
+	if morning != key("day=01-01&type=text", "2028-02-28T16:00:00Z") || morning != key("", "2032-02-29T23:59:59+08:00") {
+		t.Error("a day of Asia/Shanghai has two keys")
+	}
+	if morning == key("", "2028-02-28T23:59:59+08:00") || morning == key("", "2028-03-01T00:00:00+08:00") {
+		t.Error("two days share a key")
+	}
+}
+
 func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 	c := mustLoad(t, upstreams.NewReplay(nil))
 	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {

@@ -83,7 +83,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 		problems.Add(s.Name.Line, "params: %d; want at most %d", len(s.Params), maxParams)
 	}
 	for _, ps := range s.Params {
-		if e.param(ps.Name.Value) >= 0 {
+		if slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Name == ps.Name.Value }) {
 			problems.Add(ps.Name.Line, "param %s: twice", ps.Name.Value)
 		}
 		e.Params = append(e.Params, compileParam(ps, names, problems))

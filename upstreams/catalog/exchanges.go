@@ -138,7 +138,7 @@ func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
 		if !ok {
 			continue // of an endpoint that this set does not have
 		}
-		params, err := e.canonical(x.Raw)
+		params, err := e.canonical(x.Raw, x.Now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Dir, err)
 		}
@@ -149,8 +149,8 @@ func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
 }
 
 // canonical parses a recorded query.
-func (e *Endpoint) canonical(raw string) (map[string]any, error) {
-	in, perr := e.Parse(raw, noCaller)
+func (e *Endpoint) canonical(raw string, now time.Time) (map[string]any, error) {
+	in, perr := e.parseAt(raw, noCaller, func() time.Time { return now })
 	if perr != nil {
 		return nil, perr
 	}

@@ -17,6 +17,9 @@ import (
 // noCaller stands for the caller of recorded exchanges (RFC 5737).
 var noCaller = netip.AddrFrom4([4]byte{203, 0, 113, 1})
 
+// shanghai has had no summer time since 1991.
+var shanghai = time.FixedZone("CST", 8*3600)
+
 // maxParams is the most an endpoint may declare, so that a request's values
 // need no allocation of their own.
 const maxParams = 8
@@ -37,6 +40,12 @@ type Input struct {
 // one the first counts; an empty one counts as absent. With an error, Form is
 // still the one that was asked for, where that can be told.
 func (e *Endpoint) Parse(rawQuery string, caller netip.Addr) (Input, *ParamError) {
+	return e.parseAt(rawQuery, caller, time.Now)
+}
+
+// parseAt is Parse with a clock, which is asked only by endpoints whose answers
+// are of a day.
+func (e *Endpoint) parseAt(rawQuery string, caller netip.Addr, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
 	var seen [maxParams]bool
 	var failed *ParamError
@@ -54,7 +63,7 @@ func (e *Endpoint) Parse(rawQuery string, caller netip.Addr) (Input, *ParamError
 			failed = err
 		}
 	}
-	err := in.complete(caller)
+	err := in.complete(caller, now)
 	if failed != nil {
 		err = failed
 	}
@@ -69,7 +78,7 @@ func (e *Endpoint) param(name string) int {
 		}
 	}
 	for i, p := range e.Params {
-		if p.Name == name {
+		if p.Name == name && !p.Today {
 			return i
 		}
 	}
@@ -98,7 +107,7 @@ func (in *Input) set(i int, raw string) *ParamError {
 
 // complete fills in defaults and picks the form: the first form parameter that
 // is given decides.
-func (in *Input) complete(caller netip.Addr) *ParamError {
+func (in *Input) complete(caller netip.Addr, now func() time.Time) *ParamError {
 	chosen := false
 	for i, p := range in.endpoint.Params {
 		v := in.values[i]
@@ -109,6 +118,8 @@ func (in *Input) complete(caller netip.Addr) *ParamError {
 			if name, ok := v.(string); ok && !chosen {
 				in.Form, chosen = in.endpoint.form(name), true
 			}
+		case p.Today:
+			in.values[i] = now().In(shanghai).Format("01-02")
 		case v == nil && p.Caller:
 			in.values[i], in.Private = caller.Unmap().WithZone("").String(), true
 		case v == nil && p.Required:

@@ -25,6 +25,7 @@ type Param struct {
 	Required bool
 	Personal bool
 	Caller   bool // the caller's address stands in
+	Today    bool // the calendar gives it, never a caller
 	Example  string
 	EN, ZH   string
 	// Allowed says in words what values are allowed.
@@ -61,8 +62,12 @@ func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Pa
 	if !paramName.MatchString(p.Name) {
 		problems.Add(line, "param %q: want a name of small letters, digits and _", p.Name)
 	}
-	if s.From != "" && (s.From != "caller" || s.Type != "ip") {
-		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip", p.Name, s.From)
+	switch {
+	case s.From == "today":
+		p.Today = true
+		return p
+	case s.From != "" && (s.From != "caller" || s.Type != "ip"):
+		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip, or today", p.Name, s.From)
 	}
 	p.setParser(s, forms, problems)
 	if p.parse == nil {

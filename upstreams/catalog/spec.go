@@ -58,7 +58,9 @@ type paramSpec struct {
 	Enum []string `yaml:"enum"`
 	// As translates values of a form parameter to form names.
 	As map[string]string `yaml:"as"`
-	// From is "caller" where the caller's address stands in for an absent ip.
+	// From is "caller" where the caller's address stands in for an absent ip,
+	// and "today" for the day (01-02) in Asia/Shanghai, which no caller gives:
+	// it makes each day's answers entries of their own.
 	From string `yaml:"from"`
 	// Personal values are hashed in keys and kept out of logs.
 	Personal bool `yaml:"personal"`
