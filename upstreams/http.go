@@ -24,6 +24,7 @@ type getter struct {
 	base    *url.URL // scheme and host; the path is a template
 	path    template
 	query   []pair
+	raw     template // instead of query; without literals for none
 	headers []pair
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
@@ -61,9 +62,22 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	for _, p := range g.query {
 		p.value.escapeLiterals(url.QueryEscape)
 	}
+	if spec.RawQuery.Value != "" {
+		if len(spec.Query) > 0 {
+			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
+		}
+		g.raw = compileTemplate(spec.RawQuery, declared, problems)
+	}
 	g.headers = compilePairs(spec.Headers, declared, problems)
 	g.setDecoder(spec, problems)
 	g.client = env.client(newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems))
+	switch spec.Redirects {
+	case "", "follow":
+	case "none":
+		g.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	default:
+		problems.Add(spec.URL.Line, "redirects: %q: want follow or none", spec.Redirects)
+	}
 	return g, env.Hosts.Get(u.Host)
 }
 
@@ -102,6 +116,9 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, error) 
 	for i, p := range g.query {
 		b.WriteByte("?&"[min(i, 1)])
 		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.render(in.values, url.QueryEscape))
+	}
+	if len(g.raw.literal) > 0 {
+		b.WriteString("?" + g.raw.render(in.values, url.QueryEscape))
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.String(), http.NoBody)
 	if err != nil {

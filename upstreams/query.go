@@ -17,16 +17,18 @@ const queryTime = 2 * time.Second
 type Query struct{ code *gojq.Code }
 
 // Env are the variables every program may use: $params, $now (unix seconds),
-// $vars and $status.
+// $vars, $status and $location (of a redirect that is not followed, or "").
 type Env struct {
 	Params map[string]any
 	Now    time.Time
 	Vars   map[string]any
 	Status int
+	// Location header of the reply.
+	Location string
 }
 
 func (e *Env) values() []any {
-	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status}
+	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location}
 }
 
 func orEmpty(m map[string]any) any {
@@ -48,7 +50,7 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 		return nil
 	}
 	code, err := gojq.Compile(q,
-		gojq.WithVariables([]string{"$params", "$now", "$vars", "$status"}),
+		gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location"}),
 		gojq.WithFunction("https", 0, 0, func(v any, _ []any) any { return upgrade(v) }),
 		gojq.WithFunction("html_text", 0, 0, func(v any, _ []any) any { return plainText(v) }))
 	if err != nil {

@@ -111,6 +111,12 @@ type HTTPSpec struct {
 	URL     Text            `yaml:"url"`
 	Query   map[string]Text `yaml:"query"`
 	Headers map[string]Text `yaml:"headers"`
+	// RawQuery takes the place of Query where the upstream wants a query
+	// string that is no list of names and values.
+	RawQuery Text `yaml:"raw_query"`
+	// Redirects is follow (default) or none: then a redirect is the reply, and
+	// $location says where it leads.
+	Redirects string `yaml:"redirects"`
 	// Parts repeats the request, with each of these in the placeholder {part};
 	// what is mapped is the array of the replies.
 	Parts []string `yaml:"parts"`

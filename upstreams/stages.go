@@ -39,7 +39,7 @@ func (s *Source) exchange(ctx context.Context, in *input, env *Env) (*reply, err
 	}
 	r, err := s.kind.fetch(s.mark(ctx, in), in)
 	if err == nil {
-		env.Status = r.status
+		env.Status, env.Location = r.status, r.header.Get("Location")
 		err = judge(ctx, s.rules, r, env)
 	}
 	done(err)
