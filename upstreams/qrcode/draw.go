@@ -8,6 +8,9 @@ import (
 	"image/png"
 )
 
+// quiet is the white margin that the standard asks for, in modules.
+const quiet = 4
+
 // layout says where modules lie in a picture of a size: whole pixels each, the
 // rest of the size as an even margin around.
 func (c *Code) layout(size int) (scale, margin int, err error) {
@@ -20,7 +23,8 @@ func (c *Code) layout(size int) (scale, margin int, err error) {
 }
 
 // PNG draws the symbol in black on white, size by size pixels, one bit each.
-// The error is a *TooSmallError when it does not fit.
+// The error is a *TooSmallError when it does not fit. Drawing takes size² bytes
+// for the moment, and there is no upper bound: the caller sets one.
 func (c *Code) PNG(size int) ([]byte, error) {
 	scale, margin, err := c.layout(size)
 	if err != nil {
@@ -29,21 +33,29 @@ func (c *Code) PNG(size int) ([]byte, error) {
 	img := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{color.White, color.Black})
 	for y := range c.Modules() {
 		first := img.Pix[(margin+y*scale)*img.Stride:][:img.Stride]
-		for x := range c.Modules() {
-			if !c.code.Black(x, y) {
-				continue
-			}
-			for i := range scale {
-				first[margin+x*scale+i] = 1
-			}
-		}
+		c.paint(first[margin:], y, scale)
 		for i := 1; i < scale; i++ {
 			copy(img.Pix[(margin+y*scale+i)*img.Stride:], first)
 		}
 	}
 	var b bytes.Buffer
-	err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img)
-	return b.Bytes(), err
+	// Runs of two colours: better compression would save little and take longer.
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img); err != nil {
+		return nil, fmt.Errorf("write a picture of %d pixels: %w", size, err)
+	}
+	return b.Bytes(), nil
+}
+
+// paint sets the black pixels of one line of a row of modules.
+func (c *Code) paint(line []byte, y, scale int) {
+	for x := range c.Modules() {
+		if !c.code.Black(x, y) {
+			continue
+		}
+		for i := range scale {
+			line[x*scale+i] = 1
+		}
+	}
 }
 
 // SVG draws the symbol as one path, in units of modules, shown size by size

@@ -2,16 +2,9 @@ package qrcode
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"image"
 	"image/png"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -21,211 +14,166 @@ import (
 
 func texts() map[string]string {
 	return map[string]string{
-		"url": "https://example.org/path?a=1&b=2", "chinese": "你好，世界", "one": "中", "emoji": "👍🏽 ok", "newline": "a\nb\tc", "space": " ",
-		"digits": strings.Repeat("0123456789", 20), "alphanumeric": "HELLO WORLD $%*+-./:", "mixed": strings.Repeat("abc中文", 60), "latin": "Grüße é",
+		"url":          "https://example.org/path?a=1&b=2",
+		"chinese":      "你好，世界",
+		"one":          "中",
+		"emoji":        "👍🏽 ok",
+		"newline":      "a\nb\tc",
+		"ends":         " a\r\n",
+		"space":        " ",
+		"nought":       "0",
+		"digits":       strings.Repeat("0123456789", 20),
+		"alphanumeric": "HELLO WORLD $%*+-./:",
+		"symbols":      "~\\^{}|\x00\x7f",
+		"mixed":        strings.Repeat("abc中文", 60),
+		"latin":        "Grüße é",
 	}
 }
 
-func read(t *testing.T, b []byte) string {
+func encoded(t testing.TB, text string) *Code {
 	t.Helper()
+	c, err := Encode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// drawn is the symbol's picture, decoded.
+func drawn(t testing.TB, c *Code, size int) *image.Paletted {
+	t.Helper()
+	b, err := c.PNG(size)
+	if err != nil {
+		t.Fatal(err)
+	}
 	img, err := png.Decode(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bmp, err := gozxing.NewBinaryBitmapFromImage(img)
+	return img.(*image.Paletted)
+}
+
+// read decodes the symbol at a size as another implementation understands it.
+func read(t testing.TB, c *Code, size int) string {
+	t.Helper()
+	bmp, err := gozxing.NewBinaryBitmapFromImage(drawn(t, c, size))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := qrreader.NewQRCodeReader().Decode(bmp, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true})
+	pure := map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true}
+	r, err := qrreader.NewQRCodeReader().Decode(bmp, pure)
 	if err != nil {
-		t.Fatalf("cannot be read: %v", err)
+		t.Fatalf("version %d at %d pixels cannot be read: %v", c.Version(), size, err)
 	}
 	return r.GetText()
 }
 
 func TestEveryTextIsReadBack(t *testing.T) {
 	for name, text := range texts() {
-		for _, size := range []int{100, 150, 300, 301, 777, 2000} {
-			c, err := Encode(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := c.PNG(size)
-			if small, ok := errors.AsType[*TooSmallError](err); ok {
-				if size >= small.Min {
-					t.Errorf("%s at %d: %v", name, size, err)
-				}
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg, err := png.DecodeConfig(bytes.NewReader(b))
-			if err != nil || cfg.Width != size || cfg.Height != size {
-				t.Errorf("%s: %dx%d, want %d: %v", name, cfg.Width, cfg.Height, size, err)
-			}
-			if got := read(t, b); got != text {
+		c := encoded(t, text)
+		for _, size := range []int{c.Modules() + 2*quiet, 150, 300, 301, 777} {
+			if got := read(t, c, size); got != text {
 				t.Errorf("%s at %d: read %q", name, size, got)
 			}
 		}
 	}
 }
 
-func TestCapacity(t *testing.T) {
-	for _, r := range []struct {
-		unit       string
-		medium, lo int
-	}{{"7", 5596, 7089}, {"A", 3391, 4296}, {"a", 2331, 2953}} {
-		for n, want := range map[int]string{r.medium: "M", r.medium + 1: "L", r.lo: "L", r.lo + 1: ""} {
-			c, err := Encode(strings.Repeat(r.unit, n))
-			if want == "" {
-				if !errors.Is(err, ErrTooLong) {
-					t.Errorf("%d × %s: %v", n, r.unit, err)
-				}
-				continue
-			}
-			if err != nil || c.Level() != want || n != r.medium+1 && c.Version() != 40 {
-				t.Errorf("%d × %s: %v", n, r.unit, err)
-			}
+// The bytes that each version holds at level M: ISO/IEC 18004, table 7.
+func TestEveryVersionHoldsWhatTheStandardSays(t *testing.T) {
+	medium := []int{
+		14, 26, 42, 62, 84, 106, 122, 152, 180, 213, 251, 287, 331, 362, 412, 450, 504, 560, 624, 666, 711, 779,
+		857, 911, 997, 1059, 1125, 1190, 1264, 1370, 1452, 1538, 1628, 1722, 1809, 1911, 1989, 2099, 2213, 2331,
+	}
+	for i, n := range medium {
+		text := strings.Repeat("ab~", n)[:n]
+		c := encoded(t, text)
+		if c.Version() != i+1 || c.Level() != "M" || c.Modules() != 21+4*i {
+			t.Errorf("%d bytes: version %d-%s of %d modules", n, c.Version(), c.Level(), c.Modules())
+		}
+		if got := read(t, c, c.Modules()+2*quiet); got != text {
+			t.Errorf("version %d: read %q", i+1, got)
+		}
+		if c := encoded(t, text+"a"); c.Version() == i+1 && c.Level() == "M" {
+			t.Errorf("version %d holds more than %d bytes", i+1, n)
 		}
 	}
-	c, err := Encode(strings.Repeat("a", 2953))
-	if err != nil {
-		t.Fatal(err)
+}
+
+// "é" is two bytes, so that its texts grow from one side of a limit to the other.
+func TestCapacity(t *testing.T) {
+	for _, r := range []struct {
+		start, unit string
+		medium, low int
+		want        string
+	}{
+		{"", "7", 5596, 7089, "want at most 7089 digits, not 7090"},
+		{"", "A", 3391, 4296, "want at most 4296 capitals and digits, not 4297"},
+		{"", "a", 2331, 2953, "want at most 2953 bytes, not 2954"},
+		{"é", "a", 2330, 2952, "want at most 2952 bytes of UTF-8, not 2953"},
+	} {
+		of := func(n int) string { return r.start + strings.Repeat(r.unit, n-len(r.start)) }
+		for n, level := range map[int]string{r.medium: "M", r.medium + 1: "L", r.low: "L"} {
+			c := encoded(t, of(n))
+			if c.Level() != level {
+				t.Errorf("%d × %s: level %s, want %s", n, r.unit, c.Level(), level)
+			}
+			if got := read(t, c, 2*(c.Modules()+2*quiet)); got != of(n) {
+				t.Errorf("%d × %s: read %d bytes", n, r.unit, len(got))
+			}
+		}
+		_, err := Encode(of(r.low + 1))
+		if !errors.Is(err, ErrTooLong) || !strings.HasSuffix(err.Error(), r.want) {
+			t.Errorf("%d × %s: %v, want %q", r.low+1, r.unit, err, r.want)
+		}
+		long, ok := errors.AsType[*TooLongError](err)
+		if !ok || long.Max != r.low || long.Len != r.low+1 {
+			t.Errorf("%d × %s: %+v", r.low+1, r.unit, long)
+		}
 	}
-	b, err := c.PNG(740)
-	if err != nil || read(t, b) != strings.Repeat("a", 2953) {
-		t.Errorf("the longest text: %v", err)
+}
+
+func TestChineseOfTheLargestSymbol(t *testing.T) {
+	text := strings.Repeat("中", 984)
+	c := encoded(t, text)
+	if c.Version() != 40 || read(t, c, 400) != text {
+		t.Errorf("version %d does not read back", c.Version())
+	}
+	if _, err := Encode(text + "中"); !errors.Is(err, ErrTooLong) {
+		t.Errorf("985 characters: %v", err)
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	if _, err := Encode(""); !errors.Is(err, ErrEmpty) {
-		t.Error(err)
-	}
-	if _, err := Encode("\xff\xfe"); !errors.Is(err, ErrNotUTF8) {
-		t.Error(err)
-	}
-	c, err := Encode("x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range []func(int) ([]byte, error){c.PNG, c.SVG} {
-		var small *TooSmallError
-		if _, err := f(28); !errors.As(err, &small) || small.Min != 29 {
-			t.Errorf("28 pixels: %v", err)
-		}
-		if _, err := f(29); err != nil {
-			t.Errorf("29 pixels: %v", err)
+	for text, want := range map[string]error{
+		"":                            ErrEmpty,
+		"\xff\xfe":                    ErrNotUTF8,
+		"good\xc3":                    ErrNotUTF8,
+		"\xed\xa0\x80":                ErrNotUTF8, // half of a surrogate pair
+		strings.Repeat("x", 1<<20):    ErrTooLong,
+		strings.Repeat("\xff", 1<<20): ErrNotUTF8,
+	} {
+		if c, err := Encode(text); !errors.Is(err, want) || c != nil {
+			t.Errorf("%.10q: %v, want %v", text, err, want)
 		}
 	}
 }
 
-func TestQuietZoneIsWhite(t *testing.T) {
-	c, err := Encode("quiet")
-	if err != nil {
-		t.Fatal(err)
+func FuzzEncode(f *testing.F) {
+	for _, text := range texts() {
+		f.Add(text)
 	}
-	for _, size := range []int{29, 100, 301} {
-		b, err := c.PNG(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := png.Decode(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		margin := quiet * (size / (c.Modules() + 2*quiet))
-		for x := range size {
-			for y := range size {
-				outside := x < margin || y < margin || x >= size-margin || y >= size-margin
-				if outside && black(img, x, y) {
-					t.Fatalf("size %d: a black pixel at %d,%d", size, x, y)
-				}
-			}
-		}
-	}
-}
-
-func black(img image.Image, x, y int) bool { r, _, _, _ := img.At(x, y).RGBA(); return r == 0 }
-
-func TestSVGShowsTheSameModules(t *testing.T) {
-	c, err := Encode("你好")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := c.SVG(300)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var doc struct {
-		Width string `xml:"width,attr"`
-		Paths []struct {
-			D string `xml:"d,attr"`
-		} `xml:"path"`
-	}
-	if err := xml.Unmarshal(b, &doc); err != nil || doc.Width != "300" || len(doc.Paths) != 2 {
-		t.Fatalf("%v %+v", err, doc)
-	}
-	dark := map[[2]int]bool{}
-	for _, m := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1`).FindAllStringSubmatch(doc.Paths[1].D, -1) {
-		x, _ := strconv.Atoi(m[1])
-		y, _ := strconv.Atoi(m[2])
-		n, _ := strconv.Atoi(m[3])
-		for i := range n {
-			dark[[2]int{x + i - quiet, y - quiet}] = true
-		}
-	}
-	for y := range c.Modules() {
-		for x := range c.Modules() {
-			if dark[[2]int{x, y}] != c.code.Black(x, y) {
-				t.Fatalf("module %d,%d differs", x, y)
-			}
-		}
-	}
-}
-
-func TestIndependentReader(t *testing.T) {
-	if _, err := exec.LookPath("zbarimg"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "zbar") {
-			t.Fatal("zbarimg is required, and not on the PATH")
-		}
-		t.Skip("zbarimg is not on the PATH")
-	}
-	for name, text := range texts() {
-		if strings.TrimSpace(text) == "" {
-			continue // zbarimg prints a line, whose end says nothing
-		}
+	f.Add("\xff")
+	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Encode(text)
 		if err != nil {
-			t.Fatal(err)
-		}
-		for _, size := range []int{300, 640} {
-			b, err := c.PNG(size)
-			if err != nil {
+			if !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrNotUTF8) && !errors.Is(err, ErrTooLong) {
 				t.Fatal(err)
 			}
-			file := filepath.Join(t.TempDir(), name+".png")
-			if err := os.WriteFile(file, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.Command("zbarimg", "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", file).Output()
-			if err != nil || strings.TrimSuffix(string(out), "\n") != text {
-				t.Errorf("%s at %d: read %q: %v", name, size, out, err)
-			}
+			return
 		}
-	}
-}
-
-func BenchmarkPNG300(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := Encode("https://example.org/some/path?with=query")
-		if err != nil {
-			b.Fatal(err)
+		if got := read(t, c, c.Modules()+2*quiet); got != text {
+			t.Errorf("read %q, want %q", got, text)
 		}
-		if _, err := c.PNG(300); err != nil {
-			b.Fatal(err)
-		}
-	}
+	})
 }

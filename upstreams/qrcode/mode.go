@@ -1,0 +1,66 @@
+package qrcode
+
+import (
+	"unicode/utf8"
+
+	"rsc.io/qr/coding"
+)
+
+// utf8ECI is the number of UTF-8 among the character sets of ECI.
+const utf8ECI = 26
+
+// mode is a way to write a whole text, with what the largest symbol (version
+// 40, level L) holds in it: ISO/IEC 18004, table 7.
+type mode struct {
+	segments []coding.Encoding
+	max      int
+	unit     string
+}
+
+// modeOf chooses the densest mode that the whole text allows. The mark of
+// UTF-8 takes 12 bits, hence one byte fewer than for ASCII.
+func modeOf(text string) mode {
+	switch {
+	case coding.Num(text).Check() == nil:
+		return mode{[]coding.Encoding{coding.Num(text)}, 7089, "digits"}
+	case coding.Alpha(text).Check() == nil:
+		return mode{[]coding.Encoding{coding.Alpha(text)}, 4296, "capitals and digits"}
+	case isASCII(text):
+		return mode{[]coding.Encoding{coding.String(text)}, 2953, "bytes"}
+	}
+	return mode{[]coding.Encoding{eci(utf8ECI), coding.String(text)}, 2952, "bytes of UTF-8"}
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// bits is the length of the mode's segments in a symbol of the version.
+func (m mode) bits(v coding.Version) int {
+	n := 0
+	for _, s := range m.segments {
+		n += s.Bits(v)
+	}
+	return n
+}
+
+// eci says in which character set the bytes that follow are; it is below 128,
+// which takes one byte.
+type eci byte
+
+// Check implements coding.Encoding.
+func (e eci) Check() error { return nil }
+
+// Bits implements coding.Encoding.
+func (e eci) Bits(coding.Version) int { return 12 }
+
+// Encode implements coding.Encoding.
+func (e eci) Encode(b *coding.Bits, _ coding.Version) {
+	b.Write(7, 4)
+	b.Write(uint(e), 8)
+}
