@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"syscall"
+)
+
+// maxTries bounds the addresses of one name that are dialled in turn: whoever
+// owns the name chooses how many there are.
+const maxTries = 3
+
+// Resolve looks a host up once, and returns addresses that may be dialled. One
+// forbidden address among several forbids the name: such an answer is either a
+// mistake or an attack. The error is a *ForbiddenError, or wraps the
+// *net.DNSError of the look-up.
+func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	name, literal, err := g.named(host)
+	if err != nil {
+		return nil, err
+	}
+	if literal.IsValid() {
+		return []netip.Addr{literal}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.cfg.DialTimeout)
+	defer cancel()
+	found, err := g.cfg.Resolver.LookupNetIP(ctx, "ip", name+".")
+	if err != nil {
+		return nil, fmt.Errorf("look up %s: %w", name, err)
+	}
+	if len(found) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	}
+	addrs := make([]netip.Addr, len(found))
+	for i, a := range found {
+		if !g.permits(a) {
+			return nil, g.refuse(host, "name leads to an address that must not be reached")
+		}
+		addrs[i] = a.Unmap()
+	}
+	return addrs, nil
+}
+
+// DialContext resolves, checks, and connects to the first of at most three
+// checked addresses that answers. The network is tcp, tcp4 or tcp6. The caller
+// closes the connection. The error is a *ForbiddenError when the target is
+// refused.
+func (g *Guard) DialContext(ctx context.Context, network, addr string, ports PortPolicy) (net.Conn, error) {
+	host, port, err := g.splitPort(network, addr, ports)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := g.Resolve(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for _, a := range addrs[:min(len(addrs), maxTries)] {
+		conn, err := g.connect(ctx, network, addr, netip.AddrPortFrom(a, port))
+		if err == nil {
+			return conn, nil
+		}
+		if forbidden, ok := errors.AsType[*ForbiddenError](err); ok {
+			return nil, forbidden // alone: what net puts around it tells the address
+		}
+		failed = append(failed, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(failed...)
+}
+
+func (g *Guard) splitPort(network, addr string, ports PortPolicy) (string, uint16, error) {
+	if network != "tcp" && network != "tcp4" && network != "tcp6" {
+		return "", 0, g.refuse(addr, "only TCP is dialled")
+	}
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, g.refuse(addr, "not a host and a port")
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || ports == nil || !ports(uint16(port)) {
+		return "", 0, g.refuse(addr, "port must not be reached")
+	}
+	return host, uint16(port), nil
+}
+
+// connect dials one address. The hook sees where the socket is about to
+// connect to, whatever happened before; its refusal names the target instead.
+func (g *Guard) connect(ctx context.Context, network, target string, to netip.AddrPort) (net.Conn, error) {
+	d := net.Dialer{Timeout: g.cfg.DialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
+		if ap, err := netip.ParseAddrPort(address); err != nil || !g.permits(ap.Addr()) {
+			return g.refuse(target, "address must not be reached")
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, network, to.String())
+}
+
+// Dialer is DialContext with its ports settled.
+func (g *Guard) Dialer(ports PortPolicy) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return g.DialContext(ctx, network, addr, ports)
+	}
+}
