@@ -2,6 +2,7 @@ package upstreams
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -61,7 +62,12 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 	if s.timeout == 0 {
 		s.timeout = defaultTimeout
 	}
-	s.kind, s.host = compileKind(spec, s.names(spec, params), env, problems)
+	declared := declaredNames(spec, params)
+	for i := range spec.Before {
+		s.before = append(s.before, compileStep(&spec.Before[i], declared, env, problems))
+	}
+	s.vars = compileVars(spec.Vars, declared, problems)
+	s.kind, s.host = compileKind(spec, declared, env, problems)
 	s.remote = asksOthers(s.kind)
 	s.programs(spec, env, problems)
 	if !s.credentials(endpoint, spec, env) || s.kind == nil {
@@ -82,30 +88,48 @@ func asksOthers(kind fetcher) bool {
 	return false
 }
 
-// names are what placeholders may refer to.
-func (s *Source) names(spec *SourceSpec, params []string) map[string]bool {
+// declaredNames are what placeholders may refer to, before any step.
+func declaredNames(spec *SourceSpec, params []string) map[string]bool {
 	declared := map[string]bool{}
-	for _, names := range [][]string{params, slices.Collect(maps.Keys(spec.Vars)), slices.Collect(maps.Keys(spec.Secrets))} {
-		for _, n := range names {
-			declared[n] = true
-		}
+	for _, n := range params {
+		declared[n] = true
+	}
+	for n := range spec.Secrets {
+		declared[n] = true
 	}
 	return declared
 }
 
+// compileVars compiles placeholders' programs, in the order of their names:
+// they do not see one another.
+func compileVars(specs map[string]Expr, declared map[string]bool, problems *Problems) []variable {
+	var out []variable
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		e := specs[name]
+		if !varName.MatchString(name) {
+			problems.Add(e.Line, "var %q: want a name of small letters, digits and _", name)
+		}
+		out = append(out, variable{name, CompileQuery(&e, problems)})
+		declared[name] = true
+	}
+	return out
+}
+
+// varName is what a placeholder can refer to.
+var varName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+// optional compiles a program that need not be there.
+func optional(e *Expr, problems *Problems) *Query {
+	if e == nil {
+		return nil
+	}
+	return CompileQuery(e, problems)
+}
+
 // programs compiles the jq of the source.
 func (s *Source) programs(spec *SourceSpec, env *Environment, problems *Problems) {
-	optional := func(e *Expr) *Query {
-		if e == nil {
-			return nil
-		}
-		return CompileQuery(e, problems)
-	}
-	s.when, s.mapping, s.expires = optional(spec.When), optional(spec.Map), optional(spec.Expires)
-	s.vars = make(map[string]*Query, len(spec.Vars))
-	for name, e := range spec.Vars {
-		s.vars[name] = CompileQuery(&e, problems)
-	}
+	s.when, s.mapping = optional(spec.When, problems), optional(spec.Map, problems)
+	s.expires = optional(spec.Expires, problems)
 	if spec.Picture != nil {
 		s.picture = compilePicture(spec.Picture, env, problems)
 	}

@@ -15,6 +15,8 @@ import (
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
 	Hosts Hosts
+	// Kept is what steps of sources keep from one call to the next.
+	Kept Kept
 	// Guard dials what callers name.
 	Guard *guard.Guard
 	// Transport carries requests to declared hosts; a Replay takes its place.

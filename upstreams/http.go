@@ -2,7 +2,6 @@ package upstreams
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -26,6 +25,8 @@ type getter struct {
 	query   []pair
 	raw     template // instead of query; without literals for none
 	headers []pair
+	form    []pair                    // makes it a POST
+	json    *Query                    // likewise
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
 	limit   int64
@@ -69,6 +70,13 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 		g.raw = compileTemplate(spec.RawQuery, declared, problems)
 	}
 	g.headers = compilePairs(spec.Headers, declared, problems)
+	g.form, g.json = compilePairs(spec.Form, declared, problems), optional(spec.JSON, problems)
+	for _, p := range g.form {
+		p.value.escapeLiterals(url.QueryEscape)
+	}
+	if g.form != nil && g.json != nil {
+		problems.Add(spec.URL.Line, "form beside json; want one of them")
+	}
 	g.setDecoder(spec, problems)
 	g.client = env.client(newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems))
 	switch spec.Redirects {
@@ -89,9 +97,14 @@ func (g *getter) setDecoder(spec *HTTPSpec, problems *Problems) {
 		g.decode = decodeWrapped
 	case "text":
 		g.decode = func(b []byte) (any, error) { return string(b), nil }
+	case "script":
+		g.decode = scriptDecoder(spec.Marker)
 	case "image":
 	default:
-		problems.Add(spec.URL.Line, "decode: %q: want json, jsonp, text or image", spec.Decode)
+		problems.Add(spec.URL.Line, "decode: %q: want json, jsonp, script, text or image", spec.Decode)
+	}
+	if (spec.Decode == "script") != (spec.Marker != "") {
+		problems.Add(spec.URL.Line, "marker: belongs to decode: script, as in marker: window.__INITIAL_STATE__")
 	}
 	var ok bool
 	if g.charset, ok = charset(spec.Charset); !ok {
@@ -108,32 +121,6 @@ func compilePairs(m map[string]Text, declared map[string]bool, problems *Problem
 	return out
 }
 
-// request renders the call.
-func (g *getter) request(ctx context.Context, in *input) (*http.Request, error) {
-	var b strings.Builder
-	b.WriteString(g.base.String())
-	b.WriteString(g.path.render(in.values, escapePath))
-	for i, p := range g.query {
-		b.WriteByte("?&"[min(i, 1)])
-		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.render(in.values, url.QueryEscape))
-	}
-	if len(g.raw.literal) > 0 {
-		b.WriteString("?" + g.raw.render(in.values, url.QueryEscape))
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.String(), http.NoBody)
-	if err != nil {
-		return nil, errors.New("request cannot be built") // the cause would tell the URL, and with it secrets
-	}
-	req.Header.Set("User-Agent", userAgent)
-	for name, v := range in.call.Trace {
-		req.Header.Set(name, v)
-	}
-	for _, p := range g.headers {
-		req.Header.Set(p.name, p.value.render(in.values, escapeHeader))
-	}
-	return req, nil
-}
-
 // fetch implements fetcher.
 func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
 	if len(g.parts) == 0 {
@@ -142,7 +129,7 @@ func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
 	var all []any
 	for i, part := range g.parts {
 		in.values["part"] = part
-		r, err := g.one(atStep(ctx, i), in)
+		r, err := g.one(atStep(ctx, "", i), in)
 		if _, ok := byPart(r); err != nil || !ok {
 			return r, err
 		}
@@ -159,12 +146,17 @@ func byPart(r *reply) (Kind, bool) {
 	return byStatus(r.status)
 }
 
-// one sends the request and decodes the reply.
+// one makes the request and decodes the reply.
 func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
-	req, err := g.request(ctx, in)
+	req, _, err := g.request(ctx, in)
 	if err != nil {
 		return nil, fail(Internal, "%w", err)
 	}
+	return g.exchange(req, in)
+}
+
+// exchange sends a request and decodes the reply.
+func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
 	in.stage("request", in.redact(requestLine(req)))
 	r, body, err := g.send(req)
 	if err != nil {

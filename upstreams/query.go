@@ -17,7 +17,8 @@ const queryTime = 2 * time.Second
 type Query struct{ code *gojq.Code }
 
 // Env are the variables every program may use: $params, $now (unix seconds),
-// $vars, $status and $location (of a redirect that is not followed, or "").
+// $vars, $status, $location (of a redirect that is not followed, or ""),
+// $cookies (set by the reply, by name) and, before the answer came, $secrets.
 type Env struct {
 	Params map[string]any
 	Now    time.Time
@@ -25,10 +26,12 @@ type Env struct {
 	Status int
 	// Location header of the reply.
 	Location string
+	Cookies  map[string]any
+	Secrets  map[string]any
 }
 
 func (e *Env) values() []any {
-	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location}
+	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location, orEmpty(e.Cookies), orEmpty(e.Secrets)}
 }
 
 func orEmpty(m map[string]any) any {
@@ -50,9 +53,7 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 		return nil
 	}
 	code, err := gojq.Compile(q,
-		gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location"}),
-		gojq.WithFunction("https", 0, 0, func(v any, _ []any) any { return upgrade(v) }),
-		gojq.WithFunction("html_text", 0, 0, func(v any, _ []any) any { return plainText(v) }))
+		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$secrets"}))...)
 	if err != nil {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil
@@ -119,19 +120,4 @@ func (q *Query) Text(ctx context.Context, input any, env *Env) (string, error) {
 		return "", fmt.Errorf("jq: want a text, got %s", gojq.TypeOf(v))
 	}
 	return s, nil
-}
-
-// upgrade makes http and protocol-relative links https.
-func upgrade(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		return v
-	}
-	if rest, cut := strings.CutPrefix(s, "http://"); cut {
-		return "https://" + rest
-	}
-	if strings.HasPrefix(s, "//") {
-		return "https:" + s
-	}
-	return s
 }

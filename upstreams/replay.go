@@ -28,7 +28,12 @@ type Exchange struct {
 
 // Step is one request and its reply.
 type Step struct {
-	URL    string
+	// Of is the name of the step it belongs to; "" for the source's own
+	// request.
+	Of  string
+	URL string
+	// Sent is the body of a POST.
+	Sent   string
 	Status int
 	Header http.Header
 	Body   []byte
@@ -67,7 +72,8 @@ type replayKey struct{}
 type replayed struct {
 	endpoint, source string
 	call             *Call
-	step             int
+	step             string // "" for the source's own request
+	nth              int    // among those of the step
 }
 
 // withReplay marks the context of an attempt's step.
@@ -75,13 +81,13 @@ func withReplay(ctx context.Context, r replayed) context.Context {
 	return context.WithValue(ctx, replayKey{}, r)
 }
 
-// atStep marks the context of a further step of the same attempt.
-func atStep(ctx context.Context, step int) context.Context {
+// atStep marks the context of the nth request of a step of the same attempt.
+func atStep(ctx context.Context, step string, nth int) context.Context {
 	at, ok := ctx.Value(replayKey{}).(replayed)
 	if !ok {
 		return ctx
 	}
-	at.step = step
+	at.step, at.nth = step, nth
 	return withReplay(ctx, at)
 }
 
@@ -98,7 +104,11 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status != 0 {
 		return response(req, status, http.Header{}, nil), nil
 	}
-	step, err := r.find(at, req.URL.String())
+	sent, err := sentBody(req)
+	if err != nil {
+		return nil, err
+	}
+	step, err := r.find(at, req.URL.String(), sent)
 	if err != nil {
 		return nil, err
 	}
@@ -115,46 +125,6 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header, Request: req,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-}
-
-// find picks the exchange that fits the parameters, else the ordinary good one.
-func (r *Replay) find(at replayed, url string) (*Step, error) {
-	var good *Exchange
-	for _, x := range (*r.bySource.Load())[at.endpoint+"/"+at.source] {
-		if at.step >= len(x.Steps) {
-			continue
-		}
-		if r.Strict {
-			if string(dated([]byte(x.Steps[at.step].URL), at.call.Now)) != url {
-				return nil, fmt.Errorf("replay: %s/%s/%s: sent %s, recorded %s", x.Endpoint, x.Source, x.Name, url, x.Steps[at.step].URL)
-			}
-			return &x.Steps[at.step], nil
-		}
-		if x.Want != "success" && x.Want != Negative.String() {
-			continue
-		}
-		if fits(x.Params, at.call.Params) {
-			return &x.Steps[at.step], nil
-		}
-		if x.Want == "success" && (good == nil || x.Name == "good") {
-			good = x
-		}
-	}
-	if good == nil {
-		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s", at.endpoint, at.source)}
-	}
-	return &good.Steps[at.step], nil
-}
-
-// fits tells whether the recorded parameters are the call's. An exchange of an
-// endpoint without parameters fits by being the only kind there is.
-func fits(recorded, asked map[string]any) bool {
-	for name, v := range asked {
-		if recorded[name] != v {
-			return false
-		}
-	}
-	return true
 }
 
 // dated replaces the marks that stand for the day of the call, in

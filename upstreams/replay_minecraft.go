@@ -16,7 +16,7 @@ func (r *Replay) dialer(in *input) minecraft.Dialer {
 		if status, err := r.inject(ctx, at); status != 0 || err != nil {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		}
-		step, err := r.find(at, "tcp://"+in.call.Params["host"].(string))
+		step, err := r.find(at, "tcp://"+in.call.Params["host"].(string), "")
 		if err != nil {
 			return nil, err
 		}

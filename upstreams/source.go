@@ -21,6 +21,7 @@ type input struct {
 	call   *Call
 	values map[string]any // of placeholders: parameters, vars and secrets
 	hidden []string       // secrets, as they stand in a URL
+	env    *Env           // of its programs
 	note   *[]Stage       // nil: nobody watches
 }
 
@@ -52,7 +53,8 @@ type Source struct {
 	kind     fetcher
 	host     *Host // nil: the target is the caller's, or there is none
 	when     *Query
-	vars     map[string]*Query
+	before   []step
+	vars     []variable
 	secrets  map[string]any
 	rules    []rule
 	mapping  *Query
@@ -116,18 +118,19 @@ func (s *Source) sign(err error) error {
 func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	env := &Env{Params: in.call.Params, Now: in.call.Now}
-	if s.when != nil && !s.when.True(ctx, nil, env) {
+	in.env = &Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.secrets, Vars: map[string]any{}}
+	if s.when != nil && !s.when.True(ctx, nil, in.env) {
 		return Answer{}, &Error{Kind: Skipped}
 	}
-	if err := s.prepare(ctx, in, env); err != nil {
+	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
-	r, err := s.exchange(ctx, in, env)
+	r, err := guarded(ctx, s.host, s.rules, in.env, func() (*reply, error) { return s.kind.fetch(s.mark(ctx, in), in) })
 	if err != nil {
 		return Answer{}, err
 	}
-	return s.understand(ctx, in, env, r)
+	in.env.Secrets = nil // what is made of the answer has no use for them
+	return s.understand(ctx, in, r)
 }
 
 // Remote tells whether it asks somebody else over HTTP.

@@ -489,7 +489,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x\nhttp: {url: 'https://{host}/x'}":                            "2: placeholder {host}: no parameter, var or secret of that name",
 		"name: x\nhttp: {url: 'https://a.org/?q=1'}":                          "2: url:",
 		"name: x\nhttp:\n  url: https://a.org/\n  query: {q: '{nope}'}":       "4: placeholder {nope}",
-		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":                 "2: decode: \"xml\": want json, jsonp, text or image",
+		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":                 "2: decode: \"xml\": want json, jsonp, script, text or image",
 		"name: x\nhttp: {url: 'https://a.org/', charset: latin1}":             "2: charset: \"latin1\"",
 		"name: x\nhttp: {url: 'https://a.org/', hosts: ['*']}":                "2: host \"*\"",
 		"name: x\nhttp: {url: 'https://a.org/', redirects: some}":             "2: redirects: \"some\": want follow or none",

@@ -86,7 +86,10 @@ type SourceSpec struct {
 	// Secrets are placeholders filled from the environment. A source that
 	// lacks one is left out.
 	Secrets map[string]Text `yaml:"secrets"`
-	// Vars are placeholders computed by jq from $params and $now.
+	// Before are requests made before the source's own, in order.
+	Before []StepSpec `yaml:"before"`
+	// Vars are placeholders computed by jq from $params, $now, $secrets and
+	// what the steps before kept.
 	Vars map[string]Expr `yaml:"vars"`
 	// Judge rules come before the default table; the first that fits rules.
 	Judge []RuleSpec `yaml:"judge"`
@@ -103,54 +106,6 @@ type SourceSpec struct {
 	GeoIP     *GeoIPSpec     `yaml:"geoip"`
 	Embedded  *EmbeddedSpec  `yaml:"embedded"`
 	Computed  *ComputedSpec  `yaml:"computed"`
-}
-
-// HTTPSpec is a GET request.
-type HTTPSpec struct {
-	// URL is a template; its host is literal.
-	URL     Text            `yaml:"url"`
-	Query   map[string]Text `yaml:"query"`
-	Headers map[string]Text `yaml:"headers"`
-	// RawQuery takes the place of Query where the upstream wants a query
-	// string that is no list of names and values.
-	RawQuery Text `yaml:"raw_query"`
-	// Redirects is follow (default) or none: then a redirect is the reply, and
-	// $location says where it leads.
-	Redirects string `yaml:"redirects"`
-	// Parts repeats the request, with each of these in the placeholder {part};
-	// what is mapped is the array of the replies.
-	Parts []string `yaml:"parts"`
-	// Decode is json (default), jsonp, text or image.
-	Decode string `yaml:"decode"`
-	// Charset of the answer where it is not UTF-8: gbk, gb18030, big5.
-	Charset string `yaml:"charset"`
-	// Max caps the answer in KiB; 0 means 2048.
-	Max int `yaml:"max_kib"`
-	// Hosts may be redirected to, beside the URL's own.
-	Hosts []Text `yaml:"hosts"`
-}
-
-// RuleSpec is one judge rule: all given conditions must hold.
-type RuleSpec struct {
-	// Status are those the rule is about; none: the successful ones.
-	Status []int `yaml:"status"`
-	// If is a jq condition on the decoded body, with $status and $params.
-	If *Expr `yaml:"if"`
-	// Is is the verdict: success, negative, limited, unavailable, malformed.
-	Is Text `yaml:"is"`
-}
-
-// PictureSpec fetches the picture that the data leads to.
-type PictureSpec struct {
-	// URL is a jq program on the data.
-	URL Expr `yaml:"url"`
-	// Hosts are those the picture may come from; *.example.org covers
-	// subdomains.
-	Hosts []Text `yaml:"hosts"`
-	// Max caps it in KiB; 0 means 2048.
-	Max int `yaml:"max_kib"`
-	// Timeout; 0 means 5 s.
-	Timeout Duration `yaml:"timeout"`
 }
 
 // Problem is a mistake in a catalog file.

@@ -8,54 +8,49 @@ import (
 	"time"
 )
 
-// prepare computes the placeholders' values.
-func (s *Source) prepare(ctx context.Context, in *input, env *Env) error {
-	env.Vars = make(map[string]any, len(s.vars))
-	in.values = make(map[string]any, len(env.Params)+len(s.vars)+len(s.secrets))
-	maps.Copy(in.values, env.Params)
-	for name, q := range s.vars {
-		v, err := q.One(ctx, nil, env)
-		if err != nil {
-			return fail(Internal, "var %s: %w", name, err)
-		}
-		env.Vars[name], in.values[name] = v, v
-	}
+// prepare makes the steps before the source's own request, then computes its
+// placeholders.
+func (s *Source) prepare(ctx context.Context, in *input) error {
+	in.values = make(map[string]any, len(in.env.Params)+len(s.vars)+len(s.secrets)+len(s.before))
+	maps.Copy(in.values, in.env.Params)
 	maps.Copy(in.values, s.secrets)
 	for _, v := range s.secrets {
 		in.hidden = append(in.hidden, url.QueryEscape(asText(v)))
 	}
+	for i := range s.before {
+		if err := s.before[i].do(s.mark(ctx, in), in); err != nil {
+			return err
+		}
+	}
+	return in.compute(ctx, s.vars)
+}
+
+// compute runs the programs of placeholders.
+func (in *input) compute(ctx context.Context, vars []variable) error {
+	for _, v := range vars {
+		value, err := v.query.One(ctx, nil, in.env)
+		if err != nil {
+			return fail(Malformed, "var %s: %w", v.name, err)
+		}
+		in.keep(v.name, value)
+	}
 	return nil
 }
 
-// exchange asks under the host's breaker; the verdict is part of what the
-// breaker learns, because upstreams say "not now" with status 200.
-func (s *Source) exchange(ctx context.Context, in *input, env *Env) (*reply, error) {
-	done := func(error) {}
-	if s.host != nil {
-		var err error
-		if done, err = s.host.enter(ctx); err != nil {
-			return nil, err
-		}
-	}
-	r, err := s.kind.fetch(s.mark(ctx, in), in)
-	if err == nil {
-		env.Status, env.Location = r.status, r.header.Get("Location")
-		err = judge(ctx, s.rules, r, env)
-	}
-	done(err)
-	return r, err
-}
+// keep makes a value known as $vars.<name> and as {name}.
+func (in *input) keep(name string, value any) { in.env.Vars[name], in.values[name] = value, value }
 
 // mark tells a replay whose attempt it is.
 func (s *Source) mark(ctx context.Context, in *input) context.Context {
 	if s.env.Replay == nil {
 		return ctx
 	}
-	return withReplay(ctx, replayed{s.endpoint, s.bare, in.call, 0})
+	return withReplay(ctx, replayed{s.endpoint, s.bare, in.call, "", 0})
 }
 
 // understand maps the reply to data and fetches the picture.
-func (s *Source) understand(ctx context.Context, in *input, env *Env, r *reply) (Answer, error) {
+func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, error) {
+	env := in.env
 	a := Answer{Source: s.Name, Data: r.body, Blob: r.blob}
 	var err error
 	if s.mapping != nil {
@@ -73,7 +68,7 @@ func (s *Source) understand(ctx context.Context, in *input, env *Env, r *reply) 
 		}
 	}
 	if s.picture != nil {
-		a.Blob, err = s.picture.fetch(atStep(s.mark(ctx, in), 1), a.Data, in, env)
+		a.Blob, err = s.picture.fetch(atStep(s.mark(ctx, in), "", 1), a.Data, in, env)
 	}
 	return a, err
 }

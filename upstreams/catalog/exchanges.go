@@ -34,8 +34,13 @@ type exchangeSpec struct {
 }
 
 type stepSpec struct {
+	// Step it belongs to, of those before the source's own request; "" for that
+	// request.
+	Step string `yaml:"step"`
 	// URL as sent; tcp://host for sources that are no HTTP.
 	URL string `yaml:"url"`
+	// Sent is the body of a POST.
+	Sent string `yaml:"sent"`
 	// Status of the reply; 0 means 200.
 	Status  int               `yaml:"status"`
 	Headers map[string]string `yaml:"headers"`
@@ -111,7 +116,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 }
 
 func (s *stepSpec) read(fsys fs.FS, dir string) (upstreams.Step, error) {
-	step := upstreams.Step{URL: s.URL, Status: s.Status, Header: http.Header{}}
+	step := upstreams.Step{Of: s.Step, URL: s.URL, Sent: s.Sent, Status: s.Status, Header: http.Header{}}
 	if step.Status == 0 {
 		step.Status = http.StatusOK
 	}

@@ -1,0 +1,76 @@
+package upstreams
+
+// StepSpec is a request made before the source's own. What it keeps is
+// $vars.<name> to every program after it, and {name} where it is a text.
+type StepSpec struct {
+	Name Text `yaml:"name"`
+	// When is a jq condition on $params and $vars; nil: always. A step that is
+	// left out keeps null.
+	When *Expr `yaml:"when"`
+	// Vars are placeholders of this step, computed before it.
+	Vars map[string]Expr `yaml:"vars"`
+	HTTP HTTPSpec        `yaml:"http"`
+	// Judge rules, as a source's.
+	Judge []RuleSpec `yaml:"judge"`
+	// Keep is a jq program on the reply; nil: the reply as it is.
+	Keep *Expr `yaml:"keep"`
+	// For is how long what was kept serves further calls that would send the
+	// same request; 0: for this call alone.
+	For Duration `yaml:"for"`
+}
+
+// HTTPSpec is a GET request, or a POST where it has a form or json.
+type HTTPSpec struct {
+	// URL is a template; its host is literal.
+	URL     Text            `yaml:"url"`
+	Query   map[string]Text `yaml:"query"`
+	Headers map[string]Text `yaml:"headers"`
+	// RawQuery takes the place of Query where the upstream wants a query
+	// string that is no list of names and values.
+	RawQuery Text `yaml:"raw_query"`
+	// Form makes it a POST of these fields.
+	Form map[string]Text `yaml:"form"`
+	// JSON makes it a POST of what this jq program makes of $params, $vars and
+	// $secrets.
+	JSON *Expr `yaml:"json"`
+	// Redirects is follow (default) or none: then a redirect is the reply, and
+	// $location says where it leads.
+	Redirects string `yaml:"redirects"`
+	// Parts repeats the request, with each of these in the placeholder {part};
+	// what is mapped is the array of the replies.
+	Parts []string `yaml:"parts"`
+	// Decode is json (default), jsonp, text, image, or script: the object that
+	// a page's script assigns at Marker.
+	Decode string `yaml:"decode"`
+	// Marker is what is assigned to, as in window.__INITIAL_STATE__.
+	Marker string `yaml:"marker"`
+	// Charset of the answer where it is not UTF-8: gbk, gb18030, big5.
+	Charset string `yaml:"charset"`
+	// Max caps the answer in KiB; 0 means 2048.
+	Max int `yaml:"max_kib"`
+	// Hosts may be redirected to, beside the URL's own.
+	Hosts []Text `yaml:"hosts"`
+}
+
+// RuleSpec is one judge rule: all given conditions must hold.
+type RuleSpec struct {
+	// Status are those the rule is about; none: the successful ones.
+	Status []int `yaml:"status"`
+	// If is a jq condition on the decoded body, with $status and $params.
+	If *Expr `yaml:"if"`
+	// Is is the verdict: success, negative, limited, unavailable, malformed.
+	Is Text `yaml:"is"`
+}
+
+// PictureSpec fetches the picture that the data leads to.
+type PictureSpec struct {
+	// URL is a jq program on the data.
+	URL Expr `yaml:"url"`
+	// Hosts are those the picture may come from; *.example.org covers
+	// subdomains.
+	Hosts []Text `yaml:"hosts"`
+	// Max caps it in KiB; 0 means 2048.
+	Max int `yaml:"max_kib"`
+	// Timeout; 0 means 5 s.
+	Timeout Duration `yaml:"timeout"`
+}

@@ -1,0 +1,138 @@
+package upstreams
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// step is a compiled request made before a source's own.
+type step struct {
+	name  string
+	when  *Query
+	vars  []variable
+	get   *getter
+	host  *Host // of get
+	rules []rule
+	keep  *Query
+	lasts time.Duration
+	env   *Environment
+}
+
+// variable is a placeholder computed by jq.
+type variable struct {
+	name  string
+	query *Query
+}
+
+// compileStep checks the declaration. declared are the placeholders known so
+// far; the step's own are added, its result for all that follow.
+func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *Problems) step {
+	line := spec.Name.Line
+	st := step{
+		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
+		rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), env: env,
+	}
+	if !varName.MatchString(st.name) {
+		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
+	}
+	st.get, st.host = compileHTTP(&spec.HTTP, line, declared, env, problems)
+	if st.get.decode == nil || len(st.get.parts) > 0 {
+		problems.Add(line, "step %s: want neither decode: image nor parts", st.name)
+	}
+	declared[st.name] = true
+	return st
+}
+
+// do makes the request, unless its outcome is still kept from another call,
+// and keeps what it is for.
+func (st *step) do(ctx context.Context, in *input) error {
+	if st.when != nil && !st.when.True(ctx, nil, in.env) {
+		in.keep(st.name, nil)
+		return nil
+	}
+	if err := in.compute(ctx, st.vars); err != nil {
+		return err
+	}
+	value, err := st.exchange(atStep(ctx, st.name, 0), in)
+	if err != nil {
+		return err
+	}
+	in.stage("kept "+st.name, value)
+	in.keep(st.name, value)
+	return nil
+}
+
+// exchange asks the step's host, or the memory of an equal request.
+func (st *step) exchange(ctx context.Context, in *input) (any, error) {
+	req, body, err := st.get.request(ctx, in)
+	if err != nil {
+		return nil, fail(Internal, "%w", err)
+	}
+	id := in.call.Endpoint + " " + st.name + " " + requestLine(req) + " " + string(body)
+	return st.remembered(id, func() (any, error) {
+		r, err := guarded(ctx, st.host, st.rules, in.env, func() (*reply, error) { return st.get.exchange(req, in) })
+		if err != nil {
+			return nil, err
+		}
+		return st.kept(ctx, r, in.env)
+	})
+}
+
+// remembered gives what is kept of an equal request, else asks and keeps.
+func (st *step) remembered(id string, ask func() (any, error)) (any, error) {
+	if st.lasts == 0 {
+		return ask()
+	}
+	if v, ok := st.env.Kept.get(id, time.Now()); ok {
+		return v, nil
+	}
+	v, err := ask()
+	if err == nil {
+		st.env.Kept.put(id, v, time.Now().Add(st.lasts))
+	}
+	return v, err
+}
+
+// kept is what the step makes of a reply.
+func (st *step) kept(ctx context.Context, r *reply, env *Env) (any, error) {
+	if st.keep == nil {
+		return r.body, nil
+	}
+	v, err := st.keep.One(ctx, r.body, env)
+	if err != nil {
+		return nil, fail(Malformed, "step %s: keep: %w", st.name, err)
+	}
+	return v, nil
+}
+
+// guarded makes one exchange under the host's breaker; the verdict is part of
+// what the breaker learns, because upstreams say "not now" with status 200. A
+// nil host has no breaker.
+func guarded(ctx context.Context, host *Host, rules []rule, env *Env, ask func() (*reply, error)) (*reply, error) {
+	done := func(error) {}
+	if host != nil {
+		var err error
+		if done, err = host.enter(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r, err := ask()
+	if err == nil {
+		env.Status, env.Location, env.Cookies = r.status, r.header.Get("Location"), cookies(r.header)
+		err = judge(ctx, rules, r, env)
+	}
+	done(err)
+	return r, err
+}
+
+// cookies are those that a reply sets, by name.
+func cookies(h http.Header) map[string]any {
+	set := map[string]any{}
+	for _, line := range h["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil {
+			set[c.Name] = c.Value
+		}
+	}
+	return set
+}
