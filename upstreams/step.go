@@ -37,7 +37,7 @@ func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, pro
 		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
 	}
 	st.get, st.host = compileHTTP(&spec.HTTP, line, declared, env, problems)
-	if st.get.decode == nil || len(st.get.parts) > 0 {
+	if spec.HTTP.Decode == "image" || len(st.get.parts) > 0 {
 		problems.Add(line, "step %s: want neither decode: image nor parts", st.name)
 	}
 	declared[st.name] = true
