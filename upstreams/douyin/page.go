@@ -1,0 +1,150 @@
+package douyin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strconv"
+
+	"golang.org/x/net/html"
+)
+
+// Bounds of a page.
+const (
+	maxPage  = 4 << 20 // bytes
+	maxFound = 16      // elements of those that matter
+)
+
+// defaultElement is the id of the element with the token where the page does not
+// say which.
+const defaultElement = "douyin_reflow_token"
+
+// Page is what a share page holds for the request that follows it.
+type Page struct {
+	// WebID is a number of 16 to 20 digits: the parameters web_id and device_id.
+	WebID string
+	// UserIP is our address as the site saw it, the parameter user_cip; empty
+	// where the page holds no address.
+	UserIP string
+	// Token is what ReflowID takes.
+	Token string
+}
+
+// ReflowPage reads a share page. Which of its tokens counts is the page's own
+// rule: it may send a part of the web ids, by their last three digits, to a new
+// element. The error wraps ErrNoWebID or ErrNoToken, or says that the page is
+// larger than 4 MiB.
+func ReflowPage(page []byte) (Page, error) {
+	if len(page) > maxPage {
+		return Page{}, fmt.Errorf("read a share page: larger than %d bytes", maxPage)
+	}
+	f, err := collect(page)
+	if err != nil {
+		return Page{}, fmt.Errorf("read a share page: %w", err)
+	}
+	if !webIDForm.MatchString(f.webID) {
+		return Page{}, fmt.Errorf("read a share page: %w", ErrNoWebID)
+	}
+	p := Page{WebID: f.webID, Token: f.tokens[f.cooperation.element(f.webID)]}
+	if !tokenForm.MatchString(p.Token) {
+		return Page{}, fmt.Errorf("read a share page: %w", ErrNoToken)
+	}
+	if a, err := netip.ParseAddr(f.userIP); err == nil && a.Zone() == "" {
+		p.UserIP = a.String()
+	}
+	return p, nil
+}
+
+// found are attributes of a page, as they are.
+type found struct {
+	webID, userIP string
+	tokens        map[string]string // by the id of the element
+	cooperation   cooperation
+}
+
+// collect walks the page's tags. The first element of an id counts. What stands
+// in scripts and comments is no tag.
+func collect(page []byte) (found, error) {
+	f := found{tokens: map[string]string{}}
+	seen := map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if err := z.Err(); !errors.Is(err, io.EOF) {
+				return found{}, err
+			}
+			return f, nil
+		case html.StartTagToken, html.SelfClosingTagToken:
+			attrs := attributes(z)
+			id := attrs["id"]
+			if _, hasToken := attrs["xsstoken"]; seen[id] || id != "douyin_reflow_webId" && id != "douyin_reflow_tcc" && !hasToken {
+				continue
+			}
+			if len(seen) < maxFound {
+				seen[id] = true
+				f.add(id, attrs)
+			}
+		}
+	}
+}
+
+func (f *found) add(id string, attrs map[string]string) {
+	switch id {
+	case "douyin_reflow_webId":
+		f.webID, f.userIP = attrs["webid"], attrs["usercip"]
+	case "douyin_reflow_tcc":
+		f.cooperation = parseConfig(attrs["tccconfig"])
+	default:
+		f.tokens[id] = attrs["xsstoken"]
+	}
+}
+
+// attributes of a tag by their names in lower case, as the tokenizer gives them;
+// of several with one name the first counts, as in HTML.
+func attributes(z *html.Tokenizer) map[string]string {
+	attrs := map[string]string{}
+	for more := true; more; {
+		var name, value []byte
+		name, value, more = z.TagAttr()
+		if _, dup := attrs[string(name)]; !dup {
+			attrs[string(name)] = string(value)
+		}
+	}
+	return attrs
+}
+
+// cooperation is the rule of the page's config by which a token is chosen.
+type cooperation struct {
+	Key    string      `json:"fe_key"`
+	NewKey string      `json:"new_fe_key"`
+	Ratio  json.Number `json:"new_fe_key_ratio"` // of a thousand web ids, those that use NewKey
+}
+
+// parseConfig gives no rule for a config that can't be read: the site tells a
+// wrong token from a right one, we need not.
+func parseConfig(config string) cooperation {
+	var c struct {
+		Cooperation cooperation `json:"token_encry_cooperation"`
+	}
+	if json.Unmarshal([]byte(config), &c) != nil {
+		return cooperation{}
+	}
+	return c.Cooperation
+}
+
+// element is the id of the element whose token a web id uses.
+func (c cooperation) element(webID string) string {
+	last, err := strconv.Atoi(webID[len(webID)-3:])
+	ratio, notNumber := c.Ratio.Float64()
+	switch {
+	case err == nil && notNumber == nil && float64(last) < ratio && c.NewKey != "":
+		return c.NewKey
+	case c.Key != "":
+		return c.Key
+	}
+	return defaultElement
+}

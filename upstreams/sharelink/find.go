@@ -1,0 +1,106 @@
+package sharelink
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// maxText is the longest text that is searched, and the longest Location that
+// is followed, in bytes.
+const maxText = 8 << 10
+
+// marks are the characters of RFC 3986 besides letters and digits, without
+// brackets, which rather belong to the sentence around a link.
+const marks = "._~:/?#@!$&'*+,;=%-"
+
+// schemed is a link within a text; Chinese text ends it.
+var schemed = regexp.MustCompile(`(?i)https?://[A-Za-z0-9` + marks + `]+`)
+
+// notURL tells what ends a word that may be a link without its scheme.
+func notURL(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune(marks, r)
+}
+
+// locate finds the link of a text, with its scheme. The text is decoded once
+// more when it holds none as it is: callers encode twice.
+func locate(raw string) (string, error) {
+	if len(raw) > maxText {
+		return "", fmt.Errorf("%w; the text is longer than %d bytes", ErrNoLink, maxText)
+	}
+	if found := find(raw); found != "" {
+		return found, nil
+	}
+	if decoded, err := url.QueryUnescape(raw); err == nil {
+		if found := find(decoded); found != "" {
+			return found, nil
+		}
+	}
+	return "", ErrNoLink
+}
+
+func find(text string) string {
+	if found := schemed.FindString(text); found != "" {
+		return trim(found)
+	}
+	for word := range strings.FieldsFuncSeq(text, notURL) {
+		host, _, ok := strings.Cut(word, "/")
+		if ok && platformOf(strings.ToLower(host)) != nil {
+			return "https://" + trim(word)
+		}
+	}
+	return ""
+}
+
+// trim drops the punctuation of the sentence around a link.
+func trim(link string) string { return strings.TrimRight(link, ".,;:!?)]}'\"") }
+
+// Rescue repairs a link that a caller put into a query string without encoding
+// its &, so that what follows the first of them arrived as parameters of our
+// own. link is the value that arrived, a share text perhaps, and rest our raw
+// query string, or what of it is not ours. The link comes back with those
+// parameters appended that its platform's links are read by and that it lacks
+// (xsec_token, fid, id, pid, modal_id and such); when there are none, or no
+// link is found, the value comes back as it is.
+func Rescue(link, rest string) string {
+	found, err := locate(link)
+	if err != nil || len(rest) > maxText {
+		return link
+	}
+	u, err := url.Parse(found)
+	if err != nil {
+		return link
+	}
+	p := platformOf(strings.ToLower(u.Hostname()))
+	if p == nil {
+		return link
+	}
+	tail := lost(p, u.Query(), rest)
+	if tail == "" {
+		return link
+	}
+	u.RawQuery = strings.TrimPrefix(u.RawQuery+tail, "&")
+	return u.String()
+}
+
+// lost are the parameters to append, each with its & before it.
+func lost(p *platform, has url.Values, rest string) string {
+	arrived, _ := url.ParseQuery(strings.TrimLeft(rest, "?&")) // what can be read of it
+	var tail strings.Builder
+	for _, name := range p.query {
+		// The rest of a share text may follow without a space.
+		value := leading.FindString(arrived.Get(name))
+		if value != "" && !has.Has(name) {
+			tail.WriteString("&" + name + "=" + url.QueryEscape(value))
+		}
+	}
+	return tail.String()
+}
+
+// leading is all that ids and tokens are made of.
+var leading = regexp.MustCompile(`^[A-Za-z0-9_=:+/-]+`)

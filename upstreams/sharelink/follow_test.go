@@ -1,0 +1,87 @@
+package sharelink
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func parsed(t *testing.T, raw string) Link {
+	t.Helper()
+	l, err := Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestFollow(t *testing.T) {
+	for _, tt := range []struct{ from, location, want string }{
+		{"https://v.douyin.com/abc/", "https://www.iesdouyin.com/share/slides/" + aweme + "/?region=CN&mid=1&share_sign=x", "https://www.iesdouyin.com/share/slides/" + aweme + "/"},
+		{"https://v.douyin.com/abc/", "//www.douyin.com/video/" + aweme, "https://www.iesdouyin.com/share/video/" + aweme + "/"},
+		{"https://jx.douyin.com/abc/", "https://v.douyin.com/def/", "https://v.douyin.com/def/"},
+		{"https://v.douyin.com/abc", "/def", "https://v.douyin.com/def/"},
+		{"https://v.kuaishou.com/abc", "https://k7qz.m.chenzhongtech.com/fw/long-video/3xabc?fid=1&title=中文", "https://m.gifshow.com/fw/long-video/3xabc"},
+		{"https://v.kuaishou.com/abc", "https://www.kuaishou.com/f/X-9", "https://www.kuaishou.com/f/X-9"},
+		{"https://b23.tv/abc", "https://www.bilibili.com/video/BV1xx411c7mD?p=1&share_source=copy", "https://www.bilibili.com/video/BV1xx411c7mD"},
+		{"https://xhslink.com/o/abc", "http://www.xiaohongshu.com/discovery/item/" + note + "?app_platform=ios&xsec_token=CBvg%3D", "https://www.xiaohongshu.com/discovery/item/" + note + "?xsec_token=CBvg%3D"},
+		{"https://t.cn/abc", "https://video.weibo.com/show?fid=1034:48", "https://weibo.com/tv/show/1034:48"},
+		{"https://h5.pipix.com/s/abc/", "/item/7000000000000000002?x=1", "https://h5.pipix.com/item/7000000000000000002"},
+		{"https://video.weishi.qq.com/abc", "https://isee.weishi.qq.com/ws/index.html?id=7abc", "https://h5.weishi.qq.com/weishi/feed/7abc"},
+		{"https://v.kuaishou.com/abc", "https://m.gifshow.com/fw/photo/3xcaptcha9", "https://www.kuaishou.com/short-video/3xcaptcha9"},
+	} {
+		got, err := parsed(t, tt.from).Follow(tt.location)
+		if diff := cmp.Diff(parsed(t, tt.want), got); err != nil || diff != "" || got.String() != tt.want {
+			t.Errorf("%s to %s: %v %v\n%s", tt.from, tt.location, got, err, diff)
+		}
+	}
+}
+
+func TestFollowElsewhere(t *testing.T) {
+	from := map[string][]string{
+		"https://v.douyin.com/abc/": {
+			"", "/", "https://www.douyin.com/", "https://www.douyin.com/user/MS4w", "https://webcast.amemv.com/douyin/webcast/reflow/7400000000000000001", "https://m.ixigua.com/video/1", "https://www.iesdouyin.com/share/user/1",
+			"https://www.bilibili.com/video/BV1xx411c7mD", "snssdk1128://aweme/detail/" + aweme, "javascript:alert(1)", "file:///etc/passwd", "https://127.0.0.1/", "http://[::1]/share/video/1", "https://user@www.douyin.com/video/1",
+			"https://www.douyin.com:8443/video/1", "https://www.douyin.com.evil.example/video/1", "https://evil.example/?www.douyin.com/video/1", "https://%zz", "\x00", "https://www.douyin.com/video/1?" + strings.Repeat("x", maxText),
+		},
+		"https://v.kuaishou.com/abc":  {"https://www.kuaishou.com/profile/3xabc", "https://v.m.chenzhongtech.com/fw/user/3x?shareObjectId=3x", "https://live.kuaishou.com/u/3x"},
+		"https://xhslink.com/o/abc":   {"https://www.xiaohongshu.com/404?source=/explore/" + note, "https://www.xiaohongshu.com/user/profile/5f00aa00000000000100aa00"},
+		"https://b23.tv/abc":          {"https://www.bilibili.com/bangumi/play/ep1", "https://live.bilibili.com/1"},
+		"https://t.cn/abc":            {"https://example.org/", "https://v.douyin.com/abc/"},
+		"https://h5.pipix.com/s/abc/": {"https://h5.pipix.com/"},
+	}
+	for short, locations := range from {
+		for _, location := range locations {
+			if got, err := parsed(t, short).Follow(location); !errors.Is(err, ErrElsewhere) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
+				t.Errorf("%s to %.100q: %v %v", short, location, got, err)
+			}
+		}
+	}
+}
+
+func TestFollowToAChallenge(t *testing.T) {
+	for short, locations := range map[string][]string{
+		"https://v.kuaishou.com/abc": {"https://m.gifshow.com/fw/new-reco?photoId=3xabc", "https://www.kuaishou.com/new-reco", "https://captcha.zt.kuaishou.com/iframe/index.html", "https://security.kuaishou.com/x", "https://passport.kuaishou.com/pc/account/login"},
+		"https://xhslink.com/o/abc":  {"https://www.xiaohongshu.com/website-login/captcha?redirectPath=x", "/web-login/captcha.html", "https://www.xiaohongshu.com/Security-check/1"},
+		"https://t.cn/abc":           {"https://passport.weibo.com/visitor/visitor?entry=miniblog", "https://visitor.passport.weibo.cn/visitor/visitor"},
+	} {
+		for _, location := range locations {
+			if got, err := parsed(t, short).Follow(location); !errors.Is(err, ErrChallenge) || errors.Is(err, ErrElsewhere) || !cmp.Equal(got, Link{}) {
+				t.Errorf("%s to %s: %v %v", short, location, got, err)
+			}
+		}
+	}
+}
+
+func TestOnlyShortLinksAreFollowed(t *testing.T) {
+	for _, l := range []Link{{}, parsed(t, "https://www.douyin.com/video/1")} {
+		if got, err := l.Follow("https://www.douyin.com/video/2"); err == nil || errors.Is(err, ErrElsewhere) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
+			t.Errorf("%v %v", got, err)
+		}
+	}
+	if _, err := (Link{Short: true, URL: "https://%zz"}).Follow("/x"); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+}

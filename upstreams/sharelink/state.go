@@ -1,0 +1,121 @@
+package sharelink
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Bounds of the object that a page's script assigns.
+const (
+	maxState = 4 << 20 // bytes
+	maxDepth = 200     // of arrays and objects within each other
+)
+
+var (
+	// ErrNoState means that a page assigns no object to the name: it is a
+	// shell that fills itself later, or another page than was asked for.
+	ErrNoState = errors.New("page does not hold its state")
+	// ErrBadState means that what a page assigns can't be read: it is cut off,
+	// no JSON, above 4 MiB, or nested deeper than 200.
+	ErrBadState = errors.New("state of the page can't be read")
+)
+
+// InitState is the JSON object that a script within the page assigns to the
+// marker, such as window.__INITIAL_STATE__. The first assignment of an object
+// counts. It is found by its position and ends where its braces do, whatever
+// its strings hold. The values undefined, which are no JSON, become null. The
+// result is valid JSON; the error is, or wraps, ErrNoState or ErrBadState.
+func InitState(html []byte, marker string) ([]byte, error) {
+	text := assigned(html, marker)
+	if text == nil {
+		return nil, fmt.Errorf("find %s: %w", marker, ErrNoState)
+	}
+	state, err := object(text[:min(len(text), maxState)])
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", marker, err)
+	}
+	if !json.Valid(state) {
+		return nil, fmt.Errorf("read %s: %w: not JSON", marker, ErrBadState)
+	}
+	return state, nil
+}
+
+// assigned is the page from the brace of the first object that is assigned to
+// the marker, or nil.
+func assigned(html []byte, marker string) []byte {
+	const space = " \t\r\n"
+	for marker != "" {
+		_, after, found := bytes.Cut(html, []byte(marker))
+		if !found {
+			break
+		}
+		value, ok := bytes.CutPrefix(bytes.TrimLeft(after, space), []byte("="))
+		if value = bytes.TrimLeft(value, space); ok && len(value) > 0 && value[0] == '{' {
+			return value
+		}
+		html = after
+	}
+	return nil
+}
+
+// object copies one object out of the text it begins, up to its last brace,
+// and puts null for undefined outside of strings.
+func object(text []byte) ([]byte, error) {
+	out := make([]byte, 0, min(len(text), 64<<10))
+	depth := 0
+	for at := 0; at < len(text); {
+		n := token(text[at:])
+		t := text[at : at+n]
+		at += n
+		switch t[0] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if string(t) == "undefined" {
+			t = []byte("null")
+		}
+		out = append(out, t...)
+		switch {
+		case depth > maxDepth:
+			return nil, fmt.Errorf("%w: nested too deeply", ErrBadState)
+		case depth == 0:
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: its end is missing", ErrBadState)
+}
+
+// token is the length of what the text begins with: a string, a word or
+// number, or else one byte. At least 1 for a text that is not empty.
+func token(text []byte) int {
+	if text[0] == '"' {
+		return quoted(text)
+	}
+	n := 0
+	for n < len(text) && inWord(text[n]) {
+		n++
+	}
+	return max(n, 1)
+}
+
+// quoted is the length of a string with its quotes, or of the whole text when
+// it does not end.
+func quoted(text []byte) int {
+	for at := 1; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return len(text)
+}
+
+func inWord(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '$' || b == '.' || b == '+' || b == '-'
+}
