@@ -1,0 +1,64 @@
+package favicon
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+var (
+	// ErrNone means that the site answered and has no icon where it was looked
+	// for. Every other error means that this could not be found out.
+	ErrNone = errors.New("site has no icon there")
+	// ErrForbidden is in errors of Host about what it understands but never
+	// asks: addresses, names without a dot, credentials, ports.
+	ErrForbidden = errors.New("not a public site")
+)
+
+// refusal marks an error of Check: it ends the search.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refused(err error) bool {
+	_, ok := errors.AsType[*refusal](err)
+	return ok
+}
+
+// failed is an exchange that did not come about. Of the URL only the host is
+// told: net/http would repeat all of it.
+func failed(u *url.URL, err error) error {
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
+		err = withURL.Err
+	}
+	return fmt.Errorf("get from %s: %w", u.Host, err)
+}
+
+// judge tells a usable status from one that says "nothing here" and from those
+// that say nothing about icons: a refused robot, an overload, a failure.
+func judge(u *url.URL, status int) error {
+	switch {
+	case status >= 200 && status <= 299:
+		return nil
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrNone)
+	}
+	return fmt.Errorf("%s answered %d", u.Host, status)
+}
+
+// undecided joins the failures of candidates that all had to fail. It is
+// ErrNone only if each of them is.
+func undecided(failures []error) error {
+	var open []error
+	for _, err := range failures {
+		if !errors.Is(err, ErrNone) {
+			open = append(open, err)
+		}
+	}
+	if len(open) == 0 {
+		return ErrNone
+	}
+	return errors.Join(open...)
+}

@@ -1,0 +1,109 @@
+package favicon
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+const (
+	maxInput = 2048 // bytes of what a caller may write
+	maxName  = 253  // bytes of the longest name there is (RFC 1035)
+)
+
+var (
+	errSpelling = errors.New("not a domain: want one as in example.org, or a page of it as in https://example.org/about")
+	errScheme   = errors.New("only http and https are asked: want a domain as in example.org, or https://example.org/about")
+	errAddress  = fmt.Errorf("%w: addresses are not asked, want a domain as in example.org", ErrForbidden)
+	errSingle   = fmt.Errorf("%w: want a whole domain with a dot, as in example.org", ErrForbidden)
+	errLogin    = fmt.Errorf("%w: want it without user name and password, as in example.org", ErrForbidden)
+	errPort     = fmt.Errorf("%w: want no port, or 80 or 443, as in example.org", ErrForbidden)
+)
+
+// Host reads what a caller gave, a domain or an http(s) URL with whatever path,
+// and returns the host alone: lower case, punycode, without a final dot. The
+// error says what is allowed, and repeats nothing of the input; it is
+// ErrForbidden for an address in any spelling, a name without a dot,
+// credentials, and ports other than 80 and 443.
+func Host(raw string) (string, error) {
+	raw = strings.TrimSpace(raw)
+	if len(raw) > maxInput {
+		return "", errSpelling
+	}
+	u, err := parse(raw)
+	switch {
+	case err != nil:
+		return "", err
+	case u.User != nil:
+		return "", errLogin
+	case u.Port() != "" && u.Port() != "80" && u.Port() != "443":
+		return "", errPort
+	case strings.HasPrefix(u.Host, "["):
+		return "", errAddress
+	}
+	return domain(u.Hostname())
+}
+
+// parse reads a URL, or a domain as the URL that a browser makes of it.
+func parse(raw string) (*url.URL, error) {
+	scheme, _, hasScheme := strings.Cut(raw, "://")
+	switch {
+	case !hasScheme || strings.ContainsAny(scheme, "./?#"):
+		if _, err := netip.ParseAddr(raw); err == nil {
+			return nil, errAddress // IPv6 without brackets is no part of a URL
+		}
+		raw = "https://" + strings.TrimPrefix(raw, "//")
+	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
+		return nil, errScheme
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return nil, errSpelling // the cause would repeat the input
+	}
+	return u, nil
+}
+
+// domain checks a name and spells it canonically. Plain names pass IDNA by: it
+// refuses the underscores and doubled hyphens of large sites' names.
+func domain(name string) (string, error) {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if strings.Contains(name, "xn--") || strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		puny, err := idna.Lookup.ToASCII(name)
+		if err != nil {
+			return "", errSpelling
+		}
+		name = puny
+	}
+	labels := strings.Split(name, ".")
+	switch {
+	case len(name) > maxName, slices.ContainsFunc(labels, func(l string) bool { return !validLabel(l) }):
+		return "", errSpelling
+	case numeric(labels[len(labels)-1]):
+		return "", errAddress
+	case len(labels) == 1:
+		return "", errSingle
+	}
+	return name, nil
+}
+
+func validLabel(l string) bool {
+	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
+		!strings.ContainsFunc(l, func(c rune) bool {
+			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
+		})
+}
+
+// numeric tells a last label with which some resolvers take the whole name for
+// an address: the rule "ends in a number" of https://url.spec.whatwg.org.
+func numeric(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}

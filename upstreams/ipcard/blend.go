@@ -1,0 +1,97 @@
+package ipcard
+
+import (
+	"image"
+	"image/color"
+)
+
+// The card is light, with its own border, so that it reads alike on light and
+// on dark pages. Texts have a contrast of at least 4.5 to 1.
+var (
+	border = color.NRGBA{0xc9, 0xd3, 0xdf, 0xff}
+	paper  = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	foot   = color.NRGBA{0xf3, 0xf6, 0xfa, 0xff}
+	trace  = color.NRGBA{0xe9, 0xf3, 0xf1, 0xff}
+	accent = color.NRGBA{0x0f, 0x76, 0x6e, 0xff}
+	ink    = color.NRGBA{0x15, 0x1f, 0x2e, 0xff}
+	soft   = color.NRGBA{0x3d, 0x4b, 0x5e, 0xff}
+	muted  = color.NRGBA{0x64, 0x72, 0x85, 0xff}
+)
+
+// blend names a pair of colours: one drawn over another. The palette holds
+// levels steps of each, from a trace of the upper colour to the whole.
+type blend uint8
+
+const (
+	accentOnClear blend = iota
+	borderOnClear
+	paperOnAccent
+	paperOnBorder
+	footOnAccent
+	footOnBorder
+	traceOnPaper
+	accentOnPaper
+	inkOnPaper
+	softOnPaper
+	mutedOnPaper
+	inkOnFoot
+	mutedOnFoot
+	blends
+)
+
+const levels = 18
+
+// colours are the pairs, the lower colour first.
+func (b blend) colours() (lower, upper color.NRGBA) {
+	pair := [blends][2]color.NRGBA{
+		accentOnClear: {faded(accent), accent}, borderOnClear: {faded(border), border},
+		paperOnAccent: {accent, paper}, paperOnBorder: {border, paper},
+		footOnAccent: {accent, foot}, footOnBorder: {border, foot},
+		traceOnPaper: {paper, trace}, accentOnPaper: {paper, accent},
+		inkOnPaper: {paper, ink}, softOnPaper: {paper, soft}, mutedOnPaper: {paper, muted},
+		inkOnFoot: {foot, ink}, mutedOnFoot: {foot, muted},
+	}[b]
+	return pair[0], pair[1]
+}
+
+// faded is a colour that covers nothing, of the same hue as what fades into it.
+func faded(c color.NRGBA) color.NRGBA {
+	c.A = 0
+	return c
+}
+
+// palette is the transparent ground, then the steps of every blend.
+func palette() color.Palette {
+	p := color.Palette{color.NRGBA{}}
+	for b := range blends {
+		lower, upper := b.colours()
+		for i := 1; i <= levels; i++ {
+			p = append(p, mix(lower, upper, i))
+		}
+	}
+	return p
+}
+
+func mix(lower, upper color.NRGBA, step int) color.NRGBA {
+	part := func(a, b uint8) uint8 { return uint8((int(a)*(levels-step) + int(b)*step + levels/2) / levels) }
+	return color.NRGBA{part(lower.R, upper.R), part(lower.G, upper.G), part(lower.B, upper.B), part(lower.A, upper.A)}
+}
+
+// stamp draws a mask with its origin moved to the point at. Where the same
+// blend is drawn already, as where letters touch, the stronger step stays.
+func (b blend) stamp(img *image.Paletted, at image.Rectangle, mask *image.Alpha) {
+	first := 1 + int(b)*levels
+	r := at.Intersect(img.Rect)
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		to := img.Pix[img.PixOffset(r.Min.X, y):][:r.Dx()]
+		from := mask.Pix[mask.PixOffset(mask.Rect.Min.X+r.Min.X-at.Min.X, mask.Rect.Min.Y+y-at.Min.Y):]
+		for x := range to {
+			step := (int(from[x])*levels + 127) / 255
+			old := int(to[x]) - first
+			if step == 0 || 0 <= old && old < levels && old >= step-1 {
+				continue
+			}
+			to[x] = uint8(first + step - 1)
+		}
+	}
+}

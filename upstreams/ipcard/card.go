@@ -1,0 +1,75 @@
+// Package ipcard draws a card that tells a visitor their address, its place and
+// their client, for a forum signature. Whatever it is given, the text is
+// legible, stays inside its box, and holds no markup and no control characters.
+package ipcard
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Card is what a card shows. The texts may come from strangers: control and
+// invisible characters are dropped, and what is too long is drawn smaller, then
+// cut with "…".
+type Card struct {
+	// IP is shown without a zone, an IPv4 address in an IPv6 coat without the
+	// coat; the zero Addr is shown as 未知地址.
+	IP netip.Addr
+	// Place is where the address is, such as "浙江省 杭州市", or what else is
+	// to be said of it, such as "内网"; empty means 未知地区.
+	Place string
+	// ISP follows the place; empty means that nothing does.
+	ISP string
+	// System and Browser are as Describe tells them; empty means unknown.
+	System, Browser string
+	// Now is shown as the day it is in China. The zero time is no exception.
+	Now time.Time
+}
+
+const (
+	unknownAddress = "未知地址"
+	unknownPlace   = "未知地区"
+	unknownSystem  = "未知系统"
+	unknownBrowser = "未知浏览器"
+)
+
+// facts are a card's texts, cleaned and complete.
+type facts struct{ heading, address, place, system, browser, date string }
+
+// facts cleans every text with the function, which may leave nothing of one.
+func (c *Card) facts(clean func(string) string) facts {
+	ip := c.IP.Unmap().WithZone("")
+	f := facts{
+		heading: "您的 IP 地址",
+		address: unknownAddress,
+		place:   or(clean(c.Place), unknownPlace),
+		system:  or(clean(c.System), unknownSystem),
+		browser: or(clean(c.Browser), unknownBrowser),
+		date:    date(c.Now),
+	}
+	if isp := clean(c.ISP); isp != "" {
+		f.place += " · " + isp
+	}
+	switch {
+	case ip.Is4():
+		f.address, f.heading = ip.String(), "您的 IPv4 地址"
+	case ip.Is6():
+		f.address, f.heading = ip.String(), "您的 IPv6 地址"
+	}
+	return f
+}
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+// date writes a day with its weekday. China has kept one offset, without
+// summer time, since 1991: no database of zones is needed.
+func date(t time.Time) string {
+	t = t.In(time.FixedZone("Asia/Shanghai", 8*60*60))
+	weekdays := [...]string{"日", "一", "二", "三", "四", "五", "六"}
+	return t.Format("2006年1月2日 星期") + weekdays[t.Weekday()]
+}

@@ -1,0 +1,53 @@
+package ipcard
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"slices"
+
+	"golang.org/x/image/math/fixed"
+)
+
+// PNG draws the card, 480 by 200 pixels with transparent corners, in a palette
+// of at most 256 colours: some 8 KB. Characters that no font here has are
+// written plainly (ł as l) or as "?", and emoji are left out.
+func (c *Card) PNG() ([]byte, error) {
+	p, done, err := lend()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	img := *p.ground
+	img.Pix = slices.Clone(p.ground.Pix)
+	for _, l := range p.lines(c.facts(p.legible)) {
+		if err := p.draw(&img, l); err != nil {
+			return nil, fmt.Errorf("draw a card: %w", err)
+		}
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{BufferPool: p}).Encode(&b, &img); err != nil {
+		return nil, fmt.Errorf("write a card: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// draw writes a line's text on a picture.
+func (p *pen) draw(img *image.Paletted, l line) error {
+	face, err := p.face(l.style)
+	if err != nil {
+		return err
+	}
+	dot := fixed.P(l.x, l.y)
+	for _, r := range l.text {
+		at, mask, from, advance, ok := face.Glyph(dot, r)
+		alpha, isAlpha := mask.(*image.Alpha)
+		if !ok || !isAlpha {
+			return fmt.Errorf("draw %q at %d pixels: the font has no such glyph", r, l.style.size)
+		}
+		l.blend.stamp(img, at, alpha.SubImage(image.Rectangle{from, from.Add(at.Size())}).(*image.Alpha))
+		dot.X += advance
+	}
+	return nil
+}

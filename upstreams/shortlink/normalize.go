@@ -1,0 +1,142 @@
+package shortlink
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+)
+
+const (
+	maxURL  = 2048 // bytes, as given and as sent
+	maxName = 253  // bytes of the longest name there is (RFC 1035)
+)
+
+var (
+	errSpelling = errors.New("not a link: want one as in https://t.cn/A6abc or t.cn/A6abc")
+	errScheme   = errors.New("only http and https links are followed: want one as in https://t.cn/A6abc")
+	errLogin    = errors.New("links with a user name or password are not followed: want one as in https://t.cn/A6abc")
+	errLong     = errors.New("link is longer than 2048 bytes: want one as in https://t.cn/A6abc")
+)
+
+// Normalize reads what a caller gave, a link with or without its scheme, and
+// spells it canonically: https where none is given, host in lower case and
+// punycode, no default port, no fragment, the query in its order. The result
+// has at most 2048 bytes. The error says what is allowed, and repeats nothing
+// of the input. Whether the host may be asked is for the Follower's Check: odd
+// spellings of addresses pass here.
+func Normalize(raw string) (string, error) {
+	raw = strings.TrimSpace(raw)
+	if len(raw) > maxURL {
+		return "", errLong
+	}
+	scheme, _, hasScheme := strings.Cut(raw, "://")
+	switch {
+	case !hasScheme || strings.ContainsAny(scheme, "./?#"):
+		raw = "https://" + strings.TrimPrefix(raw, "//")
+	case !isWeb(strings.ToLower(scheme)):
+		return "", errScheme
+	}
+	u, err := url.Parse(escaped(raw))
+	switch {
+	case err != nil:
+		return "", errSpelling // the cause would repeat the input
+	case u.User != nil:
+		return "", errLogin
+	}
+	if u.Host, err = canonicalHost(u); err != nil {
+		return "", err
+	}
+	u.Fragment, u.RawFragment, u.ForceQuery = "", "", false
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	if len(u.String()) > maxURL {
+		return "", errLong
+	}
+	return u.String(), nil
+}
+
+func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
+
+// escaped writes as %XX what no URL holds but many links do: spaces, text
+// beyond ASCII in whatever charset, and percent signs that escape nothing.
+func escaped(raw string) string {
+	var b strings.Builder
+	for i, c := range []byte(raw) {
+		if c == ' ' || c > unicode.MaxASCII || c == '%' && !isEscape(raw[i:]) {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isEscape(s string) bool {
+	return len(s) > 2 && strings.Trim(s[1:3], "0123456789abcdefABCDEF") == ""
+}
+
+// canonicalHost is the host, and the port unless it is the scheme's own.
+func canonicalHost(u *url.URL) (string, error) {
+	host, err := canonicalName(u.Hostname())
+	if err != nil {
+		return "", err
+	}
+	own := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	port := u.Port()
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil {
+			return "", errSpelling
+		}
+		port = strconv.FormatUint(n, 10)
+	}
+	if port != "" && port != own {
+		return net.JoinHostPort(host, port), nil
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]", nil
+	}
+	return host, nil
+}
+
+// canonicalName spells a name or an address. Plain names pass IDNA by: it
+// refuses the underscores and doubled hyphens of large sites' names.
+func canonicalName(name string) (string, error) {
+	if a, err := netip.ParseAddr(name); err == nil {
+		if a.Zone() != "" {
+			return "", errSpelling
+		}
+		return a.String(), nil
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if strings.Contains(name, "xn--") || strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		puny, err := idna.Lookup.ToASCII(name)
+		if err != nil {
+			return "", errSpelling
+		}
+		name = puny
+	}
+	if len(name) > maxName {
+		return "", errSpelling
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if !validLabel(label) {
+			return "", errSpelling
+		}
+	}
+	return name, nil
+}
+
+func validLabel(l string) bool {
+	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
+		!strings.ContainsFunc(l, func(c rune) bool {
+			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
+		})
+}
