@@ -137,7 +137,7 @@ func BenchmarkKey(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				in, bad := e.Parse(query, parseHop("127.0.0.1:1"))
+				in, bad := e.Parse(query, catalog.Caller{Addr: parseHop("127.0.0.1:1")})
 				if bad != nil || in.Key() == "" {
 					b.Fatal(bad)
 				}

@@ -17,6 +17,9 @@ func TestEveryExampleInEveryForm(t *testing.T) {
 	for _, e := range f.server.set.Load().catalog.Endpoints {
 		for i, q := range e.Examples() {
 			path := "/api/" + e.Name + "/index.php?" + q
+			if !e.Policy.Stores() || e.Name == "sjbz" {
+				continue // not stored, or drawn from several pools: each has a test of its own
+			}
 			first, second := f.get(path), f.get(path)
 			for _, a := range []answer{first, second} {
 				if a.StatusCode != http.StatusOK && a.StatusCode != http.StatusFound {

@@ -42,8 +42,11 @@ func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
 func (s *Server) respond(w http.ResponseWriter, r *http.Request, in *catalog.Input, hit *cache.Hit, id string) (status, sent int) {
 	rep := &hit.Rep
 	prefix, suffix := "", ""
-	if in.Callback != "" && in.Form.Kind == "json" {
+	switch {
+	case in.Callback != "" && in.Form.Kind == "json":
 		prefix, suffix = "/**/"+in.Callback+"(", ");"
+	case in.Tail != "" && in.Form.Kind == "text":
+		suffix = "\n" + in.Tail
 	}
 	s.writeHeaders(w.Header(), in, hit, id, len(prefix)+len(rep.Data)+len(suffix))
 	if rep.ETag != "" && rep.Status == http.StatusOK && matches(headerOf(r, "If-None-Match"), rep.ETag) {
@@ -56,7 +59,7 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, in *catalog.Inp
 	if r.Method == http.MethodHead {
 		return rep.Status, 0
 	}
-	if prefix == "" {
+	if suffix == "" {
 		sent, _ = w.Write(rep.Data) // a caller who left needs no answer
 		return rep.Status, sent
 	}

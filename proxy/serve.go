@@ -72,16 +72,12 @@ func (s *Server) admit(x *exchange) *failure {
 // answer parses, asks the cache, and responds.
 func (s *Server) answer(x *exchange) {
 	var bad *catalog.ParamError
-	x.in, bad = x.route.endpoint.Parse(x.r.URL.RawQuery, x.caller)
+	x.in, bad = x.route.endpoint.Parse(x.r.URL.RawQuery, catalog.Caller{Addr: x.caller, Header: x.r.Header})
 	if bad != nil {
 		s.fail(x, outcomeInvalid, ofParameter(bad))
 		return
 	}
-	want := cache.Want{Form: x.in.Form.FormIndex()}
-	if x.in.Callback == "" {
-		want.Accept = acceptedCodings(headerOf(x.r, "Accept-Encoding"))
-	}
-	hit, err := x.route.space.Fetch(x.r.Context(), x.in.Key(), want, loader{x})
+	hit, err := s.fetch(x)
 	if err != nil {
 		f := classify(x.r.Context(), err)
 		s.fail(x, f.outcome(), f)
@@ -103,6 +99,18 @@ func (s *Server) answer(x *exchange) {
 			x.outcome = outcomeNotModified
 		}
 	}
+}
+
+// fetch asks the cache.
+func (s *Server) fetch(x *exchange) (cache.Hit, error) {
+	if x.in.Form.Through != nil {
+		return x.through()
+	}
+	want := cache.Want{Form: x.in.Form.FormIndex()}
+	if x.in.Callback == "" && x.in.Tail == "" {
+		want.Accept = acceptedCodings(headerOf(x.r, "Accept-Encoding"))
+	}
+	return x.route.space.Fetch(x.r.Context(), x.in.Key(), want, loader{x})
 }
 
 // preflight answers a browser's question whether it may ask (CORS).

@@ -52,6 +52,7 @@ type set struct {
 type route struct {
 	endpoint *catalog.Endpoint
 	space    *cache.Space
+	pictures *cache.Space // of forms that bring what they lead to; else nil
 	metrics  *endpointMetrics
 }
 
@@ -90,9 +91,7 @@ func CheckBasePath(path string) error {
 func (s *Server) Swap(c *catalog.Catalog) error {
 	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints))}
 	for _, e := range c.Endpoints {
-		next.routes[e.Name] = &route{
-			endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name),
-		}
+		next.routes[e.Name] = s.newRoute(e)
 	}
 	var err error
 	if next.home, err = renderHome(c, s.cfg.BasePath); err != nil {
@@ -100,6 +99,16 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 	}
 	s.set.Store(next)
 	return nil
+}
+
+func (s *Server) newRoute(e *catalog.Endpoint) *route {
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name)}
+	for _, f := range e.Forms {
+		if f.Through != nil {
+			rt.pictures = s.cfg.Cache.Space(e.Name, f.Through.Policy)
+		}
+	}
+	return rt
 }
 
 // SetReady says whether this instance wants traffic; /readyz tells.

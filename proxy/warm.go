@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"math/rand/v2"
-	"net/netip"
 	"time"
 
 	"sundry/upstreams/catalog"
@@ -35,7 +34,7 @@ func (s *Server) warmOnce(ctx context.Context, now time.Time) time.Time {
 		if !rt.endpoint.Warm {
 			continue
 		}
-		in, bad := rt.endpoint.Parse("", netip.Addr{})
+		in, bad := rt.endpoint.Parse("", catalog.Caller{})
 		if bad != nil || ctx.Err() != nil {
 			continue
 		}

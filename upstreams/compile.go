@@ -68,7 +68,7 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 	}
 	s.vars = compileVars(spec.Vars, declared, problems)
 	s.kind, s.host = compileKind(spec, declared, env, problems)
-	s.remote = asksOthers(s.kind)
+	s.remote = asksOthers(s.kind) || len(s.before) > 0
 	s.programs(spec, env, problems)
 	if !s.credentials(endpoint, spec, env) || s.kind == nil {
 		return nil

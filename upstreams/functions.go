@@ -5,35 +5,98 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/itchyny/gojq"
+
+	"sundry/upstreams/bilibili"
+	"sundry/upstreams/douyin"
+	"sundry/upstreams/waybill"
 )
 
 // functions are what programs may call beside jq's own. Each is a small
 // function of Go's, because jq cannot say it: signing, decoding, recognising.
 // One that gets something of the wrong type says so.
 func functions() []gojq.CompilerOption {
-	table := map[string]func(v any) any{
-		"https":     upgrade,
-		"html_text": plainText,
-		"md5":       ofText("md5", md5Hex),
-	}
-	options := make([]gojq.CompilerOption, 0, len(table))
-	for name, f := range table {
+	options := make([]gojq.CompilerOption, 0, 32)
+	for name, f := range plainFunctions() {
 		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return f(v) }))
 	}
-	return options
+	for name, f := range textFunctions() {
+		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return ofText(name, v, f) }))
+	}
+	return append(options,
+		gojq.WithFunction("wbi_key", 2, 2, wbiKey),
+		gojq.WithFunction("wbi_sign", 2, 2, wbiSign),
+		gojq.WithFunction("douyin_reflow", 1, 1, douyinReflow),
+		gojq.WithFunction("kdniao_state", 1, 1, func(v any, args []any) any { return waybill.FromKdniaoState(asText(v), asText(args[0])) }),
+	)
 }
 
-// ofText makes a function of texts one of any value.
-func ofText(name string, f func(string) any) func(any) any {
-	return func(v any) any {
-		s, ok := v.(string)
-		if !ok {
-			return fmt.Errorf("%s: want a text, got %s", name, gojq.TypeOf(v))
-		}
-		return f(s)
+// plainFunctions take a value of any type.
+func plainFunctions() map[string]func(any) any {
+	return map[string]func(any) any{
+		"https": upgrade, "html_text": plainText, "trail": trail,
+		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(asText(v)) },
+		"ali_state":       func(v any) any { return waybill.FromAliStatus(asText(v)) },
+		"cainiao_state":   func(v any) any { return waybill.FromCainiao(asText(v)) },
 	}
+}
+
+// textFunctions take a text.
+func textFunctions() map[string]func(string) any {
+	return map[string]func(string) any{
+		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
+		"carriers": carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
+		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
+		"from_kdniao": func(code string) any { return orNil(waybill.FromKdniao(code)) },
+		"from_ali":    func(code string) any { return orNil(waybill.FromAli(code)) },
+		"trail_state": func(text string) any { return waybill.State(text) },
+		"state_name":  func(state string) any { return waybill.StateName(state) },
+	}
+}
+
+// ofText calls a function of texts.
+func ofText(name string, v any, f func(string) any) any {
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%s: want a text, got %s", name, gojq.TypeOf(v))
+	}
+	return f(s)
+}
+
+// wbiKey makes the key that signs queries to Bilibili: wbi_key(img; sub).
+func wbiKey(_ any, args []any) any {
+	return orError(bilibili.MixinKey(asText(args[0]), asText(args[1])))
+}
+
+// wbiSign signs a query: wbi_sign(key; now).
+func wbiSign(v any, args []any) any {
+	now, ok := args[1].(int)
+	if !ok {
+		return fmt.Errorf("wbi_sign: want unix seconds, got %s", gojq.TypeOf(args[1]))
+	}
+	return orError(bilibili.Sign(asText(v), asText(args[0]), time.Unix(int64(now), 0)))
+}
+
+// douyinReflow seals a token of a share page: douyin_reflow(web_id).
+func douyinReflow(v any, args []any) any { return orError(douyin.ReflowID(asText(v), asText(args[0]))) }
+
+// douyinPage reads what a share page holds for the request that follows it.
+func douyinPage(page string) any {
+	p, err := douyin.ReflowPage([]byte(page))
+	if err != nil {
+		return err
+	}
+	return map[string]any{"web_id": p.WebID, "user_ip": p.UserIP, "token": p.Token}
+}
+
+// orError is how functions of programs fail.
+func orError(s string, err error) any {
+	if err != nil {
+		return err
+	}
+	return s
 }
 
 // md5Hex is what some services sign requests with.

@@ -24,13 +24,15 @@ type getter struct {
 	path    template
 	query   []pair
 	raw     template // instead of query; without literals for none
+	encoded bool     // raw is a placeholder whose value is a query as it is
 	headers []pair
 	form    []pair                    // makes it a POST
 	json    *Query                    // likewise
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
 	limit   int64
-	parts   []string
+	parts   []any
+	listing *Query // gives the parts
 	client  *http.Client
 }
 
@@ -40,8 +42,11 @@ type pair struct {
 }
 
 func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *Problems) (*getter, *Host) {
-	g := &getter{limit: defaultMax, parts: spec.Parts}
-	if len(g.parts) > 0 {
+	g := &getter{limit: defaultMax, listing: optional(spec.Parts.Program, problems)}
+	for _, part := range spec.Parts.List {
+		g.parts = append(g.parts, part)
+	}
+	if spec.Parts.given() {
 		declared = maps.Clone(declared)
 		declared["part"] = true
 	}
@@ -68,6 +73,7 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
 		}
 		g.raw = compileTemplate(spec.RawQuery, declared, problems)
+		g.encoded = strings.Join(g.raw.literal, "") == ""
 	}
 	g.headers = compilePairs(spec.Headers, declared, problems)
 	g.form, g.json = compilePairs(spec.Form, declared, problems), optional(spec.JSON, problems)
@@ -123,11 +129,15 @@ func compilePairs(m map[string]Text, declared map[string]bool, problems *Problem
 
 // fetch implements fetcher.
 func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
-	if len(g.parts) == 0 {
+	parts, err := g.partsOf(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if parts == nil {
 		return g.one(ctx, in)
 	}
-	var all []any
-	for i, part := range g.parts {
+	all := make([]any, 0, len(parts))
+	for i, part := range parts {
 		in.values["part"] = part
 		r, err := g.one(atStep(ctx, "", i), in)
 		if _, ok := byPart(r); err != nil || !ok {
@@ -136,6 +146,25 @@ func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
 		all = append(all, r.body)
 	}
 	return &reply{status: http.StatusOK, body: all}, nil
+}
+
+// partsMax bounds how often a source asks for one answer.
+const partsMax = 20
+
+// partsOf lists the parts; nil for a request that has none.
+func (g *getter) partsOf(ctx context.Context, in *input) ([]any, error) {
+	if g.listing == nil {
+		return g.parts, nil
+	}
+	v, err := g.listing.One(ctx, nil, in.env)
+	if err != nil {
+		return nil, fail(Malformed, "parts: %w", err)
+	}
+	list, _ := v.([]any)
+	if len(list) == 0 || len(list) > partsMax {
+		return nil, fail(Malformed, "parts: want a list of 1 to %d, got %d", partsMax, len(list))
+	}
+	return list, nil
 }
 
 // byPart tells whether a part came well; else its reply stands for all.

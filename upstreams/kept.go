@@ -41,3 +41,6 @@ func (k *Kept) get(id string, now time.Time) (any, bool) {
 func (k *Kept) put(id string, value any, until time.Time) {
 	k.open().Add(id, keptValue{value, until})
 }
+
+// Forget drops everything, so that the next calls ask again.
+func (k *Kept) Forget() { k.open().Purge() }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -91,6 +92,12 @@ func atStep(ctx context.Context, step string, nth int) context.Context {
 	return withReplay(ctx, at)
 }
 
+// atNth marks the context of the nth request of the step that it is of.
+func atNth(ctx context.Context, nth int) context.Context {
+	at, _ := ctx.Value(replayKey{}).(replayed)
+	return atStep(ctx, at.step, nth)
+}
+
 // RoundTrip implements http.RoundTripper.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	at, ok := req.Context().Value(replayKey{}).(replayed)
@@ -128,7 +135,8 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 }
 
 // dated replaces the marks that stand for the day of the call, in
-// Asia/Shanghai: recorded editions are always today's.
+// Asia/Shanghai, and for the same time a day later in unix seconds: recorded
+// editions are always today's, and recorded links have not ended.
 func dated(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
 		return b
@@ -138,6 +146,7 @@ func dated(b []byte, now time.Time) []byte {
 	return []byte(strings.NewReplacer(
 		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
 		"@MM@", day.Format("01"), "@DD@", day.Format("02"), "@M@", day.Format("1"), "@D@", day.Format("2"),
+		"@IN_A_DAY@", strconv.FormatInt(now.Unix()+86400, 10), "@IN_A_DAY_HEX@", strconv.FormatInt(now.Unix()+86400, 16),
 		"@YESTERDAY@", yesterday.Format("2006-01-02"), "@YESTERDAY_YYYYMMDD@", yesterday.Format("20060102"),
 	).Replace(string(b)))
 }

@@ -17,25 +17,38 @@ func sentBody(req *http.Request) (string, error) {
 
 // find picks the exchange that fits the parameters, else the ordinary good one.
 func (r *Replay) find(at replayed, url, sent string) (*Step, error) {
-	var good *Step
-	var name string
+	var best *Step
+	most := 0
 	for _, x := range (*r.bySource.Load())[at.endpoint+"/"+at.source] {
 		step := x.step(at.step, at.nth)
 		switch {
 		case step == nil:
 		case r.Strict:
 			return step, x.differs(step, at.call, url, sent)
-		case x.Want != "success" && x.Want != Negative.String():
-		case fits(x.Params, at.call.Params):
-			return step, nil
-		case x.Want == "success" && (good == nil || x.Name == "good" && name != "good"):
-			good, name = step, x.Name
+		case x.rank(at.call) > most:
+			best, most = step, x.rank(at.call)
 		}
 	}
-	if good == nil {
+	if best == nil {
 		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", at.endpoint, at.source, at.step)}
 	}
-	return good, nil
+	return best, nil
+}
+
+// rank says how well an exchange answers a call; 0: not at all. A success is
+// for any call, a definite no for the parameters it was recorded with.
+func (x *Exchange) rank(call *Call) int {
+	switch fit := fits(x.Params, call.Params); {
+	case x.Want == "success" && fit:
+		return 4
+	case x.Want == Negative.String() && fit:
+		return 3
+	case x.Want == "success" && x.Name == "good":
+		return 2
+	case x.Want == "success":
+		return 1
+	}
+	return 0
 }
 
 // step finds the nth request of a step.

@@ -44,7 +44,11 @@ func (g *getter) target(in *input) string {
 		b.WriteString("?" + encodePairs(g.query, in.values))
 	}
 	if len(g.raw.literal) > 0 {
-		b.WriteString("?" + g.raw.render(in.values, url.QueryEscape))
+		escape := url.QueryEscape
+		if g.encoded {
+			escape = escapeHeader // which keeps it on its line
+		}
+		b.WriteString("?" + g.raw.render(in.values, escape))
 	}
 	return b.String()
 }

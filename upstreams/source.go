@@ -136,5 +136,5 @@ func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 // Remote tells whether it asks somebody else over HTTP.
 func (s *Source) Remote() bool {
 	_, ok := s.kind.(*getter)
-	return ok
+	return ok || len(s.before) > 0
 }

@@ -1,5 +1,7 @@
 package upstreams
 
+import "go.yaml.in/yaml/v4"
+
 // StepSpec is a request made before the source's own. What it keeps is
 // $vars.<name> to every program after it, and {name} where it is a text.
 type StepSpec struct {
@@ -9,7 +11,11 @@ type StepSpec struct {
 	When *Expr `yaml:"when"`
 	// Vars are placeholders of this step, computed before it.
 	Vars map[string]Expr `yaml:"vars"`
-	HTTP HTTPSpec        `yaml:"http"`
+	// HTTP is the request; or else Share is.
+	HTTP *HTTPSpec `yaml:"http"`
+	// Share is a jq program that gives a share link. A short one is followed to
+	// where it leads; what is kept is {platform, id, kind, url, extra}.
+	Share *Expr `yaml:"share"`
 	// Judge rules, as a source's.
 	Judge []RuleSpec `yaml:"judge"`
 	// Keep is a jq program on the reply; nil: the reply as it is.
@@ -26,7 +32,8 @@ type HTTPSpec struct {
 	Query   map[string]Text `yaml:"query"`
 	Headers map[string]Text `yaml:"headers"`
 	// RawQuery takes the place of Query where the upstream wants a query
-	// string that is no list of names and values.
+	// string that is no list of names and values. One placeholder alone is a
+	// query that is encoded already, a signed one for instance.
 	RawQuery Text `yaml:"raw_query"`
 	// Form makes it a POST of these fields.
 	Form map[string]Text `yaml:"form"`
@@ -38,7 +45,7 @@ type HTTPSpec struct {
 	Redirects string `yaml:"redirects"`
 	// Parts repeats the request, with each of these in the placeholder {part};
 	// what is mapped is the array of the replies.
-	Parts []string `yaml:"parts"`
+	Parts PartsSpec `yaml:"parts"`
 	// Decode is json (default), jsonp, text, image, or script: the object that
 	// a page's script assigns at Marker.
 	Decode string `yaml:"decode"`
@@ -50,6 +57,24 @@ type HTTPSpec struct {
 	Max int `yaml:"max_kib"`
 	// Hosts may be redirected to, beside the URL's own.
 	Hosts []Text `yaml:"hosts"`
+}
+
+// PartsSpec is a list of texts, or a jq program on $params, $now and $vars that
+// gives one.
+type PartsSpec struct {
+	List    []string
+	Program *Expr
+}
+
+func (p *PartsSpec) given() bool { return len(p.List) > 0 || p.Program != nil }
+
+// UnmarshalYAML takes a sequence or a program.
+func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return n.Load(&p.List)
+	}
+	p.Program = &Expr{}
+	return p.Program.UnmarshalYAML(n)
 }
 
 // RuleSpec is one judge rule: all given conditions must hold.

@@ -68,7 +68,7 @@ func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, e
 		}
 	}
 	if s.picture != nil {
-		a.Blob, err = s.picture.fetch(atStep(s.mark(ctx, in), "", 1), a.Data, in, env)
+		a.Blob, err = s.picture.fetch(atStep(s.mark(ctx, in), "picture", 0), a.Data, in, env)
 	}
 	return a, err
 }

@@ -11,7 +11,8 @@ type step struct {
 	name  string
 	when  *Query
 	vars  []variable
-	get   *getter
+	get   *getter // or else share is given
+	share *Query
 	host  *Host // of get
 	rules []rule
 	keep  *Query
@@ -31,14 +32,19 @@ func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, pro
 	line := spec.Name.Line
 	st := step{
 		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
-		rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), env: env,
+		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), env: env,
 	}
 	if !varName.MatchString(st.name) {
 		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
 	}
-	st.get, st.host = compileHTTP(&spec.HTTP, line, declared, env, problems)
-	if spec.HTTP.Decode == "image" || len(st.get.parts) > 0 {
-		problems.Add(line, "step %s: want neither decode: image nor parts", st.name)
+	if (spec.HTTP == nil) == (spec.Share == nil) {
+		problems.Add(line, "step %s: want http or share, and one of them only", st.name)
+	}
+	if spec.HTTP != nil {
+		st.get, st.host = compileHTTP(spec.HTTP, line, declared, env, problems)
+		if spec.HTTP.Decode == "image" || spec.HTTP.Parts.given() {
+			problems.Add(line, "step %s: want neither decode: image nor parts", st.name)
+		}
 	}
 	declared[st.name] = true
 	return st
@@ -54,7 +60,11 @@ func (st *step) do(ctx context.Context, in *input) error {
 	if err := in.compute(ctx, st.vars); err != nil {
 		return err
 	}
-	value, err := st.exchange(atStep(ctx, st.name, 0), in)
+	ask := st.exchange
+	if st.share != nil {
+		ask = st.follow
+	}
+	value, err := ask(atStep(ctx, st.name, 0), in)
 	if err != nil {
 		return err
 	}

@@ -161,7 +161,7 @@ func TestScripts(t *testing.T) {
 func TestMistakesOfSteps(t *testing.T) {
 	for text, want := range map[string]string{
 		"before: [{name: Up, http: {url: 'https://a.org/'}}]": `step "Up": want a name`,
-		"before: [{name: a}]": `url: ""`,
+		"before: [{name: a}]": "step a: want http or share",
 		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: want neither",
 		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
 		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form beside json",

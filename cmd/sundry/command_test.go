@@ -242,11 +242,15 @@ func TestDependencies(t *testing.T) {
 		"cache/far":           {},
 		"cache/far/redistest": {},
 		"upstreams/guard":     {}, "upstreams/geoip": {}, "upstreams/qrcode": {}, "upstreams/minecraft": {},
-		"upstreams":         {"upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft"},
-		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft"},
-		"proxy":             {"cache", "upstreams", "upstreams/catalog"},
-		"proxy/admin":       {},
-		"cmd/sundry":        nil, // anything
+		"upstreams/bilibili": {}, "upstreams/douyin": {}, "upstreams/favicon": {}, "upstreams/idcard": {}, "upstreams/idcard/internal/areas": {},
+		"upstreams/ipcard": {}, "upstreams/sharelink": {}, "upstreams/shortlink": {}, "upstreams/waybill": {},
+		"upstreams": {"upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft", "upstreams/bilibili", "upstreams/douyin",
+			"upstreams/favicon", "upstreams/idcard", "upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
+		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
+			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
+		"proxy":       {"cache", "upstreams", "upstreams/catalog"},
+		"proxy/admin": {},
+		"cmd/sundry":  nil, // anything
 	}
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -27,7 +27,7 @@ func endpointTable(set *catalog.Catalog) string {
 	for _, e := range set.Endpoints {
 		var params, forms []string
 		for _, p := range e.Params {
-			if p.Today {
+			if p.Hidden() {
 				continue
 			}
 			name := "`" + p.Name + "`"

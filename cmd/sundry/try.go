@@ -68,7 +68,7 @@ func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
 		}
 		query.Set(name, value)
 	}
-	in, bad := e.Parse(query.Encode(), netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	in, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
 		return nil, errors.New(bad.Message)
 	}

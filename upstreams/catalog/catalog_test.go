@@ -110,7 +110,7 @@ func TestKeys(t *testing.T) {
 	c := mustLoad(t, upstreams.NewReplay(nil))
 	key := func(endpoint, query string) string {
 		e, _ := c.Get(endpoint)
-		in, bad := e.Parse(query, caller)
+		in, bad := e.Parse(query, Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)
 		}
@@ -154,7 +154,7 @@ func TestEachDayHasItsOwnKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, bad := e.parseAt(query, caller, func() time.Time { return now })
+		in, bad := e.parseAt(query, Caller{Addr: caller}, func() time.Time { return now })
 		if bad != nil {
 			t.Fatal(bad)
 		}
@@ -173,7 +173,7 @@ func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 	c := mustLoad(t, upstreams.NewReplay(nil))
 	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {
 		e, _ := c.Get(endpoint)
-		_, bad := e.Parse(query, caller)
+		_, bad := e.Parse(query, Caller{Addr: caller})
 		if bad == nil || strings.Contains(bad.Message, "99") || strings.Contains(bad.Message, "10.1.2") {
 			t.Errorf("%s: %v", endpoint, bad)
 		}
@@ -191,7 +191,7 @@ func TestEveryFormOfEveryCase(t *testing.T) {
 	replay.Set(exchanges)
 	for _, e := range c.Endpoints {
 		for _, q := range e.Examples() {
-			in, bad := e.Parse(q, caller)
+			in, bad := e.Parse(q, Caller{Addr: caller})
 			if bad != nil {
 				t.Fatal(bad)
 			}
@@ -224,7 +224,7 @@ func TestTexts(t *testing.T) {
 	replay.Set(exchanges)
 	text := func(endpoint, query string) string {
 		e, _ := c.Get(endpoint)
-		in, bad := e.Parse(query, caller)
+		in, bad := e.Parse(query, Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)
 		}
@@ -276,7 +276,7 @@ func FuzzInput(f *testing.F) {
 	c := mustLoad(f, nil)
 	f.Fuzz(func(t *testing.T, query string) {
 		for _, e := range c.Endpoints {
-			in, bad := e.Parse(query, caller)
+			in, bad := e.Parse(query, Caller{Addr: caller})
 			if in.Form == nil {
 				t.Fatal("no form")
 			}

@@ -30,6 +30,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 				c.Forms = append(c.Forms, f)
 			}
 		}
+		e.joinThrough(s, c)
 		if len(c.Forms) == 0 {
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}

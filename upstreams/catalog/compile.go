@@ -30,6 +30,9 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 	if s.Cache.Edition != nil {
 		e.edition = upstreams.CompileQuery(s.Cache.Edition, problems)
 	}
+	if s.NotFound != nil {
+		e.notFound = upstreams.CompileQuery(s.NotFound, problems)
+	}
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: only an endpoint that needs no input can be filled ahead")
 	}
@@ -86,7 +89,19 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 		if slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Name == ps.Name.Value }) {
 			problems.Add(ps.Name.Line, "param %s: twice", ps.Name.Value)
 		}
-		e.Params = append(e.Params, compileParam(ps, names, problems))
+		p := compileParam(ps, names, problems)
+		if ps.Rest {
+			e.rest = p
+		}
+		e.Params = append(e.Params, p)
+	}
+	for _, p := range e.Params {
+		if name := p.Spec.StandsFor; name != "" {
+			p.target = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == roleInput && o != p })
+			if p.target < 0 {
+				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
+			}
+		}
 	}
 }
 

@@ -22,9 +22,11 @@ type Endpoint struct {
 	Policy cache.Policy
 	Warm   bool
 	// File it came from.
-	File    string
-	edition *upstreams.Query
-	env     *upstreams.Environment
+	File     string
+	edition  *upstreams.Query
+	notFound *upstreams.Query
+	rest     *Param // the one whose value may reach over &; nil for none
+	env      *upstreams.Environment
 }
 
 var editionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
@@ -54,11 +56,21 @@ func (f *Fill) Load(ctx context.Context) (cache.Content, error) {
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
-		return cache.Content{Source: sourceOf(err), Negative: "there is no such thing"}, nil
+		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.noSuchThing(ctx, call)}, nil
 	default:
 		return cache.Content{}, err
 	}
 	return in.endpoint.content(ctx, chain, &answer, call)
+}
+
+// noSuchThing is what a definite no tells the caller.
+func (e *Endpoint) noSuchThing(ctx context.Context, call *upstreams.Call) string {
+	if e.notFound != nil {
+		if s, err := e.notFound.Text(ctx, nil, &upstreams.Env{Params: call.Params, Now: call.Now}); err == nil {
+			return s
+		}
+	}
+	return "there is no such thing"
 }
 
 // sourceOf names who said no; a whole chain has no name.

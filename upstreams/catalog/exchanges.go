@@ -26,6 +26,8 @@ type exchangeSpec struct {
 	Chain string `yaml:"chain"`
 	// Params as in a query string.
 	Params map[string]string `yaml:"params"`
+	// Link instead of params, for a source that fetches what a form leads to.
+	Link string `yaml:"link"`
 	// Now is when the call is made; RFC 3339.
 	Now   time.Time  `yaml:"now"`
 	Steps []stepSpec `yaml:"steps"`
@@ -58,6 +60,8 @@ type Case struct {
 	Chain string
 	// Raw are the parameters as a query string.
 	Raw string
+	// Link instead of parameters; "" for none.
+	Link string
 	// WantJSON is the mapped data, for successes.
 	WantJSON []byte
 }
@@ -93,7 +97,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	if s.Origin != "composed" && s.Origin != "recorded" {
 		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
 	}
-	c := &Case{Dir: dir, Chain: s.Chain, Exchange: upstreams.Exchange{
+	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, Exchange: upstreams.Exchange{
 		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
 		Origin: s.Origin, Now: s.Now, Want: s.Want,
 	}}
@@ -147,7 +151,9 @@ func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Dir, err)
 		}
-		x.Params = params
+		if x.Params = params; x.Link != "" {
+			x.Params = map[string]any{"link": x.Link}
+		}
 		out = append(out, &x.Exchange)
 	}
 	return out, nil
@@ -155,7 +161,7 @@ func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
 
 // canonical parses a recorded query.
 func (e *Endpoint) canonical(raw string, now time.Time) (map[string]any, error) {
-	in, perr := e.parseAt(raw, noCaller, func() time.Time { return now })
+	in, perr := e.parseAt(raw, Caller{Addr: noCaller}, func() time.Time { return now })
 	if perr != nil {
 		return nil, perr
 	}

@@ -19,6 +19,8 @@ type Form struct {
 	each  *upstreams.Query
 	make  *upstreams.Query // nil: the source's own picture
 	zstd  *zstd.Encoder    // for any number of goroutines
+	// Through brings what the redirect leads to; nil: the caller is sent there.
+	Through *Through
 }
 
 // Chain is a compiled chain with the forms that it makes.
@@ -44,6 +46,9 @@ func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
 	}
 	if makings != 1 {
 		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, picture", f.Name)
+	}
+	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
+		problems.Add(s.Name.Line, "form %q: through: want a redirect that leads to a picture, and a ttl for it", f.Name)
 	}
 	if s.Each != nil {
 		f.Pool, f.each = true, upstreams.CompileQuery(s.Each, problems)

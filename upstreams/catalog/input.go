@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -32,21 +33,34 @@ type Input struct {
 	Form *Form
 	// Callback of JSONP, or "".
 	Callback string
-	// Private means that the caller's address decided.
+	// Tail is the last line of a text form, or "".
+	Tail string
+	// Private means that the caller's address or software decided.
 	Private bool
+}
+
+// Caller is who asks.
+type Caller struct {
+	Addr netip.Addr
+	// Header of the request, or nil. It is read only where an endpoint
+	// declares so.
+	Header http.Header
 }
 
 // Parse reads a raw query. Undeclared parameters are ignored; of a repeated
 // one the first counts; an empty one counts as absent. With an error, Form is
 // still the one that was asked for, where that can be told.
-func (e *Endpoint) Parse(rawQuery string, caller netip.Addr) (Input, *ParamError) {
+func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 	return e.parseAt(rawQuery, caller, time.Now)
 }
 
 // parseAt is Parse with a clock, which is asked only by endpoints whose answers
 // are of a day.
-func (e *Endpoint) parseAt(rawQuery string, caller netip.Addr, now func() time.Time) (Input, *ParamError) {
+func (e *Endpoint) parseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
+	if e.rest != nil {
+		rawQuery = e.joinRest(rawQuery)
+	}
 	var seen [maxParams]bool
 	var failed *ParamError
 	for pair := range strings.SplitSeq(rawQuery, "&") {
@@ -78,7 +92,7 @@ func (e *Endpoint) param(name string) int {
 		}
 	}
 	for i, p := range e.Params {
-		if p.Name == name && !p.Today {
+		if p.Name == name && p.given == nil {
 			return i
 		}
 	}
@@ -105,30 +119,58 @@ func (in *Input) set(i int, raw string) *ParamError {
 	return nil
 }
 
-// complete fills in defaults and picks the form: the first form parameter that
-// is given decides.
-func (in *Input) complete(caller netip.Addr, now func() time.Time) *ParamError {
+// complete fills in what was not given and picks the form: the first form
+// parameter that is given decides.
+func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
+	in.standIn()
 	chosen := false
 	for i, p := range in.endpoint.Params {
 		v := in.values[i]
 		switch {
 		case p.Role == roleCallback:
 			in.Callback, _ = v.(string)
+		case p.Role == roleTail:
+			in.setTail(v, p)
 		case p.Role == roleForm:
 			if name, ok := v.(string); ok && !chosen {
 				in.Form, chosen = in.endpoint.form(name), true
 			}
-		case p.Today:
-			in.values[i] = now().In(shanghai).Format("01-02")
+		case p.given != nil:
+			in.values[i] = p.given(caller, now)
+			in.Private = in.Private || p.Spec.From != fromToday
 		case v == nil && p.Caller:
-			in.values[i], in.Private = caller.Unmap().WithZone("").String(), true
+			in.values[i], in.Private = callerAddress(caller, nil), true
 		case v == nil && p.Required:
 			return p.missing()
 		case v == nil:
 			in.values[i] = p.Default
 		}
+		if p.choose != nil {
+			in.values[i] = p.choose(in.values[i], caller)
+		}
 	}
 	return nil
+}
+
+// standIn moves values to the inputs that they stand for: the first that is
+// given counts.
+func (in *Input) standIn() {
+	for i, p := range in.endpoint.Params {
+		if p.target < 0 || in.values[i] == nil {
+			continue
+		}
+		if in.values[p.target] == nil {
+			in.values[p.target] = in.values[i]
+		}
+		in.values[i] = nil
+	}
+}
+
+func (in *Input) setTail(v any, p *Param) {
+	if v == nil {
+		v = p.Default
+	}
+	in.Tail, _ = v.(string)
 }
 
 // Key is the identity of the answer: endpoint, version, chain and every input

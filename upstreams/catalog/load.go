@@ -152,6 +152,9 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
 		spec.Cache.override(&o.Cache, &settings)
 	}
+	if o := opts.Overrides[name]; o.Through != nil && !*o.Through {
+		spec.redirectOnly()
+	}
 	e := compile(name, &spec, env, &problems)
 	e.File = from.path
 	if len(problems) == 0 && len(settings) == 0 {

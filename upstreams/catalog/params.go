@@ -15,6 +15,7 @@ const (
 	roleInput    = ""
 	roleForm     = "form"
 	roleCallback = "callback"
+	roleTail     = "tail"
 )
 
 // Param is a compiled parameter.
@@ -25,7 +26,6 @@ type Param struct {
 	Required bool
 	Personal bool
 	Caller   bool // the caller's address stands in
-	Today    bool // the calendar gives it, never a caller
 	Example  string
 	EN, ZH   string
 	// Allowed says in words what values are allowed.
@@ -33,7 +33,13 @@ type Param struct {
 	Default any
 	Spec    paramSpec
 	parse   func(string) (any, error)
+	given   giver   // of a value that no query can give; else nil
+	choose  chooser // nil: the value stays
+	target  int     // the input that it stands for; -1 for none
 }
+
+// Hidden tells a value that no caller can give.
+func (p *Param) Hidden() bool { return p.given != nil }
 
 // ParamError is a caller's mistake in one parameter.
 type ParamError struct {
@@ -56,19 +62,20 @@ var (
 func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Param {
 	p := &Param{
 		Name: s.Name.Value, Type: s.Type, Role: s.Role, Required: s.Required, Personal: s.Personal,
-		Caller: s.From == "caller", Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
+		Caller: s.From == fromCaller, Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
+		given: giverOf(s.From), target: -1,
 	}
 	line := s.Name.Line
 	if !paramName.MatchString(p.Name) {
 		problems.Add(line, "param %q: want a name of small letters, digits and _", p.Name)
 	}
 	switch {
-	case s.From == "today":
-		p.Today = true
+	case p.given != nil:
 		return p
-	case s.From != "" && (s.From != "caller" || s.Type != "ip"):
-		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip, or today", p.Name, s.From)
+	case s.From != "" && (!p.Caller || s.Type != "ip"):
+		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip, or address, agent or today", p.Name, s.From)
 	}
+	p.compileChooser(&s, problems)
 	p.setParser(s, forms, problems)
 	if p.parse == nil {
 		return p

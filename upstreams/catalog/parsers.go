@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"sundry/upstreams"
@@ -23,8 +24,11 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Probl
 		p.Allowed = "a JavaScript identifier path such as app.show, up to 64 characters"
 		p.parse = parseCallback
 		return
+	case s.Role == roleTail:
+		p.tailParser(s)
+		return
 	case s.Role != roleInput:
-		problems.Add(line, "param %s: role: %q: want form or callback, or none for input", p.Name, s.Role)
+		problems.Add(line, "param %s: role: %q: want form, callback or tail, or none for input", p.Name, s.Role)
 		return
 	}
 	switch s.Type {
@@ -81,10 +85,13 @@ func (p *Param) stringParser(s paramSpec) {
 	if len(s.Enum) > 0 {
 		p.Allowed = oneOf(s.Enum)
 		p.parse = func(v string) (any, error) {
-			if slices.Contains(s.Enum, v) {
-				return v, nil
+			if !slices.Contains(s.Enum, v) {
+				return nil, errors.New("is not allowed")
 			}
-			return nil, errors.New("is not allowed")
+			if as, ok := s.As[v]; ok {
+				return as, nil
+			}
+			return v, nil
 		}
 		return
 	}
@@ -98,6 +105,15 @@ func (p *Param) stringParser(s paramSpec) {
 			return nil, fmt.Errorf("is %d characters long", n)
 		}
 		return v, nil
+	}
+}
+
+// tailParser keeps a caller's words on one line.
+func (p *Param) tailParser(s paramSpec) {
+	p.stringParser(s)
+	bounded := p.parse
+	p.parse = func(v string) (any, error) {
+		return bounded(strings.Join(strings.FieldsFunc(v, unicode.IsControl), " "))
 	}
 }
 

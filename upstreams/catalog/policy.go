@@ -26,6 +26,9 @@ func (s *cacheSpec) policy(problems *upstreams.Problems) cache.Policy {
 		Eager:  share(s.Eager, cache.DefaultEager, "eager", s.Class.Line, problems),
 		Local:  s.Local,
 	}
+	if s.Off {
+		p.TTL = 0
+	}
 	switch s.Class.Value {
 	case "shared":
 		p.Class = cache.Shared

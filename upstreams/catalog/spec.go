@@ -24,6 +24,8 @@ type endpointSpec struct {
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.
 	Sources []upstreams.SourceSpec `yaml:"sources"`
+	// NotFound is a jq program on $params: what a definite no tells the caller.
+	NotFound *upstreams.Expr `yaml:"not_found"`
 	// Chains are further ones, by name, for forms of another making.
 	Chains map[string]chainSpec `yaml:"chains"`
 }
@@ -36,11 +38,12 @@ type bilingual struct {
 // paramSpec declares one query parameter.
 type paramSpec struct {
 	Name upstreams.Text `yaml:"name"`
-	// Type is string, int, digits, ip, host or callback.
+	// Type is one of the table in parsers.go.
 	Type    string    `yaml:"type"`
 	Summary bilingual `yaml:"summary"`
 	// Role is "" for input, "form" for what chooses the form, "callback" for
-	// the JSONP function.
+	// the JSONP function, "tail" for a last line of text forms. Of these only
+	// input is part of an answer's identity.
 	Role     string `yaml:"role"`
 	Required bool   `yaml:"required"`
 	// Default is the value of an absent parameter; null: absent stays absent.
@@ -56,14 +59,31 @@ type paramSpec struct {
 	MaxLen int `yaml:"max_len"`
 	// Enum lists the values of a string.
 	Enum []string `yaml:"enum"`
-	// As translates values of a form parameter to form names.
+	// As translates values: of a form parameter to form names, of a listed
+	// string to what stands in $params.
 	As map[string]string `yaml:"as"`
-	// From is "caller" where the caller's address stands in for an absent ip,
-	// and "today" for the day (01-02) in Asia/Shanghai, which no caller gives:
-	// it makes each day's answers entries of their own.
+	// From is "caller" where the caller's address stands in for an absent ip.
+	// Other values no caller can give: "address" is the caller's, "agent" what
+	// the User-Agent says of system and browser, and "today" the day (01-02)
+	// in Asia/Shanghai. Each makes the answers entries of their own.
 	From string `yaml:"from"`
+	// StandsFor names an input that this one gives when it is absent itself.
+	StandsFor string `yaml:"stands_for"`
+	// Device replaces values by the caller's device.
+	Device map[string]deviceSpec `yaml:"device"`
+	// Pick replaces values by one of others, at random for every request.
+	Pick map[string][]string `yaml:"pick"`
+	// Rest lets a value that is no escaped URL reach over the & that follow
+	// it, up to the next parameter of this endpoint.
+	Rest bool `yaml:"rest"`
 	// Personal values are hashed in keys and kept out of logs.
 	Personal bool `yaml:"personal"`
+}
+
+// deviceSpec is what a value stands for on a phone, and elsewhere.
+type deviceSpec struct {
+	Phone string `yaml:"phone"`
+	Other string `yaml:"other"`
 }
 
 // cacheSpec is the cache rule; see cache.Policy for the meaning of each.
@@ -88,6 +108,8 @@ type cacheSpec struct {
 	Edition *upstreams.Expr `yaml:"edition"`
 	// Warm fills the endpoint at start and before each publication.
 	Warm bool `yaml:"warm"`
+	// Off keeps no answer, anywhere.
+	Off bool `yaml:"off"`
 }
 
 // formSpec is one form of the answer, of exactly one making.
@@ -103,9 +125,19 @@ type formSpec struct {
 	Text *upstreams.Expr `yaml:"text"`
 	// Redirect is where a 302 leads.
 	Redirect *upstreams.Expr `yaml:"redirect"`
+	// Through brings what the redirect leads to, instead of a 302.
+	Through *throughSpec `yaml:"through"`
 	// Picture is "source" for the picture that the source brought, else a jq
 	// program that emits a data: URI, or null when there is none.
 	Picture *upstreams.Expr `yaml:"picture"`
+}
+
+// throughSpec says how pictures are brought that a form leads to.
+type throughSpec struct {
+	// Chain whose sources fetch $params.link.
+	Chain string `yaml:"chain"`
+	// TTL is how long a picture is kept.
+	TTL upstreams.Duration `yaml:"ttl"`
 }
 
 // chainSpec is a further chain.
@@ -121,4 +153,6 @@ type chainSpec struct {
 type Overrides struct {
 	// Cache sets single knobs of the cache rule, with the names of the file.
 	Cache yaml.Node `yaml:"cache"`
+	// Through false: forms that bring what they lead to redirect there instead.
+	Through *bool `yaml:"through"`
 }

@@ -1,0 +1,34 @@
+package proxy
+
+import (
+	"fmt"
+
+	"sundry/cache"
+)
+
+// picks is how many candidates are tried for a picture that comes.
+const picks = 3
+
+// through picks a link from the pool and brings the picture that it leads to.
+// One that does not come is passed over for another.
+func (x *exchange) through() (cache.Hit, error) {
+	ctx, key := x.r.Context(), x.in.Key()
+	want := cache.Want{Form: x.in.Form.FormIndex()}
+	var failed error
+	for range picks {
+		hit, err := x.route.space.Fetch(ctx, key, want, loader{x})
+		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
+			return hit, err
+		}
+		p := x.in.Picture(hit.Rep.Location)
+		found, err := x.route.pictures.Fetch(ctx, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+		if err == nil {
+			found.Meta.Source, found.Random, found.Rep.ETag = hit.Meta.Source, true, ""
+			return found, nil
+		}
+		if failed = err; ctx.Err() != nil {
+			break
+		}
+	}
+	return cache.Hit{}, fmt.Errorf("picture of a link: %w", failed)
+}

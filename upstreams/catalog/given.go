@@ -1,0 +1,117 @@
+package catalog
+
+import (
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"sundry/upstreams"
+	"sundry/upstreams/ipcard"
+)
+
+// Where values come from that a query does not hold.
+const (
+	fromCaller  = "caller"
+	fromAddress = "address"
+	fromAgent   = "agent"
+	fromToday   = "today"
+)
+
+// giver makes a value that no caller can give.
+type giver func(caller Caller, now func() time.Time) any
+
+// giverOf is nil for values that stand in a query.
+func giverOf(from string) giver {
+	switch from {
+	case fromAddress:
+		return callerAddress
+	case fromAgent:
+		return callerAgent
+	case fromToday:
+		return func(_ Caller, now func() time.Time) any { return now().In(shanghai).Format("01-02") }
+	}
+	return nil
+}
+
+func callerAddress(c Caller, _ func() time.Time) any { return c.Addr.Unmap().WithZone("").String() }
+
+// callerAgent names system and browser, on a line each.
+func callerAgent(c Caller, _ func() time.Time) any {
+	system, browser := ipcard.Describe(c.Header.Get("User-Agent"))
+	return system + "\n" + browser
+}
+
+// chooser replaces a value, for this request only.
+type chooser func(v any, caller Caller) any
+
+// compileChooser checks device: and pick:, whose results must be allowed values.
+func (p *Param) compileChooser(s *paramSpec, problems *upstreams.Problems) {
+	allowed := func(v string) {
+		if !slices.Contains(s.Enum, v) {
+			problems.Add(s.Name.Line, "param %s: %q: want values of its enum in device: and pick:", p.Name, v)
+		}
+	}
+	for v, d := range s.Device {
+		allowed(v)
+		allowed(d.Phone)
+		allowed(d.Other)
+	}
+	for v, list := range s.Pick {
+		allowed(v)
+		for _, other := range list {
+			allowed(other)
+		}
+	}
+	if s.Device == nil && s.Pick == nil {
+		return
+	}
+	p.choose = func(v any, caller Caller) any {
+		name, _ := v.(string)
+		if d, ok := s.Device[name]; ok {
+			return d.of(caller)
+		}
+		if list := s.Pick[name]; len(list) > 0 {
+			return list[rand.IntN(len(list))]
+		}
+		return v
+	}
+}
+
+// of tells a phone by the client hint where the caller's software sends it,
+// else by its User-Agent.
+func (d deviceSpec) of(c Caller) any {
+	hint, phone := c.Header.Get("Sec-Ch-Ua-Mobile"), false
+	switch hint {
+	case "?1", "?0":
+		phone = hint == "?1"
+	default:
+		phone = ipcard.Mobile(c.Header.Get("User-Agent"))
+	}
+	if phone {
+		return d.Phone
+	}
+	return d.Other
+}
+
+// joinRest escapes what follows an unescaped URL that is a parameter's value:
+// its own query, which callers often leave as it is.
+func (e *Endpoint) joinRest(rawQuery string) string {
+	if !strings.Contains(rawQuery, "://") && !strings.Contains(rawQuery, "?") {
+		return rawQuery
+	}
+	var out []string
+	open := false
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		declared := e.param(name)
+		if open && declared < 0 {
+			out[len(out)-1] += url.QueryEscape("&") + pair
+			continue
+		}
+		open = declared >= 0 && e.Params[declared] == e.rest && strings.Contains(value, "?")
+		out = append(out, pair)
+	}
+	return strings.Join(out, "&")
+}

@@ -1,0 +1,108 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sundry/upstreams/sharelink"
+)
+
+// Bounds of following a short link.
+const (
+	shareHops    = 3
+	shareTimeout = 4 * time.Second
+	mobileAgent  = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
+)
+
+// follow gives the work that a share link leads to. Only hosts of the
+// platforms' own short links are asked, and no more than where they lead.
+func (st *step) follow(ctx context.Context, in *input) (any, error) {
+	text, err := st.share.Text(ctx, nil, in.env)
+	if err != nil {
+		return nil, fail(Malformed, "step %s: share: %w", st.name, err)
+	}
+	link, err := sharelink.Parse(text)
+	if err != nil {
+		return nil, fail(Malformed, "step %s: %w", st.name, err)
+	}
+	if !link.Short {
+		return linkData(link), nil
+	}
+	return st.remembered(in.call.Endpoint+" "+st.name+" "+text, func() (any, error) {
+		via := &stranger{client: st.env.strangers(shareTimeout), in: in, ctx: ctx}
+		for range shareHops {
+			if link, err = st.hop(ctx, via, link); err != nil || !link.Short {
+				break
+			}
+		}
+		if err == nil && link.Short {
+			err = &Error{Kind: Negative, Err: errors.New("short links lead to one another")}
+		}
+		return linkData(link), err
+	})
+}
+
+// hop asks a short link's host where it leads.
+func (st *step) hop(ctx context.Context, via *stranger, link sharelink.Link) (sharelink.Link, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.URL, http.NoBody)
+	if err != nil {
+		return link, fail(Internal, "follow %s: %w", link.URL, err)
+	}
+	req.Header.Set("User-Agent", mobileAgent)
+	next := link
+	_, err = guarded(ctx, st.env.Hosts.Get(req.URL.Host), nil, &Env{}, func() (*reply, error) {
+		resp, err := via.Do(req)
+		if err != nil {
+			return nil, refusal("url", sendError(err))
+		}
+		_ = resp.Body.Close()
+		r := &reply{status: http.StatusOK, header: resp.Header}
+		if resp.StatusCode/100 != 3 {
+			r.status = resp.StatusCode
+			return r, r.notFollowed()
+		}
+		next, err = link.Follow(resp.Header.Get("Location"))
+		return r, followed(err)
+	})
+	return next, err
+}
+
+// notFollowed is what a short link's host says that does not redirect.
+func (r *reply) notFollowed() error {
+	if _, ok := byStatus(r.status); ok {
+		return &Error{Kind: Negative, Status: r.status, Err: errors.New("the short link leads nowhere")}
+	}
+	return nil // judged by its status
+}
+
+// followed says what it means where a short link leads.
+func followed(err error) error {
+	switch {
+	case errors.Is(err, sharelink.ErrChallenge):
+		return &Error{Kind: Limited, Err: err}
+	case err != nil:
+		return &Error{Kind: Negative, Err: err}
+	}
+	return nil
+}
+
+// linkData is a link as programs see it.
+func linkData(l sharelink.Link) any {
+	extra := make(map[string]any, len(l.Extra))
+	for k, v := range l.Extra {
+		extra[k] = v
+	}
+	return map[string]any{"platform": l.Platform, "id": l.ID, "kind": l.Kind, "short": l.Short, "url": l.URL, "extra": extra}
+}
+
+// shareLink is the function share: what a share link says by itself.
+func shareLink(text string) any {
+	l, err := sharelink.Parse(text)
+	if err != nil {
+		return fmt.Errorf("share: %w", err)
+	}
+	return linkData(l)
+}

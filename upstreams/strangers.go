@@ -1,0 +1,53 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"sundry/upstreams/guard"
+)
+
+// stranger sends requests to hosts that callers name: through the guard, or to
+// a replay. It follows no redirects. Make one for each attempt.
+type stranger struct {
+	client *http.Client
+	sent   int
+	in     *input
+	ctx    context.Context //nolint:containedctx // the attempt's, whose step a replay must know
+}
+
+// strangers makes the client that such requests of a source go through.
+func (env *Environment) strangers(timeout time.Duration) *http.Client {
+	if env.Replay != nil {
+		return &http.Client{Transport: env.Replay, CheckRedirect: stay, Timeout: timeout}
+	}
+	return env.Guard.Client(timeout, 0)
+}
+
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Do sends one request of the attempt.
+func (s *stranger) Do(req *http.Request) (*http.Response, error) {
+	at := atNth(s.ctx, s.sent)
+	s.sent++
+	if r, ok := at.Value(replayKey{}).(replayed); ok {
+		req = req.WithContext(withReplay(req.Context(), r))
+	}
+	s.in.stage("request", requestLine(req))
+	resp, err := s.client.Do(req)
+	if err == nil {
+		s.in.stage("reply", resp.Status)
+	}
+	return resp, err
+}
+
+// refusal turns the guard's refusal of what a parameter leads to into a
+// definite error, and passes any other error by.
+func refusal(parameter string, err error) error {
+	if forbidden, ok := errors.AsType[*guard.ForbiddenError](err); ok {
+		return &Error{Kind: Forbidden, Parameter: parameter, Err: forbidden}
+	}
+	return err
+}
