@@ -141,11 +141,11 @@ func TestScripts(t *testing.T) {
 		`<script>var a=1;window.STATE={"a":undefined,"b":[undefined,1],"c":"undefined \" </script> }"};more()</script>`: `map[a:<nil> b:[<nil> 1] c:undefined " </script> }]`,
 		`window.STATE = {} || 3`:      "map[]",
 		`window.STATE={"a":{"b":{}}}`: "map[a:map[b:map[]]]",
-		`window.STATE=null`:           "no object is assigned",
-		`window.STATE={"a":`:          "the object does not end",
-		`window.STATE={"a`:            "a text does not end",
-		`window.STATE={a:1}`:          "body as JSON",
-		`<html>`:                      "page holds no window.STATE",
+		`window.STATE=null`:           "page does not hold its state",
+		`window.STATE={"a":`:          "its end is missing",
+		`window.STATE={"a`:            "its end is missing",
+		`window.STATE={a:1}`:          "not JSON",
+		`<html>`:                      "page does not hold its state",
 	} {
 		v, err := decode([]byte(page))
 		got := fmt.Sprint(v)

@@ -12,7 +12,7 @@ var (
 	// for. Every other error means that this could not be found out.
 	ErrNone = errors.New("site has no icon there")
 	// ErrForbidden is in errors of Host about what it understands but never
-	// asks: addresses, names without a dot, credentials, ports.
+	// asks: addresses, names without a dot, other schemes, credentials, ports.
 	ErrForbidden = errors.New("not a public site")
 )
 

@@ -19,7 +19,7 @@ const (
 
 var (
 	errSpelling = errors.New("not a domain: want one as in example.org, or a page of it as in https://example.org/about")
-	errScheme   = errors.New("only http and https are asked: want a domain as in example.org, or https://example.org/about")
+	errScheme   = fmt.Errorf("%w: only http and https are asked, as in example.org or https://example.org/about", ErrForbidden)
 	errAddress  = fmt.Errorf("%w: addresses are not asked, want a domain as in example.org", ErrForbidden)
 	errSingle   = fmt.Errorf("%w: want a whole domain with a dot, as in example.org", ErrForbidden)
 	errLogin    = fmt.Errorf("%w: want it without user name and password, as in example.org", ErrForbidden)
@@ -29,8 +29,8 @@ var (
 // Host reads what a caller gave, a domain or an http(s) URL with whatever path,
 // and returns the host alone: lower case, punycode, without a final dot. The
 // error says what is allowed, and repeats nothing of the input; it is
-// ErrForbidden for an address in any spelling, a name without a dot,
-// credentials, and ports other than 80 and 443.
+// ErrForbidden for an address in any spelling, a name without a dot, other
+// schemes, credentials, and ports other than 80 and 443.
 func Host(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxInput {

@@ -118,8 +118,13 @@ func TestClientHoldsToWebPorts(t *testing.T) {
 	s := site(t)
 	c := New(Config{Allow: loopback()}).Client(0, 0)
 	t.Cleanup(c.CloseIdleConnections)
-	_, _, err := fetch(t, c, s.URL+"/ok")
-	refused(t, err)
+	if status, _, err := fetch(t, c, s.URL+"/ok"); err != nil || status != http.StatusOK {
+		t.Errorf("an opened range is open on every port: %d %v", status, err)
+	}
+	for _, far := range []string{"http://8.8.8.8:81/", "https://8.8.8.8:22/"} {
+		_, _, err := fetch(t, c, far)
+		refused(t, err)
+	}
 	if c.Timeout != defaultTimeout || c.Jar != nil {
 		t.Errorf("timeout %s, jar %v", c.Timeout, c.Jar)
 	}

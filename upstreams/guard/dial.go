@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -46,17 +47,25 @@ func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 }
 
 // DialContext resolves, checks, and connects to the first of at most three
-// checked addresses that answers. The network is tcp, tcp4 or tcp6. The caller
+// checked addresses that answers. The port must be one of ports, but for opened
+// ranges, which are open on every port. The network is tcp, tcp4 or tcp6. The caller
 // closes the connection. The error is a *ForbiddenError when the target is
 // refused.
 func (g *Guard) DialContext(ctx context.Context, network, addr string, ports PortPolicy) (net.Conn, error) {
-	host, port, err := g.splitPort(network, addr, ports)
+	host, port, err := g.splitPort(network, addr)
 	if err != nil {
 		return nil, err
+	}
+	usual := ports != nil && ports(port)
+	if !usual && len(g.cfg.Allow) == 0 {
+		return nil, g.refuse(addr, refusedPort)
 	}
 	addrs, err := g.Resolve(ctx, host)
 	if err != nil {
 		return nil, err
+	}
+	if !usual && !g.opened(addrs) {
+		return nil, g.refuse(addr, refusedPort)
 	}
 	var failed []error
 	for _, a := range addrs[:min(len(addrs), maxTries)] {
@@ -75,7 +84,15 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 	return nil, errors.Join(failed...)
 }
 
-func (g *Guard) splitPort(network, addr string, ports PortPolicy) (string, uint16, error) {
+const refusedPort = "port must not be reached"
+
+// opened tells whether all addresses are in ranges that were opened on purpose:
+// there, every port is.
+func (g *Guard) opened(addrs []netip.Addr) bool {
+	return !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !within(a.Unmap(), g.cfg.Allow) })
+}
+
+func (g *Guard) splitPort(network, addr string) (string, uint16, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
 		return "", 0, g.refuse(addr, "only TCP is dialled")
 	}
@@ -84,8 +101,8 @@ func (g *Guard) splitPort(network, addr string, ports PortPolicy) (string, uint1
 		return "", 0, g.refuse(addr, "not a host and a port")
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || ports == nil || !ports(uint16(port)) {
-		return "", 0, g.refuse(addr, "port must not be reached")
+	if err != nil {
+		return "", 0, g.refuse(addr, refusedPort)
 	}
 	return host, uint16(port), nil
 }

@@ -208,3 +208,24 @@ func TestTargetOfSRVIsCheckedWhenDialled(t *testing.T) {
 		refused(t, err)
 	}
 }
+
+func TestPortsOfOpenedRanges(t *testing.T) {
+	none := func(uint16) bool { return false }
+	port := listen(t)
+	for target, r := range map[string]struct {
+		answer    []string
+		forbidden bool
+	}{
+		"inside.example.org": {[]string{"127.0.0.1"}, false}, "127.0.0.1": {nil, false},
+		"mixed.example.org": {[]string{"127.0.0.1", "8.8.8.8"}, true}, "8.8.8.8": {nil, true},
+	} {
+		g := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{r.answer}}})
+		conn, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(target, port), none)
+		if _, ok := errors.AsType[*ForbiddenError](err); ok != r.forbidden || err == nil && r.forbidden {
+			t.Errorf("%s: %v", target, err)
+		}
+		if err == nil {
+			_ = conn.Close()
+		}
+	}
+}

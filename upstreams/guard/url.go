@@ -2,6 +2,7 @@ package guard
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 )
@@ -29,13 +30,13 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, g.refuse(u.Host, "URL holds credentials")
 	}
-	name, _, err := g.named(u.Hostname())
+	name, literal, err := g.named(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
-	port, ok := g.webPort(u)
-	if !ok {
-		return nil, g.refuse(u.Host, "port must not be reached")
+	port, usual, err := webPort(u, g.cfg.Web)
+	if err != nil || !usual && !g.mayBeOpened(literal) {
+		return nil, g.refuse(u.Host, refusedPort)
 	}
 	u.Host = joinHost(name, port)
 	if len(u.String()) > maxURL {
@@ -44,26 +45,32 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// webPort is the port in decimal, or empty for the scheme's own.
-func (g *Guard) webPort(u *url.URL) (string, bool) {
+// mayBeOpened tells whether a target can be in an opened range: a name's
+// addresses are known only when it is dialled.
+func (g *Guard) mayBeOpened(literal netip.Addr) bool {
+	if !literal.IsValid() {
+		return len(g.cfg.Allow) > 0
+	}
+	return within(literal.Unmap(), g.cfg.Allow)
+}
+
+// webPort is the port in decimal, or empty for the scheme's own, and whether it
+// is one of the policy's.
+func webPort(u *url.URL, policy PortPolicy) (text string, usual bool, err error) {
 	own := uint64(80)
 	if u.Scheme == "https" {
 		own = 443
 	}
 	port := own
-	if text := u.Port(); text != "" {
-		var err error
-		if port, err = strconv.ParseUint(text, 10, 16); err != nil {
-			return "", false
+	if given := u.Port(); given != "" {
+		if port, err = strconv.ParseUint(given, 10, 16); err != nil {
+			return "", false, err
 		}
 	}
-	if !g.cfg.Web(uint16(port)) {
-		return "", false
+	if port != own {
+		text = strconv.FormatUint(port, 10)
 	}
-	if port == own {
-		return "", true
-	}
-	return strconv.FormatUint(port, 10), true
+	return text, policy(uint16(port)), nil
 }
 
 func joinHost(name, port string) string {

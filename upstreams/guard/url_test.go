@@ -68,7 +68,8 @@ func TestCheckURLRefuses(t *testing.T) {
 func TestCheckURLKnowsOpenedRangesAndPorts(t *testing.T) {
 	g := New(Config{Allow: loopback(), Web: func(p uint16) bool { return p == 81 }})
 	for in, want := range map[string]bool{
-		"http://127.0.0.1:81/": true, "http://127.0.0.1/": false, "http://127.0.0.2:81/": false, "http://[::ffff:127.0.0.1]:81/": false, "http://localhost:81/": false,
+		"http://127.0.0.1:81/": true, "http://127.0.0.1/": true, "http://127.0.0.2:81/": false, "http://[::ffff:127.0.0.1]:81/": false, "http://localhost:81/": false,
+		"http://8.8.8.8:81/": true, "http://8.8.8.8/": false, "http://wiki.corp:82/": true, "http://127.0.0.1:99999/": false,
 	} {
 		if _, err := g.CheckURL(in); (err == nil) != want {
 			t.Errorf("%s: %v", in, err)

@@ -80,24 +80,6 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-func FuzzRescue(f *testing.F) {
-	f.Add("https://www.xiaohongshu.com/explore/"+note, "xsec_token="+xsec)
-	f.Add("看 https://video.weibo.com/show?x#y", "fid=1034%3A1&id=1&%zz")
-	f.Add("v.douyin.com/a", "modal_id=1")
-	f.Fuzz(func(t *testing.T, link, rest string) {
-		before, failed := Parse(link)
-		after, err := Parse(Rescue(link, rest))
-		if failed != nil {
-			return
-		}
-		// Of kuaishou's two parameters the better one may be what was lost.
-		same := after.ID == before.ID || before.Platform == "kuaishou"
-		if err != nil || after.Platform != before.Platform || !same {
-			t.Errorf("%q %q: %v became %v %v", link, rest, before, after, err)
-		}
-	})
-}
-
 func FuzzInitState(f *testing.F) {
 	f.Add([]byte(`window.__INITIAL_STATE__={"a":undefined,"b":["</script>\"",{"c":-1.5e3}]};x`))
 	f.Add([]byte(`window.__INITIAL_STATE__=undefined;window.__INITIAL_STATE__ = {"undefined":"\\"}`))

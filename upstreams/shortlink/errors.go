@@ -14,6 +14,9 @@ import (
 var (
 	// ErrGone means that the link itself is dead: its server says so.
 	ErrGone = errors.New("link is dead")
+	// ErrForbidden is in errors of Normalize about what it understands but is
+	// never followed.
+	ErrForbidden = errors.New("not a public link")
 	// ErrSelf means that the link leads to one of OwnHosts.
 	ErrSelf = errors.New("link leads back to this service")
 )

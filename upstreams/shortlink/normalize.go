@@ -2,6 +2,7 @@ package shortlink
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -19,8 +20,8 @@ const (
 
 var (
 	errSpelling = errors.New("not a link: want one as in https://t.cn/A6abc or t.cn/A6abc")
-	errScheme   = errors.New("only http and https links are followed: want one as in https://t.cn/A6abc")
-	errLogin    = errors.New("links with a user name or password are not followed: want one as in https://t.cn/A6abc")
+	errScheme   = fmt.Errorf("%w: only http and https links are followed, as in https://t.cn/A6abc", ErrForbidden)
+	errLogin    = fmt.Errorf("%w: want it without user name and password, as in https://t.cn/A6abc", ErrForbidden)
 	errLong     = errors.New("link is longer than 2048 bytes: want one as in https://t.cn/A6abc")
 )
 
@@ -28,8 +29,9 @@ var (
 // spells it canonically: https where none is given, host in lower case and
 // punycode, no default port, no fragment, the query in its order. The result
 // has at most 2048 bytes. The error says what is allowed, and repeats nothing
-// of the input. Whether the host may be asked is for the Follower's Check: odd
-// spellings of addresses pass here.
+// of the input; it is ErrForbidden for other schemes and for credentials.
+// Whether the host may be asked is for the Follower's Check: addresses pass
+// here, in odd spellings too.
 func Normalize(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxURL {
