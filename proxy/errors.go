@@ -43,11 +43,14 @@ const (
 const statusLeft = 499
 
 func ofParameter(err *catalog.ParamError) *failure {
-	kind := typeInvalid
-	if err.Missing {
+	kind, status := typeInvalid, http.StatusBadRequest
+	switch {
+	case err.Missing:
 		kind = typeMissing
+	case err.Forbidden:
+		kind, status = typeForbidden, http.StatusForbidden
 	}
-	return &failure{status: http.StatusBadRequest, kind: kind, parameter: err.Parameter, message: err.Message}
+	return &failure{status: status, kind: kind, parameter: err.Parameter, message: err.Message}
 }
 
 func notFound(message string) *failure {

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,7 +12,7 @@ import (
 // its own section and says which host it calls: nil when the target is the
 // caller's, or when there is none. A nil fetcher leaves the source out.
 func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, problems *Problems) (fetcher, *Host) {
-	line := spec.Name.Line
+	line, timeout := spec.Name.Line, cmp.Or(time.Duration(spec.Timeout), defaultTimeout)
 	type kind struct {
 		given   bool
 		compile func() (fetcher, *Host)
@@ -23,6 +24,10 @@ func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, p
 		{spec.GeoIP != nil, func() (fetcher, *Host) { return compileGeoIP(spec.GeoIP, line, env, problems), nil }},
 		{spec.Embedded != nil, func() (fetcher, *Host) { return compileEmbedded(spec.Embedded, line, env, problems), nil }},
 		{spec.Computed != nil, func() (fetcher, *Host) { return computed{}, nil }},
+		{spec.IDCard != nil, func() (fetcher, *Host) { return cardReader{}, nil }},
+		{spec.IPCard != nil, func() (fetcher, *Host) { return compileIPCard(spec.IPCard, line, env, problems), nil }},
+		{spec.Favicon != nil, func() (fetcher, *Host) { return compileFavicon(spec.Favicon, line, timeout, env, problems), nil }},
+		{spec.Shortlink != nil, func() (fetcher, *Host) { return compileShortlink(timeout, env), nil }},
 	}
 	var chosen *kind
 	for i := range table {
@@ -35,7 +40,7 @@ func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, p
 		chosen = &table[i]
 	}
 	if chosen == nil {
-		problems.Add(line, "source %q: of no kind; want one of http, minecraft, qrcode, geoip, embedded, computed", spec.Name.Value)
+		problems.Add(line, "source %q: of no kind; want one of http, minecraft, qrcode, geoip, embedded, computed, idcard, ipcard, favicon, shortlink", spec.Name.Value)
 		return nil, nil
 	}
 	return chosen.compile()
@@ -84,6 +89,8 @@ func asksOthers(kind fetcher) bool {
 		return true
 	case *pinger:
 		return !k.assume
+	case *iconFinder, *linkFollower:
+		return true
 	}
 	return false
 }

@@ -19,6 +19,8 @@ type Environment struct {
 	Kept Kept
 	// Guard dials what callers name.
 	Guard *guard.Guard
+	// OwnHosts are this service's own names: no link is followed to them.
+	OwnHosts []string
 	// Transport carries requests to declared hosts; a Replay takes its place.
 	Transport http.RoundTripper
 	// Replay answers from recorded exchanges; nil: live.

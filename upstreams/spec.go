@@ -106,6 +106,10 @@ type SourceSpec struct {
 	GeoIP     *GeoIPSpec     `yaml:"geoip"`
 	Embedded  *EmbeddedSpec  `yaml:"embedded"`
 	Computed  *ComputedSpec  `yaml:"computed"`
+	IDCard    *IDCardSpec    `yaml:"idcard"`
+	IPCard    *IPCardSpec    `yaml:"ipcard"`
+	Favicon   *FaviconSpec   `yaml:"favicon"`
+	Shortlink *ShortlinkSpec `yaml:"shortlink"`
 }
 
 // Problem is a mistake in a catalog file.

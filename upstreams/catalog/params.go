@@ -45,6 +45,7 @@ func (p *Param) Hidden() bool { return p.given != nil }
 type ParamError struct {
 	Parameter string
 	Missing   bool
+	Forbidden bool // the value leads where nothing may
 	Message   string
 }
 
@@ -103,7 +104,7 @@ func (p *Param) refuse(value string, why error) *ParamError {
 	if p.Personal || len(value) > 40 || !utf8.ValidString(value) {
 		shown = "its value"
 	}
-	return &ParamError{Parameter: p.Name, Message: fmt.Sprintf("parameter %s: %s %v; want %s, for example %s=%s",
+	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: fmt.Sprintf("parameter %s: %s %v; want %s, for example %s=%s",
 		p.Name, shown, why, p.Allowed, p.Name, p.Example)}
 }
 

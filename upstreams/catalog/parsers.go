@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,6 @@ import (
 	"unicode/utf8"
 
 	"sundry/upstreams"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/minecraft"
 )
 
 func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Problems) {
@@ -38,14 +37,13 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Probl
 		p.intParser(s, problems)
 	case "digits":
 		p.digitsParser(s)
-	case "ip":
-		p.Allowed = "an IPv4 or IPv6 address"
-		p.parse = parseIP
-	case "host":
-		p.Allowed = "a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566"
-		p.parse = parseHost
 	default:
-		problems.Add(line, "param %s: type: %q: want string, int, digits, ip or host", p.Name, s.Type)
+		kind, ok := spellings()[s.Type]
+		if !ok {
+			problems.Add(line, "param %s: type: %q: want string, int, digits or one of %s", p.Name, s.Type,
+				strings.Join(slices.Sorted(maps.Keys(spellings())), ", "))
+		}
+		p.Allowed, p.parse = kind.allowed, kind.parse
 	}
 }
 
@@ -148,22 +146,6 @@ func (p *Param) digitsParser(s paramSpec) {
 		}
 		return v, nil
 	}
-}
-
-func parseIP(v string) (any, error) {
-	a, err := geoip.ParseAddr(v)
-	if err != nil {
-		return nil, errors.New("is no IP address")
-	}
-	return a.String(), nil
-}
-
-func parseHost(v string) (any, error) {
-	t, err := minecraft.ParseTarget(v)
-	if err != nil {
-		return nil, fmt.Errorf("is no server address: %w", err)
-	}
-	return t.String(), nil
 }
 
 func parseCallback(v string) (any, error) {

@@ -39,11 +39,6 @@ func Describe(userAgent string) (system, browser string) {
 var (
 	build   = regexp.MustCompile(` Build/[^;)]*`)
 	version = regexp.MustCompile(`\bVersion/(\d+)`)
-	// robot is what crawlers call themselves: a name that ends in bot, spider
-	// and the like, or one of the few that do not.
-	robot = regexp.MustCompile(`(?i)Sogou \w+ spider|Yahoo! Slurp|facebookexternalhit|Mediapartners-Google|` +
-		`Google-InspectionTool|GoogleOther|Feedfetcher-Google|Chrome-Lighthouse|ia_archiver|ChatGPT-User|Perplexity-User|Claude-User|` +
-		`[a-z0-9_.-]*(?:bot|spider|crawler)(?:-[\w-]+)?\b`)
 	// named is what may be shown of a name that is in no table.
 	named = regexp.MustCompile(`^[A-Za-z][\w .+-]{1,31}$`)
 )
@@ -56,16 +51,6 @@ func readable(userAgent string) string {
 		}
 		return -1
 	}, truncate(userAgent, maxAgent)))
-}
-
-// crawler is the name that a crawler gives itself, or empty. Cubot makes phones.
-func crawler(ua string) string {
-	for _, name := range robot.FindAllString(ua, 4) {
-		if !strings.EqualFold(name, "cubot") {
-			return truncate(name, 32)
-		}
-	}
-	return ""
 }
 
 // browserOf is for those that no table here names; empty means unknown.

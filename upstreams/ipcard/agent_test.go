@@ -101,7 +101,7 @@ func TestDescribeLooksAtTheFirst512BytesAlone(t *testing.T) {
 	}
 }
 
-// plain says what of a text may not be shown.
+// flawed says what of a text may not be shown.
 func flawed(s string) string {
 	switch {
 	case s == "":

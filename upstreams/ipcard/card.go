@@ -4,6 +4,7 @@
 package ipcard
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -22,7 +23,8 @@ type Card struct {
 	ISP string
 	// System and Browser are as Describe tells them; empty means unknown.
 	System, Browser string
-	// Now is shown as the day it is in China. The zero time is no exception.
+	// Now is shown as the day it is in China; the zero time, too, as the day of
+	// the year 1 that it is.
 	Now time.Time
 }
 
@@ -42,9 +44,9 @@ func (c *Card) facts(clean func(string) string) facts {
 	f := facts{
 		heading: "您的 IP 地址",
 		address: unknownAddress,
-		place:   or(clean(c.Place), unknownPlace),
-		system:  or(clean(c.System), unknownSystem),
-		browser: or(clean(c.Browser), unknownBrowser),
+		place:   cmp.Or(clean(c.Place), unknownPlace),
+		system:  cmp.Or(clean(c.System), unknownSystem),
+		browser: cmp.Or(clean(c.Browser), unknownBrowser),
 		date:    date(c.Now),
 	}
 	if isp := clean(c.ISP); isp != "" {
@@ -57,13 +59,6 @@ func (c *Card) facts(clean func(string) string) facts {
 		f.address, f.heading = ip.String(), "您的 IPv6 地址"
 	}
 	return f
-}
-
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
 }
 
 // date writes a day with its weekday. China has kept one offset, without

@@ -9,7 +9,7 @@ import (
 )
 
 // maxText is how many bytes of a text are looked at. The widest line holds
-// fewer than 100 characters.
+// fewer than 200 characters.
 const maxText = 512
 
 // clean makes a stranger's text plain: valid UTF-8, composed, with single

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// The fonts are made by make-font.sh, under the licence in OFL.txt.
+// The fonts are made by make-font.sh, under the licence in OFL.txt, which their
+// own name records state too: so a program that embeds them carries it.
 var (
 	//go:embed sundry-cjk.otf
 	regularFont []byte

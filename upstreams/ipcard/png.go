@@ -19,18 +19,27 @@ func (c *Card) PNG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
+	img, err := c.draw(p)
+	if err != nil {
+		return nil, fmt.Errorf("draw a card: %w", err)
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{BufferPool: p}).Encode(&b, img); err != nil {
+		return nil, fmt.Errorf("write a card: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// draw puts the card's texts on the ground.
+func (c *Card) draw(p *pen) (*image.Paletted, error) {
 	img := *p.ground
 	img.Pix = slices.Clone(p.ground.Pix)
 	for _, l := range p.lines(c.facts(p.legible)) {
 		if err := p.draw(&img, l); err != nil {
-			return nil, fmt.Errorf("draw a card: %w", err)
+			return nil, err
 		}
 	}
-	var b bytes.Buffer
-	if err := (&png.Encoder{BufferPool: p}).Encode(&b, &img); err != nil {
-		return nil, fmt.Errorf("write a card: %w", err)
-	}
-	return b.Bytes(), nil
+	return &img, nil
 }
 
 // draw writes a line's text on a picture.

@@ -114,8 +114,12 @@ func FuzzCard(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, place, isp, system, browser string) {
 		c := Card{netip.MustParseAddr("192.0.2.1"), place, isp, system, browser, noon}
-		img, _ := drawn(t, c)
-		if stray := strays(img, lent(t).ground); stray != "" {
+		p := lent(t)
+		img, err := c.draw(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stray := strays(img, p.ground); stray != "" {
 			t.Error(stray)
 		}
 		b, err := c.SVG()

@@ -1,6 +1,7 @@
 package ipcard
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func windows(nt string) string {
 		"10.0": "Windows 10/11", "6.3": "Windows 8.1", "6.2": "Windows 8", "6.1": "Windows 7",
 		"6.0": "Windows Vista", "5.2": "Windows XP", "5.1": "Windows XP",
 	}
-	return or(names[nt], "Windows")
+	return cmp.Or(names[nt], "Windows")
 }
 
 // apple names the system of an iPhone or iPad. From version 26 the header says

@@ -1,0 +1,23 @@
+package upstreams
+
+import (
+	"context"
+
+	"sundry/upstreams/idcard"
+)
+
+// IDCardSpec tells what the parameter card says of its holder. Nothing is
+// asked of anybody.
+type IDCardSpec struct{}
+
+type cardReader struct{}
+
+// fetch implements fetcher.
+func (cardReader) fetch(_ context.Context, in *input) (*reply, error) {
+	card, _ := in.call.Params["card"].(string)
+	info, err := idcard.Parse(card, in.call.Now)
+	if err != nil {
+		return nil, &Error{Kind: Invalid, Parameter: "card", Message: err.Error(), Err: err}
+	}
+	return &reply{body: info.Data()}, nil
+}

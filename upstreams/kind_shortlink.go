@@ -1,0 +1,41 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"sundry/upstreams/shortlink"
+)
+
+// ShortlinkSpec follows the link in the parameter url to where it leads. Every
+// connection goes through the guard.
+type ShortlinkSpec struct{}
+
+type linkFollower struct {
+	client *http.Client
+	env    *Environment
+}
+
+func compileShortlink(timeout time.Duration, env *Environment) fetcher {
+	return &linkFollower{client: env.strangers(timeout), env: env}
+}
+
+// fetch implements fetcher.
+func (f *linkFollower) fetch(ctx context.Context, in *input) (*reply, error) {
+	link, _ := in.call.Params["url"].(string)
+	follower := &shortlink.Follower{
+		Do: &stranger{client: f.client, in: in, ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts,
+	}
+	result, err := follower.Follow(ctx, link)
+	switch {
+	case errors.Is(err, shortlink.ErrGone):
+		return nil, &Error{Kind: Negative, Err: err}
+	case errors.Is(err, shortlink.ErrSelf):
+		return nil, &Error{Kind: Forbidden, Parameter: "url", Err: err}
+	case err != nil:
+		return nil, refusal("url", sendError(err))
+	}
+	return &reply{body: result.Data()}, nil
+}
