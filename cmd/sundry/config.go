@@ -36,6 +36,7 @@ type config struct {
 	LogHits      uint64                       `yaml:"log_hits"`
 	Trusted      []prefix                     `yaml:"trusted_proxies"`
 	AllowTargets []prefix                     `yaml:"allow_targets"`
+	OwnHosts     []string                     `yaml:"own_hosts"`
 	GeoFile      string                       `yaml:"geo_file"`
 	Limits       limits                       `yaml:"limits"`
 	Cache        cacheConfig                  `yaml:"cache"`

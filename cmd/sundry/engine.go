@@ -18,7 +18,7 @@ import (
 // newEnvironment makes what sources are compiled into.
 func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
+		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog), OwnHosts: c.OwnHosts,
 	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sundry/upstreams/favicon"
 	"sundry/upstreams/geoip"
@@ -33,17 +34,33 @@ func spellings() map[string]spelling {
 	}
 }
 
-// canonical makes a parser of a function that spells. The function's words
-// about a mistake are good enough for callers.
+// canonical makes a parser of a function that spells.
 func canonical(spell func(string) (string, error)) func(string) (any, error) {
 	return func(v string) (any, error) {
 		s, err := spell(v)
 		if err != nil {
-			return nil, fmt.Errorf("cannot be taken: %w", err)
+			return nil, &misspelt{err}
 		}
 		return s, nil
 	}
 }
+
+// misspelt says what is wrong, without what would be right: the parameter's
+// own words follow.
+type misspelt struct{ err error }
+
+func (m *misspelt) Error() string {
+	s := m.err.Error()
+	for _, wanted := range []string{": want ", "; want ", ", want ", "; wanted is "} {
+		s, _, _ = strings.Cut(s, wanted)
+	}
+	if strings.HasPrefix(s, "want ") {
+		return "is none"
+	}
+	return "cannot be taken: " + s
+}
+
+func (m *misspelt) Unwrap() error { return m.err }
 
 func parseIP(v string) (any, error) {
 	a, err := geoip.ParseAddr(v)
@@ -64,7 +81,7 @@ func parseHost(v string) (any, error) {
 func parseShare(v string) (any, error) {
 	l, err := sharelink.Parse(v)
 	if err != nil {
-		return nil, fmt.Errorf("cannot be taken: %w", err)
+		return nil, &misspelt{err}
 	}
 	return l.String(), nil
 }
