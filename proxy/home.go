@@ -13,14 +13,16 @@ import (
 var pages embed.FS
 
 type homeGroup struct {
-	EN, ZH    string
+	catalog.Group
 	Endpoints []homeEndpoint
 }
 
 type homeEndpoint struct {
 	Name, EN, ZH string
-	Links        []string
+	Links        []homeLink
 }
+
+type homeLink struct{ URL, As string }
 
 // renderHome makes the page for people once per catalog.
 func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
@@ -28,34 +30,31 @@ func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	titles := map[string][2]string{
-		"images": {"Images and wallpapers", "图片与壁纸"}, "media": {"Media", "影音"},
-		"lookups": {"Lookups", "查询"}, "text": {"Text and daily content", "文字与每日内容"},
-	}
 	var groups []homeGroup
-	last := ""
-	for _, e := range c.Endpoints {
-		if e.Group != last {
-			groups = append(groups, homeGroup{EN: titles[e.Group][0], ZH: titles[e.Group][1]})
-			last = e.Group
+	for _, g := range catalog.Groups() {
+		group := homeGroup{Group: g}
+		for _, e := range c.Endpoints {
+			if e.Group == g.Name {
+				group.Endpoints = append(group.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, links(e, base)})
+			}
 		}
-		g := &groups[len(groups)-1]
-		g.Endpoints = append(g.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, exampleLinks(e, base)})
+		groups = append(groups, group)
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, groups)
+	err = t.Execute(&b, map[string]any{"Groups": groups, "Base": base})
 	return b.Bytes(), err
 }
 
-// exampleLinks are a call with the example input in every form.
-func exampleLinks(e *catalog.Endpoint, base string) []string {
-	path := base + "/api/" + e.Name + "/index.php"
-	var links []string
-	for _, q := range e.Examples() {
-		if q != "" {
-			q = "?" + q
+// links are the calls that show an endpoint.
+func links(e *catalog.Endpoint, base string) []homeLink {
+	path := (&url.URL{Path: base + "/api/" + e.Name + "/index.php"}).EscapedPath()
+	var out []homeLink
+	for _, c := range e.Calls() {
+		link := homeLink{URL: path, As: c.As}
+		if c.Query != "" {
+			link.URL += "?" + c.Query
 		}
-		links = append(links, (&url.URL{Path: path}).EscapedPath()+q)
+		out = append(out, link)
 	}
-	return links
+	return out
 }

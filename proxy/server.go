@@ -1,11 +1,13 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +25,9 @@ type Config struct {
 	Trusted []netip.Prefix
 	Limits  Limits
 	Log     *slog.Logger
+	// Recorded are the exchanges that show what answers look like; nil for
+	// none. It is asked when somebody wants the description of the API.
+	Recorded func() ([]*catalog.Case, error)
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample  uint64
 	Registerer prometheus.Registerer
@@ -46,6 +51,7 @@ type set struct {
 	catalog *catalog.Catalog
 	routes  map[string]*route
 	home    []byte
+	openAPI func() ([]byte, error) // made when it is first asked for
 }
 
 // route is one endpoint with its part of the cache.
@@ -97,8 +103,21 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 	if next.home, err = renderHome(c, s.cfg.BasePath); err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
+	next.openAPI = sync.OnceValues(func() ([]byte, error) { return s.describe(c) })
 	s.set.Store(next)
 	return nil
+}
+
+// describe makes the description of the API.
+func (s *Server) describe(c *catalog.Catalog) ([]byte, error) {
+	var cases []*catalog.Case
+	if s.cfg.Recorded != nil {
+		var err error
+		if cases, err = s.cfg.Recorded(); err != nil {
+			return nil, err
+		}
+	}
+	return renderOpenAPI(context.Background(), c, cases, s.cfg.BasePath)
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint) *route {
@@ -131,6 +150,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case inside && (path == "/" || path == "" && s.cfg.BasePath != ""):
 		s.page(w, r, s.set.Load().home)
+	case inside && path == "/openapi.json":
+		s.description(w, r)
 	case inside && path == "/healthz":
 		s.probe(w, true)
 	case inside && path == "/readyz":
@@ -148,26 +169,4 @@ func endpointOf(rest string) string {
 		return ""
 	}
 	return name
-}
-
-func (s *Server) page(w http.ResponseWriter, r *http.Request, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "public, max-age=60")
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a caller who left needs no page
-	}
-}
-
-func (s *Server) probe(w http.ResponseWriter, ok bool) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte("draining\n"))
-		return
-	}
-	_, _ = w.Write([]byte("ok\n"))
 }

@@ -40,7 +40,7 @@ func endpointTable(set *catalog.Catalog) string {
 			forms = append(forms, f.Name)
 		}
 		example := "/api/" + e.Name + "/index.php"
-		if q := e.Examples()[0]; q != "" {
+		if q := e.Calls()[0].Query; q != "" {
 			example += "?" + q
 		}
 		fmt.Fprintf(&b, "| **%s** | %s<br>%s | %s | %s | `%s` |\n", e.Name, e.EN, e.ZH,

@@ -11,6 +11,7 @@ import (
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
 
 type serveCmd struct {
@@ -96,6 +97,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Trusted: prefixes(s.config.Trusted),
 		Limits: s.config.limits(), Log: s.log, HitSample: s.config.LogHits, Registerer: reg,
+		Recorded: func() ([]*catalog.Case, error) { return allCases(s.config.Catalog) },
 	})
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func (s *endpointSpec) checkHead(name string, problems *upstreams.Problems) {
 	if s.Name.Value != name {
 		problems.Add(s.Name.Line, "name: %q: want the file's name, %q", s.Name.Value, name)
 	}
-	if !slices.Contains(groups, s.Group.Value) {
+	if groups := groupNames(); !slices.Contains(groups, s.Group.Value) {
 		problems.Add(s.Group.Line, "group: %q: want one of %s", s.Group.Value, strings.Join(groups, ", "))
 	}
 	if s.Summary.EN == "" || s.Summary.ZH == "" {

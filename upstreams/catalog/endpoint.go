@@ -26,6 +26,7 @@ type Endpoint struct {
 	edition  *upstreams.Query
 	notFound *upstreams.Query
 	rest     *Param // the one whose value may reach over &; nil for none
+	calls    []ConformanceCall
 	env      *upstreams.Environment
 }
 

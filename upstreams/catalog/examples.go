@@ -1,10 +1,29 @@
 package catalog
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 )
+
+// Calls show the endpoint: those of the specification's table that are meant to
+// be shown, or else its examples.
+func (e *Endpoint) Calls() []ConformanceCall {
+	var shown []ConformanceCall
+	for _, c := range e.calls {
+		if c.As != "" && c.Status < http.StatusBadRequest {
+			shown = append(shown, c)
+		}
+	}
+	if len(shown) > 0 {
+		return shown
+	}
+	for _, q := range e.Examples() {
+		shown = append(shown, ConformanceCall{Query: q, As: "?" + q})
+	}
+	return shown
+}
 
 // Examples are query strings that show the endpoint: its example input once in
 // every form, the default form first and without its parameter.
@@ -53,4 +72,14 @@ func (e *Endpoint) formValue(form string) (name, value string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// FormOf is the form that a value of a form parameter asks for.
+func (p *Param) FormOf(value string) (form string, ok bool) {
+	if p.Role != roleForm {
+		return "", false
+	}
+	v, err := p.parse(value)
+	form, ok = v.(string)
+	return form, ok && err == nil
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (l layered) Open(name string) (fs.File, error) {
 
 // Catalog is a compiled set of endpoints.
 type Catalog struct {
-	// Endpoints in the order of their groups, then by name.
+	// Endpoints by group, each in the order of the specification.
 	Endpoints []*Endpoint
 	byName    map[string]*Endpoint
 }
@@ -70,8 +71,24 @@ type Options struct {
 	ConfigFile string
 }
 
-// groups in the order of the specification.
-var groups = []string{"images", "media", "lookups", "text"}
+// Group is one of the specification's groups of endpoints.
+type Group struct{ Name, EN, ZH string }
+
+// Groups are in the order of the specification.
+func Groups() []Group {
+	return []Group{
+		{"images", "Images and wallpapers", "图片与壁纸"}, {"media", "Media", "影音"},
+		{"lookups", "Lookups", "查询"}, {"text", "Text and daily content", "文字与每日内容"},
+	}
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range Groups() {
+		names = append(names, g.Name)
+	}
+	return names
+}
 
 var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
@@ -104,10 +121,37 @@ func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
 	if len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
-	slices.SortStableFunc(c.Endpoints, func(a, b *Endpoint) int {
-		return slices.Index(groups, a.Group) - slices.Index(groups, b.Group)
-	})
+	if err := c.order(); err != nil {
+		return nil, err
+	}
 	return c, nil
+}
+
+// order sorts the endpoints by group, then as the specification lists them, and
+// those that it does not know at the end of their group. It gives each the
+// calls that show it.
+func (c *Catalog) order() error {
+	table, err := ConformanceTable()
+	if err != nil {
+		return err
+	}
+	rank := map[string]int{}
+	for i, row := range table {
+		rank[row.Endpoint] = i + 1
+		if e, ok := c.byName[row.Endpoint]; ok {
+			e.calls = row.Calls
+		}
+	}
+	groups := groupNames()
+	place := func(e *Endpoint) (group, row int) {
+		return slices.Index(groups, e.Group), cmp.Or(rank[e.Name], len(table)+1)
+	}
+	slices.SortStableFunc(c.Endpoints, func(a, b *Endpoint) int {
+		ga, ra := place(a)
+		gb, rb := place(b)
+		return cmp.Or(cmp.Compare(ga, gb), cmp.Compare(ra, rb))
+	})
+	return nil
 }
 
 // collect finds the catalog's files, those of the operator's directory over

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,6 +38,9 @@ type Param struct {
 	choose  chooser // nil: the value stays
 	target  int     // the input that it stands for; -1 for none
 }
+
+// MaxLen is the longest text that is allowed, in characters.
+func (p *Param) MaxLen() int { return cmp.Or(p.Spec.MaxLen, textMax) }
 
 // Hidden tells a value that no caller can give.
 func (p *Param) Hidden() bool { return p.given != nil }

@@ -93,10 +93,7 @@ func (p *Param) stringParser(s paramSpec) {
 		}
 		return
 	}
-	low, high := max(s.MinLen, 1), s.MaxLen
-	if high == 0 {
-		high = textMax
-	}
+	low, high := max(s.MinLen, 1), p.MaxLen()
 	p.Allowed = fmt.Sprintf("a text of %d to %d characters", low, high)
 	p.parse = func(v string) (any, error) {
 		if n := utf8.RuneCountInString(v); n < low || n > high {

@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"sundry/upstreams/catalog"
+)
+
+// parameters of the query, those aside that no caller gives.
+func (d *described) parameters() []any {
+	out := []any{}
+	for _, p := range d.Params {
+		if p.Hidden() {
+			continue
+		}
+		param := object{
+			"name": p.Name, "in": "query", "required": p.Required, "schema": schemaOf(p),
+			"description": strings.TrimSpace(p.EN + " " + p.ZH),
+		}
+		if examples := d.examplesOf(p); len(examples) > 0 {
+			param["examples"] = examples
+		}
+		out = append(out, param)
+	}
+	return out
+}
+
+// examplesOf are the parameter's values in the calls that are shown.
+func (d *described) examplesOf(p *catalog.Param) object {
+	examples := object{}
+	add := func(name, summary, value string) {
+		examples[name] = object{"summary": summary, "value": typed(p, value)}
+	}
+	for i, c := range d.Calls() {
+		values, err := url.ParseQuery(c.Query)
+		if v := values.Get(p.Name); err == nil && v != "" {
+			add("call"+strconv.Itoa(i+1), c.As, v)
+		}
+	}
+	if len(examples) == 0 {
+		add("example", "A value", p.Example)
+	}
+	return examples
+}
+
+// typed is an example of the type that the schema says.
+func typed(p *catalog.Param, value string) any {
+	if n, err := strconv.Atoi(value); err == nil && p.Type == "int" {
+		return n
+	}
+	return value
+}
+
+// schemaOf says what values are allowed.
+func schemaOf(p *catalog.Param) object {
+	s := object{"type": "string"}
+	spec := &p.Spec
+	switch {
+	case len(spec.Enum) > 0:
+		s["enum"] = spec.Enum
+	case p.Type == "int":
+		s = integer(spec.Min, spec.Max, spec.Also)
+	case p.Type == "digits":
+		s["pattern"] = fmt.Sprintf("^[1-9][0-9]{%d,%d}$", spec.MinLen-1, spec.MaxLen-1)
+	case p.Type == "string", p.Role == "tail":
+		s["minLength"] = max(1, spec.MinLen)
+		s["maxLength"] = p.MaxLen()
+	default:
+		s["description"] = p.Allowed
+	}
+	if spec.Default != nil {
+		s["default"] = typed(p, spec.Default.Value)
+	}
+	return s
+}
+
+func integer(low, high *int, also []int) object {
+	s := object{"type": "integer", "minimum": *low, "maximum": *high}
+	if len(also) == 0 {
+		return s
+	}
+	return object{"type": "integer", "anyOf": []any{object{"minimum": *low, "maximum": *high}, object{"enum": also}}}
+}
+
+// answerHeaders are those of every answer.
+func answerHeaders() object {
+	headers := object{}
+	for name, what := range map[string]string{
+		"Cache-Status":  "How the cache came to the answer (RFC 9211).",
+		"Sundry-Source": "Which upstream the data is from.",
+		"X-Request-Id":  "Names this exchange in the logs.",
+	} {
+		headers[name] = object{"description": what, "schema": object{"type": "string"}}
+	}
+	return headers
+}
+
+// components are what operations refer to.
+func components() object {
+	kinds := []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
+	text := object{"type": "string"}
+	failed := object{
+		"type": "object", "required": []string{"code", "message", "error"},
+		"properties": object{
+			"code": object{"type": "integer", "minimum": http.StatusBadRequest, "maximum": 599, "description": "The HTTP status again."}, "message": text,
+			"error": object{
+				"type": "object", "required": []string{"type", "request_id"},
+				"properties": object{"type": object{"enum": kinds}, "parameter": text, "request_id": text},
+			},
+		},
+	}
+	return object{
+		"schemas": object{"Error": failed},
+		"responses": object{
+			"Error": object{"description": "What went wrong; one line of text where text was asked for.", "content": object{
+				"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": text},
+			}},
+			"Redirect": object{"description": "Leads to the media.", "headers": object{"Location": object{"required": true, "schema": object{"type": "string", "format": "uri"}}}},
+		},
+	}
+}

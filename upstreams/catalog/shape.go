@@ -1,0 +1,138 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Shape is what values of one place look like: their types, and the shapes of
+// what they hold. The zero value is the shape of nothing yet.
+type Shape struct {
+	types  map[string]bool // null, boolean, number, string, array, object
+	seen   int             // objects that were merged in
+	fields map[string]*Shape
+	in     map[string]int // in how many of the objects a field was
+	items  *Shape
+}
+
+// Add makes the shape fit a value, too. Values are as JSON decoding or a jq
+// program gives them.
+func (s *Shape) Add(v any) {
+	if s.types == nil {
+		s.types, s.fields, s.in = map[string]bool{}, map[string]*Shape{}, map[string]int{}
+	}
+	typ := typeOf(v)
+	s.types[typ] = true
+	switch v := v.(type) {
+	case []any:
+		if s.items == nil {
+			s.items = &Shape{}
+		}
+		for _, item := range v {
+			s.items.Add(item)
+		}
+	case map[string]any:
+		s.seen++
+		for name, field := range v {
+			if s.fields[name] == nil {
+				s.fields[name] = &Shape{}
+			}
+			s.fields[name].Add(field)
+			s.in[name]++
+		}
+	}
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
+}
+
+// Schema is the shape in JSON Schema's words (2020-12, as OpenAPI 3.1 has it).
+func (s *Shape) Schema() map[string]any {
+	schema := map[string]any{}
+	switch types := slices.Sorted(maps.Keys(s.types)); len(types) {
+	case 0: // nothing is known
+	case 1:
+		schema["type"] = types[0]
+	default:
+		schema["type"] = types
+	}
+	if s.types["array"] {
+		schema["items"] = s.items.Schema()
+	}
+	if !s.types["object"] {
+		return schema
+	}
+	properties := map[string]any{}
+	required := []string{}
+	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
+		properties[name] = s.fields[name].Schema()
+		if s.in[name] == s.seen {
+			required = append(required, name)
+		}
+	}
+	schema["properties"] = properties
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// Differences tells where a value is of another shape, by path and in words:
+// a field that was always there and is missing, or of a type that was never
+// seen. Fields that are new are no difference.
+func (s *Shape) Differences(path string, v any) []string {
+	typ := typeOf(v)
+	if len(s.types) == 0 {
+		return nil // only empty lists were seen: everything fits
+	}
+	if !s.types[typ] {
+		return []string{fmt.Sprintf("%s: is %s, was %s", path, typ, oneOf(slices.Sorted(maps.Keys(s.types))))}
+	}
+	var found []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			found = append(found, s.items.Differences(path+"[]", item)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(s.fields)) {
+			field, ok := v[name]
+			switch {
+			case ok:
+				found = append(found, s.fields[name].Differences(path+"."+name, field)...)
+			case s.in[name] == s.seen:
+				found = append(found, path+"."+name+": is missing")
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// shapeOfJSON is the shape of several documents.
+func shapeOfJSON(documents ...[]byte) (*Shape, error) {
+	s := &Shape{}
+	for _, b := range documents {
+		var v any
+		if err := json.Unmarshal(b, &v); err != nil {
+			return nil, fmt.Errorf("recorded data: %w", err)
+		}
+		s.Add(v)
+	}
+	return s, nil
+}
