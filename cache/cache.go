@@ -18,6 +18,8 @@ type Remote interface {
 	Get(ctx context.Context, key string) ([]byte, bool)
 	// Set never blocks.
 	Set(key string, value []byte, ttl time.Duration)
+	// Delete removes a key, behind, if it can.
+	Delete(key string)
 	// Lease asks for the right to fill a key; release is never nil.
 	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
 }
@@ -42,6 +44,7 @@ type Cache struct {
 	packer *packer // with far
 	flight singleflight.Group
 	failed *failures
+	marks  marks
 	seen   *metrics
 	log    *slog.Logger
 

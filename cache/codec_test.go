@@ -3,6 +3,7 @@ package cache
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ func randomContent(r *rand.Rand) Content {
 	c := Content{Source: "src", Edition: "2026-11-21"}
 	if r.IntN(2) == 0 {
 		c.Expires = time.UnixMilli(1_800_000_000_000)
+		c.Fresh = 1500 * time.Second
 	}
 	for f := range r.IntN(4) {
 		var form Form
@@ -50,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("verify: %v", err)
 		}
 		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Born.Equal(m.Born) ||
-			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Spread != 77 || e.gen != 42 {
+			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Fresh != c.Fresh || e.meta.Spread != 77 || e.gen != 42 {
 			t.Fatalf("meta came back as %+v", e.meta)
 		}
 		checkBodies(t, &c, &e)
@@ -91,9 +93,11 @@ func TestUnknownLayoutIsNoEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw[0] = 99
-	if _, err := parse(raw); err == nil {
-		t.Error("an entry of another version was read")
+	for _, version := range []byte{layoutVersion - 1, layoutVersion + 1, 99} {
+		raw[0] = version
+		if _, err := parse(raw); err == nil {
+			t.Errorf("an entry of version %d was read", version)
+		}
 	}
 }
 
@@ -104,6 +108,23 @@ func TestEncodeRefusesWhatDoesNotFit(t *testing.T) {
 	for name, c := range map[string]Content{"source": {Source: long}, "edition": {Edition: long}, "type": wide} {
 		if _, err := encode(&c, &Meta{}, 1); err == nil {
 			t.Errorf("%s of 300 bytes was encoded", name)
+		}
+	}
+}
+
+func TestFreshInWholeSeconds(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{
+		0: 0, -time.Hour: 0, time.Nanosecond: time.Second, 1999 * time.Millisecond: time.Second,
+		24 * time.Hour: 24 * time.Hour, math.MaxInt64: math.MaxUint32 * time.Second,
+	} {
+		c := textContent("x")
+		c.Fresh = given
+		raw, err := encode(&c, &Meta{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := parse(raw); err != nil || e.meta.Fresh != want {
+			t.Errorf("%v came back as %v (%v), want %v", given, e.meta.Fresh, err, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash"
+	"math"
+	"time"
 )
 
 // encode lays out content whole. The generation names its split parts.
@@ -55,6 +57,7 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 		expires = c.Expires.UnixMilli()
 	}
 	b = le.AppendUint64(b, uint64(expires))
+	b = le.AppendUint32(b, wholeSeconds(c.Fresh))
 	b = le.AppendUint64(b, gen)
 	b = le.AppendUint64(b, digest)
 	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
@@ -65,6 +68,14 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 		b = append(b, byte(codingsOf(f)))
 	}
 	return b, nil
+}
+
+// wholeSeconds keeps what is less than a second from becoming nothing.
+func wholeSeconds(d time.Duration) uint32 {
+	if d <= 0 {
+		return 0
+	}
+	return uint32(min(max(d/time.Second, 1), math.MaxUint32))
 }
 
 // codingsOf is the set that every body of the form has.

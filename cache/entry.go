@@ -14,6 +14,11 @@ type Content struct {
 	// Expires is when the content itself stops working, as a signed link
 	// does; zero: never.
 	Expires time.Time
+	// Fresh shortens how long this answer is fresh, as its content suggests: a
+	// parcel on its way is news for less long than one that arrived. Unlike
+	// Expires it does not forbid stale use. Whole seconds count, at least
+	// one; 0: does not shorten.
+	Fresh time.Duration
 	// Forms are in the order the endpoint declares them.
 	Forms []Form
 	// Negative makes it a definite no, with a message for the caller.
@@ -72,9 +77,10 @@ func (s Codings) best(other Codings) Coding {
 type Meta struct {
 	Source   string
 	Edition  string
-	Born     time.Time // when it was last confirmed, to the millisecond
-	Modified time.Time // when its content last changed
-	Expires  time.Time // zero: never
+	Born     time.Time     // when it was last confirmed, to the millisecond
+	Modified time.Time     // when its content last changed
+	Expires  time.Time     // zero: never
+	Fresh    time.Duration // 0: does not shorten
 	Negative bool
 	Spread   uint8 // this entry's own part of the jitter
 }

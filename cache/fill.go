@@ -36,7 +36,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, now time.T
 // returns when that is done.
 func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
-		if state, _ := s.policy.Judge(&e.meta, time.Now()); state == Fresh {
+		if state, _ := s.judge(&e.meta, time.Now()); state == Fresh {
 			return nil
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Space) detach(caller context.Context) (context.Context, context.CancelF
 }
 
 func (s *Space) state(e *entry) State {
-	state, _ := s.policy.Judge(&e.meta, time.Now())
+	state, _ := s.judge(&e.meta, time.Now())
 	return state
 }
 

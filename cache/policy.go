@@ -142,6 +142,9 @@ func (p *Policy) ttlEnd(m *Meta) time.Time {
 	if limit, ok := p.Limits[m.Source]; ok && (ttl == 0 || limit < ttl) {
 		ttl = limit
 	}
+	if m.Fresh > 0 && (ttl == 0 || m.Fresh < ttl) {
+		ttl = m.Fresh
+	}
 	if ttl == 0 && p.Until != nil {
 		return time.Time{}
 	}

@@ -29,6 +29,14 @@ func TestJudge(t *testing.T) {
 		{"a negative is never stale", Meta{Negative: true}, 30 * time.Second, Gone, 0},
 		{"source with a shorter life", Meta{Source: "short"}, 10 * time.Second, Grace, 0},
 		{"a limit never lengthens", Meta{Source: "long"}, time.Minute, Grace, 0},
+		{"answer with a shorter life", Meta{Fresh: 30 * time.Second}, 26 * time.Second, Fresh, 4 * time.Second},
+		{"in the last tenth of the shorter life", Meta{Fresh: 30 * time.Second}, 28 * time.Second, Eager, 2 * time.Second},
+		{"past the shorter life it is served in grace", Meta{Fresh: 30 * time.Second}, 31 * time.Second, Grace, -time.Second},
+		{"and may stand in for a failure", Meta{Fresh: 30 * time.Second}, 11 * time.Minute, Stale, -10*time.Minute - 30*time.Second},
+		{"an answer never lengthens", Meta{Fresh: time.Hour}, time.Minute, Grace, 0},
+		{"the shortest counts: the source's", Meta{Source: "short", Fresh: 20 * time.Second}, 10 * time.Second, Grace, 0},
+		{"the shortest counts: the answer's", Meta{Source: "short", Fresh: 5 * time.Second}, 5 * time.Second, Grace, 0},
+		{"a negative has its own life", Meta{Negative: true, Fresh: time.Second}, 29 * time.Second, Fresh, time.Second},
 		{"content that expires", Meta{Expires: born.Add(20 * time.Second)}, 20 * time.Second, Grace, 0},
 		{"expired content is not served stale", Meta{Expires: born.Add(20 * time.Second)}, 21 * time.Second, Gone, -time.Second},
 	}
@@ -40,6 +48,29 @@ func TestJudge(t *testing.T) {
 				t.Errorf("got %d with %v left, want %d with %v", state, left, r.state, r.left)
 			}
 		})
+	}
+}
+
+// What an answer says of its freshness holds without a TTL, too, and decides
+// how long the far tier keeps it.
+func TestFreshByTheAnswer(t *testing.T) {
+	until, err := ParseCalendar("06:00 Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Policy{Until: until, StaleIfError: time.Hour}
+	m := Meta{Born: time.Date(2026, 11, 21, 9, 0, 0, 0, until.Zone), Edition: "2026-11-21", Fresh: 10 * time.Minute}
+	if _, left := p.Judge(&m, m.Born); left != 10*time.Minute {
+		t.Errorf("beside the calendar: %v, want 10m", left)
+	}
+	if keep := p.Keep(&m); keep != 70*time.Minute {
+		t.Errorf("kept %v, want 1h10m", keep)
+	}
+	p = usual()
+	p.Jitter = 0.5
+	m = Meta{Fresh: 10 * time.Second, Spread: 255}
+	if _, left := p.Judge(&m, m.Born); left != 5*time.Second {
+		t.Errorf("with all the jitter: %v, want 5s", left)
 	}
 }
 

@@ -34,6 +34,12 @@ func (s *shelf) Set(key string, value []byte, _ time.Duration) {
 	s.values[key] = value
 }
 
+func (s *shelf) Delete(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.values, key)
+}
+
 func (s *shelf) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,6 +77,37 @@ func TestFarHitIsPromoted(t *testing.T) {
 		}
 		wantCalls(t, l, 1)
 	})
+}
+
+// How long an answer is fresh is its own, wherever it is found: in either tier,
+// whole or in parts, and when its content comes again with another freshness.
+func TestFreshTravels(t *testing.T) {
+	for name, texts := range map[string][]string{"whole": {"a"}, "in parts": {"a", "b", "c"}} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+				l := &script{make: func(n int64) (Content, error) {
+					c := textContent(texts...)
+					c.Fresh = 20 * time.Second / time.Duration(n)
+					return c, nil
+				}}
+				found := func(s *Space, tier Tier, left time.Duration) {
+					t.Helper()
+					if h := mustFetch(t, s, "k", l); h.Tier != tier || h.Left != left {
+						t.Errorf("in %v with %v left, want %v with %v", h.Tier, h.Left, tier, left)
+					}
+				}
+				found(one, Upstream, 20*time.Second)
+				found(one, Near, 20*time.Second)
+				found(two, Far, 20*time.Second)
+				found(two, Near, 20*time.Second)
+				time.Sleep(21 * time.Second)
+				found(one, Near, -time.Second) // in grace, which begins a refresh
+				synctest.Wait()
+				found(one, Near, 10*time.Second)
+				wantCalls(t, l, 2)
+			})
+		})
+	}
 }
 
 func TestPoolTravels(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,13 +19,14 @@ type Space struct {
 	name   string
 	policy Policy
 	cache  *Cache
+	mark   *atomic.Pointer[Mark]
 	seen   spaceMetrics
 }
 
 // Space opens an endpoint's part. Two spaces of one name share their entries,
 // as those before and after a reload do.
 func (c *Cache) Space(name string, p Policy) *Space {
-	return &Space{name: name, policy: p, cache: c, seen: c.seen.space(name)}
+	return &Space{name: name, policy: p, cache: c, mark: c.marks.slot(name), seen: c.seen.space(name)}
 }
 
 // Policy is the rule in force.
@@ -86,9 +88,15 @@ func (s *Space) peek(key string, want Want, now time.Time) (Hit, bool) {
 	return s.hit(&e, rep, want, now, Near), true
 }
 
+// judge is what the policy, and a purge, leave of an entry.
+func (s *Space) judge(m *Meta, now time.Time) (State, time.Duration) {
+	state, left := s.policy.Judge(m, now)
+	return s.mark.Load().apply(m, &s.policy, now, state, left)
+}
+
 // hit says what an entry is good for now.
 func (s *Space) hit(e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
-	state, left := s.policy.Judge(&e.meta, now)
+	state, left := s.judge(&e.meta, now)
 	bodies, _ := e.form(want.Form)
 	return Hit{
 		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Born)),

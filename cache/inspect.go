@@ -1,0 +1,92 @@
+package cache
+
+import (
+	"strings"
+	"time"
+)
+
+// EntryInfo describes an entry of the near tier.
+type EntryInfo struct {
+	Key      string
+	Class    string
+	State    State
+	Left     time.Duration // of freshness; negative when stale
+	Age      time.Duration
+	Meta     Meta
+	Message  string // of a negative answer
+	Bytes    int    // in this tier, parts included
+	Bodies   []int  // of each form
+	Complete bool   // its parts have not been evicted
+}
+
+// Walk shows the space's entries to visit until it returns false. Entries that
+// come and go meanwhile may be missed. It reads through the whole near tier:
+// it is for operators, not for requests.
+func (s *Space) Walk(visit func(EntryInfo) bool) {
+	now, prefix := time.Now(), s.name+":"
+	it := s.cache.near.class[s.policy.Class].Iterator()
+	for it.SetNext() {
+		item, err := it.Value()
+		if err != nil {
+			continue
+		}
+		key := item.Key()
+		if !strings.HasPrefix(key, prefix) || strings.IndexByte(key, 0) >= 0 {
+			continue
+		}
+		if e, err := parse(item.Value()); err == nil && !visit(s.info(key, &e, now)) {
+			return
+		}
+	}
+}
+
+// Look describes one entry and gives a representation of each of its forms: of
+// a pool, one of many.
+func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
+	e, ok := s.cache.near.head(s.policy.Class, key)
+	if !ok {
+		return EntryInfo{}, nil, false
+	}
+	reps := make([]Rep, e.forms)
+	for i := range reps {
+		reps[i], _ = s.cache.near.pick(s.policy.Class, key, &e, Want{Form: i}) // a missing part shows as none
+	}
+	return s.info(key, &e, time.Now()), reps, true
+}
+
+func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
+	state, left := s.judge(&e.meta, now)
+	info := EntryInfo{
+		Key: key, Class: s.policy.Class.String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Born)),
+		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),
+	}
+	for i := range e.forms {
+		n, _ := e.form(i)
+		info.Bodies = append(info.Bodies, n)
+	}
+	if e.split() {
+		info.Bytes += s.cache.near.partBytes(s.policy.Class, key, e)
+	}
+	return info
+}
+
+// partBytes adds up the parts that are still there.
+func (m *memory) partBytes(class Class, key string, e *entry) int {
+	total := 0
+	for n := range e.records() {
+		if b, err := m.class[class].Get(partKey(key, e.gen, n)); err == nil {
+			total += len(b)
+		}
+	}
+	return total
+}
+
+// drop removes an entry's head; its parts are of no use without it.
+func (m *memory) drop(class Class, key string) {
+	_ = m.class[class].Delete(key) // one that is gone already is as good
+}
+
+// String names the state for operators.
+func (st State) String() string {
+	return [...]string{"absent", "fresh", "eager", "grace", "stale", "gone", "unknown"}[min(st, Gone+1)]
+}
