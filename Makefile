@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check test race fuzz bench bench-diff lint fmt golden ci
+.PHONY: build run check doctor test race fuzz bench bench-diff lint fmt golden ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -9,6 +9,9 @@ run:
 
 check:
 	go run ./cmd/sundry check
+
+doctor:
+	go run ./cmd/sundry doctor
 
 test:
 	go test ./...
@@ -22,9 +25,19 @@ fuzz:
 	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/minecraft
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip
 	go test -run xxx -fuzz FuzzInput -fuzztime 10s ./upstreams/catalog
+	go test -run xxx -fuzz FuzzCheckURL -fuzztime 10s ./upstreams/guard
+	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/sharelink
+	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/sharelink
+	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
+	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/bilibili
+	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/idcard
+	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/ipcard
+	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./upstreams/favicon
+	go test -run xxx -fuzz FuzzNormalize -fuzztime 10s ./upstreams/shortlink
+	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/waybill
 
 bench:
-	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/qrcode ./proxy
+	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/qrcode ./upstreams/ipcard ./upstreams/idcard ./proxy
 
 # Compares with the numbers of the last commit on main: make bench-diff
 bench-diff: bin/benchstat

@@ -25,6 +25,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/guard"
 )
 
 // The served endpoint of the benchmarks: a JSON answer of about a kibibyte, and
@@ -49,7 +50,7 @@ func benchServer(b testing.TB) http.Handler {
 	b.Helper()
 	reg := prometheus.NewRegistry()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
-		Secret: func(string) (string, bool) { return "", false }}
+		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		b.Fatal(err)
@@ -126,7 +127,7 @@ func BenchmarkHandler(b *testing.B) {
 
 func BenchmarkKey(b *testing.B) {
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
-		Secret: func(string) (string, bool) { return "", false }}
+		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
 	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {

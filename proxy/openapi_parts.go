@@ -65,7 +65,7 @@ func schemaOf(p *catalog.Param) object {
 	case p.Type == "int":
 		s = integer(spec.Min, spec.Max, spec.Also)
 	case p.Type == "digits":
-		s["pattern"] = fmt.Sprintf("^[1-9][0-9]{%d,%d}$", spec.MinLen-1, spec.MaxLen-1)
+		s["pattern"] = digitsPattern(spec.MinLen, spec.MaxLen, spec.LeadingZero)
 	case p.Type == "string", p.Role == "tail":
 		s["minLength"] = max(1, spec.MinLen)
 		s["maxLength"] = p.MaxLen()
@@ -76,6 +76,13 @@ func schemaOf(p *catalog.Param) object {
 		s["default"] = typed(p, spec.Default.Value)
 	}
 	return s
+}
+
+func digitsPattern(low, high int, leadingZero bool) string {
+	if leadingZero {
+		return fmt.Sprintf("^[0-9]{%d,%d}$", low, high)
+	}
+	return fmt.Sprintf("^[1-9][0-9]{%d,%d}$", low-1, high-1)
 }
 
 func integer(low, high *int, also []int) object {

@@ -232,3 +232,17 @@ func TestRawUTF8(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+// TestStaleUseEndsWithTheLinks: what a cache downstream may do past freshness
+// is bounded by the end of a signed link.
+func TestStaleUseEndsWithTheLinks(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	control := f.get("/api/vidparse?url=https%3A%2F%2Fv.kuaishou.com%2FAbCd12").Header.Get("Cache-Control")
+	var fresh, grace, stale int
+	if _, err := fmt.Sscanf(control, "public, max-age=%d, stale-while-revalidate=%d, stale-if-error=%d", &fresh, &grace, &stale); err != nil {
+		t.Fatalf("%s: %v", control, err)
+	}
+	if stale <= 0 || fresh+stale > 4500 || grace > 900 {
+		t.Errorf("%s: the link lives for 4500 seconds", control)
+	}
+}

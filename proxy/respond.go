@@ -148,15 +148,20 @@ func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	b = append(b, "public, max-age="...)
 	b = strconv.AppendInt(b, int64(left/time.Second), 10)
 	p := in.Endpoint().Policy
-	if p.Grace > 0 {
-		b = append(b, ", stale-while-revalidate="...)
-		b = strconv.AppendInt(b, int64(p.Grace/time.Second), 10)
+	b = appendStale(b, ", stale-while-revalidate=", p.Grace, hit)
+	return appendStale(b, ", stale-if-error=", p.StaleIfError, hit)
+}
+
+// appendStale says how long past its freshness an answer may be used: never
+// past the end of what it holds, such as a signed link.
+func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit) []byte {
+	if end := hit.Meta.Expires; !end.IsZero() {
+		span = min(span, end.Sub(hit.Meta.Born)-hit.Age-hit.Left)
 	}
-	if p.StaleIfError > 0 {
-		b = append(b, ", stale-if-error="...)
-		b = strconv.AppendInt(b, int64(p.StaleIfError/time.Second), 10)
+	if span < time.Second {
+		return b
 	}
-	return b
+	return strconv.AppendInt(append(b, directive...), int64(span/time.Second), 10)
 }
 
 // appendCacheStatus says how the cache came to the answer (RFC 9211).

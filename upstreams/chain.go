@@ -9,6 +9,8 @@ import (
 // Chain is sources in order, asked until one gives a definite answer.
 type Chain struct {
 	Sources []*Source
+	// LeftOut are those that lack a key.
+	LeftOut []*Source
 	seen    chainMetrics
 }
 

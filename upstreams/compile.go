@@ -47,8 +47,9 @@ func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, p
 }
 
 // Compile makes a source of its declaration. params are the endpoint's
-// parameter names. Mistakes go to problems. A source that lacks a secret, or
-// an optional database, is left out: nil comes back.
+// parameter names. Mistakes go to problems. A source that lacks an optional
+// database is left out: nil comes back. One that lacks a secret is left out by
+// NewChain.
 func Compile(endpoint string, spec *SourceSpec, params []string, env *Environment, problems *Problems) *Source {
 	line := spec.Name.Line
 	if spec.Name.Value == "" {
@@ -75,9 +76,10 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 	s.kind, s.host = compileKind(spec, declared, env, problems)
 	s.remote = asksOthers(s.kind) || len(s.before) > 0
 	s.programs(spec, env, problems)
-	if !s.credentials(endpoint, spec, env) || s.kind == nil {
+	if s.kind == nil {
 		return nil
 	}
+	s.credentials(endpoint, spec, env)
 	s.seen = env.Metrics.source(endpoint, spec.Name.Value)
 	return s
 }
@@ -143,7 +145,7 @@ func (s *Source) programs(spec *SourceSpec, env *Environment, problems *Problems
 }
 
 // credentials reads the secrets; in replay any will do.
-func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment) bool {
+func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment) {
 	s.secrets = make(map[string]any, len(spec.Secrets))
 	for name, variable := range spec.Secrets {
 		value, ok := env.Secret(variable.Value)
@@ -152,17 +154,25 @@ func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment
 		}
 		if !ok {
 			env.Log.Info("source left out: its key is not set", "endpoint", endpoint, "source", spec.Name.Value, "variable", variable.Value)
-			return false
+			s.Missing = variable.Value
+			return
 		}
 		s.secrets[name] = value
 	}
-	return true
 }
 
-// NewChain joins compiled sources; those left out are nil and dropped.
+// NewChain joins compiled sources. Those that are nil are dropped, those
+// without their key are left out.
 func NewChain(endpoint string, sources []*Source, env *Environment) *Chain {
-	return &Chain{
-		Sources: slices.DeleteFunc(sources, func(s *Source) bool { return s == nil }),
-		seen:    env.Metrics.chain(endpoint),
+	c := &Chain{seen: env.Metrics.chain(endpoint)}
+	for _, s := range sources {
+		switch {
+		case s == nil:
+		case s.Missing != "":
+			c.LeftOut = append(c.LeftOut, s)
+		default:
+			c.Sources = append(c.Sources, s)
+		}
 	}
+	return c
 }

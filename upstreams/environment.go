@@ -25,6 +25,8 @@ type Environment struct {
 	Transport http.RoundTripper
 	// Replay answers from recorded exchanges; nil: live.
 	Replay *Replay
+	// Record keeps what is exchanged; nil: nothing is kept.
+	Record *Recorder
 	// Secret finds a credential in the environment.
 	Secret func(name string) (string, bool)
 	// GeoFile is the operator's address database; nil for none.
@@ -61,11 +63,11 @@ func (env *Environment) CloseIdle() {
 
 // client follows redirects to the given hosts only, and keeps no cookies.
 func (env *Environment) client(allowed hostSet) *http.Client {
-	var rt = env.Transport
+	rt := env.Transport
 	if env.Replay != nil {
 		rt = env.Replay
 	}
-	return &http.Client{Transport: rt, CheckRedirect: allowed.redirects}
+	return &http.Client{Transport: env.Record.through(rt), CheckRedirect: allowed.redirects}
 }
 
 // sign is the source's name as callers see it: replayed answers say so.

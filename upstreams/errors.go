@@ -89,3 +89,11 @@ func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Ne
 
 // counts tells whether the kind counts against the host's breaker.
 func (k Kind) counts() bool { return k == Unavailable || k == Timeout || k == Limited }
+
+// StatusOf is the HTTP status that an attempt failed with; 0 without one.
+func StatusOf(err error) int {
+	if typed, ok := errors.AsType[*Error](err); ok {
+		return typed.Status
+	}
+	return 0
+}

@@ -192,8 +192,11 @@ func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
 		return nil, err
 	}
 	in.stage("reply", r.line(body))
-	if g.decode == nil {
+	switch {
+	case g.decode == nil:
 		r.blob, r.broken = Sniff(body)
+		return r, nil
+	case r.status/100 == 3: // not followed: where it leads is the reply
 		return r, nil
 	}
 	plain, err := toUTF8(body, g.charset)

@@ -29,6 +29,8 @@ func verdict(name string) (kind Kind, success, ok bool) {
 		return Unavailable, false, true
 	case Malformed.String():
 		return Malformed, false, true
+	case Skipped.String():
+		return Skipped, false, true
 	}
 	return 0, false, false
 }
@@ -38,7 +40,7 @@ func compileRules(specs []RuleSpec, problems *Problems) []rule {
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
 		if !ok {
-			problems.Add(s.Is.Line, "is: %q is no verdict: want success, negative, limited, unavailable or malformed", s.Is.Value)
+			problems.Add(s.Is.Line, "is: %q is no verdict: want success, negative, limited, unavailable, malformed or skipped", s.Is.Value)
 		}
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition: want status: [404] or if: a jq condition")

@@ -18,7 +18,8 @@ type Query struct{ code *gojq.Code }
 
 // Env are the variables every program may use: $params, $now (unix seconds),
 // $vars, $status, $location (of a redirect that is not followed, or ""),
-// $cookies (set by the reply, by name) and, before the answer came, $secrets.
+// $cookies (set by the reply, by name), $headers (of the reply, by names in
+// small letters) and, before the answer came, $secrets.
 type Env struct {
 	Params map[string]any
 	Now    time.Time
@@ -27,11 +28,12 @@ type Env struct {
 	// Location header of the reply.
 	Location string
 	Cookies  map[string]any
+	Headers  map[string]any
 	Secrets  map[string]any
 }
 
 func (e *Env) values() []any {
-	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location, orEmpty(e.Cookies), orEmpty(e.Secrets)}
+	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location, orEmpty(e.Cookies), orEmpty(e.Headers), orEmpty(e.Secrets)}
 }
 
 func orEmpty(m map[string]any) any {
@@ -53,7 +55,7 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 		return nil
 	}
 	code, err := gojq.Compile(q,
-		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$secrets"}))...)
+		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}))...)
 	if err != nil {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil

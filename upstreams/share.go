@@ -28,10 +28,18 @@ func (st *step) follow(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, fail(Malformed, "step %s: %w", st.name, err)
 	}
-	if !link.Short {
-		return linkData(link), nil
+	data := linkData(link)
+	if link.Short {
+		if data, err = st.lead(ctx, in, link); err != nil {
+			return nil, err
+		}
 	}
-	return st.remembered(in.call.Endpoint+" "+st.name+" "+text, func() (any, error) {
+	return data, judge(ctx, st.rules, &reply{body: data}, in.env)
+}
+
+// lead gives where a short link leads, or led not long ago.
+func (st *step) lead(ctx context.Context, in *input, link sharelink.Link) (any, error) {
+	return st.remembered(in.call.Endpoint+" "+st.name+" "+link.String(), func() (data any, err error) {
 		via := &stranger{client: st.env.strangers(shareTimeout), in: in, ctx: ctx}
 		for range shareHops {
 			if link, err = st.hop(ctx, via, link); err != nil || !link.Short {

@@ -43,7 +43,10 @@ func (in *input) stage(name string, detail any) {
 type Source struct {
 	Name string
 	// Limit shortens how long its answers are fresh; 0: does not.
-	Limit    time.Duration
+	Limit time.Duration
+	// Missing is the environment variable with the key that it lacks; "": it
+	// lacks none.
+	Missing  string
 	endpoint string
 	bare     string // the name as declared
 	timeout  time.Duration
@@ -138,3 +141,12 @@ func (s *Source) Remote() bool {
 	_, ok := s.kind.(*getter)
 	return ok || len(s.before) > 0
 }
+
+// Bare is the source's name as declared, in replay too.
+func (s *Source) Bare() string { return s.bare }
+
+// Keyed tells whether its requests hold a secret, or are signed with one.
+func (s *Source) Keyed() bool { return len(s.secrets) > 0 }
+
+// Probe asks this source alone. Watchers of the chain do not see it.
+func (s *Source) Probe(ctx context.Context, call *Call) (Answer, error) { return s.do(ctx, call, nil) }

@@ -521,8 +521,12 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 func TestSourcesThatAreLeftOut(t *testing.T) {
 	env := environment(t)
 	for _, text := range []string{"name: x\nsecrets: {k: NOT_SET}\ncomputed: {}", "name: x\ngeoip: {use: file}"} {
-		if s := compile(t, env, text); s != nil {
+		c := NewChain("test", []*Source{compile(t, env, text)}, env)
+		if len(c.Sources) != 0 {
 			t.Errorf("%q was not left out", text)
+		}
+		if strings.Contains(text, "NOT_SET") && (len(c.LeftOut) != 1 || c.LeftOut[0].Missing != "NOT_SET") {
+			t.Errorf("%q: nobody tells what is missing", text)
 		}
 	}
 }

@@ -16,8 +16,13 @@ type StepSpec struct {
 	// Share is a jq program that gives a share link. A short one is followed to
 	// where it leads; what is kept is {platform, id, kind, url, extra}.
 	Share *Expr `yaml:"share"`
-	// Judge rules, as a source's.
+	// Judge rules, as a source's; those of a share step are about what it found.
 	Judge []RuleSpec `yaml:"judge"`
+	// Timeout bounds this step; 0: the source's alone does.
+	Timeout Duration `yaml:"timeout"`
+	// Optional is a step that the answer can do without: when it fails, it
+	// keeps null.
+	Optional bool `yaml:"optional"`
 	// Keep is a jq program on the reply; nil: the reply as it is.
 	Keep *Expr `yaml:"keep"`
 	// For is how long what was kept serves further calls that would send the
@@ -81,9 +86,11 @@ func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
 type RuleSpec struct {
 	// Status are those the rule is about; none: the successful ones.
 	Status []int `yaml:"status"`
-	// If is a jq condition on the decoded body, with $status and $params.
+	// If is a jq condition on the decoded body, with $status, $params and $vars.
+	// A redirect that is not followed has the body null.
 	If *Expr `yaml:"if"`
-	// Is is the verdict: success, negative, limited, unavailable, malformed.
+	// Is is the verdict: success, negative, limited, unavailable, malformed, or
+	// skipped where it turns out that the source does not serve this input.
 	Is Text `yaml:"is"`
 }
 

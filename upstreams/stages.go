@@ -40,9 +40,9 @@ func (in *input) compute(ctx context.Context, vars []variable) error {
 // keep makes a value known as $vars.<name> and as {name}.
 func (in *input) keep(name string, value any) { in.env.Vars[name], in.values[name] = value, value }
 
-// mark tells a replay whose attempt it is.
+// mark tells a replay, or who records, whose attempt it is.
 func (s *Source) mark(ctx context.Context, in *input) context.Context {
-	if s.env.Replay == nil {
+	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
 	}
 	return withReplay(ctx, replayed{s.endpoint, s.bare, in.call, "", 0})

@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,9 @@ type step struct {
 	keep  *Query
 	lasts time.Duration
 	env   *Environment
+
+	timeout  time.Duration // 0: the source's
+	optional bool
 }
 
 // variable is a placeholder computed by jq.
@@ -33,6 +37,7 @@ func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, pro
 	st := step{
 		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
 		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), env: env,
+		timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if !varName.MatchString(st.name) {
 		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
@@ -60,17 +65,32 @@ func (st *step) do(ctx context.Context, in *input) error {
 	if err := in.compute(ctx, st.vars); err != nil {
 		return err
 	}
-	ask := st.exchange
-	if st.share != nil {
-		ask = st.follow
-	}
-	value, err := ask(atStep(ctx, st.name, 0), in)
-	if err != nil {
+	value, err := st.ask(ctx, in)
+	switch {
+	case err == nil:
+		in.stage("kept "+st.name, value)
+	case st.optional && ctx.Err() == nil && KindOf(err) != Internal:
+		in.stage("without "+st.name, err.Error())
+		value = nil
+	default:
 		return err
 	}
-	in.stage("kept "+st.name, value)
 	in.keep(st.name, value)
 	return nil
+}
+
+// ask gives the outcome, within the step's own time.
+func (st *step) ask(ctx context.Context, in *input) (any, error) {
+	if st.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, st.timeout)
+		defer cancel()
+	}
+	ctx = atStep(ctx, st.name, 0)
+	if st.share != nil {
+		return st.follow(ctx, in)
+	}
+	return st.exchange(ctx, in)
 }
 
 // exchange asks the step's host, or the memory of an equal request.
@@ -129,7 +149,7 @@ func guarded(ctx context.Context, host *Host, rules []rule, env *Env, ask func()
 	}
 	r, err := ask()
 	if err == nil {
-		env.Status, env.Location, env.Cookies = r.status, r.header.Get("Location"), cookies(r.header)
+		env.Status, env.Location, env.Cookies, env.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
 		err = judge(ctx, rules, r, env)
 	}
 	done(err)
@@ -145,4 +165,16 @@ func cookies(h http.Header) map[string]any {
 		}
 	}
 	return set
+}
+
+// headers are those of a reply by their names in small letters; of several of a
+// name the first.
+func headers(h http.Header) map[string]any {
+	all := make(map[string]any, len(h))
+	for name, values := range h {
+		if len(values) > 0 {
+			all[strings.ToLower(name)] = values[0]
+		}
+	}
+	return all
 }

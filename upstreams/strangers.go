@@ -23,7 +23,9 @@ func (env *Environment) strangers(timeout time.Duration) *http.Client {
 	if env.Replay != nil {
 		return &http.Client{Transport: env.Replay, CheckRedirect: stay, Timeout: timeout}
 	}
-	return env.Guard.Client(timeout, 0)
+	client := env.Guard.Client(timeout, 0)
+	client.Transport = env.Record.through(client.Transport)
+	return client
 }
 
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

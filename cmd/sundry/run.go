@@ -22,6 +22,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Serve the endpoints."`
 	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with file and line."`
 	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
+	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer to what was recorded; exit 1 if an endpoint has none that works."`
 	Docs    docsCmd    `cmd:"" help:"Print the table of endpoints as Markdown."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -30,6 +30,9 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 	if s.Cache.Edition != nil {
 		e.edition = upstreams.CompileQuery(s.Cache.Edition, problems)
 	}
+	if s.Cache.Fresh != nil {
+		e.fresh = upstreams.CompileQuery(s.Cache.Fresh, problems)
+	}
 	if s.NotFound != nil {
 		e.notFound = upstreams.CompileQuery(s.NotFound, problems)
 	}

@@ -24,6 +24,7 @@ type Endpoint struct {
 	// File it came from.
 	File     string
 	edition  *upstreams.Query
+	fresh    *upstreams.Query
 	notFound *upstreams.Query
 	rest     *Param // the one whose value may reach over &; nil for none
 	calls    []ConformanceCall
@@ -91,6 +92,10 @@ func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answe
 			return c, &upstreams.Error{Kind: upstreams.Malformed, Source: a.Source, Err: fmt.Errorf("form %s: %w", f.Name, err)}
 		}
 		c.Forms = append(c.Forms, form)
+	}
+	var err error
+	if c.Fresh, err = e.freshness(ctx, a, env); err != nil {
+		return c, &upstreams.Error{Kind: upstreams.Malformed, Source: a.Source, Err: err}
 	}
 	if e.edition != nil && a.Data != nil {
 		if date, err := e.edition.Text(ctx, a.Data, env); err == nil && editionDate.MatchString(date) {

@@ -23,14 +23,14 @@ type exchangeSpec struct {
 	// or recorded (from the live upstream).
 	Origin string `yaml:"origin"`
 	// Chain of the source, where a source is in several; "" means main.
-	Chain string `yaml:"chain"`
+	Chain string `yaml:"chain,omitempty"`
 	// Params as in a query string.
-	Params map[string]string `yaml:"params"`
+	Params map[string]string `yaml:"params,omitempty"`
 	// Link instead of params, for a source that fetches what a form leads to.
-	Link string `yaml:"link"`
+	Link string `yaml:"link,omitempty"`
 	// Now is when the call is made; RFC 3339.
 	Now   time.Time  `yaml:"now"`
-	Steps []stepSpec `yaml:"steps"`
+	Steps []stepSpec `yaml:"steps,omitempty"`
 	// Want is the verdict: success, negative, malformed, unavailable, limited.
 	Want string `yaml:"want"`
 }
@@ -38,18 +38,18 @@ type exchangeSpec struct {
 type stepSpec struct {
 	// Step it belongs to, of those before the source's own request; "" for that
 	// request.
-	Step string `yaml:"step"`
+	Step string `yaml:"step,omitempty"`
 	// URL as sent; tcp://host for sources that are no HTTP.
 	URL string `yaml:"url"`
 	// Sent is the body of a POST.
-	Sent string `yaml:"sent"`
+	Sent string `yaml:"sent,omitempty"`
 	// Status of the reply; 0 means 200.
-	Status  int               `yaml:"status"`
-	Headers map[string]string `yaml:"headers"`
+	Status  int               `yaml:"status,omitempty"`
+	Headers map[string]string `yaml:"headers,omitempty"`
 	// Body is the file with the reply's body; "" for none.
-	Body string `yaml:"body"`
+	Body string `yaml:"body,omitempty"`
 	// Charset that the body, kept as UTF-8, is sent in.
-	Charset string `yaml:"charset"`
+	Charset string `yaml:"charset,omitempty"`
 }
 
 // Case is a recorded exchange with the place it stands in.
@@ -64,6 +64,7 @@ type Case struct {
 	Link string
 	// WantJSON is the mapped data, for successes.
 	WantJSON []byte
+	params   map[string]string
 }
 
 // Cases reads every recorded exchange below root of fsys.
@@ -97,7 +98,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	if s.Origin != "composed" && s.Origin != "recorded" {
 		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
 	}
-	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, Exchange: upstreams.Exchange{
+	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, params: s.Params, Exchange: upstreams.Exchange{
 		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
 		Origin: s.Origin, Now: s.Now, Want: s.Want,
 	}}
@@ -168,11 +169,11 @@ func (e *Endpoint) canonical(raw string, now time.Time) (map[string]any, error) 
 	return in.call(time.Time{}).Params, nil
 }
 
-// CasesOf lists the cases of one source, by name.
+// CasesOf lists the cases of one source, by name: of two, the first counts.
 func CasesOf(cases []*Case, endpoint, source string) []*Case {
 	byName := map[string]*Case{}
 	for _, c := range cases {
-		if c.Endpoint == endpoint && c.Source == source {
+		if c.Endpoint == endpoint && c.Source == source && byName[c.Name] == nil {
 			byName[c.Name] = c
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"sundry/upstreams"
@@ -101,11 +102,11 @@ func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Pa
 }
 
 // refuse is the answer to a wrong value: what is wrong, what is allowed, and
-// an example. The value itself is repeated only where it is short and not
-// personal.
+// an example. The value itself is repeated only where it is short, not personal
+// and cannot hold a password.
 func (p *Param) refuse(value string, why error) *ParamError {
 	shown := strconv.Quote(value)
-	if p.Personal || len(value) > 40 || !utf8.ValidString(value) {
+	if p.Personal || len(value) > 40 || !utf8.ValidString(value) || strings.Contains(value, "@") {
 		shown = "its value"
 	}
 	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: fmt.Sprintf("parameter %s: %s %v; want %s, for example %s=%s",

@@ -133,11 +133,18 @@ func (p *Param) intParser(s paramSpec, problems *upstreams.Problems) {
 	}
 }
 
-// digitsParser is for account numbers: they stay texts, and no zero leads.
+// digitsParser is for account numbers: they stay texts, and no zero leads. Of
+// other digits, such as the last ones of a phone number, zeros may.
 func (p *Param) digitsParser(s paramSpec) {
-	p.Allowed = fmt.Sprintf("%d to %d digits, the first not 0", s.MinLen, s.MaxLen)
+	p.Allowed = fmt.Sprintf("%d to %d digits", s.MinLen, s.MaxLen)
+	if s.MinLen == s.MaxLen {
+		p.Allowed = fmt.Sprintf("%d digits", s.MinLen)
+	}
+	if !s.LeadingZero {
+		p.Allowed += ", the first not 0"
+	}
 	p.parse = func(v string) (any, error) {
-		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && v[0] != '0'
+		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && (s.LeadingZero || !strings.HasPrefix(v, "0"))
 		if !ok || strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }) {
 			return nil, errors.New("is no such number")
 		}

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"sundry/upstreams"
 )
@@ -26,7 +25,7 @@ func (e *Endpoint) Sample(ctx context.Context, cases []*Case) Sample {
 		return sample
 	}
 	for _, src := range form.chain.Sources {
-		for _, c := range CasesOf(cases, e.Name, strings.TrimPrefix(src.Name, "replay:")) {
+		for _, c := range CasesOf(cases, e.Name, src.Bare()) {
 			if c.Want != "success" {
 				continue
 			}

@@ -57,6 +57,8 @@ type paramSpec struct {
 	// MinLen and MaxLen bound a text, in characters; 0 means 1 and 512.
 	MinLen int `yaml:"min_len"`
 	MaxLen int `yaml:"max_len"`
+	// LeadingZero allows digits to begin with 0.
+	LeadingZero bool `yaml:"leading_zero"`
 	// Enum lists the values of a string.
 	Enum []string `yaml:"enum"`
 	// As translates values: of a form parameter to form names, of a listed
@@ -106,6 +108,10 @@ type cacheSpec struct {
 	Local bool `yaml:"local"`
 	// Edition is a jq program on the data: its date, 2006-01-02.
 	Edition *upstreams.Expr `yaml:"edition"`
+	// Fresh is a jq program on the data: for how many seconds it is fresh where
+	// that is less than the ttl, or null. Past that, it may be served stale as
+	// any other answer.
+	Fresh *upstreams.Expr `yaml:"fresh"`
 	// Warm fills the endpoint at start and before each publication.
 	Warm bool `yaml:"warm"`
 	// Off keeps no answer, anywhere.

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// examined at once: enough to be done in a minute, too few to be taken for an
+// attack.
+const examined = 6
+
+type doctorCmd struct {
+	flags
+	JSON     bool     `name:"json" help:"Print JSON for machines."`
+	Record   bool     `help:"Write what the live sources answered as recorded exchanges, into --catalog or the source tree."`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine; all without any. With one, parameters too, as in kd id=YT0000000000001." placeholder:"ENDPOINT"`
+}
+
+// Run calls every source once, alone, and compares what it answers to what was
+// recorded.
+func (d *doctorCmd) Run(w *world) error {
+	cfg, err := d.loadConfig(w.getenv)
+	if err != nil {
+		return err
+	}
+	env, err := newEnvironment(&d.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer env.CloseIdle()
+	into, err := d.recordInto(cfg, env)
+	if err != nil {
+		return err
+	}
+	set, err := loadCatalog(cfg, env)
+	if err != nil {
+		return err
+	}
+	subjects, err := d.subjects(set, cfg.Catalog)
+	if err != nil {
+		return err
+	}
+	findings := examine(w.ctx, subjects)
+	if into != "" {
+		if err := record(into, env.Record, subjects, findings); err != nil {
+			return err
+		}
+	}
+	if err := d.print(w, findings); err != nil {
+		return err
+	}
+	return verdict(findings)
+}
+
+// recordInto is the catalog's directory; "" when nothing is recorded.
+func (d *doctorCmd) recordInto(c *config, env *upstreams.Environment) (string, error) {
+	if !d.Record {
+		return "", nil
+	}
+	if d.Replay {
+		return "", errors.New("--record with --replay: there is nothing live to record")
+	}
+	env.Record = upstreams.NewRecorder()
+	dir := c.Catalog
+	if dir == "" {
+		dir = filepath.Join("upstreams", "catalog")
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return "", fmt.Errorf("--record: %s is no directory: want --catalog DIR, or to run in the source tree", dir)
+	}
+	return dir, nil
+}
+
+// subjects are the sources of the endpoints that were named, or all.
+func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]catalog.Subject, error) {
+	cases, err := allCases(dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := set.Exchanges(cases); err != nil {
+		return nil, err
+	}
+	names, values, err := d.arguments(set)
+	if err != nil {
+		return nil, err
+	}
+	var out []catalog.Subject
+	for _, e := range set.Endpoints {
+		if len(names) > 0 && !slices.Contains(names, e.Name) {
+			continue
+		}
+		for _, s := range e.Subjects(cases) {
+			if len(values) > 0 {
+				s.Query(values)
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// arguments parts endpoints from parameters.
+func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.Values, err error) {
+	values = url.Values{}
+	for _, a := range d.Subjects {
+		if name, value, ok := strings.Cut(a, "="); ok {
+			values.Set(name, value)
+			continue
+		}
+		if _, ok := set.Get(a); !ok {
+			return nil, nil, fmt.Errorf("endpoint %q: there is none; see sundry docs", a)
+		}
+		names = append(names, a)
+	}
+	if len(values) > 0 && len(names) != 1 {
+		return nil, nil, errors.New("parameters belong to one endpoint: name it, as in sundry doctor kd id=YT0000000000001")
+	}
+	return names, values, nil
+}
+
+// examine calls the sources, a few at a time.
+func examine(ctx context.Context, subjects []catalog.Subject) []catalog.Finding {
+	findings := make([]catalog.Finding, len(subjects))
+	var group errgroup.Group
+	group.SetLimit(examined)
+	for i := range subjects {
+		group.Go(func() error {
+			findings[i] = subjects[i].Examine(ctx, time.Now())
+			return nil
+		})
+	}
+	_ = group.Wait() // what goes wrong is a finding
+	return findings
+}
+
+// record writes the exchanges of the sources that work or have changed. Those
+// with a key are passed over: their requests show it, or are signed with it.
+func record(dir string, recorder *upstreams.Recorder, subjects []catalog.Subject, findings []catalog.Finding) error {
+	for i := range findings {
+		f := &findings[i]
+		steps := recorder.Take(f.Call)
+		answered := f.Answer.Data != nil || f.Answer.Blob != nil
+		switch {
+		case len(steps) == 0 || !answered:
+		case subjects[i].Source.Keyed():
+			f.Notes = append(f.Notes, "not recorded: its requests show a key")
+		default:
+			if err := f.Record(dir, steps); err != nil {
+				return err
+			}
+			f.Notes = append(f.Notes, "recorded")
+		}
+	}
+	return nil
+}
+
+func (d *doctorCmd) print(w *world, findings []catalog.Finding) error {
+	if d.JSON {
+		return printJSON(w, findings)
+	}
+	table := tabwriter.NewWriter(w.stdout, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "ENDPOINT\tSOURCE\tHEALTH\tTIME\tNOTES")
+	for _, f := range findings {
+		source := f.Source
+		if f.Chain != "main" {
+			source += " (" + f.Chain + ")"
+		}
+		notes := strings.Join(f.Notes, "; ")
+		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, source, f.Health, f.Took.Round(time.Millisecond), shorten(notes)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(err, table.Flush())
+}
+
+func printJSON(w *world, findings []catalog.Finding) error {
+	type line struct {
+		catalog.Finding
+		Milliseconds int64 `json:"ms"`
+	}
+	lines := make([]line, len(findings))
+	for i, f := range findings {
+		lines[i] = line{f, f.Took.Milliseconds()}
+	}
+	e := json.NewEncoder(w.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(lines)
+}
+
+// verdict fails when an endpoint has no source that works.
+func verdict(findings []catalog.Finding) error {
+	working := map[string]bool{}
+	for _, f := range findings {
+		working[f.Endpoint] = working[f.Endpoint] || f.Health == catalog.Works
+	}
+	var without []string
+	for _, f := range findings {
+		if !working[f.Endpoint] && !slices.Contains(without, f.Endpoint) {
+			without = append(without, f.Endpoint)
+		}
+	}
+	if len(without) > 0 {
+		return fmt.Errorf("without a working source: %s", strings.Join(without, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sundry/upstreams/catalog"
+)
+
+// copyCase puts one of our recorded exchanges into a catalog directory.
+func copyCase(t *testing.T, dir, of string) string {
+	t.Helper()
+	to := filepath.Join(dir, "testdata", of)
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("../../upstreams/catalog/testdata", of))); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestDoctorFindsReplayWell(t *testing.T) {
+	out, _, err := call(t, nil, "doctor", "--replay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) < 60 {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, line := range lines[1:] {
+		if !strings.Contains(line, " works ") {
+			t.Errorf("not well: %s", line)
+		}
+	}
+}
+
+// TestDoctorNamesWhatChanged alters what an upstream answers, then what was
+// recorded as its meaning: both are found, by source and field.
+func TestDoctorNamesWhatChanged(t *testing.T) {
+	for name, alter := range map[string]func(dir string) error{
+		"a field of the reply has another name": func(dir string) error {
+			return edit(filepath.Join(dir, "reply.json"), `"title"`, `"headline"`)
+		},
+		"a field was recorded that is not there": func(dir string) error {
+			return edit(filepath.Join(dir, "want.json"), `"title"`, `"headline"`)
+		},
+	} {
+		dir := t.TempDir()
+		if err := alter(copyCase(t, dir, "sjsp/haokan/good")); err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := call(t, nil, "doctor", "--replay", "--catalog", dir, "sjsp")
+		if err != nil {
+			t.Errorf("%s: other sources still work, but: %v", name, err)
+		}
+		for line := range strings.SplitSeq(out, "\n") {
+			if changed := strings.Contains(line, "changed shape"); changed != strings.Contains(line, "haokan") {
+				t.Errorf("%s: %s", name, line)
+			} else if changed && !strings.Contains(line, "data.list[].") {
+				t.Errorf("%s: names no field: %s", name, line)
+			}
+		}
+	}
+}
+
+func edit(file, from, to string) error {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(b), from) {
+		return fmt.Errorf("%s holds no %s", file, from)
+	}
+	return os.WriteFile(file, []byte(strings.ReplaceAll(string(b), from, to)), 0o600)
+}
+
+// clinic is a catalog of one endpoint with sources in every state of health.
+func clinic(t *testing.T) (dir string, requests *[]string) {
+	t.Helper()
+	requests = &[]string{}
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*requests = append(*requests, r.URL.String())
+		switch r.URL.Path {
+		case "/refuses":
+			w.WriteHeader(http.StatusForbidden)
+		case "/changed":
+			fmt.Fprint(w, `{"text":7}`)
+		case "/keyed":
+			fmt.Fprint(w, `{"text":"from `+r.URL.Query().Get("k")+`"}`)
+		default:
+			fmt.Fprint(w, `{"text":"hello","by":"somebody"}`)
+		}
+	}))
+	t.Cleanup(up.Close)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	dir = t.TempDir()
+	file := `version: 1
+name: clinic
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources:
+  - {name: well, http: {url: "` + up.URL + `/well"}}
+  - {name: changed, http: {url: "` + up.URL + `/changed"}}
+  - {name: refuses, http: {url: "` + up.URL + `/refuses"}}
+  - {name: gone, http: {url: "` + gone.URL + `/gone"}}
+  - {name: keyed, secrets: {k: CLINIC_KEY}, http: {url: "` + up.URL + `/keyed", query: {k: "{k}"}}}
+  - {name: keyless, secrets: {k: CLINIC_OTHER}, http: {url: "` + up.URL + `/keyless", query: {k: "{k}"}}}
+`
+	if err := os.WriteFile(filepath.Join(dir, "clinic.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []string{"well", "changed"} {
+		at := filepath.Join(dir, "testdata", "clinic", source, "good")
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, at, "exchange.yaml", "origin: composed\nnow: 2026-11-21T09:00:00+08:00\nwant: success\nsteps: [{url: \"http://x/\", body: reply.json}]\n")
+		write(t, at, "reply.json", `{"text":"composed"}`)
+		write(t, at, "want.json", `{"text":"composed"}`)
+	}
+	return dir, requests
+}
+
+func TestDoctorOfLiveSources(t *testing.T) {
+	dir, requests := clinic(t)
+	env := map[string]string{"CLINIC_KEY": "s3cret"}
+	out, _, err := call(t, env, "doctor", "--catalog", dir, "--json", "--record", "clinic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		Source string
+		Health catalog.Health
+		Notes  []string
+		MS     *int64
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := map[string]catalog.Health{
+		"well": catalog.Works, "changed": catalog.Changed, "refuses": catalog.Refused, "gone": catalog.Unreachable,
+		"keyed": catalog.Works, "keyless": catalog.KeyMissing,
+	}
+	for _, f := range got {
+		if f.Health != want[f.Source] || f.MS == nil {
+			t.Errorf("%+v, want %s", f, want[f.Source])
+		}
+		if f.Source == "changed" && !strings.Contains(strings.Join(f.Notes, " "), "data.text: is number, was one of string") {
+			t.Errorf("names no field: %v", f.Notes)
+		}
+	}
+	if len(got) != len(want) || len(*requests) != 4 {
+		t.Errorf("%d findings, %d requests", len(got), len(*requests))
+	}
+	if strings.Contains(out, "s3cret") {
+		t.Error("a key is shown")
+	}
+	recordedWell(t, dir)
+}
+
+// recordedWell checks what was recorded: a second look finds it well in replay.
+func recordedWell(t *testing.T, dir string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "testdata/clinic/well/good/want.json"))
+	if err != nil || !strings.Contains(string(b), "somebody") {
+		t.Errorf("%s %v", b, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "testdata/clinic/keyed")); err == nil {
+		t.Error("an exchange with a key was recorded")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "testdata/clinic/well/good/reply.json")); err == nil {
+		t.Error("a file of the composed exchange is left")
+	}
+	out, _, err := call(t, nil, "doctor", "--replay", "--catalog", dir, "clinic")
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.SplitSeq(out, "\n") {
+		for _, source := range []string{"well", "changed"} {
+			if strings.Contains(line, "clinic    "+source+" ") && !strings.Contains(line, " works ") {
+				t.Errorf("recorded, but: %s", line)
+			}
+		}
+	}
+}
+
+func TestDoctorFailsWithoutAWorkingSource(t *testing.T) {
+	dir := t.TempDir()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	write(t, dir, "ill.yaml", `version: 1
+name: ill
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources: [{name: gone, http: {url: "`+gone.URL+`/"}}]
+`)
+	out, _, err := call(t, nil, "doctor", "--catalog", dir, "ill")
+	if err == nil || !strings.Contains(err.Error(), "without a working source: ill") || !strings.Contains(out, "unreachable") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, args := range [][]string{{"nothing"}, {"a=b"}, {"--record", "--replay"}, {"60s", "ip", "a=b"}} {
+		if _, _, err := call(t, nil, append([]string{"doctor", "--replay"}, args...)...); err == nil {
+			t.Errorf("%v: accepted", args)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// recorded gives the description its exchanges.
+func recorded(c *Config, _ *upstreams.Environment) {
+	c.Recorded = func() ([]*catalog.Case, error) { return catalog.Cases(catalog.Builtin(), "testdata") }
+}
+
+func describe(t *testing.T, f *front) *openapi3.T {
+	t.Helper()
+	a := f.get("/openapi.json")
+	a.want(t, http.StatusOK)
+	a.header(t, "Content-Type", "application/json")
+	a.header(t, "Access-Control-Allow-Origin", "*")
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestDescriptionHoldsForEveryCall checks each answer of the conformance table
+// against what the description says of it.
+func TestDescriptionHoldsForEveryCall(t *testing.T) {
+	f := newFront(t, nil, replayed, recorded)
+	doc := describe(t, f)
+	doc.Servers = openapi3.Servers{{URL: f.URL}}
+	router, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range conformance(t) {
+		for _, c := range row.Calls {
+			target := "/api/" + row.Endpoint + "/index.php?" + c.Query
+			a := f.get(target)
+			route, params, err := router.FindRoute(a.Request)
+			if err != nil {
+				t.Errorf("%s: %v", target, err)
+				continue
+			}
+			in := &openapi3filter.RequestValidationInput{Request: a.Request, PathParams: params, Route: route}
+			asked := openapi3filter.ValidateRequest(t.Context(), in)
+			if a.StatusCode < 400 && asked != nil && !strings.Contains(c.Query, "=&") && !strings.HasSuffix(c.Query, "=") {
+				t.Errorf("%s is answered, but not described: %v", target, asked)
+			}
+			out := &openapi3filter.ResponseValidationInput{
+				RequestValidationInput: in, Status: a.StatusCode, Header: a.Header,
+				Options: &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json")},
+			}
+			out.SetBodyBytes([]byte(a.body))
+			if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
+				t.Errorf("%s: %v", target, err)
+			}
+		}
+	}
+}
+
+// TestDescriptionIsWhole: every endpoint, with bounds, enums, examples and a
+// schema of its data.
+func TestDescriptionIsWhole(t *testing.T) {
+	f := newFront(t, nil, replayed, recorded)
+	doc := describe(t, f)
+	for _, e := range f.server.set.Load().catalog.Endpoints {
+		item := doc.Paths.Find("/api/" + e.Name + "/index.php")
+		if item == nil || item.Get == nil {
+			t.Errorf("%s: not described", e.Name)
+			continue
+		}
+		for _, p := range item.Get.Parameters {
+			s := p.Value.Schema.Value
+			if len(p.Value.Examples) == 0 || p.Value.Description == "" {
+				t.Errorf("%s: parameter %s has no example or description", e.Name, p.Value.Name)
+			}
+			if s.Type.Is("integer") && s.Min == nil && len(s.AnyOf) == 0 {
+				t.Errorf("%s: parameter %s has no bounds", e.Name, p.Value.Name)
+			}
+		}
+		ok := item.Get.Responses.Status(http.StatusOK)
+		if media := ok.Value.Content["application/json"]; media != nil {
+			data := media.Schema.Value.Properties["data"].Value
+			if media.Example == nil || len(data.Properties) == 0 {
+				t.Errorf("%s: no example or schema of data", e.Name)
+			}
+		}
+	}
+}
+
+// TestDescriptionWithoutRecordings still lists everything.
+func TestDescriptionWithoutRecordings(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	a := f.get("/openapi.json")
+	a.want(t, http.StatusOK, `"openapi":"3.1.0"`, "/api/60s/index.php")
+	if !json.Valid([]byte(a.body)) {
+		t.Error("not JSON")
+	}
+	head := f.do(t.Context(), http.MethodHead, "/openapi.json")
+	if head.body != "" || head.ContentLength != int64(len(a.body)) {
+		t.Errorf("HEAD: %d bytes, want %d", head.ContentLength, len(a.body))
+	}
+}

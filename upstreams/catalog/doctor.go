@@ -1,0 +1,193 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"sundry/upstreams"
+)
+
+// Health is what an examination of a source comes to.
+type Health string
+
+// The states of health, from the best on.
+const (
+	Works       Health = "works"
+	Changed     Health = "changed shape"
+	Refused     Health = "refused"
+	Unreachable Health = "unreachable"
+	KeyMissing  Health = "key missing"
+)
+
+// Finding is an examined source.
+type Finding struct {
+	Endpoint string        `json:"endpoint"`
+	Chain    string        `json:"chain"`
+	Source   string        `json:"source"`
+	Health   Health        `json:"health"`
+	Took     time.Duration `json:"-"`
+	// Notes are the fields that changed, or what else there is to say.
+	Notes []string `json:"notes,omitempty"`
+	// Call that was made, and its answer where it works.
+	Call   *upstreams.Call  `json:"-"`
+	Case   *Case            `json:"-"`
+	Answer upstreams.Answer `json:"-"`
+}
+
+// Subject is a source to be examined, with its exchanges.
+type Subject struct {
+	endpoint *Endpoint
+	chain    *Chain
+	Source   *upstreams.Source
+	cases    []*Case // of successes; the first is called
+}
+
+// Subjects lists every source of an endpoint, those without a key, too.
+func (e *Endpoint) Subjects(cases []*Case) []Subject {
+	var out []Subject
+	for _, c := range e.Chains {
+		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+			out = append(out, Subject{e, c, s, successes(cases, e.Name, s.Bare(), c.Name)})
+		}
+	}
+	return out
+}
+
+// successes are the good cases of a source in a chain, the ordinary one first.
+func successes(cases []*Case, endpoint, source, chain string) []*Case {
+	var good []*Case
+	for _, c := range CasesOf(cases, endpoint, source) {
+		of := c.Chain
+		if of == "" {
+			of = mainChain
+		}
+		switch {
+		case c.Want != "success" || of != chain && c.Chain != "":
+		case c.Name == "good":
+			good = slices.Insert(good, 0, c)
+		default:
+			good = append(good, c)
+		}
+	}
+	return good
+}
+
+// Examine calls the source once, with what it was recorded with, and compares
+// the shape of its answer. In replay the call is made at the recorded time.
+func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
+	f := Finding{Endpoint: s.endpoint.Name, Chain: s.chain.Name, Source: s.Source.Bare()}
+	if s.Source.Missing != "" {
+		f.Health, f.Notes = KeyMissing, []string{"set " + s.Source.Missing}
+		return f
+	}
+	if len(s.cases) > 0 {
+		f.Case = s.cases[0]
+	}
+	var err error
+	if f.Call, err = s.call(f.Case, now); err != nil {
+		f.Health, f.Notes = Changed, []string{"the recorded call is refused: " + err.Error()}
+		return f
+	}
+	start := time.Now()
+	f.Answer, err = s.Source.Probe(ctx, f.Call)
+	f.Took = time.Since(start)
+	f.diagnose(err)
+	if err == nil {
+		f.compare(s.cases)
+	}
+	return f
+}
+
+// call makes the recorded call anew, or that of the examples.
+func (s *Subject) call(c *Case, now time.Time) (*upstreams.Call, error) {
+	raw := ""
+	if c == nil {
+		raw = s.endpoint.Calls()[0].Query
+	} else {
+		raw = c.Raw
+		if s.endpoint.env.Replay != nil {
+			now = c.Now
+		}
+	}
+	params, err := s.endpoint.canonical(raw, now)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil && c.Link != "" {
+		params = map[string]any{"link": c.Link}
+	}
+	return &upstreams.Call{Endpoint: s.endpoint.Name, Params: params, Now: now}, nil
+}
+
+// diagnose reads the verdict.
+func (f *Finding) diagnose(err error) {
+	if err == nil {
+		f.Health = Works
+		return
+	}
+	f.Notes = []string{err.Error()}
+	switch kind := upstreams.KindOf(err); {
+	case kind == upstreams.Negative:
+		f.Health = Works // it told that there is no such thing
+	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Forbidden, refuses(err):
+		f.Health = Refused
+	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
+		f.Health = Unreachable
+	default:
+		f.Health = Changed
+	}
+}
+
+// refuses tells the statuses with which services turn callers away.
+func refuses(err error) bool {
+	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusPreconditionFailed, http.StatusUnavailableForLegalReasons} {
+		if upstreams.StatusOf(err) == status {
+			return true
+		}
+	}
+	return false
+}
+
+// compare holds the answer to the shape of what was recorded.
+func (f *Finding) compare(cases []*Case) {
+	if f.Case == nil {
+		return
+	}
+	documents := make([][]byte, len(cases))
+	for i, c := range cases {
+		documents[i] = c.WantJSON
+	}
+	shape, err := shapeOfJSON(documents...)
+	if err != nil {
+		f.Health, f.Notes = Changed, []string{err.Error()}
+		return
+	}
+	if f.Notes = shape.Differences("data", plain(f.Answer.Data)); len(f.Notes) > 0 {
+		f.Health = Changed
+	}
+}
+
+// plain is data as it comes out of JSON, which numbers of programs may not be.
+func plain(v any) any {
+	b, err := json.Marshal(v)
+	var out any
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		return v
+	}
+	return out
+}
+
+// Query sets the parameters that the source is called with, in place of the
+// recorded ones.
+func (s *Subject) Query(values url.Values) {
+	c := Case{}
+	if len(s.cases) > 0 {
+		c = *s.cases[0]
+	}
+	c.Raw, c.Link = values.Encode(), ""
+	s.cases = append([]*Case{&c}, s.cases...)
+}

@@ -1,0 +1,193 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// parcels answers questions about parcels out of some recorded exchanges.
+type parcels struct {
+	t      *testing.T
+	cases  []*upstreams.Exchange
+	replay *upstreams.Replay
+	e      *Endpoint
+	// asked are the sources of the last question with their results.
+	asked map[string]string
+}
+
+func newParcels(t *testing.T) *parcels {
+	t.Helper()
+	replay := upstreams.NewReplay(nil)
+	c := mustLoad(t, replay)
+	cases, err := c.Exchanges(mustCases(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok := c.Get("kd")
+	if !ok {
+		t.Fatal("no endpoint kd")
+	}
+	return &parcels{t: t, cases: cases, replay: replay, e: e}
+}
+
+// only leaves these exchanges, as in kuaidi100/good.
+func (p *parcels) only(names ...string) {
+	var chosen []*upstreams.Exchange
+	for _, x := range p.cases {
+		for _, name := range names {
+			if x.Endpoint == "kd" && x.Source+"/"+x.Name == name {
+				chosen = append(chosen, x)
+			}
+		}
+	}
+	if len(chosen) != len(names) {
+		p.t.Fatalf("%d of the exchanges %v", len(chosen), names)
+	}
+	p.replay.Set(chosen)
+}
+
+func (p *parcels) ask(query string) (cache.Content, error) {
+	p.t.Helper()
+	in, bad := p.e.Parse(query, Caller{Addr: caller})
+	if bad != nil {
+		p.t.Fatal(bad)
+	}
+	p.asked = map[string]string{}
+	return (&Fill{Input: in, Watch: func(a upstreams.Attempt) {
+		p.asked[strings.TrimPrefix(a.Source, "replay:")] = a.Result
+	}}).Load(p.t.Context())
+}
+
+func TestParcelAsText(t *testing.T) {
+	p := newParcels(t)
+	p.only("kuaidi100/in-transit")
+	c, err := p.ask("id=YT0000000000002&type=text")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "圆通速递 YT0000000000002 运输中\n\n" +
+		"2026-11-20 03:17:09  已到达 【杭州转运中心】\n" +
+		"2026-11-19 19:02:41  【广州转运中心】已发出 下一站 【杭州转运中心】\n" +
+		"2026-11-19 16:30:05  【广州示例公司】 取件人: 某快递员, 电话: 1**********，已揽收"
+	if diff := cmp.Diff(want, string(c.Forms[1][0].Data[cache.Identity])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A parcel that has arrived is news for a day, one on its way for half an hour;
+// neither is asked for again before.
+func TestParcelIsFreshByItsState(t *testing.T) {
+	p := newParcels(t)
+	for name, want := range map[string]time.Duration{"good": 24 * time.Hour, "sent-back": 24 * time.Hour, "in-transit": 30 * time.Minute, "locker": 30 * time.Minute} {
+		p.e.env.Kept.Forget()
+		p.only("kuaidi100/" + name)
+		c, err := p.ask("id=YT0000000000002")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := cache.Meta{Source: c.Source, Fresh: c.Fresh, Born: time.Now(), Spread: 255}
+		if state, left := p.e.Policy.Judge(&m, m.Born.Add(want-time.Nanosecond)); state != cache.Fresh || left != time.Nanosecond {
+			t.Errorf("%s: %v with %v left at the end of %v", name, state, left, want)
+		}
+		if state, _ := p.e.Policy.Judge(&m, m.Born.Add(want)); state != cache.Grace {
+			t.Errorf("%s: %v after %v", name, state, want)
+		}
+	}
+	if got := p.e.Policy.Negative; got != 30*time.Minute {
+		t.Errorf("no trail: kept for %v", got)
+	}
+}
+
+// A service that said no is not asked again because another one failed, nor for
+// digits of a phone that it has no use for.
+func TestParcelIsNotAskedForTwice(t *testing.T) {
+	p := newParcels(t)
+	p.only("kuaidi100/no-trail", "uapis-key/no-trail")
+	_, err := p.ask("id=YT0000000000001")
+	if upstreams.KindOf(err) != upstreams.Unavailable || p.asked["kuaidi100"] != "negative" || p.asked["alimarket"] != "unavailable" || p.asked["uapis"] != "negative" {
+		t.Fatalf("%v: %v", err, p.asked)
+	}
+	p.only("alimarket/no-trail-205", "kdniao/no-trail")
+	c, err := p.ask("id=YT0000000000001")
+	if err != nil || c.Negative == "" || p.asked["kuaidi100"] != "negative" || p.asked["uapis"] != "negative" {
+		t.Errorf("%+v, %v: %v", c, err, p.asked)
+	}
+	p.only()
+	c, err = p.ask("id=YT0000000000001&phone=1234")
+	if err != nil || c.Negative == "" || p.asked["kuaidi100"] != "negative" {
+		t.Errorf("with a phone number: %+v, %v: %v", c, err, p.asked)
+	}
+}
+
+func TestNoSuchParcel(t *testing.T) {
+	p := newParcels(t)
+	for query, want := range map[string]string{
+		"id=YT0000000000001":              "no trail is known for this number; carriers weighed: 圆通速递",
+		"id=SF1234567890123":              "no trail is known for this number; carriers weighed: 顺丰速运; for 顺丰速运, add the last four digits of the sender's or the addressee's phone number, as in phone=1234",
+		"id=SF1234567890123&phone=9999":   "no trail is known for this number; carriers weighed: 顺丰速运",
+		"id=200000000001":                 "no trail is known for this number; carriers weighed: 申通快递, 中通快递, 顺丰速运; for 中通快递, 顺丰速运, add the last four digits of the sender's or the addressee's phone number, as in phone=1234",
+		"id=ABX12345678901":               "no trail is known for this number, whose shape is that of no carrier known here",
+		"id=ABX12345678901ABX12345678901": "no trail is known for this number, whose shape is that of no carrier known here",
+	} {
+		in, bad := p.e.Parse(query, Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		got := p.e.noSuchThing(t.Context(), in.call(time.Now()))
+		if got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
+// Nobody is asked for what only a phone's digits open.
+func TestParcelThatWantsAPhone(t *testing.T) {
+	p := newParcels(t)
+	p.only()
+	c, err := p.ask("id=SF1234567890123")
+	if err != nil || !strings.Contains(c.Negative, "phone=1234") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for source, result := range p.asked {
+		if result != "skipped" {
+			t.Errorf("%s: %s", source, result)
+		}
+	}
+}
+
+// Which sources are asked for which numbers.
+func TestWhoIsAskedForAParcel(t *testing.T) {
+	p := newParcels(t)
+	p.only()
+	for query, want := range map[string]string{
+		"id=YT0000000000001":                       "kuaidi100 alimarket kdniao uapis-key uapis",
+		"id=200000000001":                          "kuaidi100 alimarket kdniao uapis-key uapis",
+		"id=LP00123456789012":                      "alimarket uapis-key uapis cainiao",
+		"id=RX001122337DE":                         "kuaidi100 alimarket uapis-key uapis cainiao",
+		"id=AB123456785ZW":                         "kuaidi100 alimarket uapis-key uapis cainiao",
+		"id=ABX12345678901":                        "kuaidi100 alimarket uapis-key uapis cainiao",
+		"id=1234567":                               "kuaidi100 alimarket uapis-key uapis",
+		"id=ABX" + strings.Repeat("1234567890", 3): "alimarket uapis-key uapis cainiao",
+		"id=SF1234567890123":                       "",
+		"id=SF1234567890123&phone=0000":            "kuaidi100 alimarket kdniao uapis-key uapis",
+		"id=73000000000001&phone=":                 "kuaidi100 alimarket uapis-key uapis",
+	} {
+		_, _ = p.ask(query) // none has an answer
+		var asked []string
+		for _, s := range p.e.Sources() {
+			name := strings.TrimPrefix(s.Name, "replay:")
+			if p.asked[name] != "skipped" {
+				asked = append(asked, name)
+			}
+		}
+		if got := strings.Join(asked, " "); got != want {
+			t.Errorf("%s: asked %q, want %q", query, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+)
+
+// Record writes what was exchanged as the recorded exchange of a finding, below
+// dir/testdata, in place of the one that was there.
+func (f *Finding) Record(dir string, steps []upstreams.Step) error {
+	name, spec := "good", exchangeSpec{Origin: "recorded", Now: f.Call.Now.Truncate(time.Second), Want: "success"}
+	if f.Case != nil {
+		name, spec.Chain, spec.Link, spec.Params = f.Case.Name, f.Case.Chain, f.Case.Link, f.Case.params
+	}
+	at := filepath.Join(dir, "testdata", f.Endpoint, f.Source, name)
+	if err := os.RemoveAll(at); err != nil {
+		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
+	}
+	if err := os.MkdirAll(at, 0o755); err != nil { //nolint:gosec // as any folder of the source tree
+		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
+	}
+	files := map[string][]byte{}
+	for i, step := range steps {
+		spec.Steps = append(spec.Steps, step2spec(i, step, files))
+	}
+	var err error
+	if files["exchange.yaml"], err = yaml.Dump(&spec); err != nil {
+		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
+	}
+	if files["want.json"], err = indented(f.Answer.Data); err != nil {
+		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(at, file), files[file], 0o644); err != nil { //nolint:gosec // as any file of the source tree
+			return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
+		}
+	}
+	return nil
+}
+
+// step2spec describes a step, and puts its body into a file.
+func step2spec(i int, step upstreams.Step, files map[string][]byte) stepSpec {
+	s := stepSpec{Step: step.Of, URL: step.URL, Sent: step.Sent, Status: step.Status, Headers: map[string]string{}}
+	for name, v := range step.Header {
+		s.Headers[name] = v[0]
+	}
+	if len(step.Body) > 0 {
+		s.Body = fmt.Sprintf("reply%d%s", i+1, ending(step.Header.Get("Content-Type"), step.Body))
+		files[s.Body] = step.Body
+	}
+	return s
+}
+
+// ending is a file's, by what is in it.
+func ending(contentType string, body []byte) string {
+	typ, _, _ := mime.ParseMediaType(contentType)
+	switch {
+	case json.Valid(body):
+		return ".json"
+	case strings.HasPrefix(typ, "image/"):
+		return "." + strings.TrimPrefix(typ, "image/")
+	case typ == "text/html":
+		return ".html"
+	}
+	return ".txt"
+}
+
+func indented(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

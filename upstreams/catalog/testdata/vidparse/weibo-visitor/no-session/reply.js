@@ -1,0 +1,1 @@
+visitor_gray_callback({"retcode":50111261,"msg":"x","data":{}});

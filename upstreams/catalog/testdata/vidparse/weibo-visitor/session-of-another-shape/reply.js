@@ -1,0 +1,1 @@
+visitor_gray_callback({"retcode":20000000,"data":{}});

@@ -1,0 +1,85 @@
+package minecraft
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// nodeModules is the folder with the npm package of that name; without it the
+// test is skipped, or fails where node is required.
+func nodeModules(t *testing.T, name string) (node, folder string) {
+	t.Helper()
+	absent := t.Skipf
+	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "node") {
+		absent = t.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		absent("node is not on the PATH")
+	}
+	folder = os.Getenv("SUNDRY_TEST_NODE_MODULES")
+	if _, err := os.Stat(filepath.Join(folder, name, "package.json")); folder == "" || err != nil {
+		absent("SUNDRY_TEST_NODE_MODULES names no folder with the npm package %s", name)
+	}
+	return node, folder
+}
+
+// startServer starts a server written by others, and gives its port.
+func startServer(t *testing.T, version string) uint16 {
+	t.Helper()
+	node, folder := nodeModules(t, "minecraft-protocol")
+	cmd := exec.Command(node, "testdata/server.js", folder, version)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // which ends it
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server said no port: %v", err)
+	}
+	port, err := strconv.ParseUint(strings.TrimSpace(line), 10, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint16(port)
+}
+
+// TestIndependentServer asks real servers of three generations.
+func TestIndependentServer(t *testing.T) {
+	for version, protocol := range map[string]int{"1.8.8": 47, "1.16.5": 754, "1.20.4": 765} {
+		t.Run(version, func(t *testing.T) {
+			port := startServer(t, version)
+			p := Pinger{Dial: (&net.Dialer{}).DialContext, Timeout: 20 * time.Second}
+			s, err := p.Ping(t.Context(), Target{Host: "127.0.0.1", Port: port, Explicit: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Version != version || s.Protocol != protocol || s.Online != 7 || s.Max != 42 || s.Port != port {
+				t.Errorf("%+v", s)
+			}
+			if s.MOTD != "Welcome 中文" || !strings.HasPrefix(s.Icon, "data:image/png;base64,") || !slices.Equal(s.Sample, []string{"Somebody"}) || s.Latency == nil {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}

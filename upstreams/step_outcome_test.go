@@ -1,0 +1,149 @@
+package upstreams
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptionalSteps(t *testing.T) {
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slow":
+			<-r.Context().Done()
+		case "/gone":
+			http.NotFound(w, r)
+		case "/text":
+			fmt.Fprint(w, "no JSON")
+		default:
+			fmt.Fprint(w, `{"a":1}`)
+		}
+	})
+	env := environment(t)
+	for step, want := range map[string]string{
+		"optional: true, http: {url: " + url + "/good}":                   "map[a:1]",
+		"optional: true, http: {url: " + url + "/gone}":                   "<nil>",
+		"optional: true, http: {url: " + url + "/text}":                   "<nil>",
+		"optional: true, timeout: 20ms, http: {url: " + url + "/slow}":    "<nil>",
+		"optional: true, http: {url: " + url + "/good}, keep: .a.b":       "<nil>",
+		"http: {url: " + url + "/gone}":                                   Negative.String(),
+		"timeout: 20ms, http: {url: " + url + "/slow}":                    Timeout.String(),
+		"optional: true, timeout: 20s, http: {url: " + url + "/slow}":     Timeout.String(), // it used up the source's time
+		`optional: true, vars: {x: error}, http: {url: ` + url + `/good}`: Malformed.String(),
+	} {
+		s := compile(t, env, "name: one\ntimeout: 300ms\nbefore: [{name: first, "+step+"}]\ncomputed: {}\nmap: '{first: $vars.first}'")
+		a, err := s.do(t.Context(), &Call{Now: time.Now()}, nil)
+		got := KindOf(err).String()
+		if err == nil {
+			got = fmt.Sprint(a.Data.(map[string]any)["first"])
+		}
+		if got != want {
+			t.Errorf("%s: %s (%v), want %s", step, got, err, want)
+		}
+	}
+}
+
+func TestHeadersAreSeenByPrograms(t *testing.T) {
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Verify", r.URL.Query().Get("v"))
+		fmt.Fprint(w, `{}`)
+	})
+	env := environment(t)
+	text := `
+name: one
+http: {url: ` + url + `/, query: {v: "{n}"}}
+judge: [{if: '$headers["x-verify"] == "yes"', is: limited}]
+map: '{said: $headers["x-verify"], nothing: $headers["x-other"]}'
+`
+	s := compile(t, env, text, "n")
+	if _, err := s.do(t.Context(), &Call{Params: map[string]any{"n": "yes"}}, nil); KindOf(err) != Limited {
+		t.Errorf("%v, want limited", err)
+	}
+	a, err := ask(t, env, s, map[string]any{"n": "no"})
+	if err != nil || fmt.Sprint(a.Data) != "map[nothing:<nil> said:no]" {
+		t.Errorf("%v %v", a.Data, err)
+	}
+}
+
+// TestRedirectsThatAreNotFollowed have no body that must be of a form.
+func TestRedirectsThatAreNotFollowed(t *testing.T) {
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", r.URL.Query().Get("to"))
+		w.WriteHeader(http.StatusFound)
+	})
+	env := environment(t)
+	s := compile(t, env, `
+name: one
+http: {url: `+url+`/, query: {to: "{n}"}, redirects: none, decode: script, marker: window.STATE}
+judge:
+  - {status: [302], if: '$location | test("^/404")', is: negative}
+  - {status: [302], if: '. == null and ($location | test("captcha"))', is: limited}
+`, "n")
+	for to, want := range map[string]Kind{"/404?x=1": Negative, "/login/captcha": Limited, "/": Malformed} {
+		if _, err := s.do(t.Context(), &Call{Params: map[string]any{"n": to}}, nil); KindOf(err) != want {
+			t.Errorf("%s: %v, want %s", to, err, want)
+		}
+	}
+}
+
+func TestWhatAShareLinkIsIsJudged(t *testing.T) {
+	env := environment(t)
+	s := compile(t, env, `
+name: one
+before:
+  - name: link
+    share: $params.url
+    judge:
+      - {if: .kind == "opus", is: negative}
+      - {if: .platform != "bilibili", is: skipped}
+computed: {}
+map: '{id: $vars.link.id}'
+`, "url")
+	for link, want := range map[string]string{
+		"https://www.bilibili.com/video/BV1xx411c7mD":        "BV1xx411c7mD",
+		"https://www.bilibili.com/opus/1123456789012345678":  Negative.String(),
+		"https://www.douyin.com/video/7412345678901234567":   Skipped.String(),
+		"https://example.org/a link of no platform whatever": Malformed.String(),
+	} {
+		a, err := s.do(t.Context(), &Call{Params: map[string]any{"url": link}}, nil)
+		got := KindOf(err).String()
+		if err == nil {
+			got = a.Data.(map[string]any)["id"].(string)
+		}
+		if got != want {
+			t.Errorf("%s: %s (%v), want %s", link, got, err, want)
+		}
+	}
+}
+
+// TestShortLinksAreJudgedByWhereTheyLead asks a replay, since short links' hosts
+// are on the internet.
+func TestShortLinksAreJudgedByWhereTheyLead(t *testing.T) {
+	env := environment(t)
+	env.Replay = NewReplay(nil)
+	s := compile(t, env, `
+name: one
+before:
+  - {name: link, share: $params.url, for: 1h, judge: [{if: .kind == "opus", is: negative}]}
+computed: {}
+map: '{id: $vars.link.id}'
+`, "url")
+	lead := func(to string) {
+		env.Kept.Forget()
+		env.Replay.Set([]*Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
+			Steps: []Step{{Of: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
+	}
+	lead("https://www.bilibili.com/opus/1123456789012345678")
+	for range 2 { // the second time from memory
+		if _, err := ask(t, env, s, map[string]any{"url": "https://b23.tv/abc"}); KindOf(err) != Negative || !strings.Contains(err.Error(), "replay:one: negative") {
+			t.Errorf("%v, want negative", err)
+		}
+	}
+	lead("https://www.bilibili.com/video/BV1xx411c7mD")
+	a, err := ask(t, env, s, map[string]any{"url": "https://b23.tv/abc"})
+	if err != nil || a.Data.(map[string]any)["id"] != "BV1xx411c7mD" {
+		t.Errorf("%v %v", a.Data, err)
+	}
+}
