@@ -11,6 +11,8 @@ type Call struct {
 	// absent ones.
 	Params map[string]any
 	Now    time.Time
+	// Private parameters are personal data: they are not kept in the journal.
+	Private bool
 	// Header values to pass on to upstreams: traceparent and the like.
 	Trace map[string]string
 }

@@ -17,6 +17,8 @@ type Environment struct {
 	Hosts Hosts
 	// Kept is what steps of sources keep from one call to the next.
 	Kept Kept
+	// Journal of what the sources did lately.
+	Journal Journal
 	// Guard dials what callers name.
 	Guard *guard.Guard
 	// OwnHosts are this service's own names: no link is followed to them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -55,44 +56,62 @@ const minimum = 10
 // retry budget. It outlives reloads.
 type Host struct {
 	Name    string
-	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+	cfg     BreakerConfig
+	breaker atomic.Pointer[breaker]
+	forced  atomic.Uint32 // a Force
+	opened  atomic.Uint64 // how often the breaker opened
 	slots   *semaphore.Weighted
 	retries *rate.Limiter
 }
+
+type breaker = gobreaker.TwoStepCircuitBreaker[struct{}]
 
 // errBusy means that a host's slots stayed taken.
 var errBusy = errors.New("too many calls to this host are running")
 
 func newHost(name string, cfg BreakerConfig) *Host {
 	cfg = cfg.withDefaults()
-	return &Host{
+	h := &Host{
 		Name:  name,
+		cfg:   cfg,
 		slots: semaphore.NewWeighted(cfg.Concurrent),
 		// One retry a second, a few saved up: enough for a broken connection,
 		// too little to double the load on a host that is down.
 		retries: rate.NewLimiter(1, 5),
-		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-			Name:         name,
-			MaxRequests:  2,
-			Interval:     cfg.Window,
-			BucketPeriod: cfg.Window / 10,
-			Timeout:      time.Duration(float64(cfg.Open) * (0.8 + 0.4*rand.Float64())),
-			ReadyToTrip: func(c gobreaker.Counts) bool {
-				return c.ConsecutiveFailures >= cfg.Failures ||
-					c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
-			},
-			IsSuccessful: func(err error) bool { return err == nil || !KindOf(err).counts() },
-			// A call that ended because the process shuts down, or was told to
-			// stop, says nothing about the host.
-			IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
-		}),
 	}
+	h.Reset()
+	return h
+}
+
+// Reset forgets what the breaker learned: the host is called as if it were new.
+func (h *Host) Reset() {
+	cfg := h.cfg
+	h.breaker.Store(gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:         h.Name,
+		MaxRequests:  2,
+		Interval:     cfg.Window,
+		BucketPeriod: cfg.Window / 10,
+		Timeout:      time.Duration(float64(cfg.Open) * (0.8 + 0.4*rand.Float64())),
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return c.ConsecutiveFailures >= cfg.Failures ||
+				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
+		},
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			if to == gobreaker.StateOpen {
+				h.opened.Add(1)
+			}
+		},
+		IsSuccessful: func(err error) bool { return err == nil || !KindOf(err).counts() },
+		// A call that ended because the process shuts down, or was told to
+		// stop, says nothing about the host.
+		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+	}))
 }
 
 // enter asks for leave to call the host. done reports how the call went, and
 // must be called once.
 func (h *Host) enter(ctx context.Context) (done func(error), err error) {
-	report, err := h.breaker.Allow()
+	report, err := h.allow()
 	if err != nil {
 		return nil, &Error{Kind: Rejected, Err: err}
 	}
@@ -111,7 +130,16 @@ func (h *Host) enter(ctx context.Context) (done func(error), err error) {
 }
 
 // State is "closed", "half-open" or "open".
-func (h *Host) State() string { return h.breaker.State().String() }
+func (h *Host) State() string {
+	switch h.Forced() {
+	case ForceOpen:
+		return gobreaker.StateOpen.String()
+	case ForceClosed:
+		return gobreaker.StateClosed.String()
+	case Unforced:
+	}
+	return h.breaker.Load().State().String()
+}
 
 // Hosts are all upstream hosts that sources have named so far. The zero value
 // is empty and ready.

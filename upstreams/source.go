@@ -102,6 +102,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 		result = KindOf(err).String()
 	}
 	s.seen.observe(result, took)
+	s.env.Journal.add(s.note(call, start, took, result, err))
 	if watch != nil {
 		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages})
 	}
@@ -148,5 +149,11 @@ func (s *Source) Bare() string { return s.bare }
 // Keyed tells whether its requests hold a secret, or are signed with one.
 func (s *Source) Keyed() bool { return len(s.secrets) > 0 }
 
-// Probe asks this source alone. Watchers of the chain do not see it.
-func (s *Source) Probe(ctx context.Context, call *Call) (Answer, error) { return s.do(ctx, call, nil) }
+// Probe asks this source alone. watch, when not nil, sees every attempt with
+// its stages.
+func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+	return s.do(ctx, call, watch)
+}
+
+// Host is where it asks; nil when that is the caller's choice, or nobody.
+func (s *Source) Host() *Host { return s.host }

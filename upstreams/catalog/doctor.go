@@ -93,7 +93,7 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	start := time.Now()
-	f.Answer, err = s.Source.Probe(ctx, f.Call)
+	f.Answer, err = s.Source.Probe(ctx, f.Call, nil)
 	f.Took = time.Since(start)
 	f.diagnose(err)
 	if err == nil {

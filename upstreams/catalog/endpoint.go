@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"sundry/cache"
@@ -115,4 +116,9 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 		all = append(all, c.Sources...)
 	}
 	return all
+}
+
+// Personal tells whether callers' input is personal data.
+func (e *Endpoint) Personal() bool {
+	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })
 }

@@ -218,5 +218,5 @@ func (in *Input) call(now time.Time) *upstreams.Call {
 			params[p.Name] = in.values[i]
 		}
 	}
-	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now}
+	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal()}
 }

@@ -1,0 +1,80 @@
+package far
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Document is one value that the instances of a fleet share and tell each other
+// about: the settings that operators change while it runs. Unlike the tier's
+// other verbs, its own do fail, because an operator waits for them.
+type Document struct {
+	tier *Tier
+	key  string
+}
+
+// Document opens the value of that name. It does not call Redis.
+func (t *Tier) Document(name string) *Document {
+	return &Document{tier: t, key: t.cfg.Prefix + name}
+}
+
+// documentTime bounds one call. Somebody waits, but not a request.
+const documentTime = 2 * time.Second
+
+// Load reads the value; nil when there is none.
+func (d *Document) Load(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, documentTime)
+	defer cancel()
+	b, err := d.tier.client.Get(ctx, d.key).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// swapScript sets the value if it is still the old one (none is ""), and tells
+// everybody.
+const swapScript = `
+if (redis.call("get", KEYS[1]) or "") ~= ARGV[1] then return 0 end
+redis.call("set", KEYS[1], ARGV[2])
+redis.call("publish", KEYS[1], "changed")
+return 1`
+
+// Swap puts a value in the place of the old one, unless another came between:
+// then it returns false. Everybody who watches is told.
+func (d *Document) Swap(ctx context.Context, old, value []byte) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, documentTime)
+	defer cancel()
+	n, err := d.tier.client.Eval(ctx, swapScript, []string{d.key}, old, value).Int()
+	return n == 1, err
+}
+
+// Watch calls changed once it listens, after every change, and whenever it
+// listens again after an outage, in which changes may have been missed. It
+// returns when ctx ends.
+func (d *Document) Watch(ctx context.Context, changed func()) {
+	sub := d.tier.client.Subscribe(ctx, d.key)
+	end := func() { _ = sub.Close() } // nothing is lost with it
+	defer end()
+	// Receive waits for Redis, whatever becomes of ctx.
+	defer context.AfterFunc(ctx, end)()
+	for ctx.Err() == nil {
+		if _, err := sub.Receive(ctx); err != nil {
+			pause(ctx, spread(d.tier.cfg.OpenFor)) // Receive connects anew
+			continue
+		}
+		changed() // a message, or the word that the subscription stands
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

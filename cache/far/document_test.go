@@ -1,0 +1,91 @@
+package far
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+)
+
+func TestDocumentIsSwappedOnce(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		one, two := open(t, url).Document("settings"), open(t, url).Document("settings")
+		if v, err := one.Load(t.Context()); v != nil || err != nil {
+			t.Fatalf("out of nothing: %q %v", v, err)
+		}
+		var won atomic.Int64
+		var wg sync.WaitGroup
+		for _, d := range []*Document{one, two} {
+			for range 10 {
+				wg.Go(func() {
+					if ok, err := d.Swap(t.Context(), nil, []byte("v1")); err != nil {
+						t.Error(err)
+					} else if ok {
+						won.Add(1)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if n := won.Load(); n != 1 {
+			t.Errorf("%d of twenty swaps of the same value went through", n)
+		}
+		if ok, err := two.Swap(t.Context(), []byte("v1"), []byte("v2")); !ok || err != nil {
+			t.Errorf("a swap of the value that is there: %v %v", ok, err)
+		}
+		if v, err := one.Load(t.Context()); string(v) != "v2" || err != nil {
+			t.Errorf("%q %v", v, err)
+		}
+	})
+}
+
+func TestEverybodyIsToldOfChanges(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		one, two := open(t, url).Document("settings"), open(t, url).Document("settings")
+		ctx, stop := context.WithCancel(t.Context())
+		var told atomic.Int64
+		var done sync.WaitGroup
+		done.Go(func() { two.Watch(ctx, func() { told.Add(1) }) })
+		eventually(t, "the word that the watch stands", func() bool { return told.Load() == 1 })
+		if _, err := one.Swap(t.Context(), nil, []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the word of a change", func() bool { return told.Load() == 2 })
+		stop()
+		done.Wait()
+	})
+}
+
+// TestWatchSurvivesAnOutage: after it, who watches is told to look again.
+func TestWatchSurvivesAnOutage(t *testing.T) {
+	server := redistest.Start(t)
+	d := open(t, server.URL()).Document("settings")
+	ctx, stop := context.WithCancel(t.Context())
+	var told atomic.Int64
+	var done sync.WaitGroup
+	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
+	eventually(t, "the watch", func() bool { return told.Load() > 0 })
+	server.Stop()
+	if _, err := d.Load(t.Context()); err == nil {
+		t.Error("a value out of a dead Redis")
+	}
+	before := told.Load()
+	server.Restart()
+	eventually(t, "the watch after the outage", func() bool { return told.Load() > before })
+	stop()
+	done.Wait()
+}
+
+func TestDocumentOfADeadRedisFailsSoon(t *testing.T) {
+	d := open(t, "redis://127.0.0.1:1").Document("settings")
+	start := time.Now()
+	if _, err := d.Swap(t.Context(), nil, []byte("v")); err == nil {
+		t.Error("swapped in a Redis that is not there")
+	}
+	if took := time.Since(start); took > 2*documentTime {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,118 @@
+package upstreams
+
+import (
+	"sync"
+	"time"
+)
+
+// Bounds of the journal.
+const (
+	recentPerSource = 60
+	recentFailures  = 100
+	errorMax        = 300 // bytes of an error's text
+)
+
+// Note is an attempt as the journal keeps it.
+type Note struct {
+	ID               uint64
+	At               time.Time
+	Endpoint, Source string // as declared
+	Result           string // "success" or a Kind
+	Took             time.Duration
+	Err              string         // for operators; it holds no URL and no secret
+	Params           map[string]any // nil where they are personal
+	Private          bool
+}
+
+// Journal remembers the last attempts of every source, and the last that
+// failed, for operators to look at. The zero value is empty and ready.
+type Journal struct {
+	mu       sync.Mutex
+	last     uint64
+	bySource map[string]*ring
+	failed   ring
+}
+
+// ring keeps the last so many notes.
+type ring struct {
+	notes []Note
+	next  int
+}
+
+func (r *ring) add(n Note, most int) {
+	if len(r.notes) < most {
+		r.notes = append(r.notes, n)
+		return
+	}
+	r.notes[r.next] = n
+	r.next = (r.next + 1) % most
+}
+
+// all lists the notes, oldest first.
+func (r *ring) all() []Note {
+	out := make([]Note, 0, len(r.notes))
+	out = append(out, r.notes[r.next:]...)
+	return append(out, r.notes[:r.next]...)
+}
+
+// add notes an attempt. One that was not made is left out.
+func (j *Journal) add(n Note) {
+	if n.Result == Skipped.String() {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.bySource == nil {
+		j.bySource = map[string]*ring{}
+	}
+	j.last++
+	n.ID = j.last
+	id := n.Endpoint + "/" + n.Source
+	if j.bySource[id] == nil {
+		j.bySource[id] = &ring{}
+	}
+	j.bySource[id].add(n, recentPerSource)
+	if n.Result != "success" && n.Result != Negative.String() {
+		j.failed.add(n, recentFailures)
+	}
+}
+
+// Recent lists the last attempts of a source, oldest first.
+func (j *Journal) Recent(endpoint, source string) []Note {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if r := j.bySource[endpoint+"/"+source]; r != nil {
+		return r.all()
+	}
+	return nil
+}
+
+// Failures lists the last attempts that failed, oldest first.
+func (j *Journal) Failures() []Note {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed.all()
+}
+
+// note is an attempt on its way into the journal.
+func (s *Source) note(call *Call, start time.Time, took time.Duration, result string, err error) Note {
+	n := Note{At: start, Endpoint: s.endpoint, Source: s.bare, Result: result, Took: took, Private: call.Private}
+	if err != nil {
+		n.Err = cut(err.Error(), errorMax)
+	}
+	if !call.Private {
+		n.Params = call.Params
+	}
+	return n
+}
+
+// cut shortens a text to so many bytes, without cutting a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,87 @@
+package upstreams
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestJournalKeepsTheLast(t *testing.T) {
+	var j Journal
+	for i := range 200 {
+		result := "success"
+		if i%2 == 1 {
+			result = Unavailable.String()
+		}
+		j.add(Note{Endpoint: "a", Source: "s", Result: result})
+		j.add(Note{Endpoint: "a", Source: "s", Result: Skipped.String()})
+	}
+	recent, failed := j.Recent("a", "s"), j.Failures()
+	if len(recent) != recentPerSource || recent[0].ID != 200-recentPerSource+1 || recent[len(recent)-1].ID != 200 {
+		t.Errorf("%d notes, %d to %d", len(recent), recent[0].ID, recent[len(recent)-1].ID)
+	}
+	if len(failed) != recentFailures || failed[0].ID != 2 || failed[len(failed)-1].ID != 200 {
+		t.Errorf("%d failures, %d to %d", len(failed), failed[0].ID, failed[len(failed)-1].ID)
+	}
+	if j.Recent("a", "other") != nil {
+		t.Error("notes of nobody")
+	}
+}
+
+func TestJournalKeepsNoPersonalData(t *testing.T) {
+	env := environment(t)
+	s := compile(t, env, "name: one\ncomputed: {}\nmap: error(\"中文 \" * 200)", "card")
+	for _, private := range []bool{true, false} {
+		call := &Call{Endpoint: "test", Params: map[string]any{"card": "secret"}, Private: private}
+		if _, err := s.do(t.Context(), call, nil); err == nil {
+			t.Fatal("no failure")
+		}
+		notes := env.Journal.Failures()
+		n := notes[len(notes)-1]
+		if n.Private != private || (n.Params == nil) != private || n.Result != Malformed.String() {
+			t.Errorf("%+v", n)
+		}
+		if len(n.Err) > errorMax+4 || !strings.HasSuffix(n.Err, "…") || strings.ContainsRune(n.Err, '\uFFFD') {
+			t.Errorf("%d bytes: %s", len(n.Err), n.Err)
+		}
+	}
+}
+
+func TestOperatorsHoldBreakers(t *testing.T) {
+	h := newHost("a", BreakerConfig{Failures: 1})
+	fail := func() error {
+		done, err := h.enter(t.Context())
+		if err == nil {
+			done(&Error{Kind: Unavailable})
+		}
+		return err
+	}
+	h.Force(ForceClosed)
+	for range 5 {
+		if err := fail(); err != nil {
+			t.Fatalf("held closed: %v", err)
+		}
+	}
+	h.Force(ForceOpen)
+	if err := fail(); KindOf(err) != Rejected || h.State() != "open" {
+		t.Errorf("held open: %v, %s", err, h.State())
+	}
+	h.Force(Unforced)
+	if h.State() != "closed" {
+		t.Errorf("the breaker learned while it was held: %s", h.State())
+	}
+	if fail() != nil || fail() == nil || h.State() != "open" {
+		t.Errorf("the breaker does not decide by itself: %s", h.State())
+	}
+	h.Reset()
+	if h.State() != "closed" || fail() != nil {
+		t.Errorf("after a reset: %s", h.State())
+	}
+	for _, s := range []string{"auto", "open", "closed"} {
+		if f, err := ParseForce(s); err != nil || f.String() != s {
+			t.Errorf("%s: %v %v", s, f, err)
+		}
+	}
+	if _, err := ParseForce("ajar"); err == nil {
+		t.Error("ajar was accepted")
+	}
+}
