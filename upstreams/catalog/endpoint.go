@@ -21,7 +21,9 @@ type Endpoint struct {
 	Forms  []*Form
 	Chains []*Chain
 	Policy cache.Policy
-	Warm   bool
+	// Base is the policy without what was set while it runs.
+	Base cache.Policy
+	Warm bool
 	// File it came from.
 	File     string
 	edition  *upstreams.Query

@@ -69,6 +69,9 @@ type Options struct {
 	// they stand.
 	Overrides  map[string]Overrides
 	ConfigFile string
+	// Live are settings made while it runs, by endpoint and knob: they lie over
+	// everything else. Those of endpoints that are not there are passed over.
+	Live map[string]map[string]string
 }
 
 // Group is one of the specification's groups of endpoints.
@@ -199,8 +202,10 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 	if o := opts.Overrides[name]; o.Through != nil && !*o.Through {
 		spec.redirectOnly()
 	}
+	base := spec.Cache.policy(&upstreams.Problems{})
+	spec.Cache.live(opts.Live[name], &settings)
 	e := compile(name, &spec, env, &problems)
-	e.File = from.path
+	e.File, e.Base = from.path, base
 	if len(problems) == 0 && len(settings) == 0 {
 		e.fingerprint(&spec, from.data)
 	}

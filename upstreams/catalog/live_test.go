@@ -1,0 +1,48 @@
+package catalog
+
+import (
+	"testing"
+	"time"
+
+	"sundry/upstreams"
+)
+
+func TestLiveSettings(t *testing.T) {
+	env := testEnvironment(t, upstreams.NewReplay(nil))
+	c, err := Load(Options{Live: map[string]map[string]string{
+		"ip":   {"ttl": "90s", "grace": "0s"},
+		"60s":  {"ttl": "30d", "poll": "1m"},
+		"sfz":  {"ttl": "1h"},
+		"gone": {"ttl": "1h"},
+		"kd":   {"ttl": "forever"},
+	}}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ip, _ := c.Get("ip")
+	if ip.Policy.TTL != 90*time.Second || ip.Policy.Grace != 0 || ip.Base.TTL != 24*time.Hour || ip.Policy.StaleIfError != ip.Base.StaleIfError {
+		t.Errorf("ip: %+v over %+v", ip.Policy, ip.Base)
+	}
+	if e, _ := c.Get("60s"); Knob(&e.Policy, "ttl") != 30*24*time.Hour || Knob(&e.Policy, "poll") != time.Minute {
+		t.Errorf("60s: %+v", e.Policy)
+	}
+	if e, _ := c.Get("sfz"); e.Policy.Stores() {
+		t.Error("what must not be cached is cached by a setting")
+	}
+	if e, _ := c.Get("kd"); e.Policy.TTL != e.Base.TTL {
+		t.Errorf("kd: a setting that is wrong was taken: %v", e.Policy.TTL)
+	}
+}
+
+func TestKnobs(t *testing.T) {
+	for _, good := range []map[string]string{{}, {"ttl": "1s"}, {"ttl": "365d", "grace": "0s", "negative": "0s", "soft_timeout": "10ms"}} {
+		if err := CheckKnobs(good); err != nil {
+			t.Errorf("%v: %v", good, err)
+		}
+	}
+	for _, bad := range []map[string]string{{"ttl": "0s"}, {"ttl": "900ms"}, {"ttl": "-1h"}, {"ttl": ""}, {"ttl": "soon"}, {"grace": "400d"}, {"class": "1h"}, {"until": "06:00 UTC"}} {
+		if CheckKnobs(bad) == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
