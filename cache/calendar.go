@@ -68,3 +68,11 @@ func (c *Calendar) on(t time.Time, days int, at clock) time.Time {
 	y, m, d := t.In(c.Zone).Date()
 	return time.Date(y, m, d+days, int(at)/60, int(at)%60, 0, 0, c.Zone)
 }
+
+// Equal tells whether two timetables are the same; two nil ones are.
+func (c *Calendar) Equal(o *Calendar) bool {
+	if c == nil || o == nil {
+		return c == o
+	}
+	return c.Zone.String() == o.Zone.String() && slices.Equal(c.times, o.times)
+}

@@ -13,6 +13,7 @@ type metrics struct {
 	lookups   *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
 	age       *prometheus.HistogramVec
+	staleAge  *prometheus.HistogramVec
 	coalesced *prometheus.CounterVec
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
@@ -25,7 +26,7 @@ type spaceMetrics struct {
 	farHit, farStale, farMiss, farBroken   prometheus.Counter
 	refreshNew, refreshSame, refreshFailed prometheus.Counter
 	coalesced, stale, paused               prometheus.Counter
-	age                                    prometheus.Observer
+	age, staleAge                          prometheus.Observer
 }
 
 func newMetrics() *metrics {
@@ -42,6 +43,11 @@ func newMetrics() *metrics {
 			Namespace: namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
 			Help:    "Age of cached answers when they are served.",
 			Buckets: []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
+		}, []string{"endpoint"}),
+		staleAge: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: "cache", Name: "stale_age_seconds",
+			Help:    "How long past their freshness answers were that stood in for a refresh that failed or was slow.",
+			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
 		fills: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "cache", Name: "fills_running", Help: "Fills under way.",
@@ -64,6 +70,7 @@ func (m *metrics) space(name string) spaceMetrics {
 		stale:         m.stale.WithLabelValues(name),
 		paused:        m.paused.WithLabelValues(name),
 		age:           m.age.WithLabelValues(name),
+		staleAge:      m.staleAge.WithLabelValues(name),
 	}
 }
 
@@ -74,8 +81,8 @@ type memoryCounters struct {
 
 // memoryCollector reads the near tier at scrape.
 type memoryCollector struct {
-	near                               *memory
-	entries, bytes, evictions, refused *prometheus.Desc
+	near                                      *memory
+	entries, bytes, limit, evictions, refused *prometheus.Desc
 }
 
 func newMemoryCollector(near *memory) *memoryCollector {
@@ -86,6 +93,7 @@ func newMemoryCollector(near *memory) *memoryCollector {
 		near:      near,
 		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate."),
 		bytes:     desc("capacity_bytes", "Bytes that the near tier's queues have taken."),
+		limit:     desc("limit_bytes", "Bytes that the near tier's queues may take before the oldest values are driven out."),
 		evictions: desc("evictions_total", "Values driven out of the near tier for lack of room."),
 		refused:   desc("refused_total", "Values too large for the near tier."),
 	}
@@ -100,13 +108,14 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 		name, big := class.String(), c.near.class[class]
 		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
 		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)
+		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.room*entryShare), name)
 		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.seen.evicted[class].Load()), name)
 		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.seen.refused[class].Load()), name)
 	}
 }
 
 func (m *metrics) register(reg prometheus.Registerer, near *memory) error {
-	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.coalesced, m.stale, m.paused, m.fills, newMemoryCollector(near)} {
+	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.fills, newMemoryCollector(near)} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

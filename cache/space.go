@@ -193,6 +193,7 @@ func usable(st State) bool { return st > Absent && st < Gone }
 // fallback serves a stale entry in place of a refresh.
 func (s *Space) fallback(stale *Hit, err error) Hit {
 	s.seen.stale.Inc()
+	s.seen.staleAge.Observe(max(0, -stale.Left).Seconds())
 	s.seen.age.Observe(stale.Age.Seconds())
 	stale.Failed = err
 	return *stale

@@ -73,6 +73,16 @@ func (l *limiter) allow(client netip.Addr, now time.Time) (wait time.Duration, o
 	return 0, true
 }
 
+// clients is how many are remembered.
+func (l *limiter) clients() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lru.Len()
+}
+
 // admission counts requests under way and sheds those past the limit.
 type admission struct {
 	running atomic.Int64

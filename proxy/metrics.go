@@ -32,6 +32,17 @@ func (o outcome) String() string {
 		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
 }
 
+// traced tells the outcomes whose request id is kept as the duration's
+// exemplar: those that waited for others, or came to nothing. Hits are too many
+// to pay for it.
+func (o outcome) traced() bool {
+	switch o {
+	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError, outcomeShed:
+		return true
+	}
+	return false
+}
+
 // metrics of the front.
 type metrics struct {
 	requests *prometheus.CounterVec
@@ -44,7 +55,7 @@ type metrics struct {
 // asked for is never a label.
 const unrouted = "none"
 
-func newMetrics(reg prometheus.Registerer, running func() float64) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	const namespace = "sundry"
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
@@ -57,12 +68,18 @@ func newMetrics(reg prometheus.Registerer, running func() float64) (*metrics, er
 		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
 			Help: "Requests refused because too many were being served."}),
 	}
-	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "requests_in_flight",
-		Help: "Requests being served."}, running)
+	gauge := func(name, help string, read func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
+	}
+	inFlight := gauge("requests_in_flight", "Requests being served.", func() float64 { return float64(s.load.running.Load()) })
+	limit := gauge("requests_in_flight_limit", "Requests that may be served at once before more are shed.",
+		func() float64 { return float64(s.load.limit) })
+	clients := gauge("rate_limit_clients", "Clients whose rate is being watched; 0 without a limit.",
+		func() float64 { return float64(s.limiter.clients()) })
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight, limit, clients, newEndpointCollector(s)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -87,10 +104,12 @@ func (o outcome) classes() []int {
 type endpointMetrics struct {
 	requests [outcomes][6]prometheus.Counter
 	duration prometheus.Observer
+	traced   prometheus.ExemplarObserver // the same
 }
 
 func (m *metrics) endpoint(name string) *endpointMetrics {
 	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
+	e.traced = e.duration.(prometheus.ExemplarObserver) // every histogram is one
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
@@ -99,9 +118,15 @@ func (m *metrics) endpoint(name string) *endpointMetrics {
 	return e
 }
 
-func (e *endpointMetrics) observe(o outcome, status int, took time.Duration) {
+// observe counts a request. The id is one that requestID let through: short,
+// and of plain letters.
+func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id string) {
 	if c := e.requests[o][min(status/100, 5)]; c != nil {
 		c.Inc()
+	}
+	if o.traced() {
+		e.traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id})
+		return
 	}
 	e.duration.Observe(took.Seconds())
 }

@@ -156,9 +156,9 @@ func (s *Server) finish(x *exchange) {
 	}
 	took := time.Since(x.start)
 	if x.route != nil {
-		x.route.metrics.observe(x.outcome, x.status, took)
+		x.route.metrics.observe(x.outcome, x.status, took, x.id)
 	} else {
-		s.none.observe(x.outcome, x.status, took)
+		s.none.observe(x.outcome, x.status, took, x.id)
 	}
 	s.log(x, took)
 }

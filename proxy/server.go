@@ -74,13 +74,13 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, fixed: newFixed(), limiter: newLimiter(cfg.Limits), load: admission{limit: cfg.Limits.InFlight}}
+	s.set.Store(&set{})
 	var err error
-	s.metrics, err = newMetrics(cfg.Registerer, func() float64 { return float64(s.load.running.Load()) })
+	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: metrics: %w", err)
 	}
 	s.none = s.metrics.endpoint(unrouted)
-	s.set.Store(&set{})
 	return s, nil
 }
 
@@ -128,6 +128,18 @@ func (s *Server) newRoute(e *catalog.Endpoint) *route {
 		}
 	}
 	return rt
+}
+
+// Catalog in force; nil before the first Swap.
+func (s *Server) Catalog() *catalog.Catalog { return s.set.Load().catalog }
+
+// Space of an endpoint in the cache; false for one that is not there.
+func (s *Server) Space(endpoint string) (*cache.Space, bool) {
+	rt, ok := s.set.Load().routes[endpoint]
+	if !ok {
+		return nil, false
+	}
+	return rt.space, true
 }
 
 // SetReady says whether this instance wants traffic; /readyz tells.

@@ -11,6 +11,7 @@ type Metrics struct {
 	attempts  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
 	failovers *prometheus.CounterVec
+	answered  *prometheus.GaugeVec
 }
 
 // NewMetrics declares them and, with a registerer, registers them together
@@ -31,11 +32,15 @@ func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
 			Namespace: namespace, Subsystem: subsystem, Name: "failovers_total",
 			Help: "Answers that came from a later source because an earlier one failed.",
 		}, []string{"endpoint"}),
+		answered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "last_answer_timestamp_seconds",
+			Help: "When a source last gave an answer, be it a definite no, in unix seconds; 0: not since the start.",
+		}, []string{"endpoint", "source"}),
 	}
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, newBreakerCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.answered, newBreakerCollector(hosts)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -46,6 +51,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
 type sourceMetrics struct {
 	attempts *prometheus.CounterVec
 	duration prometheus.Observer
+	answered prometheus.Gauge
 }
 
 // source resolves a source's series; every result exists at zero.
@@ -53,6 +59,7 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
 		duration: m.duration.WithLabelValues(endpoint, source),
+		answered: m.answered.WithLabelValues(endpoint, source),
 	}
 	s.attempts.WithLabelValues("success")
 	for k := range kinds {
@@ -64,6 +71,9 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 func (s sourceMetrics) observe(result string, took time.Duration) {
 	s.attempts.WithLabelValues(result).Inc()
 	s.duration.Observe(took.Seconds())
+	if result == "success" || result == Negative.String() {
+		s.answered.SetToCurrentTime()
+	}
 }
 
 type chainMetrics struct{ failovers prometheus.Counter }
@@ -75,28 +85,43 @@ func (m *Metrics) chain(endpoint string) chainMetrics {
 // breakerCollector asks the breakers at scrape: a breaker changes from open to
 // half-open by the clock alone, and no callback would tell.
 type breakerCollector struct {
-	hosts *Hosts
-	state *prometheus.Desc
+	hosts                 *Hosts
+	state, opened, forced *prometheus.Desc
 }
 
 func newBreakerCollector(hosts *Hosts) *breakerCollector {
-	return &breakerCollector{hosts, prometheus.NewDesc("sundry_upstream_breaker_state",
-		"1 for the state that the breaker of an upstream host is in, 0 for the others.", []string{"host", "state"}, nil)}
+	return &breakerCollector{
+		hosts: hosts,
+		state: prometheus.NewDesc("sundry_upstream_breaker_state",
+			"1 for the state that the breaker of an upstream host is in, 0 for the others.", []string{"host", "state"}, nil),
+		opened: prometheus.NewDesc("sundry_upstream_breaker_openings_total",
+			"How often the breaker of an upstream host opened, probes that failed included.", []string{"host"}, nil),
+		forced: prometheus.NewDesc("sundry_upstream_breaker_forced",
+			"1 while an operator holds the breaker of an upstream host open or closed.", []string{"host"}, nil),
+	}
 }
 
 // Describe implements prometheus.Collector.
-func (c *breakerCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.state }
+func (c *breakerCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.state
+	ch <- c.opened
+	ch <- c.forced
+}
 
 // Collect implements prometheus.Collector.
 func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
+	one := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
 	for _, h := range c.hosts.All() {
+		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.opened.Load()), h.Name)
+		ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, one(h.Forced() != Unforced), h.Name)
 		now := h.State()
 		for _, state := range []string{"closed", "half-open", "open"} {
-			v := 0.0
-			if state == now {
-				v = 1
-			}
-			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, v, h.Name, state)
+			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
 		}
 	}
 }

@@ -442,10 +442,12 @@ func TestBreakerCounts(t *testing.T) {
 	if s.host.State() != "closed" {
 		t.Errorf("the breaker did not heal: %s", s.host.State())
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(newBreakerCollector(&env.Hosts))
-	if n := testutil.CollectAndCount(newBreakerCollector(&env.Hosts)); n != 3 {
+	seen := newBreakerCollector(&env.Hosts)
+	if n := testutil.CollectAndCount(seen, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
+	}
+	if n := s.host.opened.Load(); n < 1 {
+		t.Errorf("the breaker opened %d times", n)
 	}
 }
 

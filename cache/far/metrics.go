@@ -15,11 +15,13 @@ type metrics struct {
 	duration      prometheus.Histogram
 	dropped       prometheus.Counter
 	queued, open  prometheus.GaugeFunc
+	size          *sizeCollector
 }
 
 func newMetrics(t *Tier) *metrics {
 	const namespace, subsystem = "sundry", "far"
 	m := &metrics{
+		size: newSizeCollector(t),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
 			Help: "Reads from Redis, by how they went; rejected: the breaker was open."}, []string{"result"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
@@ -47,7 +49,7 @@ func newMetrics(t *Tier) *metrics {
 }
 
 func (m *metrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.open} {
+	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.open, m.size} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

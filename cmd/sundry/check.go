@@ -39,7 +39,7 @@ func (f *flags) compile(w *world) (*catalog.Catalog, error) {
 		return nil, errors.Join(mistakes, err)
 	}
 	defer env.CloseIdle()
-	set, err := loadCatalog(cfg, env)
+	set, err := loadCatalog(cfg, env, nil)
 	return set, errors.Join(mistakes, err)
 }
 

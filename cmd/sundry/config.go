@@ -40,6 +40,7 @@ type config struct {
 	GeoFile      string                       `yaml:"geo_file"`
 	Limits       limits                       `yaml:"limits"`
 	Cache        cacheConfig                  `yaml:"cache"`
+	State        string                       `yaml:"state"`
 	Endpoints    map[string]catalog.Overrides `yaml:"endpoints"`
 	file         string
 }
@@ -158,7 +159,7 @@ func (c *config) environment(getenv func(string) (string, bool)) error {
 	for name, into := range map[string]*string{
 		"SUNDRY_LISTEN": &c.Listen, "SUNDRY_ADMIN": &c.Admin, "SUNDRY_REDIS_URL": &c.Redis,
 		"SUNDRY_CATALOG": &c.Catalog, "SUNDRY_BASE_PATH": &c.BasePath, "SUNDRY_LOG_FORMAT": &c.LogFormat,
-		"SUNDRY_LOG_LEVEL": &c.LogLevel, "SUNDRY_GEO_FILE": &c.GeoFile,
+		"SUNDRY_LOG_LEVEL": &c.LogLevel, "SUNDRY_GEO_FILE": &c.GeoFile, "SUNDRY_STATE": &c.State,
 	} {
 		if v, ok := getenv(name); ok {
 			*into = v

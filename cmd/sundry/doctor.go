@@ -47,7 +47,7 @@ func (d *doctorCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
-	set, err := loadCatalog(cfg, env)
+	set, err := loadCatalog(cfg, env, nil)
 	if err != nil {
 		return err
 	}

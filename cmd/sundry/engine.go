@@ -58,9 +58,9 @@ func newReplay(specs []string) (*upstreams.Replay, error) {
 }
 
 // loadCatalog compiles the catalog, and in replay gives the environment its
-// exchanges.
-func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error) {
-	set, err := catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file}, env)
+// exchanges. live are settings made while it runs; nil for none.
+func loadCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
+	set, err := catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file, Live: live}, env)
 	if err != nil || env.Replay == nil {
 		return set, err
 	}

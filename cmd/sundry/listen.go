@@ -18,7 +18,7 @@ const drainTime = 20 * time.Second
 // run listens, serves and, when ctx ends, drains.
 func (s *server) run(ctx context.Context, private http.Handler) error {
 	defer s.close()
-	public, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	public, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("public listener: %w", err)
 	}
@@ -33,12 +33,14 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	group.Go(func() error { return ignoreClosed(front.Serve(public)) })
 	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
 	group.Go(func() error { s.watch(ctx); return nil })
+	group.Go(func() error { s.tuner.Run(ctx); return nil })
 	if s.warms() {
 		group.Go(func() error { s.front.Warm(ctx); return nil })
 	}
 	s.front.SetReady(true)
 	s.log.Info("serving", "public", public.Addr().String(), "admin", closed.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version())
+	s.notify("READY=1")
 	group.Go(func() error {
 		<-ctx.Done()
 		return s.drain(front, back)
@@ -46,9 +48,24 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	return group.Wait()
 }
 
+// listen opens the public address, unless systemd has: then that one is served.
+func (s *server) listen(ctx context.Context) (net.Listener, error) {
+	if l, err := inherited(s.world.getenv); l != nil || err != nil {
+		return l, err
+	}
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+}
+
+func (s *server) notify(state string) {
+	if err := notify(s.world.getenv, state); err != nil {
+		s.log.Warn("systemd is not told", "state", state, "error", err)
+	}
+}
+
 // drain stops taking connections and lets requests under way end well.
 func (s *server) drain(servers ...*http.Server) error {
 	s.front.SetReady(false)
+	s.notify("STOPPING=1")
 	s.log.Info("draining")
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()

@@ -13,7 +13,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	getenv, err := secretFiles(os.Environ())
+	if err == nil {
+		err = run(ctx, os.Args[1:], getenv, os.Stdout, os.Stderr)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sundry:", err)
 		os.Exit(1)

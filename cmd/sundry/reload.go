@@ -2,45 +2,162 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"sundry/upstreams/catalog"
 )
 
-// watch reloads configuration and catalog on SIGHUP. A mistake keeps the old
-// set.
+// watch reloads configuration and catalog on SIGHUP, and when their files
+// change. A mistake keeps the old set.
 func (s *server) watch(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
+	changed, stop := s.watchFiles()
+	defer stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-hup:
-			s.reloadOnce()
+			_ = s.reloadOnce("SIGHUP") // logged
+		case <-changed:
+			settle(ctx, changed)
+			_ = s.reloadOnce("files changed") // logged
 		}
 	}
 }
 
-func (s *server) reloadOnce() {
-	err := func() error {
-		c, err := s.cmd.config(s.world.getenv)
-		if err != nil {
-			return err
+// quiet is how long files must have been left alone: editors and deployments
+// write in several steps.
+const quiet = 300 * time.Millisecond
+
+func settle(ctx context.Context, changed <-chan struct{}) {
+	for {
+		t := time.NewTimer(quiet)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-changed:
+			t.Stop()
+		case <-t.C:
+			return
 		}
-		set, err := loadCatalog(c, s.env)
-		if err != nil {
-			return err
+	}
+}
+
+// watchFiles watches the directories of what was loaded from files: a watch on
+// a file itself ends when an editor replaces it, and Kubernetes swaps a link
+// beside it.
+func (s *server) watchFiles() (<-chan struct{}, func()) {
+	if s.config.file == "" && s.config.Catalog == "" {
+		return nil, func() {}
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		s.log.Warn("files are not watched; SIGHUP reloads", "error", err)
+		return nil, func() {}
+	}
+	for _, path := range []string{s.config.file, s.config.Catalog} {
+		if path == "" {
+			continue
 		}
-		return s.front.Swap(set)
-	}()
+		dir := path
+		if path == s.config.file {
+			dir = filepath.Dir(path)
+		}
+		if err := w.Add(dir); err != nil {
+			s.log.Warn("directory is not watched; SIGHUP reloads", "directory", dir, "error", err)
+		}
+	}
+	changed := make(chan struct{}, 1)
+	go s.sift(w, changed)
+	return changed, func() { _ = w.Close() } // nothing is lost with it
+}
+
+// sift passes on the word of changes that matter, until the watcher is closed.
+func (s *server) sift(w *fsnotify.Watcher, changed chan<- struct{}) {
+	for {
+		select {
+		case e, open := <-w.Events:
+			if !open {
+				return
+			}
+			if s.concerns(e) {
+				select {
+				case changed <- struct{}{}:
+				default: // it is known already
+				}
+			}
+		case err, open := <-w.Errors:
+			if !open {
+				return
+			}
+			s.log.Warn("watch files", "error", err)
+		}
+	}
+}
+
+// concerns tells changes of the configuration, of catalog files, and of the
+// link that Kubernetes swaps.
+func (s *server) concerns(e fsnotify.Event) bool {
+	if e.Op == fsnotify.Chmod {
+		return false
+	}
+	name := filepath.Base(e.Name)
+	ours := s.config.file != "" && name == filepath.Base(s.config.file)
+	listed := s.config.Catalog != "" && filepath.Clean(filepath.Dir(e.Name)) == filepath.Clean(s.config.Catalog) && filepath.Ext(name) == ".yaml"
+	return ours || listed || name == "..data"
+}
+
+// reloadOnce loads configuration and catalog anew.
+func (s *server) reloadOnce(why string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, err := s.cmd.config(s.world.getenv)
+	if err == nil {
+		err = s.swap(c, s.live, why)
+	}
 	if err != nil {
 		s.reload.Success.Set(0)
-		s.log.Error("reload failed; the set before it stays", "error", err)
-		return
+		s.log.Error("reload failed; the set before it stays", "why", why, "error", err)
+		return err
 	}
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	s.log.Info("reloaded")
+	return nil
+}
+
+// swap compiles a set aside and puts it into force, and says what is new. The
+// caller holds mu.
+func (s *server) swap(c *config, live map[string]map[string]string, why string) error {
+	set, err := loadCatalog(c, s.env, live)
+	if err != nil {
+		return err
+	}
+	old := s.front.Catalog()
+	if old == nil {
+		return errors.New("nothing was loaded before")
+	}
+	diff := catalog.Diff(old, set)
+	if err := s.front.Swap(set); err != nil {
+		return err
+	}
+	s.loaded, s.live = c, live
+	s.hold()
+	if len(diff) == 0 {
+		s.log.Info("reloaded; nothing is different", "why", why)
+	}
+	for _, line := range diff {
+		s.log.Info("reloaded", "why", why, "change", line)
+	}
+	return nil
 }

@@ -23,6 +23,7 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with file and line."`
 	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
 	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer to what was recorded; exit 1 if an endpoint has none that works."`
+	Health  healthCmd  `cmd:"" help:"Ask the server on this machine whether it lives; exit 1 if not. For health checks of containers."`
 	Docs    docsCmd    `cmd:"" help:"Print the table of endpoints as Markdown."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,6 +19,7 @@ type serveCmd struct {
 	flags
 	Listen    string `help:"Public address (default :8080)." placeholder:"ADDR"`
 	Admin     string `help:"Private address (default 127.0.0.1:9090)." placeholder:"ADDR"`
+	State     string `help:"File that keeps what operators change, where there is no Redis." type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, rediss://, redis+sentinel:// or redis+cluster://." placeholder:"URL"`
 	LogFormat string `help:"text or json." placeholder:"FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error." placeholder:"LEVEL"`
@@ -29,7 +31,7 @@ func (s *serveCmd) config(getenv func(string) (string, bool)) (*config, error) {
 		return nil, err
 	}
 	for flag, into := range map[*string]*string{
-		&s.Listen: &c.Listen, &s.Admin: &c.Admin, &s.Redis: &c.Redis, &s.LogFormat: &c.LogFormat, &s.LogLevel: &c.LogLevel,
+		&s.Listen: &c.Listen, &s.Admin: &c.Admin, &s.Redis: &c.Redis, &s.State: &c.State, &s.LogFormat: &c.LogFormat, &s.LogLevel: &c.LogLevel,
 	} {
 		if *flag != "" {
 			*into = *flag
@@ -49,6 +51,12 @@ type server struct {
 	far    *far.Tier
 	front  *proxy.Server
 	reload *metrics.Reload
+	tuner  *admin.Tuner
+
+	mu     sync.Mutex // of what a reload and a change set
+	loaded *config    // the configuration in force
+	live   map[string]map[string]string
+	held   map[string]upstreams.Force // breakers, by host
 }
 
 // Run serves until the context ends.
@@ -70,7 +78,7 @@ func (s *serveCmd) Run(w *world) error {
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready})
+	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: srv.system(reg)})
 	return srv.run(w.ctx, private)
 }
 
@@ -80,10 +88,11 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.world.getenv, reg, s.log); err != nil {
 		return err
 	}
-	set, err := loadCatalog(s.config, s.env)
+	set, err := loadCatalog(s.config, s.env, nil)
 	if err != nil {
 		return err
 	}
+	s.loaded = s.config
 	settings := cache.Config{Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {

@@ -1,6 +1,7 @@
-// Package admin is the private listener: metrics, profiles and, where a token
-// is set, the lock on them. It promises never to be reachable from beyond this
-// machine without that token.
+// Package admin is the private listener: metrics, profiles, and the API and
+// console with which operators see and change a running Sundry. It promises
+// never to be reachable from beyond this machine without its token, nor by the
+// pages of strangers in an operator's browser.
 package admin
 
 import (
@@ -12,6 +13,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // Config of the private listener.
@@ -23,6 +25,8 @@ type Config struct {
 	Metrics http.Handler
 	// Ready tells readiness, for who probes here.
 	Ready func() bool
+	// System that the API shows and changes; nil for no API.
+	System *System
 }
 
 // ErrExposed refuses an address beyond loopback without a token.
@@ -64,21 +68,48 @@ func New(cfg Config) http.Handler {
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	if cfg.Token == "" {
-		return mux
+	if cfg.System != nil {
+		(&api{System: *cfg.System, started: time.Now()}).routes(mux)
+		console(mux)
 	}
-	return locked(mux, cfg.Token)
+	guarded := http.NewCrossOriginProtection().Handler(mux)
+	if cfg.Token == "" {
+		return local(guarded)
+	}
+	return locked(guarded, cfg.Token)
 }
 
-// locked lets only bearers of the token through. Hashes are compared, so that
-// neither length nor content shows in the time it takes.
+// local refuses requests under names that are not this machine's: a page of a
+// stranger's whose name was made to lead here would have one (DNS rebinding).
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
+			http.Error(w, "without a token this listener is called localhost, or by its loopback address", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// locked lets only bearers of the token through, also with it as the password
+// of whatever user: that is how browsers can bear it. Hashes are compared, so
+// that neither length nor content shows in the time it takes.
 func locked(next http.Handler, token string) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if _, password, basic := r.BasicAuth(); basic {
+			given, ok = password, true
+		}
 		got := sha256.Sum256([]byte(given))
 		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="sundry admin"`)
+			w.Header().Add("WWW-Authenticate", `Bearer realm="sundry admin"`)
+			w.Header().Add("WWW-Authenticate", `Basic realm="sundry admin: the token as password", charset="UTF-8"`)
 			http.Error(w, "this listener needs Authorization: Bearer with the admin token", http.StatusUnauthorized)
 			return
 		}

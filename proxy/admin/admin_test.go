@@ -26,7 +26,7 @@ func handler(token string) http.Handler {
 }
 
 func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:9090"+path, nil)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
 	}
@@ -54,6 +54,38 @@ func TestOpenOnLoopback(t *testing.T) {
 	for path, want := range map[string]int{"/metrics": 200, "/healthz": 200, "/readyz": 503, "/debug/pprof/": 200, "/nope": 404} {
 		if w := get(h, path, ""); w.Code != want {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+func TestStrangersPagesAreRefused(t *testing.T) {
+	h := handler("")
+	for host, want := range map[string]int{"localhost:9090": 200, "127.0.0.1": 200, "[::1]:9090": 200, "evil.example": 403, "evil.example:9090": 403, "10.0.0.1": 403, "": 403} {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("as %q: %d, want %d", host, w.Code, want)
+		}
+	}
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost:9090/admin/api/nothing", nil)
+		r.Header.Set("Sec-Fetch-Site", site)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: %d, want %d", site, w.Code, want)
+		}
+	}
+}
+
+func TestBrowsersBearTheTokenAsPassword(t *testing.T) {
+	h := handler("secret")
+	for password, want := range map[string]int{"secret": 200, "wrong": 401, "": 401} {
+		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.SetBasicAuth("me", password)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q: %d, want %d", password, w.Code, want)
 		}
 	}
 }

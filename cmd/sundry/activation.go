@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+)
+
+// firstInherited is the descriptor that sd_listen_fds(3) counts from.
+const firstInherited = 3
+
+// inherited is the public listener where systemd has opened it for us, as a
+// sundry.socket unit makes it do, and nil where it has not. It stays open in
+// systemd while we restart, so that callers wait instead of being refused.
+func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
+	if pid, _ := getenv("LISTEN_PID"); pid != strconv.Itoa(os.Getpid()) {
+		return nil, nil // none, or meant for the process that started us
+	}
+	if n, _ := getenv("LISTEN_FDS"); n != "1" {
+		return nil, fmt.Errorf("LISTEN_FDS=%s: want one socket, the public one", n)
+	}
+	f := os.NewFile(firstInherited, "LISTEN_FDS")
+	l, err := net.FileListener(f) // which has a descriptor of its own
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("the socket from systemd: %w", err)
+	}
+	if _, ok := l.(*net.TCPListener); !ok {
+		_ = l.Close()
+		return nil, fmt.Errorf("the socket from systemd: %s %s: want TCP", l.Addr().Network(), l.Addr())
+	}
+	return l, nil
+}
+
+// notify tells systemd of our state, as sd_notify(3) does; nothing where
+// nobody wants to know.
+func notify(getenv func(string) (string, bool), state string) error {
+	path, ok := getenv("NOTIFY_SOCKET")
+	if !ok || path == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("notify systemd: %w", err)
+	}
+	_, err = conn.Write([]byte(state))
+	return errors.Join(err, conn.Close())
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// plainFile tells of a variable that ends in _FILE and names no secret.
+func plainFile(name string) bool { return name == "SUNDRY_GEO_FILE" }
+
+// secretFiles is the environment, in which SUNDRY_X_FILE names a file that
+// holds what SUNDRY_X would: the token, the address of Redis with its password,
+// the keys of sources. Each file must be readable and hold something, and none
+// may stand beside the variable itself. Files are read when they are asked for,
+// so a key that was changed counts from the next reload on.
+func secretFiles(environ []string) (func(string) (string, bool), error) {
+	values := make(map[string]string, len(environ))
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		values[name] = value
+	}
+	files := map[string]string{}
+	var failed []error
+	for variable, file := range values {
+		name, ok := strings.CutSuffix(variable, "_FILE")
+		if !ok || !strings.HasPrefix(name, "SUNDRY_") || plainFile(variable) || file == "" {
+			continue
+		}
+		if values[name] != "" {
+			failed = append(failed, fmt.Errorf("%s and %s are both set: want one", name, variable))
+		} else if _, err := readSecret(file); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", variable, err))
+		}
+		files[name] = file
+	}
+	return func(name string) (string, bool) {
+		if file, ok := files[name]; ok {
+			v, err := readSecret(file)
+			return v, err == nil
+		}
+		v, ok := values[name]
+		return v, ok
+	}, errors.Join(failed...)
+}
+
+// readSecret is the file without the line's end that editors and echo leave.
+func readSecret(file string) (string, error) {
+	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return "", err
+	}
+	if b = bytes.TrimRight(b, "\r\n"); len(b) == 0 {
+		return "", fmt.Errorf("%s is empty", file)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,191 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// System is what the API shows and changes.
+type System struct {
+	// Catalog in force.
+	Catalog func() *catalog.Catalog
+	// Space of an endpoint; false for one that is not there.
+	Space func(endpoint string) (*cache.Space, bool)
+	Env   *upstreams.Environment
+	Tuner *Tuner
+	// Reload loads configuration and catalog anew.
+	Reload func() error
+	// Metrics of this instance.
+	Metrics prometheus.Gatherer
+	// About this instance: version, listeners, and the like.
+	About map[string]any
+	// Lasting tells whether settings survive a restart.
+	Lasting bool
+	Log     *slog.Logger
+}
+
+// maxBody bounds what is sent to the API.
+const maxBody = 64 << 10
+
+// api serves /admin/api/.
+type api struct {
+	System
+	started time.Time
+}
+
+// routes lists every call there is.
+func (a *api) routes(mux *http.ServeMux) {
+	for pattern, h := range map[string]func(*http.Request) (any, error){
+		"GET /admin/api/overview":                  a.overview,
+		"GET /admin/api/upstreams":                 a.upstreams,
+		"POST /admin/api/upstreams/{host}":         a.changeBreaker,
+		"GET /admin/api/endpoints":                 a.endpoints,
+		"PUT /admin/api/endpoints/{name}/cache":    a.changeKnobs,
+		"DELETE /admin/api/endpoints/{name}/cache": a.resetKnobs,
+		"GET /admin/api/endpoints/{name}/entries":  a.entries,
+		"GET /admin/api/endpoints/{name}/entry":    a.entry,
+		"POST /admin/api/purge":                    a.purge,
+		"GET /admin/api/failures":                  a.failures,
+		"POST /admin/api/failures/{id}/retry":      a.retry,
+		"GET /admin/api/audit":                     a.audit,
+		"POST /admin/api/audit/{seq}/undo":         a.undo,
+		"POST /admin/api/reload":                   a.reload,
+	} {
+		mux.Handle(pattern, a.answer(h))
+	}
+}
+
+// refusal is a mistake of the operator's, with its status.
+type refusal struct {
+	status int
+	err    error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func bad(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, fmt.Errorf(format, args...)}
+}
+
+func absent(what, name string) error {
+	return &refusal{http.StatusNotFound, fmt.Errorf("there is no %s %q", what, name)}
+}
+
+// answer turns what a call returns into JSON.
+func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		v, err := h(r)
+		status := http.StatusOK
+		if err != nil {
+			status = statusOf(err)
+			v = map[string]any{"error": err.Error()}
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			a.Log.Debug("admin answer", "error", err)
+		}
+	})
+}
+
+func statusOf(err error) int {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.status
+	}
+	if errors.Is(err, ErrStore) {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// read decodes a call's body strictly.
+func read(r *http.Request, into any) error {
+	if typ := r.Header.Get("Content-Type"); !strings.HasPrefix(typ, "application/json") {
+		return &refusal{http.StatusUnsupportedMediaType, errors.New("want Content-Type: application/json")}
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return bad("body: %w", err)
+	}
+	return nil
+}
+
+// who made a call, as far as it can be told.
+func who(r *http.Request) string {
+	if name, _, ok := r.BasicAuth(); ok && name != "" {
+		return fmt.Sprintf("%.40q from %s", name, r.RemoteAddr)
+	}
+	return r.RemoteAddr
+}
+
+// change carries out a change and answers with its record.
+func (a *api) change(r *http.Request, c Change) (any, error) {
+	c.By = who(r)
+	s, err := a.Tuner.Change(r.Context(), c)
+	if err != nil {
+		return nil, err
+	}
+	return s.Audit[len(s.Audit)-1], nil
+}
+
+// span reads an optional duration.
+func span(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	d, err := upstreams.ParseDuration(s)
+	if err != nil || d < time.Second {
+		return 0, bad("for: %q: want a span such as 10m or 2h", s)
+	}
+	return d, nil
+}
+
+func (a *api) overview(*http.Request) (any, error) {
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Lasting, "knobs": catalog.Knobs()}
+	maps.Copy(v, a.About)
+	v["requests"] = a.totals()
+	return v, nil
+}
+
+func (a *api) reload(r *http.Request) (any, error) {
+	if err := a.Reload(); err != nil {
+		return nil, bad("the set before it stays: %w", err)
+	}
+	a.Log.Info("reloaded by an operator", "by", who(r))
+	return map[string]any{"reloaded": true}, nil
+}
+
+func (a *api) audit(*http.Request) (any, error) {
+	s := a.Tuner.Settings()
+	return map[string]any{"seq": s.Seq, "audit": s.Audit, "knobs": s.Knobs, "breakers": s.Breakers, "purges": s.Purges}, nil
+}
+
+func (a *api) undo(r *http.Request) (any, error) {
+	var seq int64
+	if _, err := fmt.Sscan(r.PathValue("seq"), &seq); err != nil {
+		return nil, absent("change", r.PathValue("seq"))
+	}
+	c, err := a.Tuner.Settings().Undo(seq, who(r), time.Now())
+	if err != nil {
+		return nil, bad("%w", err)
+	}
+	return a.change(r, c)
+}

@@ -1,0 +1,200 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sundry/upstreams"
+)
+
+// hostView is an upstream host.
+type hostView struct {
+	Name  string `json:"name"`
+	State string `json:"state"` // of the breaker
+	Force string `json:"force"` // auto, open or closed
+	// Until the force ends by itself.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// sourceView is a source with what it did lately.
+type sourceView struct {
+	Endpoint string `json:"endpoint"`
+	Chain    string `json:"chain"`
+	Source   string `json:"source"`
+	Host     string `json:"host,omitempty"`
+	// Missing names the variable with the key that it lacks.
+	Missing string `json:"missing,omitempty"`
+	// Recent attempts, oldest first: milliseconds, and result.
+	Recent  []attemptView `json:"recent"`
+	LastErr string        `json:"last_error,omitempty"`
+	ErrAt   time.Time     `json:"last_error_at,omitzero"`
+}
+
+type attemptView struct {
+	At     time.Time `json:"at"`
+	MS     int64     `json:"ms"`
+	Result string    `json:"result"`
+}
+
+// upstreams lists hosts and sources.
+func (a *api) upstreams(*http.Request) (any, error) {
+	held := a.Tuner.Settings().Breakers
+	hosts := []hostView{}
+	for _, h := range a.Env.Hosts.All() {
+		hosts = append(hosts, hostView{h.Name, h.State(), h.Forced().String(), held[h.Name].Until})
+	}
+	slices.SortFunc(hosts, func(x, y hostView) int { return strings.Compare(x.Name, y.Name) })
+	sources := []sourceView{}
+	for _, e := range a.Catalog().Endpoints {
+		for _, c := range e.Chains {
+			for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+				sources = append(sources, a.source(e.Name, c.Name, s))
+			}
+		}
+	}
+	return map[string]any{"hosts": hosts, "sources": sources}, nil
+}
+
+func (a *api) source(endpoint, chain string, s *upstreams.Source) sourceView {
+	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Bare(), Missing: s.Missing, Recent: []attemptView{}}
+	if h := s.Host(); h != nil {
+		v.Host = h.Name
+	}
+	for _, n := range a.Env.Journal.Recent(endpoint, s.Bare()) {
+		v.Recent = append(v.Recent, attemptView{n.At, n.Took.Milliseconds(), n.Result})
+		if n.Err != "" {
+			v.LastErr, v.ErrAt = n.Err, n.At
+		}
+	}
+	return v
+}
+
+// changeBreaker holds a breaker, lets go of it, or makes it forget.
+func (a *api) changeBreaker(r *http.Request) (any, error) {
+	var body struct {
+		Do  string `json:"do"` // open, closed, auto or reset
+		For string `json:"for"`
+	}
+	if err := read(r, &body); err != nil {
+		return nil, err
+	}
+	host := r.PathValue("host")
+	if !slices.ContainsFunc(a.Env.Hosts.All(), func(h *upstreams.Host) bool { return h.Name == host }) {
+		return nil, absent("upstream host", host)
+	}
+	d, err := span(body.For)
+	if err != nil {
+		return nil, err
+	}
+	if body.Do == "reset" {
+		return a.change(r, Change{Do: "reset", Target: host})
+	}
+	if _, err := upstreams.ParseForce(body.Do); err != nil {
+		return nil, bad("do: %q: want open, closed, auto or reset", body.Do)
+	}
+	return a.change(r, Change{Do: "breaker", Target: host, Force: body.Do, For: d})
+}
+
+// failureView is an attempt that failed.
+type failureView struct {
+	ID       uint64    `json:"id"`
+	At       time.Time `json:"at"`
+	Endpoint string    `json:"endpoint"`
+	Source   string    `json:"source"`
+	Result   string    `json:"result"`
+	MS       int64     `json:"ms"`
+	Error    string    `json:"error"`
+	// Params of the call; null where they are personal, and then it cannot be
+	// tried again.
+	Params map[string]any `json:"params"`
+	Again  bool           `json:"can_retry"`
+}
+
+func viewOf(n *upstreams.Note) failureView {
+	return failureView{n.ID, n.At, n.Endpoint, n.Source, n.Result, n.Took.Milliseconds(), n.Err, n.Params, !n.Private}
+}
+
+// failures lists them, the newest first.
+func (a *api) failures(*http.Request) (any, error) {
+	views := []failureView{}
+	notes := a.Env.Journal.Failures()
+	for _, n := range slices.Backward(notes) {
+		views = append(views, viewOf(&n))
+	}
+	return map[string]any{"failures": views}, nil
+}
+
+// retryTime bounds a second try.
+const retryTime = 30 * time.Second
+
+// retry asks the source of a failure once more and shows each stage.
+func (a *api) retry(r *http.Request) (any, error) {
+	notes := a.Env.Journal.Failures()
+	i := slices.IndexFunc(notes, func(n upstreams.Note) bool { return fmt.Sprint(n.ID) == r.PathValue("id") })
+	if i < 0 {
+		return nil, absent("failure", r.PathValue("id"))
+	}
+	n := &notes[i]
+	if n.Private {
+		return nil, bad("the parameters of this call are personal and were not kept")
+	}
+	source := a.find(n.Endpoint, n.Source)
+	if source == nil {
+		return nil, absent("source", n.Endpoint+"/"+n.Source)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), retryTime)
+	defer cancel()
+	stages := []map[string]any{}
+	call := &upstreams.Call{Endpoint: n.Endpoint, Params: n.Params, Now: time.Now()}
+	answer, err := source.Probe(ctx, call, func(at upstreams.Attempt) { stages = append(stages, attempt(&at)...) })
+	v := map[string]any{"failure": viewOf(n), "stages": stages, "worked": err == nil, "data": answer.Data}
+	if err != nil {
+		v["error"] = err.Error()
+	}
+	return v, nil
+}
+
+func (a *api) find(endpoint, source string) *upstreams.Source {
+	e, ok := a.Catalog().Get(endpoint)
+	if !ok {
+		return nil
+	}
+	for _, s := range e.Sources() {
+		if s.Bare() == source {
+			return s
+		}
+	}
+	return nil
+}
+
+// attempt lists the stages of one, each as a readable line.
+func attempt(at *upstreams.Attempt) []map[string]any {
+	var out []map[string]any
+	for _, st := range at.Stages {
+		out = append(out, map[string]any{"name": st.Name, "detail": shorten(st.Detail)})
+	}
+	verdict := fmt.Sprintf("%s in %s", at.Result, at.Took.Round(time.Millisecond))
+	return append(out, map[string]any{"name": "verdict", "detail": verdict})
+}
+
+// shorten makes a stage's detail one line of bearable length.
+func shorten(v any) string {
+	const most = 2000
+	s, ok := v.(string)
+	if !ok {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		s = string(b)
+	}
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+var nine = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// after makes changes one after the other, a minute apart.
+func after(t *testing.T, changes ...Change) *Settings {
+	t.Helper()
+	s := &Settings{}
+	for i, c := range changes {
+		before, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := s.With(c, nine.Add(time.Duration(i)*time.Minute))
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		if still, _ := json.Marshal(s); string(still) != string(before) {
+			t.Fatalf("%+v changed the settings before it: %s", c, still)
+		}
+		s = next
+	}
+	return s
+}
+
+func TestKnobsComeAndGo(t *testing.T) {
+	s := after(t,
+		Change{By: "a", Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}},
+		Change{By: "b", Do: "knobs", Target: "60s", Knobs: map[string]string{"ttl": "2h"}, For: 10 * time.Minute},
+		Change{By: "c", Do: "knobs", Target: "ip"},
+	)
+	want := map[string]map[string]string{"60s": {"ttl": "2h"}}
+	if diff := cmp.Diff(want, s.Live(nine.Add(5*time.Minute))); diff != "" {
+		t.Error(diff)
+	}
+	if live := s.Live(nine.Add(11 * time.Minute)); len(live) != 0 {
+		t.Errorf("past its time: %v", live)
+	}
+	if next := s.Next(nine); !next.Equal(nine.Add(11 * time.Minute)) {
+		t.Errorf("ends at %v", next)
+	}
+	if next := s.Next(nine.Add(time.Hour)); !next.IsZero() {
+		t.Errorf("something ends at %v", next)
+	}
+	if s.Seq != 3 || len(s.Audit) != 3 || s.Audit[0].Before != nil || s.Audit[0].After == nil || s.Audit[2].After != nil || s.Audit[1].By != "b" {
+		t.Errorf("%+v", s.Audit)
+	}
+}
+
+func TestUndo(t *testing.T) {
+	s := after(t,
+		Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}, For: time.Hour},
+		Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "2h"}},
+		Change{Do: "breaker", Target: "h", Force: "open"},
+		Change{Do: "purge", Target: "ip"},
+	)
+	c, err := s.Undo(2, "me", nine.Add(10*time.Minute))
+	if err != nil || c.Knobs["ttl"] != "1h" || c.For != 50*time.Minute || c.Undoes != 2 || c.By != "me" {
+		t.Errorf("back to what was limited in time: %+v %v", c, err)
+	}
+	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || len(c.Knobs) != 0 || c.For != 0 {
+		t.Errorf("back to what has ended: %+v %v", c, err)
+	}
+	if c, err := s.Undo(1, "me", nine); err != nil || len(c.Knobs) != 0 {
+		t.Errorf("back to the file: %+v %v", c, err)
+	}
+	if c, err := s.Undo(3, "me", nine); err != nil || c.Force != "auto" {
+		t.Errorf("a breaker: %+v %v", c, err)
+	}
+	for _, seq := range []int64{4, 99} {
+		if _, err := s.Undo(seq, "me", nine); err == nil {
+			t.Errorf("change %d was taken back", seq)
+		}
+	}
+}
+
+func TestBreakersAndPurges(t *testing.T) {
+	s := after(t,
+		Change{Do: "breaker", Target: "a", Force: "open", For: time.Hour},
+		Change{Do: "breaker", Target: "b", Force: "closed"},
+		Change{Do: "breaker", Target: "b", Force: "auto"},
+		Change{Do: "purge", Target: "ip"},
+		Change{Do: "purge", Target: "ip", Hard: true},
+		Change{Do: "purge", Target: cache.Everywhere},
+		Change{Do: "drop", Target: "ip", Key: "ip:k"},
+		Change{Do: "reset", Target: "a"},
+	)
+	if diff := cmp.Diff(map[string]upstreams.Force{"a": upstreams.ForceOpen}, s.Held(nine)); diff != "" {
+		t.Error(diff)
+	}
+	if held := s.Held(nine.Add(2 * time.Hour)); len(held) != 0 {
+		t.Errorf("past its time: %v", held)
+	}
+	want := map[string]cache.Mark{
+		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.Everywhere: {Soft: nine.Add(5 * time.Minute)},
+	}
+	if diff := cmp.Diff(want, s.Purges); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]Order{{7, "drop", "ip", "ip:k"}, {8, "reset", "a", ""}}, s.Orders); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range []Change{{Do: "breaker", Target: "a", Force: "ajar"}, {Do: "dance"}} {
+		if _, err := s.With(c, nine); err == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+}
+
+func TestSettingsStaySmall(t *testing.T) {
+	s := &Settings{}
+	for range 500 {
+		next, err := s.With(Change{Do: "drop", Target: "ip", Key: "ip:k"}, nine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = next
+	}
+	if len(s.Audit) != auditMax || len(s.Orders) != orderMax || s.Audit[auditMax-1].Seq != 500 {
+		t.Errorf("%d records, %d orders", len(s.Audit), len(s.Orders))
+	}
+}
+
+func TestSettingsTravel(t *testing.T) {
+	s := after(t, Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Settings
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s, &back); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,106 @@
+package admin
+
+import (
+	dto "github.com/prometheus/client_model/go"
+)
+
+// endpointStats are sums over this instance's life, out of its metrics.
+type endpointStats struct {
+	Requests float64 `json:"requests"`
+	Hits     float64 `json:"hits"`
+	Misses   float64 `json:"misses"`
+	Stale    float64 `json:"stale"`
+	Errors   float64 `json:"errors"`
+	// Changed and Same are refreshes, by whether they brought news.
+	Changed float64 `json:"refreshes_changed"`
+	Same    float64 `json:"refreshes_same"`
+	// HitRatio is of answers that came out of the cache; null without any.
+	HitRatio *float64 `json:"hit_ratio"`
+	// ChangeRatio is of refreshes that brought news; null without any.
+	ChangeRatio *float64 `json:"change_ratio"`
+}
+
+func (s *endpointStats) finish() {
+	s.HitRatio = ratio(s.Hits+s.Stale, s.Hits+s.Stale+s.Misses)
+	s.ChangeRatio = ratio(s.Changed, s.Changed+s.Same)
+}
+
+func ratio(part, whole float64) *float64 {
+	if whole == 0 {
+		return nil
+	}
+	v := part / whole
+	return &v
+}
+
+// stats reads the metrics, by endpoint.
+func (a *api) stats() map[string]*endpointStats {
+	out := map[string]*endpointStats{}
+	families, err := a.Metrics.Gather()
+	if err != nil {
+		a.Log.Warn("gather metrics", "error", err) // what came is shown
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := labelsOf(m)
+			name := labels["endpoint"]
+			if name == "" {
+				continue
+			}
+			if out[name] == nil {
+				out[name] = &endpointStats{}
+			}
+			out[name].add(f.GetName(), labels, m.GetCounter().GetValue())
+		}
+	}
+	return out
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	labels := map[string]string{}
+	for _, l := range m.GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	return labels
+}
+
+// add puts one counter where it belongs.
+func (s *endpointStats) add(family string, labels map[string]string, v float64) {
+	switch family {
+	case "sundry_requests_total":
+		s.Requests += v
+		switch labels["outcome"] {
+		case "hit", "not_modified":
+			s.Hits += v
+		case "stale", "stale_error":
+			s.Stale += v
+		case "miss", "coalesced":
+			s.Misses += v
+		case "error":
+			s.Errors += v
+		}
+	case "sundry_cache_refreshes_total":
+		switch labels["result"] {
+		case "changed":
+			s.Changed += v
+		case "unchanged":
+			s.Same += v
+		}
+	}
+}
+
+// totals are the sums over all endpoints.
+func (a *api) totals() *endpointStats {
+	all := &endpointStats{}
+	for _, s := range a.stats() {
+		all.Requests += s.Requests
+		all.Hits += s.Hits
+		all.Misses += s.Misses
+		all.Stale += s.Stale
+		all.Errors += s.Errors
+		all.Changed += s.Changed
+		all.Same += s.Same
+	}
+	all.finish()
+	return all
+}

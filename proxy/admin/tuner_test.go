@@ -1,0 +1,236 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// applied records what was put into force.
+type applied struct {
+	mu   sync.Mutex
+	live []map[string]map[string]string
+	seen []int64 // orders carried out
+}
+
+func (a *applied) apply(s *Settings, since int64, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.live = append(a.live, s.Live(now))
+	for _, o := range s.Orders {
+		if o.Seq > since {
+			a.seen = append(a.seen, o.Seq)
+		}
+	}
+	return nil
+}
+
+func (a *applied) last() map[string]map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live[len(a.live)-1]
+}
+
+func (a *applied) orders() []int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen
+}
+
+// board is a store that several tuners share and watch.
+type board struct {
+	File
+	mu       sync.Mutex
+	watchers []func()
+	down     error
+}
+
+func (b *board) Load(ctx context.Context) ([]byte, error) {
+	if b.down != nil {
+		return nil, b.down
+	}
+	return b.File.Load(ctx)
+}
+
+func (b *board) Swap(ctx context.Context, old, value []byte) (bool, error) {
+	ok, err := b.File.Swap(ctx, old, value)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.watchers {
+		go w()
+	}
+	return ok, err
+}
+
+func (b *board) Watch(ctx context.Context, changed func()) {
+	b.mu.Lock()
+	b.watchers = append(b.watchers, changed)
+	b.mu.Unlock()
+	changed()
+	<-ctx.Done()
+}
+
+func fine(*Settings) error { return nil }
+
+func newTuner(store Store) (*Tuner, *applied) {
+	a := &applied{}
+	return NewTuner(store, fine, a.apply, slog.New(slog.DiscardHandler)), a
+}
+
+// ttl sets ip's.
+func ttl(v string, d time.Duration) Change {
+	return Change{By: "test", Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": v}, For: d}
+}
+
+func TestChangesReachEveryInstance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &board{}
+		one, _ := newTuner(store)
+		two, at := newTuner(store)
+		ctx, stop := context.WithCancel(t.Context())
+		go one.Run(ctx)
+		go two.Run(ctx)
+		synctest.Wait()
+		if _, err := one.Change(ctx, ttl("1h", 0)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := one.Change(ctx, Change{Do: "reset", Target: "h"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if at.last()["ip"]["ttl"] != "1h" || len(at.orders()) != 1 {
+			t.Errorf("the other instance: %v, orders %v", at.last(), at.orders())
+		}
+		late, fresh := newTuner(store)
+		go late.Run(ctx)
+		synctest.Wait()
+		if fresh.last()["ip"]["ttl"] != "1h" || len(fresh.orders()) != 0 {
+			t.Errorf("an instance that came later: %v, orders of before its time %v", fresh.last(), fresh.orders())
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+func TestChangesEndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tuner, at := newTuner(&File{})
+		ctx, stop := context.WithCancel(t.Context())
+		go tuner.Run(ctx)
+		synctest.Wait()
+		if _, err := tuner.Change(ctx, ttl("1h", 10*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		if at.last()["ip"]["ttl"] != "1h" {
+			t.Errorf("ended early: %v", at.last())
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if len(at.last()) != 0 {
+			t.Errorf("did not end: %v", at.last())
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+func TestLostSettingsAreStoredAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &board{}
+		tuner, _ := newTuner(store)
+		ctx, stop := context.WithCancel(t.Context())
+		go tuner.Run(ctx)
+		synctest.Wait()
+		if _, err := tuner.Change(ctx, ttl("1h", 0)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		store.mem = nil // as a flushed Redis
+		store.watchers[0]()
+		if b, err := store.File.Load(ctx); err != nil || len(b) == 0 {
+			t.Errorf("%s %v", b, err)
+		}
+		if s, err := tuner.Change(ctx, ttl("2h", 0)); err != nil || s.Seq != 2 {
+			t.Errorf("%+v %v", s, err)
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+func TestNothingChangesWithoutAStore(t *testing.T) {
+	store := &board{down: errors.New("away")}
+	tuner, at := newTuner(store)
+	if _, err := tuner.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
+		t.Errorf("%v", err)
+	}
+	if len(at.live) != 0 {
+		t.Errorf("applied although it was not kept: %v", at.live)
+	}
+	refusing := NewTuner(&File{}, func(*Settings) error { return errors.New("does not compile") }, at.apply, slog.New(slog.DiscardHandler))
+	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); err == nil || len(at.live) != 0 {
+		t.Errorf("%v %v", err, at.live)
+	}
+}
+
+func TestConcurrentChangesAllCount(t *testing.T) {
+	store := &File{}
+	var wg sync.WaitGroup
+	for range 4 {
+		tuner, _ := newTuner(store)
+		wg.Go(func() {
+			for range 5 {
+				for {
+					_, err := tuner.Change(t.Context(), Change{Do: "reset", Target: "h"})
+					if err == nil {
+						break
+					}
+					if !errors.Is(err, ErrStore) {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	tuner, _ := newTuner(store)
+	tuner.follow(t.Context())
+	if s := tuner.Settings(); s.Seq != 20 || len(s.Audit) != 20 {
+		t.Errorf("%d changes of 20 were kept", s.Seq)
+	}
+}
+
+func TestFileSurvives(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	first, _ := newTuner(&File{Path: path})
+	if _, err := first.Change(t.Context(), ttl("1h", 0)); err != nil {
+		t.Fatal(err)
+	}
+	second, at := newTuner(&File{Path: path})
+	second.follow(t.Context())
+	if at.last()["ip"]["ttl"] != "1h" {
+		t.Errorf("%v", at.last())
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", st, err)
+	}
+	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrStore) {
+		t.Errorf("a broken file was written over: %v", err)
+	}
+	gone, _ := newTuner(&File{Path: filepath.Join(path, "below", "a-file")})
+	if _, err := gone.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"sundry/cache"
+)
+
+// Diff says in words how a set differs from the one before it: which endpoints
+// came, went, mean something else, or have another cache rule.
+func Diff(old, next *Catalog) []string {
+	var out []string
+	for _, e := range next.Endpoints {
+		before, ok := old.Get(e.Name)
+		switch {
+		case !ok:
+			out = append(out, e.Name+": added")
+			continue
+		case before.version() != e.version():
+			out = append(out, e.Name+": parameters, forms or sources changed")
+		}
+		out = append(out, diffPolicy(e.Name, &before.Policy, &e.Policy)...)
+	}
+	for _, e := range old.Endpoints {
+		if _, ok := next.Get(e.Name); !ok {
+			out = append(out, e.Name+": removed")
+		}
+	}
+	return out
+}
+
+// version changes with the meaning of the file.
+func (e *Endpoint) version() string {
+	var prefixes []string
+	for _, c := range e.Chains {
+		prefixes = append(prefixes, c.prefix)
+	}
+	return strings.Join(prefixes, " ")
+}
+
+func diffPolicy(name string, old, next *cache.Policy) []string {
+	var out []string
+	for _, knob := range Knobs() {
+		if a, b := Knob(old, knob), Knob(next, knob); a != b {
+			out = append(out, fmt.Sprintf("%s: %s %s, was %s", name, knob, b, a))
+		}
+	}
+	if !old.Until.Equal(next.Until) {
+		out = append(out, name+": the time of publication changed")
+	}
+	return out
+}
