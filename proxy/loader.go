@@ -18,14 +18,3 @@ func (l loader) Load(ctx context.Context) (cache.Content, error) {
 	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x)}
 	return fill.Load(ctx)
 }
-
-// traceOf are the headers that let a trace be joined across services.
-func traceOf(x *exchange) map[string]string {
-	trace := map[string]string{"X-Request-Id": x.id}
-	for _, name := range []string{"Traceparent", "Tracestate"} {
-		if v := headerOf(x.r, name); v != "" && len(v) <= 512 {
-			trace[name] = v
-		}
-	}
-	return trace
-}

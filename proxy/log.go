@@ -59,7 +59,7 @@ func (s *Server) log(x *exchange, took time.Duration) {
 	if src := x.hit.Meta.Source; src != "" {
 		attrs = append(attrs, slog.String("source", src), slog.Duration("age", x.hit.Age))
 	}
-	if tp := headerOf(x.r, "Traceparent"); tp != "" && len(tp) <= 64 {
+	if tp := traceParent(x.r); tp != "" {
 		attrs = append(attrs, slog.String("traceparent", tp))
 	}
 	if x.failed != nil && x.failed.cause != nil {

@@ -1,0 +1,56 @@
+// Who changed what, and taking it back.
+import { change, read } from "./api.js";
+import { tell } from "./ask.js";
+import { badge, button, h, table } from "./dom.js";
+import { knobs } from "./endpoints.js";
+import { ago, moment, span } from "./text.js";
+
+export const load = async () => (await read("audit")).audit ?? [];
+
+const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset" };
+
+export function view(audit, { refresh }) {
+  const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
+  return h("section", null,
+    h("p", { class: "soft" }, "Changes made while it runs, newest first. Undo brings back what was before that change."),
+    table("Changes", ["When", "Who", "What", "Before → after", "Undo"], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), "Nothing was changed yet."));
+}
+
+function cells(r, by, refresh) {
+  const target = r.target === "*" ? "everything" : r.target;
+  return [
+    h("time", { datetime: r.at, title: r.at }, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
+    h("span", { class: "words" }, r.by),
+    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`))],
+    difference(r),
+    takeBack(r, by, target, refresh),
+  ];
+}
+
+function difference(r) {
+  if (r.do === "purge" || r.do === "drop") return h("span", { class: "mono words" }, r.note ?? "");
+  if (r.do === "reset") return h("span", { class: "soft" }, "what failed is forgotten");
+  return h("span", null, h("span", { class: "before" }, state(r.do, r.before)), h("span", { "aria-label": "to" }, " → "), h("span", { class: "after" }, state(r.do, r.after)));
+}
+
+function state(what, value) {
+  if (!value) return what === "knobs" ? "as in the file" : "by itself";
+  const until = value.until ? ` until ${moment(value.until)}` : "";
+  if (what === "breaker") return `held ${value.force}${until}`;
+  return Object.entries(value.values ?? {}).map(([name, v]) => `${knobs[name]?.[0] ?? name} ${span(v)}`).join(", ") + until;
+}
+
+function takeBack(r, by, target, refresh) {
+  if (by) return badge("plain", "↶", `undone by #${by}`);
+  if (r.do !== "knobs" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
+  const undo = async () => {
+    try {
+      const record = await change("POST", `audit/${r.seq}/undo`);
+      tell(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}`);
+    } catch (e) {
+      tell(e.message, true);
+    }
+    refresh();
+  };
+  return button("Undo", `Back to: ${state(r.do, r.before)}`, undo, { "aria-label": `Undo change #${r.seq} of ${target}` });
+}

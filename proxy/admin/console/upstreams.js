@@ -1,0 +1,117 @@
+// Hosts with their breakers, and sources with what they did lately.
+import { change, part, read } from "./api.js";
+import { ask, lasting, tell } from "./ask.js";
+import { badge, button, h, svg, table } from "./dom.js";
+import { ago, moment, plural } from "./text.js";
+
+export const load = () => read("upstreams");
+
+export function view({ hosts, sources }, { refresh }) {
+  const open = hosts.filter((host) => host.state !== "closed").length;
+  const endpoints = [...new Set(sources.map((s) => s.endpoint))];
+  return [
+    h("section", { key: "hosts" }, h("h2", null, "Hosts"),
+      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open === 0 ? "all breakers closed: calls go through." : plural(open, "breaker") + " not closed."}`),
+      table("Hosts", ["Host", "Breaker", "Held by an operator", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No source names a host.")),
+    h("section", { key: "sources" }, h("h2", null, "Sources"),
+      h("p", { class: "soft legend" }, "Latest attempts, oldest first. ", example("bar", "answered"), example("bar none", "a definite no"), example("cross", "failed")),
+      endpoints.map((endpoint) => h("div", { key: endpoint }, h("h3", { class: "mono" }, endpoint),
+        table(`Sources of ${endpoint}`, ["Source", "Host", "Latest attempts", "Last result", "Last error"],
+          sources.filter((s) => s.endpoint === endpoint).map((s) => ({ key: `${s.chain}/${s.source}`, class: !!s.missing && "out", cells: sourceCells(s) })))))),
+  ];
+}
+
+export const breaker = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), state, { closed: "Calls go through", open: "No calls go there" }[state] ?? "A few calls are let through to see how it fares");
+
+function hostCells(host, refresh) {
+  const held = host.force !== "auto";
+  const act = async (body, said) => {
+    await change("POST", `upstreams/${part(host.name)}`, body);
+    return `${host.name}: ${said}`;
+  };
+  const letGo = async () => {
+    try {
+      tell(await act({ do: "auto" }, "the breaker decides by itself again"));
+    } catch (e) {
+      tell(e.message, true);
+    }
+    refresh();
+  };
+  return [
+    h("span", { class: "mono" }, host.name),
+    breaker(host.state),
+    held ? badge("live", "◆", `held ${host.force}${host.until ? ` until ${moment(host.until)}` : ""}`) : h("span", { class: "soft" }, "no"),
+    h("span", { class: "row" },
+      button("Breaker…", `Hold, let go of or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
+      held && button("Let go", `Let the breaker of ${host.name} decide by itself`, letGo, { key: "go", "aria-label": `Let go of ${host.name}` })),
+  ];
+}
+
+const choices = [
+  ["open", "Hold open", "no call goes there", "the breaker is held open"],
+  ["closed", "Hold closed", "calls go there whatever comes of them", "the breaker is held closed"],
+  ["auto", "Let go", "the breaker decides by itself", "the breaker decides by itself again"],
+  ["reset", "Reset", "it forgets what failed, and is closed until more fails", "the breaker has forgotten what failed"],
+];
+
+function hold(host, act, refresh) {
+  const time = lasting("Holds");
+  const radios = choices.map(([value, label, what], i) => {
+    const input = h("input", { type: "radio", name: "do", value, onchange: () => (time.field.hidden = i > 1) });
+    input.checked = i === 0;
+    return [input, h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)))];
+  });
+  ask({
+    title: `Breaker of ${host.name}`,
+    action: "Apply",
+    body: [h("p", null, "Now ", breaker(host.state)), h("fieldset", null, h("legend", null, "What to do"), radios.map(([, label]) => label)), time.field],
+    done: refresh,
+    go: () => {
+      const i = radios.findIndex(([input]) => input.checked);
+      const [value, , , said] = choices[i];
+      return act(i > 1 ? { do: value } : { do: value, for: time.value() }, said);
+    },
+  });
+}
+
+const failed = (attempt) => attempt.result !== "success" && attempt.result !== "negative";
+const sign = (result) => badge(...(result === "success" ? ["good", "●"] : result === "negative" ? ["plain", "○"] : ["bad", "✕"]), result);
+
+function sourceCells(s) {
+  const latest = s.recent.at(-1);
+  return [
+    [h("span", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
+      s.missing && h("div", null, badge("warn", "⚿", `left out: no ${s.missing}`, `Set ${s.missing} to use this source`))],
+    s.host ? h("span", { class: "mono soft" }, s.host) : h("span", { class: "soft" }, "–"),
+    latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
+    latest ? [sign(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
+    s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "none"),
+  ];
+}
+
+const slots = 60, step = 3, height = 24;
+
+// spark draws a bar for each attempt, as high as it took long, and a cross for
+// one that failed.
+function spark(recent) {
+  const most = Math.max(50, ...recent.map((a) => a.ms));
+  const sorted = recent.filter((a) => !failed(a)).map((a) => a.ms).sort((a, b) => a - b);
+  const bad = recent.filter(failed).length;
+  const middle = sorted.length ? `, median ${sorted[sorted.length >> 1]} ms` : "";
+  const label = `${plural(recent.length, "attempt")}, ${bad} failed${middle}, slowest ${Math.max(...recent.map((a) => a.ms))} ms`;
+  const from = slots - recent.length;
+  return [svg("svg", { class: "spark", viewBox: `0 0 ${slots * step} ${height}`, role: "img", "aria-label": label },
+    svg("title", null, label), svg("path", { class: "base", d: `M0 ${height - 0.5}H${slots * step}` }),
+    recent.map((a, i) => mark(a, (from + i) * step, Math.max(2, (a.ms / most) * (height - 2))))),
+  h("div", { class: "soft" }, `${recent.length} · `, h("span", { class: bad > 0 && "bad" }, `${bad} failed`), middle.replace(",", " ·"))];
+}
+
+function mark(a, x, high) {
+  if (failed(a)) return cross(x + 1, height / 2);
+  return svg("rect", { class: a.result === "negative" ? "none" : "", x: x + 0.4, y: height - 1 - high, width: 2, height: high });
+}
+
+const cross = (x, y) => svg("path", { class: "cross", d: `M${x - 2} ${y - 4}l4 8m0-8l-4 8` });
+
+const example = (kind, word) => h("span", { class: "example" }, svg("svg", { class: "spark", viewBox: "0 0 8 16", "aria-hidden": "true" },
+  kind === "cross" ? cross(4, 9) : svg("rect", { class: kind.slice(4), x: 2, y: 4, width: 3, height: 11 })), word);

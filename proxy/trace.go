@@ -1,0 +1,42 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+)
+
+// traceState is the longest tracestate that is passed on (W3C Trace Context
+// asks for at least 512 characters).
+const traceState = 512
+
+// traceParent is the request's place in a trace, "" for none: a traceparent of
+// W3C Trace Context that is well-formed. Anything else is as good as none.
+func traceParent(r *http.Request) string {
+	v := headerOf(r, "Traceparent")
+	if len(v) < 55 || len(v) > 64 || v[2] != '-' || v[35] != '-' || v[52] != '-' {
+		return ""
+	}
+	version, id, parent := v[:2], v[3:35], v[36:52]
+	switch {
+	case version == "ff", version == "00" && len(v) != 55, len(v) > 55 && v[55] != '-',
+		!lowerHex(version), !lowerHex(id), !lowerHex(parent), !lowerHex(v[53:55]),
+		strings.Trim(id, "0") == "", strings.Trim(parent, "0") == "":
+		return ""
+	}
+	return v
+}
+
+func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// traceOf are the headers that let a trace be joined across services. No span
+// of our own is made: upstreams see the caller's.
+func traceOf(x *exchange) map[string]string {
+	trace := map[string]string{"X-Request-Id": x.id}
+	if parent := traceParent(x.r); parent != "" {
+		trace["Traceparent"] = parent
+		if state := headerOf(x.r, "Tracestate"); state != "" && len(state) <= traceState {
+			trace["Tracestate"] = state
+		}
+	}
+	return trace
+}
