@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sundry/upstreams/catalog"
@@ -80,11 +81,11 @@ func edit(file, from, to string) error {
 }
 
 // clinic is a catalog of one endpoint with sources in every state of health.
-func clinic(t *testing.T) (dir string, requests *[]string) {
+func clinic(t *testing.T) (dir string, requests *atomic.Int64) {
 	t.Helper()
-	requests = &[]string{}
+	requests = &atomic.Int64{}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*requests = append(*requests, r.URL.String())
+		requests.Add(1)
 		switch r.URL.Path {
 		case "/refuses":
 			w.WriteHeader(http.StatusForbidden)
@@ -157,8 +158,8 @@ func TestDoctorOfLiveSources(t *testing.T) {
 			t.Errorf("names no field: %v", f.Notes)
 		}
 	}
-	if len(got) != len(want) || len(*requests) != 4 {
-		t.Errorf("%d findings, %d requests", len(got), len(*requests))
+	if len(got) != len(want) || requests.Load() != 4 {
+		t.Errorf("%d findings, %d requests", len(got), requests.Load())
 	}
 	if strings.Contains(out, "s3cret") {
 		t.Error("a key is shown")

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/guard"
+)
+
+// samples is where the files are that operators start from.
+const samples = "../../deploy"
+
+// tool finds a program that the test is held against. Without it the test is
+// skipped, or fails where SUNDRY_TEST_REQUIRE names it.
+func tool(t *testing.T, name, requirement string) string {
+	t.Helper()
+	for _, found := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
+		if path, err := exec.LookPath(found); err == nil {
+			return path
+		}
+	}
+	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), requirement) {
+		t.Fatalf("SUNDRY_TEST_REQUIRE names %s, and there is no %s", requirement, name)
+	}
+	t.Skipf("no %s here (Debian: apt-get install %s)", name, map[string]string{"nginx": "nginx-light", "systemd": "systemd"}[requirement])
+	return ""
+}
+
+func readFile(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// document is a YAML document without a type.
+type document = map[string]any
+
+func documents(t *testing.T, file string) []document {
+	t.Helper()
+	var all []document
+	for _, part := range regexp.MustCompile(`(?m)^---\n`).Split(readFile(t, file), -1) {
+		var d document
+		if err := yaml.Load([]byte(part), &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// lines walks a document for lists of words: what is called wherever it stands.
+func lines(v any, found func(words []string)) {
+	switch v := v.(type) {
+	case document:
+		for _, inner := range v {
+			lines(inner, found)
+		}
+	case []any:
+		var words []string
+		for _, inner := range v {
+			if word, ok := inner.(string); ok {
+				words = append(words, word)
+			}
+			lines(inner, found)
+		}
+		if len(words) == len(v) {
+			found(words)
+		}
+	}
+}
+
+// commandLines are those of sundry in the samples, by file.
+func commandLines(t *testing.T) map[string][][]string {
+	t.Helper()
+	all := map[string][][]string{}
+	image := "Dockerfile"
+	for _, m := range regexp.MustCompile(`(?m)^(?:ENTRYPOINT|CMD|HEALTHCHECK.* CMD) (\[.*\])$`).FindAllStringSubmatch(readFile(t, filepath.Join(samples, image)), -1) {
+		var words []string
+		if err := json.Unmarshal([]byte(m[1]), &words); err != nil {
+			t.Fatal(err)
+		}
+		if words = slices.DeleteFunc(words, func(w string) bool { return w == "/sundry" }); len(words) > 0 {
+			all[image] = append(all[image], words)
+		}
+	}
+	for _, d := range documents(t, "../../docker-compose.yml") {
+		lines(d, func(words []string) {
+			if len(words) > 1 && words[0] == "CMD" && words[1] == "/sundry" {
+				all["compose"] = append(all["compose"], words[2:])
+			}
+		})
+	}
+	for _, d := range documents(t, filepath.Join(samples, "kubernetes/base/deployment.yaml")) {
+		lines(d, func(words []string) {
+			if len(words) > 0 && words[0] == "serve" {
+				all["kubernetes"] = append(all["kubernetes"], words)
+			}
+		})
+	}
+	for _, m := range regexp.MustCompile(`(?m)^Exec\w+=/usr/local/bin/sundry (.*)$`).FindAllStringSubmatch(readFile(t, filepath.Join(samples, "systemd/sundry.service")), -1) {
+		all["systemd"] = append(all["systemd"], strings.Fields(m[1]))
+	}
+	return all
+}
+
+func TestSamplesCallCommandsThatExist(t *testing.T) {
+	got := commandLines(t)
+	for file, want := range map[string]int{"Dockerfile": 2, "compose": 1, "kubernetes": 1, "systemd": 2} {
+		if len(got[file]) != want {
+			t.Errorf("%s: %d command lines, want %d: %q", file, len(got[file]), want, got[file])
+		}
+		for _, args := range got[file] {
+			parser, err := kong.New(&cli{}, kong.Exit(func(int) { t.Errorf("%s: %q exits", file, args) }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parser.Parse(args); err != nil {
+				t.Errorf("%s: %q: %v", file, args, err)
+			}
+		}
+	}
+}
+
+// TestSamplesNameVariablesThatAreRead holds them to what the sources name.
+func TestSamplesNameVariablesThatAreRead(t *testing.T) {
+	var sources strings.Builder
+	for _, pattern := range []string{"*.go", "../../upstreams/catalog/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				sources.WriteString(readFile(t, f))
+			}
+		}
+	}
+	name := regexp.MustCompile(`\bSUNDRY_[A-Z0-9_]+\b`)
+	read := name.FindAllString(sources.String(), -1)
+	seen := 0
+	for _, dir := range []string{"kubernetes", "systemd", "nginx", "Dockerfile", "../docker-compose.yml"} {
+		_ = filepath.WalkDir(filepath.Join(samples, dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			for _, variable := range name.FindAllString(readFile(t, path), -1) {
+				seen++
+				if !slices.Contains(read, variable) && !slices.Contains(read, strings.TrimSuffix(variable, "_FILE")) {
+					t.Errorf("%s: nobody reads %s", path, variable)
+				}
+			}
+			return nil
+		})
+	}
+	if seen < 5 {
+		t.Errorf("only %d variables in the samples", seen)
+	}
+}
+
+func TestSampleConfigurationsPassTheCheck(t *testing.T) {
+	var files []string
+	err := filepath.WalkDir(samples, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		if err == nil && d.Name() == "sundry.yaml" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%q %v", files, err)
+	}
+	for _, f := range files {
+		// The token is a secret of the cluster's; the sample without one is checked as it stands.
+		env := map[string]string{}
+		if strings.Contains(f, "kubernetes") {
+			env["SUNDRY_ADMIN_TOKEN"] = "t"
+		}
+		if _, errs, err := call(t, env, "check", "--config", f); err != nil {
+			t.Errorf("%s: %v %s", f, err, errs)
+		}
+	}
+}
+
+// policyBlock is an ipBlock of a network policy.
+type policyBlock struct {
+	CIDR   netip.Prefix   `yaml:"cidr"`
+	Except []netip.Prefix `yaml:"except"`
+}
+
+func egressBlocks(t *testing.T) []policyBlock {
+	t.Helper()
+	var p struct {
+		Spec struct {
+			Egress []struct {
+				To []struct {
+					Block *policyBlock `yaml:"ipBlock"`
+				} `yaml:"to"`
+			} `yaml:"egress"`
+		} `yaml:"spec"`
+	}
+	if err := yaml.Load([]byte(readFile(t, filepath.Join(samples, "kubernetes/base/networkpolicy.yaml"))), &p); err != nil {
+		t.Fatal(err)
+	}
+	var blocks []policyBlock
+	for _, rule := range p.Spec.Egress {
+		for _, to := range rule.To {
+			if to.Block != nil {
+				blocks = append(blocks, *to.Block)
+			}
+		}
+	}
+	return blocks
+}
+
+// TestNetworkPolicyMirrorsTheGuard compares both at the ends of every range
+// that either knows, and on either side of these.
+func TestNetworkPolicyMirrorsTheGuard(t *testing.T) {
+	blocks := egressBlocks(t)
+	permits := func(a netip.Addr) bool {
+		return slices.ContainsFunc(blocks, func(b policyBlock) bool {
+			return b.CIDR.Contains(a) && !slices.ContainsFunc(b.Except, func(p netip.Prefix) bool { return p.Contains(a) })
+		})
+	}
+	ranges := []netip.Prefix{}
+	for _, text := range []string{
+		"0.0.0.0/0", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
+		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "169.254.169.254/32",
+		"100.100.100.200/32", "168.63.129.16/32", "8.8.8.8/32", "::/0", "::1/128", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16",
+		"3fff::/20", "fc00::/7", "fe80::/10", "ff00::/8", "fd00:ec2::254/128", "5f00::/16", "2606:4700::1111/128", "2000::/3", "2620:4f:8000::/48",
+	} {
+		ranges = append(ranges, netip.MustParsePrefix(text))
+	}
+	for _, b := range blocks {
+		ranges = append(ranges, append(b.Except, b.CIDR)...)
+	}
+	for _, r := range ranges {
+		first, end := r.Masked().Addr(), lastOf(r)
+		for _, a := range []netip.Addr{first, end, first.Prev(), end.Next(), first.Next()} {
+			if a.IsValid() && permits(a) != guard.Public(a) {
+				t.Errorf("%s: the policy says %v, the guard %v", a, permits(a), guard.Public(a))
+			}
+		}
+	}
+	if len(blocks) != 2 || permits(netip.MustParseAddr("169.254.169.254")) {
+		t.Errorf("%d blocks", len(blocks))
+	}
+}
+
+// lastOf is the last address of a range.
+func lastOf(p netip.Prefix) netip.Addr {
+	b := p.Masked().Addr().AsSlice()
+	for bit := p.Bits(); bit < len(b)*8; bit++ {
+		b[bit/8] |= 1 << (7 - bit%8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

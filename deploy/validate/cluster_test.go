@@ -1,0 +1,194 @@
+package validate
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// words splits at everything that is not of a file's name.
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \n\t[],{}", r) })
+}
+
+// each runs a test on what every kustomization makes.
+func each(t *testing.T, test func(t *testing.T, c *cluster)) {
+	t.Helper()
+	for _, dir := range kustomizations(t) {
+		t.Run(dir[strings.LastIndexByte(dir, '/')+1:], func(t *testing.T) { test(t, build(t, dir)) })
+	}
+}
+
+func matches(t *testing.T, selector *metav1.LabelSelector, of map[string]string) bool {
+	t.Helper()
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !s.Empty() && s.Matches(labels.Set(of))
+}
+
+// TestKubernetesPodIsRestricted asks the admission plugin's own rules.
+func TestKubernetesPodIsRestricted(t *testing.T) {
+	rules, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	each(t, func(t *testing.T, c *cluster) {
+		pod := c.deployments[0].Spec.Template
+		for _, r := range rules.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
+			if !r.Allowed {
+				t.Errorf("%s: %s", r.ForbiddenReason, r.ForbiddenDetail)
+			}
+		}
+		container := pod.Spec.Containers[0]
+		container.SecurityContext.AllowPrivilegeEscalation = nil
+		loose := pod.Spec
+		loose.Containers = []corev1.Container{container}
+		if !slices.ContainsFunc(rules.EvaluatePod(restricted, &pod.ObjectMeta, &loose), func(r policy.CheckResult) bool { return !r.Allowed }) {
+			t.Error("the rules catch nothing")
+		}
+	})
+}
+
+func TestKubernetesPodIsBoundAndProbed(t *testing.T) {
+	each(t, func(t *testing.T, c *cluster) {
+		pod := c.deployments[0].Spec.Template.Spec
+		one := pod.Containers[0]
+		for rule, kept := range map[string]bool{
+			"a read-only file system":  *one.SecurityContext.ReadOnlyRootFilesystem,
+			"no API token":             !*pod.AutomountServiceAccountToken,
+			"no variables of services": !*pod.EnableServiceLinks,
+			"a bound on memory":        !one.Resources.Limits.Memory().IsZero(),
+			"requests":                 !one.Resources.Requests.Cpu().IsZero() && !one.Resources.Requests.Memory().IsZero(),
+			"liveness":                 one.LivenessProbe.HTTPGet.Path == "/healthz",
+			"readiness":                one.ReadinessProbe.HTTPGet.Path == "/readyz",
+			"start":                    one.StartupProbe.HTTPGet != nil,
+			"spread":                   len(pod.TopologySpreadConstraints) == 2,
+			// 20 s of drain and 2 s of writes are the server's own.
+			"time to drain": *pod.TerminationGracePeriodSeconds >= one.Lifecycle.PreStop.Sleep.Seconds+22,
+		} {
+			if !kept {
+				t.Errorf("the pod lacks %s", rule)
+			}
+		}
+		for _, probe := range []*corev1.Probe{one.LivenessProbe, one.ReadinessProbe, one.StartupProbe} {
+			if !hasPort(one, probe.HTTPGet.Port) {
+				t.Errorf("no port %s to probe", probe.HTTPGet.Port.String())
+			}
+		}
+		if len(c.namespaces) > 0 && c.namespaces[0].Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+			t.Error("the namespace does not enforce the restricted standard")
+		}
+	})
+}
+
+func hasPort(c corev1.Container, port intstr.IntOrString) bool {
+	return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool {
+		return port.Type == intstr.String && p.Name == port.StrVal || port.Type == intstr.Int && p.ContainerPort == port.IntVal
+	})
+}
+
+// TestKubernetesNamesMeet: selectors, ports, volumes and references to one another.
+func TestKubernetesNamesMeet(t *testing.T) {
+	each(t, func(t *testing.T, c *cluster) {
+		d := c.deployments[0]
+		pod := d.Spec.Template
+		selectors := []*metav1.LabelSelector{d.Spec.Selector, c.budgets[0].Spec.Selector, &c.policies[0].Spec.PodSelector}
+		for _, s := range pod.Spec.TopologySpreadConstraints {
+			selectors = append(selectors, s.LabelSelector)
+		}
+		for _, s := range c.services {
+			selectors = append(selectors, &metav1.LabelSelector{MatchLabels: s.Spec.Selector})
+			for _, p := range s.Spec.Ports {
+				if !hasPort(pod.Spec.Containers[0], p.TargetPort) {
+					t.Errorf("service %s: the pod has no port %s", s.Name, p.TargetPort.String())
+				}
+			}
+		}
+		for _, s := range selectors {
+			if !matches(t, s, pod.Labels) {
+				t.Errorf("%v does not select the pod", s)
+			}
+		}
+		if ref := c.scalers[0].Spec.ScaleTargetRef; ref.Kind != "Deployment" || ref.Name != d.Name || ref.APIVersion != "apps/v1" || *c.scalers[0].Spec.MinReplicas < 2 {
+			t.Errorf("the autoscaler scales %+v", ref)
+		}
+		if d.Spec.Replicas != nil {
+			t.Error("replicas would undo what the autoscaler decides")
+		}
+		if used := pod.Spec.Volumes[0].ConfigMap.Name; used != c.configs[0].Name || c.configs[0].Data["sundry.yaml"] == "" {
+			t.Errorf("the pod mounts %s, the configuration is %s", used, c.configs[0].Name)
+		}
+	})
+}
+
+func TestKubernetesMonitorFindsTheAdminPort(t *testing.T) {
+	each(t, func(t *testing.T, c *cluster) {
+		for _, m := range c.monitors {
+			found := 0
+			for _, s := range c.services {
+				if !matches(t, &m.Spec.Selector, s.Labels) {
+					continue
+				}
+				found++
+				if !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == m.Spec.Endpoints[0].Port }) {
+					t.Errorf("service %s has no port %s", s.Name, m.Spec.Endpoints[0].Port)
+				}
+			}
+			if found != 1 {
+				t.Errorf("the monitor selects %d services", found)
+			}
+			token := m.Spec.Endpoints[0].Authorization.Credentials
+			if !slices.ContainsFunc(c.deployments[0].Spec.Template.Spec.Containers[0].Env, func(e corev1.EnvVar) bool {
+				return e.Name == "SUNDRY_ADMIN_TOKEN" && e.ValueFrom.SecretKeyRef.Name == token.Name && e.ValueFrom.SecretKeyRef.Key == token.Key
+			}) {
+				t.Errorf("the monitor shows %s/%s, which is not the pod's token", token.Name, token.Key)
+			}
+		}
+	})
+}
+
+// TestKubernetesPolicyIsSound: what the API server would refuse.
+func TestKubernetesPolicyIsSound(t *testing.T) {
+	each(t, func(t *testing.T, c *cluster) {
+		spec := c.policies[0].Spec
+		if !slices.Equal(spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) {
+			t.Errorf("policy of %v", spec.PolicyTypes)
+		}
+		for _, rule := range spec.Egress {
+			if len(rule.To) == 0 || len(rule.Ports) == 0 {
+				t.Error("an egress rule is open to all")
+			}
+			for _, to := range rule.To {
+				if to.IPBlock != nil {
+					checkBlock(t, to.IPBlock)
+				}
+			}
+		}
+	})
+}
+
+func checkBlock(t *testing.T, b *networkingv1.IPBlock) {
+	t.Helper()
+	whole, err := netip.ParsePrefix(b.CIDR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range b.Except {
+		p, err := netip.ParsePrefix(text)
+		if err != nil || p != p.Masked() || !whole.Contains(p.Addr()) || p.Bits() <= whole.Bits() {
+			t.Errorf("exception %s of %s: %v", text, whole, err)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package validate
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+)
+
+// top is the repository's top, from this directory.
+const top = "../.."
+
+// project loads as `docker compose` does: schema, interpolation, consistency.
+func project(t *testing.T, file string) (*types.Project, error) {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{file}, cli.WithWorkingDirectory(filepath.Dir(file)), cli.WithResolvedPaths(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return options.LoadProject(t.Context())
+}
+
+func compose(t *testing.T) *types.Project {
+	t.Helper()
+	p, err := project(t, filepath.Join(top, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestComposeSchemaCatchesAMisspeltField(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "docker-compose.yml")
+	if err := os.WriteFile(file, []byte("name: x\nservices: {a: {image: a, helthcheck: {}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := project(t, file); err == nil || !strings.Contains(err.Error(), "helthcheck") {
+		t.Errorf("loaded, with %v", err)
+	}
+}
+
+func TestComposeHasAllServices(t *testing.T) {
+	got := compose(t).ServiceNames()
+	slices.Sort(got)
+	if want := []string{"grafana", "prometheus", "redis", "secrets", "sundry"}; !slices.Equal(got, want) {
+		t.Errorf("services %q, want %q", got, want)
+	}
+}
+
+// TestComposeIsHardened holds every service to the same rules.
+func TestComposeIsHardened(t *testing.T) {
+	for name, s := range compose(t).Services {
+		for rule, kept := range map[string]bool{
+			"read-only file system":  s.ReadOnly,
+			"no capabilities":        slices.Equal(s.CapDrop, []string{"ALL"}) && len(s.CapAdd) == 0 && !s.Privileged,
+			"no new privileges":      slices.Contains(s.SecurityOpt, "no-new-privileges:true"),
+			"a bound on memory":      s.MemLimit > 0,
+			"a bound on processors":  s.CPUS > 0,
+			"a bound on processes":   s.PidsLimit > 0,
+			"logs that rotate":       s.Logging != nil && s.Logging.Options["max-size"] != "",
+			"a pinned image":         strings.Contains(s.Image, ":") && !strings.HasSuffix(s.Image, ":latest"),
+			"health, unless it ends": endsByItself(s) || s.HealthCheck != nil && len(s.HealthCheck.Test) > 1 && !s.HealthCheck.Disable,
+			"restarts, likewise":     endsByItself(s) || s.Restart == types.RestartPolicyUnlessStopped,
+		} {
+			if !kept {
+				t.Errorf("%s lacks %s", name, rule)
+			}
+		}
+	}
+}
+
+// endsByItself tells of a service that others wait to be done.
+func endsByItself(s types.ServiceConfig) bool { return s.Restart == types.RestartPolicyNo }
+
+func TestComposePublishesOnLoopbackOnly(t *testing.T) {
+	published := map[string]bool{}
+	for name, s := range compose(t).Services {
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s publishes %s on %q", name, port.Published, port.HostIP)
+			}
+			published[name+":"+port.Published] = true
+		}
+		if s.NetworkMode == "host" {
+			t.Errorf("%s is in the host's network", name)
+		}
+	}
+	if !published["sundry:8080"] || published["redis:6379"] {
+		t.Errorf("published: %v", published)
+	}
+}
+
+// TestComposeMountsExist also keeps the repository's files from being written.
+func TestComposeMountsExist(t *testing.T) {
+	p := compose(t)
+	for name, s := range p.Services {
+		for _, v := range s.Volumes {
+			if v.Type == types.VolumeTypeVolume {
+				if _, ok := p.Volumes[v.Source]; !ok {
+					t.Errorf("%s: the volume %s is not declared", name, v.Source)
+				}
+				continue
+			}
+			if _, err := os.Stat(v.Source); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if !v.ReadOnly {
+				t.Errorf("%s may write %s", name, v.Source)
+			}
+		}
+	}
+	for _, build := range []string{p.Services["sundry"].Build.Dockerfile} {
+		if _, err := os.Stat(filepath.Join(top, build)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestComposeNeedsEachOtherInTheRightState: who waits for health waits for
+// somebody who has a check, and who waits for the end for somebody who ends.
+func TestComposeNeedsEachOtherInTheRightState(t *testing.T) {
+	p := compose(t)
+	for name, s := range p.Services {
+		for on, how := range s.DependsOn {
+			switch other := p.Services[on]; how.Condition {
+			case types.ServiceConditionHealthy:
+				if other.HealthCheck == nil {
+					t.Errorf("%s waits for the health of %s, which has no check", name, on)
+				}
+			case types.ServiceConditionCompletedSuccessfully:
+				if !endsByItself(other) {
+					t.Errorf("%s waits for the end of %s, which restarts", name, on)
+				}
+			default:
+				t.Errorf("%s waits for %s, in no particular state", name, on)
+			}
+		}
+	}
+}
+
+func TestComposeRedisKeepsNothing(t *testing.T) {
+	p := compose(t)
+	command := strings.Join(p.Services["redis"].Command, " ")
+	for _, want := range []string{"--save  ", "--appendonly no", "--maxmemory 256mb", "--maxmemory-policy allkeys-lru"} {
+		if !strings.Contains(command, want) {
+			t.Errorf("no %q in %q", want, command)
+		}
+	}
+	if net := p.Networks["store"]; !net.Internal {
+		t.Error("Redis has a way out")
+	}
+	for name, s := range p.Services {
+		if _, in := s.Networks["store"]; in && name != "redis" && name != "sundry" {
+			t.Errorf("%s reaches Redis", name)
+		}
+	}
+}
+
+// TestComposeGivesSecretsByFileOnly: none stands in the file, and those who
+// read one have its volume.
+func TestComposeGivesSecretsByFileOnly(t *testing.T) {
+	for name, s := range compose(t).Services {
+		for variable, value := range s.Environment {
+			secret := strings.Contains(variable, "TOKEN") || strings.Contains(variable, "PASSWORD")
+			if secret && !strings.HasSuffix(variable, "_FILE") {
+				t.Errorf("%s: %s is given as such", name, variable)
+			}
+			if secret && value != nil && !slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool {
+				return v.Target == filepath.Dir(*value) && v.ReadOnly
+			}) {
+				t.Errorf("%s: nothing is mounted for %s=%s", name, variable, *value)
+			}
+		}
+	}
+}
