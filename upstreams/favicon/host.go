@@ -5,17 +5,13 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/net/idna"
+	"sundry/upstreams/guard"
 )
 
-const (
-	maxInput = 2048 // bytes of what a caller may write
-	maxName  = 253  // bytes of the longest name there is (RFC 1035)
-)
+// maxInput is how much a caller may write, in bytes.
+const maxInput = 2048
 
 var (
 	errSpelling = errors.New("not a domain: want one as in example.org, or a page of it as in https://example.org/about")
@@ -69,41 +65,20 @@ func parse(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// domain checks a name and spells it canonically. Plain names pass IDNA by: it
-// refuses the underscores and doubled hyphens of large sites' names.
+// domain checks a name and spells it canonically.
 func domain(name string) (string, error) {
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	if strings.Contains(name, "xn--") || strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
-		puny, err := idna.Lookup.ToASCII(name)
-		if err != nil {
-			return "", errSpelling
-		}
-		name = puny
-	}
-	labels := strings.Split(name, ".")
+	canonical, err := guard.CheckHost(name)
 	switch {
-	case len(name) > maxName, slices.ContainsFunc(labels, func(l string) bool { return !validLabel(l) }):
-		return "", errSpelling
-	case numeric(labels[len(labels)-1]):
+	case errors.Is(err, guard.ErrOddAddress):
 		return "", errAddress
-	case len(labels) == 1:
+	case err != nil:
+		return "", errSpelling
+	}
+	if _, err := netip.ParseAddr(canonical); err == nil {
+		return "", errAddress
+	}
+	if !strings.Contains(canonical, ".") {
 		return "", errSingle
 	}
-	return name, nil
-}
-
-func validLabel(l string) bool {
-	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
-		!strings.ContainsFunc(l, func(c rune) bool {
-			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
-		})
-}
-
-// numeric tells a last label with which some resolvers take the whole name for
-// an address: the rule "ends in a number" of https://url.spec.whatwg.org.
-func numeric(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
+	return canonical, nil
 }

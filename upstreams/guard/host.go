@@ -16,8 +16,10 @@ const (
 )
 
 var (
-	errHost  = errors.New("not a host name or address")
-	errOddIP = errors.New("odd spelling of an address")
+	errHost = errors.New("not a host name or address")
+	// ErrOddAddress refuses spellings that only some resolvers take for an
+	// address.
+	ErrOddAddress = errors.New("odd spelling of an address")
 )
 
 // localNames lead to this machine or link, and to what clouds tell their own
@@ -32,7 +34,7 @@ func privateNames() []string {
 // CheckHost returns the canonical spelling of a name or address: lower case,
 // punycode, without brackets or final dot. Spellings that only some resolvers
 // take for an address (127.1, 0x7f.1, 2130706433, full-width digits), the
-// IPv4-mapped one and zones are refused.
+// IPv4-mapped one and zones are refused, with ErrOddAddress.
 func CheckHost(host string) (string, error) {
 	if len(host) > maxRaw {
 		return "", errHost
@@ -46,7 +48,7 @@ func CheckHost(host string) (string, error) {
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" || a.Is4In6() {
-			return "", errOddIP
+			return "", ErrOddAddress
 		}
 		return a.String(), nil
 	}
@@ -55,7 +57,7 @@ func CheckHost(host string) (string, error) {
 		return "", errHost
 	}
 	if numeric(name[strings.LastIndexByte(name, '.')+1:]) {
-		return "", errOddIP
+		return "", ErrOddAddress
 	}
 	return name, nil
 }

@@ -4,19 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
 
-	"golang.org/x/net/idna"
+	"sundry/upstreams/guard"
 )
 
-const (
-	maxURL  = 2048 // bytes, as given and as sent
-	maxName = 253  // bytes of the longest name there is (RFC 1035)
-)
+// maxURL is the longest link, in bytes, as given and as sent.
+const maxURL = 2048
 
 var (
 	errSpelling = errors.New("not a link: want one as in https://t.cn/A6abc or t.cn/A6abc")
@@ -108,37 +105,15 @@ func canonicalHost(u *url.URL) (string, error) {
 	return host, nil
 }
 
-// canonicalName spells a name or an address. Plain names pass IDNA by: it
-// refuses the underscores and doubled hyphens of large sites' names.
+// canonicalName spells a name or an address. Odd spellings of addresses pass:
+// whoever checks the link refuses them, and counts.
 func canonicalName(name string) (string, error) {
-	if a, err := netip.ParseAddr(name); err == nil {
-		if a.Zone() != "" {
-			return "", errSpelling
-		}
-		return a.String(), nil
-	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	if strings.Contains(name, "xn--") || strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
-		puny, err := idna.Lookup.ToASCII(name)
-		if err != nil {
-			return "", errSpelling
-		}
-		name = puny
-	}
-	if len(name) > maxName {
+	canonical, err := guard.CheckHost(name)
+	switch {
+	case errors.Is(err, guard.ErrOddAddress):
+		return strings.ToLower(name), nil
+	case err != nil:
 		return "", errSpelling
 	}
-	for label := range strings.SplitSeq(name, ".") {
-		if !validLabel(label) {
-			return "", errSpelling
-		}
-	}
-	return name, nil
-}
-
-func validLabel(l string) bool {
-	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
-		!strings.ContainsFunc(l, func(c rune) bool {
-			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
-		})
+	return canonical, nil
 }

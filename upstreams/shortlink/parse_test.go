@@ -43,7 +43,7 @@ func TestNormalizeRefuses(t *testing.T) {
 		},
 		false: {
 			"", " ", "/", "https://", "https:///x", "javascript:alert(1)", "data:text/html,x", "t.cn:x/", "t.cn:99999/", "a..b/", "-a.example", "a b.example/x", "exam!ple.org",
-			"http://[::1", "http://[fe80::1%25eth0]/", "xn--a.example", "t.cn/\x00", "t.cn/a\nb",
+			"http://[::1", "xn--a.example", "t.cn/\x00", "t.cn/a\nb",
 			"https://t.cn/" + strings.Repeat("a", maxURL), "https://t.cn/" + strings.Repeat("路", maxURL/6), "https://" + strings.Repeat("a.", 127) + "example/",
 		},
 	}
