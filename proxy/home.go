@@ -9,7 +9,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-//go:embed home.html
+//go:embed home.html docs.html
 var pages embed.FS
 
 type homeGroup struct {

@@ -114,3 +114,26 @@ func TestDescriptionWithoutRecordings(t *testing.T) {
 		t.Errorf("HEAD: %d bytes, want %d", head.ContentLength, len(a.body))
 	}
 }
+
+// TestReferenceForPeople: every endpoint and parameter, escaped, without
+// anything from elsewhere.
+func TestReferenceForPeople(t *testing.T) {
+	f := newFront(t, nil, replayed, recorded)
+	a := f.get("/docs")
+	a.want(t, http.StatusOK, "<title>Sundry: API</title>")
+	a.header(t, "Content-Type", "text/html")
+	a.header(t, "Content-Security-Policy", "default-src 'none'")
+	for _, e := range f.server.set.Load().catalog.Endpoints {
+		a.want(t, http.StatusOK, `id="`+e.Name+`"`, e.ZH)
+		for _, p := range e.Params {
+			if !p.Hidden() && !strings.Contains(a.body, "<td>"+p.Name) {
+				t.Errorf("%s: parameter %s is not there", e.Name, p.Name)
+			}
+		}
+	}
+	for _, foreign := range []string{"<script", "src=", "@import", "url("} {
+		if strings.Contains(a.body, foreign) {
+			t.Errorf("the page holds %s", foreign)
+		}
+	}
+}

@@ -11,16 +11,29 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, body []byte) {
 	s.document(w, r, "text/html; charset=utf-8", body)
 }
 
-// description sends the description of the API.
+// description sends the description of the API for machines.
 func (s *Server) description(w http.ResponseWriter, r *http.Request) {
-	body, err := s.set.Load().openAPI()
+	if body, ok := s.made(w, s.set.Load().openAPI); ok {
+		w.Header()["Access-Control-Allow-Origin"] = s.fixed.anyone
+		s.document(w, r, "application/json; charset=utf-8", body)
+	}
+}
+
+// reference sends the description of the API for people.
+func (s *Server) reference(w http.ResponseWriter, r *http.Request) {
+	if body, ok := s.made(w, s.set.Load().docs); ok {
+		s.page(w, r, body)
+	}
+}
+
+// made gives what is made when it is first asked for.
+func (s *Server) made(w http.ResponseWriter, make func() ([]byte, error)) ([]byte, bool) {
+	body, err := make()
 	if err != nil {
 		s.cfg.Log.Error("describe the API", "error", err)
 		http.Error(w, "the description cannot be made", http.StatusInternalServerError)
-		return
 	}
-	w.Header()["Access-Control-Allow-Origin"] = s.fixed.anyone
-	s.document(w, r, "application/json; charset=utf-8", body)
+	return body, err == nil
 }
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request, typ string, body []byte) {

@@ -52,6 +52,7 @@ type set struct {
 	routes  map[string]*route
 	home    []byte
 	openAPI func() ([]byte, error) // made when it is first asked for
+	docs    func() ([]byte, error) // likewise
 }
 
 // route is one endpoint with its part of the cache.
@@ -103,13 +104,14 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 	if next.home, err = renderHome(c, s.cfg.BasePath); err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
-	next.openAPI = sync.OnceValues(func() ([]byte, error) { return s.describe(c) })
+	next.openAPI = sync.OnceValues(func() ([]byte, error) { return s.describe(c, renderOpenAPI) })
+	next.docs = sync.OnceValues(func() ([]byte, error) { return s.describe(c, renderDocs) })
 	s.set.Store(next)
 	return nil
 }
 
-// describe makes the description of the API.
-func (s *Server) describe(c *catalog.Catalog) ([]byte, error) {
+// describe makes a description of the API, with what is recorded.
+func (s *Server) describe(c *catalog.Catalog, render func(context.Context, *catalog.Catalog, []*catalog.Case, string) ([]byte, error)) ([]byte, error) {
 	var cases []*catalog.Case
 	if s.cfg.Recorded != nil {
 		var err error
@@ -117,7 +119,7 @@ func (s *Server) describe(c *catalog.Catalog) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return renderOpenAPI(context.Background(), c, cases, s.cfg.BasePath)
+	return render(context.Background(), c, cases, s.cfg.BasePath)
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint) *route {
@@ -164,6 +166,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.page(w, r, s.set.Load().home)
 	case inside && path == "/openapi.json":
 		s.description(w, r)
+	case inside && path == "/docs":
+		s.reference(w, r)
 	case inside && path == "/healthz":
 		s.probe(w, true)
 	case inside && path == "/readyz":

@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html/template"
+	"strings"
+
+	"sundry/upstreams/catalog"
+)
+
+// docsEndpoint is an endpoint on the page that describes the API.
+type docsEndpoint struct {
+	Name, EN, ZH string
+	Params       []docsParam
+	Forms        string
+	Links        []homeLink
+	Example      string // a whole JSON answer, or ""
+}
+
+type docsParam struct {
+	Name, EN, ZH, Allowed, Default string
+	Required                       bool
+}
+
+// renderDocs makes the page that describes the API to people, of what the
+// description for machines is made of.
+func renderDocs(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string) ([]byte, error) {
+	t, err := template.ParseFS(pages, "docs.html")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Exchanges(cases); err != nil {
+		return nil, err
+	}
+	type group struct {
+		catalog.Group
+		Endpoints []docsEndpoint
+	}
+	var groups []group
+	for _, g := range catalog.Groups() {
+		one := group{Group: g}
+		for _, e := range c.Endpoints {
+			if e.Group == g.Name {
+				one.Endpoints = append(one.Endpoints, docsOf(ctx, e, cases, base))
+			}
+		}
+		groups = append(groups, one)
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, map[string]any{"Groups": groups, "Base": base})
+	return b.Bytes(), err
+}
+
+func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*catalog.Case, base string) docsEndpoint {
+	d := docsEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Links: links(e, base)}
+	for _, p := range e.Params {
+		if p.Hidden() {
+			continue
+		}
+		param := docsParam{Name: p.Name, EN: p.EN, ZH: p.ZH, Allowed: p.Allowed, Required: p.Required}
+		if p.Spec.Default != nil {
+			param.Default = p.Spec.Default.Value
+		}
+		d.Params = append(d.Params, param)
+	}
+	var forms []string
+	for _, f := range e.Forms {
+		forms = append(forms, f.Name)
+	}
+	d.Forms = strings.Join(forms, ", ")
+	if sample := e.Sample(ctx, cases); sample.Data != nil {
+		d.Example = exampleOf(sample.Data)
+	}
+	return d
+}
+
+// exampleOf is an answer as callers see it, laid out to be read.
+func exampleOf(data any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(object{"code": 200, "message": "ok", "data": data}); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
