@@ -61,7 +61,9 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 			Help: "Requests answered, by how."}, []string{"endpoint", "outcome", "class"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
-			Help:    "Time from a request's arrival to the last byte handed over.",
+			Help: "Time from a request's arrival to the last byte handed over.",
+			// Classic buckets alone: a native histogram beside them makes an
+			// observation three times as dear, and every hit makes two.
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client made too many."}),

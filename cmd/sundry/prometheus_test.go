@@ -1,0 +1,373 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+	"sundry/upstreams/catalog"
+)
+
+// adminToken is what Prometheus shows to the admin listener.
+const adminToken = "a-token-of-the-tests"
+
+// serveWithToken is serve, with an admin listener that wants a token.
+func serveWithToken(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
+	getenv := func(name string) (string, bool) { return adminToken, name == "SUNDRY_ADMIN_TOKEN" }
+	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
+	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
+	t.Cleanup(p.end)
+	eventually(t, "the server listens", func() bool {
+		m := listening.FindStringSubmatch(p.stderr.String())
+		if m != nil {
+			p.public, p.admin = "http://"+m[1], "http://"+m[2]
+		}
+		return m != nil
+	})
+	return p
+}
+
+// scraper is a real Prometheus, which scrapes as deploy/prometheus has it, but for
+// the addresses, the token's file and the pace.
+type scraper struct {
+	t   *testing.T
+	url string
+}
+
+func startPrometheus(t *testing.T, target string) *scraper {
+	t.Helper()
+	program := prometheusTool(t, "prometheus")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	dir := t.TempDir()
+	config := samplePrometheus(t, dir, strings.TrimPrefix(target, "http://"), address)
+	promtool(t, "", "check", "config", config)
+	log := &output{}
+	cmd := exec.Command(program, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn")
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("prometheus:\n%s", log)
+		}
+	})
+	p := &scraper{t, "http://" + address}
+	eventually(t, "Prometheus is ready", func() bool {
+		status, _, _, err := get(p.url + "/-/ready")
+		return err == nil && status == http.StatusOK
+	})
+	return p
+}
+
+// samplePrometheus lays the sample out in dir, with what differs here. A scrape
+// must be over within the interval, under the race detector too.
+func samplePrometheus(t *testing.T, dir, target, own string) string {
+	t.Helper()
+	text := readSample(t, "prometheus.yml")
+	for from, to := range map[string]string{
+		"/run/sundry/admin-token": write(t, dir, "token", adminToken),
+		"sundry:9090":             target, "localhost:9090": own,
+		"scrape_interval: 15s": "scrape_interval: 1s", "evaluation_interval: 15s": "evaluation_interval: 1s",
+	} {
+		if !strings.Contains(text, from) {
+			t.Fatalf("prometheus.yml has no %q", from)
+		}
+		text = strings.ReplaceAll(text, from, to)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "rules"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "rules"), "sundry.yml", readSample(t, "rules/sundry.yml"))
+	return write(t, dir, "prometheus.yml", text)
+}
+
+func readSample(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../deploy/prometheus/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// ask calls Prometheus' API and reads its data.
+func (p *scraper) ask(path string, query url.Values, data any) error {
+	_, _, body, err := get(p.url + "/api/v1/" + path + "?" + query.Encode())
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Data   any    `json:"data"`
+	}{Data: data}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		return fmt.Errorf("%w: %.200s", err, body)
+	}
+	if answer.Status != "success" {
+		return fmt.Errorf("%s", answer.Error)
+	}
+	return nil
+}
+
+// numbers counts the finite samples that a query comes to, over the last ten
+// seconds or, if instant, now.
+func (p *scraper) numbers(expr string, instant bool) (int, error) {
+	now := time.Now()
+	at := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
+	path, query := "query_range", url.Values{"query": {expr}, "start": {at(now.Add(-10 * time.Second))}, "end": {at(now)}, "step": {"1s"}}
+	if instant {
+		path, query = "query", url.Values{"query": {expr}, "time": {at(now)}}
+	}
+	var data struct {
+		Result []struct {
+			Value  [2]any   `json:"value"`
+			Values [][2]any `json:"values"`
+		} `json:"result"`
+	}
+	if err := p.ask(path, query, &data); err != nil {
+		return 0, err
+	}
+	count := 0
+	for _, series := range data.Result {
+		for _, v := range append(series.Values, series.Value) {
+			text, _ := v[1].(string)
+			if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+				count++
+			}
+		}
+	}
+	return count, nil
+}
+
+// substituted fills in Grafana's variables, everything chosen.
+func substituted(expr string) string {
+	return strings.NewReplacer("$__rate_interval", "8s", "$instance", ".*", "$endpoint", ".*").Replace(expr)
+}
+
+// question is a query that must come to something.
+type question struct {
+	where, expr string
+	instant     bool
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((\w+), (\w+)\)$`)
+
+var selector = regexp.MustCompile(`(?:job:)?sundry_[a-z0-9_:]+(?:\{[^}]*\})?`)
+
+// questions are all that dashboards and rules ask. Of rules, whose alerts had
+// better come to nothing, it is each selector.
+func questions(t *testing.T) []question {
+	t.Helper()
+	var all []question
+	for _, d := range dashboards(t) {
+		for _, p := range d.Panels {
+			for _, q := range p.Targets {
+				all = append(all, question{fmt.Sprintf("%s: %q %s", d.file, p.Title, q.RefID), substituted(q.Expr), q.Instant})
+			}
+		}
+		for _, v := range d.Templating.List {
+			m := labelValues.FindStringSubmatch(v.Definition)
+			if m == nil && v.Type == "query" {
+				t.Errorf("%s: variable %s: want label_values(metric, label)", d.file, v.Name)
+			}
+			if m != nil {
+				all = append(all, question{d.file + ": variable " + v.Name, "count by (" + m[2] + ") (" + m[1] + `{` + m[2] + `!=""})`, true})
+			}
+		}
+	}
+	for _, r := range rules(t) {
+		for _, s := range selector.FindAllString(r.Expr, -1) {
+			all = append(all, question{r.Alert + r.Record, "count(" + s + ")", true})
+		}
+	}
+	return all
+}
+
+// faults make every kind of trouble that the dashboards are to show.
+var faults = []string{
+	"60s/60s-static=status:503",     // a failover
+	"kd=error:1",                    // no source answers
+	"wpcat=error:0.6",               // stale answers stand in
+	"gamestatus=latency:20ms",       // slow
+	"dailywp=error:0.3,latency:5ms", // now and then
+}
+
+// watched is the configuration of the test: entries that grow old while it runs.
+const watched = `cache: {warm: false, memory: 16MiB}
+limits: {rate: 100000, burst: 100000}
+endpoints:
+  wpcat: {cache: {ttl: 100ms, grace: 0s, stale_if_error: 10m, pause: 50ms, pause_max: 100ms}}
+  yiyan: {cache: {ttl: 200ms, grace: 10m}}
+  60s: {cache: {ttl: 200ms}}
+`
+
+// load asks every endpoint for all that the catalog shows of it, and for keys
+// never seen, until ctx ends.
+func (p *process) load(ctx context.Context, set *catalog.Catalog) {
+	for n := 0; ctx.Err() == nil; n++ {
+		for _, e := range set.Endpoints {
+			for _, c := range e.Calls() {
+				p.request(ctx, "/api/"+e.Name+"?"+c.Query)
+			}
+		}
+		p.request(ctx, fmt.Sprintf("/api/ip?ip=8.8.%d.%d", n/250%250, n%250))
+		p.request(ctx, fmt.Sprintf("/api/avatar?uid=%d", 10000+n%80000))
+		p.request(ctx, "/api/nothing")
+	}
+}
+
+func (p *process) request(ctx context.Context, path string) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.public+path, nil)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.t.Error(err)
+		}
+		return
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+}
+
+// TestDashboardsShowWhatHappens runs the server in replay with faults, under a
+// real Prometheus with the sample's rules, until every query of every dashboard
+// has come to a number.
+func TestDashboardsShowWhatHappens(t *testing.T) {
+	prometheusTool(t, "prometheus")
+	redis := redistest.Start(t)
+	args := []string{"--replay", "--redis", redis.URL(), "--config", write(t, t.TempDir(), "sundry.yaml", watched)}
+	for _, f := range faults {
+		args = append(args, "--replay-fault", f)
+	}
+	p := serveWithToken(t, args...)
+	if status, _, _, _ := get(p.admin + "/metrics"); status != http.StatusUnauthorized {
+		t.Fatalf("metrics without the token: %d", status)
+	}
+	prom := startPrometheus(t, p.admin)
+	eventually(t, "a first scrape, while all counters are zero", func() bool {
+		n, err := prom.numbers(`up{job="sundry"} == 1`, true)
+		return err == nil && n == 1
+	})
+	set := builtinCatalog(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { p.load(ctx, set) })
+	defer func() { stop(); running.Wait(); http.DefaultClient.CloseIdleConnections() }()
+
+	within(t, 90*time.Second, func() (missing []string) { return prom.unanswered(questions(t)) })
+	within(t, 30*time.Second, func() []string { return prom.lacking() })
+}
+
+// unanswered are the questions that come to nothing yet.
+func (p *scraper) unanswered(all []question) []string {
+	var missing []string
+	for _, q := range all {
+		if n, err := p.numbers(q.expr, q.instant); err != nil || n == 0 {
+			missing = append(missing, fmt.Sprintf("%s: %v\n\t%s", q.where, err, q.expr))
+		}
+	}
+	return missing
+}
+
+// lacking are the signs of the faults that are not to be seen yet: exemplars
+// with request ids, and the alert of an endpoint none of whose sources answers.
+func (p *scraper) lacking() []string {
+	var missing []string
+	var exemplars []struct {
+		Exemplars []struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"exemplars"`
+	}
+	span := url.Values{"query": {"sundry_request_duration_seconds_bucket"}, "start": {strconv.FormatInt(time.Now().Add(-time.Minute).Unix(), 10)}, "end": {strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10)}}
+	if err := p.ask("query_exemplars", span, &exemplars); err != nil || len(exemplars) == 0 || exemplars[0].Exemplars[0].Labels["request_id"] == "" {
+		missing = append(missing, fmt.Sprintf("exemplars with request ids: %v", err))
+	}
+	var alerts struct {
+		Alerts []struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"alerts"`
+	}
+	err := p.ask("alerts", nil, &alerts)
+	raised := map[string]bool{}
+	for _, a := range alerts.Alerts {
+		raised[a.Labels["alertname"]+" "+a.Labels["endpoint"]] = true
+	}
+	if !raised["SundryEndpointWithoutSource kd"] {
+		missing = append(missing, fmt.Sprintf("the alert of kd, among %v: %v", slices.Sorted(maps.Keys(raised)), err))
+	}
+	return missing
+}
+
+// within asks again and again until nothing is missing.
+func within(t *testing.T, limit time.Duration, missing func() []string) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := missing()
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-deadline.C:
+			t.Errorf("nothing came of %d:\n%s", len(left), strings.Join(left, "\n"))
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// builtinCatalog is the catalog, to look at.
+func builtinCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	f, c := &flags{Replay: true}, defaults()
+	log, err := newLogger(c, &world{stderr: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := newEnvironment(f, c, noEnv, nil, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
