@@ -73,6 +73,7 @@ func (s *serveCmd) Run(w *world) error {
 	if err := admin.CheckAddress(c.Admin, token); err != nil {
 		return err
 	}
+	defer pace(int64(c.Cache.Memory))()
 	srv := &server{cmd: s, config: c, world: w, log: log}
 	reg := metrics.New(version())
 	if err := srv.build(reg); err != nil {
