@@ -42,5 +42,7 @@ func (k *Kept) put(id string, value any, until time.Time) {
 	k.open().Add(id, keptValue{value, until})
 }
 
+func (k *Kept) drop(id string) { k.open().Remove(id) }
+
 // Forget drops everything, so that the next calls ask again.
 func (k *Kept) Forget() { k.open().Purge() }

@@ -22,6 +22,7 @@ type input struct {
 	values map[string]any // of placeholders: parameters, vars and secrets
 	hidden []string       // secrets, as they stand in a URL
 	env    *Env           // of its programs
+	entry  []string       // what is kept of steps that let us in
 	note   *[]Stage       // nil: nobody watches
 }
 
@@ -100,6 +101,11 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	if err != nil {
 		err = s.sign(err)
 		result = KindOf(err).String()
+	}
+	if err != nil && KindOf(err) == Limited {
+		for _, id := range in.entry {
+			s.env.Kept.drop(id) // it is not let in any more
+		}
 	}
 	s.seen.observe(result, took)
 	s.env.Journal.add(s.note(call, start, took, result, err))

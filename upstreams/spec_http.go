@@ -28,6 +28,9 @@ type StepSpec struct {
 	// For is how long what was kept serves further calls that would send the
 	// same request; 0: for this call alone.
 	For Duration `yaml:"for"`
+	// Renew is for what lets us in, as a guest's session does: it is forgotten
+	// when the source is then refused (limited).
+	Renew bool `yaml:"renew"`
 }
 
 // HTTPSpec is a GET request, or a POST where it has a form or json.

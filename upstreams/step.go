@@ -18,6 +18,7 @@ type step struct {
 	rules []rule
 	keep  *Query
 	lasts time.Duration
+	renew bool
 	env   *Environment
 
 	timeout  time.Duration // 0: the source's
@@ -36,11 +37,14 @@ func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, pro
 	line := spec.Name.Line
 	st := step{
 		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
-		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), env: env,
+		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), renew: spec.Renew, env: env,
 		timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if !varName.MatchString(st.name) {
 		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
+	}
+	if spec.Renew && spec.For == 0 {
+		problems.Add(line, "step %s: renew: without for: there is nothing to forget", st.name)
 	}
 	if (spec.HTTP == nil) == (spec.Share == nil) {
 		problems.Add(line, "step %s: want http or share, and one of them only", st.name)
@@ -100,6 +104,9 @@ func (st *step) exchange(ctx context.Context, in *input) (any, error) {
 		return nil, fail(Internal, "%w", err)
 	}
 	id := in.call.Endpoint + " " + st.name + " " + requestLine(req) + " " + string(body)
+	if st.renew {
+		in.entry = append(in.entry, id)
+	}
 	return st.remembered(id, func() (any, error) {
 		r, err := guarded(ctx, st.host, st.rules, in.env, func() (*reply, error) { return st.get.exchange(req, in) })
 		if err != nil {

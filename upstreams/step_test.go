@@ -81,6 +81,34 @@ func TestStepsOutcomeDecides(t *testing.T) {
 	}
 }
 
+// TestRefusedSessionsAreRenewed: what lets us in is asked for anew once it is
+// refused, and kept as long as it is not.
+func TestRefusedSessionsAreRenewed(t *testing.T) {
+	service := &steps{}
+	url := upstream(t, service.ServeHTTP)
+	env := environment(t)
+	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
+		service.tickets.Store(0)
+		env.Kept.Forget()
+		s := compile(t, env, `
+name: one
+before:
+  - {name: ticket, http: {url: `+url+`/ticket}, keep: .ticket, for: 1h, `+renew+`}
+http: {url: `+url+`/call, query: {t: "{ticket}"}}
+judge: [{if: '$params.n == "refused"', is: limited}]
+`, "n")
+		for _, n := range []string{"well", "refused", "well", "well"} {
+			_, err := ask(t, env, s, map[string]any{"n": n})
+			if (err != nil) != (n == "refused") {
+				t.Fatal(err)
+			}
+		}
+		if got := service.tickets.Load(); got != tickets {
+			t.Errorf("%q: %d tickets, want %d", renew, got, tickets)
+		}
+	}
+}
+
 func TestKeptValuesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var k Kept
@@ -160,7 +188,8 @@ func TestScripts(t *testing.T) {
 
 func TestMistakesOfSteps(t *testing.T) {
 	for text, want := range map[string]string{
-		"before: [{name: Up, http: {url: 'https://a.org/'}}]": `step "Up": want a name`,
+		"before: [{name: Up, http: {url: 'https://a.org/'}}]":             `step "Up": want a name`,
+		"before: [{name: a, renew: true, http: {url: 'https://a.org/'}}]": "step a: renew: without for",
 		"before: [{name: a}]": "step a: want http or share",
 		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: want neither",
 		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
