@@ -162,6 +162,7 @@ func (a *api) overview(*http.Request) (any, error) {
 	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Lasting, "knobs": catalog.Knobs()}
 	maps.Copy(v, a.About)
 	v["requests"] = a.totals()
+	v["breakers_open"] = a.open()
 	return v, nil
 }
 

@@ -60,6 +60,18 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	return map[string]any{"hosts": hosts, "sources": sources}, nil
 }
 
+// open names the hosts whose breakers let no call through.
+func (a *api) open() []string {
+	names := []string{}
+	for _, h := range a.Env.Hosts.All() {
+		if h.State() == "open" {
+			names = append(names, h.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func (a *api) source(endpoint, chain string, s *upstreams.Source) sourceView {
 	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Bare(), Missing: s.Missing, Recent: []attemptView{}}
 	if h := s.Host(); h != nil {

@@ -66,6 +66,8 @@ type Record struct {
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
+	// Note is soft or hard of a purge, and the key of a drop.
+	Note string `json:"note,omitempty"`
 	// Undoes is the change that this one took back; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
 }
@@ -104,7 +106,12 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 		put(&next.Breakers, c.Target, BreakerSetting{c.Force, until}, c.Force != upstreams.Unforced.String())
 	case "purge":
 		next.purge(c, r.At)
+		r.Note = "soft"
+		if c.Hard {
+			r.Note = "hard"
+		}
 	case "drop", "reset":
+		r.Note = c.Key
 		next.Orders = last(append(next.Orders, Order{next.Seq, c.Do, c.Target, c.Key}), orderMax)
 	default:
 		return nil, fmt.Errorf("%q: no such change", c.Do)

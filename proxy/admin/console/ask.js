@@ -9,7 +9,10 @@ let fading, opened = 0;
 export function tell(text, bad = false) {
   clearTimeout(fading);
   show(outcome, h("div", { class: bad ? "bad" : "good" }, h("span", null, h("span", { "aria-hidden": "true" }, bad ? "✕ " : "✓ "), text),
-    button("Dismiss", "Hide this message", () => show(outcome))));
+    button("Dismiss", "Hide this message", () => {
+      show(outcome);
+      document.getElementById("panel").focus({ preventScroll: true });
+    })));
   if (!bad) fading = setTimeout(() => show(outcome), 12_000);
 }
 

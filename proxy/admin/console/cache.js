@@ -1,7 +1,7 @@
 // What this instance's memory holds, and purges.
 import { change, part, read } from "./api.js";
 import { ask } from "./ask.js";
-import { badge, button, h, table } from "./dom.js";
+import { badge, button, h, show, table } from "./dom.js";
 import { bytes, moment, plural, roughly } from "./text.js";
 
 let chosen = "", limit = 100, filter = "";
@@ -28,7 +28,7 @@ export function view({ endpoints, entries, total, bytes: size }, { refresh }) {
   return h("section", null,
     h("div", { class: "bar-row" },
       h("label", null, "Endpoint ", h("select", { id: "cache-endpoint", onchange: choose }, endpoints.map((e) => h("option", { key: e.name, value: e.name, selected: e.name === name }, e.name)))),
-      h("label", null, "Key holds ", h("input", { id: "cache-filter", type: "search", oninput: narrow, autocomplete: "off", spellcheck: "false" })),
+      h("label", null, "Key holds ", h("input", { id: "cache-filter", type: "search", value: filter, oninput: narrow, autocomplete: "off", spellcheck: "false" })),
       h("span", { class: "push row" },
         button("Purge endpoint…", "Make all entries of this endpoint stale or gone", () => purge(name, "", refresh), { key: "one" }),
         button("Purge everything…", "Make all entries of all endpoints stale or gone", () => purge("*", "", refresh), { key: "all", class: "danger" }))),
@@ -70,18 +70,18 @@ async function inspect(name, key, refresh) {
   try {
     const { entry, message, bodies } = await read(`endpoints/${part(name)}/entry?key=${part(key)}`);
     if (!dialog.open()) return;
-    box.replaceChildren(
+    show(box,
       pairs([
         ["State", h("span", null, state(entry))], ["Source", entry.source], ["Edition", entry.edition], ["Message", message], ["Born", moment(entry.born)],
         ["Modified", moment(entry.modified)], ["Fresh for", entry.left_s > 0 ? roughly(entry.left_s) : `over since ${roughly(entry.left_s)}`],
         ["Its own end", entry.expires && moment(entry.expires)], ["Class", entry.class], ["Size", bytes(entry.bytes)],
       ]),
-      ...bodies.map((body, i) => h("section", null, h("h3", null, `Form ${i + 1}`),
+      bodies.map((body, i) => h("section", null, h("h3", null, `Form ${i + 1}`),
         pairs([["Status", String(body.status)], ["Type", body.type], ["ETag", body.etag], ["Location", body.location], ["Length", bytes(body.bytes)], ["Of this form", plural(entry.bodies[i] ?? 0, "body", "bodies")]]),
         body.bytes > 0 && h("pre", { tabindex: 0, "aria-label": `Beginning of form ${i + 1}` }, body.preview ?? "(not text)"))),
       h("p", null, button("Drop this entry…", "Remove it", () => purge(name, key, refresh))));
   } catch (e) {
-    box.replaceChildren(h("p", { class: "error", role: "alert" }, `✕ ${e.message}`));
+    show(box, h("p", { class: "error", role: "alert" }, `✕ ${e.message}`));
   }
 }
 

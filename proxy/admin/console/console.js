@@ -30,7 +30,9 @@ async function refresh() {
       panel.replaceChildren();
       panel.dataset.tab = name;
     }
+    const inside = panel.contains(document.activeElement);
     show(panel, tab.view(data, { refresh }));
+    if (inside && !panel.contains(document.activeElement)) panel.focus({ preventScroll: true });
     panel.removeAttribute("aria-busy");
   } catch (e) {
     if (mine !== round) return;

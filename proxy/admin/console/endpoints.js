@@ -47,10 +47,8 @@ const enough = 8;
 function refreshes(s) {
   const all = s.refreshes_changed + s.refreshes_same;
   if (all === 0) return h("span", { class: "soft" }, "–");
-  let hint = "";
-  if (all >= enough && s.change_ratio < 0.1) hint = "Seldom news: a longer ttl would save calls.";
-  if (all >= enough && s.change_ratio > 0.9) hint = "Nearly always news: a shorter ttl would show it sooner.";
-  return [h("span", { class: "number" }, `${count(s.refreshes_changed)} changed, ${count(s.refreshes_same)} same`), hint && h("div", { class: "soft hint" }, hint)];
+  return [h("span", { class: "number" }, `${count(s.refreshes_changed)} changed, ${count(s.refreshes_same)} same`),
+    all >= enough && s.change_ratio < 0.1 && h("div", { class: "soft hint" }, "Seldom news: a longer ttl would save calls.")];
 }
 
 function rule(e) {
@@ -73,7 +71,8 @@ function edit(e, refresh) {
     return h("div", { class: "knob" }, h("label", null, h("span", null, label), fields[name]),
       h("p", { id: `about-${name}`, class: "soft" }, `${what}. File: ${span(e.base[name])}. In force: ${span(e.policy[name])}`, name in live && h("span", { class: "was" }, " ◆ live"), "."));
   };
-  const names = Object.keys(e.policy), first = names.slice(0, 4), more = names.slice(4);
+  const names = [...new Set([...Object.keys(knobs), ...Object.keys(e.policy)])].filter((name) => name in e.policy);
+  const first = names.slice(0, 4), more = names.slice(4);
   const time = lasting("Holds");
   const url = `endpoints/${part(e.name)}/cache`;
   ask({

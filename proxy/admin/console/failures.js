@@ -1,7 +1,7 @@
 // Exchanges that failed, and trying one again.
 import { change, part, read } from "./api.js";
 import { ask } from "./ask.js";
-import { badge, button, h, table } from "./dom.js";
+import { badge, button, h, show, table } from "./dom.js";
 import { ago, moment } from "./text.js";
 
 export const load = async () => (await read("failures")).failures;
@@ -31,11 +31,12 @@ async function again(f, refresh) {
   try {
     const answer = await change("POST", `failures/${part(f.id)}/retry`);
     if (!dialog.open()) return;
-    box.replaceChildren(
-      h("p", null, answer.worked ? badge("good", "✓", "It works now") : badge("bad", "✕", "It fails still"), answer.error && h("span", { class: "words" }, ` ${answer.error}`)),
+    show(box,
+      h("p", null, answer.worked ? badge("good", "✓", "It works now") : badge("bad", "✕", "It still fails"), answer.error && h("span", { class: "words" }, ` ${answer.error}`)),
+      /breaker/.test(answer.error) && h("p", { class: "soft" }, "Nobody was asked. To ask all the same, reset the host's breaker or hold it closed, under Upstreams."),
       h("ol", null, answer.stages.map((stage) => h("li", null, h("h3", null, stage.name), h("pre", { tabindex: 0, "aria-label": stage.name }, stage.detail)))));
   } catch (e) {
-    box.replaceChildren(h("p", { class: "error" }, `✕ ${e.message}`));
+    show(box, h("p", { class: "error" }, `✕ ${e.message}`));
   }
   refresh();
 }

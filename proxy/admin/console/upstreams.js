@@ -7,17 +7,18 @@ import { ago, moment, plural } from "./text.js";
 export const load = () => read("upstreams");
 
 export function view({ hosts, sources }, { refresh }) {
-  const open = hosts.filter((host) => host.state !== "closed").length;
+  const open = hosts.filter((host) => host.state !== "closed").map((host) => host.name);
+  const state = Object.fromEntries(hosts.map((host) => [host.name, host.state]));
   const endpoints = [...new Set(sources.map((s) => s.endpoint))];
   return [
     h("section", { key: "hosts" }, h("h2", null, "Hosts"),
-      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open === 0 ? "all breakers closed: calls go through." : plural(open, "breaker") + " not closed."}`),
-      table("Hosts", ["Host", "Breaker", "Held by an operator", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No source names a host.")),
+      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open.length === 0 ? "all breakers closed: calls go through." : `${plural(open.length, "breaker")} not closed: ${open.join(", ")}.`}`),
+      table("Hosts", ["Host", "Breaker", "Held", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No source names a host.")),
     h("section", { key: "sources" }, h("h2", null, "Sources"),
       h("p", { class: "soft legend" }, "Latest attempts, oldest first. ", example("bar", "answered"), example("bar none", "a definite no"), example("cross", "failed")),
       endpoints.map((endpoint) => h("div", { key: endpoint }, h("h3", { class: "mono" }, endpoint),
         table(`Sources of ${endpoint}`, ["Source", "Host", "Latest attempts", "Last result", "Last error"],
-          sources.filter((s) => s.endpoint === endpoint).map((s) => ({ key: `${s.chain}/${s.source}`, class: !!s.missing && "out", cells: sourceCells(s) })))))),
+          sources.filter((s) => s.endpoint === endpoint).map((s) => ({ key: `${s.chain}/${s.source}`, class: !!s.missing && "out", cells: sourceCells(s, state) })))))),
   ];
 }
 
@@ -40,9 +41,9 @@ function hostCells(host, refresh) {
   return [
     h("span", { class: "mono" }, host.name),
     breaker(host.state),
-    held ? badge("live", "◆", `held ${host.force}${host.until ? ` until ${moment(host.until)}` : ""}`) : h("span", { class: "soft" }, "no"),
+    held ? badge("live", "◆", `held ${host.force}${host.until ? ` until ${moment(host.until)}` : ""}`) : "",
     h("span", { class: "row" },
-      button("Breaker…", `Hold, let go of or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
+      button("Change…", `Hold, let go of or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
       held && button("Let go", `Let the breaker of ${host.name} decide by itself`, letGo, { key: "go", "aria-label": `Let go of ${host.name}` })),
   ];
 }
@@ -77,12 +78,12 @@ function hold(host, act, refresh) {
 const failed = (attempt) => attempt.result !== "success" && attempt.result !== "negative";
 const sign = (result) => badge(...(result === "success" ? ["good", "●"] : result === "negative" ? ["plain", "○"] : ["bad", "✕"]), result);
 
-function sourceCells(s) {
+function sourceCells(s, state) {
   const latest = s.recent.at(-1);
   return [
     [h("span", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
       s.missing && h("div", null, badge("warn", "⚿", `left out: no ${s.missing}`, `Set ${s.missing} to use this source`))],
-    s.host ? h("span", { class: "mono soft" }, s.host) : h("span", { class: "soft" }, "–"),
+    s.host ? [h("span", { class: "mono soft words" }, s.host), state[s.host] !== "closed" && h("div", null, breaker(state[s.host]))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
     latest ? [sign(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
     s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "none"),
