@@ -1,18 +1,13 @@
 package catalog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"sundry/upstreams"
 )
 
 // noCaller stands for the caller of recorded exchanges (RFC 5737).
@@ -171,52 +166,4 @@ func (in *Input) setTail(v any, p *Param) {
 		v = p.Default
 	}
 	in.Tail, _ = v.(string)
-}
-
-// Key is the identity of the answer: endpoint, version, chain and every input
-// in its canonical spelling. Nothing else influences an answer.
-func (in *Input) Key() string {
-	b := make([]byte, 0, 96)
-	b = append(append(b, in.Form.chain.prefix...), ':')
-	for i, p := range in.endpoint.Params {
-		if p.Role != roleInput {
-			continue
-		}
-		switch v := in.values[i].(type) {
-		case nil:
-			b = append(b, '-')
-		case int:
-			b = strconv.AppendInt(b, int64(v), 10)
-		case string:
-			b = appendValue(b, v, p.Personal)
-		}
-		b = append(b, '|')
-	}
-	return string(b)
-}
-
-// plainMax is the longest value that stands in a key as it is.
-const plainMax = 64
-
-// appendValue writes a value that is short and plain as it is, with a mark,
-// and any other as a hash.
-func appendValue(b []byte, v string, personal bool) []byte {
-	if !personal && len(v) <= plainMax && !strings.ContainsFunc(v, unplain) {
-		return append(append(b, '='), v...)
-	}
-	sum := sha256.Sum256([]byte(v))
-	return hex.AppendEncode(append(b, '#'), sum[:16])
-}
-
-func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }
-
-// call is the question to the chain.
-func (in *Input) call(now time.Time) *upstreams.Call {
-	params := make(map[string]any, len(in.endpoint.Params))
-	for i, p := range in.endpoint.Params {
-		if p.Role == roleInput {
-			params[p.Name] = in.values[i]
-		}
-	}
-	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal()}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,28 +22,6 @@ var builtin embed.FS
 // Builtin is the catalog that comes with the program: *.yaml, data/ and the
 // recorded exchanges below testdata/.
 func Builtin() fs.FS { return builtin }
-
-// Data are the files that embedded sources name, those of the operator's
-// directory over ours.
-func Data(dir string) fs.FS {
-	if dir == "" {
-		return builtin
-	}
-	return layered{os.DirFS(dir), builtin}
-}
-
-// layered opens a file in the first file system that has it.
-type layered []fs.FS
-
-// Open implements fs.FS.
-func (l layered) Open(name string) (fs.File, error) {
-	for _, f := range l[:len(l)-1] {
-		if file, err := f.Open(name); err == nil {
-			return file, nil
-		}
-	}
-	return l[len(l)-1].Open(name)
-}
 
 // Catalog is a compiled set of endpoints.
 type Catalog struct {
@@ -94,12 +70,6 @@ func groupNames() []string {
 }
 
 var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
-
-// source is one file to load.
-type source struct {
-	path string
-	data []byte
-}
 
 // Load reads and compiles everything. The error joins all Mistakes.
 func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
@@ -154,37 +124,6 @@ func (c *Catalog) order() error {
 		gb, rb := place(b)
 		return cmp.Or(cmp.Compare(ga, gb), cmp.Compare(ra, rb))
 	})
-	return nil
-}
-
-// collect finds the catalog's files, those of the operator's directory over
-// those that come with the program.
-func collect(dir string) (map[string]source, error) {
-	files := map[string]source{}
-	if err := collectFrom(builtin, "", files); err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		return files, nil
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("catalog directory %s: not a directory that can be read", dir)
-	}
-	return files, collectFrom(os.DirFS(dir), dir, files)
-}
-
-func collectFrom(from fs.FS, dir string, files map[string]source) error {
-	names, err := fs.Glob(from, "*.yaml")
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		b, err := fs.ReadFile(from, name)
-		if err != nil {
-			return fmt.Errorf("catalog file: %w", err)
-		}
-		files[strings.TrimSuffix(name, ".yaml")] = source{path.Join(dir, name), b}
-	}
 	return nil
 }
 

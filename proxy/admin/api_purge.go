@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"sundry/cache"
+)
+
+// purge makes an endpoint, all, or one entry stale or gone. A preview tells
+// what this instance has of it.
+func (a *api) purge(r *http.Request) (any, error) {
+	var body struct {
+		Endpoint string `json:"endpoint"` // or * for all
+		Key      string `json:"key"`      // of one entry
+		Mode     string `json:"mode"`     // soft or hard
+		Preview  bool   `json:"preview"`
+	}
+	if err := read(r, &body); err != nil {
+		return nil, err
+	}
+	_, known := a.Catalog().Get(body.Endpoint)
+	switch {
+	case !known && body.Endpoint != cache.Everywhere:
+		return nil, absent("endpoint", body.Endpoint)
+	case body.Key != "" && (!known || !strings.HasPrefix(body.Key, body.Endpoint+":")):
+		return nil, bad("key: not one of the endpoint's")
+	case body.Key == "" && body.Mode != "soft" && body.Mode != "hard":
+		return nil, bad("mode: %q: want soft (kept as stale) or hard", body.Mode)
+	}
+	entries, bytes := a.weigh(body.Endpoint, body.Key)
+	if body.Preview {
+		return map[string]any{"entries": entries, "bytes": bytes}, nil
+	}
+	c := Change{Do: "purge", Target: body.Endpoint, Hard: body.Mode == "hard"}
+	if body.Key != "" {
+		c = Change{Do: "drop", Target: body.Endpoint, Key: body.Key}
+	}
+	record, err := a.change(r, c)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"entries": entries, "bytes": bytes, "change": json.RawMessage(b)}, nil
+}
+
+// weigh counts what a purge would reach in the near tier here.
+func (a *api) weigh(endpoint, key string) (entries, bytes int) {
+	for _, e := range a.Catalog().Endpoints {
+		if endpoint != cache.Everywhere && endpoint != e.Name {
+			continue
+		}
+		space, ok := a.Space(e.Name)
+		if !ok {
+			continue
+		}
+		space.Walk(func(i cache.EntryInfo) bool {
+			if i.State != cache.Gone && (key == "" || key == i.Key) {
+				entries++
+				bytes += i.Bytes
+			}
+			return true
+		})
+	}
+	return entries, bytes
+}
