@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -197,21 +198,33 @@ sources:
 	return text
 }
 
-func replayed(_ *Config, env *upstreams.Environment) {
+// exchanges are read and made ready once for all tests.
+var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
 	cases, err := catalog.Cases(catalog.Builtin(), "testdata")
 	if err != nil {
 		panic(err)
 	}
-	env.Replay = upstreams.NewReplay(nil)
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: upstreams.NewReplay(nil),
+		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
+	}
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+		panic(err)
+	}
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		panic(err)
 	}
-	exchanges, err := c.Exchanges(cases)
+	ready, err := c.Exchanges(cases)
 	if err != nil {
 		panic(err)
 	}
-	env.Replay.Set(exchanges)
+	return ready
+})
+
+func replayed(_ *Config, env *upstreams.Environment) {
+	env.Replay = upstreams.NewReplay(nil)
+	env.Replay.Set(exchanges())
 }
 
 func trusting(ranges ...string) option {
