@@ -72,7 +72,9 @@ func (j *Journal) add(n Note) {
 		j.bySource[id] = &ring{}
 	}
 	j.bySource[id].add(n, recentPerSource)
-	if n.Result != "success" && n.Result != Negative.String() {
+	switch n.Result {
+	case "success", Negative.String(), Rejected.String(): // nobody was asked in vain
+	default:
 		j.failed.add(n, recentFailures)
 	}
 }

@@ -15,6 +15,7 @@ func TestJournalKeepsTheLast(t *testing.T) {
 		j.add(Note{Endpoint: "a", Source: "s", Result: result})
 		j.add(Note{Endpoint: "a", Source: "s", Result: Skipped.String()})
 	}
+	j.add(Note{Endpoint: "a", Source: "other", Result: Rejected.String()})
 	recent, failed := j.Recent("a", "s"), j.Failures()
 	if len(recent) != recentPerSource || recent[0].ID != 200-recentPerSource+1 || recent[len(recent)-1].ID != 200 {
 		t.Errorf("%d notes, %d to %d", len(recent), recent[0].ID, recent[len(recent)-1].ID)
@@ -22,8 +23,8 @@ func TestJournalKeepsTheLast(t *testing.T) {
 	if len(failed) != recentFailures || failed[0].ID != 2 || failed[len(failed)-1].ID != 200 {
 		t.Errorf("%d failures, %d to %d", len(failed), failed[0].ID, failed[len(failed)-1].ID)
 	}
-	if j.Recent("a", "other") != nil {
-		t.Error("notes of nobody")
+	if len(j.Recent("a", "other")) != 1 || j.Recent("a", "nobody") != nil {
+		t.Error("a rejected call is noted, and is no failure; nobody has notes")
 	}
 }
 

@@ -109,8 +109,11 @@ func statusOf(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status
 	}
-	if errors.Is(err, ErrStore) {
+	switch {
+	case errors.Is(err, ErrStore):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, ErrRefused):
+		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
 }

@@ -146,3 +146,15 @@ func TestSettingsTravel(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestRecordsSayWhatWasDone(t *testing.T) {
+	s := after(t,
+		Change{Do: "purge", Target: "ip"}, Change{Do: "purge", Target: cache.Everywhere, Hard: true},
+		Change{Do: "drop", Target: "ip", Key: "ip:1"}, Change{Do: "reset", Target: "a.example"},
+	)
+	for i, want := range []string{"soft", "hard", "ip:1", ""} {
+		if got := s.Audit[i].Note; got != want {
+			t.Errorf("%s: note %q, want %q", s.Audit[i].Do, got, want)
+		}
+	}
+}

@@ -46,6 +46,9 @@ const swaps = 5
 // ErrStore means that the settings could not be kept, and nothing was changed.
 var ErrStore = errors.New("the settings cannot be kept at the moment; nothing was changed")
 
+// ErrRefused means that the change is a mistake, and nothing was changed.
+var ErrRefused = errors.New("this cannot be set")
+
 // Change makes a change: checked, stored, applied here, and told to the others.
 func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
 	for range swaps {
@@ -54,11 +57,11 @@ func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
 			return nil, fmt.Errorf("%w: %w", ErrStore, err)
 		}
 		next, err := now.With(c, time.Now())
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = t.check(next)
 		}
-		if err := t.check(next); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		b, err := json.Marshal(next)
 		if err != nil {

@@ -176,7 +176,7 @@ func TestNothingChangesWithoutAStore(t *testing.T) {
 		t.Errorf("applied although it was not kept: %v", at.live)
 	}
 	refusing := NewTuner(&File{}, func(*Settings) error { return errors.New("does not compile") }, at.apply, slog.New(slog.DiscardHandler))
-	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); err == nil || len(at.live) != 0 {
+	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || statusOf(err) != 400 || len(at.live) != 0 {
 		t.Errorf("%v %v", err, at.live)
 	}
 }

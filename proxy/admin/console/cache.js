@@ -119,7 +119,7 @@ function purge(endpoint, key, refresh) {
       h("p", { class: "mono words" }, what),
       !key && h("fieldset", null, h("legend", null, "How"), modes.map(radio)),
       preview,
-      h("p", { class: "soft" }, "It reaches every instance and Redis, and cannot be undone."),
+      h("p", { class: "soft" }, "It reaches every instance, and Redis where there is one. It cannot be undone."),
     ],
     async go() {
       const { entries, bytes: size } = await change("POST", "purge", key ? { endpoint, key } : { endpoint, mode });

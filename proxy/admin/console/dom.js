@@ -78,7 +78,7 @@ export function table(label, heads, rows, empty) {
   if (rows.length === 0) return h("p", { class: "empty" }, empty);
   const head = (text) => h("th", { role: "columnheader", scope: "col" }, text);
   const cell = (content, i) => h("td", { role: i === 0 ? "rowheader" : "cell", "data-label": heads[i] }, content);
-  return h("div", { class: "wide" }, h("table", { role: "table", "aria-label": label },
+  return h("div", { class: "sheet" }, h("table", { role: "table", "aria-label": label },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads.map(head))),
     h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row", key: row.key, class: row.class }, row.cells.map(cell))))));
 }

@@ -33,7 +33,7 @@ async function again(f, refresh) {
     if (!dialog.open()) return;
     show(box,
       h("p", null, answer.worked ? badge("good", "✓", "It works now") : badge("bad", "✕", "It still fails"), answer.error && h("span", { class: "words" }, ` ${answer.error}`)),
-      /breaker/.test(answer.error) && h("p", { class: "soft" }, "Nobody was asked. To ask all the same, reset the host's breaker or hold it closed, under Upstreams."),
+      /breaker/.test(answer.error) && h("p", { class: "soft" }, "The host's breaker is open. To ask all the same, reset it or hold it closed, under Upstreams."),
       h("ol", null, answer.stages.map((stage) => h("li", null, h("h3", null, stage.name), h("pre", { tabindex: 0, "aria-label": stage.name }, stage.detail)))));
   } catch (e) {
     show(box, h("p", { class: "error" }, `✕ ${e.message}`));

@@ -86,15 +86,16 @@ function sourceCells(s, state) {
     s.host ? [h("span", { class: "mono soft words" }, s.host), state[s.host] !== "closed" && h("div", null, breaker(state[s.host]))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
     latest ? [sign(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
-    s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "none"),
+    s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "–"),
   ];
 }
 
-const slots = 60, step = 3, height = 24;
+const slots = 40, step = 4.5, height = 24;
 
 // spark draws a bar for each attempt, as high as it took long, and a cross for
 // one that failed.
-function spark(recent) {
+function spark(all) {
+  const recent = all.slice(-slots);
   const most = Math.max(50, ...recent.map((a) => a.ms));
   const sorted = recent.filter((a) => !failed(a)).map((a) => a.ms).sort((a, b) => a - b);
   const bad = recent.filter(failed).length;
@@ -108,11 +109,11 @@ function spark(recent) {
 }
 
 function mark(a, x, high) {
-  if (failed(a)) return cross(x + 1, height / 2);
-  return svg("rect", { class: a.result === "negative" ? "none" : "", x: x + 0.4, y: height - 1 - high, width: 2, height: high });
+  if (failed(a)) return cross(x + 2, height / 2);
+  return svg("rect", { class: a.result === "negative" ? "none" : "", x: x + 0.6, y: height - 1 - high, width: 3, height: high });
 }
 
-const cross = (x, y) => svg("path", { class: "cross", d: `M${x - 2} ${y - 4}l4 8m0-8l-4 8` });
+const cross = (x, y) => svg("path", { class: "cross", d: `M${x - 1.6} ${y - 3}l3.2 6m0-6l-3.2 6` });
 
 const example = (kind, word) => h("span", { class: "example" }, svg("svg", { class: "spark", viewBox: "0 0 8 16", "aria-hidden": "true" },
   kind === "cross" ? cross(4, 9) : svg("rect", { class: kind.slice(4), x: 2, y: 4, width: 3, height: 11 })), word);
