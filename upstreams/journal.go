@@ -48,6 +48,14 @@ func (r *ring) add(n Note, most int) {
 	r.next = (r.next + 1) % most
 }
 
+// last is the latest result; "" without any.
+func (r *ring) last() string {
+	if len(r.notes) == 0 {
+		return ""
+	}
+	return r.notes[(r.next+len(r.notes)-1)%len(r.notes)].Result
+}
+
 // all lists the notes, oldest first.
 func (r *ring) all() []Note {
 	out := make([]Note, 0, len(r.notes))
@@ -71,10 +79,11 @@ func (j *Journal) add(n Note) {
 	if j.bySource[id] == nil {
 		j.bySource[id] = &ring{}
 	}
+	again := n.Result == Rejected.String() && j.bySource[id].last() == n.Result
 	j.bySource[id].add(n, recentPerSource)
-	switch n.Result {
-	case "success", Negative.String(), Rejected.String(): // nobody was asked in vain
-	default:
+	// The first call that an open breaker rejects says so; the others would
+	// drive out what opened it.
+	if n.Result != "success" && n.Result != Negative.String() && !again {
 		j.failed.add(n, recentFailures)
 	}
 }
