@@ -41,10 +41,8 @@ func renderDocs(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, 
 	var groups []group
 	for _, g := range catalog.Groups() {
 		one := group{Group: g}
-		for _, e := range c.Endpoints {
-			if e.Group == g.Name {
-				one.Endpoints = append(one.Endpoints, docsOf(ctx, e, cases, base))
-			}
+		for _, e := range c.InGroup(g.Name) {
+			one.Endpoints = append(one.Endpoints, docsOf(ctx, e, cases, base))
 		}
 		groups = append(groups, one)
 	}
@@ -54,7 +52,7 @@ func renderDocs(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, 
 }
 
 func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*catalog.Case, base string) docsEndpoint {
-	d := docsEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Links: links(e, base)}
+	d := docsEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
 	for _, p := range e.Params {
 		if p.Hidden() {
 			continue
@@ -65,11 +63,6 @@ func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*catalog.Case, bas
 		}
 		d.Params = append(d.Params, param)
 	}
-	var forms []string
-	for _, f := range e.Forms {
-		forms = append(forms, f.Name)
-	}
-	d.Forms = strings.Join(forms, ", ")
 	if sample := e.Sample(ctx, cases); sample.Data != nil {
 		d.Example = exampleOf(sample.Data)
 	}

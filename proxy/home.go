@@ -33,10 +33,8 @@ func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 	var groups []homeGroup
 	for _, g := range catalog.Groups() {
 		group := homeGroup{Group: g}
-		for _, e := range c.Endpoints {
-			if e.Group == g.Name {
-				group.Endpoints = append(group.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, links(e, base)})
-			}
+		for _, e := range c.InGroup(g.Name) {
+			group.Endpoints = append(group.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, links(e, base)})
 		}
 		groups = append(groups, group)
 	}

@@ -121,11 +121,7 @@ func (d *described) failures() []string {
 }
 
 func (d *described) forms() string {
-	names := make([]string, len(d.Forms))
-	for i, f := range d.Forms {
-		names[i] = f.Name
-	}
-	return "The answer; forms: " + strings.Join(names, ", ") + "."
+	return "The answer; forms: " + strings.Join(d.FormNames(), ", ") + "."
 }
 
 // envelope is the JSON answer around the endpoint's data.

@@ -1,6 +1,8 @@
 package upstreams
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -43,9 +45,31 @@ type Attempt struct {
 	Stages []Stage
 }
 
-// Stage is one step of an attempt, in words and raw material. Only `sundry try`
-// asks for them.
+// Stage is one step of an attempt, in words and raw material. Only `sundry
+// try` and a retry from the console ask for them.
 type Stage struct {
 	Name   string
 	Detail any
+}
+
+// Line is the detail as one readable line of at most so many runes, and a mark
+// where it was cut.
+func (s *Stage) Line(most int) string {
+	text, ok := s.Detail.(string)
+	if !ok {
+		b, err := json.Marshal(s.Detail)
+		if err != nil {
+			return fmt.Sprint(s.Detail)
+		}
+		text = string(b)
+	}
+	return Shorten(text, most)
+}
+
+// Shorten cuts a text after so many runes, and marks the cut.
+func Shorten(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }

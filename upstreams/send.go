@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+
+	"sundry/upstreams/webpage"
 )
 
 // send does the exchange and reads what fits under the cap.
@@ -30,9 +31,7 @@ func (g *getter) send(req *http.Request) (*reply, []byte, error) {
 // sendError classifies, and drops the URL that net/http puts into its errors:
 // it may hold a secret or a caller's input.
 func sendError(err error) error {
-	if withURL, ok := errors.AsType[*url.Error](err); ok {
-		err = withURL.Err
-	}
+	err = webpage.Cause(err)
 	if typed, ok := errors.AsType[*Error](err); ok {
 		return typed
 	}

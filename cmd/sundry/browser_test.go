@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sundry/upstreams/peertest"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -30,20 +31,9 @@ type browser struct {
 	problems []string
 }
 
-// chromium finds one. Without it the test is skipped, or fails where
-// SUNDRY_TEST_REQUIRE names it.
 func chromium(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "chromium") {
-		t.Fatal("SUNDRY_TEST_REQUIRE names chromium, and there is none")
-	}
-	t.Skip("no Chromium here (Debian: apt-get install chromium)")
-	return ""
+	return peertest.Program(t, "chromium", "chromium", "chromium", "chromium-browser", "google-chrome", "headless-shell")
 }
 
 // newBrowser opens the console of the listener at home.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,22 +19,6 @@ import (
 
 // samples is where the files are that operators start from.
 const samples = "../../deploy"
-
-// tool finds a program that the test is held against. Without it the test is
-// skipped, or fails where SUNDRY_TEST_REQUIRE names it.
-func tool(t *testing.T, name, requirement string) string {
-	t.Helper()
-	for _, found := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
-		if path, err := exec.LookPath(found); err == nil {
-			return path
-		}
-	}
-	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), requirement) {
-		t.Fatalf("SUNDRY_TEST_REQUIRE names %s, and there is no %s", requirement, name)
-	}
-	t.Skipf("no %s here (Debian: apt-get install %s)", name, map[string]string{"nginx": "nginx-light", "systemd": "systemd"}[requirement])
-	return ""
-}
 
 func readFile(t *testing.T, file string) string {
 	t.Helper()

@@ -25,7 +25,7 @@ func endpointTable(set *catalog.Catalog) string {
 	var b strings.Builder
 	b.WriteString("| endpoint | what | parameters | forms | example |\n|---|---|---|---|---|\n")
 	for _, e := range set.Endpoints {
-		var params, forms []string
+		var params []string
 		for _, p := range e.Params {
 			if p.Hidden() {
 				continue
@@ -36,15 +36,12 @@ func endpointTable(set *catalog.Catalog) string {
 			}
 			params = append(params, name+": "+strings.ReplaceAll(p.Allowed, "|", "\\|"))
 		}
-		for _, f := range e.Forms {
-			forms = append(forms, f.Name)
-		}
 		example := "/api/" + e.Name + "/index.php"
 		if q := e.Calls()[0].Query; q != "" {
 			example += "?" + q
 		}
 		fmt.Fprintf(&b, "| **%s** | %s<br>%s | %s | %s | `%s` |\n", e.Name, e.EN, e.ZH,
-			strings.Join(params, "<br>"), strings.Join(forms, ", "), example)
+			strings.Join(params, "<br>"), strings.Join(e.FormNames(), ", "), example)
 	}
 	return b.String()
 }

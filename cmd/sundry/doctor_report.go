@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
 
@@ -24,7 +25,7 @@ func (d *doctorCmd) print(w *world, findings []catalog.Finding) error {
 			source += " (" + f.Chain + ")"
 		}
 		notes := strings.Join(f.Notes, "; ")
-		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, source, f.Health, f.Took.Round(time.Millisecond), shorten(notes)); err != nil {
+		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, source, f.Health, f.Took.Round(time.Millisecond), upstreams.Shorten(notes, longest)); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func newReplay(specs []string) (*upstreams.Replay, error) {
 // loadCatalog compiles the catalog, and in replay gives the environment its
 // exchanges. live are settings made while it runs; nil for none.
 func loadCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
-	set, err := catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file, Live: live}, env)
+	set, err := compileCatalog(c, env, live)
 	if err != nil || env.Replay == nil {
 		return set, err
 	}
@@ -74,6 +74,10 @@ func loadCatalog(c *config, env *upstreams.Environment, live map[string]map[stri
 	}
 	env.Replay.Set(exchanges)
 	return set, nil
+}
+
+func compileCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
+	return catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file, Live: live}, env)
 }
 
 // allCases are the operator's recorded exchanges, then ours.

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sundry/upstreams/peertest"
 )
 
 // certificate writes a throw-away pair for the name, and returns who trusts it.
@@ -130,7 +132,7 @@ func (s *site) caller(t *testing.T) *http.Client {
 }
 
 func TestNginxAcceptsTheSample(t *testing.T) {
-	nginx := tool(t, "nginx", "nginx")
+	nginx := peertest.Program(t, "nginx", "nginx-light", "nginx")
 	s := sampleSite(t, "127.0.0.1:8080")
 	test := func() string {
 		out, err := exec.CommandContext(t.Context(), nginx, "-t", "-p", s.dir, "-e", "stderr", "-c", s.config).CombinedOutput()
@@ -162,7 +164,7 @@ func TestNginxAcceptsTheSample(t *testing.T) {
 
 // TestNginxInFront sends requests through nginx as the sample has it.
 func TestNginxInFront(t *testing.T) {
-	nginx := tool(t, "nginx", "nginx")
+	nginx := peertest.Program(t, "nginx", "nginx-light", "nginx")
 	p := serve(t, "--replay", "--config", write(t, t.TempDir(), "sundry.yaml", "trusted_proxies: [127.0.0.1]\n"))
 	s := sampleSite(t, strings.TrimPrefix(p.public, "http://"))
 	s.start(t, nginx)

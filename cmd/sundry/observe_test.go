@@ -11,27 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/upstreams/peertest"
+
 	"go.yaml.in/yaml/v4"
 )
 
-// prometheusTool finds a program of Debian's package prometheus. Without it the
-// test is skipped, or fails where SUNDRY_TEST_REQUIRE names prometheus.
-func prometheusTool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return path
-	}
-	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "prometheus") {
-		t.Fatalf("%s is required, and not on the PATH", name)
-	}
-	t.Skipf("%s is not on the PATH (Debian: apt-get install prometheus)", name)
-	return ""
-}
-
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(prometheusTool(t, "promtool"), args...)
+	cmd := exec.Command(peertest.Program(t, "prometheus", "prometheus", "promtool"), args...)
 	cmd.Stdin = strings.NewReader(stdin)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -40,7 +27,7 @@ func promtool(t *testing.T, stdin string, args ...string) {
 
 func TestPromtool(t *testing.T) {
 	t.Run("metrics", func(t *testing.T) {
-		prometheusTool(t, "promtool")
+		peertest.Program(t, "prometheus", "prometheus", "promtool")
 		p := serve(t, "--replay", "--redis", "redis://127.0.0.1:1")
 		_, text := mustGet(t, p.admin+"/metrics")
 		promtool(t, text, "check", "metrics")

@@ -27,11 +27,16 @@ func (s *server) system(metrics prometheus.Gatherer) *admin.System {
 	}
 }
 
-// tryOut compiles a set with the settings, aside.
+// tryOut compiles a set with the settings, aside. Those that leave the knobs as
+// they are, a purge or a breaker's, need none.
 func (s *server) tryOut(settings *admin.Settings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := loadCatalog(s.loaded, s.env, settings.Live(time.Now()))
+	live := settings.Live(time.Now())
+	if s.inForce(live) {
+		return nil
+	}
+	_, err := compileCatalog(s.loaded, s.env, live)
 	return err
 }
 
@@ -41,7 +46,7 @@ func (s *server) apply(settings *admin.Settings, since int64, now time.Time) err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	live := settings.Live(now)
-	if !maps.EqualFunc(live, s.live, maps.Equal) {
+	if !s.inForce(live) {
 		if err := s.swap(s.loaded, live, "settings"); err != nil {
 			return err
 		}
@@ -55,6 +60,11 @@ func (s *server) apply(settings *admin.Settings, since int64, now time.Time) err
 		}
 	}
 	return nil
+}
+
+// inForce tells knobs that the running set was made with. The caller holds mu.
+func (s *server) inForce(live map[string]map[string]string) bool {
+	return maps.EqualFunc(live, s.live, maps.Equal)
 }
 
 // hold keeps the breakers as operators said. The caller holds mu.

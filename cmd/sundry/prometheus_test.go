@@ -23,6 +23,7 @@ import (
 
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/peertest"
 )
 
 // adminToken is what Prometheus shows to the admin listener.
@@ -56,7 +57,7 @@ type scraper struct {
 
 func startPrometheus(t *testing.T, target string) *scraper {
 	t.Helper()
-	program := prometheusTool(t, "prometheus")
+	program := peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +268,7 @@ func (p *process) request(ctx context.Context, path string) {
 // real Prometheus with the sample's rules, until every query of every dashboard
 // has come to a number.
 func TestDashboardsShowWhatHappens(t *testing.T) {
-	prometheusTool(t, "prometheus")
+	peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	redis := redistest.Start(t)
 	args := []string{"--replay", "--redis", redis.URL(), "--config", write(t, t.TempDir(), "sundry.yaml", watched)}
 	for _, f := range faults {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/peertest"
 )
 
 // units copies ours into a directory where the program and what they want exist.
@@ -25,7 +27,7 @@ func units(t *testing.T) string {
 }
 
 func TestSystemdAcceptsTheUnits(t *testing.T) {
-	analyze := tool(t, "systemd-analyze", "systemd")
+	analyze := peertest.Program(t, "systemd", "systemd", "systemd-analyze")
 	dir := units(t)
 	verify := func() (string, error) {
 		out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no",
@@ -44,7 +46,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 // TestSystemdServiceIsHardened takes systemd's own measure, of 0 to 10: most
 // services that come with it have above 5.
 func TestSystemdServiceIsHardened(t *testing.T) {
-	analyze := tool(t, "systemd-analyze", "systemd")
+	analyze := peertest.Program(t, "systemd", "systemd", "systemd-analyze")
 	out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15",
 		filepath.Join(samples, "systemd/sundry.service")).CombinedOutput()
 	if err != nil {
@@ -54,7 +56,7 @@ func TestSystemdServiceIsHardened(t *testing.T) {
 
 // TestSystemdPassesItsSocketOn has systemd's own program open the socket.
 func TestSystemdPassesItsSocketOn(t *testing.T) {
-	activate := tool(t, "systemd-socket-activate", "systemd")
+	activate := peertest.Program(t, "systemd", "systemd", "systemd-socket-activate")
 	addr := freeAddress(t)
 	cmd, log := program(t, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", activate, "--listen="+addr, "--setenv=SUNDRY_TEST_PROGRAM")
 	if err := cmd.Start(); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -90,13 +89,16 @@ func (p *printer) printf(format string, args ...any) {
 func (p *printer) attempt(a upstreams.Attempt) {
 	p.printf("source %s\n", a.Source)
 	for _, s := range a.Stages {
-		p.printf("  %-16s %s\n", s.Name, shown(s.Detail))
+		p.printf("  %-16s %s\n", s.Name, s.Line(longest))
 	}
 	p.printf("  %-16s %s in %s\n", "verdict", a.Result, a.Took.Round(time.Millisecond))
 	if a.Err != nil {
 		p.printf("  %-16s %v\n", "error", a.Err)
 	}
 }
+
+// longest line of raw material, in runes.
+const longest = 600
 
 func (p *printer) content(c *cache.Content, took time.Duration) {
 	if c.Negative != "" {
@@ -112,28 +114,8 @@ func (p *printer) content(c *cache.Content, took time.Duration) {
 		for j, b := range f[:min(len(f), 3)] {
 			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i, j+1, len(f), b.Status, b.Type, b.Location, len(b.Data[cache.Identity]))
 			if !strings.HasPrefix(b.Type, "image/") {
-				p.printf("    %s\n", shorten(string(b.Data[cache.Identity])))
+				p.printf("    %s\n", upstreams.Shorten(string(b.Data[cache.Identity]), longest))
 			}
 		}
 	}
-}
-
-// shown makes a stage's detail one readable line.
-func shown(v any) string {
-	if s, ok := v.(string); ok {
-		return shorten(s)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return shorten(string(b))
-}
-
-func shorten(s string) string {
-	const most = 600
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

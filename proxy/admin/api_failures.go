@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -83,29 +82,14 @@ func (a *api) find(endpoint, source string) *upstreams.Source {
 	return nil
 }
 
+const longestStage = 2000
+
 // attempt lists the stages of one, each as a readable line.
 func attempt(at *upstreams.Attempt) []map[string]any {
 	var out []map[string]any
 	for _, st := range at.Stages {
-		out = append(out, map[string]any{"name": st.Name, "detail": shorten(st.Detail)})
+		out = append(out, map[string]any{"name": st.Name, "detail": st.Line(longestStage)})
 	}
 	verdict := fmt.Sprintf("%s in %s", at.Result, at.Took.Round(time.Millisecond))
 	return append(out, map[string]any{"name": "verdict", "detail": verdict})
-}
-
-// shorten makes a stage's detail one line of bearable length.
-func shorten(v any) string {
-	const most = 2000
-	s, ok := v.(string)
-	if !ok {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-		s = string(b)
-	}
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -41,11 +40,7 @@ func (a *api) purge(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(record)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"entries": entries, "bytes": bytes, "change": json.RawMessage(b)}, nil
+	return map[string]any{"entries": entries, "bytes": bytes, "change": record}, nil
 }
 
 // weigh counts what a purge would reach in the near tier here.

@@ -81,10 +81,6 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *upstreams.Problems) {
 }
 
 func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) {
-	names := make([]string, len(e.Forms))
-	for i, f := range e.Forms {
-		names[i] = f.Name
-	}
 	if len(s.Params) > maxParams {
 		problems.Add(s.Name.Line, "params: %d; want at most %d", len(s.Params), maxParams)
 	}
@@ -92,7 +88,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 		if slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Name == ps.Name.Value }) {
 			problems.Add(ps.Name.Line, "param %s: twice", ps.Name.Value)
 		}
-		p := compileParam(ps, names, problems)
+		p := compileParam(ps, e.FormNames(), problems)
 		if ps.Rest {
 			e.rest = p
 		}

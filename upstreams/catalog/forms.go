@@ -66,3 +66,12 @@ func (e *Endpoint) form(name string) *Form {
 	}
 	return e.Forms[0]
 }
+
+// FormNames lists its forms, the default first.
+func (e *Endpoint) FormNames() []string {
+	names := make([]string, len(e.Forms))
+	for i, f := range e.Forms {
+		names[i] = f.Name
+	}
+	return names
+}

@@ -36,6 +36,17 @@ func (c *Catalog) Get(name string) (*Endpoint, bool) {
 	return e, ok
 }
 
+// InGroup lists the endpoints of a group, in the catalog's order.
+func (c *Catalog) InGroup(name string) []*Endpoint {
+	var all []*Endpoint
+	for _, e := range c.Endpoints {
+		if e.Group == name {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // Options of Load.
 type Options struct {
 	// Dir holds files of the operator's own: one of a name that exists

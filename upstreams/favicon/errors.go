@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"sundry/upstreams/webpage"
 )
 
 var (
@@ -27,13 +29,10 @@ func refused(err error) bool {
 	return ok
 }
 
-// failed is an exchange that did not come about. Of the URL only the host is
-// told: net/http would repeat all of it.
+// failed is an exchange that did not come about. Of the URL it tells
+// only the host.
 func failed(u *url.URL, err error) error {
-	if withURL, ok := errors.AsType[*url.Error](err); ok {
-		err = withURL.Err
-	}
-	return fmt.Errorf("get from %s: %w", u.Host, err)
+	return fmt.Errorf("get from %s: %w", u.Host, webpage.Cause(err))
 }
 
 // judge tells a usable status from one that says "nothing here" and from those

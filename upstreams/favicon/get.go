@@ -1,15 +1,13 @@
 package favicon
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+
+	"sundry/upstreams/webpage"
 )
 
 const (
@@ -41,7 +39,7 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 			return nil, nil, failed(u, err)
 		}
 		location := resp.Header.Get("Location")
-		if !redirects(resp.StatusCode) || location == "" {
+		if !webpage.Redirects(resp.StatusCode) || location == "" {
 			return resp, u, nil
 		}
 		_ = resp.Body.Close()
@@ -54,47 +52,20 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 	return nil, nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-func redirects(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}
-
 // readIcon reads up to a byte more than an icon may have.
 func readIcon(r io.Reader) ([]byte, error) {
-	plain, err := inflated(r, maxIcon)
+	plain, err := webpage.Inflated(r, maxIcon+1)
 	if err != nil {
 		return nil, err
 	}
 	return io.ReadAll(plain)
 }
 
-// readHead reads a page up to the end of its head.
+// readHead reads a page up to the end of its head, or a byte beyond maxPage.
 func readHead(r io.Reader) (head, error) {
-	plain, err := inflated(r, maxPage)
+	plain, err := webpage.Inflated(r, maxPage+1)
 	if err != nil {
 		return head{}, err
 	}
 	return scanHead(plain)
-}
-
-// inflated undoes gzip, which some servers send unasked and unannounced; no
-// picture and no page begins like it. Of either form at most limit and one byte
-// are read.
-func inflated(r io.Reader, limit int64) (io.Reader, error) {
-	raw := bufio.NewReader(io.LimitReader(r, limit+1))
-	magic, err := raw.Peek(2)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return raw, nil
-	}
-	z, err := gzip.NewReader(raw)
-	if err != nil {
-		return nil, fmt.Errorf("undo gzip: %w", err)
-	}
-	return io.LimitReader(z, limit+1), nil
 }

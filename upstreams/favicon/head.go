@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sundry/upstreams/webpage"
+
 	"golang.org/x/net/html"
 )
 
@@ -54,29 +56,16 @@ func (h *head) tag(z *html.Tokenizer) bool {
 	case "body":
 		return true
 	case "base":
-		if href := attributes(z, more)["href"]; h.base == "" {
+		if href := webpage.Attributes(z, more)["href"]; h.base == "" {
 			h.base = href
 		}
 	case "link":
-		a := attributes(z, more)
+		a := webpage.Attributes(z, more)
 		if rel := strings.ToLower(a["rel"]); a["href"] != "" && strings.Contains(rel, "icon") && !strings.Contains(rel, "mask-icon") {
 			h.links = append(h.links, link{href: a["href"], sizes: a["sizes"]})
 		}
 	}
 	return false
-}
-
-// attributes without the white space around; the first of a name counts.
-func attributes(z *html.Tokenizer, more bool) map[string]string {
-	all := map[string]string{}
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		if _, ok := all[string(key)]; !ok {
-			all[string(key)] = strings.TrimSpace(string(value))
-		}
-	}
-	return all
 }
 
 // against is what links are resolved against: the page's base, else its URL.

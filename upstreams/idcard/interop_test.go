@@ -3,13 +3,13 @@ package idcard
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/peertest"
 )
 
 // generated is a number that id-validator made up, and what it says of it.
@@ -21,25 +21,10 @@ type generated struct {
 	}
 }
 
-// generate runs the generator, or skips the test where there is none. For it,
-// SUNDRY_TEST_NODE_MODULES names a folder with the npm package id-validator.
+// generate runs the generator, id-validator 1.3.0.
 func generate(t *testing.T, count int) []generated {
 	t.Helper()
-	absent := t.Skipf
-	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "node") {
-		absent = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		absent("node is not on the PATH")
-	}
-	folder := os.Getenv("SUNDRY_TEST_NODE_MODULES")
-	if folder == "" {
-		absent("SUNDRY_TEST_NODE_MODULES names no folder with the npm package id-validator 1.3.0")
-	}
-	if _, err := os.Stat(filepath.Join(folder, "id-validator", "package.json")); err != nil {
-		absent("no npm package id-validator in SUNDRY_TEST_NODE_MODULES: %v", err)
-	}
+	node, folder := peertest.Module(t, "id-validator")
 	out, err := exec.Command(node, "testdata/generate.js", folder, strconv.Itoa(count)).Output()
 	if err != nil {
 		t.Fatalf("run the generator: %v", err)

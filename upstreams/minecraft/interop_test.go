@@ -5,37 +5,19 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-)
 
-// nodeModules is the folder with the npm package of that name; without it the
-// test is skipped, or fails where node is required.
-func nodeModules(t *testing.T, name string) (node, folder string) {
-	t.Helper()
-	absent := t.Skipf
-	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "node") {
-		absent = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		absent("node is not on the PATH")
-	}
-	folder = os.Getenv("SUNDRY_TEST_NODE_MODULES")
-	if _, err := os.Stat(filepath.Join(folder, name, "package.json")); folder == "" || err != nil {
-		absent("SUNDRY_TEST_NODE_MODULES names no folder with the npm package %s", name)
-	}
-	return node, folder
-}
+	"sundry/upstreams/peertest"
+)
 
 // startServer starts a server written by others, and gives its port.
 func startServer(t *testing.T, version string) uint16 {
 	t.Helper()
-	node, folder := nodeModules(t, "minecraft-protocol")
+	node, folder := peertest.Module(t, "minecraft-protocol")
 	cmd := exec.Command(node, "testdata/server.js", folder, version)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

@@ -4,19 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/peertest"
 )
 
 // A second reader, which shares no code with the one of the other tests.
 func TestIndependentReader(t *testing.T) {
-	if _, err := exec.LookPath("zbarimg"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "zbar") {
-			t.Fatal("zbarimg is required, and not on the PATH")
-		}
-		t.Skip("zbarimg is not on the PATH")
-	}
+	peertest.Program(t, "zbar", "zbar-tools", "zbarimg")
 	cases := texts()
 	cases["longest"] = strings.Repeat("a", 2953)
 	cases["longest chinese"] = strings.Repeat("中", 984)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	"sundry/upstreams/webpage"
 )
 
 // ask sends the request for where the walk stands, and finds where the answer
@@ -43,7 +45,7 @@ func (w *walk) keepCookies(resp *http.Response) {
 
 // read reads the body only of an answer that has no Location.
 func (w *walk) read(resp *http.Response) (*found, error) {
-	moved := redirects(resp.StatusCode)
+	moved := webpage.Redirects(resp.StatusCode)
 	if location := resp.Header.Get("Location"); moved && location != "" {
 		return resolve(w.at, location, "http"), nil
 	}
@@ -73,12 +75,4 @@ func (w *walk) first(err error) error {
 		return nil
 	}
 	return err
-}
-
-func redirects(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
 }

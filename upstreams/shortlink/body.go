@@ -1,15 +1,14 @@
 package shortlink
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"sundry/upstreams/webpage"
 )
 
 const (
@@ -65,15 +64,9 @@ func withoutFragment(u *url.URL) string {
 
 // readBody reads at most 64 KiB of a page, whether it broke off or not.
 func readBody(resp *http.Response) []byte {
-	raw := bufio.NewReader(io.LimitReader(resp.Body, maxBody))
-	var plain io.Reader = raw
-	// Some servers send gzip though it was not asked for; no page begins like it.
-	if magic, err := raw.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(raw)
-		if err != nil {
-			return nil
-		}
-		plain = io.LimitReader(z, maxBody)
+	plain, err := webpage.Inflated(resp.Body, maxBody)
+	if err != nil {
+		return nil
 	}
 	body, _ := io.ReadAll(plain)
 	return body

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"sundry/upstreams/webpage"
 )
 
 var (
@@ -29,13 +31,10 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s answered %d", e.Host, e.Status) }
 
-// failed is an exchange that did not come about. Of the URL only the host is
-// told: the rest may hold a token.
+// failed is an exchange that did not come about. Of the URL it tells
+// only the host.
 func failed(u *url.URL, err error) error {
-	if withURL, ok := errors.AsType[*url.Error](err); ok {
-		err = withURL.Err
-	}
-	return fmt.Errorf("ask %s: %w", u.Host, err)
+	return fmt.Errorf("ask %s: %w", u.Host, webpage.Cause(err))
 }
 
 // unreachable tells failures of the network and of the server. Anything else,

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sundry/upstreams/webpage"
+
 	"golang.org/x/net/html"
 )
 
@@ -38,7 +40,7 @@ func scan(body []byte, noscript bool) document {
 			within = ""
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, more := z.TagName()
-			tag, attr := string(name), attributes(z, more)
+			tag, attr := string(name), webpage.Attributes(z, more)
 			switch {
 			case tag == "noscript" && noscript:
 				z.NextIsNotRawText()
@@ -79,19 +81,6 @@ func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
 		return false
 	}
 	return opened || hasClass(attr, "open-url")
-}
-
-// attributes of a tag; the first of a name counts.
-func attributes(z *html.Tokenizer, more bool) map[string]string {
-	all := map[string]string{}
-	for more {
-		var key, value []byte
-		key, value, more = z.TagAttr()
-		if _, ok := all[string(key)]; !ok {
-			all[string(key)] = strings.TrimSpace(string(value))
-		}
-	}
-	return all
 }
 
 func hasClass(attr map[string]string, class string) bool {
