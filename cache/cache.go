@@ -14,10 +14,17 @@ import (
 // Remote is the far tier as this package uses it. None of its methods fails:
 // what it cannot do is a miss, or is left undone.
 type Remote interface {
-	// Get has its own small time budget.
-	Get(ctx context.Context, key string) ([]byte, bool)
+	// Look reads, in one round trip within its own small time budget, the value
+	// of a key, the record of a fill of it that failed a moment ago (nil: none),
+	// and whether somebody holds the lease.
+	Look(ctx context.Context, key string) (value, failure []byte, leased bool)
 	// Set never blocks.
 	Set(key string, value []byte, ttl time.Duration)
+	// Add is Set where there is no value; what is there stays.
+	Add(key string, value []byte, ttl time.Duration)
+	// Fail keeps the record of a fill that failed, for the others to see. It
+	// never blocks.
+	Fail(key string, record []byte, ttl time.Duration)
 	// Delete removes a key, behind, if it can.
 	Delete(key string)
 	// Lease asks for the right to fill a key; release is never nil.
@@ -54,6 +61,7 @@ type Cache struct {
 
 	mu         sync.Mutex
 	refreshing map[string]struct{}
+	spaces     map[string]*Space
 	closed     bool
 }
 
@@ -72,7 +80,7 @@ func New(cfg Config) (*Cache, error) {
 	}
 	c := &Cache{
 		near: near, far: cfg.Far, failed: newFailures(), log: cfg.Log,
-		seen: newMetrics(), refreshing: map[string]struct{}{},
+		seen: newMetrics(), refreshing: map[string]struct{}{}, spaces: map[string]*Space{},
 	}
 	if c.far != nil {
 		if c.packer, err = newPacker(); err != nil {

@@ -12,10 +12,10 @@ import (
 //
 //	 0 version u8 | flags u8 | spread u8 | forms u8
 //	 4 born i64 | 12 modified i64 | 20 expires i64   (unix milliseconds)
-//	28 fresh u32                                    (seconds)
-//	32 generation u64 | 40 digest u64
-//	48 len(source) u8 | len(edition) u8 | len(message) u16
-//	52 source edition message
+//	28 since i64 | 36 fresh u32                     (seconds)
+//	40 generation u64 | 48 digest u64
+//	56 len(source) u8 | len(edition) u8 | len(message) u16
+//	60 source edition message
 //	   per form: bodies u32, codings u8
 //	   unless split: an offset u32 per record, and one past the last
 //	   unless split: the records
@@ -23,12 +23,13 @@ import (
 // A record is one representation: status u16, lengths of type u8, ETag u8 and
 // location u16, the three strings, then the body to the record's end.
 const (
-	layoutVersion = 2
-	fixedHead     = 52
-	formRow       = 5
-	recordHead    = 6
-	flagNegative  = 1
-	flagSplit     = 2
+	layoutVersion  = 3
+	fixedHead      = 60
+	formRow        = 5
+	recordHead     = 6
+	flagNegative   = 1
+	flagSplit      = 2
+	flagLastResort = 4
 )
 
 var errLayout = errors.New("not an entry of this layout")
@@ -56,8 +57,8 @@ func parse(raw []byte) (entry, error) {
 		return entry{}, errLayout
 	}
 	le := binary.LittleEndian
-	e := entry{raw: raw, forms: int(raw[3]), gen: le.Uint64(raw[32:]), digest: le.Uint64(raw[40:])}
-	src, ed, msg := int(raw[48]), int(raw[49]), int(le.Uint16(raw[50:]))
+	e := entry{raw: raw, forms: int(raw[3]), gen: le.Uint64(raw[40:]), digest: le.Uint64(raw[48:])}
+	src, ed, msg := int(raw[56]), int(raw[57]), int(le.Uint16(raw[58:]))
 	e.table = fixedHead + src + ed + msg
 	if len(raw) < e.table+e.forms*formRow {
 		return entry{}, errLayout
@@ -67,12 +68,15 @@ func parse(raw []byte) (entry, error) {
 		Edition:  text(raw[fixedHead+src : fixedHead+src+ed]),
 		Born:     time.UnixMilli(int64(le.Uint64(raw[4:]))),
 		Modified: time.UnixMilli(int64(le.Uint64(raw[12:]))),
-		Fresh:    time.Duration(le.Uint32(raw[28:])) * time.Second,
-		Negative: raw[1]&flagNegative != 0,
-		Spread:   raw[2],
+		Fresh:    time.Duration(le.Uint32(raw[36:])) * time.Second,
+		Negative: raw[1]&flagNegative != 0, LastResort: raw[1]&flagLastResort != 0,
+		Spread: raw[2],
 	}
 	if ms := int64(le.Uint64(raw[20:])); ms != 0 {
 		e.meta.Expires = time.UnixMilli(ms)
+	}
+	if ms := int64(le.Uint64(raw[28:])); ms != 0 {
+		e.meta.Since = time.UnixMilli(ms)
 	}
 	e.message = text(raw[e.table-msg : e.table])
 	return e, nil

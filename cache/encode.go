@@ -49,14 +49,14 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 	if c.Negative != "" {
 		flags |= flagNegative
 	}
+	if c.LastResort {
+		flags |= flagLastResort
+	}
 	b := []byte{layoutVersion, flags, m.Spread, byte(len(c.Forms))}
 	b = le.AppendUint64(b, uint64(m.Born.UnixMilli()))
 	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
-	expires := int64(0)
-	if !c.Expires.IsZero() {
-		expires = c.Expires.UnixMilli()
-	}
-	b = le.AppendUint64(b, uint64(expires))
+	b = le.AppendUint64(b, uint64(milliseconds(c.Expires)))
+	b = le.AppendUint64(b, uint64(milliseconds(c.Since)))
 	b = le.AppendUint32(b, wholeSeconds(c.Fresh))
 	b = le.AppendUint64(b, gen)
 	b = le.AppendUint64(b, digest)
@@ -68,6 +68,14 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 		b = append(b, byte(codingsOf(f)))
 	}
 	return b, nil
+}
+
+// milliseconds since 1970; 0 for no time.
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // wholeSeconds keeps what is less than a second from becoming nothing.

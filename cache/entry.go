@@ -19,6 +19,12 @@ type Content struct {
 	// Expires it does not forbid stale use. Whole seconds count, at least
 	// one; 0: does not shorten.
 	Fresh time.Duration
+	// Since is the birth of the oldest part that it was made of; zero: all was
+	// asked for anew. A purge of what it was made of reaches it by this.
+	Since time.Time
+	// LastResort marks what a source gave that is asked only where there is
+	// nothing better: it is kept briefly, and replaces no copy that may stand in.
+	LastResort bool
 	// Forms are in the order the endpoint declares them.
 	Forms []Form
 	// Negative makes it a definite no, with a message for the caller.
@@ -82,7 +88,10 @@ type Meta struct {
 	Expires  time.Time     // zero: never
 	Fresh    time.Duration // 0: does not shorten
 	Negative bool
-	Spread   uint8 // this entry's own part of the jitter
+	// LastResort and Since are those of the content.
+	LastResort bool
+	Since      time.Time
+	Spread     uint8 // this entry's own part of the jitter
 }
 
 // jitter is the spread as a fraction, 0 to 1.
@@ -115,6 +124,7 @@ type Hit struct {
 	Age       time.Duration
 	Stored    bool  // just filled and kept
 	Coalesced bool  // waited for another caller's fill
+	Refreshed bool  // the caller waited while it took a stale entry's place
 	Failed    error // the refresh that failed, when a stale answer stands in
 	Meta      Meta
 	Message   string // of a negative answer

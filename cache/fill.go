@@ -89,7 +89,7 @@ func (s *Space) state(e *entry) State {
 
 // load asks the upstreams and stores what they say.
 func (s *Space) load(ctx context.Context, key string, load Loader) (*landing, error) {
-	content, err := loadSafely(ctx, load)
+	content, err := loadSafely(ctx, load, false)
 	now := time.Now()
 	if err != nil {
 		s.seen.refreshFailed.Inc()
@@ -158,11 +158,11 @@ func (s *Space) complete(key string, e *entry) bool {
 
 // loadSafely turns a panic into an error: inside a flight it would end the
 // process.
-func loadSafely(ctx context.Context, load Loader) (c Content, err error) {
+func loadSafely(ctx context.Context, load Loader, covered bool) (c Content, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("load panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return load.Load(ctx)
+	return load.Load(ctx, covered)
 }

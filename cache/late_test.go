@@ -49,7 +49,7 @@ func TestLate(t *testing.T) {
 
 type dated string
 
-func (d dated) Load(context.Context) (Content, error) {
+func (d dated) Load(context.Context, bool) (Content, error) {
 	return Content{Source: "s", Edition: string(d), Forms: []Form{{{Status: 200, Data: [codings][]byte{[]byte("x")}}}}}, nil
 }
 

@@ -30,7 +30,7 @@ func (s *script) set(change func(*script)) {
 	change(s)
 }
 
-func (s *script) Load(ctx context.Context) (Content, error) {
+func (s *script) Load(ctx context.Context, _ bool) (Content, error) {
 	n := s.calls.Add(1)
 	s.mu.Lock()
 	takes, err, text, build := s.takes, s.err, s.text, s.make

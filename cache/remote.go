@@ -61,8 +61,8 @@ func (s *Space) readFar(ctx context.Context, key string) (*entry, bool) {
 	if s.cache.far == nil || s.policy.Local {
 		return nil, false
 	}
-	packed, ok := s.cache.far.Get(ctx, key)
-	if !ok {
+	packed, _, _ := s.cache.far.Look(ctx, key)
+	if packed == nil {
 		s.seen.farMiss.Inc()
 		return nil, false
 	}

@@ -11,21 +11,37 @@ import (
 
 // shelf is a Remote in memory.
 type shelf struct {
-	mu     sync.Mutex
-	values map[string][]byte
-	leased map[string]bool
-	deny   bool
-	gets   int
+	mu       sync.Mutex
+	values   map[string][]byte
+	failures map[string][]byte
+	leased   map[string]bool
+	deny     bool
+	gets     int
 }
 
-func newShelf() *shelf { return &shelf{values: map[string][]byte{}, leased: map[string]bool{}} }
+func newShelf() *shelf {
+	return &shelf{values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{}}
+}
 
-func (s *shelf) Get(_ context.Context, key string) ([]byte, bool) {
+func (s *shelf) Look(_ context.Context, key string) (value, failure []byte, leased bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
-	v, ok := s.values[key]
-	return v, ok
+	return s.values[key], s.failures[key], s.leased[key]
+}
+
+func (s *shelf) Add(key string, value []byte, _ time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.values[key]; !ok {
+		s.values[key] = value
+	}
+}
+
+func (s *shelf) Fail(key string, record []byte, _ time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures[key] = record
 }
 
 func (s *shelf) Set(key string, value []byte, _ time.Duration) {

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
 // Loader fills a key. It is called under a context of its own, which no caller
 // can cancel. A definite no is a Content with Negative set, not an error.
+// covered tells that a copy is at hand which may still stand in: sources that
+// are a last resort need not be asked.
 type Loader interface {
-	Load(ctx context.Context) (Content, error)
+	Load(ctx context.Context, covered bool) (Content, error)
 }
 
 // Space is one endpoint's part of the cache: its policy and its counters.
@@ -23,11 +28,35 @@ type Space struct {
 	seen   spaceMetrics
 }
 
-// Space opens an endpoint's part. Two spaces of one name share their entries,
-// as those before and after a reload do.
+// Space opens an endpoint's part, whose keys begin with its name and a colon.
+// Two spaces of one name share their entries, as those before and after a
+// reload do. A name such as sjbz/pictures is for what an endpoint keeps under a
+// rule of its own beside its answers: a purge of the endpoint reaches it too.
 func (c *Cache) Space(name string, p Policy) *Space {
-	return &Space{name: name, policy: p, cache: c, mark: c.marks.slot(name), seen: c.seen.space(name)}
+	endpoint, _, _ := strings.Cut(name, "/")
+	s := &Space{name: name, policy: p, cache: c, mark: c.marks.slot(endpoint), seen: c.seen.space(name)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spaces[name] = s
+	return s
 }
+
+// Spaces are all of an endpoint as they were opened last: its own first, then
+// those beside it, by name.
+func (c *Cache) Spaces(endpoint string) []*Space {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*Space
+	for _, name := range slices.Sorted(maps.Keys(c.spaces)) {
+		if name == endpoint || strings.HasPrefix(name, endpoint+"/") {
+			all = append(all, c.spaces[name])
+		}
+	}
+	return all
+}
+
+// Name is the endpoint's, or the endpoint's and the part's.
+func (s *Space) Name() string { return s.name }
 
 // Policy is the rule in force.
 func (s *Space) Policy() *Policy { return &s.policy }
@@ -109,7 +138,7 @@ func (s *Space) hit(e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit 
 func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.policy.FillTimeout)
 	defer cancel()
-	content, err := loadSafely(ctx, load)
+	content, err := loadSafely(ctx, load, false)
 	if err != nil {
 		return Hit{}, err
 	}

@@ -14,7 +14,7 @@ type loader struct{ x *exchange }
 // Load implements cache.Loader. The fill may outlive the request: it reads the
 // input and the headers, which nobody writes any more, and leaves the
 // connection alone.
-func (l loader) Load(ctx context.Context) (cache.Content, error) {
+func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x)}
-	return fill.Load(ctx)
+	return fill.Load(ctx, covered)
 }

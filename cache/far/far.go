@@ -107,23 +107,35 @@ func settings(cfg Config) gobreaker.Settings {
 	}
 }
 
-// Get reads a value within the budget. Anything but a value is false.
-func (t *Tier) Get(ctx context.Context, key string) ([]byte, bool) {
+// Look reads within the budget the value of a key, the record of a fill that
+// failed, and whether its lease is held. What cannot be read is not there.
+func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
 	if t == nil {
-		return nil, false
+		return nil, nil, false
 	}
 	start := time.Now()
-	value, err := t.breaker.Execute(func() ([]byte, error) {
+	var replies [3]*redis.StringCmd
+	_, err := t.breaker.Execute(func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 		defer cancel()
-		b, err := t.client.Get(ctx, t.cfg.Prefix+key).Bytes()
+		_, err := t.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, name := range []string{key, "failed:" + key, "lease:" + key} {
+				replies[i] = p.Get(ctx, t.cfg.Prefix+name)
+			}
+			return nil
+		})
 		if errors.Is(err, redis.Nil) {
-			return nil, nil // Redis is well, and has nothing
+			return nil, nil // Redis is well, and does not have all
 		}
-		return b, err
+		return nil, err
 	})
+	if err == nil {
+		value, _ = replies[0].Bytes() // none where it fails
+		failure, _ = replies[1].Bytes()
+		leased = replies[2].Err() == nil
+	}
 	t.seen.read(value, err, time.Since(start))
-	return value, err == nil && value != nil
+	return value, failure, leased
 }
 
 // Set keeps a value, some time after it returned. A ttl below a millisecond
@@ -135,6 +147,16 @@ func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
 	if !t.queue.push(job{key: t.cfg.Prefix + key, value: value, ttl: ttl, at: time.Now()}) {
 		t.seen.dropped.Inc()
 	}
+}
+
+// Add is Set where there is no value yet.
+func (t *Tier) Add(key string, value []byte, ttl time.Duration) {
+	t.Set(key, value, ttl)
+}
+
+// Fail keeps the record of a fill that failed, for ttl.
+func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
+	t.Set("failed:"+key, record, ttl)
 }
 
 // Delete removes a value, some time after it returned.

@@ -58,14 +58,14 @@ func servers(t *testing.T, f func(t *testing.T, url string)) {
 func TestKeepsAndForgets(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url)
-		if _, ok := tier.Get(t.Context(), "k"); ok {
+		if value, _, _ := tier.Look(t.Context(), "k"); value != nil {
 			t.Fatal("a value out of nothing")
 		}
 		big := strings.Repeat("x", 1<<20)
 		tier.Set("k", []byte(big), time.Minute)
-		eventually(t, "the write", func() bool { v, ok := tier.Get(t.Context(), "k"); return ok && string(v) == big })
+		eventually(t, "the write", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
 		tier.Delete("k")
-		eventually(t, "the deletion", func() bool { _, ok := tier.Get(t.Context(), "k"); return !ok })
+		eventually(t, "the deletion", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value == nil })
 		tier.Set("short", []byte("v"), 0)
 		if len(tier.queue.jobs) != 0 {
 			t.Error("a value without a lifetime was queued")
@@ -102,10 +102,10 @@ func TestNilTierIsUsable(t *testing.T) {
 	var tier *Tier
 	tier.Set("k", []byte("v"), time.Minute)
 	tier.Delete("k")
-	_, ok := tier.Get(t.Context(), "k")
+	value, _, _ := tier.Look(t.Context(), "k")
 	held, release := tier.Lease(t.Context(), "k", time.Minute)
 	release()
-	if ok || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
+	if value != nil || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
 		t.Error("a nil tier is not the tier of nobody")
 	}
 }
@@ -135,7 +135,7 @@ func TestURLsOfManyServers(t *testing.T) {
 func quick(t *testing.T, tier *Tier) {
 	t.Helper()
 	start := time.Now()
-	if _, ok := tier.Get(t.Context(), "k"); ok {
+	if value, _, _ := tier.Look(t.Context(), "k"); value != nil {
 		t.Error("a sick Redis gave a value")
 	}
 	if took := time.Since(start); took > 4*tier.cfg.Timeout {
@@ -147,7 +147,7 @@ func TestFrozenRedis(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.Set("k", []byte("v"), time.Minute)
-	eventually(t, "the write", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+	eventually(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	srv.Freeze()
 	for range 8 {
 		quick(t, tier)
@@ -159,7 +159,7 @@ func TestFrozenRedis(t *testing.T) {
 		t.Error("a frozen Redis denies leases")
 	}
 	srv.Thaw()
-	eventually(t, "Redis is used again", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+	eventually(t, "Redis is used again", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 }
 
 func TestStoppedAndRestartedRedis(t *testing.T) {
@@ -172,13 +172,13 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 	srv.Restart()
 	eventually(t, "Redis is used again", func() bool {
 		tier.Set("k", []byte("v"), time.Minute)
-		_, ok := tier.Get(t.Context(), "k")
-		return ok
+		value, _, _ := tier.Look(t.Context(), "k")
+		return value != nil
 	})
 	if _, err := srv.Do("FLUSHALL"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := tier.Get(t.Context(), "k"); ok {
+	if value, _, _ := tier.Look(t.Context(), "k"); value != nil {
 		t.Error("a flushed value came back")
 	}
 }
@@ -187,7 +187,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.Set("k", []byte("v"), time.Minute)
-	eventually(t, "the write", func() bool { _, ok := tier.Get(t.Context(), "k"); return ok })
+	eventually(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 		tier.Set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
 	eventually(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("error")) >= 3 })
-	if _, ok := tier.Get(t.Context(), "k"); !ok {
+	if value, _, _ := tier.Look(t.Context(), "k"); value == nil {
 		t.Error("a full Redis cannot be read")
 	}
 }

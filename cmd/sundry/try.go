@@ -42,7 +42,7 @@ func (t *tryCmd) Run(w *world) error {
 	out := &printer{w: w}
 	fill.Watch = out.attempt
 	start := time.Now()
-	content, err := fill.Load(w.ctx)
+	content, err := fill.Load(w.ctx, false)
 	if err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func TestEveryFormOfEveryCase(t *testing.T) {
 			if bad != nil {
 				t.Fatal(bad)
 			}
-			content, err := (&Fill{Input: in}).Load(t.Context())
+			content, err := (&Fill{Input: in}).Load(t.Context(), false)
 			if err != nil {
 				t.Errorf("%s?%s: %v", e.Name, q, err)
 				continue
@@ -228,7 +228,7 @@ func TestTexts(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		content, err := (&Fill{Input: in}).Load(t.Context())
+		content, err := (&Fill{Input: in}).Load(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,7 +52,7 @@ var _ cache.Loader = (*Fill)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
-func (f *Fill) Load(ctx context.Context) (cache.Content, error) {
+func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	in := &f.Input
 	call := in.call(time.Now())
 	call.Trace = f.Trace

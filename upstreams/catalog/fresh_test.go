@@ -19,7 +19,7 @@ func TestFreshByTheData(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		content, err := (&Fill{Input: in}).Load(t.Context())
+		content, err := (&Fill{Input: in}).Load(t.Context(), false)
 		return content.Fresh, err
 	}
 	if fresh, err := fill(); err != nil || fresh != 4*time.Minute {

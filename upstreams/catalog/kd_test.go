@@ -61,7 +61,7 @@ func (p *parcels) ask(query string) (cache.Content, error) {
 	p.asked = map[string]string{}
 	return (&Fill{Input: in, Watch: func(a upstreams.Attempt) {
 		p.asked[strings.TrimPrefix(a.Source, "replay:")] = a.Result
-	}}).Load(p.t.Context())
+	}}).Load(p.t.Context(), false)
 }
 
 func TestParcelAsText(t *testing.T) {

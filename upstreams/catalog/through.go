@@ -65,7 +65,7 @@ func (p *Picture) Key() string {
 var _ cache.Loader = (*Picture)(nil)
 
 // Load implements cache.Loader.
-func (p *Picture) Load(ctx context.Context) (cache.Content, error) {
+func (p *Picture) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	call := p.call
 	call.Now = time.Now()
 	answer, err := p.of.form.chain.Do(ctx, &call, nil)
