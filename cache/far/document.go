@@ -14,21 +14,30 @@ import (
 type Document struct {
 	tier *Tier
 	key  string
+	// silence is how long a watch goes without a word before it asks whether
+	// its connection still stands.
+	silence time.Duration
 }
 
 // Document opens the value of that name. It does not call Redis.
 func (t *Tier) Document(name string) *Document {
-	return &Document{tier: t, key: t.cfg.Prefix + name}
+	return &Document{tier: t, key: t.cfg.Prefix + name, silence: watchSilence}
 }
 
-// documentTime bounds one call. Somebody waits, but not a request.
+// documentTime bounds one call: connecting, writing and reading, all in all.
+// Somebody waits, but not a request. The tier's own connections are cut after a
+// read's budget; documents have others.
 const documentTime = 2 * time.Second
+
+// watchSilence: a connection that was lost without a word, as when a node or a
+// firewall between goes, is noticed after this and documentTime.
+const watchSilence = 10 * time.Second
 
 // Load reads the value; nil when there is none.
 func (d *Document) Load(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
 	defer cancel()
-	b, err := d.tier.client.Get(ctx, d.key).Bytes()
+	b, err := d.tier.documents.Get(ctx, d.key).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
@@ -48,7 +57,7 @@ return 1`
 func (d *Document) Swap(ctx context.Context, old, value []byte) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
 	defer cancel()
-	n, err := d.tier.client.Eval(ctx, swapScript, []string{d.key}, old, value).Int()
+	n, err := d.tier.documents.Eval(ctx, swapScript, []string{d.key}, old, value).Int()
 	return n == 1, err
 }
 
@@ -56,17 +65,36 @@ func (d *Document) Swap(ctx context.Context, old, value []byte) (bool, error) {
 // listens again after an outage, in which changes may have been missed. It
 // returns when ctx ends.
 func (d *Document) Watch(ctx context.Context, changed func()) {
-	sub := d.tier.client.Subscribe(ctx, d.key)
+	for ctx.Err() == nil {
+		d.listen(ctx, changed)
+		pause(ctx, spread(d.tier.cfg.OpenFor))
+	}
+}
+
+// listen is one subscription, until it is lost.
+func (d *Document) listen(ctx context.Context, changed func()) {
+	sub := d.tier.documents.Subscribe(ctx, d.key)
 	end := func() { _ = sub.Close() } // nothing is lost with it
 	defer end()
-	// Receive waits for Redis, whatever becomes of ctx.
+	// Reading from it waits for Redis, whatever becomes of ctx.
 	defer context.AfterFunc(ctx, end)()
-	for ctx.Err() == nil {
-		if _, err := sub.Receive(ctx); err != nil {
-			pause(ctx, spread(d.tier.cfg.OpenFor)) // Receive connects anew
+	for wait := documentTime; ctx.Err() == nil; {
+		message, err := sub.ReceiveTimeout(ctx, wait)
+		switch {
+		case err == nil:
+			wait = d.silence
+		case failure(err) != "timeout" || wait == documentTime:
+			return
+		default:
+			wait = documentTime // for the answer
+			if sub.Ping(ctx) != nil {
+				return
+			}
 			continue
 		}
-		changed() // a message, or the word that the subscription stands
+		if _, pong := message.(*redis.Pong); !pong {
+			changed() // a message, or the word that the subscription stands
+		}
 	}
 }
 

@@ -89,3 +89,57 @@ func TestDocumentOfADeadRedisFailsSoon(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestDocumentsHaveTheirOwnTime: what is too slow for a request is not for them.
+func TestDocumentsHaveTheirOwnTime(t *testing.T) {
+	server := redistest.Start(t)
+	d := open(t, server.URL()).Document("settings")
+	if ok, err := d.Swap(t.Context(), nil, []byte("v1")); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	calls := map[string]func() error{
+		"Load": func() error {
+			v, err := d.Load(t.Context())
+			if string(v) != "v1" {
+				t.Errorf("read %q", v)
+			}
+			return err
+		},
+		"Swap": func() error { _, err := d.Swap(t.Context(), []byte("v1"), []byte("v1")); return err },
+		"Load on a new connection": func() error {
+			_, err := open(t, server.URL()).Document("settings").Load(t.Context())
+			return err
+		},
+	}
+	for name, call := range calls {
+		server.Freeze()
+		thaw := time.AfterFunc(500*time.Millisecond, server.Thaw)
+		start := time.Now()
+		if err := call(); err != nil {
+			t.Errorf("%s while Redis slept for half a second: %v", name, err)
+		}
+		if took := time.Since(start); took < 400*time.Millisecond || took > documentTime {
+			t.Errorf("%s took %v", name, took)
+		}
+		thaw.Stop()
+	}
+}
+
+// TestWatchNoticesSilence: a connection that stands but says nothing any more
+// is given up, and what was missed is told once Redis speaks again.
+func TestWatchNoticesSilence(t *testing.T) {
+	server := redistest.Start(t)
+	d := open(t, server.URL()).Document("settings")
+	d.silence = 20 * time.Millisecond
+	ctx, stop := context.WithCancel(t.Context())
+	var told atomic.Int64
+	var done sync.WaitGroup
+	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
+	eventually(t, "the watch", func() bool { return told.Load() == 1 })
+	server.Freeze()
+	lost := time.AfterFunc(documentTime+500*time.Millisecond, server.Thaw)
+	defer lost.Stop()
+	eventually(t, "a new subscription", func() bool { return told.Load() == 2 })
+	stop()
+	done.Wait()
+}

@@ -58,13 +58,14 @@ func (c Config) withDefaults() Config {
 // Tier is the far tier. A nil one is usable: it knows nothing and keeps
 // nothing.
 type Tier struct {
-	cfg     Config
-	client  redis.UniversalClient
-	breaker *gobreaker.CircuitBreaker[[]byte]
-	queue   *queue
-	seen    *metrics
-	log     *slog.Logger
-	workers sync.WaitGroup
+	cfg       Config
+	client    redis.UniversalClient
+	documents redis.UniversalClient // with the documents' time budget
+	breaker   *gobreaker.CircuitBreaker[[]byte]
+	queue     *queue
+	seen      *metrics
+	log       *slog.Logger
+	workers   sync.WaitGroup
 }
 
 // workers write behind; two, so that one large value does not hold up all.
@@ -78,9 +79,8 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
-	opts.tune(cfg.Timeout)
 	quiet(log)
-	t := &Tier{cfg: cfg, client: opts.client(), queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log}
+	t := &Tier{cfg: cfg, client: opts.client(callTimes(cfg.Timeout)), documents: opts.client(documentTimes()), queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log}
 	t.breaker = gobreaker.NewCircuitBreaker[[]byte](settings(cfg))
 	t.seen = newMetrics(t)
 	if reg != nil {
@@ -183,7 +183,7 @@ func (t *Tier) Close(ctx context.Context) error {
 		t.queue.discard()
 		<-done // each write has its own short deadline
 	}
-	return t.client.Close()
+	return errors.Join(t.client.Close(), t.documents.Close())
 }
 
 // releaseScript deletes a lease only if it is still ours.

@@ -97,26 +97,40 @@ func parseMany(rest string, cluster bool) (*options, error) {
 	return o, nil
 }
 
-// tune sets what the defaults get wrong for a cache: they ignore the context's
-// deadline, and try again where a miss would do.
-func (o *options) tune(timeout time.Duration) {
-	u := &o.universal
+// times are a client's budgets.
+type times struct {
+	dial, read, write, pool time.Duration
+	connections             int
+}
+
+// callTimes are those of what requests wait for, and of what is written behind
+// them.
+func callTimes(budget time.Duration) times {
+	return times{dial: 2 * budget, read: budget, write: 5 * budget, pool: budget, connections: 32}
+}
+
+// documentTimes are those of documents: few calls, each with its own time.
+func documentTimes() times {
+	return times{dial: documentTime, read: documentTime, write: documentTime, pool: documentTime, connections: 4}
+}
+
+// client sets what the defaults get wrong for a cache: they ignore the
+// context's deadline, and try again where a miss would do.
+func (o *options) client(t times) redis.UniversalClient {
+	u := o.universal
 	u.ContextTimeoutEnabled = true
 	u.MaxRetries, u.MaxRedirects = -1, 3
 	u.DialerRetries = 1
-	u.DialTimeout, u.ReadTimeout, u.WriteTimeout, u.PoolTimeout = 2*timeout, timeout, 5*timeout, timeout
-	u.PoolSize, u.MinIdleConns = 32, 0
+	u.DialTimeout, u.ReadTimeout, u.WriteTimeout, u.PoolTimeout = t.dial, t.read, t.write, t.pool
+	u.PoolSize, u.MinIdleConns = t.connections, 0
 	u.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-}
-
-func (o *options) client() redis.UniversalClient {
 	switch {
 	case o.cluster:
-		return redis.NewClusterClient(o.universal.Cluster())
-	case o.universal.MasterName != "":
-		return redis.NewFailoverClient(o.universal.Failover())
+		return redis.NewClusterClient(u.Cluster())
+	case u.MasterName != "":
+		return redis.NewFailoverClient(u.Failover())
 	}
-	return redis.NewClient(o.universal.Simple())
+	return redis.NewClient(u.Simple())
 }
 
 // quiet sends what go-redis logs by itself, once per process, to debug.
