@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ type failure struct {
 	parameter string
 	message   string
 	retry     time.Duration // Retry-After; 0 for none
-	keep      time.Duration // how long a cache may keep it; 0: no-store
+	control   string        // Cache-Control; "" for no-store
 	cause     error         // for the log
 }
 
@@ -114,10 +115,7 @@ func (f *failure) write(w http.ResponseWriter, r *http.Request, id string, asTex
 	if f.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((f.retry+time.Second-1)/time.Second)))
 	}
-	h.Set("Cache-Control", "no-store")
-	if f.keep > 0 {
-		h.Set("Cache-Control", "public, max-age="+seconds(f.keep))
-	}
+	h.Set("Cache-Control", cmp.Or(f.control, "no-store"))
 	body := []byte(f.message + "\n")
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	if !asText {

@@ -133,23 +133,50 @@ func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) 
 	}
 }
 
-// appendCacheControl says what remains of the answer's freshness. Random
+// appendCacheControl says for how long caches may keep the answer. Random
 // answers are for one request only; what the caller's address decided is for
 // that caller only, and not for long.
 func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	left := max(0, hit.Left)
-	switch {
-	case in.Form.Pool || hit.State == cache.Absent:
+	if in.Form.Pool || hit.State == cache.Absent {
 		return append(b, "no-store"...)
-	case in.Private:
-		b = append(b, "private, max-age="...)
-		return strconv.AppendInt(b, int64(min(left, privateMax)/time.Second), 10)
 	}
-	b = append(b, "public, max-age="...)
-	b = strconv.AppendInt(b, int64(left/time.Second), 10)
+	b = appendMaxAge(b, in, hit)
+	if in.Private {
+		return b
+	}
 	p := in.Endpoint().Policy
 	b = appendStale(b, ", stale-while-revalidate=", p.Grace, hit)
 	return appendStale(b, ", stale-if-error=", p.StaleIfError, hit)
+}
+
+// appendNegativeControl is the same for a definite no, which nobody may use
+// past its freshness.
+func appendNegativeControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
+	if hit.State == cache.Absent || hit.Left <= 0 {
+		return append(b, "no-store"...)
+	}
+	return appendMaxAge(b, in, hit)
+}
+
+// appendMaxAge says who may keep the answer, and its whole freshness lifetime.
+func appendMaxAge(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
+	left := hit.Left
+	if in.Private {
+		b, left = append(b, "private, max-age="...), min(left, privateMax)
+	} else {
+		b = append(b, "public, max-age="...)
+	}
+	return strconv.AppendInt(b, lifetime(hit.Age, left), 10)
+}
+
+// lifetime is the whole of it in seconds, as RFC 9111, 4.2, has it: less what
+// Age says, it is what remains, or nothing once the answer is stale. Both parts
+// are rounded as they are told, so that no cache counts a second too many.
+func lifetime(age, left time.Duration) int64 {
+	if left < 0 {
+		return int64(max(0, age+left) / time.Second)
+	}
+	return int64(age/time.Second) + int64(left/time.Second)
 }
 
 // appendStale says how long past its freshness an answer may be used: never

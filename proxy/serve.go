@@ -87,11 +87,11 @@ func (s *Server) answer(x *exchange) {
 	switch {
 	case hit.Meta.Negative:
 		f := notFound(hit.Message)
-		f.keep = hit.Left
+		f.control = string(appendNegativeControl(nil, &x.in, &hit))
 		s.fail(x, outcomeNegative, f)
 	case hit.Missing:
 		f := notFound("this answer has no form " + x.in.Form.Name)
-		f.keep = hit.Left
+		f.control = string(appendNegativeControl(nil, &x.in, &hit))
 		s.fail(x, x.outcome, f)
 	default:
 		x.status, x.sent = s.respond(x.w, x.r, &x.in, &x.hit, x.id)

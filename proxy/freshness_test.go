@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// TestLifetime holds Cache-Control to RFC 9111, 4.2: max-age less Age is what
+// remains.
+func TestLifetime(t *testing.T) {
+	born := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	e := &catalog.Endpoint{Forms: []*catalog.Form{{}}, Policy: cache.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
+	for _, r := range []struct {
+		name      string
+		age, left time.Duration
+		private   bool
+		expires   time.Duration // after birth; 0: never
+		want      string
+	}{
+		{"just filled", 0, 30 * time.Second, false, 0, "public, max-age=30, stale-while-revalidate=20, stale-if-error=60"},
+		{"a moment later", 300 * time.Millisecond, 29700 * time.Millisecond, false, 0, "public, max-age=29, stale-while-revalidate=20, stale-if-error=60"},
+		{"half way", 18500 * time.Millisecond, 11500 * time.Millisecond, false, 0, "public, max-age=29, stale-while-revalidate=20, stale-if-error=60"},
+		{"the last second", 29500 * time.Millisecond, 500 * time.Millisecond, false, 0, "public, max-age=29, stale-while-revalidate=20, stale-if-error=60"},
+		{"stale", 35 * time.Second, -5 * time.Second, false, 0, "public, max-age=30, stale-while-revalidate=20, stale-if-error=60"},
+		{"stale by less than a second", 30500 * time.Millisecond, -500 * time.Millisecond, false, 0, "public, max-age=30, stale-while-revalidate=20, stale-if-error=60"},
+		{"of a caller", 100 * time.Second, time.Hour, true, 0, "private, max-age=160"},
+		{"of a caller, at its end", 100 * time.Second, 5 * time.Second, true, 0, "private, max-age=105"},
+		{"of a caller, stale", 100 * time.Second, -5 * time.Second, true, 0, "private, max-age=95"},
+		{"with an end", 10 * time.Second, 20 * time.Second, false, 35 * time.Second, "public, max-age=30, stale-while-revalidate=5, stale-if-error=5"},
+		{"with an end that is its freshness's", 10 * time.Second, 20 * time.Second, false, 30 * time.Second, "public, max-age=30"},
+		{"born ahead of this clock", 0, 31 * time.Second, false, 0, "public, max-age=31, stale-while-revalidate=20, stale-if-error=60"},
+		{"purged before it was a second old", 5 * time.Second, -5 * time.Second, false, 0, "public, max-age=0, stale-while-revalidate=20, stale-if-error=60"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			in, _ := e.Parse("", catalog.Caller{})
+			in.Private = r.private
+			hit := &cache.Hit{State: cache.Fresh, Age: r.age, Left: r.left, Meta: cache.Meta{Born: born}}
+			if r.expires > 0 {
+				hit.Meta.Expires = born.Add(r.expires)
+			}
+			if got := string(appendCacheControl(nil, &in, hit)); got != r.want {
+				t.Errorf("%s, want %s", got, r.want)
+			}
+		})
+	}
+}
+
+// kept reads what a cache in front is told.
+func (a answer) kept(t *testing.T) (scope string, maxAge, age int) {
+	t.Helper()
+	if _, err := fmt.Sscanf(a.Header.Get("Cache-Control"), "%s max-age=%d", &scope, &maxAge); err != nil {
+		t.Fatalf("%d %s: %v", a.StatusCode, a.Header.Get("Cache-Control"), err)
+	}
+	age, err := strconv.Atoi(a.Header.Get("Age"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(scope, ","), maxAge, age
+}
+
+// saysNo is simple with sources whose 404 is an answer.
+func saysNo(cacheRule string, sources ...*fake) string {
+	return strings.ReplaceAll(simple(cacheRule, sources...), `query: {id: "{id}"}}}`, `query: {id: "{id}"}}, judge: [{status: [404], is: negative}]}`)
+}
+
+var statusTTL = regexp.MustCompile(`; ttl=(-?\d+)`)
+
+// TestWhatRemainsIsToldOnce: in every answer that caches may keep, max-age less
+// Age is the ttl of Cache-Status.
+func TestWhatRemainsIsToldOnce(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m, stale_if_error: 1h", up)})
+	check := func(a answer, lifetime int) {
+		t.Helper()
+		_, maxAge, age := a.kept(t)
+		m := statusTTL.FindStringSubmatch(a.Header.Get("Cache-Status"))
+		if m == nil || strconv.Itoa(maxAge-age) != m[1] {
+			t.Errorf("%d: Cache-Control %s, Age %d, Cache-Status %s", a.StatusCode, a.Header.Get("Cache-Control"), age, a.Header.Get("Cache-Status"))
+		}
+		if maxAge > lifetime || maxAge < lifetime-1 {
+			t.Errorf("max-age=%d, want the lifetime of %d", maxAge, lifetime)
+		}
+	}
+	first := f.get("/api/simple")
+	check(first, 3600)
+	eventually(t, "an age", func() bool { return f.get("/api/simple").Header.Get("Age") != "0" })
+	check(f.get("/api/simple"), 3600)
+	check(f.do(t.Context(), http.MethodHead, "/api/simple"), 3600)
+	notModified := f.get("/api/simple", "If-None-Match", first.Header.Get("Etag"))
+	if notModified.StatusCode != http.StatusNotModified {
+		t.Errorf("%d", notModified.StatusCode)
+	}
+	check(notModified, 3600)
+	f.load(map[string]string{"simple": saysNo("ttl: 2h, jitter: 0, negative: 5m", up)})
+	check(f.get("/api/simple"), 7200)
+	up.status.Store(http.StatusNotFound)
+	check(f.get("/api/simple?id=2"), 300)
+	eventually(t, "an age of the no", func() bool { return f.get("/api/simple?id=2").Header.Get("Age") != "0" })
+	check(f.get("/api/simple?id=2"), 300)
+}
