@@ -27,6 +27,7 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 		_ = public.Close()
 		return fmt.Errorf("admin listener: %w", err)
 	}
+	s.join(ctx)
 	front, back := newHTTPServer(s.front, s.log), newHTTPServer(private, s.log)
 	back.WriteTimeout = 2 * time.Minute // profiles take their time
 	group, ctx := errgroup.WithContext(ctx)

@@ -1,65 +1,97 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cache"
 	"sundry/proxy/admin"
 )
 
 // system is what the admin API shows and changes.
-func (s *server) system(metrics prometheus.Gatherer) *admin.System {
+func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	var store admin.Store = &admin.File{Path: s.config.State}
 	if s.far != nil {
 		store = s.far.Document("settings")
 	}
-	s.tuner = admin.NewTuner(store, s.tryOut, s.apply, s.log)
+	var err error
+	s.tuner, err = admin.NewTuner(admin.TunerConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
+	if err != nil {
+		return nil, err
+	}
 	return &admin.System{
-		Catalog: s.front.Catalog, Space: s.front.Space, Env: s.env, Tuner: s.tuner, Metrics: metrics, Log: s.log,
+		Catalog: s.front.Catalog, Space: s.front.Space, Env: s.env, Tuner: s.tuner, Metrics: reg, Log: s.log,
 		Reload:  func() error { return s.reloadOnce("an operator asked") },
 		Lasting: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
 			"config": s.config.file, "catalog": s.config.Catalog,
 		},
+	}, nil
+}
+
+// joinTime bounds how long a start waits to learn what operators changed.
+const joinTime = 2 * time.Second
+
+// join takes over what operators changed before this instance serves: a
+// restarted one must not answer with what was purged out of Redis. A store that
+// is away keeps nobody from serving.
+func (s *server) join(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	if err := s.tuner.Join(ctx); err != nil {
+		s.log.Warn("serving without the settings made while it runs: they cannot be read yet", "error", err)
 	}
 }
 
-// tryOut compiles a set with the settings, aside. Those that leave the knobs as
-// they are, a purge or a breaker's, need none.
-func (s *server) tryOut(settings *admin.Settings) error {
+// learned is the far tier as long as this instance has heard of every purge.
+// While it has not, what Redis holds may be what was purged meanwhile.
+type learned struct {
+	cache.Remote
+	inStep func() bool
+}
+
+// Look implements cache.Remote.
+func (l learned) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	if !l.inStep() {
+		return nil, nil, false
+	}
+	return l.Remote.Look(ctx, key)
+}
+
+// inStep tells whether the tuner is; one that is not made yet is not.
+func (s *server) inStep() bool { return s.tuner != nil && s.tuner.InStep() }
+
+// tryOut compiles a set with the knobs, aside. Changes that leave them as they
+// are, a purge or a breaker's, need none.
+func (s *server) tryOut(knobs map[string]map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	live := settings.Live(time.Now())
-	if s.inForce(live) {
+	if s.inForce(knobs) {
 		return nil
 	}
-	_, err := compileCatalog(s.loaded, s.env, live)
+	_, err := compileCatalog(s.loaded, s.env, knobs)
 	return err
 }
 
-// apply puts settings into force on this instance, and carries out the orders
-// that came since.
-func (s *server) apply(settings *admin.Settings, since int64, now time.Time) error {
+// apply puts settings into force on this instance. Purges and orders come
+// first: they hold even where knobs cannot be compiled here.
+func (s *server) apply(e admin.Effect) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	live := settings.Live(now)
-	if !s.inForce(live) {
-		if err := s.swap(s.loaded, live, "settings"); err != nil {
-			return err
-		}
+	s.cache.Purge(e.Purges)
+	for _, o := range e.Orders {
+		s.carryOut(&o)
 	}
-	s.cache.Purge(settings.Purges)
-	s.held = settings.Held(now)
+	s.held = e.Held
 	s.hold()
-	for _, o := range settings.Orders {
-		if o.Seq > since {
-			s.carryOut(&o)
-		}
+	if s.inForce(e.Knobs) {
+		return nil
 	}
-	return nil
+	return s.swap(s.loaded, e.Knobs, "settings")
 }
 
 // inForce tells knobs that the running set was made with. The caller holds mu.

@@ -79,7 +79,11 @@ func (s *serveCmd) Run(w *world) error {
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: srv.system(reg)})
+	system, err := srv.system(reg)
+	if err != nil {
+		return err
+	}
+	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: system})
 	return srv.run(w.ctx, private)
 }
 
@@ -99,7 +103,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
 			return err
 		}
-		settings.Far = s.far
+		settings.Far = learned{s.far, s.inStep}
 	}
 	if s.cache, err = cache.New(settings); err != nil {
 		return err

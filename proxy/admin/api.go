@@ -110,7 +110,7 @@ func statusOf(err error) int {
 		return r.status
 	}
 	switch {
-	case errors.Is(err, ErrStore):
+	case errors.Is(err, ErrStore), errors.Is(err, ErrUnknown):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, ErrRefused):
 		return http.StatusBadRequest

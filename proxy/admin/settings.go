@@ -50,10 +50,12 @@ type BreakerSetting struct {
 
 // Order is something to do once.
 type Order struct {
-	Seq    int64  `json:"seq"`
-	Do     string `json:"do"`     // drop (an entry) or reset (a breaker)
-	Target string `json:"target"` // a host, or an endpoint
-	Key    string `json:"key,omitempty"`
+	Seq int64 `json:"seq"`
+	// At is when it was given: entries that were made later are not meant.
+	At     time.Time `json:"at,omitzero"`
+	Do     string    `json:"do"`     // drop (an entry) or reset (a breaker)
+	Target string    `json:"target"` // a host, or an endpoint
+	Key    string    `json:"key,omitempty"`
 }
 
 // Record is one change.
@@ -61,12 +63,12 @@ type Record struct {
 	Seq    int64     `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
-	Do     string    `json:"do"` // knobs, breaker, purge, drop, reset
+	Do     string    `json:"do"` // knobs, breaker, purge, drop, reset; restore: see reconcile
 	Target string    `json:"target"`
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Note is soft or hard of a purge, and the key of a drop.
+	// Note is soft or hard of a purge, the key of a drop, and why of a restore.
 	Note string `json:"note,omitempty"`
 	// Undoes is the change that this one took back; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
@@ -112,7 +114,7 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 		}
 	case "drop", "reset":
 		r.Note = c.Key
-		next.Orders = last(append(next.Orders, Order{next.Seq, c.Do, c.Target, c.Key}), orderMax)
+		next.Orders = last(append(next.Orders, Order{next.Seq, r.At, c.Do, c.Target, c.Key}), orderMax)
 	default:
 		return nil, fmt.Errorf("%q: no such change", c.Do)
 	}

@@ -11,9 +11,13 @@ import (
 
 // Undo is the change that takes a record back, as far as it is still in time.
 func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
-	i := slices.IndexFunc(s.Audit, func(r Record) bool { return r.Seq == seq })
+	numbered := func(r Record) bool { return r.Seq == seq }
+	i := slices.IndexFunc(s.Audit, numbered)
 	if i < 0 {
 		return Change{}, fmt.Errorf("change %d: not remembered", seq)
+	}
+	if slices.ContainsFunc(s.Audit[i+1:], numbered) {
+		return Change{}, fmt.Errorf("change %d: there are two of this number, since the store went back in time; set what you want instead", seq)
 	}
 	r := s.Audit[i]
 	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: upstreams.Unforced.String()}

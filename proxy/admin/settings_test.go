@@ -108,7 +108,7 @@ func TestBreakersAndPurges(t *testing.T) {
 	if diff := cmp.Diff(want, s.Purges); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Order{{7, "drop", "ip", "ip:k"}, {8, "reset", "a", ""}}, s.Orders); diff != "" {
+	if diff := cmp.Diff([]Order{{7, nine.Add(6 * time.Minute), "drop", "ip", "ip:k"}, {8, nine.Add(7 * time.Minute), "reset", "a", ""}}, s.Orders); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []Change{{Do: "breaker", Target: "a", Force: "ajar"}, {Do: "dance"}} {

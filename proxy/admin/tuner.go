@@ -1,36 +1,82 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+	"sundry/upstreams"
 )
+
+// Effect is what settings come to on one instance at one time.
+type Effect struct {
+	// Knobs of cache rules, by endpoint.
+	Knobs map[string]map[string]string
+	// Held breakers, by host.
+	Held map[string]upstreams.Force
+	// Purges by endpoint, or for all.
+	Purges map[string]cache.Mark
+	// Orders to carry out now, the oldest first.
+	Orders []Order
+}
+
+// TunerConfig is what a Tuner works with.
+type TunerConfig struct {
+	Store Store
+	// Check tries the knobs of a change before it is stored.
+	Check func(knobs map[string]map[string]string) error
+	// Apply puts settings into force on this instance. What can be applied is,
+	// orders in any case, though the error tells that something could not.
+	Apply func(Effect) error
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
+}
 
 // Tuner holds the settings in force, takes changes and sees that every instance
 // applies them. Run it.
 type Tuner struct {
-	store Store
-	log   *slog.Logger
-	// check tries settings before they are stored.
-	check func(*Settings) error
-	// apply puts settings into force on this instance; since is the last order
-	// that was carried out here.
-	apply func(s *Settings, since int64, now time.Time) error
+	cfg  TunerConfig
+	seen *tunerMetrics
 
-	mu    sync.Mutex
-	now   *Settings
-	done  int64 // the last order carried out
-	first bool  // nothing was loaded yet
-	wake  chan struct{}
+	// turn is held by whoever reads the store and takes what is there, so that
+	// what was read is not behind what was taken meanwhile.
+	turn chan struct{}
+	wake chan struct{} // look at the store at once
+
+	mu     sync.Mutex
+	now    *Settings
+	raw    []byte    // now, as it is stored
+	joined bool      // something was loaded, be it nothing
+	done   int64     // the last order carried out
+	missed time.Time // until when orders may have been missed; zero: none were
+	ends   time.Time // when something of now ends by itself; zero: nothing does
+	failed error     // what of now could not be applied
+
+	inStep atomic.Bool
 }
 
 // NewTuner makes one with empty settings.
-func NewTuner(store Store, check func(*Settings) error, apply func(*Settings, int64, time.Time) error, log *slog.Logger) *Tuner {
-	return &Tuner{store: store, check: check, apply: apply, log: log, now: &Settings{}, first: true, wake: make(chan struct{}, 1)}
+func NewTuner(cfg TunerConfig) (*Tuner, error) {
+	t := &Tuner{
+		cfg: cfg, seen: newTunerMetrics(), now: &Settings{},
+		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+	}
+	if cfg.Registerer != nil {
+		if err := t.seen.register(cfg.Registerer); err != nil {
+			return nil, fmt.Errorf("settings: metrics: %w", err)
+		}
+	}
+	return t, nil
 }
 
 // Settings in force. Not to be changed.
@@ -40,133 +86,153 @@ func (t *Tuner) Settings() *Settings {
 	return t.now
 }
 
-// swaps is how often a change is tried anew when another came between.
+// InStep tells whether the last look at the store worked: as far as one can
+// know, this instance has heard of every purge.
+func (t *Tuner) InStep() bool { return t.inStep.Load() }
+
+// enter waits for the turn; ctx may end that.
+func (t *Tuner) enter(ctx context.Context) error {
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *Tuner) leave() { <-t.turn }
+
+// swaps is how often something is stored anew when a change came between.
 const swaps = 5
 
 // ErrStore means that the settings could not be kept, and nothing was changed.
 var ErrStore = errors.New("the settings cannot be kept at the moment; nothing was changed")
+
+// ErrUnknown means that the store fell silent while the change was kept.
+var ErrUnknown = errors.New("the store did not say whether the change was kept; the audit log will tell")
 
 // ErrRefused means that the change is a mistake, and nothing was changed.
 var ErrRefused = errors.New("this cannot be set")
 
 // Change makes a change: checked, stored, applied here, and told to the others.
 func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
+	if err := t.enter(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	defer t.leave()
 	for range swaps {
-		raw, now, err := t.load(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrStore, err)
-		}
-		next, err := now.With(c, time.Now())
-		if err == nil {
-			err = t.check(next)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-		}
-		b, err := json.Marshal(next)
-		if err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
-		}
-		switch ok, err := t.store.Swap(ctx, raw, b); {
-		case err != nil:
-			return nil, fmt.Errorf("%w: %w", ErrStore, err)
-		case ok:
-			t.log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
-			return next, t.take(next)
+		next, ok, err := t.attempt(ctx, c)
+		if err != nil || ok {
+			return next, err
 		}
 	}
 	return nil, fmt.Errorf("%w: other changes came between", ErrStore)
 }
 
-// load reads the stored settings. When they were lost, as in a Redis that was
-// flushed, those in force here stand for them.
-func (t *Tuner) load(ctx context.Context) ([]byte, *Settings, error) {
-	raw, err := t.store.Load(ctx)
+// attempt makes a change unless another comes between. It builds on what is
+// stored, unless what is in force here is newer.
+func (t *Tuner) attempt(ctx context.Context, c Change) (*Settings, bool, error) {
+	now := time.Now()
+	stored, raw, err := t.load(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	v, base := t.Settings().settle(stored, now)
+	next, err := base.With(c, now)
+	if err == nil {
+		err = t.cfg.Check(next.Live(now))
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	b, err := json.Marshal(next)
+	if err != nil {
+		return nil, false, fmt.Errorf("settings: %w", err)
+	}
+	ok, err := t.keep(ctx, raw, b)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	t.mended(v, stored, next.Seq)
+	t.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
+	err = t.take(next, b)
+	t.notice() // for what ends sooner than anything before
+	return next, true, err
+}
+
+// keep swaps a document in. When the answer is lost it looks what became of it.
+func (t *Tuner) keep(ctx context.Context, old, value []byte) (bool, error) {
+	ok, err := t.cfg.Store.Swap(ctx, old, value)
+	if err == nil {
+		return ok, nil
+	}
+	have, lost := t.cfg.Store.Load(ctx)
 	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(raw) == 0:
-		return raw, t.Settings(), nil
+	case lost != nil:
+		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
+	case bytes.Equal(have, value):
+		return true, nil
+	case bytes.Equal(have, old):
+		return false, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	return false, fmt.Errorf("%w: %w, and other changes came between", ErrUnknown, err)
+}
+
+// load reads the stored settings; nil when there are none.
+func (t *Tuner) load(ctx context.Context) (*Settings, []byte, error) {
+	raw, err := t.cfg.Store.Load(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read settings: %w", err)
+	}
+	if len(raw) == 0 {
+		return nil, raw, nil
+	}
+	if now, have := t.inForce(); bytes.Equal(have, raw) {
+		return now, raw, nil // as it mostly is
 	}
 	s := &Settings{}
 	if err := json.Unmarshal(raw, s); err != nil {
 		return nil, nil, fmt.Errorf("stored settings: %w", err)
 	}
-	return raw, s, nil
+	return s, raw, nil
 }
 
-// take applies settings. Orders of before this instance's time are not its own.
-func (t *Tuner) take(s *Settings) error {
+func (t *Tuner) inForce() (now *Settings, raw []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.first && s.Seq < t.now.Seq {
-		return nil // the word of a change overtook that of a later one
-	}
-	if t.first {
-		t.done, t.first = s.Seq, false
-	}
-	if err := t.apply(s, t.done, time.Now()); err != nil {
-		return err
-	}
-	t.now, t.done = s, s.Seq
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-	return nil
+	return t.now, t.raw
 }
 
-// Run follows changes made elsewhere, and the ends of those limited in time,
-// until ctx ends.
-func (t *Tuner) Run(ctx context.Context) {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() { t.store.Watch(ctx, func() { t.follow(ctx) }) })
-	for {
-		timer := time.NewTimer(t.untilNext())
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-t.wake:
-			timer.Stop()
-		case <-timer.C:
-			t.again()
-		}
+// mended tells that a store was given again what it had lost.
+func (t *Tuner) mended(v verdict, stored *Settings, seq int64) {
+	if v != lost && v != older {
+		return
 	}
+	t.seen.restores.Inc()
+	t.cfg.Log.Warn("settings in force here were stored anew, over what the store had gone back to",
+		"stored", stored.sequence(), "seq", seq)
 }
 
-// follow loads and applies what is stored, and stores anew what was lost.
-func (t *Tuner) follow(ctx context.Context) {
-	raw, s, err := t.load(ctx)
-	if err == nil && len(raw) == 0 && s.Seq > 0 {
-		var b []byte
-		if b, err = json.Marshal(s); err == nil {
-			_, err = t.store.Swap(ctx, nil, b) // when another instance was faster, it is as good
-		}
-	}
-	if err == nil {
-		err = t.take(s)
-	}
-	if err != nil && ctx.Err() == nil {
-		t.log.Warn("settings made while it runs could not be taken over", "error", err)
-	}
-}
-
-// again applies the settings anew, because some have ended.
-func (t *Tuner) again() {
+// take puts settings into force that are stored as raw.
+func (t *Tuner) take(s *Settings, raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.apply(t.now, t.done, time.Now()); err != nil {
-		t.log.Warn("settings that ended could not be taken back", "error", err)
+	orders, missed := s.Due(t.done, !t.joined)
+	if !missed.IsZero() {
+		t.cfg.Log.Warn("more orders were missed than are remembered; what is cached from before is purged", "before", missed, "last_order", t.done)
+		t.missed = missed
 	}
+	t.now, t.raw, t.joined, t.done = s, raw, true, s.Seq
+	t.seen.sequence.Set(float64(s.Seq))
+	return t.apply(orders)
 }
 
-// untilNext is how long nothing ends by itself.
-func (t *Tuner) untilNext() time.Duration {
+// apply puts the settings into force as they are now. The caller holds mu.
+func (t *Tuner) apply(orders []Order) error {
 	now := time.Now()
-	if next := t.Settings().Next(now); !next.IsZero() {
-		return next.Sub(now)
-	}
-	return time.Hour
+	t.ends = t.now.Next(now)
+	t.failed = t.cfg.Apply(Effect{
+		Knobs: t.now.Live(now), Held: t.now.Held(now), Purges: withHard(t.now.Purges, t.missed), Orders: orders,
+	})
+	return t.failed
 }

@@ -10,25 +10,30 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache"
 )
 
 // applied records what was put into force.
 type applied struct {
-	mu   sync.Mutex
-	live []map[string]map[string]string
-	seen []int64 // orders carried out
+	mu    sync.Mutex
+	live  []map[string]map[string]string
+	seen  []int64 // orders carried out
+	marks map[string]cache.Mark
+	fails error
 }
 
-func (a *applied) apply(s *Settings, since int64, now time.Time) error {
+func (a *applied) apply(e Effect) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.live = append(a.live, s.Live(now))
-	for _, o := range s.Orders {
-		if o.Seq > since {
-			a.seen = append(a.seen, o.Seq)
-		}
+	for _, o := range e.Orders {
+		a.seen = append(a.seen, o.Seq)
 	}
-	return nil
+	a.marks = e.Purges
+	if a.fails == nil {
+		a.live = append(a.live, e.Knobs)
+	}
+	return a.fails
 }
 
 func (a *applied) last() map[string]map[string]string {
@@ -43,44 +48,36 @@ func (a *applied) orders() []int64 {
 	return a.seen
 }
 
-// board is a store that several tuners share and watch.
-type board struct {
-	File
-	mu       sync.Mutex
-	watchers []func()
-	down     error
+func (a *applied) purges() map[string]cache.Mark {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.marks
 }
 
-func (b *board) Load(ctx context.Context) ([]byte, error) {
-	if b.down != nil {
-		return nil, b.down
-	}
-	return b.File.Load(ctx)
+// fail lets knobs be applied no more, or again.
+func (a *applied) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.fails = err
 }
 
-func (b *board) Swap(ctx context.Context, old, value []byte) (bool, error) {
-	ok, err := b.File.Swap(ctx, old, value)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, w := range b.watchers {
-		go w()
-	}
-	return ok, err
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
 }
 
-func (b *board) Watch(ctx context.Context, changed func()) {
-	b.mu.Lock()
-	b.watchers = append(b.watchers, changed)
-	b.mu.Unlock()
-	changed()
-	<-ctx.Done()
-}
-
-func fine(*Settings) error { return nil }
+func fine(map[string]map[string]string) error { return nil }
 
 func newTuner(store Store) (*Tuner, *applied) {
 	a := &applied{}
-	return NewTuner(store, fine, a.apply, slog.New(slog.DiscardHandler)), a
+	return tunerWith(store, fine, a), a
+}
+
+func tunerWith(store Store, check func(map[string]map[string]string) error, a *applied) *Tuner {
+	t, err := NewTuner(TunerConfig{Store: store, Check: check, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err) // without metrics nothing can be wrong
+	}
+	return t
 }
 
 // ttl sets ip's.
@@ -91,8 +88,8 @@ func ttl(v string, d time.Duration) Change {
 func TestChangesReachEveryInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &board{}
-		one, _ := newTuner(store)
-		two, at := newTuner(store)
+		one, _ := newTuner(&line{board: store})
+		two, at := newTuner(&line{board: store})
 		ctx, stop := context.WithCancel(t.Context())
 		go one.Run(ctx)
 		go two.Run(ctx)
@@ -107,7 +104,7 @@ func TestChangesReachEveryInstance(t *testing.T) {
 		if at.last()["ip"]["ttl"] != "1h" || len(at.orders()) != 1 {
 			t.Errorf("the other instance: %v, orders %v", at.last(), at.orders())
 		}
-		late, fresh := newTuner(store)
+		late, fresh := newTuner(&line{board: store})
 		go late.Run(ctx)
 		synctest.Wait()
 		if fresh.last()["ip"]["ttl"] != "1h" || len(fresh.orders()) != 0 {
@@ -144,7 +141,7 @@ func TestChangesEndInTime(t *testing.T) {
 
 func TestLostSettingsAreStoredAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &board{}
+		store := &line{board: &board{}}
 		tuner, _ := newTuner(store)
 		ctx, stop := context.WithCancel(t.Context())
 		go tuner.Run(ctx)
@@ -153,9 +150,10 @@ func TestLostSettingsAreStoredAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		store.mem = nil // as a flushed Redis
-		store.watchers[0]()
-		if b, err := store.File.Load(ctx); err != nil || len(b) == 0 {
+		store.put(nil) // as a flushed Redis
+		time.Sleep(2 * pollEvery)
+		synctest.Wait()
+		if b, err := store.board.Load(ctx); err != nil || len(b) == 0 {
 			t.Errorf("%s %v", b, err)
 		}
 		if s, err := tuner.Change(ctx, ttl("2h", 0)); err != nil || s.Seq != 2 {
@@ -167,7 +165,7 @@ func TestLostSettingsAreStoredAnew(t *testing.T) {
 }
 
 func TestNothingChangesWithoutAStore(t *testing.T) {
-	store := &board{down: errors.New("away")}
+	store := &line{board: &board{}, down: true}
 	tuner, at := newTuner(store)
 	if _, err := tuner.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
 		t.Errorf("%v", err)
@@ -175,7 +173,7 @@ func TestNothingChangesWithoutAStore(t *testing.T) {
 	if len(at.live) != 0 {
 		t.Errorf("applied although it was not kept: %v", at.live)
 	}
-	refusing := NewTuner(&File{}, func(*Settings) error { return errors.New("does not compile") }, at.apply, slog.New(slog.DiscardHandler))
+	refusing := tunerWith(&File{}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
 	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || statusOf(err) != 400 || len(at.live) != 0 {
 		t.Errorf("%v %v", err, at.live)
 	}
@@ -203,7 +201,9 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 	}
 	wg.Wait()
 	tuner, _ := newTuner(store)
-	tuner.follow(t.Context())
+	if err := tuner.look(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if s := tuner.Settings(); s.Seq != 20 || len(s.Audit) != 20 {
 		t.Errorf("%d changes of 20 were kept", s.Seq)
 	}
@@ -216,7 +216,9 @@ func TestFileSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, at := newTuner(&File{Path: path})
-	second.follow(t.Context())
+	if err := second.look(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if at.last()["ip"]["ttl"] != "1h" {
 		t.Errorf("%v", at.last())
 	}

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/cache"
+)
+
+// and makes more changes of settings, an hour after nine and later.
+func and(t *testing.T, s *Settings, changes ...Change) *Settings {
+	t.Helper()
+	for i, c := range changes {
+		next, err := s.With(c, nine.Add(time.Hour+time.Duration(i)*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = next
+	}
+	return s
+}
+
+// travelled is settings as another instance reads them.
+func travelled(t *testing.T, s *Settings) *Settings {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Settings
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatal(err)
+	}
+	return &back
+}
+
+func many(t *testing.T, n int) *Settings {
+	t.Helper()
+	s := &Settings{}
+	for range n {
+		s = and(t, s, Change{Do: "purge", Target: "ip"})
+	}
+	return s
+}
+
+func TestStoredSettingsAreCompared(t *testing.T) {
+	base := after(t, ttl("1h", 0), ttl("2h", 0))
+	edited := travelled(t, base)
+	edited.Knobs["ip"].Values["ttl"] = "9h"
+	for name, row := range map[string]struct {
+		have, stored *Settings
+		want         verdict
+	}{
+		"nothing anywhere":              {&Settings{}, nil, same},
+		"an instance that starts":       {&Settings{}, base, newer},
+		"the same":                      {base, travelled(t, base), same},
+		"a change made since":           {base, and(t, base, ttl("3h", 0)), newer},
+		"none, though there were":       {base, nil, lost},
+		"a backup":                      {and(t, base, ttl("3h", 0)), base, older},
+		"the same number, another past": {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}), older},
+		"a higher number, another past": {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}, ttl("5h", 0)), older},
+		"written past the rules":        {base, edited, older},
+		"a past that is forgotten":      {many(t, 3), many(t, 3+auditMax), newer},
+		"a past that is remembered":     {base, many(t, auditMax), older},
+	} {
+		if got := row.have.compare(row.stored); got != row.want {
+			t.Errorf("%s: %d, want %d", name, got, row.want)
+		}
+	}
+}
+
+// TestReconciledSettings: of what two pasts know, the later change of each
+// target stands, and no purge or order is lost.
+func TestReconciledSettings(t *testing.T) {
+	base := after(t, ttl("1h", 0), Change{Do: "drop", Target: "ip", Key: "ip:0"})
+	have := and(t, base, ttl("2h", 0), Change{Do: "purge", Target: "ip", Hard: true}, Change{Do: "drop", Target: "ip", Key: "ip:1"})
+	stored := travelled(t, and(t, and(t, base), Change{Do: "breaker", Target: "h", Force: "open"}, Change{Do: "purge", Target: "ip"},
+		Change{Do: "purge", Target: "60s", Hard: true}, Change{Do: "drop", Target: "ip", Key: "ip:2"}, ttl("5h", 0)))
+	next := have.reconcile(stored, nine.Add(2*time.Hour))
+	if next.Seq != 8 || next.head().Do != "restore" || next.head().Note == "" {
+		t.Errorf("%d, %+v", next.Seq, next.head())
+	}
+	if got := next.Live(nine)["ip"]["ttl"]; got != "5h" || next.Breakers["h"].Force != "open" {
+		t.Errorf("ttl %s, breakers %v: the later change of each stands", got, next.Breakers)
+	}
+	hour := func(m int) time.Time { return nine.Add(time.Hour + time.Duration(m)*time.Minute) }
+	if diff := cmp.Diff(map[string]cache.Mark{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.Purges); diff != "" {
+		t.Error(diff)
+	}
+	keys := map[string]int64{}
+	for _, o := range next.Orders {
+		keys[o.Key] = o.Seq
+	}
+	if diff := cmp.Diff(map[string]int64{"ip:0": 2, "ip:1": 8, "ip:2": 8}, keys); diff != "" {
+		t.Errorf("orders that one past does not know are given anew: %s", diff)
+	}
+	for name, past := range map[string]*Settings{"in force": have, "stored": stored} {
+		if v := past.compare(travelled(t, next)); v != newer {
+			t.Errorf("who followed what was %s does not follow both: %d", name, v)
+		}
+	}
+	if len(have.Audit) != 5 || have.Knobs["ip"].Values["ttl"] != "2h" {
+		t.Error("the settings in force were changed")
+	}
+	if _, err := next.Undo(3, "me", nine); err == nil {
+		t.Error("one of two changes of the same number was taken back")
+	}
+}
+
+func TestAnOlderStoreChangesNothing(t *testing.T) {
+	base := after(t, ttl("1h", 0), Change{Do: "breaker", Target: "h", Force: "open"})
+	have := and(t, base, ttl("2h", 0), Change{Do: "breaker", Target: "h", Force: "auto"}, Change{Do: "drop", Target: "ip", Key: "ip:1"})
+	next := have.reconcile(travelled(t, base), nine.Add(2*time.Hour))
+	if got := next.Live(nine)["ip"]["ttl"]; got != "2h" || len(next.Breakers) != 0 || len(next.Orders) != 1 || len(next.Audit) != 6 {
+		t.Errorf("%+v", next)
+	}
+}
+
+func TestOrdersDue(t *testing.T) {
+	drop, reset := Change{Do: "drop", Target: "ip", Key: "ip:k"}, Change{Do: "reset", Target: "h"}
+	few := after(t, drop, reset, Change{Do: "purge", Target: "ip"}, drop)
+	full := &Settings{}
+	for range 30 {
+		full = and(t, full, drop, Change{Do: "purge", Target: "ip"}, reset, drop)
+	}
+	flood := &Settings{}
+	for range 300 {
+		flood = and(t, flood, drop)
+	}
+	for name, row := range map[string]struct {
+		of     *Settings
+		done   int64
+		starts bool
+		want   int // orders
+		first  int64
+		missed bool
+	}{
+		"all":                         {of: few, done: 0, want: 3, first: 1},
+		"the newest":                  {of: few, done: 2, want: 1, first: 4},
+		"none":                        {of: few, done: 4},
+		"a start knows no breakers":   {of: few, starts: true, want: 2, first: 1},
+		"more than are kept":          {of: full, done: 3, want: 88, first: 4},
+		"more than a start can know":  {of: full, starts: true, want: 33, first: 56},
+		"more than is remembered":     {of: flood, done: 10, want: 200, first: 101, missed: true},
+		"just what is remembered":     {of: flood, done: 100, want: 200, first: 101},
+		"a start has missed nothing":  {of: flood, starts: true, want: 50, first: 251},
+		"fewer than are kept of many": {of: flood, done: 260, want: 40, first: 261},
+	} {
+		due, missed := row.of.Due(row.done, row.starts)
+		if len(due) != row.want || len(due) > 0 && due[0].Seq != row.first || missed.IsZero() == row.missed {
+			t.Errorf("%s: %d orders, the first %+v, missed %v", name, len(due), due[:min(1, len(due))], missed)
+		}
+		for _, o := range due {
+			if o.At.IsZero() {
+				t.Errorf("%s: %+v has no time", name, o)
+			}
+		}
+	}
+	few.Orders[0].At = time.Time{} // as an older version wrote it
+	if due, _ := few.Due(0, false); !due[0].At.Equal(nine) {
+		t.Errorf("%+v", due[0])
+	}
+}
