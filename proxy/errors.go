@@ -110,8 +110,8 @@ type errorDetail struct {
 }
 
 // write sends the failure: an envelope, or one line for who asked for text.
-func (f *failure) write(w http.ResponseWriter, r *http.Request, id string, asText bool) int {
-	h := w.Header()
+func (f *failure) write(x *exchange, asText bool) int {
+	h := x.w.Header()
 	if f.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((f.retry+time.Second-1)/time.Second)))
 	}
@@ -120,14 +120,14 @@ func (f *failure) write(w http.ResponseWriter, r *http.Request, id string, asTex
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	if !asText {
 		h.Set("Content-Type", "application/json; charset=utf-8")
-		body = f.document(id)
+		body = f.document(x.id)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(f.status)
-	if r.Method == http.MethodHead {
+	x.begin(f.status)
+	if x.r.Method == http.MethodHead {
 		return 0
 	}
-	n, _ := w.Write(body) // a caller who left needs no answer
+	n, _ := x.w.Write(body) // a caller who left needs no answer
 	return n
 }
 

@@ -39,8 +39,8 @@ type headerText struct {
 func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
 
 // respond writes an answer out of the cache.
-func (s *Server) respond(w http.ResponseWriter, r *http.Request, in *catalog.Input, hit *cache.Hit, id string) (status, sent int) {
-	rep := &hit.Rep
+func (s *Server) respond(x *exchange) (status, sent int) {
+	in, rep := &x.in, &x.hit.Rep
 	prefix, suffix := "", ""
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
@@ -48,23 +48,29 @@ func (s *Server) respond(w http.ResponseWriter, r *http.Request, in *catalog.Inp
 	case in.Tail != "" && in.Form.Kind == "text":
 		suffix = "\n" + in.Tail
 	}
-	s.writeHeaders(w.Header(), in, hit, id, len(prefix)+len(rep.Data)+len(suffix))
-	if rep.ETag != "" && rep.Status == http.StatusOK && matches(headerOf(r, "If-None-Match"), rep.ETag) {
-		delete(w.Header(), "Content-Length")
-		delete(w.Header(), "Content-Type")
-		w.WriteHeader(http.StatusNotModified)
+	s.writeHeaders(x.w.Header(), in, &x.hit, x.id, len(prefix)+len(rep.Data)+len(suffix))
+	if rep.ETag != "" && rep.Status == http.StatusOK && matches(headerOf(x.r, "If-None-Match"), rep.ETag) {
+		delete(x.w.Header(), "Content-Length")
+		delete(x.w.Header(), "Content-Type")
+		x.begin(http.StatusNotModified)
 		return http.StatusNotModified, 0
 	}
-	w.WriteHeader(rep.Status)
-	if r.Method == http.MethodHead {
+	x.begin(rep.Status)
+	if x.r.Method == http.MethodHead {
 		return rep.Status, 0
 	}
 	if suffix == "" {
-		sent, _ = w.Write(rep.Data) // a caller who left needs no answer
+		sent, _ = x.w.Write(rep.Data) // a caller who left needs no answer
 		return rep.Status, sent
 	}
-	sent, _ = w.Write([]byte(prefix + string(rep.Data) + suffix))
+	sent, _ = x.w.Write([]byte(prefix + string(rep.Data) + suffix))
 	return rep.Status, sent
+}
+
+// begin writes the header.
+func (x *exchange) begin(status int) {
+	x.w.WriteHeader(status)
+	x.began = true
 }
 
 // headerOf reads a header by its canonical name, without canonicalising.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"sundry/cache"
@@ -21,8 +22,11 @@ type exchange struct {
 	route  *route // nil: there is none of that name
 	in     catalog.Input
 	hit    cache.Hit
+	wait   atomic.Pointer[wait] // nil: nothing was waited for
 
 	outcome outcome
+	began   bool // the header is written: what goes wrong now cannot be told
+	torn    bool // it did
 	status  int
 	sent    int
 	failed  *failure
@@ -79,7 +83,7 @@ func (s *Server) answer(x *exchange) {
 	}
 	hit, err := s.fetch(x)
 	if err != nil {
-		f := classify(x.r.Context(), err)
+		f := classify(waiting{x}, err)
 		s.fail(x, f.outcome(), f)
 		return
 	}
@@ -94,7 +98,7 @@ func (s *Server) answer(x *exchange) {
 		f.control = string(appendNegativeControl(nil, &x.in, &hit))
 		s.fail(x, x.outcome, f)
 	default:
-		x.status, x.sent = s.respond(x.w, x.r, &x.in, &x.hit, x.id)
+		x.status, x.sent = s.respond(x)
 		if x.status == http.StatusNotModified {
 			x.outcome = outcomeNotModified
 		}
@@ -110,7 +114,7 @@ func (s *Server) fetch(x *exchange) (cache.Hit, error) {
 	if x.in.Callback == "" && x.in.Tail == "" {
 		want.Accept = acceptedCodings(headerOf(x.r, "Accept-Encoding"))
 	}
-	return x.route.space.Fetch(x.r.Context(), x.in.Key(), want, loader{x})
+	return x.route.space.Fetch(waiting{x}, x.in.Key(), want, loader{x})
 }
 
 // preflight answers a browser's question whether it may ask (CORS).
@@ -144,16 +148,17 @@ func (s *Server) fail(x *exchange, o outcome, f *failure) {
 		h.Set("Cache-Status", string(appendCacheStatus(nil, &x.hit)))
 		h.Set("Age", seconds(x.hit.Age))
 	}
-	x.sent = f.write(x.w, x.r, x.id, asText)
+	x.sent = f.write(x, asText)
 }
 
-// finish recovers, counts and logs.
+// finish recovers, counts and logs. An exchange that ends without an answer, or
+// in the middle of one, ends its connection: net/http would make an empty 200
+// of the first, and a whole answer of the second.
 func (s *Server) finish(x *exchange) {
 	if p := recover(); p != nil {
-		f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here",
-			cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-		s.fail(x, outcomeError, f)
+		s.panicked(x, p)
 	}
+	x.wait.Load().end()
 	took := time.Since(x.start)
 	if x.route != nil {
 		x.route.metrics.observe(x.outcome, x.status, took, x.id)
@@ -161,6 +166,26 @@ func (s *Server) finish(x *exchange) {
 		s.none.observe(x.outcome, x.status, took, x.id)
 	}
 	s.log(x, took)
+	if x.status == statusLeft || x.torn {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// panicked tells the caller, unless the answer has begun.
+func (s *Server) panicked(x *exchange, p any) {
+	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here",
+		cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+	if x.began {
+		x.outcome, x.status, x.failed, x.torn = outcomeError, f.status, f, true
+		return
+	}
+	h := x.w.Header()
+	connection := h["Connection"]
+	clear(h) // of what was said of another answer
+	if connection != nil {
+		h["Connection"] = connection
+	}
+	s.fail(x, outcomeError, f)
 }
 
 // outcome of a failure.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -61,6 +62,7 @@ type route struct {
 	space    *cache.Space
 	pictures *cache.Space // of forms that bring what they lead to; else nil
 	metrics  *endpointMetrics
+	patience time.Duration // with callers who may have left
 }
 
 // New makes a front without endpoints.
@@ -123,7 +125,7 @@ func (s *Server) describe(c *catalog.Catalog, render func(context.Context, *cata
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint) *route {
-	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name)}
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience}
 	for _, f := range e.Forms {
 		if f.Through != nil {
 			rt.pictures = s.cfg.Cache.Space(e.Name, f.Through.Policy)

@@ -12,7 +12,7 @@ const picks = 3
 // through picks a link from the pool and brings the picture that it leads to.
 // One that does not come is passed over for another.
 func (x *exchange) through() (cache.Hit, error) {
-	ctx, key := x.r.Context(), x.in.Key()
+	ctx, key := waiting{x}, x.in.Key()
 	want := cache.Want{Form: x.in.Form.FormIndex()}
 	var failed error
 	for range picks {
