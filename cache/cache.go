@@ -52,6 +52,7 @@ type Cache struct {
 	flight singleflight.Group
 	failed *failures
 	marks  marks
+	drops  dropSlots
 	seen   *metrics
 	log    *slog.Logger
 

@@ -83,7 +83,7 @@ func (s Codings) best(other Codings) Coding {
 type Meta struct {
 	Source   string
 	Edition  string
-	Born     time.Time     // when it was last confirmed, to the millisecond
+	Born     time.Time     // when the load began that confirmed it last, to the millisecond
 	Modified time.Time     // when its content last changed
 	Expires  time.Time     // zero: never
 	Fresh    time.Duration // 0: does not shorten
@@ -92,6 +92,14 @@ type Meta struct {
 	LastResort bool
 	Since      time.Time
 	Spread     uint8 // this entry's own part of the jitter
+}
+
+// oldest is the birth of the oldest part of it.
+func (m *Meta) oldest() time.Time {
+	if !m.Since.IsZero() && m.Since.Before(m.Born) {
+		return m.Since
+	}
+	return m.Born
 }
 
 // jitter is the spread as a fraction, 0 to 1.

@@ -22,6 +22,9 @@ type failure struct {
 	err   error
 	until time.Time
 	times int
+	// covered means that a copy was at hand, for which alone it is a failure:
+	// without one, last resorts are asked and a no is an answer.
+	covered bool
 }
 
 func newFailures() *failures {
@@ -32,26 +35,40 @@ func newFailures() *failures {
 	return &failures{lru: l}
 }
 
-// paused returns the failure that still forbids a try at now and how long it
-// does, or nil.
-func (f *failures) paused(key string, now time.Time) (wait time.Duration, err error) {
+// paused returns the failure that still forbids a try at now, to somebody who
+// has a copy or has none, and how long it does; or nil.
+func (f *failures) paused(key string, copied bool, now time.Time) (wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) {
+	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) && (copied || !r.covered) {
 		return r.until.Sub(now), r.err
 	}
 	return 0, nil
 }
 
-// add records a failure: the pause doubles with each in a row, spread by a
-// fifth, never past the policy's bound.
-func (f *failures) add(key string, err error, p *Policy, now time.Time) {
+// add records a failure, and returns how long it forbids the next try: twice as
+// long with each in a row, spread by a fifth, never past the policy's bound.
+func (f *failures) add(key string, err error, covered bool, p *Policy, now time.Time) failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, _ := f.lru.Peek(key)
-	pause := min(p.Pause<<min(r.times, 20), p.PauseMax)
-	spread := 0.8 + 0.4*rand.Float64()
-	f.lru.Add(key, failure{err, now.Add(time.Duration(float64(pause) * spread)), r.times + 1})
+	spread := 0.8 + 0.2*rand.Float64()
+	pause := time.Duration(float64(p.pauseAfter(r.times)) * spread)
+	r = failure{err: err, until: now.Add(pause), times: r.times + 1, covered: covered}
+	f.lru.Add(key, r)
+	return r
+}
+
+// pauseAfter is the pause when so many tries in a row failed before.
+func (p *Policy) pauseAfter(times int) time.Duration {
+	pause := min(p.Pause, p.PauseMax)
+	for range times {
+		if pause <= 0 || pause > p.PauseMax/2 {
+			return max(0, p.PauseMax)
+		}
+		pause *= 2
+	}
+	return pause
 }
 
 // clear forgets a key that was filled.

@@ -192,7 +192,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 		l.set(func(s *script) { s.err = errDown })
 		time.Sleep(3 * time.Hour)
 		_, _ = s.Fetch(t.Context(), "k", Want{}, l)
-		if wait, err := s.cache.failed.paused("k", time.Now()); err == nil || wait > 1200*time.Millisecond {
+		if wait, err := s.cache.failed.paused("k", false, time.Now()); err == nil || wait > 1200*time.Millisecond {
 			t.Errorf("a success did not reset the pause: %v %v", wait, err)
 		}
 	})
@@ -361,7 +361,7 @@ func TestFailureRecordsAreBounded(t *testing.T) {
 	p := usual()
 	now := time.Now()
 	for i := range maxFailures + 100 {
-		f.add(fmt.Sprint(i), errDown, &p, now)
+		f.add(fmt.Sprint(i), errDown, false, &p, now)
 	}
 	if n := f.lru.Len(); n != maxFailures {
 		t.Errorf("%d records, want %d", n, maxFailures)

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 )
@@ -13,12 +12,14 @@ type landing struct {
 	entry  *entry
 	tier   Tier
 	stored bool
+	// covered means that a copy was at hand while it was loaded.
+	covered bool
 }
 
 // refresh begins at most one fill of the key in the background, unless a
 // failure lately told to wait.
 func (s *Space) refresh(ctx context.Context, key string, load Loader, now time.Time) {
-	if _, err := s.cache.failed.paused(key, now); err != nil || !s.cache.claim(key) {
+	if _, err := s.cache.failed.paused(key, true, now); err != nil || !s.cache.claim(key) {
 		return
 	}
 	results := s.cache.flight.DoChan(key, func() (any, error) {
@@ -36,7 +37,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, now time.T
 // returns when that is done.
 func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
-		if state, _ := s.judge(&e.meta, time.Now()); state == Fresh {
+		if state, _ := s.judge(key, &e.meta, time.Now()); state == Fresh {
 			return nil
 		}
 	}
@@ -44,34 +45,56 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 	return err
 }
 
-// fill runs inside the flight, on a context that no caller can cancel: near
-// tier again, far tier, lease, load, store.
-func (s *Space) fill(caller context.Context, key string, load Loader, behind bool) (*landing, error) {
+// fill is one flight under way: near tier again, far tier, lease, load, store.
+type fill struct {
+	*Space
+	key    string
+	loader Loader
+	caller context.Context //nolint:containedctx // whose values each round takes over
+	behind bool
+	// copy is the best that was found on the way. It stands in if nothing
+	// better comes; nil: none.
+	copy *landing
+}
+
+// fill runs inside the flight, on a context that no caller can cancel. With an
+// error comes the copy that stands in, or nil.
+func (s *Space) fill(caller context.Context, key string, load Loader, behind bool) (got *landing, err error) {
 	if !s.cache.enter() {
 		return nil, context.Canceled
 	}
 	defer s.cache.busy.Done()
 	s.cache.seen.fills.Inc()
 	defer s.cache.seen.fills.Dec()
-	ctx, cancel := s.detach(caller)
-	defer cancel()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack()) // or it would end the process
+		}
+	}()
+	f := &fill{Space: s, key: key, loader: load, caller: caller, behind: behind}
+	return f.run()
+}
 
-	// A flight that landed between this caller's look and its take-off has
-	// stored the entry: without this second look it would be filled twice.
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.state(&e) == Fresh && s.complete(key, &e) {
-		return &landing{&e, Near, false}, nil
+func (f *fill) run() (*landing, error) {
+	ctx, cancel := f.detach(f.caller)
+	defer cancel()
+	if got := f.near(); got != nil {
+		return got, nil
 	}
-	if e, ok := s.fromFar(ctx, key, behind); ok {
-		return &landing{e, Far, false}, nil
+	if got := f.far(ctx); got != nil {
+		return got, nil
 	}
-	held, release := s.lease(ctx, key)
+	held, release := f.lease(ctx)
 	defer release()
 	if !held {
-		if e, ok := s.waitFar(ctx, key); ok {
-			return &landing{e, Far, false}, nil
+		if got := f.wait(ctx); got != nil {
+			return got, nil
 		}
 	}
-	return s.load(ctx, key, load)
+	if err := ctx.Err(); err != nil {
+		return f.standIn(time.Now()), err
+	}
+	return f.load(ctx)
 }
 
 // detach keeps the caller's values and drops its deadline; the fill ends at
@@ -82,64 +105,40 @@ func (s *Space) detach(caller context.Context) (context.Context, context.CancelF
 	return ctx, func() { unhook(); cancel() }
 }
 
-func (s *Space) state(e *entry) State {
-	state, _ := s.judge(&e.meta, time.Now())
+// near looks again: a flight that landed between this caller's look and its
+// take-off has stored the entry, and it would be filled twice.
+func (f *fill) near() *landing {
+	e, ok := f.cache.near.head(f.policy.Class, f.key)
+	if !ok || !f.complete(f.key, &e) {
+		return nil
+	}
+	got := &landing{entry: &e, tier: Near}
+	switch state := f.state(&e, time.Now()); {
+	case state == Fresh:
+		return got
+	case usable(state):
+		f.copy = got
+	}
+	return nil
+}
+
+func (f *fill) state(e *entry, now time.Time) State {
+	state, _ := f.judge(f.key, &e.meta, now)
 	return state
 }
 
-// load asks the upstreams and stores what they say.
-func (s *Space) load(ctx context.Context, key string, load Loader) (*landing, error) {
-	content, err := loadSafely(ctx, load, false)
-	now := time.Now()
-	if err != nil {
-		s.seen.refreshFailed.Inc()
-		s.cache.failed.add(key, err, &s.policy, now)
-		return nil, err
+// standIn is the copy, if it still can at now.
+func (f *fill) standIn(now time.Time) *landing {
+	if f.copy != nil && usable(f.state(f.copy.entry, now)) {
+		return f.copy
 	}
-	s.cache.failed.clear(key)
-	old, had := s.cache.near.head(s.policy.Class, key)
-	if !had {
-		old = entry{}
-	}
-	e, err := s.entryOf(&content, now, &old)
-	if err != nil {
-		return nil, err
-	}
-	return &landing{e, Upstream, s.store(key, e, &old)}, nil
+	return nil
 }
 
-// entryOf lays out content as an entry born now. The old entry, when there is
-// one with the same content, lends its generation and its date of change.
-func (s *Space) entryOf(c *Content, now time.Time, old *entry) (*entry, error) {
-	m := &Meta{Born: now, Modified: now, Spread: uint8(rand.Uint32())}
-	gen := rand.Uint64()
-	if old != nil && old.raw != nil && old.digest == digestOf(c) {
-		m.Modified, gen = old.meta.Modified, old.gen
-	}
-	raw, err := encode(c, m, gen)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name, err)
-	}
-	e, err := parse(raw)
-	return &e, err
-}
-
-// store keeps the entry in both tiers, and counts whether it was news.
-func (s *Space) store(key string, e, old *entry) bool {
-	if e.meta.Negative && s.policy.Negative == 0 {
-		return false
-	}
-	same := old.raw != nil && old.gen == e.gen
-	if same {
-		s.seen.refreshSame.Inc()
-	} else {
-		s.seen.refreshNew.Inc()
-	}
-	s.cache.toFar(&s.policy, key, e)
-	if same && old.split() && s.complete(key, old) {
-		return s.cache.near.renew(s.policy.Class, key, e)
-	}
-	return s.cache.near.put(s.policy.Class, key, e)
+// covered tells whether a copy is at hand that neither a no nor a last resort
+// may take the place of.
+func (f *fill) covered(now time.Time) bool {
+	return f.copy != nil && covers(&f.copy.entry.meta, f.state(f.copy.entry, now))
 }
 
 // complete checks the first and the last part of a split entry, which were
@@ -154,15 +153,4 @@ func (s *Space) complete(key string, e *entry) bool {
 		}
 	}
 	return true
-}
-
-// loadSafely turns a panic into an error: inside a flight it would end the
-// process.
-func loadSafely(ctx context.Context, load Loader, covered bool) (c Content, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("load panicked: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return load.Load(ctx, covered)
 }

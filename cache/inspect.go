@@ -55,7 +55,7 @@ func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
 }
 
 func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
-	state, left := s.judge(&e.meta, now)
+	state, left := s.judge(key, &e.meta, now)
 	info := EntryInfo{
 		Key: key, Class: s.policy.Class.String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Born)),
 		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -39,6 +40,9 @@ type Policy struct {
 	StaleIfError time.Duration
 	// Negative is how long a definite "no such thing" is kept; 0: not at all.
 	Negative time.Duration
+	// LastResort bounds how long what a last resort gave is fresh; 0 means
+	// DefaultLastResort. Then it is kept as any other.
+	LastResort time.Duration
 	// Limits shortens the TTL of answers by the source that gave them.
 	Limits map[string]time.Duration
 	// Jitter is the share of the TTL, 0 to 0.5, by which entries expire
@@ -50,7 +54,8 @@ type Policy struct {
 	// SoftTimeout is how long a caller waits for a refresh when a stale entry
 	// is at hand.
 	SoftTimeout time.Duration
-	// FillTimeout bounds a fill, every source of the chain together.
+	// FillTimeout bounds a fill, every source of the chain together; and again
+	// each that begins anew because a purge overtook it.
 	FillTimeout time.Duration
 	// Pause is the first wait after a failed fill; it doubles up to PauseMax.
 	Pause, PauseMax time.Duration
@@ -69,6 +74,7 @@ const (
 	DefaultPause       = time.Second
 	DefaultPauseMax    = 30 * time.Second
 	DefaultPoll        = 5 * time.Minute
+	DefaultLastResort  = time.Minute
 	// calendarSpread keeps instances from refreshing in the same instant.
 	calendarSpread = 5 * time.Second
 )
@@ -144,6 +150,9 @@ func (p *Policy) ttlEnd(m *Meta) time.Time {
 	}
 	if m.Fresh > 0 && (ttl == 0 || m.Fresh < ttl) {
 		ttl = m.Fresh
+	}
+	if limit := cmp.Or(p.LastResort, DefaultLastResort); m.LastResort && (ttl == 0 || limit < ttl) {
+		ttl = limit
 	}
 	if ttl == 0 && p.Until != nil {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 )
 
 // Mark is an operator's purge of an endpoint: what is older than it no longer
-// counts. It is applied when an entry is read, in either tier, so that it needs
+// counts, nor what was made of parts that are. It is applied when an entry is read, in either tier, so that it needs
 // no walk through them and reaches what Redis still holds. The zero value marks
 // nothing.
 type Mark struct {
@@ -23,12 +23,13 @@ const Everywhere = "*"
 
 // apply turns what the policy says of an entry into what is left of it.
 func (m *Mark) apply(meta *Meta, p *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
-	switch {
-	case m == nil:
+	if m == nil {
 		return state, left
-	case !meta.Born.After(m.Hard):
+	}
+	switch born := meta.oldest(); {
+	case !born.After(m.Hard):
 		return Gone, min(left, m.Hard.Sub(now))
-	case meta.Born.After(m.Soft) || state >= Grace:
+	case born.After(m.Soft) || state >= Grace:
 		return state, left
 	case meta.Negative:
 		return Gone, min(left, m.Soft.Sub(now))
@@ -89,13 +90,5 @@ func (c *Cache) Purge(byEndpoint map[string]Mark) {
 	m.all, m.set = byEndpoint[Everywhere], byEndpoint
 	for name, p := range m.of {
 		m.store(name, p)
-	}
-}
-
-// Drop removes one entry of an endpoint from both tiers of this instance.
-func (s *Space) Drop(key string) {
-	s.cache.near.drop(s.policy.Class, key)
-	if s.cache.far != nil && !s.policy.Local {
-		s.cache.far.Delete(key)
 	}
 }

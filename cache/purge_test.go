@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -36,6 +37,7 @@ func TestSoftPurgeKeepsAStandIn(t *testing.T) {
 		if h := mustFetch(t, s, "k", l); h.State != Grace || h.Left > 0 {
 			t.Errorf("softly purged: %+v", h)
 		}
+		synctest.Wait() // for the refresh that fails
 		l.set(func(l *script) { l.err = nil })
 		time.Sleep(time.Minute)
 		mustFetch(t, s, "k", l)
@@ -114,7 +116,7 @@ func TestWalkAndLook(t *testing.T) {
 		if !ok || info.Key != "story:v1:main:=a|" || string(reps[0].Data) != "answer 1" {
 			t.Errorf("%v %+v %q", ok, info, reps[0].Data)
 		}
-		s.Drop("story:v1:main:=a|")
+		s.Drop("story:v1:main:=a|", time.Now())
 		if _, _, ok := s.Look("story:v1:main:=a|"); ok {
 			t.Error("a dropped entry is still there")
 		}
@@ -130,7 +132,7 @@ func TestDropReachesTheFarTier(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
-		one.Drop("k")
+		one.Drop("k", time.Now())
 		if len(far.values) != 0 {
 			t.Error("it is still in the far tier")
 		}

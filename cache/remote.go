@@ -32,40 +32,63 @@ func newPacker() (*packer, error) {
 	return &packer{enc, dec}, err
 }
 
-// fromFar looks into Redis and promotes what it finds. A caller takes what is
+// far looks into Redis and promotes what it finds there. A caller takes what is
 // fresh or in grace; a fill in the background, which is there to renew, takes
 // only what is not yet due for it.
-func (s *Space) fromFar(ctx context.Context, key string, behind bool) (*entry, bool) {
-	e, ok := s.readFar(ctx, key)
+func (f *fill) far(ctx context.Context) *landing {
+	if !f.shared() {
+		return nil
+	}
+	packed, _, _ := f.cache.far.Look(ctx, f.key)
+	if packed == nil {
+		f.seen.farMiss.Inc()
+		return nil
+	}
+	e, ok := f.unpack(packed)
 	if !ok {
-		return nil, false
+		return nil
 	}
-	state := s.state(e)
-	if !usable(state) {
-		s.seen.farMiss.Inc()
-		return nil, false
+	got, state := f.promote(e)
+	switch {
+	case state == Gone:
+		f.seen.farMiss.Inc()
+	case got != nil && (state == Fresh || !f.behind && state != Stale):
+		f.seen.farHit.Inc()
+		return got
+	default:
+		f.seen.farStale.Inc()
 	}
-	if have, ok := s.cache.near.head(s.policy.Class, key); !ok || e.meta.Born.After(have.meta.Born) {
-		s.cache.near.put(s.policy.Class, key, e)
-	}
-	if state == Fresh || !behind && state != Stale {
-		s.seen.farHit.Inc()
-		return e, true
-	}
-	s.seen.farStale.Inc()
-	return nil, false
+	return nil
 }
 
-// readFar gets and unpacks; whatever is wrong with it is a miss.
-func (s *Space) readFar(ctx context.Context, key string) (*entry, bool) {
-	if s.cache.far == nil || s.policy.Local {
-		return nil, false
+// shared tells whether the space's entries are in Redis, too.
+func (s *Space) shared() bool { return s.cache.far != nil && !s.policy.Local }
+
+// promote takes over an entry from Redis, and tells its state. It is none where
+// this instance has one that it must not replace. What is gone is deleted, so
+// that it is in the way of none.
+func (f *fill) promote(e *entry) (*landing, State) {
+	now := time.Now()
+	state := f.state(e, now)
+	if !usable(state) {
+		f.cache.far.Delete(f.key)
+		return nil, Gone
 	}
-	packed, _, _ := s.cache.far.Look(ctx, key)
-	if packed == nil {
-		s.seen.farMiss.Inc()
-		return nil, false
+	got := &landing{entry: e, tier: Far}
+	if f.standIn(now) == nil || prefers(&e.meta, &f.copy.entry.meta) {
+		f.cache.near.put(f.policy.Class, f.key, e)
+		f.copy = got
+		return got, state
 	}
+	if f.covered(now) && e.meta.weak() {
+		return nil, state
+	}
+	return got, state
+}
+
+// unpack believes what comes from Redis no further than it was checked.
+// Whatever is wrong with it is a miss.
+func (s *Space) unpack(packed []byte) (*entry, bool) {
 	raw, err := s.cache.packer.dec.DecodeAll(packed, nil)
 	if err != nil {
 		s.seen.farBroken.Inc()
@@ -102,39 +125,51 @@ func (e *entry) verify() error {
 	return nil
 }
 
-// toFar writes behind the answer.
-func (c *Cache) toFar(p *Policy, key string, e *entry) {
-	if c.far == nil || p.Local {
+// toFar writes behind the answer. What is weak takes nobody's place there.
+func (s *Space) toFar(key string, e *entry) {
+	if !s.shared() {
 		return
 	}
-	c.far.Set(key, c.packer.enc.EncodeAll(e.raw, nil), p.Keep(&e.meta))
+	set := s.cache.far.Set
+	if e.meta.weak() {
+		set = s.cache.far.Add
+	}
+	keep := s.policy.Keep(&e.meta) - time.Since(e.meta.Born)
+	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), keep)
 }
 
 // lease asks for the fleet's right to fill the key.
-func (s *Space) lease(ctx context.Context, key string) (bool, func()) {
-	if s.cache.far == nil || s.policy.Local {
+func (f *fill) lease(ctx context.Context) (bool, func()) {
+	if !f.shared() {
 		return true, func() {}
 	}
-	return s.cache.far.Lease(ctx, key, s.policy.FillTimeout)
+	return f.cache.far.Lease(ctx, f.key, f.policy.FillTimeout)
 }
 
-// waitFar looks now and then whether the instance with the lease has landed.
-// When it has not in time, this one fills as well: the lease saves calls, it
-// does not guard anything.
-func (s *Space) waitFar(ctx context.Context, key string) (*entry, bool) {
-	ctx, cancel := context.WithTimeout(ctx, min(leaseWait, s.policy.FillTimeout/2))
+// wait looks now and then whether the instance with the lease has landed. When
+// it has not in time, this one fills as well: the lease saves calls, it does
+// not guard anything.
+func (f *fill) wait(ctx context.Context) *landing {
+	ctx, cancel := context.WithTimeout(ctx, min(leaseWait, f.policy.FillTimeout/2))
 	defer cancel()
 	for {
 		pause := time.Duration((0.5 + rand.Float64()) * float64(leasePoll))
 		select {
 		case <-ctx.Done():
-			return nil, false
+			return nil
 		case <-time.After(pause):
 		}
-		if e, ok := s.readFar(ctx, key); ok && s.state(e) <= Eager {
-			s.cache.near.put(s.policy.Class, key, e)
-			s.seen.farHit.Inc()
-			return e, true
+		packed, _, _ := f.cache.far.Look(ctx, f.key)
+		if packed == nil {
+			continue
+		}
+		e, ok := f.unpack(packed)
+		if !ok {
+			continue
+		}
+		if got, state := f.promote(e); got != nil && state <= Eager {
+			f.seen.farHit.Inc()
+			return got
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Space struct {
 	policy Policy
 	cache  *Cache
 	mark   *atomic.Pointer[Mark]
+	drops  *atomic.Pointer[drops]
 	seen   spaceMetrics
 }
 
@@ -34,7 +35,7 @@ type Space struct {
 // rule of its own beside its answers: a purge of the endpoint reaches it too.
 func (c *Cache) Space(name string, p Policy) *Space {
 	endpoint, _, _ := strings.Cut(name, "/")
-	s := &Space{name: name, policy: p, cache: c, mark: c.marks.slot(endpoint), seen: c.seen.space(name)}
+	s := &Space{name: name, policy: p, cache: c, mark: c.marks.slot(endpoint), drops: c.drops.slot(name), seen: c.seen.space(name)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spaces[name] = s
@@ -114,18 +115,21 @@ func (s *Space) peek(key string, want Want, now time.Time) (Hit, bool) {
 	if !ok {
 		return Hit{}, false
 	}
-	return s.hit(&e, rep, want, now, Near), true
+	return s.hit(key, &e, rep, want, now, Near), true
 }
 
-// judge is what the policy, and a purge, leave of an entry.
-func (s *Space) judge(m *Meta, now time.Time) (State, time.Duration) {
+// judge is what the policy, purges and drops leave of an entry.
+func (s *Space) judge(key string, m *Meta, now time.Time) (State, time.Duration) {
 	state, left := s.policy.Judge(m, now)
+	if before := s.droppedBefore(key, now); !m.Born.After(before) {
+		return Gone, min(left, before.Sub(now))
+	}
 	return s.mark.Load().apply(m, &s.policy, now, state, left)
 }
 
 // hit says what an entry is good for now.
-func (s *Space) hit(e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
-	state, left := s.judge(&e.meta, now)
+func (s *Space) hit(key string, e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
+	state, left := s.judge(key, &e.meta, now)
 	bodies, _ := e.form(want.Form)
 	return Hit{
 		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Born)),
@@ -142,23 +146,30 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error)
 	if err != nil {
 		return Hit{}, err
 	}
-	e, err := s.entryOf(&content, time.Now(), nil)
+	e, err := s.entryOf("", &content, time.Now(), &entry{})
 	if err != nil {
 		return Hit{}, err
 	}
-	rep, err := s.cache.near.pick(s.policy.Class, "", e, want)
+	hit, err := s.present("", &landing{entry: e}, want, time.Now())
+	hit.State, hit.Left = Absent, 0
+	return hit, err
+}
+
+// present picks what the caller wants of what a flight brought.
+func (s *Space) present(key string, got *landing, want Want, now time.Time) (Hit, error) {
+	rep, err := s.cache.near.pick(s.policy.Class, key, got.entry, want)
 	if err != nil {
 		return Hit{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	hit := s.hit(e, rep, want, time.Now(), Upstream)
-	hit.State, hit.Left = Absent, 0
+	hit := s.hit(key, got.entry, rep, want, now, got.tier)
+	hit.Stored = got.stored
 	return hit, nil
 }
 
 // await joins the key's flight. Who has a stale entry waits for the soft
 // timeout only; who leaves does not disturb the others.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
-	if wait, err := s.cache.failed.paused(key, time.Now()); err != nil {
+	if wait, err := s.cache.failed.paused(key, stale != nil, time.Now()); err != nil {
 		if stale == nil {
 			s.seen.paused.Inc()
 			return Hit{}, &PausedError{err, wait}
@@ -176,40 +187,39 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		led = true
 		return s.fill(ctx, key, load, false)
 	})
-	select {
-	case r := <-results:
-		if !led {
-			s.seen.coalesced.Inc()
+	for {
+		select {
+		case r := <-results:
+			if !led {
+				s.seen.coalesced.Inc()
+			}
+			got, _ := r.Val.(*landing) // none with some errors
+			if r.Err != nil {
+				return s.insteadOf(r.Err, key, want, got, stale)
+			}
+			hit, err := s.landed(ctx, key, want, load, got)
+			hit.Coalesced = !led
+			hit.Refreshed = hit.Tier == Upstream && (got.covered || stale != nil)
+			return hit, err
+		case <-soft:
+			if s.stands(key, stale, time.Now()) {
+				return s.fallback(stale, errSlow), nil
+			}
+		case <-ctx.Done():
+			return Hit{}, ctx.Err()
 		}
-		return s.landed(ctx, key, want, load, r.Val, r.Err, stale, led)
-	case <-soft:
-		return s.fallback(stale, errSlow), nil
-	case <-ctx.Done():
-		return Hit{}, ctx.Err()
 	}
 }
 
 var errSlow = errors.New("refresh took longer than the soft timeout")
 
-// landed turns a flight's result into this caller's answer.
-func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, val any, err error, stale *Hit, led bool) (Hit, error) {
+// landed turns what a flight brought into this caller's answer.
+func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, got *landing) (Hit, error) {
 	now := time.Now()
+	hit, err := s.present(key, got, want, now)
 	if err != nil {
-		if hit, ok := s.peek(key, want, now); ok && stale == nil && usable(hit.State) {
-			stale = &hit // the far tier had one to fall back to
-		}
-		if stale != nil {
-			return s.fallback(stale, err), nil
-		}
 		return Hit{}, err
 	}
-	got := val.(*landing)
-	rep, err := s.cache.near.pick(s.policy.Class, key, got.entry, want)
-	if err != nil {
-		return Hit{}, fmt.Errorf("%s: %w", s.name, err)
-	}
-	hit := s.hit(got.entry, rep, want, now, got.tier)
-	hit.Stored, hit.Coalesced = got.stored, !led
 	if hit.State == Grace {
 		s.refresh(ctx, key, load, now)
 	}
@@ -217,7 +227,30 @@ func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, 
 	return hit, nil
 }
 
-func usable(st State) bool { return st > Absent && st < Gone }
+// insteadOf serves a copy in place of a flight that failed: the one that it
+// found on its way, or the caller's own.
+func (s *Space) insteadOf(err error, key string, want Want, found *landing, stale *Hit) (Hit, error) {
+	now := time.Now()
+	if found != nil {
+		if hit, err2 := s.present(key, found, want, now); err2 == nil && s.stands(key, &hit, now) {
+			return s.fallback(&hit, err), nil
+		}
+	}
+	if s.stands(key, stale, now) {
+		return s.fallback(stale, err), nil
+	}
+	return Hit{}, err
+}
+
+// stands tells whether a stale entry that was found a while ago may still
+// stand in: it may have been purged, or have ended.
+func (s *Space) stands(key string, stale *Hit, now time.Time) bool {
+	if stale == nil {
+		return false
+	}
+	state, _ := s.judge(key, &stale.Meta, now)
+	return usable(state)
+}
 
 // fallback serves a stale entry in place of a refresh.
 func (s *Space) fallback(stale *Hit, err error) Hit {

@@ -110,7 +110,7 @@ func (s *server) carryOut(o *admin.Order) {
 	switch o.Do {
 	case "drop":
 		if space, ok := s.front.Space(o.Target); ok {
-			space.Drop(o.Key)
+			space.Drop(o.Key, time.Now())
 		}
 	case "reset":
 		for _, h := range s.env.Hosts.All() {

@@ -1,0 +1,240 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestMayReplace(t *testing.T) {
+	good, no, resort := Meta{}, Meta{Negative: true}, Meta{LastResort: true}
+	for name, r := range map[string]struct {
+		next, old Meta
+		state     State
+		want      bool
+	}{
+		"good, of what is fresh":           {good, good, Fresh, true},
+		"good, of a no":                    {good, no, Fresh, true},
+		"good, of a last resort":           {good, resort, Stale, true},
+		"a no, of nothing":                 {no, Meta{}, Absent, true},
+		"a no, of what is fresh":           {no, good, Fresh, false},
+		"a no, of what is due":             {no, good, Eager, false},
+		"a no, of what is in grace":        {no, good, Grace, false},
+		"a no, of what is stale":           {no, good, Stale, false},
+		"a no, of what is gone":            {no, good, Gone, true},
+		"a no, of a no":                    {no, no, Fresh, true},
+		"a no, of a last resort":           {no, resort, Grace, true},
+		"last resort, of what is stale":    {resort, good, Stale, false},
+		"last resort, of what is gone":     {resort, good, Gone, true},
+		"last resort, of a last resort":    {resort, resort, Stale, true},
+		"last resort, of a no":             {resort, no, Fresh, true},
+		"a no of a last resort, of a good": {Meta{Negative: true, LastResort: true}, good, Stale, false},
+	} {
+		if got := mayReplace(&r.next, &r.old, r.state); got != r.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestPrefers(t *testing.T) {
+	now := time.Now()
+	good := func(age time.Duration) Meta { return Meta{Born: now.Add(-age)} }
+	weak := func(age time.Duration) Meta { return Meta{Born: now.Add(-age), LastResort: true} }
+	for name, r := range map[string]struct {
+		next, old Meta
+		want      bool
+	}{
+		"younger":             {good(1), good(2), true},
+		"older":               {good(2), good(1), false},
+		"the same":            {good(1), good(1), false},
+		"older, but not weak": {good(2), weak(1), true},
+		"younger, but weak":   {weak(1), good(2), false},
+		"younger, both weak":  {weak(1), weak(2), true},
+	} {
+		if got := prefers(&r.next, &r.old); got != r.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func no() Content { return Content{Source: "second", Negative: "no such thing"} }
+
+func resort() Content {
+	c := textContent("of a last resort")
+	c.LastResort = true
+	return c
+}
+
+// In every state in which a copy may stand in, neither a no nor a last resort
+// takes its place, in either tier.
+func TestWeakReplacesNoCover(t *testing.T) {
+	for name, weak := range map[string]func() Content{"a no": no, "a last resort": resort} {
+		for age, where := range map[time.Duration]string{2 * time.Minute: "in grace", 30 * time.Minute: "stale"} {
+			t.Run(name+", "+where, func(t *testing.T) {
+				fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+					l := &script{}
+					mustFetch(t, one, "k", l)
+					synctest.Wait()
+					before := string(far.values["k"])
+					time.Sleep(age)
+					l.set(func(l *script) { l.make = func(int64) (Content, error) { return weak(), nil } })
+					for range 5 {
+						for _, s := range []*Space{one, two} {
+							wantText(t, mustFetch(t, s, "k", l), "answer 1")
+							synctest.Wait()
+						}
+					}
+					wantCalls(t, l, 3) // one by each instance, then a pause
+					h := mustFetch(t, two, "k", l)
+					if age > 10*time.Minute && !errors.Is(h.Failed, errNo) && !errors.Is(h.Failed, errLastResort) {
+						t.Errorf("%+v", h)
+					}
+					if string(far.values["k"]) != before || len(far.failures) != 0 {
+						t.Error("Redis was changed")
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestLoaderIsToldOfCover(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		var told []bool
+		give := textContent("good")
+		l := loaderFunc(func(_ context.Context, covered bool) (Content, error) {
+			told = append(told, covered)
+			return give, nil
+		})
+		expect := func(what string, s *Space, want bool) {
+			t.Helper()
+			told = nil
+			mustFetch(t, s, "k", l)
+			synctest.Wait()
+			if len(told) != 1 || told[0] != want {
+				t.Errorf("%s: told %v", what, told)
+			}
+		}
+		give = resort()
+		expect("nothing at hand", one, false)
+		time.Sleep(30 * time.Minute)
+		expect("a last resort is no cover", one, false)
+		give = textContent("good")
+		time.Sleep(30 * time.Minute)
+		expect("nor the newer one", one, false)
+		time.Sleep(30 * time.Minute)
+		expect("out of Redis", two, true)
+		time.Sleep(30 * time.Minute)
+		expect("out of memory", two, true)
+		hardPurge(two)
+		expect("purged", two, false)
+	})
+}
+
+func TestLastResortIsFreshBriefly(t *testing.T) {
+	p := usual()
+	p.TTL, p.Limits = time.Hour, map[string]time.Duration{"quick": 10 * time.Second}
+	longer := p
+	longer.LastResort = 5 * time.Minute
+	calendar, err := ParseCalendar("06:00 UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	daily := Policy{Until: calendar, Poll: time.Hour, StaleIfError: time.Hour}
+	born := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	for name, r := range map[string]struct {
+		policy Policy
+		source string
+		want   time.Duration
+	}{
+		"by default":           {p, "first", DefaultLastResort},
+		"as the policy says":   {longer, "first", 5 * time.Minute},
+		"as its source limits": {longer, "quick", 10 * time.Second},
+		"with a timetable":     {daily, "first", DefaultLastResort},
+	} {
+		m := Meta{Born: born, Modified: born, Source: r.source, LastResort: true}
+		if state, left := r.policy.Judge(&m, born); state != Fresh || left != r.want {
+			t.Errorf("%s: %v for %v, want %v", name, state, left, r.want)
+		}
+		if state, _ := r.policy.Judge(&m, born.Add(r.want)); state != Grace && state != Stale {
+			t.Errorf("%s: %v after that", name, state)
+		}
+	}
+}
+
+func TestLastResortStandsInUntilThereIsBetter(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) { return resort(), nil }}
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		if h := mustFetch(t, one, "k", l); !h.Stored || !h.Meta.LastResort {
+			t.Errorf("%+v", h)
+		}
+		time.Sleep(30 * time.Minute)
+		l.set(func(l *script) { l.make, l.err = nil, errDown })
+		wantText(t, mustFetch(t, one, "k", l), "of a last resort")
+		time.Sleep(time.Minute)
+		l.set(func(l *script) { l.err = nil })
+		wantText(t, mustFetch(t, one, "k", l), "answer 3")
+		synctest.Wait()
+		wantText(t, mustFetch(t, two, "k", l), "answer 3")
+		wantCalls(t, l, 3)
+	})
+}
+
+// One instance kept a no while Redis was away; Redis has a copy that another
+// one left there.
+func TestNoInRedisHidesNoCopy(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		synctest.Wait()
+		time.Sleep(30 * time.Minute)
+		delete(far.values, "k")
+		l.set(func(l *script) { l.make = func(int64) (Content, error) { return no(), nil } })
+		if h := mustFetch(t, two, "k", l); !h.Meta.Negative {
+			t.Errorf("%+v", h)
+		}
+		synctest.Wait()
+		wantText(t, mustFetch(t, one, "k", l), "answer 1")
+	})
+}
+
+func TestGoneIsDeletedFromRedisAndANoTakesItsPlace(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		time.Sleep(3 * time.Hour)
+		l.set(func(l *script) { l.make = func(int64) (Content, error) { return no(), nil } })
+		mustFetch(t, one, "k", l)
+		synctest.Wait()
+		if h := mustFetch(t, two, "k", l); !h.Meta.Negative || h.Tier != Far {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestRefreshedIsTold(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{}
+		if mustFetch(t, one, "k", l).Refreshed {
+			t.Error("a miss")
+		}
+		synctest.Wait()
+		time.Sleep(30 * time.Minute)
+		if h := mustFetch(t, two, "k", l); !h.Refreshed || h.Failed != nil || h.Tier != Upstream {
+			t.Errorf("stale in Redis: %+v", h)
+		}
+		synctest.Wait()
+		if h := mustFetch(t, one, "k", l); h.Refreshed || h.Tier != Far {
+			t.Errorf("Redis had a fresh one: %+v", h)
+		}
+		time.Sleep(30 * time.Minute)
+		if h := mustFetch(t, one, "k", l); !h.Refreshed {
+			t.Errorf("stale in memory: %+v", h)
+		}
+		if mustFetch(t, one, "k", l).Refreshed {
+			t.Error("a hit")
+		}
+	})
+}
