@@ -16,7 +16,7 @@ const privateMax = time.Minute
 // fixed are header values that never change, ready to be assigned: nothing may
 // append to them.
 type fixed struct {
-	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script []string
+	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close []string
 }
 
 func newFixed() *fixed {
@@ -24,7 +24,7 @@ func newFixed() *fixed {
 		anyone: []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
 		sandbox: []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
-		script:  []string{"text/javascript; charset=utf-8"},
+		script:  []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
 	}
 }
 

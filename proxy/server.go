@@ -44,6 +44,7 @@ type Server struct {
 	limiter *limiter
 	load    admission
 	ready   atomic.Bool
+	last    atomic.Bool // the answer on every connection is its last
 	hits    atomic.Uint64
 }
 
@@ -149,11 +150,21 @@ func (s *Server) Space(endpoint string) (*cache.Space, bool) {
 // SetReady says whether this instance wants traffic; /readyz tells.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
+// Drain turns readiness off, and makes every answer from now on the last of its
+// connection: it says so, and callers who keep theirs leave by themselves.
+func (s *Server) Drain() {
+	s.ready.Store(false)
+	s.last.Store(true)
+}
+
 // Ready tells whether it does.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
 // ServeHTTP implements http.Handler. Every path there is stands here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.last.Load() {
+		w.Header()["Connection"] = s.fixed.close
+	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
 		s.serveAPI(w, r, endpointOf(name))

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,15 +20,14 @@ func TestAsProgram(t *testing.T) {
 	if !ok {
 		t.Skip("started by other tests only")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, strings.Fields(args), os.LookupEnv, os.Stdout, os.Stderr); err != nil {
-		t.Fatal(err)
+	if status := program(strings.Fields(args), os.Environ(), os.Stdout, os.Stderr); status != 0 {
+		os.Exit(status)
 	}
 }
 
-// program is a process that runs the command line, behind the words that start it.
-func program(t *testing.T, args string, starter ...string) (*exec.Cmd, *output) {
+// start is a process that runs the command line, behind the words that start
+// it. It ends without delay.
+func start(t *testing.T, args string, starter ...string) (*exec.Cmd, *output) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -42,7 +39,7 @@ func program(t *testing.T, args string, starter ...string) (*exec.Cmd, *output) 
 	cmd.WaitDelay = 30 * time.Second
 	log := &output{}
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "SUNDRY_TEST_PROGRAM="+args)
+	cmd.Env = append(os.Environ(), "SUNDRY_TEST_PROGRAM="+args, "SUNDRY_DRAIN_DELAY=0s")
 	return cmd, log
 }
 
@@ -55,7 +52,7 @@ func activated(t *testing.T, socket interface{ File() (*os.File, error) }, args 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	cmd, log := program(t, args, "/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`)
+	cmd, log := start(t, args, "/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`)
 	cmd.ExtraFiles = []*os.File{f}
 	cmd.Env = append(cmd.Env, env...)
 	return cmd, log

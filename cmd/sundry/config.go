@@ -8,10 +8,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/proxy"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
 
@@ -41,6 +43,8 @@ type config struct {
 	Limits       limits                       `yaml:"limits"`
 	Cache        cacheConfig                  `yaml:"cache"`
 	State        string                       `yaml:"state"`
+	DrainDelay   upstreams.Duration           `yaml:"drain_delay"`
+	DrainTimeout upstreams.Duration           `yaml:"drain_timeout"`
 	Endpoints    map[string]catalog.Overrides `yaml:"endpoints"`
 	file         string
 }
@@ -110,7 +114,10 @@ func parseBytes(s string) (int64, error) {
 const usualFile = "sundry.yaml"
 
 func defaults() *config {
-	return &config{Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info"}
+	return &config{
+		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info",
+		DrainDelay: upstreams.Duration(time.Second), DrainTimeout: upstreams.Duration(20 * time.Second),
+	}
 }
 
 // loadConfig reads the file, then the environment over it. With mistakes in
@@ -163,6 +170,15 @@ func (c *config) environment(getenv func(string) (string, bool)) error {
 	} {
 		if v, ok := getenv(name); ok {
 			*into = v
+		}
+	}
+	for name, into := range map[string]*upstreams.Duration{"SUNDRY_DRAIN_DELAY": &c.DrainDelay, "SUNDRY_DRAIN_TIMEOUT": &c.DrainTimeout} {
+		if v, ok := getenv(name); ok {
+			d, err := upstreams.ParseDuration(v)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			*into = upstreams.Duration(d)
 		}
 	}
 	if v, ok := getenv("SUNDRY_MEMORY"); ok {

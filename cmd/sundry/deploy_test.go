@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
@@ -253,4 +254,31 @@ func lastOf(p netip.Prefix) netip.Addr {
 	}
 	a, _ := netip.AddrFromSlice(b)
 	return a
+}
+
+// TestSamplesWaitForTheDrain: who stops the server lets it finish, with the
+// delay that the same file sets and the defaults of the rest.
+func TestSamplesWaitForTheDrain(t *testing.T) {
+	own := time.Duration(defaults().DrainTimeout) + 2*closeTime
+	for file, wait := range map[string]string{
+		"systemd/sundry.service":          `TimeoutStopSec=(\d+)`,
+		"kubernetes/base/deployment.yaml": `terminationGracePeriodSeconds: (\d+)`,
+		"../docker-compose.yml":           `stop_grace_period: (\d+)s`,
+	} {
+		text := readFile(t, filepath.Join(samples, file))
+		find := func(pattern string) time.Duration {
+			m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+			if m == nil {
+				t.Fatalf("%s: no %s", file, pattern)
+			}
+			d, err := time.ParseDuration(m[1] + "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		if delay, all := find(`SUNDRY_DRAIN_DELAY(?:=|: |, value: )(\d+)s`), find(wait); delay < time.Second || all < delay+own {
+			t.Errorf("%s: stopped after %s, of which %s is the delay and %s are ours", file, all, delay, own)
+		}
+	}
 }

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// drainTime is how long requests under way may take after SIGTERM.
-const drainTime = 20 * time.Second
-
 // run listens, serves and, when ctx ends, drains.
 func (s *server) run(ctx context.Context, private http.Handler) error {
 	defer s.close()
@@ -28,10 +25,10 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	s.join(ctx)
-	front, back := newHTTPServer(s.front, s.log), newHTTPServer(private, s.log)
+	front, back := newPublic(newHTTPServer(s.front, s.log), public), newHTTPServer(private, s.log)
 	back.WriteTimeout = 2 * time.Minute // profiles take their time
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return ignoreClosed(front.Serve(public)) })
+	group.Go(front.run)
 	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
 	group.Go(func() error { s.watch(ctx); return nil })
 	group.Go(func() error { s.tuner.Run(ctx); return nil })
@@ -50,42 +47,17 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 }
 
 // listen opens the public address, unless systemd has: then that one is served.
-func (s *server) listen(ctx context.Context) (net.Listener, error) {
+func (s *server) listen(ctx context.Context) (*gate, error) {
 	if l, err := inherited(s.world.getenv); l != nil || err != nil {
-		return l, err
+		return &gate{Listener: l}, err
 	}
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	return openGate(ctx, s.config.Listen)
 }
 
 func (s *server) notify(state string) {
 	if err := notify(s.world.getenv, state); err != nil {
 		s.log.Warn("systemd is not told", "state", state, "error", err)
 	}
-}
-
-// drain stops taking connections and lets requests under way end well.
-func (s *server) drain(servers ...*http.Server) error {
-	s.front.SetReady(false)
-	s.notify("STOPPING=1")
-	s.log.Info("draining")
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	var failed []error
-	for _, srv := range servers {
-		failed = append(failed, srv.Shutdown(ctx))
-	}
-	return errors.Join(failed...)
-}
-
-// close ends what outlives requests: fills, then writes to Redis.
-func (s *server) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if err := errors.Join(s.cache.Close(), s.far.Close(ctx)); err != nil {
-		s.log.Warn("close", "error", err)
-	}
-	s.env.CloseIdle()
-	s.log.Info("stopped")
 }
 
 func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {

@@ -2,23 +2,27 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	_ "time/tzdata" // calendars need zones, and small images have none
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	os.Exit(program(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// program is everything but the process: its result is the exit status.
+func program(args, environ []string, stdout, stderr io.Writer) int {
+	ctx, urgent, stop := interrupts(os.Exit)
 	defer stop()
-	getenv, err := secretFiles(os.Environ())
+	getenv, err := secretFiles(environ)
 	if err == nil {
-		err = run(ctx, os.Args[1:], getenv, os.Stdout, os.Stderr)
+		err = execute(&world{ctx: ctx, urgent: urgent, getenv: getenv, stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "sundry:", err)
-		os.Exit(1)
+		_, _ = fmt.Fprintln(stderr, "sundry:", err)
+		return 1
 	}
+	return 0
 }

@@ -11,7 +11,8 @@ import (
 // world is what a command may touch: everything of the process that is not an
 // argument.
 type world struct {
-	ctx    context.Context
+	ctx    context.Context // ends when the command should
+	urgent context.Context // ends when it must, at once
 	getenv func(string) (string, bool)
 	stdout io.Writer
 	stderr io.Writer
@@ -31,14 +32,19 @@ type cli struct {
 // errUsage carries the message that kong has printed already.
 var errUsage = errors.New("see sundry --help")
 
-// run is the program, with its world as arguments. It returns when the command
-// is done or, for serve, when ctx ends and everything is drained.
+// run is execute without anybody who could be in a hurry.
 func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
+	return execute(&world{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
+}
+
+// execute carries out a command line. It returns when the command is done or,
+// for serve, when the world's context ends and everything is drained.
+func execute(w *world, args []string) error {
 	var c cli
 	exited := false
 	parser, err := kong.New(&c, kong.Name("sundry"),
 		kong.Description("A caching reverse-proxy aggregator: public, read-only utility endpoints from many upstreams."),
-		kong.Writers(stdout, stderr), kong.Exit(func(int) { exited = true }), kong.UsageOnError())
+		kong.Writers(w.stdout, w.stderr), kong.Exit(func(int) { exited = true }), kong.UsageOnError())
 	if err != nil {
 		return err
 	}
@@ -50,5 +56,5 @@ func run(ctx context.Context, args []string, getenv func(string) (string, bool),
 		parser.FatalIfErrorf(err)
 		return errUsage
 	}
-	return k.Run(&world{ctx, getenv, stdout, stderr})
+	return k.Run(w)
 }

@@ -59,6 +59,19 @@ var listening = regexp.MustCompile(`msg=serving public=(\S+) admin=(\S+)`)
 
 func serve(t testing.TB, args ...string) *process {
 	t.Helper()
+	return serveWith(t, nil, args...)
+}
+
+// serveWith adds variables. Nobody is in front of the server that had to hear
+// of its end first.
+func serveWith(t testing.TB, env map[string]string, args ...string) *process {
+	t.Helper()
+	getenv := func(name string) (string, bool) {
+		if v, ok := env[name]; ok || name != "SUNDRY_DRAIN_DELAY" {
+			return v, ok
+		}
+		return "0s", true
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
@@ -66,7 +79,7 @@ func serve(t testing.TB, args ...string) *process {
 		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\n"))
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
-	go func() { p.done <- run(ctx, args, noEnv, io.Discard, p.stderr) }()
+	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
 	eventually(t, "the server listens", func() bool {
 		m := listening.FindStringSubmatch(p.stderr.String())
 		if m == nil {
@@ -80,6 +93,7 @@ func serve(t testing.TB, args ...string) *process {
 }
 
 func (p *process) end() {
+	http.DefaultClient.CloseIdleConnections()
 	p.stop()
 	select {
 	case err, ok := <-p.done:

@@ -58,7 +58,7 @@ func TestSystemdServiceIsHardened(t *testing.T) {
 func TestSystemdPassesItsSocketOn(t *testing.T) {
 	activate := peertest.Program(t, "systemd", "systemd", "systemd-socket-activate")
 	addr := freeAddress(t)
-	cmd, log := program(t, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", activate, "--listen="+addr, "--setenv=SUNDRY_TEST_PROGRAM")
+	cmd, log := start(t, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", activate, "--listen="+addr, "--setenv=SUNDRY_TEST_PROGRAM")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

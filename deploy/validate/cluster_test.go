@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -75,8 +76,10 @@ func TestKubernetesPodIsBoundAndProbed(t *testing.T) {
 			"readiness":                one.ReadinessProbe.HTTPGet.Path == "/readyz",
 			"start":                    one.StartupProbe.HTTPGet != nil,
 			"spread":                   len(pod.TopologySpreadConstraints) == 2,
-			// 20 s of drain and 2 s of writes are the server's own.
-			"time to drain": *pod.TerminationGracePeriodSeconds >= one.Lifecycle.PreStop.Sleep.Seconds+22,
+			// 20 s of drain, and 4 s for the rest, are the server's own.
+			"time to drain": time.Duration(*pod.TerminationGracePeriodSeconds)*time.Second >= delayOf(t, one)+24*time.Second,
+			// The probes need that long to find out.
+			"a delay": delayOf(t, one) >= time.Duration(one.ReadinessProbe.PeriodSeconds*one.ReadinessProbe.FailureThreshold)*time.Second,
 		} {
 			if !kept {
 				t.Errorf("the pod lacks %s", rule)
@@ -91,6 +94,21 @@ func TestKubernetesPodIsBoundAndProbed(t *testing.T) {
 			t.Error("the namespace does not enforce the restricted standard")
 		}
 	})
+}
+
+// delayOf is how long the server goes on after it has said that it is not ready.
+func delayOf(t *testing.T, c corev1.Container) time.Duration {
+	t.Helper()
+	for _, v := range c.Env {
+		if v.Name == "SUNDRY_DRAIN_DELAY" {
+			d, err := time.ParseDuration(v.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+	}
+	return 0
 }
 
 func hasPort(c corev1.Container, port intstr.IntOrString) bool {

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// caller is a client that keeps its connection, never sends a request twice,
+// and leaves the connection when it is told to. Unlike http.Client it hides
+// nothing.
+type caller struct {
+	addr string
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+// errRefused means that nobody listens any more, which costs no request.
+var errRefused = errors.New("nobody listens")
+
+func (c *caller) ask(ctx context.Context, path string) (resp *http.Response, err error) {
+	if c.conn == nil {
+		if c.conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", c.addr); errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
+			return nil, errRefused
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.in = bufio.NewReader(c.conn)
+	}
+	if _, err := fmt.Fprintf(c.conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
+		return nil, fmt.Errorf("send: %w", err)
+	}
+	if resp, err = http.ReadResponse(c.in, nil); err != nil {
+		return nil, fmt.Errorf("receive: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return nil, fmt.Errorf("body: %w", err)
+	}
+	if resp.Close {
+		c.leave()
+	}
+	return resp, nil
+}
+
+func (c *caller) leave() {
+	if c.conn != nil {
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// crowd is what keep-alive clients saw until the server was gone.
+type crowd struct {
+	wg                       sync.WaitGroup
+	answers, closed, refused atomic.Int64
+}
+
+// call sends requests one after the other until nobody listens, or the client
+// was told to leave after balancer said so. Every third request is one that
+// nothing is cached for.
+func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, balancer func() (away bool)) {
+	one := &caller{addr: addr}
+	defer one.leave()
+	for i := 0; one.conn != nil || !balancer(); i++ {
+		path := "/api/own"
+		if i%3 == 0 {
+			path = fmt.Sprintf("/api/own?id=%d", n*1000+i+1)
+		}
+		resp, err := one.ask(ctx, path)
+		switch {
+		case errors.Is(err, errRefused):
+			c.refused.Add(1)
+			return
+		case err != nil || resp.StatusCode != http.StatusOK:
+			t.Errorf("client %d, request %d: %v %v", n, i, resp, err)
+			return
+		}
+		c.answers.Add(1)
+		if resp.Close {
+			c.closed.Add(1)
+		}
+		if n%4 == 0 { // now and then a connection rests
+			time.Sleep(time.Duration(n+i%7) * time.Millisecond)
+		}
+	}
+}
+
+const clients = 40
+
+// gather starts the crowd and waits until it is at work.
+func gather(ctx context.Context, t *testing.T, p *process, balancer func() bool) *crowd {
+	t.Helper()
+	c := &crowd{}
+	for n := range clients {
+		c.wg.Go(func() { c.call(ctx, t, strings.TrimPrefix(p.public, "http://"), n, balancer) })
+	}
+	eventually(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
+	return c
+}
+
+// TestDrainFailsNobody ends the server in the middle of load, behind a balancer
+// that asks for its readiness: no request is lost, none refused.
+func TestDrainFailsNobody(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(5 * time.Millisecond))
+	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_DELAY": "700ms"}, "--catalog", catalogDir(t, u, "ttl: 1h"))
+	var away atomic.Bool
+	c := gather(t.Context(), t, p, away.Load)
+	p.stop()
+	for _, base := range []string{p.public, p.admin} {
+		eventually(t, "not ready", func() bool {
+			status, _, body, err := get(base + "/readyz")
+			if err != nil {
+				t.Fatalf("nobody answers any more: %v", err)
+			}
+			return status == http.StatusServiceUnavailable && body == "draining\n"
+		})
+	}
+	before := c.answers.Load()
+	eventually(t, "requests are answered while draining", func() bool { return c.answers.Load() > before+clients })
+	if status, _, _, err := get(p.public + "/healthz"); err != nil || status != http.StatusOK {
+		t.Errorf("while draining it lives: %d %v", status, err)
+	}
+	away.Store(true)
+	c.wg.Wait()
+	http.DefaultClient.CloseIdleConnections()
+	p.end()
+	if c.refused.Load() > 0 || c.closed.Load() < clients {
+		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
+	}
+}
+
+// TestStopWithoutDelayFailsNobody: clients that nothing keeps from coming back
+// are refused in the end, and lose no request before.
+func TestStopWithoutDelayFailsNobody(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(5 * time.Millisecond))
+	p := serve(t, "--catalog", catalogDir(t, u, "ttl: 1h"))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c := gather(ctx, t, p, func() bool { return false })
+	p.end()
+	stop() // whoever still waits for a connection
+	c.wg.Wait()
+	if c.refused.Load() != clients {
+		t.Errorf("%d of %d clients were refused in the end", c.refused.Load(), clients)
+	}
+}
+
+// rest is a connection on which nothing happens for now.
+func rest(t *testing.T, p *process, path string) *caller {
+	t.Helper()
+	c := &caller{addr: strings.TrimPrefix(p.public, "http://")}
+	t.Cleanup(c.leave)
+	if resp, err := c.ask(t.Context(), path); err != nil || resp.StatusCode != http.StatusOK || resp.Close {
+		t.Fatalf("%v %v", resp, err)
+	}
+	return c
+}
+
+// TestConnectionsThatRestGetALastCall: what is sent on them after the listener
+// closed is answered, and only those that go on resting are closed.
+func TestConnectionsThatRestGetALastCall(t *testing.T) {
+	p := serve(t, "--replay")
+	wakes, sleeps := rest(t, p, "/healthz"), rest(t, p, "/healthz")
+	p.stop()
+	eventually(t, "the listener is closed", func() bool {
+		conn, err := net.DialTimeout("tcp", wakes.addr, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	if resp, err := wakes.ask(t.Context(), "/api/60s"); err != nil || resp.StatusCode != http.StatusOK || !resp.Close {
+		t.Errorf("the last call: %v %v", resp, err)
+	}
+	if _, err := sleeps.in.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("of a connection that rests: %v", err)
+	}
+	p.end()
+}
+
+// TestDrainIsBounded: a request that takes longer than drain_timeout is cut
+// off, and the end is an error.
+func TestDrainIsBounded(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(3 * time.Second))
+	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_TIMEOUT": "1500ms"}, "--catalog", catalogDir(t, u, "ttl: 1h"))
+	go func() { _, _, _, _ = get(p.public + "/api/own") }()
+	eventually(t, "the call", func() bool { return u.calls.Load() == 1 })
+	begun := time.Now()
+	p.stop()
+	err := <-p.done
+	close(p.done)
+	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "drain: 1 connections were cut off") || took > 2500*time.Millisecond {
+		t.Errorf("%v after %s", err, took)
+	}
+}
+
+// TestSecondSignalEndsAtOnce sends the program, a process of its own, SIGTERM
+// twice: it ends with status 1, and says why.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(time.Minute))
+	dir := catalogDir(t, u, "ttl: 1h")
+	cfg := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
+	cmd, log := start(t, "serve --listen 127.0.0.1:0 --admin 127.0.0.1:0 --config "+cfg+" --catalog "+dir)
+	cmd.Env = append(cmd.Env, "SUNDRY_DRAIN_DELAY=1m")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the server listens", func() bool { return listening.MatchString(log.String()) })
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		_, _, _, _ = get("http://" + listening.FindStringSubmatch(log.String())[1] + "/api/own")
+	}()
+	eventually(t, "the call", func() bool { return u.calls.Load() == 1 })
+	for _, sign := range []string{"msg=draining", "second signal"} {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, sign, func() bool { return strings.Contains(log.String(), sign) })
+	}
+	_ = cmd.Wait()
+	<-asked
+	if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("exit status %d\n%s", status, log)
+	}
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// refuseNew has the kernel pass over what would open a new connection, as if it
+// had been lost on the way: callers try again a second later, when the address
+// is closed or another process listens. Closing a listener resets what has been
+// opened and not yet accepted, and while new ones come there is always one.
+func refuseNew(l *net.TCPListener) error {
+	const flags, syn = 13, 0x02 // of a TCP header: where they are, and the one
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: 1, K: syn},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
+	}
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+			&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}

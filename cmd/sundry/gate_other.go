@@ -1,0 +1,10 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"net"
+)
+
+func refuseNew(*net.TCPListener) error { return errors.ErrUnsupported }
