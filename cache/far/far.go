@@ -2,11 +2,16 @@
 // whatever Redis does (refuses, hangs, fills up, answers rubbish), a read comes
 // back within its small budget as a miss, a write never blocks, and the tier is
 // used again by itself once Redis is well.
+//
+// Writes happen behind, those of one key in their order. Values get lost where
+// there is no room, Redis is away or they waited for more than five seconds.
+// Deletions do not, as long as the process lives and fewer than some thousands
+// wait: they have room of their own and are tried until Redis took them. Reads
+// and writes fail apart: a Redis that is full or read-only is still read.
 package far
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,7 +20,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 )
 
 // Config of a Tier.
@@ -61,15 +65,13 @@ type Tier struct {
 	cfg       Config
 	client    redis.UniversalClient
 	documents redis.UniversalClient // with the documents' time budget
-	breaker   *gobreaker.CircuitBreaker[[]byte]
+	reads     *guard
+	writes    *guard
 	queue     *queue
 	seen      *metrics
 	log       *slog.Logger
 	workers   sync.WaitGroup
 }
-
-// workers write behind; two, so that one large value does not hold up all.
-const workers = 2
 
 // Open makes the tier. Only a URL that cannot be read is an error: a Redis that
 // is not there may come.
@@ -80,31 +82,22 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	quiet(log)
-	t := &Tier{cfg: cfg, client: opts.client(callTimes(cfg.Timeout)), documents: opts.client(documentTimes()), queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log}
-	t.breaker = gobreaker.NewCircuitBreaker[[]byte](settings(cfg))
+	t := &Tier{
+		cfg: cfg, client: opts.client(callTimes(cfg.Timeout)), documents: opts.client(documentTimes()),
+		reads: newGuard("reads", cfg.OpenFor), writes: newGuard("writes", cfg.OpenFor),
+		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
+	}
 	t.seen = newMetrics(t)
 	if reg != nil {
 		if err := t.seen.register(reg); err != nil {
 			return nil, fmt.Errorf("redis: metrics: %w", err)
 		}
 	}
-	for range workers {
-		t.workers.Go(t.write)
+	for i := range t.queue.lanes {
+		w := &writer{tier: t, lane: &t.queue.lanes[i]}
+		t.workers.Go(w.run)
 	}
 	return t, nil
-}
-
-// settings of the breaker: five failures in a row, or half of at least ten
-// within ten seconds.
-func settings(cfg Config) gobreaker.Settings {
-	return gobreaker.Settings{
-		Name: "redis", MaxRequests: 1, Timeout: spread(cfg.OpenFor),
-		Interval: 10 * time.Second, BucketPeriod: time.Second,
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= 5 || c.Requests >= 10 && 2*c.TotalFailures >= c.Requests
-		},
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
-	}
 }
 
 // Look reads within the budget the value of a key, the record of a fill that
@@ -114,60 +107,101 @@ func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, lea
 		return nil, nil, false
 	}
 	start := time.Now()
-	var replies [3]*redis.StringCmd
-	_, err := t.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
-		defer cancel()
-		_, err := t.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i, name := range []string{key, "failed:" + key, "lease:" + key} {
-				replies[i] = p.Get(ctx, t.cfg.Prefix+name)
-			}
-			return nil
-		})
-		if errors.Is(err, redis.Nil) {
-			return nil, nil // Redis is well, and does not have all
-		}
-		return nil, err
-	})
-	if err == nil {
-		value, _ = replies[0].Bytes() // none where it fails
-		failure, _ = replies[1].Bytes()
-		leased = replies[2].Err() == nil
-	}
-	t.seen.read(value, err, time.Since(start))
-	return value, failure, leased
+	var f found
+	err := t.reads.call(func() error { return t.look(ctx, key, &f) })
+	t.seen.read(f.value, err, time.Since(start))
+	return f.value, f.failure, f.leased
 }
+
+// found is what one look brought.
+type found struct {
+	value, failure []byte
+	leased         bool
+}
+
+// look is one round trip, on a Cluster one to each node side by side. Each reply
+// counts for itself; that of the value tells how Redis is.
+func (t *Tier) look(caller context.Context, key string, f *found) error {
+	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
+	defer cancel()
+	p := t.client.Pipeline()
+	value := p.Get(ctx, t.cfg.Prefix+key)
+	failure := p.Get(ctx, t.cfg.Prefix+failedPrefix+key)
+	lease := p.Exists(ctx, t.cfg.Prefix+leasePrefix+key)
+	_, err := p.Exec(ctx)
+	if err != nil && value.Err() == nil && failure.Err() == nil && lease.Err() == nil {
+		return cut(caller, err) // nothing was asked: the connection was refused
+	}
+	f.value, f.failure = held(value), held(failure)
+	f.leased = lease.Err() == nil && lease.Val() > 0
+	return cut(caller, absent(value.Err()))
+}
+
+// held are a reply's; nil when there is none, or nothing in it.
+func held(reply *redis.StringCmd) []byte {
+	b, err := reply.Bytes()
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// absent turns what only says that there is no such value into none.
+func absent(err error) error {
+	if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return nil
+	}
+	return err
+}
+
+// cut marks what failed because the caller's time was over: no fault of Redis.
+func cut(caller context.Context, err error) error {
+	if err != nil && caller.Err() != nil && !replied(err) {
+		return fmt.Errorf("%w: %w", context.Canceled, err)
+	}
+	return err
+}
+
+// Keys are the prefix and the key itself; these stand before the key of what
+// else is known of it.
+const (
+	failedPrefix = "failed:"
+	leasePrefix  = "lease:"
+)
 
 // Set keeps a value, some time after it returned. A ttl below a millisecond
 // keeps nothing.
 func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
-	if t == nil || ttl < time.Millisecond {
-		return
-	}
-	if !t.queue.push(job{key: t.cfg.Prefix + key, value: value, ttl: ttl, at: time.Now()}) {
-		t.seen.dropped.Inc()
-	}
+	t.push(&job{kind: setting, of: key, key: key, value: value, ttl: ttl})
 }
 
 // Add is Set where there is no value yet.
 func (t *Tier) Add(key string, value []byte, ttl time.Duration) {
-	t.Set(key, value, ttl)
+	t.push(&job{kind: adding, of: key, key: key, value: value, ttl: ttl})
 }
 
 // Fail keeps the record of a fill that failed, for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
-	t.Set("failed:"+key, record, ttl)
+	t.push(&job{kind: setting, of: key, key: failedPrefix + key, value: record, ttl: ttl})
 }
 
-// Delete removes a value, some time after it returned.
-func (t *Tier) Delete(key string) {
-	if t != nil && !t.queue.push(job{key: t.cfg.Prefix + key, at: time.Now()}) {
+// Delete removes a value, some time after it returned: after what was Set
+// before it, before what is Set after it. It is tried until Redis took it.
+func (t *Tier) Delete(key string) { t.push(&job{kind: deleting, of: key, key: key}) }
+
+// push queues a write, in Redis' name for its key.
+func (t *Tier) push(j *job) {
+	if t == nil || !j.order() && j.ttl < time.Millisecond {
+		return
+	}
+	j.key, j.at = t.cfg.Prefix+j.key, time.Now()
+	if !t.queue.push(j) {
 		t.seen.dropped.Inc()
 	}
 }
 
-// Healthy tells whether the breaker lets calls through.
-func (t *Tier) Healthy() bool { return t == nil || t.breaker.State() != gobreaker.StateOpen }
+// Healthy tells whether reads are let through to Redis.
+func (t *Tier) Healthy() bool { return t == nil || !t.reads.shut() }
 
 // Close writes what waits, as long as ctx lasts, and ends.
 func (t *Tier) Close(ctx context.Context) error {
@@ -184,34 +218,4 @@ func (t *Tier) Close(ctx context.Context) error {
 		<-done // each write has its own short deadline
 	}
 	return errors.Join(t.client.Close(), t.documents.Close())
-}
-
-// releaseScript deletes a lease only if it is still ours.
-const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
-
-// Lease asks for the fleet's right to fill a key for at most ttl. Without
-// Redis it is granted: the right saves calls, it protects nothing. release is
-// never nil, does not block, and may be called more than once.
-func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func()) {
-	if t == nil {
-		return true, func() {}
-	}
-	name, token := t.cfg.Prefix+"lease:"+key, rand.Text()
-	_, err := t.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
-		defer cancel()
-		err := t.client.SetArgs(ctx, name, token, redis.SetArgs{Mode: "NX", TTL: ttl}).Err()
-		held = err == nil
-		if errors.Is(err, redis.Nil) {
-			return nil, nil // somebody else has it
-		}
-		return nil, err
-	})
-	if err != nil {
-		return true, func() {}
-	}
-	if !held {
-		return false, func() {}
-	}
-	return true, sync.OnceFunc(func() { t.queue.push(job{key: name, token: token, at: time.Now()}) })
 }

@@ -66,8 +66,9 @@ func TestKeepsAndForgets(t *testing.T) {
 		eventually(t, "the write", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
 		tier.Delete("k")
 		eventually(t, "the deletion", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value == nil })
+		eventually(t, "the accounts to be settled", empty(tier))
 		tier.Set("short", []byte("v"), 0)
-		if len(tier.queue.jobs) != 0 {
+		if all, _ := tier.queue.waiting(); all != 0 {
 			t.Error("a value without a lifetime was queued")
 		}
 	})
@@ -194,7 +195,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	for i := range 3 {
 		tier.Set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
-	eventually(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("error")) >= 3 })
+	eventually(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")) >= 3 })
 	if value, _, _ := tier.Look(t.Context(), "k"); value == nil {
 		t.Error("a full Redis cannot be read")
 	}

@@ -123,6 +123,7 @@ func (o *options) client(t times) redis.UniversalClient {
 	u.DialerRetries = 1
 	u.DialTimeout, u.ReadTimeout, u.WriteTimeout, u.PoolTimeout = t.dial, t.read, t.write, t.pool
 	u.PoolSize, u.MinIdleConns = t.connections, 0
+	u.PipelinePoolSize = -1 // pipelines take the same connections
 	u.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	switch {
 	case o.cluster:

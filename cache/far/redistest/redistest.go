@@ -20,13 +20,15 @@ type Server struct {
 	Addr string
 	port string
 	dir  string
+	args []string
 	cmd  *exec.Cmd
 	t    testing.TB
 }
 
 // Start starts a server that ends with the test. Without redis-server on the
 // PATH the test is skipped, or fails where SUNDRY_TEST_REQUIRE names redis.
-func Start(t testing.TB) *Server {
+// Options are those of redis-server.
+func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "redis") {
@@ -41,7 +43,7 @@ func Start(t testing.TB) *Server {
 	addr := l.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	_ = l.Close()
-	s := &Server{Addr: addr, port: port, dir: t.TempDir(), t: t}
+	s := &Server{Addr: addr, port: port, dir: t.TempDir(), args: options, t: t}
 	s.Restart()
 	t.Cleanup(s.Stop)
 	return s
@@ -54,8 +56,9 @@ func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
-	s.cmd = exec.Command("redis-server", "--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", s.dir, "--enable-debug-command", "yes")
+	args := []string{"--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", s.dir, "--enable-debug-command", "yes"}
+	s.cmd = exec.Command("redis-server", append(args, s.args...)...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -70,7 +73,7 @@ func (s *Server) Restart() {
 
 func (s *Server) answers() bool {
 	reply, err := s.Do("PING")
-	return err == nil && strings.HasPrefix(reply, "+PONG")
+	return err == nil && (strings.HasPrefix(reply, "+PONG") || strings.HasPrefix(reply, "-NOAUTH"))
 }
 
 // Do sends one inline command and returns the first bytes of the reply.
@@ -89,6 +92,16 @@ func (s *Server) Do(command string) (string, error) {
 	b := make([]byte, 512)
 	n, err := conn.Read(b)
 	return string(b[:n]), err
+}
+
+// Must is Do where a refusal ends the test.
+func (s *Server) Must(command string) string {
+	s.t.Helper()
+	reply, err := s.Do(command)
+	if err != nil || strings.HasPrefix(reply, "-") {
+		s.t.Fatalf("%s: %q %v", command, reply, err)
+	}
+	return reply
 }
 
 // Stop kills the server; a stopped one stays so.

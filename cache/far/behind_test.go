@@ -1,0 +1,208 @@
+package far
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache/far/redistest"
+)
+
+// sick counts writes that failed or were not tried.
+func sick(tier *Tier) float64 {
+	n := 0.0
+	for _, r := range []string{"refused", "error", "rejected"} {
+		n += testutil.ToFloat64(tier.seen.writes.WithLabelValues(r))
+	}
+	return n
+}
+
+func empty(tier *Tier) func() bool {
+	return func() bool { all, _ := tier.queue.waiting(); return all == 0 }
+}
+
+func TestAddKeepsWhatIsThere(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+		tier.Add("k", []byte("first"), time.Minute)
+		tier.Add("k", []byte("second"), time.Minute)
+		tier.Add("brief", []byte("v"), 0)
+		eventually(t, "the writes", empty(tier))
+		eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
+		tier.Set("k", []byte("third"), time.Minute)
+		eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
+	})
+}
+
+func TestAddedValuesEnd(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	tier.Add("k", []byte("v"), time.Minute)
+	eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v != nil })
+	if reply := server.Must("TTL sundry:k"); reply != ":60\r\n" && reply != ":59\r\n" {
+		t.Errorf("it ends in %q", reply)
+	}
+}
+
+// TestWritesOfAKeyKeepTheirOrder: large values and small ones, deletions
+// between; the last word counts.
+func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
+	server := redistest.Start(t)
+	tier, err := Open(Config{URL: server.URL(), Queue: 1 << 16}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := strings.Repeat("x", 1<<20)
+	want := map[string]string{}
+	for i := range 400 {
+		key := fmt.Sprint(rand.IntN(20))
+		switch rand.IntN(4) {
+		case 0:
+			tier.Delete(key)
+			want[key] = ""
+		case 1:
+			want[key] = fmt.Sprint(i, large[:rand.IntN(len(large))])
+			tier.Set(key, []byte(want[key]), time.Minute)
+		default:
+			want[key] = fmt.Sprint(i)
+			tier.Set(key, []byte(want[key]), time.Minute)
+		}
+	}
+	if err := tier.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	for key, v := range want {
+		if got, _, _ := check.Look(t.Context(), key); string(got) != v {
+			t.Errorf("%s: %.10q, want %.10q", key, got, v)
+		}
+	}
+}
+
+// TestDeletionsArriveAfterTrouble whatever befell Redis when they were made,
+// and with no room for anything else.
+func TestDeletionsArriveAfterTrouble(t *testing.T) {
+	cases := map[string]struct{ sick, well func(*redistest.Server) }{
+		"frozen":    {(*redistest.Server).Freeze, (*redistest.Server).Thaw},
+		"a replica": {func(s *redistest.Server) { s.Must("REPLICAOF 127.0.0.1 1") }, func(s *redistest.Server) { s.Must("REPLICAOF NO ONE") }},
+		"forbidden": {
+			func(s *redistest.Server) { s.Must("ACL SETUSER default -set -del") },
+			func(s *redistest.Server) { s.Must("ACL SETUSER default +set +del") },
+		},
+		"paused": {func(s *redistest.Server) { s.Must("CLIENT PAUSE 30000 WRITE") }, func(s *redistest.Server) { s.Must("CLIENT UNPAUSE") }},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			tier := open(t, server.URL(), func(c *Config) { c.Queue = 8 })
+			for i := range 30 {
+				server.Must(fmt.Sprintf("SET sundry:%d v", i))
+			}
+			if v, _, _ := tier.Look(t.Context(), "1"); v == nil {
+				t.Fatal("no value to delete")
+			}
+			c.sick(server)
+			for i := range 100 {
+				tier.Set(fmt.Sprint("more", i), []byte("v"), time.Minute)
+			}
+			for i := range 30 {
+				tier.Delete(fmt.Sprint(i))
+			}
+			eventually(t, "trouble", func() bool { return sick(tier) >= 5 })
+			c.well(server)
+			eventually(t, "the deletions", func() bool {
+				reply := server.Must("EVAL \"local n = 0 for i = 0, 29 do n = n + redis.call('exists', 'sundry:' .. i) end return n\" 0")
+				return strings.HasPrefix(reply, ":0")
+			})
+			eventually(t, "the accounts to be settled", empty(tier))
+		})
+	}
+}
+
+// TestDeletionOfAFullRedis: it deletes, while it refuses values.
+func TestDeletionOfAFullRedis(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
+	server.Must("SET sundry:k v")
+	server.Must("CONFIG SET maxmemory 1")
+	for range 10 {
+		tier.Set("more", []byte("v"), time.Minute)
+	}
+	eventually(t, "a pause of writes", func() bool { return tier.writes.shut() })
+	tier.Delete("k")
+	eventually(t, "the deletion", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v == nil })
+}
+
+func TestOldDeletionsStand(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server.Must("SET sundry:k v")
+	hour := time.Now().Add(-time.Hour)
+	tier.queue.push(&job{kind: setting, of: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
+	tier.queue.push(&job{kind: deleting, of: "k", key: "sundry:k", at: hour})
+	eventually(t, "the writes", empty(tier))
+	eventually(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
+	if n := testutil.ToFloat64(tier.seen.dropped); n != 1 {
+		t.Errorf("%v dropped", n)
+	}
+}
+
+func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
+	server := redistest.Start(t)
+	tier, err := Open(Config{URL: server.URL(), OpenFor: time.Minute}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Freeze()
+	for range 10_000 {
+		tier.Set("k", []byte("v"), time.Minute)
+		tier.Delete("k")
+	}
+	if all, _ := tier.queue.waiting(); all > 3 {
+		t.Errorf("%d writes wait for one key", all)
+	}
+	start := time.Now()
+	for i := range 2 * lanes * maxOrders {
+		tier.Delete(fmt.Sprint(i))
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if _, orders := tier.queue.waiting(); orders > lanes*maxOrders || orders < lanes*maxOrders/2 {
+		t.Errorf("%d deletions wait", orders)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start = time.Now()
+	if err := tier.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	if all, _ := tier.queue.waiting(); all != 0 {
+		t.Errorf("%d are left", all)
+	}
+}
+
+// TestValueAfterAnOwedDeletion lands, and stays.
+func TestValueAfterAnOwedDeletion(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	server.Must("SET sundry:k old")
+	server.Must("ACL SETUSER default -del")
+	tier.Delete("k")
+	eventually(t, "the refusal", func() bool { return sick(tier) > 0 })
+	server.Must("ACL SETUSER default +del")
+	tier.Add("k", []byte("new"), time.Minute)
+	eventually(t, "the writes", empty(tier))
+	if v, _, _ := tier.Look(t.Context(), "k"); string(v) != "new" {
+		t.Errorf("%q", v)
+	}
+}

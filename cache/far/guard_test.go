@@ -1,0 +1,191 @@
+package far
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+
+	"sundry/cache/far/redistest"
+)
+
+func TestRefusalsPauseLongerEachTime(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	r := refusals{longest: 1600 * time.Millisecond}
+	for range patience - 1 {
+		r.note(true, now)
+	}
+	if r.pausing(now) {
+		t.Fatal("a pause before patience is over")
+	}
+	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 1600} {
+		want *= time.Millisecond
+		r.note(true, now)
+		r.note(true, now) // was under way
+		if !r.pausing(now.Add(want*7/10)) || r.pausing(now.Add(want*13/10)) {
+			t.Errorf("pause %d is not about %v: %v", i, want, r.until.Sub(now))
+		}
+		now = now.Add(2 * want)
+	}
+	r.note(false, now)
+	r.note(true, now)
+	if r.pausing(now) {
+		t.Error("one refusal after an answer begins a pause")
+	}
+}
+
+func TestGuardTellsRefusalFromSilence(t *testing.T) {
+	silence := errors.New("connection refused")
+	cases := map[string]struct {
+		err         error
+		open, pause bool
+	}{
+		"answers":           {nil, false, false},
+		"OOM":               {redis.ErrNoScript, false, true},
+		"wrapped":           {fmt.Errorf("failed to authenticate: %w", redis.ErrCrossSlot), false, true},
+		"silence":           {silence, true, false},
+		"time-out":          {context.DeadlineExceeded, true, false},
+		"the caller left":   {context.Canceled, false, false},
+		"the caller's time": {fmt.Errorf("%w: %w", context.Canceled, context.DeadlineExceeded), false, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGuard("test", time.Second)
+				for range 20 {
+					if err := g.call(func() error { return c.err }); !unsent(err) && !errors.Is(err, c.err) {
+						t.Fatal(err)
+					}
+				}
+				if g.open() != c.open || g.refused.pausing(time.Now()) != c.pause {
+					t.Errorf("open %v, pausing %v", g.open(), !c.pause)
+				}
+				if err := g.order(func() error { return nil }); (err == nil) == c.open {
+					t.Errorf("an order: %v", err)
+				}
+				time.Sleep(1300 * time.Millisecond)
+				if err := g.call(func() error { return nil }); err != nil || g.shut() {
+					t.Errorf("not used again: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestReadsGoOnWhileWritesAreRefused on a Redis that is full, or a replica.
+func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
+	cases := map[string]struct{ sick, well, reply string }{
+		"OOM":       {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "-OOM"},
+		"READONLY":  {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "-READONLY"},
+		"MISCONF":   {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "-NOREPLICAS"},
+		"forbidden": {"ACL SETUSER default -set", "ACL SETUSER default +set", "-NOPERM"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 500*time.Millisecond })
+			server.Must("SET sundry:k v")
+			server.Must(c.sick)
+			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
+				t.Fatalf("the test's Redis says %q", reply)
+			}
+			for i := range 50 {
+				tier.Set(fmt.Sprint("x", i), []byte("v"), time.Minute)
+				if held, release := tier.Lease(t.Context(), "k", time.Minute); !held {
+					t.Fatal("denied a lease that nobody has")
+				} else {
+					release()
+				}
+				if v, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
+					t.Fatalf("read %d: %q", i, v)
+				}
+			}
+			if tier.reads.shut() || tier.writes.open() || !tier.writes.refused.pausing(time.Now()) {
+				t.Errorf("reads shut %v, write breaker open %v", tier.reads.shut(), tier.writes.open())
+			}
+			if n := testutil.ToFloat64(tier.seen.shutOut); n != 1 {
+				t.Errorf("the gauge of writes says %v", n)
+			}
+			if n := testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")); n > 20 {
+				t.Errorf("%v writes were tried on a Redis that refuses them", n)
+			}
+			server.Must(c.well)
+			eventually(t, "writes again", func() bool {
+				tier.Set("after", []byte("v"), time.Minute)
+				v, _, _ := tier.Look(t.Context(), "after")
+				return v != nil
+			})
+		})
+	}
+}
+
+// refuser speaks the protocol, and replies to each command with an error.
+func refuser(t *testing.T, reply string) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	serve := func(c net.Conn) {
+		defer func() { _ = c.Close() }()
+		for lines := bufio.NewScanner(c); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "*") {
+				_, _ = fmt.Fprintf(c, "-%s\r\n", reply)
+			}
+		}
+	}
+	running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { serve(c) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); running.Wait() })
+	return "redis://" + l.Addr().String()
+}
+
+func TestRefusedReadsAreNoSilence(t *testing.T) {
+	for _, reply := range []string{
+		"LOADING Redis is loading the dataset in memory", "NOAUTH Authentication required.",
+		"MASTERDOWN Link with MASTER is down", "CLUSTERDOWN The cluster is down", "ERR max number of clients reached",
+	} {
+		t.Run(strings.Fields(reply)[0], func(t *testing.T) {
+			tier := open(t, refuser(t, reply), func(c *Config) { c.Timeout, c.OpenFor = 2*time.Second, time.Minute })
+			for range 20 {
+				if v, f, leased := tier.Look(t.Context(), "k"); v != nil || f != nil || leased {
+					t.Fatalf("%q %q %v", v, f, leased)
+				}
+			}
+			if tier.reads.open() || tier.writes.shut() {
+				t.Error("the breaker took a reply for silence, or writes for reads")
+			}
+			if n := testutil.ToFloat64(tier.seen.reads.WithLabelValues("refused")); n != patience {
+				t.Errorf("%v reads were refused, and the rest not spared", n)
+			}
+		})
+	}
+}
+
+func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
+	server := redistest.Start(t, "--requirepass", "right")
+	tier := open(t, strings.Replace(server.URL(), "://", "://:wr0ng@", 1), func(c *Config) { c.Timeout = time.Second })
+	for range 10 {
+		tier.Look(t.Context(), "k")
+	}
+	if tier.reads.open() || testutil.ToFloat64(tier.seen.reads.WithLabelValues("refused")) < patience {
+		t.Error("a password that is refused counts as silence")
+	}
+}

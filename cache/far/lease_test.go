@@ -1,0 +1,98 @@
+package far
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+)
+
+func TestLeaseIsBounded(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	for i, ttl := range []time.Duration{0, -time.Second, time.Microsecond, 24 * time.Hour, 20 * time.Second} {
+		held, release := tier.Lease(t.Context(), fmt.Sprint(i), ttl)
+		defer release()
+		var left int
+		if _, err := fmt.Sscanf(server.Must(fmt.Sprint("PTTL sundry:lease:", i)), ":%d", &left); err != nil || !held {
+			t.Fatal(held, err)
+		}
+		if left <= 0 || left > int(maxLease.Milliseconds()) {
+			t.Errorf("a lease for %v lasts %d ms", ttl, left)
+		}
+	}
+}
+
+// TestLostReplyLeavesNoLease: Redis granted it, and nobody heard.
+func TestLostReplyLeavesNoLease(t *testing.T) {
+	server := redistest.Start(t)
+	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	one.Look(t.Context(), "k") // connects
+	server.Freeze()
+	held, release := one.Lease(t.Context(), "k", time.Minute)
+	if !held {
+		t.Fatal("a frozen Redis denies leases")
+	}
+	server.Thaw()
+	eventually(t, "the lease that nobody heard of", func() bool {
+		_, _, leased := two.Look(t.Context(), "k")
+		return leased
+	})
+	release()
+	eventually(t, "its release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
+}
+
+// TestReleaseComesThroughAfterAFreeze: one that failed is tried again.
+func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
+	server := redistest.Start(t)
+	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	held, release := one.Lease(t.Context(), "k", time.Minute)
+	if !held {
+		t.Fatal("a free lease was denied")
+	}
+	server.Freeze()
+	release()
+	eventually(t, "the release to fail", func() bool { return sick(one) > 0 })
+	server.Thaw()
+	eventually(t, "the release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
+}
+
+// TestLeaseGoesAfterWhatWasWritten: who sees it gone sees the value, or the
+// failure.
+func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
+	server := redistest.Start(t)
+	slow := func(c *Config) { c.Timeout = 2 * time.Second }
+	one, two := open(t, server.URL(), slow), open(t, server.URL(), slow)
+	value := bytes.Repeat([]byte("x"), 1<<20)
+	for i := range 20 {
+		key := fmt.Sprint(i)
+		_, release := one.Lease(t.Context(), key, time.Minute)
+		if i%2 == 0 {
+			one.Set(key, value, time.Minute)
+		} else {
+			one.Fail(key, value, time.Minute)
+		}
+		release()
+		eventually(t, "the release", func() bool {
+			v, f, leased := two.Look(t.Context(), key)
+			if !leased && v == nil && f == nil {
+				t.Fatal("the lease is gone, and nothing came of it")
+			}
+			return !leased
+		})
+	}
+}
+
+func TestPanickingHolderGivesBack(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	func() {
+		defer func() { _ = recover() }()
+		_, release := tier.Lease(t.Context(), "k", time.Minute)
+		defer release()
+		panic("in the middle of a fill")
+	}()
+	eventually(t, "the release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
+}
