@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/upstreams"
 )
 
 // TestEveryExampleInEveryForm calls what the home page shows, twice.
@@ -189,13 +193,74 @@ func TestJSONP(t *testing.T) {
 	}
 }
 
+// TestErrorsInText: type=text anywhere in the query, whatever is wrong and
+// whatever forms the endpoint has.
 func TestErrorsInText(t *testing.T) {
-	f := newFront(t, nil, replayed)
-	a := f.get("/api/wpcat?n=99&type=text")
-	a.want(t, http.StatusBadRequest, "1 to 16")
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, replayed)
+	for path, status := range map[string]int{
+		"wpcat?n=99&type=text": 400, "wpcat?type=text&n=99": 400, "sfz?type=text": 400, "sfz?type=text&card=1": 400, "kd?type=text": 400,
+		"kd?id=1&type=text": 400, "onlinestatus?type=text": 400, "gamestatus?type=text": 400, "dwzrec?type=text": 400, "dwzrec?url=nothing%20here&type=text": 400,
+		"qrcode?type=text": 400, "qrcode?t%79pe=%74ext": 400, "avatar?uid=1&type=text": 400, "favicon?type=text": 400, "vidparse?type=text&url=1": 400,
+		"music?format=no&type=text": 400, "sjsp?type=text&type=no": 200, "nope?type=text": 404, "simple?type=text&id=x": 400,
+		"ip?ip=x&callback=cb&type=text": 400,
+	} {
+		a := f.get("/api/" + path)
+		a.want(t, status)
+		if status == http.StatusOK {
+			continue
+		}
+		a.header(t, "Content-Type", "text/plain; charset=utf-8")
+		if strings.Count(a.body, "\n") != 1 || !strings.HasSuffix(a.body, "\n") || strings.HasPrefix(a.body, "{") {
+			t.Errorf("%s: want a line: %q", path, a.body)
+		}
+	}
+	a := f.do(t.Context(), http.MethodPost, "/api/60s?type=text")
+	a.want(t, http.StatusMethodNotAllowed)
 	a.header(t, "Content-Type", "text/plain")
-	if strings.Count(strings.TrimSpace(a.body), "\n") != 0 {
-		t.Errorf("more than a line: %q", a.body)
+	f.get("/api/wpcat?n=99&xtype=text&type=texts").header(t, "Content-Type", "application/json")
+}
+
+func TestRefusalsInText(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 1} })
+	f.get("/api/simple?type=text").want(t, http.StatusOK)
+	a := f.get("/api/simple?type=text")
+	a.want(t, http.StatusTooManyRequests)
+	a.header(t, "Content-Type", "text/plain")
+	f.server.load.limit = 0 // nobody
+	a = f.get("/api/simple?type=text")
+	a.want(t, http.StatusServiceUnavailable)
+	a.header(t, "Content-Type", "text/plain")
+}
+
+// TestErrorsCallBack: browsers run no script whose status is an error.
+func TestErrorsCallBack(t *testing.T) {
+	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Registerer = prometheus.NewRegistry() })
+	a := f.get("/api/ip?ip=x&callback=app.show_1")
+	a.want(t, http.StatusOK, `"code":400`, `"type":"invalid_parameter"`)
+	a.header(t, "Content-Type", "text/javascript; charset=utf-8")
+	a.header(t, "X-Content-Type-Options", "nosniff")
+	a.header(t, "Cache-Control", "no-store")
+	inner, ok := strings.CutPrefix(a.body, "/**/app.show_1(")
+	inner, ok2 := strings.CutSuffix(inner, ");")
+	if !ok || !ok2 || !json.Valid([]byte(inner)) {
+		t.Errorf("%s", a.body)
+	}
+	if n := testutil.ToFloat64(f.server.metrics.requests.WithLabelValues("ip", "invalid", "4xx")); n != 1 {
+		t.Errorf("%v requests were counted as what they are", n)
+	}
+	f.get("/api/ip?callback=cb&callback=b-d&ip=x").want(t, http.StatusOK, "/**/cb({")
+	for _, path := range []string{"ip?ip=x&callback=b-d", "ip?ip=x&callback=", "wpcat?n=99&callback=cb", "nope?callback=cb"} {
+		a := f.get("/api/" + path)
+		if a.StatusCode < 400 || !strings.HasPrefix(a.body, "{") {
+			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+		}
+	}
+	f.do(t.Context(), http.MethodPost, "/api/ip?callback=cb").want(t, http.StatusMethodNotAllowed)
+	head := f.do(t.Context(), http.MethodHead, "/api/ip?ip=x&callback=cb")
+	if head.StatusCode != http.StatusOK || head.body != "" {
+		t.Errorf("HEAD: %d %q", head.StatusCode, head.body)
 	}
 }
 

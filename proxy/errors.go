@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -109,21 +110,30 @@ type errorDetail struct {
 	RequestID string `json:"request_id"`
 }
 
-// write sends the failure: an envelope, or one line for who asked for text.
-func (f *failure) write(x *exchange, asText bool) int {
-	h := x.w.Header()
+// write sends the failure: an envelope, one line for who asked for text, or a
+// call of the caller's function. Browsers run no script whose status is an
+// error, so that one tells its status inside alone.
+func (f *failure) write(x *exchange, manner catalog.Manner) int {
+	h, status, control := x.w.Header(), f.status, cmp.Or(f.control, "no-store")
 	if f.retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((f.retry+time.Second-1)/time.Second)))
 	}
-	h.Set("Cache-Control", cmp.Or(f.control, "no-store"))
-	body := []byte(f.message + "\n")
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	if !asText {
+	var body []byte
+	switch {
+	case manner.Text:
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+		body = []byte(f.message + "\n")
+	case manner.Callback != "":
+		h.Set("Content-Type", "text/javascript; charset=utf-8")
+		body = slices.Concat([]byte("/**/"+manner.Callback+"("), f.document(x.id), []byte(");"))
+		status, control = http.StatusOK, "no-store"
+	default:
 		h.Set("Content-Type", "application/json; charset=utf-8")
 		body = f.document(x.id)
 	}
+	h.Set("Cache-Control", control)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	x.begin(f.status)
+	x.begin(status)
 	if x.r.Method == http.MethodHead {
 		return 0
 	}

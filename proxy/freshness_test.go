@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -105,4 +106,45 @@ func TestWhatRemainsIsToldOnce(t *testing.T) {
 	check(f.get("/api/simple?id=2"), 300)
 	eventually(t, "an age of the no", func() bool { return f.get("/api/simple?id=2").Header.Get("Age") != "0" })
 	check(f.get("/api/simple?id=2"), 300)
+}
+
+// TestANoOfTheCallersAddressIsPrivate: who else asks may be told otherwise.
+func TestANoOfTheCallersAddressIsPrivate(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	up.status.Store(http.StatusNotFound)
+	text := strings.Replace(saysNo("ttl: 1h, jitter: 0, negative: 5m", up), `{name: id, type: int, min: 1, max: 1000, default: "1", example: "7"}`,
+		`{name: id, type: ip, from: caller, example: "192.0.2.1"}`, 1)
+	f := newFront(t, map[string]string{"simple": text})
+	for path, want := range map[string]string{"/api/simple": "private", "/api/simple?id=192.0.2.1": "public", "/api/simple?type=goto": "private"} {
+		for range 2 {
+			a := f.get(path)
+			a.want(t, http.StatusNotFound)
+			if scope, maxAge, age := a.kept(t); scope != want || want == "private" && maxAge-age > 60 {
+				t.Errorf("%s: %s", path, a.Header.Get("Cache-Control"))
+			}
+		}
+	}
+	f.get("/api/simple?callback=cb&id=192.0.2.1").header(t, "Cache-Control", "public") // it has none
+}
+
+func TestCacheStatus(t *testing.T) {
+	for want, hit := range map[string]cache.Hit{
+		"sundry; fwd=bypass":                                       {},
+		"sundry; fwd=bypass; sundry-last-resort":                   {Meta: cache.Meta{LastResort: true}},
+		"sundry; hit; ttl=9; detail=memory":                        {State: cache.Fresh, Tier: cache.Near, Left: 9900 * time.Millisecond},
+		"sundry; hit; ttl=-9; detail=redis":                        {State: cache.Grace, Tier: cache.Far, Left: -9900 * time.Millisecond},
+		"sundry; hit; ttl=9; detail=memory; sundry-last-resort":    {State: cache.Fresh, Tier: cache.Near, Left: 9 * time.Second, Meta: cache.Meta{LastResort: true}},
+		"sundry; fwd=uri-miss; stored; ttl=9":                      {State: cache.Fresh, Stored: true, Left: 9 * time.Second},
+		"sundry; fwd=uri-miss; stored; collapsed; ttl=9":           {State: cache.Fresh, Stored: true, Coalesced: true, Left: 9 * time.Second},
+		"sundry; fwd=uri-miss; ttl=0":                              {State: cache.Gone},
+		"sundry; fwd=stale; stored; ttl=9":                         {State: cache.Fresh, Stored: true, Refreshed: true, Left: 9 * time.Second},
+		"sundry; fwd=stale; stored; collapsed; ttl=9":              {State: cache.Fresh, Stored: true, Refreshed: true, Coalesced: true, Left: 9 * time.Second},
+		"sundry; hit; ttl=9; detail=redis":                         {State: cache.Fresh, Tier: cache.Far, Refreshed: true, Left: 9 * time.Second},
+		"sundry; fwd=stale; ttl=-3; detail=memory":                 {State: cache.Stale, Tier: cache.Near, Failed: context.Canceled, Left: -3 * time.Second},
+		"sundry; fwd=uri-miss; stored; ttl=60; sundry-last-resort": {State: cache.Fresh, Stored: true, Left: time.Minute, Meta: cache.Meta{LastResort: true}},
+	} {
+		if got := string(appendCacheStatus(nil, &hit)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

@@ -59,6 +59,9 @@ func (s *Server) log(x *exchange, took time.Duration) {
 	if src := x.hit.Meta.Source; src != "" {
 		attrs = append(attrs, slog.String("source", src), slog.Duration("age", x.hit.Age))
 	}
+	if x.hit.Meta.LastResort {
+		attrs = append(attrs, slog.Bool("last_resort", true))
+	}
 	if tp := traceParent(x.r); tp != "" {
 		attrs = append(attrs, slog.String("traceparent", tp))
 	}

@@ -197,16 +197,35 @@ func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit)
 	return strconv.AppendInt(append(b, directive...), int64(span/time.Second), 10)
 }
 
-// appendCacheStatus says how the cache came to the answer (RFC 9211).
+// appendCacheStatus says how the cache came to the answer (RFC 9211), and marks
+// one that a last resort gave by a parameter of our own.
 func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
-	b = append(b, "sundry; "...)
+	b = appendForward(append(b, "sundry; "...), hit)
+	if hit.State != cache.Absent {
+		b = strconv.AppendInt(append(b, "; ttl="...), int64(hit.Left/time.Second), 10)
+		if hit.Tier != cache.Upstream {
+			b = append(append(b, "; detail="...), hit.Tier.String()...)
+		}
+	}
+	if hit.Meta.LastResort {
+		b = append(b, "; sundry-last-resort"...)
+	}
+	return b
+}
+
+// appendForward says whether upstreams were asked, and why.
+func appendForward(b []byte, hit *cache.Hit) []byte {
 	switch {
 	case hit.State == cache.Absent:
-		return append(b, "fwd=bypass"...)
+		b = append(b, "fwd=bypass"...)
 	case hit.Failed != nil:
 		b = append(b, "fwd=stale"...)
 	case hit.Tier == cache.Upstream:
-		b = append(b, "fwd=uri-miss"...)
+		if hit.Refreshed {
+			b = append(b, "fwd=stale"...)
+		} else {
+			b = append(b, "fwd=uri-miss"...)
+		}
 		if hit.Stored {
 			b = append(b, "; stored"...)
 		}
@@ -215,11 +234,6 @@ func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
 		}
 	default:
 		b = append(b, "hit"...)
-	}
-	b = append(b, "; ttl="...)
-	b = strconv.AppendInt(b, int64(hit.Left/time.Second), 10)
-	if hit.Tier != cache.Upstream {
-		b = append(append(b, "; detail="...), hit.Tier.String()...)
 	}
 	return b
 }

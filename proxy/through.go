@@ -23,7 +23,8 @@ func (x *exchange) through() (cache.Hit, error) {
 		p := x.in.Picture(hit.Rep.Location)
 		found, err := x.route.pictures.Fetch(ctx, p.Key(), cache.Want{Form: p.FormIndex()}, p)
 		if err == nil {
-			found.Meta.Source, found.Random, found.Rep.ETag = hit.Meta.Source, true, ""
+			found.Meta.Source, found.Meta.LastResort = hit.Meta.Source, hit.Meta.LastResort
+			found.Random, found.Rep.ETag = true, ""
 			return found, nil
 		}
 		if failed = err; ctx.Err() != nil {

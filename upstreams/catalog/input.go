@@ -115,9 +115,10 @@ func (in *Input) set(i int, raw string) *ParamError {
 }
 
 // complete fills in what was not given and picks the form: the first form
-// parameter that is given decides.
+// parameter that is given decides. What is missing does not keep it from that.
 func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 	in.standIn()
+	var failed *ParamError
 	chosen := false
 	for i, p := range in.endpoint.Params {
 		v := in.values[i]
@@ -136,15 +137,19 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		case v == nil && p.Caller:
 			in.values[i], in.Private = callerAddress(caller, nil), true
 		case v == nil && p.Required:
-			return p.missing()
+			if failed == nil {
+				failed = p.missing()
+			}
 		case v == nil:
 			in.values[i] = p.Default
 		}
 		if p.choose != nil {
-			in.values[i] = p.choose(in.values[i], caller)
+			v := in.values[i]
+			in.values[i] = p.choose(v, caller)
+			in.Private = in.Private || in.values[i] != v
 		}
 	}
-	return nil
+	return failed
 }
 
 // standIn moves values to the inputs that they stand for: the first that is
