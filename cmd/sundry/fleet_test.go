@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+)
+
+// TestChangesArriveWhateverIsLost: two instances on a real Redis; one of them
+// loses a notice, a read, its connections. A TTL and a purge reach it all the
+// same.
+func TestChangesArriveWhateverIsLost(t *testing.T) {
+	redis := redistest.Start(t)
+	wire := newRelay(t, redis.Addr)
+	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", wire.url())
+	for i, row := range []struct {
+		name string
+		lose func()
+		heal func()
+	}{
+		{"nothing", func() {}, func() {}},
+		{"the notice", func() { wire.set(false, notices) }, func() {}},
+		{"the read after the notice", func() { wire.set(false, reads(1, cut)) }, func() {}},
+		{"three reads", func() { wire.set(false, reads(3, cut)) }, func() {}},
+		{"an answer that never comes", func() { wire.set(false, reads(1, swallowed)) }, func() {}},
+		{"every connection", func() { wire.set(true, nil) }, func() { wire.set(false, nil) }},
+		{"every connection, then the notice", func() { wire.set(true, nil) }, func() { wire.set(false, notices) }},
+		{"a Redis that pauses", func() { redis.Freeze(); time.AfterFunc(500*time.Millisecond, redis.Thaw) }, func() {}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			one.t, two.t = t, t
+			wire.set(false, nil)
+			mustGet(t, two.public+ipCall)
+			row.lose()
+			ttl := 70 + i
+			one.mustAsk(http.MethodPut, "endpoints/ip/cache", fmt.Sprintf(`{"set":{"ttl":"%ds"}}`, ttl))
+			purged := one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)["change"].(map[string]any)["at"].(string)
+			row.heal()
+			eventually(t, "the ttl", func() bool { return two.ttl("ip") == fmt.Sprintf("1m%ds", ttl-60) })
+			eventually(t, "the purge", func() bool {
+				mustGet(t, two.public+ipCall)
+				return two.bornAfter(t, purged)
+			})
+			if one.sequence() != two.sequence() {
+				t.Errorf("sequence %v here, %v there", one.sequence(), two.sequence())
+			}
+		})
+	}
+	one.t, two.t = t, t
+}
+
+// ttl of an endpoint in force.
+func (p *process) ttl(endpoint string) string {
+	p.t.Helper()
+	for _, item := range p.mustAsk(http.MethodGet, "endpoints", "")["endpoints"].([]any) {
+		if e := item.(map[string]any); e["name"] == endpoint {
+			return e["policy"].(map[string]any)["ttl"].(string)
+		}
+	}
+	return ""
+}
+
+// bornAfter tells whether the one entry of ip was made after a time.
+func (p *process) bornAfter(t *testing.T, at string) bool {
+	t.Helper()
+	entries := p.mustAsk(http.MethodGet, "endpoints/ip/entries", "")["entries"].([]any)
+	return len(entries) == 1 && moment(t, entries[0].(map[string]any)["born"].(string)).After(moment(t, at))
+}
+
+func moment(t *testing.T, s string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// sequence of the settings, as the metrics say.
+func (p *process) sequence() string {
+	p.t.Helper()
+	_, body := mustGet(p.t, p.admin+"/metrics")
+	_, rest, _ := strings.Cut(body, "\nsundry_settings_sequence ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
+// TestAStartWithoutRedisLearnsLater: an instance that starts while Redis is away
+// says so, serves, and takes over what was changed once Redis is back.
+func TestAStartWithoutRedisLearnsLater(t *testing.T) {
+	redis := redistest.Start(t)
+	wire := newRelay(t, redis.Addr)
+	one := serve(t, "--replay", "--redis", redis.URL())
+	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
+	wire.set(true, nil)
+	two := serve(t, "--replay", "--redis", wire.url())
+	if n := two.maxAge(ipCall); n <= 90 || !strings.Contains(two.stderr.String(), "serving without the settings") {
+		t.Errorf("max-age=%d\n%s", n, two.stderr)
+	}
+	wire.set(false, notices)
+	eventually(t, "the setting once Redis is back", func() bool { return two.ttl("ip") == "1m30s" && two.maxAge(ipCall) <= 90 })
+}
+
+// TestARestartedInstanceKnowsPurges: what was purged while it was away is not
+// served out of Redis, not even to the first caller.
+func TestARestartedInstanceKnowsPurges(t *testing.T) {
+	redis := redistest.Start(t)
+	one := serve(t, "--replay", "--redis", redis.URL())
+	header, _ := mustGet(t, one.public+ipCall)
+	eventually(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
+	one.end()
+	for range 3 {
+		two := serve(t, "--replay", "--redis", redis.URL())
+		header, _ = mustGet(t, two.public+ipCall)
+		if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
+			t.Fatalf("a purged entry is served after a restart: %s", s)
+		}
+		two.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
+		two.end()
+	}
+}
+
+// TestARestoredRedisIsNoticed: the settings go back to a backup; what was
+// changed since stands, and the next change does not build on the backup.
+func TestARestoredRedisIsNoticed(t *testing.T) {
+	redis := redistest.Start(t)
+	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
+	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
+	if _, err := redis.Do("COPY sundry:settings backup"); err != nil {
+		t.Fatal(err)
+	}
+	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"80s"}}`)
+	eventually(t, "the change there", func() bool { return two.ttl("ip") == "1m20s" })
+	if reply, err := redis.Do("COPY backup sundry:settings REPLACE"); err != nil || reply != ":1\r\n" {
+		t.Fatalf("%q %v", reply, err)
+	}
+	record := two.mustAsk(http.MethodPut, "endpoints/60s/cache", `{"set":{"ttl":"70s"}}`)
+	if record["seq"].(float64) < 3 {
+		t.Errorf("it was built on the backup: %v", record)
+	}
+	eventually(t, "agreement", func() bool { return one.sequence() == two.sequence() })
+	for _, p := range []*process{one, two} {
+		if ttl := p.ttl("ip"); ttl != "1m20s" || p.ttl("60s") != "1m10s" {
+			t.Errorf("ttl %s", ttl)
+		}
+	}
+	if !strings.Contains(one.stderr.String()+two.stderr.String(), "gone back") {
+		t.Error("nobody says that Redis went back")
+	}
+}
