@@ -28,6 +28,11 @@ type Answer struct {
 	Blob *Blob
 	// Expires is when the content stops working; zero for never.
 	Expires time.Time
+	// Since is the birth of the oldest outcome of a step in it that was kept
+	// from an earlier call; zero: it was all asked for anew.
+	Since time.Time
+	// LastResort: the source is one that is asked where there is nothing better.
+	LastResort bool
 }
 
 // Blob is a verified picture.

@@ -3,7 +3,6 @@ package upstreams
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // Chain is sources in order, asked until one gives a definite answer.
@@ -11,87 +10,112 @@ type Chain struct {
 	Sources []*Source
 	// LeftOut are those that lack a key.
 	LeftOut []*Source
+	// refuses tells that a caller's input can be at fault: without any, what a
+	// source does not have is its own failure, and never the answer.
+	refuses bool
 	seen    chainMetrics
 }
 
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
-// a definite no, or what the failures amount to. watch, when not nil, sees
-// every attempt.
-func (c *Chain) Do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+// a definite no, or what the failures amount to. With covered, a copy that may
+// stand in is at hand, and the last resorts are left alone. watch, when not
+// nil, sees every attempt.
+func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Attempt)) (Answer, error) {
 	asking, cancel := leaving(ctx, reserve)
 	defer cancel()
-	var failures []error
-	for _, s := range c.Sources {
-		within := ctx
-		if s.remote {
-			within = asking
+	turns := c.turns(asking, call, covered)
+	var failures []failure
+	for i := range turns {
+		t := &turns[i]
+		within, done := ctx, func() {}
+		if t.source.remote {
+			within, done = share(asking, turns[i:])
 		}
 		if within.Err() != nil {
+			done()
 			continue // no time for this one; a source of our own may follow
 		}
-		answer, err := s.do(within, call, watch)
+		answer, err := t.do(within, call, watch)
+		done()
 		if err == nil {
-			if tried(failures) {
-				c.seen.failovers.Inc()
-			}
+			c.answered(failures, &answer)
 			return answer, nil
 		}
-		failures = append(failures, err)
-		if kind := KindOf(err); kind.definite() && (kind != Negative || !s.next) {
+		failures = append(failures, failure{err, t.source.optional})
+		if c.ends(t.source, err) {
 			return Answer{}, err
 		}
 	}
-	return Answer{}, sum(asking, failures)
+	return Answer{}, c.sum(asking, failures, len(turns))
 }
 
-// reserve is the time at the end of a deadline that others' services cannot
-// use up: it is for sources that need no network, and for what is made of the
-// answer.
-const reserve = 500 * time.Millisecond
-
-// leaving is ctx with its deadline so much earlier, but never by more than
-// half of what is left.
-func leaving(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
+// answered counts what an answer says of the sources before.
+func (c *Chain) answered(failures []failure, a *Answer) {
+	if tried(failures) {
+		c.seen.failovers.Inc()
 	}
-	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
+	if a.LastResort {
+		c.seen.lastResorts.Inc()
+	}
+}
+
+// ends tells whether a source's failure is the last word.
+func (c *Chain) ends(s *Source, err error) bool {
+	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
+		return c.refuses && !s.next && !typed.Next
+	}
+	return KindOf(err).definite()
+}
+
+// failure is one source's, and whether the others outweigh it.
+type failure struct {
+	err      error
+	optional bool
 }
 
 // tried tells whether any source before failed, and was not just skipped or
 // without knowledge.
-func tried(failures []error) bool {
-	for _, err := range failures {
-		if k := KindOf(err); k != Skipped && k != Negative {
+func tried(failures []failure) bool {
+	for _, f := range failures {
+		if k := KindOf(f.err); k != Skipped && k != Negative {
 			return true
 		}
 	}
 	return false
 }
 
-// sum makes one error of a chain's failures. "No such thing" needs all who
-// were asked to say so; a timeout, that time was all they lacked.
-func sum(ctx context.Context, failures []error) error {
+// sum makes one error of a chain's failures. Only what somebody said is an
+// answer: "no such thing" needs all who were asked to say so, those aside whose
+// failure does not outweigh the others, or that by the catalog none of the
+// sources, all of which had their turn, serves the input. A timeout needs that
+// time was all they lacked.
+func (c *Chain) sum(ctx context.Context, failures []failure, turns int) error {
 	count := map[Kind]int{}
-	var asked int
-	for _, err := range failures {
-		kind := KindOf(err)
-		count[kind]++
-		if kind != Skipped {
+	causes := make([]error, 0, len(failures)+1)
+	asked, optional := 0, 0
+	for _, f := range failures {
+		kind := KindOf(f.err)
+		causes = append(causes, f.err)
+		switch {
+		case kind == Skipped:
+			continue
+		case f.optional && kind != Negative:
+			optional++
+		default:
 			asked++
 		}
+		count[kind]++
 	}
 	kind := Unavailable
 	switch {
-	case asked == 0:
+	case errors.Is(ctx.Err(), context.Canceled):
+		causes = append(causes, ctx.Err())
+	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && turns > 0 && len(failures) == turns):
 		kind = Negative
-	case count[Negative] == asked:
-		kind = Negative
-	case errors.Is(ctx.Err(), context.DeadlineExceeded), count[Timeout] == asked:
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout
-	case count[Internal] == asked:
+	case asked+optional > 0 && count[Internal] == asked+optional:
 		kind = Internal
 	}
-	return &Error{Kind: kind, Err: errors.Join(failures...)}
+	return &Error{Kind: kind, Err: errors.Join(causes...)}
 }

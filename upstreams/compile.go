@@ -63,14 +63,14 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 	}
 	s := &Source{
 		Name: env.sign(spec.Name.Value), endpoint: endpoint, bare: spec.Name.Value, Limit: time.Duration(spec.TTL), timeout: time.Duration(spec.Timeout),
-		retry: spec.Retry, next: spec.Negative == "next", env: env, rules: compileRules(spec.Judge, problems),
+		retry: spec.Retry, next: spec.Negative == "next", optional: spec.Optional, lastResort: spec.LastResort, env: env, rules: compileRules(spec.Judge, problems),
 	}
 	if s.timeout == 0 {
 		s.timeout = defaultTimeout
 	}
 	declared := declaredNames(spec, params)
 	for i := range spec.Before {
-		s.before = append(s.before, compileStep(&spec.Before[i], declared, env, problems))
+		s.before = append(s.before, s.compileStep(&spec.Before[i], declared, env, problems))
 	}
 	s.vars = compileVars(spec.Vars, declared, problems)
 	s.kind, s.host = compileKind(spec, declared, env, problems)
@@ -162,9 +162,10 @@ func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment
 }
 
 // NewChain joins compiled sources. Those that are nil are dropped, those
-// without their key are left out.
-func NewChain(endpoint string, sources []*Source, env *Environment) *Chain {
-	c := &Chain{seen: env.Metrics.chain(endpoint)}
+// without their key are left out. refuses tells that the endpoint takes input
+// that can be at fault: without, the chain never ends in a definite no.
+func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
+	c := &Chain{refuses: refuses, seen: env.Metrics.chain(endpoint)}
 	for _, s := range sources {
 		switch {
 		case s == nil:

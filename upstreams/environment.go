@@ -15,8 +15,8 @@ import (
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
 	Hosts Hosts
-	// Kept is what steps of sources keep from one call to the next.
-	Kept Kept
+	// Keeper keeps what steps brought for calls to come; nil: each call asks.
+	Keeper Keeper
 	// Journal of what the sources did lately.
 	Journal Journal
 	// Guard dials what callers name.

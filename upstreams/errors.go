@@ -43,7 +43,9 @@ type Error struct {
 	// Message is for the caller: ours, never the upstream's. "" for a
 	// standard one by kind.
 	Message string
-	Err     error // for the log
+	// Next leads a Negative on to the next source, as a source's own rule may.
+	Next bool
+	Err  error // for the log
 }
 
 func (e *Error) Error() string {

@@ -60,6 +60,9 @@ type Host struct {
 	breaker atomic.Pointer[breaker]
 	forced  atomic.Uint32 // a Force
 	opened  atomic.Uint64 // how often the breaker opened
+	// inRow are the failures in a row. The breaker's own count forgets those that
+	// are older than its window, and so never sees enough of slow ones.
+	inRow   atomic.Uint32
 	slots   *semaphore.Weighted
 	retries *rate.Limiter
 }
@@ -86,6 +89,7 @@ func newHost(name string, cfg BreakerConfig) *Host {
 // Reset forgets what the breaker learned: the host is called as if it were new.
 func (h *Host) Reset() {
 	cfg := h.cfg
+	h.inRow.Store(0)
 	h.breaker.Store(gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:         h.Name,
 		MaxRequests:  2,
@@ -93,7 +97,7 @@ func (h *Host) Reset() {
 		BucketPeriod: cfg.Window / 10,
 		Timeout:      time.Duration(float64(cfg.Open) * (0.8 + 0.4*rand.Float64())),
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= cfg.Failures ||
+			return h.inRow.Load() >= cfg.Failures ||
 				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
@@ -101,10 +105,8 @@ func (h *Host) Reset() {
 				h.opened.Add(1)
 			}
 		},
-		IsSuccessful: func(err error) bool { return err == nil || !KindOf(err).counts() },
-		// A call that ended because the process shuts down, or was told to
-		// stop, says nothing about the host.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+		IsSuccessful: succeeded,
+		IsExcluded:   excluded,
 	}))
 }
 
@@ -125,9 +127,28 @@ func (h *Host) enter(ctx context.Context) (done func(error), err error) {
 	}
 	return func(err error) {
 		h.slots.Release(1)
+		h.count(err)
 		report(err)
 	}, nil
 }
+
+// count keeps the failures in a row, before the breaker hears of the call.
+func (h *Host) count(err error) {
+	switch {
+	case excluded(err):
+	case succeeded(err):
+		h.inRow.Store(0)
+	default:
+		h.inRow.Add(1)
+	}
+}
+
+// succeeded tells calls that say nothing against the host.
+func succeeded(err error) bool { return err == nil || !KindOf(err).counts() }
+
+// excluded tells calls that say nothing about the host: they ended because the
+// process shuts down, or was told to stop.
+func excluded(err error) bool { return errors.Is(err, context.Canceled) }
 
 // State is "closed", "half-open" or "open".
 func (h *Host) State() string {

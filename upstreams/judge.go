@@ -61,22 +61,22 @@ type reply struct {
 	body   any   // decoded; nil when it could not be
 	blob   *Blob // instead of a body
 	broken error // why it could not be decoded
+	judged bool  // its parts were, one by one
 }
 
 // judge returns nil for a success, or the failure the reply amounts to. The
 // first rule that fits decides, then the default table.
 func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
-	for _, rule := range rules {
-		if !rule.covers(r.status) {
-			continue
-		}
-		if rule.cond != nil && (r.broken != nil || !rule.cond.True(ctx, r.body, env)) {
-			continue
-		}
-		if rule.success {
+	for i := range rules {
+		fits, err := rules[i].fits(ctx, r, env)
+		switch {
+		case err != nil:
+			return err
+		case fits && rules[i].success:
 			return nil
+		case fits:
+			return r.failure(rules[i].verdict, nil)
 		}
-		return r.failure(rule.verdict, nil)
 	}
 	kind, ok := byStatus(r.status)
 	switch {
@@ -88,6 +88,17 @@ func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
 	return nil
 }
 
+// fits tells whether the rule decides about a reply.
+func (r *rule) fits(ctx context.Context, re *reply, env *Env) (bool, error) {
+	switch {
+	case !r.covers(re.status), r.cond != nil && re.broken != nil:
+		return false, nil
+	case r.cond == nil:
+		return true, nil
+	}
+	return r.cond.True(ctx, re.body, env)
+}
+
 // covers tells whether the rule is about a status: those it names, else the
 // successful ones. What an answer must hold is no rule for error documents.
 func (r *rule) covers(status int) bool {
@@ -97,17 +108,17 @@ func (r *rule) covers(status int) bool {
 	return status == 0 || status/100 == 2
 }
 
-// byStatus is the default table.
+// byStatus is the default table. Not found and gone are what a host says whose
+// path was renamed or whose project was given up: they are no answer unless a
+// rule says so.
 func byStatus(status int) (kind Kind, ok bool) {
 	switch {
 	case status == 0 || status/100 == 2:
 		return 0, true
-	case status == http.StatusNotFound, status == http.StatusGone:
-		return Negative, false
 	case status == http.StatusTooManyRequests:
 		return Limited, false
 	case status == http.StatusRequestTimeout, status == http.StatusUnauthorized,
-		status == http.StatusForbidden, status >= 500:
+		status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusGone, status >= 500:
 		return Unavailable, false
 	}
 	return Malformed, false

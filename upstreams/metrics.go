@@ -11,6 +11,7 @@ type Metrics struct {
 	attempts  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
 	failovers *prometheus.CounterVec
+	resorts   *prometheus.CounterVec
 	answered  *prometheus.GaugeVec
 }
 
@@ -32,6 +33,10 @@ func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
 			Namespace: namespace, Subsystem: subsystem, Name: "failovers_total",
 			Help: "Answers that came from a later source because an earlier one failed.",
 		}, []string{"endpoint"}),
+		resorts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "last_resorts_total",
+			Help: "Answers of a source that is asked only where there is nothing better.",
+		}, []string{"endpoint"}),
 		answered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_answer_timestamp_seconds",
 			Help: "When a source last gave an answer, be it a definite no, in unix seconds; 0: not since the start.",
@@ -40,7 +45,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.answered, newBreakerCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.resorts, m.answered, newBreakerCollector(hosts)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -76,10 +81,10 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	}
 }
 
-type chainMetrics struct{ failovers prometheus.Counter }
+type chainMetrics struct{ failovers, lastResorts prometheus.Counter }
 
 func (m *Metrics) chain(endpoint string) chainMetrics {
-	return chainMetrics{m.failovers.WithLabelValues(endpoint)}
+	return chainMetrics{m.failovers.WithLabelValues(endpoint), m.resorts.WithLabelValues(endpoint)}
 }
 
 // breakerCollector asks the breakers at scrape: a breaker changes from open to

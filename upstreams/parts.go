@@ -14,16 +14,49 @@ func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
 	if parts == nil {
 		return g.one(ctx, in)
 	}
-	all := make([]any, 0, len(parts))
+	return g.each(ctx, in, parts)
+}
+
+// each asks for every part. They are judged one by one: what came is kept, a
+// part that did not is null in its place. Only when none came, the failure of
+// the first one stands for all.
+func (g *getter) each(ctx context.Context, in *input, parts []any) (*reply, error) {
+	bodies := make([]any, len(parts))
+	came := 0
+	var failed error
 	for i, part := range parts {
 		in.values["part"] = part
-		r, err := g.one(atStep(ctx, "", i), in)
-		if _, ok := byPart(r); err != nil || !ok {
-			return r, err
+		body, err := g.part(atStep(ctx, "", i), in)
+		if err == nil {
+			bodies[i] = body
+			came++
+			continue
 		}
-		all = append(all, r.body)
+		if failed == nil {
+			failed = err
+		}
+		if in.stage("part that did not come", err.Error()); hopeless(ctx, err) {
+			break
+		}
 	}
-	return &reply{status: http.StatusOK, body: all}, nil
+	if came == 0 {
+		return nil, failed
+	}
+	return &reply{status: http.StatusOK, body: bodies, judged: true}, nil
+}
+
+// hopeless tells that the parts to come would not come either: we ask too
+// often, or time is over.
+func hopeless(ctx context.Context, err error) bool { return ctx.Err() != nil || KindOf(err) == Limited }
+
+// part asks for one and judges it.
+func (g *getter) part(ctx context.Context, in *input) (any, error) {
+	r, err := g.one(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	in.env.see(r)
+	return r.body, judge(ctx, in.rules, r, in.env)
 }
 
 // partsMax bounds how often a source asks for one answer.
@@ -43,12 +76,4 @@ func (g *getter) partsOf(ctx context.Context, in *input) ([]any, error) {
 		return nil, fail(Malformed, "parts: want a list of 1 to %d, got %d", partsMax, len(list))
 	}
 	return list, nil
-}
-
-// byPart tells whether a part came well; else its reply stands for all.
-func byPart(r *reply) (Kind, bool) {
-	if r == nil || r.broken != nil {
-		return Malformed, false
-	}
-	return byStatus(r.status)
 }

@@ -105,10 +105,16 @@ func (q *Query) One(ctx context.Context, input any, env *Env) (any, error) {
 
 // True runs a condition: false and null are no, anything else is yes. A
 // program that fails says no: a condition on a shape that is not there does
-// not hold.
-func (q *Query) True(ctx context.Context, input any, env *Env) bool {
+// not hold. One that ran out of time said nothing: that is an error.
+func (q *Query) True(ctx context.Context, input any, env *Env) (bool, error) {
 	v, err := q.One(ctx, input, env)
-	return err == nil && v != nil && v != false
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, &Error{Kind: Internal, Err: fmt.Errorf("a condition ran for longer than %v", queryTime)}
+	}
+	return err == nil && v != nil && v != false, nil
 }
 
 // Text runs a program that must emit one string.

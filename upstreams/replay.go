@@ -104,12 +104,12 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("replay: request of no source")
 	}
-	status, err := r.inject(req.Context(), at)
+	wrong, err := r.inject(req.Context(), at)
 	if err != nil {
 		return nil, err
 	}
-	if status != 0 {
-		return response(req, status, http.Header{}, nil), nil
+	if wrong.status != 0 {
+		return response(req, wrong.status, http.Header{}, []byte(wrong.body)), nil
 	}
 	sent, err := sentBody(req)
 	if err != nil {

@@ -2,6 +2,7 @@ package upstreams
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"sundry/upstreams/minecraft"
@@ -13,7 +14,10 @@ import (
 func (r *Replay) dialer(in *input) minecraft.Dialer {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		at, _ := ctx.Value(replayKey{}).(replayed)
-		if status, err := r.inject(ctx, at); status != 0 || err != nil {
+		if wrong, err := r.inject(ctx, at); wrong.status != 0 || err != nil {
+			if err == nil {
+				err = fmt.Errorf("injected fault: status %d", wrong.status)
+			}
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 		}
 		step, err := r.find(at, "tcp://"+in.call.Params["host"].(string), "")

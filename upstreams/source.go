@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -22,7 +23,9 @@ type input struct {
 	values map[string]any // of placeholders: parameters, vars and secrets
 	hidden []string       // secrets, as they stand in a URL
 	env    *Env           // of its programs
-	entry  []string       // what is kept of steps that let us in
+	rules  []rule         // of its reply
+	entry  []entry        // what is kept of steps that let us in
+	since  time.Time      // the birth of the oldest outcome that was kept; zero: none was
 	note   *[]Stage       // nil: nobody watches
 }
 
@@ -54,29 +57,51 @@ type Source struct {
 	retry    int
 	next     bool // a negative leads to the next source
 	remote   bool // it needs a network
-	kind     fetcher
-	host     *Host // nil: the target is the caller's, or there is none
-	when     *Query
-	before   []step
-	vars     []variable
-	secrets  map[string]any
-	rules    []rule
-	mapping  *Query
-	expires  *Query
-	picture  *picture
-	env      *Environment
-	seen     sourceMetrics
+	// optional is one whose failure does not outweigh what the others said.
+	optional bool
+	// lastResort is one that is asked where no copy may stand in.
+	lastResort bool
+	kind       fetcher
+	host       *Host // nil: the target is the caller's, or there is none
+	when       *Query
+	before     []step
+	vars       []variable
+	secrets    map[string]any
+	rules      []rule
+	mapping    *Query
+	expires    *Query
+	picture    *picture
+	env        *Environment
+	seen       sourceMetrics
 }
+
+// serves tells whether the source is for this input.
+func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
+	if s.when == nil {
+		return true, nil
+	}
+	return s.when.True(ctx, nil, &Env{Params: call.Params, Now: call.Now, Secrets: s.secrets})
+}
+
+// patience is the most that its attempts take together.
+func (s *Source) patience() time.Duration { return s.timeout * time.Duration(1+s.retry) }
 
 // do is one attempt, retried when the host is unavailable and the budget
 // allows.
 func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
 		answer, err := s.attempt(ctx, call, watch)
-		if err == nil || KindOf(err) != Unavailable || try >= s.retry || !s.worthRetry(ctx) {
+		if err == nil || !passing(err) || try >= s.retry || !s.worthRetry(ctx) {
 			return answer, err
 		}
 	}
+}
+
+// passing tells failures that may be gone in a moment. A host that says what it
+// does not have, or whom it does not let in, will say so again.
+func passing(err error) bool {
+	status := StatusOf(err)
+	return KindOf(err) == Unavailable && (status == 0 || status/100 == 2 || status >= 500 || status == http.StatusRequestTimeout)
 }
 
 // worthRetry asks the host's budget, and whether there is time for more than
@@ -103,9 +128,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 		result = KindOf(err).String()
 	}
 	if err != nil && KindOf(err) == Limited {
-		for _, id := range in.entry {
-			s.env.Kept.drop(id) // it is not let in any more
-		}
+		in.shut()
 	}
 	s.seen.observe(result, took)
 	s.env.Journal.add(s.note(call, start, took, result, err))
@@ -113,6 +136,17 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages})
 	}
 	return answer, err
+}
+
+// notAsked reports a source that was passed over.
+func (s *Source) notAsked(err error, watch func(Attempt)) error {
+	err = s.sign(err)
+	result := KindOf(err).String()
+	s.seen.observe(result, 0)
+	if watch != nil {
+		watch(Attempt{Source: s.Name, Result: result, Err: err})
+	}
+	return err
 }
 
 // sign puts the source's name into the error.
@@ -129,12 +163,10 @@ func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	in.env = &Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.secrets, Vars: map[string]any{}}
-	if s.when != nil && !s.when.True(ctx, nil, in.env) {
-		return Answer{}, &Error{Kind: Skipped}
-	}
 	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
+	in.rules = s.rules
 	r, err := guarded(ctx, s.host, s.rules, in.env, func() (*reply, error) { return s.kind.fetch(s.mark(ctx, in), in) })
 	if err != nil {
 		return Answer{}, err
@@ -149,6 +181,9 @@ func (s *Source) Remote() bool {
 	return ok || len(s.before) > 0
 }
 
+// AsksOthers tells whether it needs somebody else to answer.
+func (s *Source) AsksOthers() bool { return s.remote }
+
 // Bare is the source's name as declared, in replay too.
 func (s *Source) Bare() string { return s.bare }
 
@@ -158,7 +193,9 @@ func (s *Source) Keyed() bool { return len(s.secrets) > 0 }
 // Probe asks this source alone. watch, when not nil, sees every attempt with
 // its stages.
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	return s.do(ctx, call, watch)
+	t := turn{source: s}
+	t.serves, t.failed = s.serves(ctx, call)
+	return t.do(ctx, call, watch)
 }
 
 // Host is where it asks; nil when that is the caller's choice, or nobody.

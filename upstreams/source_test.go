@@ -65,7 +65,7 @@ func upstream(t testing.TB, h http.HandlerFunc) string {
 
 func ask(t testing.TB, env *Environment, s *Source, params map[string]any) (Answer, error) {
 	t.Helper()
-	return NewChain("test", []*Source{s}, env).Do(t.Context(), &Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, nil)
+	return NewChain("test", []*Source{s}, true, env).Do(t.Context(), &Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, false, nil)
 }
 
 func TestRequestIsRenderedByPosition(t *testing.T) {
@@ -121,8 +121,10 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"good", 200, `{"a":1}`, "", 0, true},
 		{"created", 201, `{}`, "", 0, true},
-		{"not found", 404, `gone`, "", Negative, false},
-		{"gone", 410, ``, "", Negative, false},
+		{"not found", 404, `gone`, "", Unavailable, false},
+		{"gone", 410, ``, "", Unavailable, false},
+		{"not found, which is an answer here", 404, `<html>`, `[{status: [404, 410], is: negative}]`, Negative, false},
+		{"not found, which is not the host's fault", 404, `<html>`, `[{status: [404], is: skipped}]`, Skipped, false},
 		{"too many", 429, ``, "", Limited, false},
 		{"timeout status", 408, ``, "", Unavailable, false},
 		{"forbidden", 403, `<html>`, "", Unavailable, false},
@@ -140,7 +142,7 @@ func TestVerdicts(t *testing.T) {
 		{"condition on a strange shape does not hold", 200, `[1]`, `[{if: .code.x == 1, is: negative}]`, 0, true},
 		{"a condition is about successes", 429, `{"code":1}`, `[{if: .code != 200, is: malformed}]`, Limited, false},
 		{"unless it names the status", 429, `{"code":1}`, `[{status: [429], if: .code == 1, is: negative}]`, Negative, false},
-		{"condition needs a body", 404, `<html>`, `[{if: 'true', is: success}]`, Negative, false},
+		{"condition needs a body", 404, `<html>`, `[{if: 'true', is: success}]`, Unavailable, false},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
@@ -310,28 +312,43 @@ func TestDefiniteAnswersAreNotRetried(t *testing.T) {
 	var calls atomic.Int64
 	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusNotFound) })
 	env := environment(t)
-	if _, err := ask(t, env, compile(t, env, "name: one\nretry: 2\nhttp: {url: "+url+"/}\n"), nil); KindOf(err) != Negative || calls.Load() != 1 {
-		t.Errorf("%v after %d calls", err, calls.Load())
+	for _, text := range []string{"", "judge: [{status: [404], is: negative}]\n"} {
+		calls.Store(0)
+		if _, err := ask(t, env, compile(t, env, "name: one\nretry: 2\nhttp: {url: "+url+"/}\n"+text), nil); err == nil || calls.Load() != 1 {
+			t.Errorf("%s: %v after %d calls", text, err, calls.Load())
+		}
 	}
 }
 
 func TestChain(t *testing.T) {
-	type step struct{ status, wait int }
+	type step struct {
+		status, wait int
+		more         string
+	}
+	// no is a status that the source declares to be an answer.
+	no := func(more string) step { return step{404, 0, "judge: [{status: [404], is: negative}]\n" + more} }
 	rows := []struct {
 		name  string
 		steps []step
-		next  bool // negatives lead on
 		want  string
 	}{
-		{"first", []step{{200, 0}, {200, 0}}, false, "source 0"},
-		{"failover", []step{{500, 0}, {200, 0}}, false, "source 1"},
-		{"a no ends it", []step{{404, 0}, {200, 0}}, false, "negative"},
-		{"a no that leads on", []step{{404, 0}, {200, 0}}, true, "source 1"},
-		{"all say no", []step{{404, 0}, {404, 0}}, true, "negative"},
-		{"no and unavailable is not a no", []step{{404, 0}, {500, 0}}, true, "unavailable"},
-		{"all late", []step{{200, 1}, {200, 1}}, false, "timeout"},
-		{"late and unavailable", []step{{200, 1}, {500, 0}}, false, "unavailable"},
-		{"malformed leads on", []step{{418, 0}, {200, 0}}, false, "source 1"},
+		{"first", []step{{status: 200}, {status: 200}}, "source 0"},
+		{"failover", []step{{status: 500}, {status: 200}}, "source 1"},
+		{"a dead path leads on", []step{{status: 404}, {status: 200}}, "source 1"},
+		{"dead paths are no answer", []step{{status: 404}, {status: 410}}, "unavailable"},
+		{"a no ends it", []step{no(""), {status: 200}}, "negative"},
+		{"a no that leads on", []step{no("negative: next\n"), {status: 200}}, "source 1"},
+		{"all say no", []step{no("negative: next\n"), no("negative: next\n")}, "negative"},
+		{"no and unavailable is not a no", []step{no("negative: next\n"), {status: 500}}, "unavailable"},
+		{"unless that one is optional", []step{no("negative: next\n"), {status: 500, more: "optional: true\n"}}, "negative"},
+		{"or late and optional", []step{no("negative: next\n"), {status: 200, wait: 1, more: "optional: true\n"}}, "negative"},
+		{"the optional alone say nothing", []step{{status: 500}, {status: 500, more: "optional: true\n"}}, "unavailable"},
+		{"an optional one answers", []step{no("negative: next\n"), {status: 200, more: "optional: true\n"}}, "source 1"},
+		{"all late", []step{{status: 200, wait: 1}, {status: 200, wait: 1}}, "timeout"},
+		{"late and unavailable", []step{{status: 200, wait: 1}, {status: 500}}, "unavailable"},
+		{"malformed leads on", []step{{status: 418}, {status: 200}}, "source 1"},
+		{"not the host's fault", []step{{status: 404, more: "judge: [{status: [404], is: skipped}]\n"}, {status: 200}}, "source 1"},
+		{"last resort", []step{{status: 500}, {status: 200, more: "last_resort: true\n"}}, "source 1, a last resort"},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
@@ -351,14 +368,14 @@ func TestChain(t *testing.T) {
 					timeout = "100ms"
 				}
 				text := fmt.Sprintf("name: s%d\ntimeout: %s\nhttp: {url: %s/}\n", i, timeout, url)
-				if r.next {
-					text += "negative: next\n"
-				}
-				sources = append(sources, compile(t, env, text))
+				sources = append(sources, compile(t, env, text+st.more))
 			}
 			var seen []string
-			a, err := NewChain("test", sources, env).Do(t.Context(), &Call{}, func(at Attempt) { seen = append(seen, at.Source+" "+at.Result) })
+			a, err := NewChain("test", sources, true, env).Do(t.Context(), &Call{}, false, func(at Attempt) { seen = append(seen, at.Source+" "+at.Result) })
 			got := fmt.Sprint(a.Data)
+			if a.LastResort {
+				got += ", a last resort"
+			}
 			if err != nil {
 				got = KindOf(err).String()
 			}
@@ -379,9 +396,10 @@ func TestTotalDeadlineEndsTheChain(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := NewChain("test", sources, env).Do(ctx, &Call{}, nil)
-	if KindOf(err) != Timeout || calls.Load() != 1 {
-		t.Errorf("%v after %d calls", err, calls.Load())
+	start := time.Now()
+	_, err := NewChain("test", sources, true, env).Do(ctx, &Call{}, false, nil)
+	if KindOf(err) != Timeout || calls.Load() != 5 || time.Since(start) > time.Second {
+		t.Errorf("%v after %d calls and %v, want a try for each source", err, calls.Load(), time.Since(start))
 	}
 }
 
@@ -395,7 +413,7 @@ func TestSourcesOfOurOwnAnswerWhenTheNetworkUsedUpTheTime(t *testing.T) {
 	sources = append(sources, compile(t, env, "name: own\ncomputed: {}\nmap: '\"own\"'\n"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	a, err := NewChain("test", sources, env).Do(ctx, &Call{}, nil)
+	a, err := NewChain("test", sources, true, env).Do(ctx, &Call{}, false, nil)
 	if err != nil || a.Data != "own" || ctx.Err() != nil {
 		t.Errorf("%v %v %v", a.Data, err, ctx.Err())
 	}
@@ -412,7 +430,7 @@ func TestBreakerCounts(t *testing.T) {
 	})
 	env := environment(t)
 	env.Hosts.Config.Open = 100 * time.Millisecond
-	s := compile(t, env, "name: one\ntimeout: 2s\nhttp: {url: "+url+"/}\n")
+	s := compile(t, env, "name: one\ntimeout: 2s\nhttp: {url: "+url+"/}\njudge: [{status: [404], is: negative}]\n")
 	status.Store(404)
 	for range 20 {
 		_, _ = s.do(t.Context(), &Call{}, nil)
@@ -523,7 +541,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 func TestSourcesThatAreLeftOut(t *testing.T) {
 	env := environment(t)
 	for _, text := range []string{"name: x\nsecrets: {k: NOT_SET}\ncomputed: {}", "name: x\ngeoip: {use: file}"} {
-		c := NewChain("test", []*Source{compile(t, env, text)}, env)
+		c := NewChain("test", []*Source{compile(t, env, text)}, true, env)
 		if len(c.Sources) != 0 {
 			t.Errorf("%q was not left out", text)
 		}
@@ -562,10 +580,13 @@ func TestFaults(t *testing.T) {
 	if err != nil || subject != "kd" || f.Error != 0.3 || f.Latency != 800*time.Millisecond {
 		t.Errorf("%s %+v %v", subject, f, err)
 	}
+	if _, f, err = ParseFault("kd/one=body:html"); err != nil || f.Body != "html" || f.Error != 1 {
+		t.Errorf("%+v %v", f, err)
+	}
 	if _, f, err = ParseFault("kd/one=status:503"); err != nil || f.Status != 503 || f.Error != 1 {
 		t.Errorf("%+v %v", f, err)
 	}
-	for _, bad := range []string{"", "kd", "=error:1", "kd=error:2", "kd=error:x", "kd=latency:x", "kd=what:1", "kd="} {
+	for _, bad := range []string{"", "kd", "=error:1", "kd=error:2", "kd=error:x", "kd=latency:x", "kd=what:1", "kd=body:x", "kd="} {
 		if _, _, err := ParseFault(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}

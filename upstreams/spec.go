@@ -81,6 +81,12 @@ type SourceSpec struct {
 	// Negative is what a definite no does: "stop" (default) ends the chain,
 	// "next" asks the next source.
 	Negative string `yaml:"negative"`
+	// Optional is a source whose failure does not outweigh what the others said:
+	// where they all say no, that is the answer.
+	Optional bool `yaml:"optional"`
+	// LastResort is a source that is asked only where no copy may stand in. Its
+	// answer is kept briefly. Such sources come last.
+	LastResort bool `yaml:"last_resort"`
 	// When is a jq condition on $params; nil: always.
 	When *Expr `yaml:"when"`
 	// Secrets are placeholders filled from the environment. A source that

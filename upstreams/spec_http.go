@@ -1,6 +1,11 @@
 package upstreams
 
-import "go.yaml.in/yaml/v4"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // StepSpec is a request made before the source's own. What it keeps is
 // $vars.<name> to every program after it, and {name} where it is a text.
@@ -28,6 +33,9 @@ type StepSpec struct {
 	// For is how long what was kept serves further calls that would send the
 	// same request; 0: for this call alone.
 	For Duration `yaml:"for"`
+	// Shared says that what is kept is for everybody: its request holds nothing of
+	// a caller's. Only with For.
+	Shared bool `yaml:"shared"`
 	// Renew is for what lets us in, as a guest's session does: it is forgotten
 	// when the source is then refused (limited).
 	Renew bool `yaml:"renew"`
@@ -51,8 +59,9 @@ type HTTPSpec struct {
 	// Redirects is follow (default) or none: then a redirect is the reply, and
 	// $location says where it leads.
 	Redirects string `yaml:"redirects"`
-	// Parts repeats the request, with each of these in the placeholder {part};
-	// what is mapped is the array of the replies.
+	// Parts repeats the request, with each of these in the placeholder {part}.
+	// Judge rules are about each reply; what is mapped is the array of them, with
+	// null for those that did not come.
 	Parts PartsSpec `yaml:"parts"`
 	// Decode is json (default), jsonp, text, image, or script: the object that
 	// a page's script assigns at Marker.
@@ -108,4 +117,23 @@ type PictureSpec struct {
 	Max int `yaml:"max_kib"`
 	// Timeout; 0 means 5 s.
 	Timeout Duration `yaml:"timeout"`
+}
+
+// version changes with what the step makes of a reply. How it asks is no part of
+// it: what one source was told counts for another that asks the same.
+func (s *StepSpec) version() string {
+	made := struct {
+		Judge                   []RuleSpec
+		Keep                    *Expr
+		Decode, Marker, Charset string
+	}{Judge: s.Judge, Keep: s.Keep}
+	if s.HTTP != nil {
+		made.Decode, made.Marker, made.Charset = s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset
+	}
+	b, err := yaml.Dump(&made)
+	if err != nil {
+		b = []byte(err.Error()) // of plain structs, which always encode
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:4])
 }

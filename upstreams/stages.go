@@ -51,7 +51,7 @@ func (s *Source) mark(ctx context.Context, in *input) context.Context {
 // understand maps the reply to data and fetches the picture.
 func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, error) {
 	env := in.env
-	a := Answer{Source: s.Name, Data: r.body, Blob: r.blob}
+	a := Answer{Source: s.Name, Data: r.body, Blob: r.blob, Since: in.since, LastResort: s.lastResort}
 	var err error
 	if s.mapping != nil {
 		if a.Data, err = s.mapping.One(ctx, r.body, env); err != nil {

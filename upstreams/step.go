@@ -1,7 +1,9 @@
 package upstreams
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ type step struct {
 	host  *Host // of get
 	rules []rule
 	keep  *Query
-	lasts time.Duration
+	shelf Shelf // nil: its outcome is for one call alone
 	renew bool
 	env   *Environment
 
@@ -33,18 +35,26 @@ type variable struct {
 
 // compileStep checks the declaration. declared are the placeholders known so
 // far; the step's own are added, its result for all that follow.
-func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *Problems) step {
+func (s *Source) compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *Problems) step {
 	line := spec.Name.Line
 	st := step{
 		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
-		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems), lasts: time.Duration(spec.For), renew: spec.Renew, env: env,
-		timeout: time.Duration(spec.Timeout), optional: spec.Optional,
+		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems),
+		renew: spec.Renew, env: env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
+	}
+	if spec.For > 0 && env.Keeper != nil {
+		st.shelf = env.Keeper.Shelf(s.endpoint, ShelfRule{
+			Step: st.name, Version: spec.version(), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, s.timeout), Shared: spec.Shared,
+		})
 	}
 	if !varName.MatchString(st.name) {
 		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
 	}
 	if spec.Renew && spec.For == 0 {
 		problems.Add(line, "step %s: renew: without for: there is nothing to forget", st.name)
+	}
+	if spec.Shared && spec.For == 0 {
+		problems.Add(line, "step %s: shared: without for: nothing is kept", st.name)
 	}
 	if (spec.HTTP == nil) == (spec.Share == nil) {
 		problems.Add(line, "step %s: want http or share, and one of them only", st.name)
@@ -62,9 +72,12 @@ func compileStep(spec *StepSpec, declared map[string]bool, env *Environment, pro
 // do makes the request, unless its outcome is still kept from another call,
 // and keeps what it is for.
 func (st *step) do(ctx context.Context, in *input) error {
-	if st.when != nil && !st.when.True(ctx, nil, in.env) {
-		in.keep(st.name, nil)
-		return nil
+	if st.when != nil {
+		serves, err := st.when.True(ctx, nil, in.env)
+		if err != nil || !serves {
+			in.keep(st.name, nil)
+			return err
+		}
 	}
 	if err := in.compute(ctx, st.vars); err != nil {
 		return err
@@ -97,18 +110,18 @@ func (st *step) ask(ctx context.Context, in *input) (any, error) {
 	return st.exchange(ctx, in)
 }
 
-// exchange asks the step's host, or the memory of an equal request.
+// exchange asks the step's host, unless what an equal request brought is kept.
 func (st *step) exchange(ctx context.Context, in *input) (any, error) {
 	req, body, err := st.get.request(ctx, in)
 	if err != nil {
 		return nil, fail(Internal, "%w", err)
 	}
-	id := in.call.Endpoint + " " + st.name + " " + requestLine(req) + " " + string(body)
-	if st.renew {
-		in.entry = append(in.entry, id)
+	id := requestLine(req) + " " + string(body)
+	if st.renew && st.shelf != nil {
+		in.entry = append(in.entry, entry{st.shelf, id})
 	}
-	return st.remembered(id, func() (any, error) {
-		r, err := guarded(ctx, st.host, st.rules, in.env, func() (*reply, error) { return st.get.exchange(req, in) })
+	return st.remembered(ctx, in, id, func(ctx context.Context, in *input) (any, error) {
+		r, err := guarded(ctx, st.host, st.rules, in.env, func() (*reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
 		if err != nil {
 			return nil, err
 		}
@@ -116,19 +129,24 @@ func (st *step) exchange(ctx context.Context, in *input) (any, error) {
 	})
 }
 
-// remembered gives what is kept of an equal request, else asks and keeps.
-func (st *step) remembered(id string, ask func() (any, error)) (any, error) {
-	if st.lasts == 0 {
-		return ask()
+// remembered gives what is kept under the id, else asks and keeps.
+func (st *step) remembered(ctx context.Context, in *input, id string, ask func(context.Context, *input) (any, error)) (any, error) {
+	if st.shelf == nil {
+		return ask(ctx, in)
 	}
-	if v, ok := st.env.Kept.get(id, time.Now()); ok {
-		return v, nil
+	sub := in.fork()
+	asked := false
+	value, born, err := st.shelf.Fetch(ctx, id, func(ctx context.Context) (any, error) {
+		asked = true
+		return ask(ctx, sub)
+	})
+	if err != nil {
+		return nil, err
 	}
-	v, err := ask()
-	if err == nil {
-		st.env.Kept.put(id, v, time.Now().Add(st.lasts))
+	if in.dates(born); asked {
+		in.join(sub)
 	}
-	return v, err
+	return value, nil
 }
 
 // kept is what the step makes of a reply.
@@ -154,13 +172,28 @@ func guarded(ctx context.Context, host *Host, rules []rule, env *Env, ask func()
 			return nil, err
 		}
 	}
+	returned := false
+	defer func() {
+		if !returned { // a panic gives back what was taken
+			done(errPanicked)
+		}
+	}()
 	r, err := ask()
-	if err == nil {
-		env.Status, env.Location, env.Cookies, env.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
+	if err == nil && !r.judged {
+		env.see(r)
 		err = judge(ctx, rules, r, env)
 	}
+	returned = true
 	done(err)
 	return r, err
+}
+
+// errPanicked stands for what a call would have come to.
+var errPanicked = &Error{Kind: Internal, Err: errors.New("panicked")}
+
+// see gives programs what they may know of a reply beside its body.
+func (e *Env) see(r *reply) {
+	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
 }
 
 // cookies are those that a reply sets, by name.

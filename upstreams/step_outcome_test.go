@@ -28,7 +28,7 @@ func TestOptionalSteps(t *testing.T) {
 		"optional: true, http: {url: " + url + "/text}":                   "<nil>",
 		"optional: true, timeout: 20ms, http: {url: " + url + "/slow}":    "<nil>",
 		"optional: true, http: {url: " + url + "/good}, keep: .a.b":       "<nil>",
-		"http: {url: " + url + "/gone}":                                   Negative.String(),
+		"http: {url: " + url + "/gone}":                                   Unavailable.String(),
 		"timeout: 20ms, http: {url: " + url + "/slow}":                    Timeout.String(),
 		"optional: true, timeout: 20s, http: {url: " + url + "/slow}":     Timeout.String(), // it used up the source's time
 		`optional: true, vars: {x: error}, http: {url: ` + url + `/good}`: Malformed.String(),
@@ -121,8 +121,8 @@ map: '{id: $vars.link.id}'
 // TestShortLinksAreJudgedByWhereTheyLead asks a replay, since short links' hosts
 // are on the internet.
 func TestShortLinksAreJudgedByWhereTheyLead(t *testing.T) {
-	env := environment(t)
-	env.Replay = NewReplay(nil)
+	env, keeper := environment(t), &memory{kept: map[string]any{}}
+	env.Replay, env.Keeper = NewReplay(nil), keeper
 	s := compile(t, env, `
 name: one
 before:
@@ -131,7 +131,7 @@ computed: {}
 map: '{id: $vars.link.id}'
 `, "url")
 	lead := func(to string) {
-		env.Kept.Forget()
+		keeper.forget()
 		env.Replay.Set([]*Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
 			Steps: []Step{{Of: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
 	}

@@ -1,13 +1,14 @@
 package upstreams
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -33,6 +34,7 @@ func TestStepsComeBeforeTheRequest(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
+	env.Keeper = &memory{kept: map[string]any{}}
 	s := compile(t, env, `
 name: one
 before:
@@ -66,10 +68,11 @@ func TestStepsOutcomeDecides(t *testing.T) {
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
 	for text, want := range map[string]Kind{
-		"http: {url: " + url + "/gone}":                                            Negative,
-		"http: {url: " + url + "/ticket}\n    judge: [{if: .ticket, is: limited}]": Limited,
-		"http: {url: " + url + "/ticket}\n    keep: error":                         Malformed,
-		"http: {url: " + url + "/ticket}\n    keep: .[0]":                          Malformed,
+		"http: {url: " + url + "/gone}":                                             Unavailable,
+		"http: {url: " + url + "/gone}\n    judge: [{status: [404], is: negative}]": Negative,
+		"http: {url: " + url + "/ticket}\n    judge: [{if: .ticket, is: limited}]":  Limited,
+		"http: {url: " + url + "/ticket}\n    keep: error":                          Malformed,
+		"http: {url: " + url + "/ticket}\n    keep: .[0]":                           Malformed,
 	} {
 		s := compile(t, env, "name: one\nbefore:\n  - name: first\n    "+text+"\nhttp: {url: "+url+"/call}\n")
 		if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != want {
@@ -86,10 +89,11 @@ func TestStepsOutcomeDecides(t *testing.T) {
 func TestRefusedSessionsAreRenewed(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
-	env := environment(t)
+	env, keeper := environment(t), &memory{kept: map[string]any{}}
+	env.Keeper = keeper
 	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
 		service.tickets.Store(0)
-		env.Kept.Forget()
+		keeper.forget()
 		s := compile(t, env, `
 name: one
 before:
@@ -109,19 +113,44 @@ judge: [{if: '$params.n == "refused"', is: limited}]
 	}
 }
 
-func TestKeptValuesEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var k Kept
-		k.put("a", 1, time.Now().Add(time.Minute))
-		time.Sleep(time.Minute - 1)
-		if v, ok := k.get("a", time.Now()); !ok || v != 1 {
-			t.Errorf("within its time: %v %v", v, ok)
-		}
-		time.Sleep(time.Nanosecond)
-		if v, ok := k.get("a", time.Now()); ok {
-			t.Errorf("after its time: %v", v)
-		}
-	})
+// memory keeps outcomes until it forgets them.
+type memory struct {
+	mu   sync.Mutex
+	kept map[string]any
+}
+
+type memoryShelf struct {
+	*memory
+	prefix string
+}
+
+func (m *memory) Shelf(endpoint string, rule ShelfRule) Shelf {
+	return memoryShelf{m, endpoint + " " + rule.Step + " "}
+}
+
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept = map[string]any{}
+}
+
+func (s memoryShelf) Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (any, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.kept[s.prefix+id]; ok {
+		return v, time.Now(), nil
+	}
+	v, err := ask(ctx)
+	if err == nil {
+		s.kept[s.prefix+id] = v
+	}
+	return v, time.Now(), err
+}
+
+func (s memoryShelf) Drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, s.prefix+id)
 }
 
 func TestPosts(t *testing.T) {

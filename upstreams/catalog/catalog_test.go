@@ -250,7 +250,7 @@ func TestEmbeddedQuotes(t *testing.T) {
 	e, _ := c.Get("yiyan")
 	sources := e.Sources()
 	last := sources[len(sources)-1]
-	a, err := upstreams.NewChain("yiyan", []*upstreams.Source{last}, e.env).Do(t.Context(), &upstreams.Call{Endpoint: "yiyan", Now: time.Now()}, nil)
+	a, err := upstreams.NewChain("yiyan", []*upstreams.Source{last}, true, e.env).Do(t.Context(), &upstreams.Call{Endpoint: "yiyan", Now: time.Now()}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,9 @@ func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}
+	refuses := e.refuses(name)
+	checkVerdicts(specs, refuses, problems)
+	checkLastResorts(specs, problems)
 	var params []string
 	for _, p := range e.Params {
 		if p.Role == roleInput {
@@ -97,5 +100,5 @@ func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *
 			e.Policy.Limits[src.Name] = src.Limit
 		}
 	}
-	return upstreams.NewChain(e.Name, sources, env)
+	return upstreams.NewChain(e.Name, sources, refuses, env)
 }

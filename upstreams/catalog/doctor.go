@@ -131,8 +131,10 @@ func (f *Finding) diagnose(err error) {
 	}
 	f.Notes = []string{err.Error()}
 	switch kind := upstreams.KindOf(err); {
-	case kind == upstreams.Negative:
-		f.Health = Works // it told that there is no such thing
+	case kind == upstreams.Negative, kind == upstreams.Skipped:
+		f.Health = Changed // what it was asked for is there, by what was recorded
+	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
+		f.Health = Changed // its address is another now, or it was given up
 	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:

@@ -57,7 +57,7 @@ func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	call := in.call(time.Now())
 	call.Trace = f.Trace
 	chain := in.Form.chain
-	answer, err := chain.Do(ctx, call, f.Watch)
+	answer, err := chain.Do(ctx, call, covered, f.Watch)
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
@@ -87,7 +87,7 @@ func sourceOf(err error) string {
 }
 
 func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answer, call *upstreams.Call) (cache.Content, error) {
-	c := cache.Content{Source: a.Source, Expires: a.Expires}
+	c := cache.Content{Source: a.Source, Expires: a.Expires, Since: a.Since, LastResort: a.LastResort}
 	env := &upstreams.Env{Params: call.Params, Now: call.Now}
 	for _, f := range chain.Forms {
 		form, err := f.render(ctx, a, env)

@@ -68,7 +68,6 @@ func TestExchanges(t *testing.T) {
 	}
 	for _, x := range mustCases(t) {
 		t.Run(path.Join(x.Endpoint, x.Source, x.Name), func(t *testing.T) {
-			env.Kept.Forget()
 			if _, err := c.Exchanges([]*Case{x}); err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +85,7 @@ func playCase(t *testing.T, e *Endpoint, x *Case) {
 	t.Helper()
 	src := sourceOfCase(t, e, x)
 	call := &upstreams.Call{Endpoint: e.Name, Params: x.Params, Now: x.Now}
-	answer, err := (upstreams.NewChain(e.Name, []*upstreams.Source{src}, e.env)).Do(t.Context(), call, nil)
+	answer, err := (upstreams.NewChain(e.Name, []*upstreams.Source{src}, true, e.env)).Do(t.Context(), call, false, nil)
 	verdict := "success"
 	if err != nil {
 		verdict = verdictOf(err)
@@ -114,7 +113,7 @@ func playCase(t *testing.T, e *Endpoint, x *Case) {
 
 // verdictOf is the verdict of the one attempt inside a chain's error.
 func verdictOf(err error) string {
-	for _, k := range []upstreams.Kind{upstreams.Malformed, upstreams.Limited} {
+	for _, k := range []upstreams.Kind{upstreams.Malformed, upstreams.Limited, upstreams.Skipped} {
 		if strings.Contains(err.Error(), ": "+k.String()) {
 			return k.String()
 		}
@@ -152,7 +151,8 @@ func normal(t *testing.T, b []byte) any {
 }
 
 // TestEverySourceHasCases holds every source that asks somebody over HTTP to a
-// good, a negative and a malformed case.
+// good case, one in which it has nothing (a definite no where that can be an
+// answer), and a malformed one.
 func TestEverySourceHasCases(t *testing.T) {
 	c := mustLoad(t, upstreams.NewReplay(nil))
 	cases := mustCases(t)
@@ -166,10 +166,13 @@ func TestEverySourceHasCases(t *testing.T) {
 			for _, x := range CasesOf(cases, e.Name, name) {
 				have[x.Want] = true
 			}
-			for _, want := range []string{"success", "negative", "malformed"} {
+			for _, want := range []string{"success", "malformed"} {
 				if !have[want] {
 					t.Errorf("%s/%s: no %s case", e.Name, name, want)
 				}
+			}
+			if !have["negative"] && !have["unavailable"] && !have["skipped"] {
+				t.Errorf("%s/%s: no case in which it has nothing", e.Name, name)
 			}
 		}
 	}

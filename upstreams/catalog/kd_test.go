@@ -24,7 +24,12 @@ type parcels struct {
 func newParcels(t *testing.T) *parcels {
 	t.Helper()
 	replay := upstreams.NewReplay(nil)
-	c := mustLoad(t, replay)
+	env := testEnvironment(t, replay)
+	env.Keeper = Keeper{Cache: newCache(t)}
+	c, err := Load(Options{}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cases, err := c.Exchanges(mustCases(t))
 	if err != nil {
 		t.Fatal(err)
@@ -83,9 +88,8 @@ func TestParcelAsText(t *testing.T) {
 // A parcel that has arrived is news for a day, one on its way for half an hour;
 // neither is asked for again before.
 func TestParcelIsFreshByItsState(t *testing.T) {
-	p := newParcels(t)
 	for name, want := range map[string]time.Duration{"good": 24 * time.Hour, "sent-back": 24 * time.Hour, "in-transit": 30 * time.Minute, "locker": 30 * time.Minute} {
-		p.e.env.Kept.Forget()
+		p := newParcels(t)
 		p.only("kuaidi100/" + name)
 		c, err := p.ask("id=YT0000000000002")
 		if err != nil {
@@ -99,7 +103,7 @@ func TestParcelIsFreshByItsState(t *testing.T) {
 			t.Errorf("%s: %v after %v", name, state, want)
 		}
 	}
-	if got := p.e.Policy.Negative; got != 30*time.Minute {
+	if got := newParcels(t).e.Policy.Negative; got != 30*time.Minute {
 		t.Errorf("no trail: kept for %v", got)
 	}
 }

@@ -68,7 +68,7 @@ var _ cache.Loader = (*Picture)(nil)
 func (p *Picture) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	call := p.call
 	call.Now = time.Now()
-	answer, err := p.of.form.chain.Do(ctx, &call, nil)
+	answer, err := p.of.form.chain.Do(ctx, &call, covered, nil)
 	if err != nil {
 		return cache.Content{}, err
 	}

@@ -1,0 +1,221 @@
+package catalog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// death is a way in which an upstream stops answering.
+type death struct {
+	fault upstreams.Fault
+	// counts tells whether it should open the host's breaker: rubbish for one
+	// endpoint says nothing about the host.
+	counts bool
+}
+
+func deaths() map[string]death {
+	return map[string]death{
+		"404":     {upstreams.Fault{Error: 1, Status: 404}, true},
+		"410":     {upstreams.Fault{Error: 1, Status: 410}, true},
+		"403":     {upstreams.Fault{Error: 1, Status: 403}, true},
+		"429":     {upstreams.Fault{Error: 1, Status: 429}, true},
+		"500":     {upstreams.Fault{Error: 1, Status: 500}, true},
+		"empty":   {upstreams.Fault{Error: 1, Body: "empty"}, false},
+		"HTML":    {upstreams.Fault{Error: 1, Body: "html"}, false},
+		"refused": {upstreams.Fault{Error: 1}, true},
+		"timeout": {upstreams.Fault{Latency: time.Hour}, true},
+	}
+}
+
+// theatre is the catalog in replay, whose sources can be killed.
+type theatre struct {
+	*Catalog
+	faults map[string]upstreams.Fault
+	cases  []*Case
+}
+
+func newTheatre(t *testing.T, breakers upstreams.BreakerConfig) *theatre {
+	t.Helper()
+	th := &theatre{faults: map[string]upstreams.Fault{}, cases: mustCases(t)}
+	replay := upstreams.NewReplay(th.faults)
+	env := testEnvironment(t, replay)
+	env.Hosts.Config = breakers
+	var err error
+	if th.Catalog, err = Load(Options{}, env); err != nil {
+		t.Fatal(err)
+	}
+	exchanges, err := th.Exchanges(th.cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay.Set(exchanges)
+	return th
+}
+
+// scene is a call with the source that answers it.
+type scene struct {
+	endpoint *Endpoint
+	query    string
+	source   *upstreams.Source
+}
+
+func (s *scene) String() string { return s.endpoint.Name + "?" + s.query }
+
+// scenes are the calls of the conformance table that are answered by asking
+// somebody, in chains of two sources or more.
+func (th *theatre) scenes(t *testing.T) []scene {
+	t.Helper()
+	var all []scene
+	for _, e := range th.Endpoints {
+		for _, row := range e.Calls() {
+			s := scene{endpoint: e, query: row.Query}
+			answered := ""
+			content, in, err := s.load(t.Context(), func(a upstreams.Attempt) { answered = a.Source })
+			if err != nil || content.Negative != "" || len(in.Form.chain.Sources) < 2 {
+				continue // a mistake, a no, or nobody else to ask
+			}
+			i := slices.IndexFunc(in.Form.chain.Sources, func(o *upstreams.Source) bool { return o.Name == answered })
+			if s.source = in.Form.chain.Sources[i]; s.source.AsksOthers() {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+func (s *scene) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.Content, Input, error) {
+	in, bad := s.endpoint.Parse(s.query, Caller{Addr: noCaller})
+	if bad != nil {
+		return cache.Content{}, in, bad
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.endpoint.Policy.FillTimeout)
+	defer cancel()
+	content, err := (&Fill{Input: in, Watch: watch}).Load(ctx, false)
+	return content, in, err
+}
+
+// kill makes the scene's source die, and nobody else.
+func (th *theatre) kill(s *scene, d death) {
+	clear(th.faults)
+	th.faults[s.endpoint.Name+"/"+s.source.Bare()] = d.fault
+}
+
+// TestADeadSourceNeverTakesItsEndpointWithIt kills the source that answers each
+// call of the conformance table, in every way: another one answers. An
+// endpoint that is added to the catalog is in it by itself.
+func TestADeadSourceNeverTakesItsEndpointWithIt(t *testing.T) {
+	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
+	seen := map[string]bool{}
+	for _, s := range th.scenes(t) {
+		seen[s.endpoint.Name] = true
+		for name, d := range deaths() {
+			t.Run(s.String()+" "+name, func(t *testing.T) {
+				th.kill(&s, d)
+				synctest.Test(t, func(t *testing.T) { s.mustBeAnsweredByAnother(t) })
+			})
+		}
+	}
+	// Those that are not in it compute their answer, or have one source alone.
+	if got, want := slices.Sorted(maps.Keys(seen)), "60s,avatar,dailynews,dailywp,favicon,gamestatus,ip,kd,lishi,music,onlinestatus,sjbz,sjsp,vidparse,wpcat,yiyan"; !strings.HasPrefix(strings.Join(got, ","), want) {
+		t.Errorf("endpoints %v, want at least %s", got, want)
+	}
+}
+
+// mustBeAnsweredByAnother calls until the dead source was asked: some calls
+// pick their category at random.
+func (s *scene) mustBeAnsweredByAnother(t *testing.T) {
+	for range 50 {
+		var failed error
+		content, _, err := s.load(t.Context(), func(a upstreams.Attempt) {
+			if a.Source == s.source.Name {
+				failed = a.Err
+			}
+		})
+		switch {
+		case failed == nil && err == nil && content.Source != s.source.Name:
+			continue
+		case err != nil:
+			t.Error(err)
+		case content.Negative != "" || content.Source == s.source.Name:
+			t.Errorf("answered by %q: %q", content.Source, content.Negative)
+		}
+		return
+	}
+	t.Error("the dead source was never asked")
+}
+
+// TestADeadSourceOpensItsBreaker: a host that fails again and again is left
+// alone, one that answers rubbish is not.
+func TestADeadSourceOpensItsBreaker(t *testing.T) {
+	for name, d := range deaths() {
+		th := newTheatre(t, upstreams.BreakerConfig{})
+		for _, s := range th.first(t) {
+			host := s.source.Host()
+			if host == nil || s.endpoint.Name == "60s" && d.fault.Status == 404 || strings.Contains(s.query, "v.kuaishou") {
+				continue // a host of the caller's; a file that is not out yet; a short link, whose host is another
+			}
+			th.kill(&s, d)
+			opened := false
+			synctest.Test(t, func(t *testing.T) {
+				host.Reset()
+				for tries := 0; tries < 80 && !opened; tries++ { // some calls pick their category at random
+					_, _, _ = s.load(t.Context(), nil)
+					opened = host.State() == "open"
+				}
+			})
+			if opened != d.counts {
+				t.Errorf("%s %s: breaker of %s: open is %v", s.String(), name, host.Name, opened)
+			}
+			host.Reset()
+		}
+	}
+}
+
+// first is one scene for each source that answers an endpoint's calls.
+func (th *theatre) first(t *testing.T) []scene {
+	t.Helper()
+	var out []scene
+	for _, s := range th.scenes(t) {
+		if !slices.ContainsFunc(out, func(o scene) bool { return o.source == s.source }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// TestTheDoctorNamesADeadSource, with its status where it has one.
+func TestTheDoctorNamesADeadSource(t *testing.T) {
+	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
+	for _, s := range th.first(t) {
+		for name, d := range deaths() {
+			th.kill(&s, d)
+			for _, subject := range s.endpoint.Subjects(th.cases) {
+				if subject.Source != s.source {
+					continue
+				}
+				var f Finding
+				synctest.Test(t, func(t *testing.T) { f = subject.Examine(t.Context(), time.Now()) })
+				notes := strings.Join(f.Notes, "; ")
+				if f.Health == Works || notes == "" || !strings.Contains(notes, nameOf(d.fault.Status)) {
+					t.Errorf("%s/%s %s: %s: %s", f.Endpoint, f.Source, name, f.Health, notes)
+				}
+			}
+		}
+	}
+}
+
+func nameOf(status int) string {
+	if status == 0 {
+		return ""
+	}
+	return strconv.Itoa(status)
+}
