@@ -193,7 +193,7 @@ forms:
 sources:
 `
 	for i, s := range sources {
-		text += "  - {name: " + []string{"first", "second", "third"}[i] + ", timeout: 2s, http: {url: \"" + s.URL + "/item\", query: {id: \"{id}\"}}}\n"
+		text += "  - {name: " + []string{"first", "second", "third"}[i] + ", timeout: 2s, http: {url: \"" + s.URL + "/item\", query: {id: \"{id}\"}}, judge: [{status: [404], is: negative}]}\n"
 	}
 	return text
 }

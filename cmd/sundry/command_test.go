@@ -120,7 +120,7 @@ func TestTryShowsEachStage(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if out, _, err = call(t, nil, "try", "--replay", "avatar", "uid=10404"); err != nil || !strings.Contains(out, "answer: not found") {
+	if out, _, err = call(t, nil, "try", "--replay", "music", "mid=404404"); err != nil || !strings.Contains(out, "answer: not found") {
 		t.Errorf("%s %v", out, err)
 	}
 }

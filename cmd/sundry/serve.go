@@ -93,11 +93,6 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.world.getenv, reg, s.log); err != nil {
 		return err
 	}
-	set, err := loadCatalog(s.config, s.env, nil)
-	if err != nil {
-		return err
-	}
-	s.loaded = s.config
 	settings := cache.Config{Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
@@ -108,6 +103,12 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.cache, err = cache.New(settings); err != nil {
 		return err
 	}
+	s.env.Keeper = catalog.Keeper{Cache: s.cache}
+	set, err := loadCatalog(s.config, s.env, nil)
+	if err != nil {
+		return err
+	}
+	s.loaded = s.config
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Trusted: prefixes(s.config.Trusted),
 		Limits: s.config.limits(), Log: s.log, HitSample: s.config.LogHits, Registerer: reg,

@@ -56,7 +56,7 @@ func (s *shelf) Fetch(ctx context.Context, id string, ask func(context.Context) 
 }
 
 // Drop implements upstreams.Shelf.
-func (s *shelf) Drop(id string) { s.space.Drop(s.key(id)) }
+func (s *shelf) Drop(id string) { s.space.Drop(s.key(id), time.Now()) }
 
 // key hides the id: it may hold a session, or what a caller asked for.
 func (s *shelf) key(id string) string {
