@@ -268,30 +268,3 @@ func TestEmbeddedQuotes(t *testing.T) {
 		t.Errorf("%d quotes", len(quotes))
 	}
 }
-
-func FuzzInput(f *testing.F) {
-	for _, s := range []string{"n=1&p=2&type=text", "ip=8.8.8.8&callback=a.b", "text=%E4%B8%AD&size=50", "host=[::1]:25565", "uid=10001", "%6e=3&&&=&n", "n=%", "text=\xff"} {
-		f.Add(s)
-	}
-	c := mustLoad(f, nil)
-	f.Fuzz(func(t *testing.T, query string) {
-		for _, e := range c.Endpoints {
-			in, bad := e.Parse(query, Caller{Addr: caller})
-			if in.Form == nil {
-				t.Fatal("no form")
-			}
-			if bad != nil {
-				if bad.Parameter == "" || bad.Message == "" {
-					t.Fatalf("%+v", bad)
-				}
-				continue
-			}
-			key := in.Key()
-			for i := range len(key) {
-				if key[i] <= ' ' || key[i] >= 0x7f {
-					t.Fatalf("key %q", key)
-				}
-			}
-		}
-	})
-}

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -101,17 +100,30 @@ func (e *Endpoint) joinRest(rawQuery string) string {
 	if !strings.Contains(rawQuery, "://") && !strings.Contains(rawQuery, "?") {
 		return rawQuery
 	}
-	var out []string
-	open := false
+	var own, link strings.Builder // the value that reaches over & comes last
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		declared := e.param(name)
-		if open && declared < 0 {
-			out[len(out)-1] += url.QueryEscape("&") + pair
-			continue
+		switch i := e.param(name); {
+		case link.Len() > 0 && !e.takes(i, value):
+			link.WriteString("%26")
+			link.WriteString(pair)
+		case i >= 0 && e.Params[i] == e.rest && strings.Contains(value, "?"):
+			link.WriteByte('&')
+			link.WriteString(pair)
+		default:
+			own.WriteByte('&')
+			own.WriteString(pair)
 		}
-		open = declared >= 0 && e.Params[declared] == e.rest && strings.Contains(value, "?")
-		out = append(out, pair)
 	}
-	return strings.Join(out, "&")
+	return own.String() + link.String()
+}
+
+// takes tells a value that a parameter has use for, beside the one that reaches
+// over &.
+func (e *Endpoint) takes(i int, raw string) bool {
+	if i < 0 || e.Params[i] == e.rest || raw == "" {
+		return false
+	}
+	_, err := e.Params[i].parse(unescaped(raw))
+	return err == nil
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +20,10 @@ var shanghai = time.FixedZone("CST", 8*3600)
 // maxParams is the most an endpoint may declare, so that a request's values
 // need no allocation of their own.
 const maxParams = 8
+
+// maxPairs is the most that a query may hold, unknown ones counted: to leave
+// out any of them could answer another question than the one that was asked.
+const maxPairs = 256
 
 // Input is a request's checked, canonical input.
 type Input struct {
@@ -53,6 +58,9 @@ func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 // are of a day.
 func (e *Endpoint) parseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
+	if n := strings.Count(rawQuery, "&") + 1; n > maxPairs {
+		return in, &ParamError{Message: fmt.Sprintf("the query has %d parameters; want at most %d", n, maxPairs)}
+	}
 	if e.rest != nil {
 		rawQuery = e.joinRest(rawQuery)
 	}
