@@ -57,29 +57,6 @@ func newReplay(specs []string) (*upstreams.Replay, error) {
 	return upstreams.NewReplay(faults), nil
 }
 
-// loadCatalog compiles the catalog, and in replay gives the environment its
-// exchanges. live are settings made while it runs; nil for none.
-func loadCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
-	set, err := compileCatalog(c, env, live)
-	if err != nil || env.Replay == nil {
-		return set, err
-	}
-	cases, err := allCases(c.Catalog)
-	if err != nil {
-		return nil, err
-	}
-	exchanges, err := set.Exchanges(cases)
-	if err != nil {
-		return nil, err
-	}
-	env.Replay.Set(exchanges)
-	return set, nil
-}
-
-func compileCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
-	return catalog.Load(catalog.Options{Dir: c.Catalog, Overrides: c.Endpoints, ConfigFile: c.file, Live: live}, env)
-}
-
 // allCases are the operator's recorded exchanges, then ours.
 func allCases(dir string) ([]*catalog.Case, error) {
 	var all []*catalog.Case

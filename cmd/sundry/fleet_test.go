@@ -110,13 +110,13 @@ func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	redis := redistest.Start(t)
 	one := serve(t, "--replay", "--redis", redis.URL())
-	header, _ := mustGet(t, one.public+ipCall)
+	mustGet(t, one.public+ipCall)
 	eventually(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	for range 3 {
 		two := serve(t, "--replay", "--redis", redis.URL())
-		header, _ = mustGet(t, two.public+ipCall)
+		header, _ := mustGet(t, two.public+ipCall)
 		if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
 			t.Fatalf("a purged entry is served after a restart: %s", s)
 		}

@@ -73,7 +73,7 @@ func (s *server) tryOut(knobs map[string]map[string]string) error {
 	if s.inForce(knobs) {
 		return nil
 	}
-	_, err := compileCatalog(s.loaded, s.env, knobs)
+	_, err := s.loaded.compile(s.env, knobs)
 	return err
 }
 
@@ -91,7 +91,7 @@ func (s *server) apply(e admin.Effect) error {
 	if s.inForce(e.Knobs) {
 		return nil
 	}
-	return s.swap(s.loaded, e.Knobs, "settings")
+	return s.retune(e.Knobs)
 }
 
 // inForce tells knobs that the running set was made with. The caller holds mu.
@@ -110,7 +110,7 @@ func (s *server) carryOut(o *admin.Order) {
 	switch o.Do {
 	case "drop":
 		if space, ok := s.front.Space(o.Target); ok {
-			space.Drop(o.Key, time.Now())
+			space.Drop(o.Key, o.At)
 		}
 	case "reset":
 		for _, h := range s.env.Hosts.All() {

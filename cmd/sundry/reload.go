@@ -122,10 +122,7 @@ func (s *server) concerns(e fsnotify.Event) bool {
 func (s *server) reloadOnce(why string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c, err := s.cmd.config(s.world.getenv)
-	if err == nil {
-		err = s.swap(c, s.live, why)
-	}
+	err := s.reread(why)
 	if err != nil {
 		s.reload.Success.Set(0)
 		s.log.Error("reload failed; the set before it stays", "why", why, "error", err)
@@ -136,13 +133,42 @@ func (s *server) reloadOnce(why string) error {
 	return nil
 }
 
-// swap compiles a set aside and puts it into force, and says what is new. The
-// caller holds mu.
-func (s *server) swap(c *config, live map[string]map[string]string, why string) error {
-	set, err := loadCatalog(c, s.env, live)
+// reread compiles what is on the disk now. The caller holds mu.
+func (s *server) reread(why string) error {
+	c, err := s.cmd.config(s.world.getenv)
 	if err != nil {
 		return err
 	}
+	in, err := readInputs(c, s.world.getenv)
+	if err != nil {
+		return err
+	}
+	set, err := in.compileAnew(s.env, s.live)
+	if err != nil {
+		return err
+	}
+	if err := s.swap(set, why); err != nil {
+		return err
+	}
+	s.loaded = in
+	return nil
+}
+
+// retune compiles the set in force anew with other knobs. The caller holds mu.
+func (s *server) retune(live map[string]map[string]string) error {
+	set, err := s.loaded.compile(s.env, live)
+	if err != nil {
+		return err
+	}
+	if err := s.swap(set, "settings"); err != nil {
+		return err
+	}
+	s.live = live
+	return nil
+}
+
+// swap puts a set into force, and says what is new. The caller holds mu.
+func (s *server) swap(set *catalog.Catalog, why string) error {
 	old := s.front.Catalog()
 	if old == nil {
 		return errors.New("nothing was loaded before")
@@ -151,7 +177,6 @@ func (s *server) swap(c *config, live map[string]map[string]string, why string) 
 	if err := s.front.Swap(set); err != nil {
 		return err
 	}
-	s.loaded, s.live = c, live
 	s.hold()
 	if len(diff) == 0 {
 		s.log.Info("reloaded; nothing is different", "why", why)

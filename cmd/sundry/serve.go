@@ -54,7 +54,7 @@ type server struct {
 	tuner  *admin.Tuner
 
 	mu     sync.Mutex // of what a reload and a change set
-	loaded *config    // the configuration in force
+	loaded *inputs    // what the set in force was compiled from
 	live   map[string]map[string]string
 	held   map[string]upstreams.Force // breakers, by host
 }
@@ -104,11 +104,13 @@ func (s *server) build(reg *prometheus.Registry) error {
 		return err
 	}
 	s.env.Keeper = catalog.Keeper{Cache: s.cache}
-	set, err := loadCatalog(s.config, s.env, nil)
+	if s.loaded, err = readInputs(s.config, s.world.getenv); err != nil {
+		return err
+	}
+	set, err := s.loaded.compileAnew(s.env, nil)
 	if err != nil {
 		return err
 	}
-	s.loaded = s.config
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Trusted: prefixes(s.config.Trusted),
 		Limits: s.config.limits(), Log: s.log, HitSample: s.config.LogHits, Registerer: reg,

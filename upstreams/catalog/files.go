@@ -1,12 +1,46 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+	"sync"
+
+	"sundry/upstreams"
 )
+
+// Files are what a catalog is compiled from, as they were read at one time:
+// compiled again they are what they were then, whatever became of the disk.
+type Files struct {
+	specs map[string]source
+	data  *kept
+}
+
+// ReadFiles reads the catalog's files, those of the operator's directory over
+// those that come with the program; "" for no directory.
+func ReadFiles(dir string) (*Files, error) {
+	specs, err := collect(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Files{specs: specs, data: &kept{from: Data(dir), read: map[string]reading{}}}, nil
+}
+
+// Data are the files that embedded sources name: each is read when it is first
+// asked for, and kept. Compile wants them in its environment.
+func (f *Files) Data() fs.FS { return f.data }
+
+// Load reads and compiles everything. The error joins all Mistakes.
+func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
+	f, err := ReadFiles(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.Compile(opts, env)
+}
 
 // Data are the files that embedded sources name, those of the operator's
 // directory over ours.
@@ -28,6 +62,35 @@ func (l layered) Open(name string) (fs.File, error) {
 		}
 	}
 	return l[len(l)-1].Open(name)
+}
+
+// kept remembers what was read of each file, or why it was not.
+type kept struct {
+	from fs.FS
+	mu   sync.Mutex
+	read map[string]reading
+}
+
+type reading struct {
+	data []byte
+	err  error
+}
+
+// ReadFile implements fs.ReadFileFS. What it returns is not to be changed.
+func (k *kept) ReadFile(name string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.read[name]
+	if !ok {
+		r.data, r.err = fs.ReadFile(k.from, name)
+		k.read[name] = r
+	}
+	return r.data, r.err
+}
+
+// Open implements fs.FS. A file that is read in pieces would not be kept.
+func (k *kept) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
 }
 
 // source is one file to load.

@@ -47,10 +47,10 @@ func (c *Catalog) InGroup(name string) []*Endpoint {
 	return all
 }
 
-// Options of Load.
+// Options of a catalog.
 type Options struct {
 	// Dir holds files of the operator's own: one of a name that exists
-	// replaces ours, another adds an endpoint. "" for none.
+	// replaces ours, another adds an endpoint. "" for none. Only Load reads it.
 	Dir string
 	// Overrides are the operator's settings, by endpoint; ConfigFile is where
 	// they stand.
@@ -82,12 +82,10 @@ func groupNames() []string {
 
 var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
-// Load reads and compiles everything. The error joins all Mistakes.
-func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
-	files, err := collect(opts.Dir)
-	if err != nil {
-		return nil, err
-	}
+// Compile makes a catalog of the files, and reads none of them again. The error
+// joins all Mistakes.
+func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, error) {
+	files := f.specs
 	c := &Catalog{byName: map[string]*Endpoint{}}
 	var failed []error
 	for _, name := range slices.Sorted(maps.Keys(files)) {
