@@ -39,6 +39,12 @@ type Config struct {
 	Far Remote
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
+	// Describe and Restore carry failures to other instances: the words for one,
+	// at most 256 bytes ("": the others are not to hear of it), and the failure
+	// for such words, which may be anybody's (nil: none). Nil stands for the
+	// error's own text.
+	Describe func(error) string
+	Restore  func(text string) error
 	// Log takes what a refresh in the background has to say; nil for nobody.
 	Log *slog.Logger
 }
@@ -53,8 +59,12 @@ type Cache struct {
 	failed *failures
 	marks  marks
 	drops  dropSlots
+	behind behind
 	seen   *metrics
 	log    *slog.Logger
+
+	describe func(error) string
+	restore  func(string) error
 
 	life context.Context
 	stop context.CancelFunc
@@ -74,6 +84,12 @@ func New(cfg Config) (*Cache, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Describe == nil {
+		cfg.Describe = plainText
+	}
+	if cfg.Restore == nil {
+		cfg.Restore = plainError
+	}
 	counters := &memoryCounters{}
 	near, err := newMemory(cfg.Memory, counters)
 	if err != nil {
@@ -82,6 +98,7 @@ func New(cfg Config) (*Cache, error) {
 	c := &Cache{
 		near: near, far: cfg.Far, failed: newFailures(), log: cfg.Log,
 		seen: newMetrics(), refreshing: map[string]struct{}{}, spaces: map[string]*Space{},
+		describe: cfg.Describe, restore: cfg.Restore,
 	}
 	if c.far != nil {
 		if c.packer, err = newPacker(); err != nil {
@@ -97,13 +114,15 @@ func New(cfg Config) (*Cache, error) {
 	return c, nil
 }
 
-// Close ends the fills under way and waits for them.
+// Close ends the fills under way, and waits for them and until all that is to be
+// kept in Redis was handed over. The far tier is closed after it.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.stop()
 	c.busy.Wait()
+	c.behind.wait()
 	return c.near.close()
 }
 

@@ -96,8 +96,8 @@ func (s *Space) Drop(key string, at time.Time) {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Born.After(at) {
 		s.cache.near.drop(s.policy.Class, key)
 	}
-	if s.cache.far != nil && !s.policy.Local {
-		s.cache.far.Delete(key)
+	if s.shared() {
+		s.cache.behind.add(0, func() { s.cache.far.Delete(key) }) // after a write that waits
 	}
 }
 

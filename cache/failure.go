@@ -22,8 +22,8 @@ type failure struct {
 	err   error
 	until time.Time
 	times int
-	// covered means that a copy was at hand, for which alone it is a failure:
-	// without one, last resorts are asked and a no is an answer.
+	// covered means that a copy was at hand that neither a no nor a last resort
+	// may replace. Without one, it does not count.
 	covered bool
 }
 
@@ -35,12 +35,12 @@ func newFailures() *failures {
 	return &failures{lru: l}
 }
 
-// paused returns the failure that still forbids a try at now, to somebody who
-// has a copy or has none, and how long it does; or nil.
-func (f *failures) paused(key string, copied bool, now time.Time) (wait time.Duration, err error) {
+// paused returns the failure that still forbids a try at now, with a copy that
+// covers or without, and how long it does; or nil.
+func (f *failures) paused(key string, covered bool, now time.Time) (wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) && (copied || !r.covered) {
+	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) && (covered || !r.covered) {
 		return r.until.Sub(now), r.err
 	}
 	return 0, nil
@@ -59,12 +59,26 @@ func (f *failures) add(key string, err error, covered bool, p *Policy, now time.
 	return r
 }
 
+// adopt takes over a failure of another instance's, unless the own one lasts
+// longer.
+func (f *failures) adopt(key string, r failure) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if own, ok := f.lru.Peek(key); !ok || r.until.After(own.until) {
+		r.times = max(r.times, own.times)
+		f.lru.Add(key, r)
+	}
+}
+
 // pauseAfter is the pause when so many tries in a row failed before.
 func (p *Policy) pauseAfter(times int) time.Duration {
-	pause := min(p.Pause, p.PauseMax)
+	pause := max(0, min(p.Pause, p.PauseMax))
 	for range times {
-		if pause <= 0 || pause > p.PauseMax/2 {
-			return max(0, p.PauseMax)
+		switch {
+		case pause == 0:
+			return 0
+		case pause > p.PauseMax/2:
+			return p.PauseMax
 		}
 		pause *= 2
 	}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -18,8 +19,8 @@ type landing struct {
 
 // refresh begins at most one fill of the key in the background, unless a
 // failure lately told to wait.
-func (s *Space) refresh(ctx context.Context, key string, load Loader, now time.Time) {
-	if _, err := s.cache.failed.paused(key, true, now); err != nil || !s.cache.claim(key) {
+func (s *Space) refresh(ctx context.Context, key string, load Loader, covered bool, now time.Time) {
+	if _, err := s.cache.failed.paused(key, covered, now); err != nil || !s.cache.claim(key) {
 		return
 	}
 	results := s.cache.flight.DoChan(key, func() (any, error) {
@@ -55,6 +56,12 @@ type fill struct {
 	// copy is the best that was found on the way. It stands in if nothing
 	// better comes; nil: none.
 	copy *landing
+	// had is the birth of what Redis had at first, and told the failure record
+	// that was seen there last.
+	had  time.Time
+	told []byte
+	// release gives the lease back; nil: none was asked for.
+	release func()
 }
 
 // fill runs inside the flight, on a context that no caller can cancel. With an
@@ -72,6 +79,7 @@ func (s *Space) fill(caller context.Context, key string, load Loader, behind boo
 		}
 	}()
 	f := &fill{Space: s, key: key, loader: load, caller: caller, behind: behind}
+	defer f.giveBack()
 	return f.run()
 }
 
@@ -84,11 +92,12 @@ func (f *fill) run() (*landing, error) {
 	if got := f.far(ctx); got != nil {
 		return got, nil
 	}
-	held, release := f.lease(ctx)
-	defer release()
-	if !held {
-		if got := f.wait(ctx); got != nil {
-			return got, nil
+	if err := f.paused(time.Now()); err != nil {
+		return f.standIn(time.Now()), err
+	}
+	if !f.lease(ctx) {
+		if got, err := f.wait(ctx); got != nil || err != nil {
+			return cmp.Or(got, f.standIn(time.Now())), err
 		}
 	}
 	if err := ctx.Err(); err != nil {

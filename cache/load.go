@@ -81,7 +81,7 @@ func (f *fill) failed(ctx context.Context, err error, covered bool, now time.Tim
 		return
 	}
 	f.seen.refreshFailed.Inc()
-	f.cache.failed.add(f.key, err, covered, &f.policy, now)
+	f.tell(f.cache.failed.add(f.key, err, covered, &f.policy, now), now)
 }
 
 // keep stores the entry, unless the copy at hand is better.

@@ -17,6 +17,7 @@ type metrics struct {
 	coalesced *prometheus.CounterVec
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
+	unwritten prometheus.Counter
 	fills     prometheus.Gauge
 }
 
@@ -49,6 +50,10 @@ func newMetrics() *metrics {
 			Help:    "How long past their freshness answers were that stood in for a refresh that failed or was slow.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
+		unwritten: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "cache", Name: "unwritten_total",
+			Help: "Entries that did not go to Redis because too much waited to be compressed for it.",
+		}),
 		fills: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "cache", Name: "fills_running", Help: "Fills under way.",
 		}),
@@ -115,7 +120,7 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (m *metrics) register(reg prometheus.Registerer, near *memory) error {
-	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.fills, newMemoryCollector(near)} {
+	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, m.fills, newMemoryCollector(near)} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

@@ -148,6 +148,7 @@ func TestDropReachesBothTiersAndFills(t *testing.T) {
 		wantText(t, mustFetch(t, one, "other", l), "answer 2")
 		wantCalls(t, l, 3)
 
+		time.Sleep(time.Second)
 		l.set(func(l *script) { l.text, l.takes = "", time.Second })
 		one.Drop("k", time.Now())
 		two.Drop("k", time.Now())

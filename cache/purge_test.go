@@ -133,6 +133,7 @@ func TestDropReachesTheFarTier(t *testing.T) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		one.Drop("k", time.Now())
+		synctest.Wait()
 		if len(far.values) != 0 {
 			t.Error("it is still in the far tier")
 		}

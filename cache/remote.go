@@ -2,19 +2,16 @@ package cache
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// How long a fill waits for another instance that holds the lease, and how
-// often it looks.
 const (
-	leaseWait = 2 * time.Second
-	leasePoll = 50 * time.Millisecond
 	// farDecoded bounds what an entry from Redis may unpack to.
-	farDecoded = 64 << 20
+	farDecoded = 32 << 20
+	// farDecoders is how many are unpacked at a time.
+	farDecoders = 4
 )
 
 // packer packs entries for Redis. It works for any number of goroutines.
@@ -28,7 +25,7 @@ func newPacker() (*packer, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(farDecoded))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(farDecoders), zstd.WithDecoderMaxMemory(farDecoded))
 	return &packer{enc, dec}, err
 }
 
@@ -39,7 +36,8 @@ func (f *fill) far(ctx context.Context) *landing {
 	if !f.shared() {
 		return nil
 	}
-	packed, _, _ := f.cache.far.Look(ctx, f.key)
+	packed, record, _ := f.cache.far.Look(ctx, f.key)
+	f.told = record
 	if packed == nil {
 		f.seen.farMiss.Inc()
 		return nil
@@ -48,6 +46,7 @@ func (f *fill) far(ctx context.Context) *landing {
 	if !ok {
 		return nil
 	}
+	f.had = e.meta.Born
 	got, state := f.promote(e)
 	switch {
 	case state == Gone:
@@ -89,6 +88,9 @@ func (f *fill) promote(e *entry) (*landing, State) {
 // unpack believes what comes from Redis no further than it was checked.
 // Whatever is wrong with it is a miss.
 func (s *Space) unpack(packed []byte) (*entry, bool) {
+	if packed == nil {
+		return nil, false
+	}
 	raw, err := s.cache.packer.dec.DecodeAll(packed, nil)
 	if err != nil {
 		s.seen.farBroken.Inc()
@@ -125,51 +127,23 @@ func (e *entry) verify() error {
 	return nil
 }
 
-// toFar writes behind the answer. What is weak takes nobody's place there.
+// toFar writes behind the answer.
 func (s *Space) toFar(key string, e *entry) {
-	if !s.shared() {
+	if s.shared() && !s.cache.behind.add(len(e.raw), func() { s.write(key, e) }) {
+		s.cache.seen.unwritten.Inc()
+	}
+}
+
+// write packs an entry for Redis, unless a purge or a drop meant it since. What
+// is weak takes nobody's place there.
+func (s *Space) write(key string, e *entry) {
+	now := time.Now()
+	if s.overtaken(key, &e.meta, now) || len(e.raw) > farDecoded {
 		return
 	}
 	set := s.cache.far.Set
 	if e.meta.weak() {
 		set = s.cache.far.Add
 	}
-	keep := s.policy.Keep(&e.meta) - time.Since(e.meta.Born)
-	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), keep)
-}
-
-// lease asks for the fleet's right to fill the key.
-func (f *fill) lease(ctx context.Context) (bool, func()) {
-	if !f.shared() {
-		return true, func() {}
-	}
-	return f.cache.far.Lease(ctx, f.key, f.policy.FillTimeout)
-}
-
-// wait looks now and then whether the instance with the lease has landed. When
-// it has not in time, this one fills as well: the lease saves calls, it does
-// not guard anything.
-func (f *fill) wait(ctx context.Context) *landing {
-	ctx, cancel := context.WithTimeout(ctx, min(leaseWait, f.policy.FillTimeout/2))
-	defer cancel()
-	for {
-		pause := time.Duration((0.5 + rand.Float64()) * float64(leasePoll))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-		packed, _, _ := f.cache.far.Look(ctx, f.key)
-		if packed == nil {
-			continue
-		}
-		e, ok := f.unpack(packed)
-		if !ok {
-			continue
-		}
-		if got, state := f.promote(e); got != nil && state <= Eager {
-			f.seen.farHit.Inc()
-			return got
-		}
-	}
+	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), s.policy.Keep(&e.meta)-now.Sub(e.meta.Born))
 }

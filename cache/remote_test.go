@@ -83,6 +83,7 @@ func TestFarHitIsPromoted(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
+		synctest.Wait()
 		h := mustFetch(t, two, "k", l)
 		if h.Tier != Far || h.State != Fresh {
 			t.Errorf("%+v", h)
@@ -108,6 +109,7 @@ func TestFreshTravels(t *testing.T) {
 				}}
 				found := func(s *Space, tier Tier, left time.Duration) {
 					t.Helper()
+					synctest.Wait() // for what is written behind
 					if h := mustFetch(t, s, "k", l); h.Tier != tier || h.Left != left {
 						t.Errorf("in %v with %v left, want %v with %v", h.Tier, h.Left, tier, left)
 					}
@@ -130,6 +132,7 @@ func TestPoolTravels(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
 		l := &script{make: func(int64) (Content, error) { return pool(50), nil }}
 		mustFetch(t, one, "k", l)
+		synctest.Wait()
 		seen := map[string]bool{}
 		for range 300 {
 			seen[string(mustFetch(t, two, "k", l).Rep.Data)] = true
@@ -173,6 +176,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
+		synctest.Wait()
 		packed := far.values["k"]
 		for _, bad := range [][]byte{nil, {}, []byte("hello"), packed[:len(packed)-3], append([]byte{0}, packed...)} {
 			far.values["k"] = bad
@@ -180,6 +184,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 			if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
 				t.Errorf("%q was served", bad)
 			}
+			synctest.Wait()
 		}
 	})
 }

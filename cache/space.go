@@ -91,10 +91,10 @@ func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (
 	switch hit.State {
 	case Fresh:
 	case Eager:
-		s.refresh(ctx, key, load, now)
+		s.refresh(ctx, key, load, !hit.Meta.weak(), now)
 	case Grace:
 		s.seen.nearStale.Inc()
-		s.refresh(ctx, key, load, now)
+		s.refresh(ctx, key, load, !hit.Meta.weak(), now)
 		s.seen.age.Observe(hit.Age.Seconds())
 		return hit, nil
 	case Stale:
@@ -169,7 +169,7 @@ func (s *Space) present(key string, got *landing, want Want, now time.Time) (Hit
 // await joins the key's flight. Who has a stale entry waits for the soft
 // timeout only; who leaves does not disturb the others.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
-	if wait, err := s.cache.failed.paused(key, stale != nil, time.Now()); err != nil {
+	if wait, err := s.cache.failed.paused(key, stale != nil && !stale.Meta.weak(), time.Now()); err != nil {
 		if stale == nil {
 			s.seen.paused.Inc()
 			return Hit{}, &PausedError{err, wait}
@@ -221,7 +221,7 @@ func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, 
 		return Hit{}, err
 	}
 	if hit.State == Grace {
-		s.refresh(ctx, key, load, now)
+		s.refresh(ctx, key, load, !hit.Meta.weak(), now)
 	}
 	s.seen.age.Observe(hit.Age.Seconds())
 	return hit, nil

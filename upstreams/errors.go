@@ -33,6 +33,16 @@ func (k Kind) String() string {
 		"limited", "rejected", "malformed", "skipped", "unknown"}[min(k, kinds)]
 }
 
+// ParseKind reads what String wrote.
+func ParseKind(name string) (Kind, bool) {
+	for k := range kinds {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return kinds, false
+}
+
 // Error is a failed attempt, or the failure of a whole chain.
 type Error struct {
 	Kind       Kind

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 
@@ -93,7 +94,9 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.world.getenv, reg, s.log); err != nil {
 		return err
 	}
-	settings := cache.Config{Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log}
+	settings := cache.Config{
+		Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
+	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
 			return err
@@ -133,3 +136,26 @@ func (s *server) warms() bool {
 	}
 	return !s.cmd.Replay
 }
+
+// describeFailure tells the other instances of what failed. What is wrong with
+// one caller's input is not theirs to hear: it says to whom, and which.
+func describeFailure(err error) string {
+	switch k := upstreams.KindOf(err); k {
+	case upstreams.Invalid, upstreams.Forbidden, upstreams.Skipped:
+		return ""
+	default:
+		return k.String()
+	}
+}
+
+// restoreFailure believes no more of what another instance told than that
+// something failed, and how.
+func restoreFailure(text string) error {
+	k, ok := upstreams.ParseKind(text)
+	if err := (&upstreams.Error{Kind: k, Err: errElsewhere}); ok && describeFailure(err) != "" {
+		return err
+	}
+	return nil
+}
+
+var errElsewhere = errors.New("failed on another instance a moment ago")

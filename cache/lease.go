@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// How long a fill waits for another instance that holds the lease, and how
+// often it looks.
+const (
+	leaseWait = 2 * time.Second
+	leasePoll = 50 * time.Millisecond
+)
+
+// lease asks for the fleet's right to fill the key.
+func (f *fill) lease(ctx context.Context) bool {
+	if !f.shared() {
+		return true
+	}
+	held, release := f.cache.far.Lease(ctx, f.key, f.policy.FillTimeout)
+	f.release = release
+	return held
+}
+
+// giveBack lets the others have the lease once they can see what this fill came
+// to.
+func (f *fill) giveBack() {
+	if f.release != nil {
+		f.cache.behind.add(0, f.release)
+	}
+}
+
+// wait looks now and then what has become of the instance that holds the lease:
+// it has landed; or its fill failed, which is this one's failure as well; or it
+// is gone, and the lease is taken over. When nothing is heard in time, this one
+// fills too: the lease saves calls, it does not guard anything.
+func (f *fill) wait(ctx context.Context) (*landing, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(leaseWait, f.policy.FillTimeout/2))
+	defer cancel()
+	for nap(ctx) {
+		got, leased, err := f.watch(ctx)
+		if got != nil || err != nil {
+			return got, err
+		}
+		if !leased && ctx.Err() == nil && f.lease(ctx) {
+			// It may have landed and given the lease back since.
+			got, _, err := f.watch(ctx)
+			return got, err
+		}
+	}
+	return nil, nil //nolint:nilnil // nothing was heard
+}
+
+// nap is false once ctx has ended.
+func nap(ctx context.Context) bool {
+	t := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(leasePoll)))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// watch looks once: for an entry that is fresh or younger than what Redis had
+// before, and for a failure that it had not.
+func (f *fill) watch(ctx context.Context) (got *landing, leased bool, err error) {
+	packed, record, leased := f.cache.far.Look(ctx, f.key)
+	if e, ok := f.unpack(packed); ok {
+		got, state := f.promote(e)
+		if got != nil && (state <= Eager || e.meta.Born.After(f.had)) {
+			f.seen.farHit.Inc()
+			return got, leased, nil
+		}
+	}
+	if !bytes.Equal(record, f.told) {
+		f.told = record
+		return nil, leased, f.paused(time.Now())
+	}
+	return nil, leased, nil
+}
