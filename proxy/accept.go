@@ -7,58 +7,69 @@ import (
 	"sundry/cache"
 )
 
-// acceptedCodings reads Accept-Encoding: a coding with q=0 is refused, "*"
-// stands for those not named (RFC 9110, 12.5.3).
-func acceptedCodings(header string) cache.Codings {
+// acceptedCodings reads every line of Accept-Encoding: a coding with q=0 is
+// refused, "*" stands for those not named (RFC 9110, 12.5.3).
+func acceptedCodings(lines []string) cache.Codings {
 	var set, refused cache.Codings
 	wild := false
-	for item := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(strings.TrimSpace(item), ";")
-		var coding cache.Coding
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "gzip", "x-gzip":
-			coding = cache.Gzip
-		case "zstd":
-			coding = cache.Zstd
-		case "*":
-			wild = wanted(params)
-			continue
-		default:
-			continue
-		}
-		if wanted(params) {
-			set = set.With(coding)
-		} else {
-			refused = refused.With(coding)
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(item, ";")
+			coding, any, ok := codingOf(strings.TrimSpace(name))
+			switch {
+			case !ok:
+			case any:
+				wild = wanted(params)
+			case wanted(params):
+				set = set.With(coding)
+			default:
+				refused = refused.With(coding)
+			}
 		}
 	}
 	if wild {
-		set |= cache.Codings(0).With(cache.Gzip).With(cache.Zstd) &^ refused
+		set |= cache.Codings(0).With(cache.Gzip).With(cache.Zstd)
 	}
-	return set
+	return set &^ refused
 }
 
-// wanted is false for a weight of zero.
+// codingOf knows the codings that answers are made in, and the one that stands
+// for any.
+func codingOf(name string) (coding cache.Coding, any, ok bool) {
+	switch {
+	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
+		return cache.Gzip, false, true
+	case strings.EqualFold(name, "zstd"):
+		return cache.Zstd, false, true
+	}
+	return cache.Identity, true, name == "*"
+}
+
+// wanted is false for a weight of zero, and for one that is none.
 func wanted(params string) bool {
-	_, q, found := strings.Cut(params, "q=")
-	if !found {
-		return true
+	for param := range strings.SplitSeq(params, ";") {
+		name, weight, _ := strings.Cut(param, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
+			return err == nil && q > 0
+		}
 	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
-	return err == nil && v > 0
+	return true
 }
 
-// matches tells whether If-None-Match names the tag; the comparison is weak
-// (RFC 9110, 13.1.2).
-func matches(header, tag string) bool {
-	if header == "" || tag == "" {
+// matches tells whether a line of If-None-Match names the tag; the comparison
+// is weak (RFC 9110, 13.1.2).
+func matches(lines []string, tag string) bool {
+	if len(lines) == 0 || tag == "" {
 		return false
 	}
 	tag = strings.TrimPrefix(tag, "W/")
-	for item := range strings.SplitSeq(header, ",") {
-		item = strings.TrimSpace(item)
-		if item == "*" || strings.TrimPrefix(item, "W/") == tag {
-			return true
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			item = strings.TrimSpace(item)
+			if item == "*" || strings.TrimPrefix(item, "W/") == tag {
+				return true
+			}
 		}
 	}
 	return false

@@ -58,6 +58,9 @@ func conforms(t *testing.T, a answer, c catalog.ConformanceCall) {
 	if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, c.Type) {
 		t.Errorf("content type %s, want %s", got, c.Type)
 	}
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") && (!strings.HasSuffix(a.body, "\n") || strings.HasSuffix(a.body, "\n\n")) {
+		t.Errorf("want a text that ends with one newline: %q", a.body)
+	}
 	if c.To != "" && !regexp.MustCompile(c.To).MatchString(a.Header.Get("Location")) {
 		t.Errorf("Location %s, want %s", a.Header.Get("Location"), c.To)
 	}
@@ -89,7 +92,7 @@ func subject(t *testing.T, a answer) any {
 		}
 		return map[string]any{"type": typ, "width": cfg.Width, "height": cfg.Height, "size": len(a.body)}
 	}
-	return a.body
+	return strings.TrimSuffix(a.body, "\n")
 }
 
 func holds(t *testing.T, condition string, v any) bool {

@@ -75,6 +75,9 @@ func TestMethods(t *testing.T) {
 	if head.StatusCode != http.StatusOK || head.body != "" || head.ContentLength != get.ContentLength {
 		t.Errorf("HEAD: %d, %d bytes of %q", head.StatusCode, head.ContentLength, head.body)
 	}
+	if text := f.get("/api/music?type=text&tail=end").body; !strings.HasSuffix(text, "\nend\n") || strings.Contains(text, "\n\n") {
+		t.Errorf("a text with a tail: %q", text)
+	}
 	preflight := f.do(t.Context(), http.MethodOptions, "/api/60s")
 	preflight.want(t, http.StatusNoContent)
 	preflight.header(t, "Access-Control-Allow-Methods", "GET")

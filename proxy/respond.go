@@ -46,10 +46,10 @@ func (s *Server) respond(x *exchange) (status, sent int) {
 	case in.Callback != "" && in.Form.Kind == "json":
 		prefix, suffix = "/**/"+in.Callback+"(", ");"
 	case in.Tail != "" && in.Form.Kind == "text":
-		suffix = "\n" + in.Tail
+		suffix = in.Tail + "\n" // after the text's last line
 	}
 	s.writeHeaders(x.w.Header(), in, &x.hit, x.id, len(prefix)+len(rep.Data)+len(suffix))
-	if rep.ETag != "" && rep.Status == http.StatusOK && matches(headerOf(x.r, "If-None-Match"), rep.ETag) {
+	if rep.ETag != "" && rep.Status == http.StatusOK && matches(x.r.Header["If-None-Match"], rep.ETag) {
 		delete(x.w.Header(), "Content-Length")
 		delete(x.w.Header(), "Content-Type")
 		x.begin(http.StatusNotModified)

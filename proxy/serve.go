@@ -112,7 +112,7 @@ func (s *Server) fetch(x *exchange) (cache.Hit, error) {
 	}
 	want := cache.Want{Form: x.in.Form.FormIndex()}
 	if x.in.Callback == "" && x.in.Tail == "" {
-		want.Accept = acceptedCodings(headerOf(x.r, "Accept-Encoding"))
+		want.Accept = acceptedCodings(x.r.Header["Accept-Encoding"])
 	}
 	return x.route.space.Fetch(waiting{x}, x.in.Key(), want, loader{x})
 }

@@ -237,10 +237,10 @@ func TestTexts(t *testing.T) {
 	if diff := cmp.Diff("mc.example.net:25565 在线 3/100\n版本 Paper 1.21.4\nHello world", strings.Split(text("gamestatus", "host=mc.example.net&type=text"), "\n延迟")[0]); diff != "" {
 		t.Error(diff)
 	}
-	if got := text("wpcat", "type=text"); strings.Count(got, "\n") != 19 || !strings.HasPrefix(got, "https://p15.qhimg.com/") {
+	if got := text("wpcat", "type=text"); strings.Count(got, "\n") != 20 || !strings.HasPrefix(got, "https://p15.qhimg.com/") {
 		t.Errorf("wpcat: %s", got)
 	}
-	if got := text("60s", "type=text"); !strings.HasPrefix(got, "每天60秒读懂世界 "+time.Now().In(time.FixedZone("", 8*3600)).Format("2006-01-02")) || !strings.Contains(got, "\n15. ") || !strings.HasSuffix(got, "【微语】示例微语一句") {
+	if got := text("60s", "type=text"); !strings.HasPrefix(got, "每天60秒读懂世界 "+time.Now().In(time.FixedZone("", 8*3600)).Format("2006-01-02")) || !strings.Contains(got, "\n15. ") || !strings.HasSuffix(got, "【微语】示例微语一句\n") {
 		t.Errorf("60s: %s", got)
 	}
 }

@@ -77,8 +77,12 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *ups
 	case f.Kind == "picture":
 		return dataPicture(text)
 	}
-	return f.plain(typeText, []byte(text)), nil
+	return f.plain(typeText, line(text)), nil
 }
+
+// line is a text that ends as lines do, so that a terminal's prompt or another
+// answer does not follow on the same one.
+func line(s string) []byte { return []byte(strings.TrimRight(s, "\r\n") + "\n") }
 
 // envelope is the one form of a JSON answer.
 type envelope struct {
@@ -140,7 +144,7 @@ func redirectBody(to string) (*cache.Body, error) {
 		return nil, errors.New("redirect to something that is no web address")
 	}
 	body := &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String()}
-	body.Data[cache.Identity] = []byte(u.String())
+	body.Data[cache.Identity] = line(u.String())
 	return body, nil
 }
 

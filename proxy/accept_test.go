@@ -1,0 +1,61 @@
+package proxy
+
+import (
+	"testing"
+
+	"sundry/cache"
+)
+
+func TestAcceptedCodings(t *testing.T) {
+	none, gzip, zstd := cache.Codings(0), cache.Codings(0).With(cache.Gzip), cache.Codings(0).With(cache.Zstd)
+	for _, r := range []struct {
+		lines []string
+		want  cache.Codings
+	}{
+		{nil, none},
+		{[]string{""}, none},
+		{[]string{"br, gzip"}, gzip},
+		{[]string{"br", "gzip"}, gzip},
+		{[]string{"br", "gzip", "deflate, ZSTD"}, gzip | zstd},
+		{[]string{"gzip;Q=0"}, none},
+		{[]string{"gzip ; Q=0.000"}, none},
+		{[]string{"gzip\t;\tq=0"}, none},
+		{[]string{"gzip; q = 0"}, none},
+		{[]string{"gzip;level=1;q=0"}, none},
+		{[]string{"gzip;xq=0"}, gzip},
+		{[]string{"gzip;q=0.001"}, gzip},
+		{[]string{"gzip;q=much"}, none},
+		{[]string{"gzip;q="}, none},
+		{[]string{"*;Q=0", "gzip"}, gzip},
+		{[]string{"*", "gzip;Q=0"}, zstd},
+		{[]string{"gzip;q=0", "gzip"}, none},
+		{[]string{"X-GZIP"}, gzip},
+	} {
+		if got := acceptedCodings(r.lines); got != r.want {
+			t.Errorf("%q: %b, want %b", r.lines, got, r.want)
+		}
+	}
+	lines := []string{"br, GZIP;q=0.5", "zstd"}
+	if n := testing.AllocsPerRun(100, func() { acceptedCodings(lines) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, r := range []struct {
+		lines []string
+		want  bool
+	}{
+		{nil, false}, {[]string{""}, false}, {[]string{`"a"`}, true}, {[]string{`W/"a"`}, true}, {[]string{`"b"`, `"c", "a"`}, true},
+		{[]string{`"b"`, `*`}, true}, {[]string{`"b"`, `"c"`}, false},
+	} {
+		for _, tag := range []string{`"a"`, `W/"a"`} {
+			if got := matches(r.lines, tag); got != r.want {
+				t.Errorf("%q: %v, want %v", r.lines, got, r.want)
+			}
+		}
+	}
+	if matches([]string{"*"}, "") {
+		t.Error("what has no tag matches")
+	}
+}
