@@ -75,6 +75,8 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"sources:", "chains: {spare: {sources: [{name: s, computed: {}}]}}\nsources:", "chain spare: no form uses it"},
 		{"sources:", "chains: {x: {like: nope, picture: {url: .u, hosts: [a.b]}}}\nsources:", "chain x: like: \"nope\""},
 		{"  - name: made", "  - {name: made, computed: {}}\n  - name: made", "source \"made\": twice"},
+		{"  - name: made", "  - {name: first, last_resort: true, computed: {}}\n  - name: made", "whole.yaml:14: source \"made\": behind a last resort; want the last resorts at the end"},
+		{"computed: {}", "before: [{name: key, shared: true, http: {url: 'http://a.example.org/'}}]\n    computed: {}", "whole.yaml:14: step key: shared: without for: nothing is kept"},
 		{"version: 1", "version: 1\nversion: 1", "whole.yaml:2"},
 		{"version: 1", "version: [", "whole.yaml:"},
 	}

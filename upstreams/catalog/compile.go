@@ -1,15 +1,10 @@
 package catalog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 )
@@ -101,31 +96,5 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
 			}
 		}
-	}
-}
-
-// fingerprint makes the version that is part of every key: a file whose
-// meaning changed does not find the answers of the old one. The cache rule and
-// the summaries are left out, so that a changed TTL finds them all.
-func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
-	var tree map[string]yaml.Node
-	if err := yaml.Load(file, &tree); err != nil {
-		return // it was loaded before
-	}
-	delete(tree, "cache")
-	delete(tree, "summary")
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		node := tree[name]
-		b, err := yaml.Dump(&node)
-		if err != nil {
-			b = file
-		}
-		_, _ = fmt.Fprintf(h, "%s\n%s", name, b) // a hash takes everything
-	}
-	_, _ = fmt.Fprint(h, e.env.Replay != nil)
-	version := hex.EncodeToString(h.Sum(nil)[:4])
-	for _, c := range e.Chains {
-		c.prefix = s.Name.Value + ":" + version + ":" + c.Name
 	}
 }

@@ -1,0 +1,65 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// rendering is raised whenever this program makes other answers of the same
+// file and the same replies: by its named functions, its own sources, or the
+// forms. It is part of every key, so that an upgrade never serves what the
+// program before it made wrongly. TestRendering tells when it is due.
+const rendering = 1
+
+// fingerprint makes the version that is part of every key. It knows all that
+// makes an answer: the file, the data that it embeds, and the program. The cache
+// rule and the summaries are left out, so that a changed TTL finds what is kept.
+func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
+	var tree map[string]yaml.Node
+	if err := yaml.Load(file, &tree); err != nil {
+		return // it was loaded before
+	}
+	delete(tree, "cache")
+	delete(tree, "summary")
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		node := tree[name]
+		b, err := yaml.Dump(&node)
+		if err != nil {
+			b = file
+		}
+		_, _ = fmt.Fprintf(h, "%s\n%s", name, b) // a hash takes everything
+	}
+	e.embedded(s, h)
+	_, _ = fmt.Fprint(h, rendering, e.env.Replay != nil)
+	version := hex.EncodeToString(h.Sum(nil)[:4])
+	for _, c := range e.Chains {
+		c.prefix = s.Name.Value + ":" + version + ":" + c.Name
+	}
+}
+
+// embedded hashes the files that sources answer from.
+func (e *Endpoint) embedded(s *endpointSpec, h io.Writer) {
+	sources := slices.Clone(s.Sources)
+	for _, name := range slices.Sorted(maps.Keys(s.Chains)) {
+		sources = append(sources, s.Chains[name].Sources...)
+	}
+	for i := range sources {
+		if sources[i].Embedded == nil {
+			continue
+		}
+		name := sources[i].Embedded.File.Value
+		b, err := fs.ReadFile(e.env.Data, "data/"+name)
+		if err != nil {
+			b = []byte(err.Error()) // a mistake that was reported when it was compiled
+		}
+		_, _ = fmt.Fprintf(h, "%s\n%s", name, b)
+	}
+}
