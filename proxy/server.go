@@ -129,7 +129,7 @@ func (s *Server) newRoute(e *catalog.Endpoint) *route {
 	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience}
 	for _, f := range e.Forms {
 		if f.Through != nil {
-			rt.pictures = s.cfg.Cache.Space(e.Name, f.Through.Policy)
+			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.Through.Policy)
 		}
 	}
 	return rt
@@ -137,15 +137,6 @@ func (s *Server) newRoute(e *catalog.Endpoint) *route {
 
 // Catalog in force; nil before the first Swap.
 func (s *Server) Catalog() *catalog.Catalog { return s.set.Load().catalog }
-
-// Space of an endpoint in the cache; false for one that is not there.
-func (s *Server) Space(endpoint string) (*cache.Space, bool) {
-	rt, ok := s.set.Load().routes[endpoint]
-	if !ok {
-		return nil, false
-	}
-	return rt.space, true
-}
 
 // SetReady says whether this instance wants traffic; /readyz tells.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }

@@ -23,7 +23,7 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 		return nil, err
 	}
 	return &admin.System{
-		Catalog: s.front.Catalog, Space: s.front.Space, Env: s.env, Tuner: s.tuner, Metrics: reg, Log: s.log,
+		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Tuner: s.tuner, Metrics: reg, Log: s.log,
 		Reload:  func() error { return s.reloadOnce("an operator asked") },
 		Lasting: s.far != nil || s.config.State != "",
 		About: map[string]any{
@@ -109,7 +109,7 @@ func (s *server) hold() {
 func (s *server) carryOut(o *admin.Order) {
 	switch o.Do {
 	case "drop":
-		if space, ok := s.front.Space(o.Target); ok {
+		if space, ok := admin.Holder(s.cache.Spaces(o.Target), o.Key); ok {
 			space.Drop(o.Key, o.At)
 		}
 	case "reset":

@@ -21,10 +21,10 @@ import (
 type System struct {
 	// Catalog in force.
 	Catalog func() *catalog.Catalog
-	// Space of an endpoint; false for one that is not there.
-	Space func(endpoint string) (*cache.Space, bool)
-	Env   *upstreams.Environment
-	Tuner *Tuner
+	// Spaces of an endpoint: its answers', then those of its parts.
+	Spaces func(endpoint string) []*cache.Space
+	Env    *upstreams.Environment
+	Tuner  *Tuner
 	// Reload loads configuration and catalog anew.
 	Reload func() error
 	// Metrics of this instance.

@@ -13,7 +13,9 @@ import (
 
 // entryView is an entry of the near tier.
 type entryView struct {
-	Key      string    `json:"key"`
+	Key string `json:"key"`
+	// Part of the endpoint that it belongs to, such as pictures; "" for answers.
+	Part     string    `json:"part,omitempty"`
 	State    string    `json:"state"`
 	LeftS    int64     `json:"left_s"` // of freshness; negative when stale
 	AgeS     int64     `json:"age_s"`
@@ -29,9 +31,9 @@ type entryView struct {
 	Class    string    `json:"class"`
 }
 
-func entryOf(i *cache.EntryInfo) entryView {
+func entryOf(part string, i *cache.EntryInfo) entryView {
 	return entryView{
-		Key: i.Key, State: i.State.String(), LeftS: int64(i.Left / time.Second), AgeS: int64(i.Age / time.Second),
+		Key: i.Key, Part: part, State: i.State.String(), LeftS: int64(i.Left / time.Second), AgeS: int64(i.Age / time.Second),
 		Born: i.Meta.Born, Modified: i.Meta.Modified, Expires: i.Meta.Expires, Source: i.Meta.Source, Edition: i.Meta.Edition,
 		Negative: i.Meta.Negative, Bytes: i.Bytes, Bodies: i.Bodies, Complete: i.Complete, Class: i.Class,
 	}
@@ -40,61 +42,98 @@ func entryOf(i *cache.EntryInfo) entryView {
 // entriesMax bounds a listing.
 const entriesMax = 1000
 
-// entries lists those of an endpoint in the near tier of this instance, the
-// youngest first.
+// partOf is the part of its endpoint that a space is for; "" for answers.
+func partOf(s *cache.Space) string {
+	_, part, _ := strings.Cut(s.Name(), "/")
+	return part
+}
+
+// Holder finds the space that a key is of.
+func Holder(spaces []*cache.Space, key string) (*cache.Space, bool) {
+	i := slices.IndexFunc(spaces, func(s *cache.Space) bool { return strings.HasPrefix(key, s.Name()+":") })
+	if i < 0 {
+		return nil, false
+	}
+	return spaces[i], true
+}
+
+// partView sums up what the near tier holds of a part.
+type partView struct {
+	Part    string `json:"part"` // "" for answers
+	Entries int    `json:"entries"`
+	Bytes   int    `json:"bytes"`
+}
+
+// entries lists those of an endpoint and its parts in the near tier of this
+// instance, the youngest first.
 func (a *api) entries(r *http.Request) (any, error) {
-	space, ok := a.Space(r.PathValue("name"))
-	if !ok {
-		return nil, absent("endpoint", r.PathValue("name"))
+	name := r.PathValue("name")
+	if _, ok := a.Catalog().Get(name); !ok {
+		return nil, absent("endpoint", name)
 	}
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil || limit < 1 || limit > entriesMax {
 		limit = 100
 	}
-	views, total, bytes := []entryView{}, 0, 0
-	space.Walk(func(i cache.EntryInfo) bool {
-		total++
-		bytes += i.Bytes
-		views = append(views, entryOf(&i))
-		return true
-	})
+	views, parts, bytes := []entryView{}, []partView{}, 0
+	for _, space := range a.Spaces(name) {
+		p := partView{Part: partOf(space)}
+		space.Walk(func(i cache.EntryInfo) bool {
+			p.Entries++
+			p.Bytes += i.Bytes
+			views = append(views, entryOf(p.Part, &i))
+			return true
+		})
+		parts = append(parts, p)
+		bytes += p.Bytes
+	}
 	slices.SortFunc(views, func(x, y entryView) int { return y.Born.Compare(x.Born) })
-	return map[string]any{"entries": views[:min(limit, len(views))], "total": total, "bytes": bytes}, nil
+	return map[string]any{"entries": views[:min(limit, len(views))], "total": len(views), "bytes": bytes, "parts": parts}, nil
 }
 
 // entry shows one, with a look at a body of each form.
 func (a *api) entry(r *http.Request) (any, error) {
 	name, key := r.PathValue("name"), r.URL.Query().Get("key")
-	space, ok := a.Space(name)
 	e, known := a.Catalog().Get(name)
-	if !ok || !known {
+	if !known {
 		return nil, absent("endpoint", name)
 	}
-	info, reps, found := space.Look(key)
-	if !found || !strings.HasPrefix(key, name+":") {
+	space, ok := Holder(a.Spaces(name), key)
+	if !ok {
 		return nil, absent("entry", key)
+	}
+	info, reps, found := space.Look(key)
+	if !found {
+		return nil, absent("entry", key)
+	}
+	hidden := ""
+	switch {
+	case e.Personal():
+		hidden = "not shown: what is asked here is personal"
+	case space.Name() != e.Name && space.Name() != e.Pictures():
+		hidden = "not shown: what a step brought may be what lets us in elsewhere"
 	}
 	bodies := []map[string]any{}
 	for i := range reps {
-		bodies = append(bodies, bodyOf(&reps[i], e.Personal()))
+		bodies = append(bodies, bodyOf(&reps[i], hidden))
 	}
-	return map[string]any{"entry": entryOf(&info), "message": info.Message, "bodies": bodies}, nil
+	return map[string]any{"entry": entryOf(partOf(space), &info), "message": info.Message, "bodies": bodies}, nil
 }
 
 // previewMax is how much of a body is shown, in bytes.
 const previewMax = 2 << 10
 
-// bodyOf shows the headers of a body and its beginning, unless what callers
-// asked for is personal.
-func bodyOf(rep *cache.Rep, personal bool) map[string]any {
+// bodyOf shows the headers of a body and its beginning, unless hidden says why
+// not.
+func bodyOf(rep *cache.Rep, hidden string) map[string]any {
 	v := map[string]any{"status": rep.Status, "type": rep.Type, "etag": rep.ETag, "location": rep.Location, "bytes": len(rep.Data)}
 	head := rep.Data[:min(len(rep.Data), previewMax)]
 	for len(head) > 0 && len(head) < len(rep.Data) && !utf8.Valid(head) && len(rep.Data)-len(head) < previewMax {
 		head = head[:len(head)-1]
 	}
 	switch {
-	case personal:
-		v["location"], v["preview"] = "", "not shown: what is asked here is personal"
+	case hidden != "":
+		v["location"], v["preview"] = "", hidden
 	case utf8.Valid(head):
 		v["preview"] = string(head)
 	}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"net/http"
-	"strings"
 
 	"sundry/cache"
 )
@@ -23,7 +22,7 @@ func (a *api) purge(r *http.Request) (any, error) {
 	switch {
 	case !known && body.Endpoint != cache.Everywhere:
 		return nil, absent("endpoint", body.Endpoint)
-	case body.Key != "" && (!known || !strings.HasPrefix(body.Key, body.Endpoint+":")):
+	case body.Key != "" && !a.holds(body.Endpoint, body.Key):
 		return nil, bad("key: not one of the endpoint's")
 	case body.Key == "" && body.Mode != "soft" && body.Mode != "hard":
 		return nil, bad("mode: %q: want soft (kept as stale) or hard", body.Mode)
@@ -43,23 +42,27 @@ func (a *api) purge(r *http.Request) (any, error) {
 	return map[string]any{"entries": entries, "bytes": bytes, "change": record}, nil
 }
 
+// holds tells whether a key is of an endpoint, or of one of its parts.
+func (a *api) holds(endpoint, key string) bool {
+	_, ok := Holder(a.Spaces(endpoint), key)
+	return ok
+}
+
 // weigh counts what a purge would reach in the near tier here.
 func (a *api) weigh(endpoint, key string) (entries, bytes int) {
 	for _, e := range a.Catalog().Endpoints {
 		if endpoint != cache.Everywhere && endpoint != e.Name {
 			continue
 		}
-		space, ok := a.Space(e.Name)
-		if !ok {
-			continue
+		for _, space := range a.Spaces(e.Name) {
+			space.Walk(func(i cache.EntryInfo) bool {
+				if i.State != cache.Gone && (key == "" || key == i.Key) {
+					entries++
+					bytes += i.Bytes
+				}
+				return true
+			})
 		}
-		space.Walk(func(i cache.EntryInfo) bool {
-			if i.State != cache.Gone && (key == "" || key == i.Key) {
-				entries++
-				bytes += i.Bytes
-			}
-			return true
-		})
 	}
 	return entries, bytes
 }

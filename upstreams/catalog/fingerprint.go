@@ -41,7 +41,11 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 	_, _ = fmt.Fprint(h, rendering, e.env.Replay != nil)
 	version := hex.EncodeToString(h.Sum(nil)[:4])
 	for _, c := range e.Chains {
-		c.prefix = s.Name.Value + ":" + version + ":" + c.Name
+		space := e.Name
+		if e.fetchesPictures(c) {
+			space = e.Pictures()
+		}
+		c.prefix = space + ":" + version + ":" + c.Name
 	}
 }
 

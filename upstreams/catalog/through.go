@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"sundry/cache"
@@ -30,6 +31,14 @@ func (e *Endpoint) joinThrough(s *endpointSpec, c *Chain) {
 		policy.TTL, policy.Until, policy.Class, policy.Local = time.Duration(s.Forms[i].Through.TTL), nil, cache.Keyed, true
 		f.Through = &Through{Policy: policy, form: picture}
 	}
+}
+
+// Pictures names the space of the pictures that the endpoint's links lead to.
+func (e *Endpoint) Pictures() string { return e.Name + "/pictures" }
+
+// fetchesPictures tells a chain that does, for a form of this endpoint.
+func (e *Endpoint) fetchesPictures(c *Chain) bool {
+	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.Through != nil && f.Through.form.chain == c })
 }
 
 // redirectOnly makes plain redirects of forms that bring what they lead to.

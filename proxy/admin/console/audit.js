@@ -7,7 +7,7 @@ import { ago, moment, span } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset" };
+const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings stored anew" };
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
@@ -28,7 +28,7 @@ function cells(r, by, refresh) {
 }
 
 function difference(r) {
-  if (r.do === "purge" || r.do === "drop") return h("span", { class: "mono words" }, r.note ?? "");
+  if (r.do === "purge" || r.do === "drop" || r.do === "restore") return h("span", { class: "mono words" }, r.note ?? "");
   if (r.do === "reset") return h("span", { class: "soft" }, "what failed is forgotten");
   return h("span", null, h("span", { class: "before" }, state(r.do, r.before)), h("span", { "aria-label": "to" }, " → "), h("span", { class: "after" }, state(r.do, r.after)));
 }

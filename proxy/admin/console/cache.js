@@ -13,7 +13,7 @@ export async function load() {
   return { endpoints, ...held };
 }
 
-export function view({ endpoints, entries, total, bytes: size }, { refresh }) {
+export function view({ endpoints, entries, total, bytes: size, parts = [] }, { refresh }) {
   const choose = (event) => {
     chosen = event.target.value;
     limit = 100;
@@ -32,7 +32,7 @@ export function view({ endpoints, entries, total, bytes: size }, { refresh }) {
       h("span", { class: "push row" },
         button("Purge endpoint…", "Make all entries of this endpoint stale or gone", () => purge(name, "", refresh), { key: "one" }),
         button("Purge everything…", "Make all entries of all endpoints stale or gone", () => purge("*", "", refresh), { key: "all", class: "danger" }))),
-    h("p", { class: "soft" }, `${plural(total, "entry", "entries")} in this instance's memory, ${bytes(size)}.`, personal && [" ", badge("plain", "◇", "personal", "Bodies are not shown, and keys are hashed")],
+    h("p", { class: "soft" }, `${plural(total, "entry", "entries")} in this instance's memory, ${bytes(size)}.`, beside(parts), personal && [" ", badge("plain", "◇", "personal", "Bodies are not shown, and keys are hashed")],
       filter && ` ${plural(rows.length, "key")} of the ${entries.length} listed ${rows.length === 1 ? "holds" : "hold"} “${filter}”.`),
     table(`Entries of ${name}`, ["Key", "State", "Age", "Fresh for", "Source", "Size", "Look"], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), "Nothing is cached here."),
     total > entries.length && limit < 1000 && h("p", null, button("Show up to 1000", "List more entries", () => {
@@ -40,6 +40,9 @@ export function view({ endpoints, entries, total, bytes: size }, { refresh }) {
       refresh();
     }), h("span", { class: "soft" }, ` The youngest ${entries.length} are listed.`)));
 }
+
+// beside says how much of it is not answers but parts, such as pictures.
+const beside = (parts) => parts.filter((p) => p.part && p.entries > 0).map((p) => ` Of these ${p.part}: ${plural(p.entries, "entry", "entries")}, ${bytes(p.bytes)}.`);
 
 const states = { fresh: ["good", "●"], eager: ["good", "◕"], grace: ["warn", "◐"], stale: ["warn", "○"], gone: ["plain", "✕"] };
 const meanings = {
@@ -50,7 +53,7 @@ const state = (e) => [badge(...(states[e.state] ?? ["plain", "·"]), e.state, me
 
 function cells(name, e, refresh) {
   return [
-    h("span", { class: "mono words" }, e.key),
+    [h("span", { class: "mono words" }, e.key), e.part && h("div", null, badge("plain", "◫", e.part, `Kept beside the answers of ${name}`))],
     h("span", null, state(e)),
     h("time", { class: "number", datetime: e.born, title: e.born }, roughly(e.age_s)),
     h("span", { class: "number" }, e.left_s > 0 ? roughly(e.left_s) : h("span", { class: "soft" }, `over since ${roughly(e.left_s)}`)),
@@ -72,7 +75,7 @@ async function inspect(name, key, refresh) {
     if (!dialog.open()) return;
     show(box,
       pairs([
-        ["State", h("span", null, state(entry))], ["Source", entry.source], ["Edition", entry.edition], ["Message", message], ["Born", moment(entry.born)],
+        ["Part", entry.part], ["State", h("span", null, state(entry))], ["Source", entry.source], ["Edition", entry.edition], ["Message", message], ["Born", moment(entry.born)],
         ["Modified", moment(entry.modified)], ["Fresh for", entry.left_s > 0 ? roughly(entry.left_s) : `over since ${roughly(entry.left_s)}`],
         ["Its own end", entry.expires && moment(entry.expires)], ["Class", entry.class], ["Size", bytes(entry.bytes)],
       ]),
