@@ -21,6 +21,7 @@ race:
 
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache
+	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/guard
 	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/minecraft
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip

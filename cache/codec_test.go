@@ -48,8 +48,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.verify(); err != nil {
-			t.Fatalf("verify: %v", err)
+		if err := e.checkTable(); err != nil {
+			t.Fatalf("table: %v", err)
 		}
 		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Born.Equal(m.Born) ||
 			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Fresh != c.Fresh || e.meta.Spread != 77 || e.gen != 42 {
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if e.verify() != nil || e.split() {
+		if _, err := e.content(); e.split() || e.checkTable() != nil || err != nil {
 			return
 		}
 		for form := range e.forms {

@@ -127,21 +127,44 @@ func encodeRecord(b *Body, data []byte) []byte {
 	return append(r, data...)
 }
 
-// digestOf identifies the content, apart from who gave it and when.
+// digestOf identifies the content, apart from who gave it and when. What is
+// compressed of it is the same as what is not.
 func digestOf(c *Content) uint64 {
-	h := sha256.New()
+	d := newDigest(c.Negative)
 	for _, f := range c.Forms {
 		for _, b := range f {
-			writeLengthed(h, []byte(b.Type), []byte(b.Location), b.Data[Identity])
+			d.body(b.Status, b.Type, b.ETag, b.Location, b.Data[Identity])
 		}
-		writeLengthed(h, nil)
+		d.form(codingsOf(f))
 	}
-	return binary.LittleEndian.Uint64(h.Sum(nil))
+	return d.sum()
 }
 
-func writeLengthed(h hash.Hash, parts ...[]byte) {
-	for _, p := range parts {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(p))))
-		h.Write(p)
-	}
+// digest is one in the making.
+type digest struct{ hash.Hash }
+
+func newDigest(negative string) digest {
+	d := digest{sha256.New()}
+	d.text(negative)
+	return d
 }
+
+func (d digest) text(s string) {
+	d.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s))))
+	d.Write([]byte(s))
+}
+
+func (d digest) body(status int, typ, etag, location string, data []byte) {
+	d.Write([]byte{1})
+	d.Write(binary.LittleEndian.AppendUint16(nil, uint16(status)))
+	d.text(typ)
+	d.text(etag)
+	d.text(location)
+	d.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(data))))
+	d.Write(data)
+}
+
+// form ends one.
+func (d digest) form(has Codings) { d.Write([]byte{0, byte(has)}) }
+
+func (d digest) sum() uint64 { return binary.LittleEndian.Uint64(d.Sum(nil)) }

@@ -37,7 +37,7 @@ type Form []Body
 
 // Body is a complete response, encoded as often as it pays.
 type Body struct {
-	Status   int    // 200 to 599
+	Status   int    // one that HTTP knows, 200 to 599
 	Type     string // Content-Type, at most 255 bytes
 	ETag     string // quoted, at most 255 bytes; "" for none
 	Location string // of a redirect

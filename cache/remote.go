@@ -97,34 +97,11 @@ func (s *Space) unpack(packed []byte) (*entry, bool) {
 		return nil, false
 	}
 	e, err := parse(raw)
-	if err != nil || e.split() || e.verify() != nil {
+	if err != nil || e.check(time.Now()) != nil {
 		s.seen.farBroken.Inc()
 		return nil, false
 	}
 	return &e, true
-}
-
-// verify walks every record once, so that bytes from Redis are trusted no
-// further than they were checked.
-func (e *entry) verify() error {
-	n := 0
-	for i := range e.forms {
-		bodies, has := e.form(i)
-		if bodies > len(e.raw) {
-			return errLayout
-		}
-		for range bodies * perBody(has) {
-			rec, err := e.record(n)
-			if err != nil {
-				return err
-			}
-			if _, err := parseRecord(rec, Identity, has); err != nil {
-				return err
-			}
-			n++
-		}
-	}
-	return nil
 }
 
 // toFar writes behind the answer.

@@ -1,0 +1,155 @@
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+var errDigest = errors.New("entry whose content is not what its digest says")
+
+// check tells what is wrong with a whole entry that comes from elsewhere: its
+// bytes are trusted no further than this reads them.
+func (e *entry) check(now time.Time) error {
+	if e.split() || e.raw[1]&^(flagNegative|flagLastResort) != 0 {
+		return errLayout
+	}
+	for _, check := range []func() error{
+		e.checkHead, func() error { return e.meta.checkTimes(now) }, e.checkTable, e.checkContent,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *entry) checkHead() error {
+	m := &e.meta
+	switch {
+	case !printable(m.Source), m.Edition != "" && !isDate(m.Edition), !utf8.ValidString(e.message):
+		return errLayout
+	case m.Negative != (e.message != ""), !m.Negative && e.forms == 0:
+		return errLayout
+	}
+	return nil
+}
+
+// ages bounds how far from now any date of an entry may be.
+const ages = 100 * 365 * 24 * time.Hour
+
+// checkTimes refuses dates that no fill leaves behind, but for what clocks are
+// apart. Expires and Fresh can but shorten an entry's life.
+func (m *Meta) checkTimes(now time.Time) error {
+	latest, earliest := now.Add(skew), time.UnixMilli(0)
+	switch {
+	case m.Born.After(latest) || !m.Born.After(earliest):
+		return fmt.Errorf("entry born %v", m.Born)
+	case m.Modified.After(m.Born) || !m.Modified.After(earliest):
+		return fmt.Errorf("entry that changed %v, born %v", m.Modified, m.Born)
+	case !m.Since.IsZero() && (m.Since.After(latest) || !m.Since.After(earliest)):
+		return fmt.Errorf("entry with a part born %v", m.Since)
+	case !m.Expires.IsZero() && (m.Expires.After(now.Add(ages)) || !m.Expires.After(earliest)):
+		return fmt.Errorf("entry that expires %v", m.Expires)
+	}
+	return nil
+}
+
+// checkTable holds the records to lie one after another, from the table's end
+// to the entry's.
+func (e *entry) checkTable() error {
+	records := 0
+	for i := range e.forms {
+		bodies, has := e.form(i)
+		if bodies > len(e.raw) || !has.known() {
+			return errLayout
+		}
+		records += bodies * perBody(has)
+	}
+	table := e.table + e.forms*formRow
+	if records > len(e.raw) || table+4*(records+1) > len(e.raw) {
+		return errLayout
+	}
+	first := binary.LittleEndian.Uint32(e.raw[table:])
+	last := binary.LittleEndian.Uint32(e.raw[table+4*records:])
+	if int(first) != table+4*(records+1) || int(last) != len(e.raw) {
+		return errLayout
+	}
+	return nil
+}
+
+// known tells that there are none but those of this package, identity included.
+func (s Codings) known() bool { return s&1 != 0 && s < 1<<codings }
+
+func (e *entry) checkContent() error {
+	sum, err := e.content()
+	if err == nil && sum != e.digest {
+		err = errDigest
+	}
+	return err
+}
+
+// content reads every record once, and digests them.
+func (e *entry) content() (uint64, error) {
+	d, n := newDigest(e.message), 0
+	for i := range e.forms {
+		bodies, has := e.form(i)
+		for range bodies {
+			for variant := range perBody(has) {
+				rep, err := e.checkRecord(n, has)
+				if err != nil {
+					return 0, err
+				}
+				if variant == 0 {
+					d.body(rep.Status, rep.Type, rep.ETag, rep.Location, rep.Data)
+				}
+				n++
+			}
+		}
+		d.form(has)
+	}
+	return d.sum(), nil
+}
+
+func (e *entry) checkRecord(n int, has Codings) (Rep, error) {
+	rec, err := e.record(n)
+	if err != nil {
+		return Rep{}, err
+	}
+	rep, err := parseRecord(rec, Identity, has)
+	switch {
+	case err != nil:
+		return Rep{}, err
+	case rep.Status < 200 || rep.Status > 599 || http.StatusText(rep.Status) == "":
+		return Rep{}, fmt.Errorf("representation of status %d", rep.Status)
+	case !printable(rep.Type), !printable(rep.Location), !isTag(rep.ETag):
+		return Rep{}, errors.New("representation with a header that is none")
+	}
+	return rep, nil
+}
+
+// printable tells whether text can stand in a header.
+func printable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) < 0
+}
+
+func isTag(s string) bool {
+	opaque := strings.TrimPrefix(s, "W/")
+	return s == "" || printable(s) && len(opaque) >= 2 && opaque[0] == '"' && strings.IndexByte(opaque[1:], '"') == len(opaque)-2
+}
+
+func isDate(s string) bool {
+	if len(s) != len(time.DateOnly) {
+		return false
+	}
+	for i := range s {
+		if dash := i == 4 || i == 7; dash != (s[i] == '-') || !dash && (s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
