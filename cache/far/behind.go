@@ -166,7 +166,7 @@ func (w *writer) retry() {
 // order carries out a deletion or a release.
 func (t *Tier) order(j *job) error {
 	err := t.writes.order(func() error {
-		ctx, cancel := t.writeTime()
+		ctx, cancel := t.writeBudget()
 		defer cancel()
 		if j.kind == releasing {
 			return t.client.Eval(ctx, releaseScript, []string{j.key}, j.token).Err()
@@ -179,7 +179,7 @@ func (t *Tier) order(j *job) error {
 
 // put writes a value.
 func (t *Tier) put(j *job) error {
-	ctx, cancel := t.writeTime()
+	ctx, cancel := t.writeBudget()
 	defer cancel()
 	if j.kind == setting {
 		return t.client.Set(ctx, j.key, j.value, j.ttl).Err()
@@ -191,10 +191,9 @@ func (t *Tier) put(j *job) error {
 	return err
 }
 
-// writeTime is a write's own budget: nobody waits for it, so it may take longer
-// than a read.
-func (t *Tier) writeTime() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 5*t.cfg.Timeout)
+// writeBudget begins a write's time.
+func (t *Tier) writeBudget() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), t.writeTime)
 }
 
 func (t *Tier) wrote(err error) {

@@ -11,6 +11,7 @@
 package far
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,14 @@ import (
 
 // Config of a Tier.
 type Config struct {
-	// URL: redis://, rediss:// or unix:// for one server,
+	// URL: redis://[user:password@]host:port/db or unix:///path for one server,
 	// redis+sentinel://[user:password@]host:port,host:port/master/db,
-	// redis+cluster://[user:password@]host:port,host:port.
+	// redis+cluster://[user:password@]host:port,host:port; with rediss in the
+	// place of redis over TLS. Options may follow (?pool_size=64&read_timeout=50ms);
+	// those that are not known are errors.
 	URL string
-	// Timeout is the budget of one read; 0 means 100 ms.
+	// Timeout is the budget of one read; 0 means what the URL says, else 100 ms.
+	// A write's is five times as long, unless the URL says otherwise.
 	Timeout time.Duration
 	// Prefix of every key; "" means "sundry:".
 	Prefix string
@@ -63,6 +67,8 @@ func (c Config) withDefaults() Config {
 // nothing.
 type Tier struct {
 	cfg       Config
+	cluster   bool
+	writeTime time.Duration // a write's budget
 	client    redis.UniversalClient
 	documents redis.UniversalClient // with the documents' time budget
 	reads     *guard
@@ -76,14 +82,16 @@ type Tier struct {
 // Open makes the tier. Only a URL that cannot be read is an error: a Redis that
 // is not there may come.
 func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error) {
-	cfg = cfg.withDefaults()
 	opts, err := parseURL(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, opts.readTime)
+	cfg = cfg.withDefaults()
+	times := opts.callTimes(cfg.Timeout)
 	quiet(log)
 	t := &Tier{
-		cfg: cfg, client: opts.client(callTimes(cfg.Timeout)), documents: opts.client(documentTimes()),
+		cfg: cfg, cluster: opts.cluster, writeTime: times.write, client: opts.client(times), documents: opts.client(documentTimes()),
 		reads: newGuard("reads", cfg.OpenFor), writes: newGuard("writes", cfg.OpenFor),
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
 	}
@@ -119,21 +127,19 @@ type found struct {
 	leased         bool
 }
 
-// look is one round trip, on a Cluster one to each node side by side. Each reply
-// counts for itself; that of the value tells how Redis is.
+// look is one round trip. Each reply counts for itself; that of the value tells
+// how Redis is.
 func (t *Tier) look(caller context.Context, key string, f *found) error {
 	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
 	defer cancel()
 	p := t.client.Pipeline()
-	value := p.Get(ctx, t.cfg.Prefix+key)
-	failure := p.Get(ctx, t.cfg.Prefix+failedPrefix+key)
-	lease := p.Exists(ctx, t.cfg.Prefix+leasePrefix+key)
+	value, failure, leased := p.Get(ctx, t.name("", key)), p.Get(ctx, t.name(failed, key)), p.Exists(ctx, t.name(lease, key))
 	_, err := p.Exec(ctx)
-	if err != nil && value.Err() == nil && failure.Err() == nil && lease.Err() == nil {
+	if err != nil && value.Err() == nil && failure.Err() == nil && leased.Err() == nil {
 		return cut(caller, err) // nothing was asked: the connection was refused
 	}
 	f.value, f.failure = held(value), held(failure)
-	f.leased = lease.Err() == nil && lease.Val() > 0
+	f.leased = leased.Err() == nil && leased.Val() > 0
 	return cut(caller, absent(value.Err()))
 }
 
@@ -162,39 +168,47 @@ func cut(caller context.Context, err error) error {
 	return err
 }
 
-// Keys are the prefix and the key itself; these stand before the key of what
-// else is known of it.
+// What else is known of a key, before it in its name.
 const (
-	failedPrefix = "failed:"
-	leasePrefix  = "lease:"
+	failed = "failed:"
+	lease  = "lease:"
 )
+
+// name is Redis' for what is known of a key. On a Cluster the key is its hash
+// tag: one node has all of it, and is asked once.
+func (t *Tier) name(what, key string) string {
+	if t.cluster {
+		return t.cfg.Prefix + what + "{" + key + "}"
+	}
+	return t.cfg.Prefix + what + key
+}
 
 // Set keeps a value, some time after it returned. A ttl below a millisecond
 // keeps nothing.
 func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
-	t.push(&job{kind: setting, of: key, key: key, value: value, ttl: ttl})
+	t.push("", &job{kind: setting, of: key, value: value, ttl: ttl})
 }
 
 // Add is Set where there is no value yet.
 func (t *Tier) Add(key string, value []byte, ttl time.Duration) {
-	t.push(&job{kind: adding, of: key, key: key, value: value, ttl: ttl})
+	t.push("", &job{kind: adding, of: key, value: value, ttl: ttl})
 }
 
 // Fail keeps the record of a fill that failed, for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
-	t.push(&job{kind: setting, of: key, key: failedPrefix + key, value: record, ttl: ttl})
+	t.push(failed, &job{kind: setting, of: key, value: record, ttl: ttl})
 }
 
 // Delete removes a value, some time after it returned: after what was Set
 // before it, before what is Set after it. It is tried until Redis took it.
-func (t *Tier) Delete(key string) { t.push(&job{kind: deleting, of: key, key: key}) }
+func (t *Tier) Delete(key string) { t.push("", &job{kind: deleting, of: key}) }
 
-// push queues a write, in Redis' name for its key.
-func (t *Tier) push(j *job) {
+// push queues a write of what is known of a key.
+func (t *Tier) push(what string, j *job) {
 	if t == nil || !j.order() && j.ttl < time.Millisecond {
 		return
 	}
-	j.key, j.at = t.cfg.Prefix+j.key, time.Now()
+	j.key, j.at = t.name(what, j.of), time.Now()
 	if !t.queue.push(j) {
 		t.seen.dropped.Inc()
 	}

@@ -111,26 +111,6 @@ func TestNilTierIsUsable(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesBadURLs(t *testing.T) {
-	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://:secret@%zz", "redis+sentinel://h:1", "redis+cluster://", "redis+sentinel://h:1/m/x"} {
-		_, err := Open(Config{URL: url}, nil, slog.New(slog.DiscardHandler))
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", url, err)
-		}
-	}
-}
-
-func TestURLsOfManyServers(t *testing.T) {
-	o, err := parseURL("redis+sentinel://user:p%40ss@a:1,b:2/main/3")
-	if err != nil || o.universal.MasterName != "main" || o.universal.DB != 3 || o.universal.Password != "p@ss" || len(o.universal.Addrs) != 2 {
-		t.Errorf("%+v %v", o, err)
-	}
-	o, err = parseURL("redis+cluster://a:1,b:2")
-	if err != nil || !o.cluster || len(o.universal.Addrs) != 2 {
-		t.Errorf("%+v %v", o, err)
-	}
-}
-
 // quick asserts that a read of a sick Redis comes back within the budget, and
 // some scheduling.
 func quick(t *testing.T, tier *Tier) {

@@ -29,7 +29,7 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 	token := rand.Text()
 	taken := false
 	err := t.writes.call(func() error {
-		err := t.lease(ctx, key, token, ttl)
+		err := t.take(ctx, key, token, ttl)
 		if taken = errors.Is(err, redis.Nil); taken {
 			return nil
 		}
@@ -40,15 +40,15 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 	}
 	// Granted, or perhaps so: a reply that got lost leaves a lease as well.
 	return true, sync.OnceFunc(func() {
-		t.push(&job{kind: releasing, of: key, key: leasePrefix + key, token: token, ttl: ttl})
+		t.push(lease, &job{kind: releasing, of: key, token: token, ttl: ttl})
 	})
 }
 
-// lease makes the call.
-func (t *Tier) lease(caller context.Context, key, token string, ttl time.Duration) error {
+// take makes the call; Nil: somebody else has it.
+func (t *Tier) take(caller context.Context, key, token string, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
 	defer cancel()
 	args := redis.SetArgs{Mode: "NX", TTL: ttl}
-	err := t.client.SetArgs(ctx, t.cfg.Prefix+leasePrefix+key, token, args).Err()
+	err := t.client.SetArgs(ctx, t.name(lease, key), token, args).Err()
 	return cut(caller, err)
 }

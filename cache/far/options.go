@@ -1,150 +1,190 @@
 package far
 
 import (
-	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"net/url"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// options are those of one server, a Sentinel set-up or a Cluster.
-type options struct {
-	universal redis.UniversalOptions
-	cluster   bool
+// option is one of those that may stand behind the question mark of a URL.
+type option struct {
+	want string // what its value has to be
+	// fits tells which set-ups it means something to; nil: all.
+	fits func(o *options) bool
+	set  func(o *options, value string) error
 }
 
-// errURL never repeats the URL: it may hold a password.
-var errURL = errors.New("want redis://host:port/0, rediss://, unix://path, redis+sentinel://host:port,host:port/master/0 or redis+cluster://host:port,host:port")
+// errValue: the value is not what the option wants. It is not repeated.
+var errValue = errors.New("not a value for it")
 
-func parseURL(raw string) (*options, error) {
-	scheme, rest, ok := strings.Cut(raw, "://")
-	if !ok {
-		return nil, errURL
+// query honours the options of a URL, or names the one that it cannot honour.
+func (o *options) query(raw string) error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return errURL
 	}
-	switch scheme {
-	case "redis", "rediss", "unix":
-		o, err := redis.ParseURL(raw)
-		if err != nil {
-			return nil, errURL
+	known := knownOptions()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		opt, ok := known[name]
+		if !ok || opt.fits != nil && !opt.fits(o) {
+			return o.unknown(name, known)
 		}
-		return &options{universal: redis.UniversalOptions{
-			Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
-			Dialer: dialerOf(o),
-		}}, nil
-	case "redis+sentinel", "redis+cluster":
-		return parseMany(rest, scheme == "redis+cluster")
+		if len(values[name]) != 1 {
+			return fmt.Errorf("option %s: given more than once", name)
+		}
+		err := opt.set(o, values[name][0])
+		if errors.Is(err, errValue) {
+			return fmt.Errorf("option %s: want %s", name, opt.want)
+		}
+		if err != nil {
+			return fmt.Errorf("option %s: %w", name, err)
+		}
 	}
-	return nil, errURL
+	return o.whole()
 }
 
-// CheckURL tells whether Open would take the URL. The error does not repeat it.
-func CheckURL(raw string) error {
-	if _, err := parseURL(raw); err != nil {
-		return fmt.Errorf("redis: %w", err)
+// unknown tells what is allowed. What is no name is not repeated: it may be the
+// rest of a password.
+func (o *options) unknown(name string, known map[string]option) error {
+	var allowed []string
+	for k, opt := range known {
+		if opt.fits == nil || opt.fits(o) {
+			allowed = append(allowed, k)
+		}
+	}
+	slices.Sort(allowed)
+	if !regexp.MustCompile(`^[a-z][a-z_]{1,39}$`).MatchString(name) {
+		name = "behind the question mark"
+	}
+	return fmt.Errorf("option %s: not taken here; there are %s", name, strings.Join(allowed, ", "))
+}
+
+// whole checks options that want one another.
+func (o *options) whole() error {
+	if o.universal.SentinelUsername != "" && o.universal.SentinelPassword == "" {
+		return errors.New("option sentinel_username: there is no sentinel_password")
 	}
 	return nil
 }
 
-// dialerOf keeps a unix socket's network, which the universal options lack.
-func dialerOf(o *redis.Options) dialer {
-	if o.Network != "unix" {
+// knownOptions are all there are, under the names that other clients of Redis
+// give them. Missing on purpose: retries (a miss is sooner had) and reading from
+// replicas (they bring back what was deleted).
+func knownOptions() map[string]option {
+	return map[string]option{
+		"db":          {"the number of a database, and none in the path", oneMaster, setDatabase},
+		"protocol":    {"2 or 3", nil, setNumber(2, 3, func(o *options) *int { return &o.universal.Protocol })},
+		"client_name": {"letters, digits and .:_- alone", nil, setClientName},
+
+		"sentinel_username": {"a name", sentinels, setText(func(o *options) *string { return &o.universal.SentinelUsername })},
+		"sentinel_password": {"a password", sentinels, setText(func(o *options) *string { return &o.universal.SentinelPassword })},
+
+		"pool_size":          {"a number from 1 to 10000", nil, setNumber(1, 10_000, func(o *options) *int { return &o.universal.PoolSize })},
+		"min_idle_conns":     {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MinIdleConns })},
+		"max_idle_conns":     {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxIdleConns })},
+		"max_active_conns":   {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxActiveConns })},
+		"conn_max_idle_time": {"a time from 1s to 24h", nil, setTime(time.Second, 24*time.Hour, func(o *options) *time.Duration { return &o.universal.ConnMaxIdleTime })},
+		"conn_max_lifetime":  {"a time from 1s to 24h", nil, setTime(time.Second, 24*time.Hour, func(o *options) *time.Duration { return &o.universal.ConnMaxLifetime })},
+
+		"read_timeout":  {"a time from 1ms to 2s, which is a read's budget", nil, setTime(time.Millisecond, 2*time.Second, func(o *options) *time.Duration { return &o.readTime })},
+		"write_timeout": {"a time from 1ms to 10s", nil, setTime(time.Millisecond, 10*time.Second, func(o *options) *time.Duration { return &o.writeTime })},
+		"dial_timeout":  {"a time from 1ms to 10s", nil, setTime(time.Millisecond, 10*time.Second, func(o *options) *time.Duration { return &o.dialTime })},
+		"pool_timeout":  {"a time from 1ms to 2s", nil, setTime(time.Millisecond, 2*time.Second, func(o *options) *time.Duration { return &o.poolTime })},
+
+		"skip_verify":     {"true or false", secure, setSkipVerify},
+		"tls_server_name": {"the name in the certificate", secure, setText(func(o *options) *string { return &o.tls.ServerName })},
+		"tls_ca_file":     {"a file with certificates in PEM", secure, setAuthorities},
+		"tls_cert_file":   {"a file with a certificate and its key in PEM", secure, setCertificate},
+	}
+}
+
+func oneMaster(o *options) bool { return !o.cluster }
+func sentinels(o *options) bool { return o.universal.MasterName != "" }
+func secure(o *options) bool    { return o.tls != nil }
+
+func setNumber(low, high int, of func(*options) *int) func(*options, string) error {
+	return func(o *options, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < low || n > high {
+			return errValue
+		}
+		*of(o) = n
 		return nil
 	}
-	return unixDialer(o.Addr)
 }
 
-// parseMany reads [user:password@]host:port,host:port[/master[/db]].
-func parseMany(rest string, cluster bool) (*options, error) {
-	o := &options{cluster: cluster}
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		user, password, _ := strings.Cut(rest[:at], ":")
-		var err1, err2 error
-		o.universal.Username, err1 = url.PathUnescape(user)
-		o.universal.Password, err2 = url.PathUnescape(password)
-		if err1 != nil || err2 != nil {
-			return nil, errURL
+func setTime(low, high time.Duration, of func(*options) *time.Duration) func(*options, string) error {
+	return func(o *options, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < low || d > high {
+			return errValue
 		}
-		rest = rest[at+1:]
+		*of(o) = d
+		return nil
 	}
-	hosts, path, _ := strings.Cut(rest, "/")
-	o.universal.Addrs = strings.Split(hosts, ",")
-	if hosts == "" {
-		return nil, errURL
-	}
-	if cluster {
-		return o, nil
-	}
-	master, db, _ := strings.Cut(path, "/")
-	if master == "" {
-		return nil, errURL
-	}
-	o.universal.MasterName = master
-	if db != "" {
-		n, err := strconv.Atoi(db)
-		if err != nil {
-			return nil, errURL
+}
+
+func setText(of func(*options) *string) func(*options, string) error {
+	return func(o *options, value string) error {
+		if value == "" {
+			return errValue
 		}
-		o.universal.DB = n
+		*of(o) = value
+		return nil
 	}
-	return o, nil
 }
 
-// times are a client's budgets.
-type times struct {
-	dial, read, write, pool time.Duration
-	connections             int
-}
-
-// callTimes are those of what requests wait for, and of what is written behind
-// them.
-func callTimes(budget time.Duration) times {
-	return times{dial: 2 * budget, read: budget, write: 5 * budget, pool: budget, connections: 32}
-}
-
-// documentTimes are those of documents: few calls, each with its own time.
-func documentTimes() times {
-	return times{dial: documentTime, read: documentTime, write: documentTime, pool: documentTime, connections: 4}
-}
-
-// client sets what the defaults get wrong for a cache: they ignore the
-// context's deadline, and try again where a miss would do.
-func (o *options) client(t times) redis.UniversalClient {
-	u := o.universal
-	u.ContextTimeoutEnabled = true
-	u.MaxRetries, u.MaxRedirects = -1, 3
-	u.DialerRetries = 1
-	u.DialTimeout, u.ReadTimeout, u.WriteTimeout, u.PoolTimeout = t.dial, t.read, t.write, t.pool
-	u.PoolSize, u.MinIdleConns = t.connections, 0
-	u.PipelinePoolSize = -1 // pipelines take the same connections
-	u.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	switch {
-	case o.cluster:
-		return redis.NewClusterClient(u.Cluster())
-	case u.MasterName != "":
-		return redis.NewFailoverClient(u.Failover())
+func setDatabase(o *options, value string) error {
+	if o.universal.DB != 0 || value == "" || o.database(value) != nil {
+		return errValue
 	}
-	return redis.NewClient(u.Simple())
+	return nil
 }
 
-// quiet sends what go-redis logs by itself, once per process, to debug.
-func quiet(log *slog.Logger) { quietOnce(log) }
+// setClientName keeps to what Redis takes in CLIENT SETNAME.
+func setClientName(o *options, value string) error {
+	if !regexp.MustCompile(`^[A-Za-z0-9.:_-]{1,100}$`).MatchString(value) {
+		return errValue
+	}
+	o.universal.ClientName = value
+	return nil
+}
 
-var quietOnce = func() func(*slog.Logger) {
-	var once sync.Once
-	return func(log *slog.Logger) { once.Do(func() { redis.SetLogger(logger{log}) }) }
-}()
+func setSkipVerify(o *options, value string) error {
+	skip, err := strconv.ParseBool(value)
+	if err != nil {
+		return errValue
+	}
+	o.tls.InsecureSkipVerify = skip
+	return nil
+}
 
-type logger struct{ log *slog.Logger }
+func setAuthorities(o *options, value string) error {
+	pem, err := os.ReadFile(value) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	o.tls.RootCAs = x509.NewCertPool()
+	if !o.tls.RootCAs.AppendCertsFromPEM(pem) {
+		return errValue
+	}
+	return nil
+}
 
-// Printf implements go-redis' logger.
-func (l logger) Printf(ctx context.Context, format string, v ...any) {
-	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, v...))
+func setCertificate(o *options, value string) error {
+	cert, err := tls.LoadX509KeyPair(value, value)
+	if err != nil {
+		return err
+	}
+	o.tls.Certificates = []tls.Certificate{cert}
+	return nil
 }

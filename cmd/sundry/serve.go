@@ -21,7 +21,7 @@ type serveCmd struct {
 	Listen    string `help:"Public address (default :8080)." placeholder:"ADDR"`
 	Admin     string `help:"Private address (default 127.0.0.1:9090)." placeholder:"ADDR"`
 	State     string `help:"File that keeps what operators change, where there is no Redis." type:"path" placeholder:"FILE"`
-	Redis     string `help:"Redis for the far tier: redis://, rediss://, redis+sentinel:// or redis+cluster://." placeholder:"URL"`
+	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
 	LogFormat string `help:"text or json." placeholder:"FORMAT"`
 	LogLevel  string `help:"debug, info, warn or error." placeholder:"LEVEL"`
 }

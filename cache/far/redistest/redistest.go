@@ -21,8 +21,10 @@ type Server struct {
 	port string
 	dir  string
 	args []string
-	cmd  *exec.Cmd
-	t    testing.TB
+	// sentinel is the file of its own settings, of a Sentinel.
+	sentinel string
+	cmd      *exec.Cmd
+	t        testing.TB
 }
 
 // Start starts a server that ends with the test. Without redis-server on the
@@ -30,23 +32,35 @@ type Server struct {
 // Options are those of redis-server.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "redis") {
-			t.Fatal("redis-server is required, and not on the PATH")
-		}
-		t.Skip("redis-server is not on the PATH")
+	require(t)
+	port := freePort(t)
+	s := &Server{Addr: "127.0.0.1:" + port, port: port, dir: t.TempDir(), args: options, t: t}
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// require ends the test where there is no redis-server.
+func require(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		return
 	}
+	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), "redis") {
+		t.Fatal("redis-server is required, and not on the PATH")
+	}
+	t.Skip("redis-server is not on the PATH")
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	_ = l.Close()
-	s := &Server{Addr: addr, port: port, dir: t.TempDir(), args: options, t: t}
-	s.Restart()
-	t.Cleanup(s.Stop)
-	return s
+	defer func() { _ = l.Close() }()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
 }
 
 // URL to open it with.
@@ -58,6 +72,9 @@ func (s *Server) Restart() {
 	s.Stop()
 	args := []string{"--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--dir", s.dir, "--enable-debug-command", "yes"}
+	if s.sentinel != "" {
+		args = []string{s.sentinel, "--sentinel"}
+	}
 	s.cmd = exec.Command("redis-server", append(args, s.args...)...)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -1,0 +1,190 @@
+package far
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+)
+
+// everything a tier does, done once.
+func everything(t *testing.T, url string) {
+	t.Helper()
+	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
+	for i := range 20 { // of all slots
+		key := fmt.Sprint("key", i)
+		eventually(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.shut() })
+		held, release := tier.Lease(t.Context(), key, time.Minute)
+		if !held {
+			t.Fatal("a free lease was denied")
+		}
+		if _, _, leased := tier.Look(t.Context(), key); !leased {
+			t.Fatal("the lease is not seen")
+		}
+		tier.Add(key, []byte("first"), time.Minute)
+		tier.Add(key, []byte("second"), time.Minute)
+		tier.Fail(key, []byte("record"), time.Minute)
+		release()
+		eventually(t, "the writes", empty(tier))
+		value, failure, leased := tier.Look(t.Context(), key)
+		if string(value) != "first" || string(failure) != "record" || leased {
+			t.Fatalf("%q %q %v", value, failure, leased)
+		}
+		tier.Set(key, []byte("third"), time.Minute)
+		tier.Delete(key)
+		eventually(t, "the writes", empty(tier))
+		if value, failure, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
+			t.Fatalf("%q %q", value, failure)
+		}
+	}
+	d := tier.Document("settings")
+	if ok, err := d.Swap(t.Context(), nil, []byte("v")); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if v, err := d.Load(t.Context()); string(v) != "v" || err != nil {
+		t.Errorf("%q %v", v, err)
+	}
+}
+
+// with turns a plain URL into one over TLS.
+func with(file, scheme, user, addr, path string) string {
+	return scheme + "://" + user + addr + path + "?tls_ca_file=" + file + "&tls_cert_file=" + file
+}
+
+func TestTLS(t *testing.T) {
+	file := redistest.Certificate(t)
+	addr, options := redistest.TLS(t, file)
+	redistest.Start(t, append(options, "--requirepass", "s3cret")...)
+	everything(t, with(file, "rediss", ":s3cret@", addr, "/0"))
+
+	stranger := redistest.Certificate(t)
+	for name, url := range map[string]string{
+		"another's certificate": "rediss://:s3cret@" + addr + "?tls_ca_file=" + stranger + "&tls_cert_file=" + file,
+		"another name":          with(file, "rediss", ":s3cret@", addr, "") + "&tls_server_name=redis.example",
+		"no TLS":                "redis://:s3cret@" + addr,
+	} {
+		d := open(t, url).Document("settings")
+		if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	unverified := "rediss://:s3cret@" + addr + "?skip_verify=true&tls_cert_file=" + file
+	if _, err := open(t, unverified).Document("settings").Load(t.Context()); err != nil {
+		t.Errorf("unverified: %v", err)
+	}
+}
+
+// TestFrozenTLS: a handshake that hangs keeps nobody.
+func TestFrozenTLS(t *testing.T) {
+	file := redistest.Certificate(t)
+	addr, options := redistest.TLS(t, file)
+	server := redistest.Start(t, options...)
+	tier := open(t, with(file, "rediss", "", addr, ""))
+	server.Freeze()
+	for range 8 {
+		quick(t, tier)
+	}
+	server.Thaw()
+	eventually(t, "Redis is used again", func() bool {
+		tier.Set("k", []byte("v"), time.Minute)
+		v, _, _ := tier.Look(t.Context(), "k")
+		return v != nil
+	})
+}
+
+func TestSentinel(t *testing.T) {
+	master := redistest.Start(t, "--requirepass", "masterpass")
+	sentinel := redistest.StartSentinel(t, master, "sentinel auth-pass main masterpass",
+		"user default off", "user watcher on >watchpass allcommands allchannels")
+	everything(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main/3?sentinel_username=watcher&sentinel_password=watchpass")
+
+	d := open(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main?sentinel_username=watcher&sentinel_password=wr0ng").Document("settings")
+	if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "wr0ng") {
+		t.Errorf("a Sentinel that takes any password: %v", err)
+	}
+}
+
+func TestSentinelOverTLS(t *testing.T) {
+	file := redistest.Certificate(t)
+	addr, options := redistest.TLS(t, file)
+	master := redistest.Start(t, append(options, "--tls-replication", "yes")...)
+	watched := *master
+	watched.Addr = addr // where others reach it
+	sentinelAddr, sentinelOptions := redistest.TLS(t, file)
+	lines := []string{"tls-replication yes"}
+	for i := 0; i < len(sentinelOptions); i += 2 {
+		lines = append(lines, strings.TrimPrefix(sentinelOptions[i], "--")+" "+sentinelOptions[i+1])
+	}
+	redistest.StartSentinel(t, &watched, lines...)
+	everything(t, with(file, "rediss+sentinel", "", sentinelAddr, "/main"))
+}
+
+func TestCluster(t *testing.T) {
+	nodes := redistest.StartCluster(t)
+	everything(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
+	for _, n := range nodes {
+		n.Must("FLUSHALL")
+	}
+	everything(t, "redis+cluster://"+nodes[1].Addr)
+}
+
+// TestClusterWithAFrozenNode: what the other node has is still read, and no
+// call is over its budget.
+func TestClusterWithAFrozenNode(t *testing.T) {
+	nodes := redistest.StartCluster(t, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
+	tier := open(t, "redis+cluster://"+nodes[0].Addr, func(c *Config) { c.OpenFor = 10 * time.Millisecond })
+	for i := range 20 {
+		tier.Set(fmt.Sprint(i), []byte("v"), time.Minute)
+	}
+	eventually(t, "the writes", empty(tier))
+	has := 0
+	if _, err := fmt.Sscanf(nodes[0].Must("DBSIZE"), ":%d", &has); err != nil || has == 0 || has == 20 {
+		t.Fatal(has, err)
+	}
+	nodes[1].Freeze()
+	found := map[int]bool{}
+	eventually(t, "what the node that is well has", func() bool {
+		for _, i := range rand.Perm(20) { // half-open, the breaker tries whichever comes
+			start := time.Now()
+			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
+				found[i] = true
+			}
+			if took := time.Since(start); took > 4*tier.cfg.Timeout {
+				t.Errorf("a read took %v", took)
+			}
+		}
+		return len(found) == has
+	})
+	nodes[1].Thaw()
+	eventually(t, "all of it", func() bool {
+		for i := range 20 {
+			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestFrozenCluster(t *testing.T) {
+	nodes := redistest.StartCluster(t)
+	for _, n := range nodes {
+		n.Freeze()
+	}
+	// It has never seen the nodes' table of slots.
+	tier, err := Open(Config{URL: "redis+cluster://" + nodes[0].Addr}, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tier.Close(t.Context())
+	for range 8 {
+		quick(t, tier)
+	}
+	for _, n := range nodes {
+		n.Thaw()
+	}
+}

@@ -1,0 +1,79 @@
+package far
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+)
+
+// longest keeps the longest of many times.
+type longest struct{ ns atomic.Int64 }
+
+func (l *longest) took(start time.Time) {
+	d := int64(time.Since(start))
+	for old := l.ns.Load(); d > old && !l.ns.CompareAndSwap(old, d); old = l.ns.Load() {
+	}
+}
+
+// TestNoCallIsOverItsBudget, whatever befalls Redis meanwhile; and afterwards
+// all is as before.
+func TestNoCallIsOverItsBudget(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Queue = 64 })
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var waited, unwaited longest // calls that ask Redis, and those that must not block
+	var callers sync.WaitGroup
+	for c := range 8 {
+		callers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				key := fmt.Sprint(c, "/", i%50)
+				start := time.Now()
+				tier.Look(ctx, key)
+				waited.took(start)
+				start = time.Now()
+				_, release := tier.Lease(ctx, key, time.Second)
+				waited.took(start)
+				start = time.Now()
+				tier.Set(key, make([]byte, 2000), time.Minute)
+				tier.Delete(key)
+				tier.Fail(key, []byte("record"), time.Second)
+				release()
+				unwaited.took(start)
+				pause(ctx, time.Millisecond)
+			}
+		})
+	}
+	blows := []func(){
+		server.Freeze, server.Thaw, server.Stop, server.Restart,
+		func() { _, _ = server.Do("CLIENT PAUSE 400 ALL") },
+		func() { _, _ = server.Do("DEBUG SLEEP 0.3") },
+		func() { _, _ = server.Do("CONFIG SET maxmemory 1") },
+		func() { _, _ = server.Do("CLIENT KILL TYPE normal") },
+		func() { _, _ = server.Do("CONFIG SET maxmemory 0") },
+		server.Freeze, server.Stop, server.Restart,
+	}
+	for _, blow := range blows {
+		blow()
+		pause(ctx, 300*time.Millisecond) // for the callers to feel it
+	}
+	stop()
+	callers.Wait()
+	if d := time.Duration(waited.ns.Load()); d > 3*tier.cfg.Timeout {
+		t.Errorf("a call that asks Redis took %v", d)
+	}
+	if d := time.Duration(unwaited.ns.Load()); d > tier.cfg.Timeout {
+		t.Errorf("calls that do not wait took %v", d)
+	}
+	eventually(t, "the accounts to be settled", empty(tier))
+	eventually(t, "Redis is used again", func() bool {
+		tier.Set("after", []byte("v"), time.Minute)
+		v, _, _ := tier.Look(t.Context(), "after")
+		return v != nil
+	})
+}
