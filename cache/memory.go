@@ -20,10 +20,14 @@ const (
 	// for its index and for the slack of doubling.
 	queueShare = 0.75
 	// shardSize keeps shards large: bigcache refuses an entry larger than its
-	// shard, and throws the whole shard away first.
-	shardSize = 8 << 20
-	// entryShare is the part of a shard that one entry may take.
-	entryShare = 4
+	// shard, and throws the whole shard away first. At the default cap, an entry
+	// of 8 MiB finds room.
+	shardSize = 24 << 20
+	// entryShare is the part of a shard that one entry may take. Above a half,
+	// a shard that has not grown to its size yet could not take it.
+	entryShare = 3
+	// entryRoom is what an entry's key, type, ETag and location may take.
+	entryRoom = 8 << 10
 	// longest is past every policy's use of an entry; bigcache may drop what
 	// is older, and our own deadlines decide long before.
 	longest = 400 * 24 * time.Hour
@@ -33,6 +37,7 @@ const (
 // first-in first-out and reads protect nothing.
 type memory struct {
 	class [classes]*bigcache.BigCache
+	size  int // bytes of a class
 	limit int // bytes of one stored value
 	room  int // bytes of one entry, all its parts
 	seen  *memoryCounters

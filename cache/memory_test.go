@@ -193,3 +193,52 @@ func TestRefreshesOfOneKeyDriveNobodyOut(t *testing.T) {
 		t.Errorf("%d of 501 entries left", got)
 	}
 }
+
+// A picture as large as sjbz takes is kept at the default cap.
+func TestLargePictureIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{Memory: DefaultMemory})
+		p := usual()
+		p.Class = Keyed
+		s := c.Space("sjbz/pictures", p)
+		l := &script{make: func(int64) (Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
+		for range 5 {
+			if h := mustFetch(t, s, "sjbz/pictures:v1:a", l); len(h.Rep.Data) != 6<<20 {
+				t.Errorf("%d bytes", len(h.Rep.Data))
+			}
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+// Whatever the cap, the largest entry is kept, time and again, in a tier that
+// is full of others; the next larger one is not, and harms nobody.
+func TestLargestEntry(t *testing.T) {
+	if got := LargestEntry(0); got < 7<<20 || got != LargestEntry(DefaultMemory) {
+		t.Errorf("%d bytes at the default cap", got)
+	}
+	if LargestEntry(MinMemory-1) != 0 {
+		t.Error("an entry is kept where there is no cache")
+	}
+	for _, memory := range []int64{MinMemory, 20 << 20, 64 << 20, DefaultMemory} {
+		c := newCache(t, Config{Memory: memory})
+		s := c.Space("story", usual())
+		largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
+		for i := range 12 {
+			key := fmt.Sprint("large", i)
+			mustFetch(t, s, key, &script{make: func(int64) (Content, error) { return largest, nil }})
+			for n := range 200 {
+				c.near.set(Shared, fmt.Sprint("small", i, n), make([]byte, n))
+			}
+			if h := mustFetch(t, s, key, &script{}); h.Tier != Near {
+				t.Errorf("%d bytes of %d are not kept", LargestEntry(memory), memory)
+			}
+		}
+		before := c.near.class[Shared].Len()
+		larger := textContent(strings.Repeat("p", c.near.limit+1))
+		mustFetch(t, s, "larger", &script{make: func(int64) (Content, error) { return larger, nil }})
+		if after := c.near.class[Shared].Len(); after != before {
+			t.Errorf("%d of %d entries are left", after, before)
+		}
+	}
+}
