@@ -128,7 +128,7 @@ func (f *failure) write(x *exchange, manner catalog.Manner) int {
 		body = slices.Concat([]byte("/**/"+manner.Callback+"("), f.document(x.id), []byte(");"))
 		status, control = http.StatusOK, "no-store"
 	default:
-		h.Set("Content-Type", "application/json; charset=utf-8")
+		h.Set("Content-Type", contentJSON)
 		body = f.document(x.id)
 	}
 	h.Set("Cache-Control", control)

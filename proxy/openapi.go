@@ -30,7 +30,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*catalog.Cas
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "Sundry", "version": "1", "summary": "Public, read-only utility endpoints.",
-			"description": "Every endpoint is called with GET. Unknown parameters are ignored; of a repeated one the first counts; an empty one counts as absent. " +
+			"description": "Every endpoint is called with GET. Unknown parameters are ignored; of a repeated one the first counts; an empty one counts as absent. A query holds at most 256. " +
 				"The path may also end in the endpoint's name, with or without a slash."},
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
 		"tags":       tags(),

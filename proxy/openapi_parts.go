@@ -97,7 +97,9 @@ func integer(low, high *int, also []int) object {
 func answerHeaders() object {
 	headers := object{}
 	for name, what := range map[string]string{
-		"Cache-Status":  "How the cache came to the answer (RFC 9211).",
+		"Age":           "Seconds since the answer was made; on those that were kept.",
+		"Cache-Control": "Who may keep the answer. max-age is its whole freshness lifetime: less Age, it is what remains.",
+		"Cache-Status":  "How the cache came to the answer (RFC 9211); sundry-last-resort marks one of a source that is asked when nothing else is left.",
 		"Sundry-Source": "Which upstream the data is from.",
 		"X-Request-Id":  "Names this exchange in the logs.",
 	} {
@@ -123,7 +125,7 @@ func components() object {
 	return object{
 		"schemas": object{"Error": failed},
 		"responses": object{
-			"Error": object{"description": "What went wrong; one line of text where text was asked for.", "content": object{
+			"Error": object{"description": "What went wrong; one line of text where type=text stands in the query. A callback, where the endpoint has one, is called with the same document, with the status 200.", "content": object{
 				"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": text},
 			}},
 			"Redirect": object{"description": "Leads to the media.", "headers": object{"Location": object{"required": true, "schema": object{"type": "string", "format": "uri"}}}},

@@ -1,59 +1,125 @@
 package proxy
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strconv"
+
+	"github.com/klauspost/compress/zstd"
+
+	"sundry/cache"
 )
 
-// page sends a page for people.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, body []byte) {
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'")
-	s.document(w, r, "text/html; charset=utf-8", body)
+// document is a page or a description: made once for a catalog, with what is
+// sent in place of it to those who can decode that.
+type document struct {
+	typ  string
+	tag  string // a weak one: it is the same for all codings
+	data map[cache.Coding][]byte
 }
 
-// description sends the description of the API for machines.
-func (s *Server) description(w http.ResponseWriter, r *http.Request) {
-	if body, ok := s.made(w, s.set.Load().openAPI); ok {
-		w.Header()["Access-Control-Allow-Origin"] = s.fixed.anyone
-		s.document(w, r, "application/json; charset=utf-8", body)
-	}
-}
+// Content types of documents.
+const (
+	contentHTML = "text/html; charset=utf-8"
+	contentJSON = "application/json; charset=utf-8"
+)
 
-// reference sends the description of the API for people.
-func (s *Server) reference(w http.ResponseWriter, r *http.Request) {
-	if body, ok := s.made(w, s.set.Load().docs); ok {
-		s.page(w, r, body)
-	}
-}
-
-// made gives what is made when it is first asked for.
-func (s *Server) made(w http.ResponseWriter, make func() ([]byte, error)) ([]byte, bool) {
-	body, err := make()
+func newDocument(typ string, body []byte) (*document, error) {
+	sum := sha256.Sum256(body)
+	d := &document{typ: typ, tag: `W/"` + hex.EncodeToString(sum[:10]) + `"`, data: map[cache.Coding][]byte{cache.Identity: body}}
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
-		s.cfg.Log.Error("describe the API", "error", err)
-		http.Error(w, "the description cannot be made", http.StatusInternalServerError)
+		return nil, fmt.Errorf("gzip: %w", err)
 	}
-	return body, err == nil
+	_, _ = z.Write(body) // a Buffer takes everything
+	_ = z.Close()
+	d.data[cache.Gzip] = packed.Bytes()
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		return nil, fmt.Errorf("zstd: %w", err)
+	}
+	d.data[cache.Zstd] = enc.EncodeAll(body, nil)
+	return d, enc.Close()
 }
 
-func (s *Server) document(w http.ResponseWriter, r *http.Request, typ string, body []byte) {
+// best is the coding to send.
+func (d *document) best(accepted cache.Codings) cache.Coding {
+	for _, c := range []cache.Coding{cache.Zstd, cache.Gzip} {
+		if accepted.Has(c) && len(d.data[c]) < len(d.data[cache.Identity]) {
+			return c
+		}
+	}
+	return cache.Identity
+}
+
+// made sends a document that may have to be made first.
+func (s *Server) made(w http.ResponseWriter, r *http.Request, make func() (*document, error)) {
+	if make == nil {
+		s.refuse(w, r, notFound("there is no catalog yet"))
+		return
+	}
+	d, err := make()
+	if err != nil {
+		s.cfg.Log.Error("make a page", "path", r.URL.Path, "error", err)
+		s.refuse(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page cannot be made"})
+		return
+	}
+	s.document(w, r, d)
+}
+
+// refuse sends a failure that is no endpoint's.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, f *failure) {
+	s.fail(&exchange{w: w, r: r, id: requestID(r)}, outcomeError, f)
+}
+
+func (s *Server) document(w http.ResponseWriter, r *http.Request, d *document) {
 	h := w.Header()
-	h.Set("Content-Type", typ)
-	h.Set("X-Content-Type-Options", "nosniff")
+	s.common(h, requestID(r))
 	h.Set("Cache-Control", "public, max-age=60")
+	h["Vary"] = s.fixed.vary
+	h.Set("Etag", d.tag)
+	if matches(r.Header["If-None-Match"], d.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	coding := d.best(acceptedCodings(r.Header["Accept-Encoding"]))
+	body := d.data[coding]
+	if coding != cache.Identity {
+		h.Set("Content-Encoding", coding.String())
+	}
+	if d.typ == contentHTML {
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'")
+	}
+	h.Set("Content-Type", d.typ)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // a caller who left needs no page
 	}
 }
 
-func (s *Server) probe(w http.ResponseWriter, ok bool) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+// common sets what every answer carries.
+func (s *Server) common(h http.Header, id string) {
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.fixed.nosniff
+	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+}
+
+func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
+	h, status, word := w.Header(), http.StatusOK, "ok\n"
 	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte("draining\n"))
-		return
+		status, word = http.StatusServiceUnavailable, "draining\n"
 	}
-	_, _ = w.Write([]byte("ok\n"))
+	s.common(h, requestID(r))
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(word)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write([]byte(word)) // as above
+	}
 }

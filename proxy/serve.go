@@ -120,14 +120,13 @@ func (s *Server) fetch(x *exchange) (cache.Hit, error) {
 // preflight answers a browser's question whether it may ask (CORS).
 func (s *Server) preflight(x *exchange) {
 	h := x.w.Header()
-	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+	s.common(h, x.id)
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")
 	h.Set("Access-Control-Max-Age", "86400")
 	h.Set("Allow", "GET, HEAD, OPTIONS")
 	h.Set("Cache-Control", "no-store")
-	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{x.id}, s.fixed.nosniff
-	x.w.WriteHeader(http.StatusNoContent)
+	x.begin(http.StatusNoContent)
 	x.status, x.outcome = http.StatusNoContent, outcomeBypass
 }
 
@@ -138,8 +137,7 @@ func (s *Server) fail(x *exchange, o outcome, f *failure) {
 		return
 	}
 	h := x.w.Header()
-	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{x.id}, s.fixed.nosniff
-	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+	s.common(h, x.id)
 	if x.hit.Meta.Source != "" {
 		h.Set("Sundry-Source", x.hit.Meta.Source)
 	}

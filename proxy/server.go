@@ -52,9 +52,9 @@ type Server struct {
 type set struct {
 	catalog *catalog.Catalog
 	routes  map[string]*route
-	home    []byte
-	openAPI func() ([]byte, error) // made when it is first asked for
-	docs    func() ([]byte, error) // likewise
+	// Documents are made when they are first asked for, but the home page, of
+	// which it is known that it can be made. nil before there is a catalog.
+	home, openAPI, docs func() (*document, error)
 }
 
 // route is one endpoint with its part of the cache.
@@ -103,18 +103,19 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 	for _, e := range c.Endpoints {
 		next.routes[e.Name] = s.newRoute(e)
 	}
-	var err error
-	if next.home, err = renderHome(c, s.cfg.BasePath); err != nil {
+	home, err := renderHome(c, s.cfg.BasePath)
+	if err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
-	next.openAPI = sync.OnceValues(func() ([]byte, error) { return s.describe(c, renderOpenAPI) })
-	next.docs = sync.OnceValues(func() ([]byte, error) { return s.describe(c, renderDocs) })
+	next.home = sync.OnceValues(func() (*document, error) { return newDocument(contentHTML, home) })
+	next.openAPI = sync.OnceValues(func() (*document, error) { return s.describe(c, contentJSON, renderOpenAPI) })
+	next.docs = sync.OnceValues(func() (*document, error) { return s.describe(c, contentHTML, renderDocs) })
 	s.set.Store(next)
 	return nil
 }
 
 // describe makes a description of the API, with what is recorded.
-func (s *Server) describe(c *catalog.Catalog, render func(context.Context, *catalog.Catalog, []*catalog.Case, string) ([]byte, error)) ([]byte, error) {
+func (s *Server) describe(c *catalog.Catalog, typ string, render func(context.Context, *catalog.Catalog, []*catalog.Case, string) ([]byte, error)) (*document, error) {
 	var cases []*catalog.Case
 	if s.cfg.Recorded != nil {
 		var err error
@@ -122,7 +123,11 @@ func (s *Server) describe(c *catalog.Catalog, render func(context.Context, *cata
 			return nil, err
 		}
 	}
-	return render(context.Background(), c, cases, s.cfg.BasePath)
+	body, err := render(context.Background(), c, cases, s.cfg.BasePath)
+	if err != nil {
+		return nil, err
+	}
+	return newDocument(typ, body)
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint) *route {
@@ -167,15 +172,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case inside && (path == "/" || path == "" && s.cfg.BasePath != ""):
-		s.page(w, r, s.set.Load().home)
+		s.made(w, r, s.set.Load().home)
 	case inside && path == "/openapi.json":
-		s.description(w, r)
+		s.made(w, r, s.set.Load().openAPI)
 	case inside && path == "/docs":
-		s.reference(w, r)
+		s.made(w, r, s.set.Load().docs)
 	case inside && path == "/healthz":
-		s.probe(w, true)
+		s.probe(w, r, true)
 	case inside && path == "/readyz":
-		s.probe(w, s.ready.Load())
+		s.probe(w, r, s.ready.Load())
 	default:
 		s.serveAPI(w, r, "")
 	}
