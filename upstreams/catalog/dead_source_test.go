@@ -219,3 +219,26 @@ func nameOf(status int) string {
 	}
 	return strconv.Itoa(status)
 }
+
+// What an icon service does not tell does not outweigh what the site said: two
+// definite noes of its own are the answer, which is kept.
+func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
+	for name, d := range deaths() {
+		th := newTheatre(t, upstreams.BreakerConfig{})
+		th.faults["favicon/duckduckgo"], th.faults["favicon/google"] = d.fault, d.fault
+		e, _ := th.Get("favicon")
+		s := scene{endpoint: e, query: "url=soft.example.org"}
+		synctest.Test(t, func(t *testing.T) {
+			content, _, err := s.load(t.Context(), nil)
+			if err != nil || content.Negative == "" {
+				t.Errorf("%s: %+v %v", name, content, err)
+			}
+		})
+		th.faults["favicon/page"] = upstreams.Fault{Error: 1}
+		synctest.Test(t, func(t *testing.T) {
+			if content, _, err := s.load(t.Context(), nil); err == nil && content.Negative != "" {
+				t.Errorf("%s: a no, although the page could not be had", name)
+			}
+		})
+	}
+}
