@@ -116,6 +116,7 @@ func (w *writer) value(j *job) {
 	}
 	err := w.tier.writes.call(func() error { return w.tier.put(j) })
 	w.tier.wrote(err)
+	w.tier.queue.settle(w.lane, j)
 	if err != nil && !replied(err) && !unsent(err) {
 		w.unsure = time.Now()
 	}
@@ -134,9 +135,7 @@ func (w *writer) forget(order *job) {
 func (w *writer) giveUp(jobs ...*job) {
 	for _, j := range jobs {
 		w.tier.seen.dropped.Inc()
-		if j.order() {
-			w.tier.queue.settle(w.lane, j)
-		}
+		w.tier.queue.settle(w.lane, j)
 	}
 }
 

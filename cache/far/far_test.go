@@ -156,6 +156,7 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 		value, _, _ := tier.Look(t.Context(), "k")
 		return value != nil
 	})
+	eventually(t, "the last of the writes", empty(tier))
 	if _, err := srv.Do("FLUSHALL"); err != nil {
 		t.Fatal(err)
 	}

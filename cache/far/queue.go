@@ -130,8 +130,8 @@ func (q *queue) leave(l *lane, j *job) {
 	q.bytes -= int64(len(j.value))
 }
 
-// pop takes the next write of a lane; nil when there is none. An order stays in
-// the accounts until it is settled.
+// pop takes the next write of a lane; nil when there is none. It stays in the
+// accounts until it is settled.
 func (q *queue) pop(l *lane) *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,13 +145,10 @@ func (q *queue) pop(l *lane) *job {
 	if l.of[j.key]--; l.of[j.key] == 0 {
 		delete(l.of, j.key)
 	}
-	if !j.order() {
-		q.leave(l, j)
-	}
 	return j
 }
 
-// settle ends an order: it was carried out, or is given up.
+// settle ends a write: it was carried out, or is given up.
 func (q *queue) settle(l *lane, j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
