@@ -231,7 +231,7 @@ func TestRefusalsInText(t *testing.T) {
 	a := f.get("/api/simple?type=text")
 	a.want(t, http.StatusTooManyRequests)
 	a.header(t, "Content-Type", "text/plain")
-	f.server.load.limit = 0 // nobody
+	f.server.load.limit.Store(0) // nobody
 	a = f.get("/api/simple?type=text")
 	a.want(t, http.StatusServiceUnavailable)
 	a.header(t, "Content-Type", "text/plain")

@@ -20,6 +20,39 @@ type Limits struct {
 	InFlight int64
 }
 
+// Settings are what may change while it serves, beside the catalog.
+type Settings struct {
+	// Trusted are the proxies whose word on the caller's address counts.
+	Trusted []netip.Prefix
+	Limits  Limits
+	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
+	HitSample uint64
+}
+
+// rules are settings made ready.
+type rules struct {
+	Settings
+	limiter *limiter
+}
+
+// newRules takes over from those before what clients have used of their rate,
+// where that is the same.
+func newRules(settings Settings, before *rules) *rules {
+	if settings.Limits.InFlight == 0 {
+		settings.Limits.InFlight = 10_000
+	}
+	if settings.HitSample == 0 {
+		settings.HitSample = 100
+	}
+	r := &rules{Settings: settings}
+	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {
+		r.limiter = before.limiter
+	} else {
+		r.limiter = newLimiter(l)
+	}
+	return r
+}
+
 // maxClients bounds the limiter's memory; the least recently seen client is
 // forgotten first.
 const maxClients = 50_000
@@ -86,11 +119,11 @@ func (l *limiter) clients() int {
 // admission counts requests under way and sheds those past the limit.
 type admission struct {
 	running atomic.Int64
-	limit   int64
+	limit   atomic.Int64
 }
 
 func (a *admission) enter() bool {
-	if a.running.Add(1) > a.limit {
+	if a.running.Add(1) > a.limit.Load() {
 		a.running.Add(-1)
 		return false
 	}

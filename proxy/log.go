@@ -37,7 +37,7 @@ func plainToken(s string) bool {
 // log writes one line per request: a sample of the hits, all of the rest.
 // Parameters are never in it.
 func (s *Server) log(x *exchange, took time.Duration) {
-	if x.outcome == outcomeHit && s.hits.Add(1)%s.cfg.HitSample != 0 {
+	if x.outcome == outcomeHit && s.hits.Add(1)%x.route.rules.HitSample != 0 {
 		return
 	}
 	level := slog.LevelInfo

@@ -75,9 +75,9 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	}
 	inFlight := gauge("requests_in_flight", "Requests being served.", func() float64 { return float64(s.load.running.Load()) })
 	limit := gauge("requests_in_flight_limit", "Requests that may be served at once before more are shed.",
-		func() float64 { return float64(s.load.limit) })
+		func() float64 { return float64(s.load.limit.Load()) })
 	clients := gauge("rate_limit_clients", "Clients whose rate is being watched; 0 without a limit.",
-		func() float64 { return float64(s.limiter.clients()) })
+		func() float64 { return float64(s.set.Load().rules.limiter.clients()) })
 	if reg == nil {
 		return m, nil
 	}

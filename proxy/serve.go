@@ -65,8 +65,8 @@ func (s *Server) admit(x *exchange) *failure {
 	if x.route == nil {
 		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
 	}
-	x.caller = callerOf(x.r, s.cfg.Trusted)
-	if wait, ok := s.limiter.allow(x.caller, x.start); !ok {
+	x.caller = callerOf(x.r, x.route.rules.Trusted)
+	if wait, ok := x.route.rules.limiter.allow(x.caller, x.start); !ok {
 		s.metrics.limited.Inc()
 		return limited(wait)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,7 +42,6 @@ type Server struct {
 	metrics *metrics
 	none    *endpointMetrics
 	fixed   *fixed
-	limiter *limiter
 	load    admission
 	ready   atomic.Bool
 	last    atomic.Bool // the answer on every connection is its last
@@ -52,6 +52,7 @@ type Server struct {
 type set struct {
 	catalog *catalog.Catalog
 	routes  map[string]*route
+	rules   *rules
 	// Documents are made when they are first asked for, but the home page, of
 	// which it is known that it can be made. nil before there is a catalog.
 	home, openAPI, docs func() (*document, error)
@@ -64,21 +65,16 @@ type route struct {
 	pictures *cache.Space // of forms that bring what they lead to; else nil
 	metrics  *endpointMetrics
 	patience time.Duration // with callers who may have left
+	rules    *rules
 }
 
 // New makes a front without endpoints.
 func New(cfg Config) (*Server, error) {
-	if cfg.Limits.InFlight == 0 {
-		cfg.Limits.InFlight = 10_000
-	}
-	if cfg.HitSample == 0 {
-		cfg.HitSample = 100
-	}
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, fixed: newFixed(), limiter: newLimiter(cfg.Limits), load: admission{limit: cfg.Limits.InFlight}}
-	s.set.Store(&set{})
+	s := &Server{cfg: cfg, fixed: newFixed()}
+	s.use(&set{rules: newRules(Settings{cfg.Trusted, cfg.Limits, cfg.HitSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {
@@ -88,9 +84,12 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// basePath are paths that stand in a URL as they are.
+var basePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
+
 // CheckBasePath accepts "" and paths such as /tools.
 func CheckBasePath(path string) error {
-	if path != "" && (!strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/")) {
+	if path != "" && !basePath.MatchString(path) {
 		return fmt.Errorf("base_path: %q: want a path such as /tools, without a slash at its end", path)
 	}
 	return nil
@@ -98,10 +97,13 @@ func CheckBasePath(path string) error {
 
 // Swap puts a compiled catalog in the place of the one before. Requests under
 // way keep the one they began with; what is cached stays.
-func (s *Server) Swap(c *catalog.Catalog) error {
-	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints))}
+func (s *Server) Swap(c *catalog.Catalog) error { return s.Reload(c, s.set.Load().rules.Settings) }
+
+// Reload is Swap with settings, which come into force with the catalog.
+func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
+	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), rules: newRules(settings, s.set.Load().rules)}
 	for _, e := range c.Endpoints {
-		next.routes[e.Name] = s.newRoute(e)
+		next.routes[e.Name] = s.newRoute(e, next.rules)
 	}
 	home, err := renderHome(c, s.cfg.BasePath)
 	if err != nil {
@@ -110,8 +112,13 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 	next.home = sync.OnceValues(func() (*document, error) { return newDocument(contentHTML, home) })
 	next.openAPI = sync.OnceValues(func() (*document, error) { return s.describe(c, contentJSON, renderOpenAPI) })
 	next.docs = sync.OnceValues(func() (*document, error) { return s.describe(c, contentHTML, renderDocs) })
-	s.set.Store(next)
+	s.use(next)
 	return nil
+}
+
+func (s *Server) use(next *set) {
+	s.load.limit.Store(next.rules.Limits.InFlight)
+	s.set.Store(next)
 }
 
 // describe makes a description of the API, with what is recorded.
@@ -130,8 +137,8 @@ func (s *Server) describe(c *catalog.Catalog, typ string, render func(context.Co
 	return newDocument(typ, body)
 }
 
-func (s *Server) newRoute(e *catalog.Endpoint) *route {
-	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience}
+func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience, rules: r}
 	for _, f := range e.Forms {
 		if f.Through != nil {
 			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.Through.Policy)

@@ -147,6 +147,9 @@ func (s *Source) programs(spec *SourceSpec, env *Environment, problems *Problems
 // credentials reads the secrets; in replay any will do.
 func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment) {
 	s.secrets = make(map[string]any, len(spec.Secrets))
+	for _, name := range slices.Sorted(maps.Keys(spec.Secrets)) {
+		s.Variables = append(s.Variables, spec.Secrets[name].Value)
+	}
 	for name, variable := range spec.Secrets {
 		value, ok := env.Secret(variable.Value)
 		if env.Replay != nil {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sundry/upstreams/geoip"
@@ -21,8 +22,8 @@ type Environment struct {
 	Journal Journal
 	// Guard dials what callers name.
 	Guard *guard.Guard
-	// OwnHosts are this service's own names: no link is followed to them.
-	OwnHosts []string
+	// ownHosts are this service's own names: no link is followed to them.
+	ownHosts atomic.Pointer[[]string]
 	// Transport carries requests to declared hosts; a Replay takes its place.
 	Transport http.RoundTripper
 	// Replay answers from recorded exchanges; nil: live.
@@ -38,6 +39,18 @@ type Environment struct {
 	Log  *slog.Logger
 
 	Metrics *Metrics
+}
+
+// SetOwnHosts says under which names, in lower case, this service is reached. It
+// may be called while requests run.
+func (env *Environment) SetOwnHosts(names []string) { env.ownHosts.Store(&names) }
+
+// OwnHosts are those names.
+func (env *Environment) OwnHosts() []string {
+	if names := env.ownHosts.Load(); names != nil {
+		return *names
+	}
+	return nil
 }
 
 // NewTransport makes the transport for declared hosts: pooled, with a bound on

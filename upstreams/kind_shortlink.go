@@ -26,7 +26,7 @@ func compileShortlink(timeout time.Duration, env *Environment) fetcher {
 func (f *linkFollower) fetch(ctx context.Context, in *input) (*reply, error) {
 	link, _ := in.call.Params["url"].(string)
 	follower := &shortlink.Follower{
-		Do: &stranger{client: f.client, in: in, ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts,
+		Do: &stranger{client: f.client, in: in, ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
 	}
 	result, err := follower.Follow(ctx, link)
 	switch {

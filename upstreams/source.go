@@ -50,13 +50,15 @@ type Source struct {
 	Limit time.Duration
 	// Missing is the environment variable with the key that it lacks; "": it
 	// lacks none.
-	Missing  string
-	endpoint string
-	bare     string // the name as declared
-	timeout  time.Duration
-	retry    int
-	next     bool // a negative leads to the next source
-	remote   bool // it needs a network
+	Missing string
+	// Variables are all those with its keys.
+	Variables []string
+	endpoint  string
+	bare      string // the name as declared
+	timeout   time.Duration
+	retry     int
+	next      bool // a negative leads to the next source
+	remote    bool // it needs a network
 	// optional is one whose failure does not outweigh what the others said.
 	optional bool
 	// lastResort is one that is asked where no copy may stand in.

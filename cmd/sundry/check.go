@@ -6,10 +6,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"sundry/cache"
-	"sundry/cache/far"
-	"sundry/proxy"
-	"sundry/proxy/admin"
 	"sundry/upstreams/catalog"
 )
 
@@ -32,8 +28,7 @@ func (c *checkCmd) Run(w *world) error {
 
 // compile loads as serve would, metrics and connections aside.
 func (f *flags) compile(w *world) (*catalog.Catalog, error) {
-	cfg, mistakes := f.loadConfig(w.getenv)
-	mistakes = errors.Join(mistakes, cfg.validate(w))
+	cfg, mistakes := f.loadConfig(w, nil)
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, errors.Join(mistakes, err)
@@ -41,21 +36,6 @@ func (f *flags) compile(w *world) (*catalog.Catalog, error) {
 	defer env.CloseIdle()
 	set, err := loadCatalog(cfg, env, nil)
 	return set, errors.Join(mistakes, err)
-}
-
-// validate tries every setting that only serving would use.
-func (c *config) validate(w *world) error {
-	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
-	failed := []error{admin.CheckAddress(c.Admin, token), proxy.CheckBasePath(c.BasePath)}
-	_, err := newLogger(c, w)
-	failed = append(failed, err)
-	if c.Redis != "" {
-		failed = append(failed, far.CheckURL(c.Redis))
-	}
-	if m := int64(c.Cache.Memory); m != 0 && m < cache.MinMemory {
-		failed = append(failed, fmt.Errorf("cache: memory: %d bytes: want at least %dMiB", m, cache.MinMemory>>20))
-	}
-	return errors.Join(failed...)
 }
 
 type versionCmd struct{}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"flag"
 	"go/build"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,9 +27,19 @@ var update = flag.Bool("update", false, "write golden files and the README's tab
 func call(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	getenv := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	err = run(t.Context(), args, getenv, &out, &errs)
+	w := worldOf(t, env)
+	w.stdout, w.stderr = &out, &errs
+	err = execute(w, args)
 	return out.String(), errs.String(), err
+}
+
+// worldOf has no variables but these.
+func worldOf(t testing.TB, env map[string]string) *world {
+	t.Helper()
+	return &world{
+		ctx: t.Context(), urgent: t.Context(), stdout: io.Discard, stderr: io.Discard,
+		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, variables: slices.Sorted(maps.Keys(env)),
+	}
 }
 
 func TestCheck(t *testing.T) {
@@ -62,20 +74,7 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 	}
 }
 
-func TestConfigurationMistakes(t *testing.T) {
-	dir := t.TempDir()
-	for text, want := range map[string]string{
-		"listne: x": "sundry.yaml:1: field listne not found", "cache: {memory: lots}": "want a size such as 256MiB",
-		"trusted_proxies: [10.0.0.0/99]": "want an address range", "log_level: loud": "want debug, info, warn or error",
-		"log_format: xml": "want text or json", "base_path: tools/": "want a path such as /tools", "redis: 'localhost:6379'": "want redis://",
-		"admin: ':9090'": "SUNDRY_ADMIN_TOKEN", "cache: {memory: 1MiB}": "want at least 8MiB",
-	} {
-		file := write(t, dir, "sundry.yaml", text)
-		_, errs, err := call(t, nil, "check", "--config", file)
-		if err == nil || !strings.Contains(errs, want) {
-			t.Errorf("%q: %v %s", text, err, errs)
-		}
-	}
+func TestCommandLineMistakes(t *testing.T) {
 	for _, args := range [][]string{
 		{"serve", "--log-level", "loud"}, {"serve", "--log-format", "xml"}, {"serve", "--redis", "localhost:6379"}, {"serve", "--replay-fault", "kd=error:1"},
 		{"serve", "--replay", "--replay-fault", "kd"}, {"serve", "--admin", "0.0.0.0:0"}, {"serve", "--admin", ":9090"}, {"serve", "--catalog", "/does/not/exist"},
@@ -84,28 +83,6 @@ func TestConfigurationMistakes(t *testing.T) {
 		if _, _, err := call(t, nil, args...); err == nil {
 			t.Errorf("%v was accepted", args)
 		}
-	}
-	if _, _, err := call(t, map[string]string{"SUNDRY_MEMORY": "x"}, "check"); err == nil {
-		t.Error("SUNDRY_MEMORY=x was accepted")
-	}
-}
-
-func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
-	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
-	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
-	s := &serveCmd{Redis: "redis://flag"}
-	c, err := s.config(func(n string) (string, bool) { v, ok := env[n]; return v, ok })
-	if err != nil || c.Listen != ":1" || c.Admin != "127.0.0.1:3" || c.Redis != "redis://flag" || c.Cache.Memory != 64<<20 {
-		t.Errorf("%+v %v", c, err)
-	}
-}
-
-func TestUsualFile(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	write(t, dir, "sundry.yaml", "listen: ':1'\n")
-	if c, err := (&serveCmd{}).config(noEnv); err != nil || c.Listen != ":1" {
-		t.Errorf("%+v %v", c, err)
 	}
 }
 

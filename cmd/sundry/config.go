@@ -3,17 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"net/netip"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/cache"
 	"sundry/proxy"
-	"sundry/upstreams"
+	"sundry/proxy/admin"
 	"sundry/upstreams/catalog"
 )
 
@@ -26,88 +27,50 @@ type flags struct {
 	ReplayFault []string `help:"Fault for replay: ENDPOINT[/SOURCE]=error:SHARE,status:CODE,latency:SPAN." placeholder:"SPEC" sep:"none"`
 }
 
-// config is sundry.yaml.
+// config is sundry.yaml, with what environment and flags laid over it.
 type config struct {
-	Listen       string                       `yaml:"listen"`
-	Admin        string                       `yaml:"admin"`
-	Redis        string                       `yaml:"redis"`
-	Catalog      string                       `yaml:"catalog"`
-	BasePath     string                       `yaml:"base_path"`
-	LogFormat    string                       `yaml:"log_format"`
-	LogLevel     string                       `yaml:"log_level"`
-	LogHits      uint64                       `yaml:"log_hits"`
-	Trusted      []prefix                     `yaml:"trusted_proxies"`
-	AllowTargets []prefix                     `yaml:"allow_targets"`
-	OwnHosts     []string                     `yaml:"own_hosts"`
-	GeoFile      string                       `yaml:"geo_file"`
-	Limits       limits                       `yaml:"limits"`
-	Cache        cacheConfig                  `yaml:"cache"`
-	State        string                       `yaml:"state"`
-	DrainDelay   upstreams.Duration           `yaml:"drain_delay"`
-	DrainTimeout upstreams.Duration           `yaml:"drain_timeout"`
-	Endpoints    map[string]catalog.Overrides `yaml:"endpoints"`
-	file         string
-}
-
-type limits struct {
-	Rate     float64 `yaml:"rate"`
-	Burst    int     `yaml:"burst"`
-	InFlight int64   `yaml:"in_flight"`
+	Listen, Admin         string
+	Redis                 string
+	Catalog               string
+	BasePath              string
+	LogFormat, LogLevel   string
+	LogHits               uint64
+	Trusted, AllowTargets []netip.Prefix
+	OwnHosts              []string
+	GeoFile               string
+	State                 string
+	DrainDelay            time.Duration
+	DrainTimeout          time.Duration
+	Limits                proxy.Limits
+	Cache                 cacheConfig
+	Endpoints             map[string]catalog.Overrides
+	file                  string
+	endpointsFrom         string           // the file, or the variable, in which these stand
+	places                map[string]place // of settings that are not the default
+	variables             []string         // those of the environment that are for us
+	faults                []string         // what --replay-fault is about
 }
 
 type cacheConfig struct {
-	Memory size `yaml:"memory"`
-	// Warm fills daily endpoints ahead; null means yes, but not in replay.
-	Warm *bool `yaml:"warm"`
+	Memory size
+	// Warm fills daily endpoints ahead; "" means yes, but not in replay.
+	Warm choice
 }
 
-// prefix is an address range; a single address counts as one.
-type prefix netip.Prefix
-
-// UnmarshalYAML reads 10.0.0.0/8 or 10.1.2.3.
-func (p *prefix) UnmarshalYAML(n *yaml.Node) error {
-	if a, err := netip.ParseAddr(n.Value); err == nil {
-		*p = prefix(netip.PrefixFrom(a, a.BitLen()))
-		return nil
-	}
-	v, err := netip.ParsePrefix(n.Value)
-	if err != nil {
-		return fmt.Errorf("%q: want an address range such as 10.0.0.0/8", n.Value)
-	}
-	*p = prefix(v.Masked())
-	return nil
+// place is where a setting was made: in a line of a file, or in a variable or
+// flag.
+type place struct {
+	file string
+	line int
+	name string
 }
 
-func prefixes(list []prefix) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, p := range list {
-		out[i] = netip.Prefix(p)
+// mistake is one at the place.
+func (p place) mistake(text string) error {
+	if p.file != "" {
+		return catalog.Mistake{File: p.file, Line: p.line, Msg: text}
 	}
-	return out
-}
-
-// size is a number of bytes, as in 256MiB.
-type size int64
-
-// UnmarshalYAML reads a number of bytes, KiB, MiB or GiB.
-func (b *size) UnmarshalYAML(n *yaml.Node) error {
-	v, err := parseBytes(n.Value)
-	*b = size(v)
-	return err
-}
-
-func parseBytes(s string) (int64, error) {
-	text, unit := s, float64(1)
-	for suffix, u := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			text, unit = rest, u
-		}
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || v < 0 || v*unit > math.MaxInt64/2 {
-		return 0, fmt.Errorf("%q: want a size such as 256MiB", s)
-	}
-	return int64(v * unit), nil
+	return fmt.Errorf("%s: %s", p.name, text)
 }
 
 // usualFile is read where no other is named.
@@ -115,82 +78,107 @@ const usualFile = "sundry.yaml"
 
 func defaults() *config {
 	return &config{
-		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info",
-		DrainDelay: upstreams.Duration(time.Second), DrainTimeout: upstreams.Duration(20 * time.Second),
+		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100,
+		DrainDelay: time.Second, DrainTimeout: 20 * time.Second,
+		Limits: proxy.Limits{InFlight: 10_000}, Cache: cacheConfig{Memory: cache.DefaultMemory},
+		places: map[string]place{},
 	}
 }
 
-// loadConfig reads the file, then the environment over it. With mistakes in
-// the file it still returns what could be read, so that a check goes on.
-func (f *flags) loadConfig(getenv func(string) (string, bool)) (*config, error) {
-	var mistakes error
+// loadConfig reads the file, then the environment over it, then flags, by the
+// keys of their settings. With mistakes it still returns what could be read, so
+// that a check goes on.
+func (f *flags) loadConfig(w *world, given map[string]string) (*config, error) {
 	c := defaults()
+	c.variables = w.variables
 	c.file = f.Config
 	if c.file == "" {
-		c.file, _ = getenv("SUNDRY_CONFIG")
+		c.file, _ = w.getenv("SUNDRY_CONFIG")
 	}
 	if _, err := os.Stat(usualFile); c.file == "" && err == nil {
 		c.file = usualFile
 	}
+	all := settings()
+	var mistakes []error
 	if c.file != "" {
-		mistakes = c.read(c.file)
+		mistakes = append(mistakes, c.read(all, c.file))
 	}
-	mistakes = errors.Join(mistakes, c.environment(getenv))
-	if f.Catalog != "" {
-		c.Catalog = f.Catalog
+	mistakes = append(mistakes, c.environment(all, w.getenv))
+	given = maps.Clone(given)
+	if given == nil {
+		given = map[string]string{}
 	}
-	return c, mistakes
+	given["catalog"] = f.Catalog
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if given[key] == "" {
+			continue
+		}
+		mistakes = append(mistakes, c.assign(find(all, key), given[key], place{name: "--" + strings.ReplaceAll(key, "_", "-")}))
+	}
+	return c, errors.Join(append(mistakes, c.exposed(w))...)
 }
 
-func (c *config) read(file string) error {
-	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
-	if err != nil {
-		return fmt.Errorf("configuration: %w", err)
+// assign reads a setting from a variable or a flag.
+func (c *config) assign(s *setting, text string, at place) error {
+	if text == "" && !s.empty {
+		return nil // as if it were not set
 	}
-	err = yaml.Load(b, c, yaml.WithKnownFields())
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		var all []error
-		for _, one := range many.Errors {
-			all = append(all, catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message})
-		}
-		return errors.Join(all...)
+	if err := s.read(c, text); err != nil {
+		return at.mistake(s.mistake(text, err))
 	}
-	if err != nil && strings.TrimSpace(string(b)) != "" {
-		return catalog.Mistake{File: file, Msg: err.Error()}
-	}
+	c.places[s.key] = at
 	return nil
 }
+
+// exposed refuses an admin listener that everybody could reach.
+func (c *config) exposed(w *world) error {
+	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
+	err := admin.CheckAddress(c.Admin, token)
+	if err == nil {
+		return nil
+	}
+	return c.places["admin"].mistake((&setting{key: "admin"}).mistake(c.Admin, err))
+}
+
+// endpointsVariable holds what the file has below endpoints, in YAML.
+const endpointsVariable = "SUNDRY_ENDPOINTS"
 
 // environment lays SUNDRY_LISTEN and its like over the file.
-func (c *config) environment(getenv func(string) (string, bool)) error {
-	for name, into := range map[string]*string{
-		"SUNDRY_LISTEN": &c.Listen, "SUNDRY_ADMIN": &c.Admin, "SUNDRY_REDIS_URL": &c.Redis,
-		"SUNDRY_CATALOG": &c.Catalog, "SUNDRY_BASE_PATH": &c.BasePath, "SUNDRY_LOG_FORMAT": &c.LogFormat,
-		"SUNDRY_LOG_LEVEL": &c.LogLevel, "SUNDRY_GEO_FILE": &c.GeoFile, "SUNDRY_STATE": &c.State,
-	} {
-		if v, ok := getenv(name); ok {
-			*into = v
-		}
-	}
-	for name, into := range map[string]*upstreams.Duration{"SUNDRY_DRAIN_DELAY": &c.DrainDelay, "SUNDRY_DRAIN_TIMEOUT": &c.DrainTimeout} {
-		if v, ok := getenv(name); ok {
-			d, err := upstreams.ParseDuration(v)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+func (c *config) environment(all []setting, getenv func(string) (string, bool)) error {
+	var mistakes []error
+	for i := range all {
+		s, set := &all[i], ""
+		for _, name := range s.variables() {
+			text, ok := getenv(name)
+			if !ok || text == "" && set != "" {
+				continue
 			}
-			*into = upstreams.Duration(d)
+			if set != "" {
+				mistakes = append(mistakes, fmt.Errorf("%s and %s are both set: want one", set, name))
+				continue
+			}
+			if text != "" {
+				set = name
+			}
+			mistakes = append(mistakes, c.assign(s, text, place{name: name}))
 		}
 	}
-	if v, ok := getenv("SUNDRY_MEMORY"); ok {
-		n, err := parseBytes(v)
-		if err != nil {
-			return fmt.Errorf("SUNDRY_MEMORY: %w", err)
-		}
-		c.Cache.Memory = size(n)
+	if text, ok := getenv(endpointsVariable); ok && text != "" {
+		mistakes = append(mistakes, c.readEndpoints(text))
 	}
+	return errors.Join(mistakes...)
+}
+
+func (c *config) readEndpoints(text string) error {
+	var over map[string]catalog.Overrides
+	if err := yaml.Load([]byte(text), &over, yaml.WithKnownFields()); err != nil {
+		return yamlMistakes(endpointsVariable, err)
+	}
+	c.Endpoints, c.endpointsFrom = over, endpointsVariable
 	return nil
 }
 
-func (c *config) limits() proxy.Limits {
-	return proxy.Limits{Rate: c.Limits.Rate, Burst: c.Limits.Burst, InFlight: c.Limits.InFlight}
+// settings of the front that a reload applies.
+func (c *config) front() proxy.Settings {
+	return proxy.Settings{Trusted: c.Trusted, Limits: c.Limits, HitSample: c.LogHits}
 }

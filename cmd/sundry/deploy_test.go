@@ -119,22 +119,10 @@ func TestSamplesCallCommandsThatExist(t *testing.T) {
 	}
 }
 
-// TestSamplesNameVariablesThatAreRead holds them to what the sources name.
+// TestSamplesNameVariablesThatAreRead holds them to those that are known.
 func TestSamplesNameVariablesThatAreRead(t *testing.T) {
-	var sources strings.Builder
-	for _, pattern := range []string{"*.go", "../../upstreams/catalog/*.yaml"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			if !strings.HasSuffix(f, "_test.go") {
-				sources.WriteString(readFile(t, f))
-			}
-		}
-	}
 	name := regexp.MustCompile(`\bSUNDRY_[A-Z0-9_]+\b`)
-	read := name.FindAllString(sources.String(), -1)
+	read := knownVariables(builtinCatalog(t))
 	seen := 0
 	for _, dir := range []string{"kubernetes", "systemd", "nginx", "Dockerfile", "../docker-compose.yml"} {
 		_ = filepath.WalkDir(filepath.Join(samples, dir), func(path string, d fs.DirEntry, err error) error {
@@ -259,7 +247,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 // TestSamplesWaitForTheDrain: who stops the server lets it finish, with the
 // delay that the same file sets and the defaults of the rest.
 func TestSamplesWaitForTheDrain(t *testing.T) {
-	own := time.Duration(defaults().DrainTimeout) + 2*closeTime
+	own := defaults().DrainTimeout + 2*closeTime
 	for file, wait := range map[string]string{
 		"systemd/sundry.service":          `TimeoutStopSec=(\d+)`,
 		"kubernetes/base/deployment.yaml": `terminationGracePeriodSeconds: (\d+)`,

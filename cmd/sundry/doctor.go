@@ -32,7 +32,7 @@ type doctorCmd struct {
 // Run calls every source once, alone, and compares what it answers to what was
 // recorded.
 func (d *doctorCmd) Run(w *world) error {
-	cfg, err := d.loadConfig(w.getenv)
+	cfg, err := d.loadConfig(w, nil)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,9 @@ func (p *public) empty(ctx context.Context) {
 // leaves it. Then the listener closes. What net/http calls a shutdown comes
 // last: it throws away what arrives in that moment on a connection that rested.
 func (s *server) drain(front *public, back *http.Server) error {
-	delay, timeout := time.Duration(s.config.DrainDelay), time.Duration(s.config.DrainTimeout)
+	s.mu.Lock()
+	delay, timeout := s.loaded.config.DrainDelay, s.loaded.config.DrainTimeout
+	s.mu.Unlock()
 	s.front.Drain()
 	s.notify("STOPPING=1")
 	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", front.conns.Load())
@@ -106,7 +108,7 @@ func (s *server) finish(ctx context.Context, front *public) error {
 	front.empty(ctx)
 	err := front.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("drain: %d connections were cut off with requests under way after %s", front.conns.Load(), time.Duration(s.config.DrainTimeout))
+		err = fmt.Errorf("drain: %d connections were cut off with requests under way: drain_timeout is over", front.conns.Load())
 	}
 	return errors.Join(err, front.Close())
 }

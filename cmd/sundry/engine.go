@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,8 +20,9 @@ import (
 // newEnvironment makes what sources are compiled into.
 func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog), OwnHosts: c.OwnHosts,
+		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
 	}
+	env.SetOwnHosts(c.OwnHosts)
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
@@ -31,30 +34,31 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 			return nil, err
 		}
 	}
-	env.Guard = guard.New(guard.Config{Allow: prefixes(c.AllowTargets), Refused: refused})
+	env.Guard = guard.New(guard.Config{Allow: c.AllowTargets, Refused: refused})
 	if c.GeoFile != "" {
 		if env.GeoFile, err = geoip.Open(c.GeoFile); err != nil {
 			return nil, fmt.Errorf("geo_file: %w", err)
 		}
 	}
 	if f.Replay {
-		env.Replay, err = newReplay(f.ReplayFault)
+		env.Replay, c.faults, err = newReplay(f.ReplayFault)
 	} else if len(f.ReplayFault) > 0 {
 		err = errors.New("--replay-fault works with --replay only")
 	}
 	return env, err
 }
 
-func newReplay(specs []string) (*upstreams.Replay, error) {
+// newReplay also lists what the faults are about.
+func newReplay(specs []string) (*upstreams.Replay, []string, error) {
 	faults := map[string]upstreams.Fault{}
 	for _, spec := range specs {
 		subject, f, err := upstreams.ParseFault(spec)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		faults[subject] = f
 	}
-	return upstreams.NewReplay(faults), nil
+	return upstreams.NewReplay(faults), slices.Sorted(maps.Keys(faults)), nil
 }
 
 // allCases are the operator's recorded exchanges, then ours.
@@ -73,17 +77,19 @@ func allCases(dir string) ([]*catalog.Case, error) {
 	return append(all, ours...), err
 }
 
-func newLogger(c *config, w *world) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", c.LogLevel)
-	}
+// newLogger also gives the level, which may change.
+func newLogger(c *config, w *world) (*slog.Logger, *slog.LevelVar) {
+	level := &slog.LevelVar{}
+	level.Set(c.level())
 	opts := &slog.HandlerOptions{Level: level}
-	switch c.LogFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(w.stderr, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(w.stderr, opts)), nil
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w.stderr, opts)), level
 	}
-	return nil, fmt.Errorf("log format %q: want text or json", c.LogFormat)
+	return slog.New(slog.NewTextHandler(w.stderr, opts)), level
+}
+
+func (c *config) level() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows only what can be read
+	return level
 }

@@ -25,7 +25,7 @@ type healthCmd struct {
 // nor curl for its health check. Mistakes in the file count only where the
 // server does not answer: one that runs on what it read before is healthy.
 func (h *healthCmd) Run(w *world) error {
-	c, mistakes := (&flags{Config: h.Config}).loadConfig(w.getenv)
+	c, mistakes := (&flags{Config: h.Config}).loadConfig(w, nil)
 	if h.Listen != "" {
 		c.Listen = h.Listen
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"sync"
 
 	"sundry/upstreams"
@@ -45,13 +46,16 @@ func remembered(secret func(string) (string, bool)) func(string) (string, bool) 
 // none. Of one environment, one set is compiled at a time.
 func (in *inputs) compile(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
 	env.Data, env.Secret = in.files.Data(), in.secret
-	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.file, Live: live}, env)
+	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: live}, env)
 }
 
 // compileAnew compiles what was just read, and in replay gives the environment
 // its exchanges.
 func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
 	set, err := in.compile(env, live)
+	if err == nil {
+		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
+	}
 	if err != nil || env.Replay == nil {
 		return set, err
 	}

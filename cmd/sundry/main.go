@@ -18,7 +18,7 @@ func program(args, environ []string, stdout, stderr io.Writer) int {
 	defer stop()
 	getenv, err := secretFiles(environ)
 	if err == nil {
-		err = execute(&world{ctx: ctx, urgent: urgent, getenv: getenv, stdout: stdout, stderr: stderr}, args)
+		err = execute(&world{ctx: ctx, urgent: urgent, getenv: getenv, variables: ours(environ), stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "sundry:", err)

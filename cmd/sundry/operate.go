@@ -24,7 +24,7 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	}
 	return &admin.System{
 		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Tuner: s.tuner, Metrics: reg, Log: s.log,
-		Reload:  func() error { return s.reloadOnce("an operator asked") },
+		Reload:  func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		Lasting: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"sundry/proxy/admin"
 	"sundry/upstreams/catalog"
 )
 
@@ -27,10 +29,10 @@ func (s *server) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hup:
-			_ = s.reloadOnce("SIGHUP") // logged
+			_, _ = s.reloadOnce("SIGHUP") // logged
 		case <-changed:
 			settle(ctx, changed)
-			_ = s.reloadOnce("files changed") // logged
+			_, _ = s.reloadOnce("files changed") // logged
 		}
 	}
 }
@@ -118,40 +120,59 @@ func (s *server) concerns(e fsnotify.Event) bool {
 	return ours || listed || name == "..data"
 }
 
-// reloadOnce loads configuration and catalog anew.
-func (s *server) reloadOnce(why string) error {
+// reloadOnce loads configuration and catalog anew. A mistake anywhere, and
+// nothing of it is applied.
+func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.reread(why)
+	done, err := s.reread(why)
 	if err != nil {
 		s.reload.Success.Set(0)
 		s.log.Error("reload failed; the set before it stays", "why", why, "error", err)
-		return err
+		return done, err
 	}
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	return nil
+	if len(done.Changed)+len(done.NeedRestart) == 0 {
+		s.log.Info("reloaded; nothing is different", "why", why)
+	}
+	return done, nil
 }
 
-// reread compiles what is on the disk now. The caller holds mu.
-func (s *server) reread(why string) error {
-	c, err := s.cmd.config(s.world.getenv)
+// reread applies what is on the disk now, as far as it can be while it serves,
+// and keeps of the rest what is in force. The caller holds mu.
+func (s *server) reread(why string) (done admin.Reloaded, err error) {
+	c, err := s.cmd.config(s.world)
 	if err != nil {
-		return err
+		return done, err
 	}
+	differ := c.settle(s.config, s.loaded.config)
 	in, err := readInputs(c, s.world.getenv)
 	if err != nil {
-		return err
+		return done, err
 	}
 	set, err := in.compileAnew(s.env, s.live)
 	if err != nil {
-		return err
+		return done, err
 	}
-	if err := s.swap(set, why); err != nil {
-		return err
+	lines, err := s.swap(set, c, why)
+	if err != nil {
+		return done, err
 	}
 	s.loaded = in
-	return nil
+	s.tell(differ, why)
+	differ.Changed = append(differ.Changed, lines...)
+	return differ, nil
+}
+
+// tell logs what is different in the configuration.
+func (s *server) tell(differ admin.Reloaded, why string) {
+	for _, line := range differ.Changed {
+		s.log.Info("reloaded", "why", why, "change", line)
+	}
+	for _, line := range differ.NeedRestart {
+		s.log.Warn("needs a restart", "why", why, "change", line)
+	}
 }
 
 // retune compiles the set in force anew with other knobs. The caller holds mu.
@@ -160,29 +181,70 @@ func (s *server) retune(live map[string]map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.swap(set, "settings"); err != nil {
+	if _, err := s.swap(set, s.loaded.config, "settings"); err != nil {
 		return err
 	}
 	s.live = live
 	return nil
 }
 
-// swap puts a set into force, and says what is new. The caller holds mu.
-func (s *server) swap(set *catalog.Catalog, why string) error {
+// swap puts a set and the configuration's settings into force, and says what is
+// new of the set. The caller holds mu.
+func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, error) {
 	old := s.front.Catalog()
 	if old == nil {
-		return errors.New("nothing was loaded before")
+		return nil, errors.New("nothing was loaded before")
 	}
 	diff := catalog.Diff(old, set)
-	if err := s.front.Swap(set); err != nil {
-		return err
+	if err := s.front.Reload(set, c.front()); err != nil {
+		return nil, err
 	}
+	s.level.Set(c.level())
+	s.env.SetOwnHosts(c.OwnHosts)
+	s.env.Guard.Allow(c.AllowTargets)
 	s.hold()
-	if len(diff) == 0 {
-		s.log.Info("reloaded; nothing is different", "why", why)
-	}
 	for _, line := range diff {
 		s.log.Info("reloaded", "why", why, "change", line)
 	}
-	return nil
+	return diff, nil
+}
+
+// settle compares the configuration to the one in force, and tells what is
+// different. Of what only a start can change, it takes the started one's.
+func (c *config) settle(started, inForce *config) admin.Reloaded {
+	var done admin.Reloaded
+	all := settings()
+	for i := range all {
+		s := &all[i]
+		if s.live {
+			if line := s.difference(inForce, c); line != "" {
+				done.Changed = append(done.Changed, line)
+			}
+			continue
+		}
+		if line := s.difference(started, c); line != "" {
+			done.NeedRestart = append(done.NeedRestart, line)
+		}
+		s.carry(c, started)
+	}
+	return done
+}
+
+// difference says what a setting is now and was before; "" where it is the same.
+func (s *setting) difference(was, is *config) string {
+	a, b := s.show(was), s.show(is)
+	switch {
+	case a == b:
+		return ""
+	case s.secret:
+		return s.key + " is another"
+	}
+	return fmt.Sprintf("%s: %s, was %s", s.key, orNothing(b), orNothing(a))
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
 }

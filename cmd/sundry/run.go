@@ -14,8 +14,11 @@ type world struct {
 	ctx    context.Context // ends when the command should
 	urgent context.Context // ends when it must, at once
 	getenv func(string) (string, bool)
-	stdout io.Writer
-	stderr io.Writer
+	// variables are the names of those of the environment that are meant for
+	// this program.
+	variables []string
+	stdout    io.Writer
+	stderr    io.Writer
 }
 
 // cli is the command line.

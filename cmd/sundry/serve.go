@@ -26,17 +26,12 @@ type serveCmd struct {
 	LogLevel  string `help:"debug, info, warn or error." placeholder:"LEVEL"`
 }
 
-func (s *serveCmd) config(getenv func(string) (string, bool)) (*config, error) {
-	c, err := s.loadConfig(getenv)
+func (s *serveCmd) config(w *world) (*config, error) {
+	c, err := s.loadConfig(w, map[string]string{
+		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "state": s.State, "log_format": s.LogFormat, "log_level": s.LogLevel,
+	})
 	if err != nil {
 		return nil, err
-	}
-	for flag, into := range map[*string]*string{
-		&s.Listen: &c.Listen, &s.Admin: &c.Admin, &s.Redis: &c.Redis, &s.State: &c.State, &s.LogFormat: &c.LogFormat, &s.LogLevel: &c.LogLevel,
-	} {
-		if *flag != "" {
-			*into = *flag
-		}
 	}
 	return c, nil
 }
@@ -47,6 +42,7 @@ type server struct {
 	config *config
 	world  *world
 	log    *slog.Logger
+	level  *slog.LevelVar
 	env    *upstreams.Environment
 	cache  *cache.Cache
 	far    *far.Tier
@@ -62,20 +58,13 @@ type server struct {
 
 // Run serves until the context ends.
 func (s *serveCmd) Run(w *world) error {
-	c, err := s.config(w.getenv)
+	c, err := s.config(w)
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(c, w)
-	if err != nil {
-		return err
-	}
-	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
-	if err := admin.CheckAddress(c.Admin, token); err != nil {
-		return err
-	}
+	log, level := newLogger(c, w)
 	defer pace(int64(c.Cache.Memory))()
-	srv := &server{cmd: s, config: c, world: w, log: log}
+	srv := &server{cmd: s, config: c, world: w, log: log, level: level}
 	reg := metrics.New(version())
 	if err := srv.build(reg); err != nil {
 		return err
@@ -84,6 +73,7 @@ func (s *serveCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
+	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: system})
 	return srv.run(w.ctx, private)
 }
@@ -115,8 +105,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 		return err
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Cache: s.cache, BasePath: s.config.BasePath, Trusted: prefixes(s.config.Trusted),
-		Limits: s.config.limits(), Log: s.log, HitSample: s.config.LogHits, Registerer: reg,
+		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
 		Recorded: func() ([]*catalog.Case, error) { return allCases(s.config.Catalog) },
 	})
 	if err != nil {
@@ -125,14 +114,14 @@ func (s *server) build(reg *prometheus.Registry) error {
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	return s.front.Swap(set)
+	return s.front.Reload(set, s.config.front())
 }
 
 // warms is yes unless the operator says no; in replay it would hide the first
 // miss from who watches.
 func (s *server) warms() bool {
-	if s.config.Cache.Warm != nil {
-		return *s.config.Cache.Warm
+	if s.config.Cache.Warm != "" {
+		return s.config.Cache.Warm == "true"
 	}
 	return !s.cmd.Replay
 }

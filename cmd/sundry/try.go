@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type tryCmd struct {
 
 // Run makes one call past the cache and shows each stage of every attempt.
 func (t *tryCmd) Run(w *world) error {
-	cfg, err := t.loadConfig(w.getenv)
+	cfg, err := t.loadConfig(w, nil)
 	if err != nil {
 		return err
 	}
@@ -57,13 +58,16 @@ func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
 		for i, e := range set.Endpoints {
 			names[i] = e.Name
 		}
-		return nil, fmt.Errorf("endpoint %q: there is none; want one of %s", t.Endpoint, strings.Join(names, ", "))
+		return nil, fmt.Errorf("endpoint %q: there is none; want one of %s%s", t.Endpoint, strings.Join(names, ", "), meant(t.Endpoint, names))
 	}
 	query := url.Values{}
 	for _, p := range t.Params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
 			return nil, fmt.Errorf("parameter %q: want name=value", p)
+		}
+		if err := known(e, name); err != nil {
+			return nil, err
 		}
 		query.Set(name, value)
 	}
@@ -72,6 +76,21 @@ func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
 		return nil, errors.New(bad.Message)
 	}
 	return &catalog.Fill{Input: in}, nil
+}
+
+// known refuses a parameter that the endpoint would pass over.
+func known(e *catalog.Endpoint, name string) error {
+	var names []string
+	for _, p := range e.Params {
+		names = append(names, p.Name)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	if near := meant(name, names); near != "" {
+		return fmt.Errorf("parameter %q: %s has none of that name%s", name, e.Name, near)
+	}
+	return fmt.Errorf("parameter %q: %s has none of that name; want one of %s", name, e.Name, strings.Join(names, ", "))
 }
 
 // printer writes stages and keeps the first error of writing.

@@ -26,7 +26,7 @@ type System struct {
 	Env    *upstreams.Environment
 	Tuner  *Tuner
 	// Reload loads configuration and catalog anew.
-	Reload func() error
+	Reload func() (Reloaded, error)
 	// Metrics of this instance.
 	Metrics prometheus.Gatherer
 	// About this instance: version, listeners, and the like.
@@ -34,6 +34,14 @@ type System struct {
 	// Lasting tells whether settings survive a restart.
 	Lasting bool
 	Log     *slog.Logger
+}
+
+// Reloaded is what a reload came to, a line for each thing that is different.
+type Reloaded struct {
+	// Changed is in force now.
+	Changed []string `json:"changed"`
+	// NeedRestart was changed, and will be in force after a restart only.
+	NeedRestart []string `json:"needs_restart"`
 }
 
 // maxBody bounds what is sent to the API.
@@ -170,11 +178,20 @@ func (a *api) overview(*http.Request) (any, error) {
 }
 
 func (a *api) reload(r *http.Request) (any, error) {
-	if err := a.Reload(); err != nil {
+	done, err := a.Reload()
+	if err != nil {
 		return nil, bad("the set before it stays: %w", err)
 	}
 	a.Log.Info("reloaded by an operator", "by", who(r))
-	return map[string]any{"reloaded": true}, nil
+	return map[string]any{"reloaded": true, "changed": orNone(done.Changed), "needs_restart": orNone(done.NeedRestart)}, nil
+}
+
+// orNone makes an empty list of none.
+func orNone(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }
 
 func (a *api) audit(*http.Request) (any, error) {

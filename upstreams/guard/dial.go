@@ -57,7 +57,7 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 		return nil, err
 	}
 	usual := ports != nil && ports(port)
-	if !usual && len(g.cfg.Allow) == 0 {
+	if !usual && len(g.allowed()) == 0 {
 		return nil, g.refuse(addr, refusedPort)
 	}
 	addrs, err := g.Resolve(ctx, host)
@@ -89,7 +89,7 @@ const refusedPort = "port must not be reached"
 // opened tells whether all addresses are in ranges that were opened on purpose:
 // there, every port is.
 func (g *Guard) opened(addrs []netip.Addr) bool {
-	return !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !within(a.Unmap(), g.cfg.Allow) })
+	return !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !within(a.Unmap(), g.allowed()) })
 }
 
 func (g *Guard) splitPort(network, addr string) (string, uint16, error) {

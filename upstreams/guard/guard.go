@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,7 +38,10 @@ type Config struct {
 }
 
 // Guard dials what callers name. It is safe for concurrent use.
-type Guard struct{ cfg Config }
+type Guard struct {
+	cfg   Config
+	allow atomic.Pointer[[]netip.Prefix]
+}
 
 // PortPolicy says which ports may be connected to; nil permits none.
 type PortPolicy func(port uint16) bool
@@ -66,13 +70,20 @@ func New(cfg Config) *Guard {
 	if cfg.Web == nil {
 		cfg.Web = WebPorts
 	}
-	return &Guard{cfg: cfg}
+	g := &Guard{cfg: cfg}
+	g.Allow(cfg.Allow)
+	return g
 }
+
+// Allow puts ranges in the place of Config.Allow, for connections from now on.
+func (g *Guard) Allow(ranges []netip.Prefix) { g.allow.Store(&ranges) }
+
+func (g *Guard) allowed() []netip.Prefix { return *g.allow.Load() }
 
 // permits tells whether an address may be connected to. An address with a zone
 // is never in an opened range.
 func (g *Guard) permits(a netip.Addr) bool {
-	return a.Zone() == "" && within(a.Unmap(), g.cfg.Allow) || Public(a)
+	return a.Zone() == "" && within(a.Unmap(), g.allowed()) || Public(a)
 }
 
 // named checks what a target is called, before anybody is asked about it. The
@@ -88,7 +99,7 @@ func (g *Guard) named(host string) (name string, literal netip.Addr, err error) 
 		}
 		return name, literal, nil
 	}
-	if isLocal(name) || len(g.cfg.Allow) == 0 && isPrivate(name) {
+	if isLocal(name) || len(g.allowed()) == 0 && isPrivate(name) {
 		return "", netip.Addr{}, g.refuse(host, "name of a private network")
 	}
 	return name, netip.Addr{}, nil

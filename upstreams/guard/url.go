@@ -49,9 +49,9 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 // addresses are known only when it is dialled.
 func (g *Guard) mayBeOpened(literal netip.Addr) bool {
 	if !literal.IsValid() {
-		return len(g.cfg.Allow) > 0
+		return len(g.allowed()) > 0
 	}
-	return within(literal.Unmap(), g.cfg.Allow)
+	return within(literal.Unmap(), g.allowed())
 }
 
 // webPort is the port in decimal, or empty for the scheme's own, and whether it

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// TestLoadBadConfigs has a file for every rule, with what is said of it.
+func TestLoadBadConfigs(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sundry.yaml")
+	for text, want := range map[string]string{
+		"listne: x":                  `1: field listne not found; did you mean listen?`,
+		"limits: {rat: 1}":           `1: field limits.rat not found; did you mean limits.rate?`,
+		"limit: {rate: 1}":           `1: field limit not found; did you mean limits?`,
+		"colour: red":                `1: field colour not found`,
+		"listen: ':1'\nlisten: ':2'": `2: listen: stands here twice`,
+		"- listen":                   `1: want keys with values`,
+		"limits: 5":                  `1: limits: want keys with values`,
+		"\nlisten: 8080":             `2: listen: "8080": want an address and a port, as in :8080`,
+		"listen: ''":                 `1: listen: "": want an address and a port, as in :8080`,
+		"listen: ':99999'":           `1: listen: ":99999": want an address and a port, as in :8080`,
+		"listen: [':1']":             `1: listen: want an address and a port, as in :8080`,
+		"listen: 'http://a:80'":      `1: listen: "http://a:80": want an address and a port, as in :8080`,
+		"admin: localhost":           `1: admin: "localhost": want an address and a port, as in 127.0.0.1:9090`,
+		"admin: ':9090'":             `1: admin: ":9090": the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1`,
+		"catalog: /does/not/exist":   `1: catalog: "/does/not/exist": stat /does/not/exist: no such file or directory`,
+		"base_path: tools/":          `1: base_path: "tools/": want a path such as /tools, without a slash at its end, as in /tools`,
+		"base_path: /a//b":           `1: base_path: "/a//b": want a path such as /tools, without a slash at its end, as in /tools`,
+		"base_path: '/a?b'":          `1: base_path: "/a?b": want a path such as /tools, without a slash at its end, as in /tools`,
+		"base_path: /../a":           `1: base_path: "/../a": want a path such as /tools, without a slash at its end, as in /tools`,
+		"log_format: xml":            `1: log_format: "xml": want text or json, as in json`,
+		"log_level: loud":            `1: log_level: "loud": want debug, info, warn or error, as in info`,
+		"log_level: info+2":          `1: log_level: "info+2": want debug, info, warn or error, as in info`,
+		"log_hits: 0":                `1: log_hits: "0": want a whole number from 1 to 1000000000, as in 100`,
+		"log_hits: -5":               `1: log_hits: "-5": want a whole number from 1 to 1000000000, as in 100`,
+		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": want an address range, as in 10.0.0.0/8`,
+		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": want an address range, as in 10.0.0.0/8`,
+		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": want a host's name, without scheme, port and path, as in api.example.org`,
+		"geo_file: city.csv":                            `1: geo_file: "city.csv": want a file ending in .mmdb or .xdb, as in /var/lib/sundry/city.mmdb`,
+		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
+		"state: /none/state":                            `1: state: "/none/state": want a file in a directory that exists, as in /var/lib/sundry/state`,
+		"drain_delay: 5":                                `1: drain_delay: "5": want a span from 0s to 10m, as in 5s`,
+		"drain_delay: -1s":                              `1: drain_delay: "-1s": want a span from 0s to 10m, as in 5s`,
+		"drain_timeout: 2h":                             `1: drain_timeout: "2h": want a span from 0s to 1h, as in 20s`,
+		"limits:\n  rate: -1":                           `2: limits.rate: "-1": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
+		"limits: {rate: .nan}":                          `1: limits.rate: ".nan": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
+		"limits: {rate: NaN}":                           `1: limits.rate: "NaN": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
+		"limits: {rate: 1e300}":                         `1: limits.rate: "1e300": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
+		"limits: {rate: fast}":                          `1: limits.rate: "fast": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
+		"limits: {burst: -3}":                           `1: limits.burst: "-3": want a whole number from 0 to 1000000, as in 40`,
+		"limits: {burst: 1.5}":                          `1: limits.burst: "1.5": want a whole number from 0 to 1000000, as in 40`,
+		"limits: {in_flight: -1}":                       `1: limits.in_flight: "-1": want a whole number from 1 to 10000000, as in 10000`,
+		"limits: {in_flight: 0}":                        `1: limits.in_flight: "0": want a whole number from 1 to 10000000, as in 10000`,
+		"cache: {memory: lots}":                         `1: cache.memory: "lots": want 8MiB to 1024GiB, as in 256MiB`,
+		"cache: {memory: 1MiB}":                         `1: cache.memory: "1MiB": want 8MiB to 1024GiB, as in 256MiB`,
+		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": want 8MiB to 1024GiB, as in 256MiB`,
+		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": want 8MiB to 1024GiB, as in 256MiB`,
+		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": want true or false, as in false`,
+		"endpoints: {nope: {}}":                         `endpoints: nope: there is no such endpoint`,
+		"endpoints:\n  ip: {x: 1}":                      `2: field x not found`,
+	} {
+		write(t, dir, "sundry.yaml", text+"\n")
+		commands := []string{"serve", "check"}
+		if !strings.Contains(text, "in_flight") && !strings.Contains(text, "endpoints") {
+			commands = commands[:1] // the other compiles the catalog each time
+		}
+		for _, command := range commands {
+			out, errs, err := call(t, nil, command, "--config", file)
+			said := out + errs
+			if err != nil {
+				said += "\n" + err.Error()
+			}
+			line := file + ":" + want
+			if strings.HasPrefix(want, "endpoints:") {
+				line = file + ": " + want
+			}
+			if err == nil || !slices.ContainsFunc(strings.Split(said, "\n"), func(l string) bool {
+				return l == line || strings.Contains(want, "not found") && strings.HasPrefix(l, line) || strings.HasPrefix(want, "endpoints:") && strings.HasPrefix(l, line)
+			}) {
+				t.Errorf("%s: %q: want\n%s\ngot\n%s", command, text, line, said)
+			}
+		}
+	}
+}
+
+// TestRedisMistakeHidesTheAddress: it may hold a password.
+func TestRedisMistakeHidesTheAddress(t *testing.T) {
+	_, errs, err := call(t, nil, "check", "--config", write(t, t.TempDir(), "sundry.yaml", "redis: 'geheim@localhost:6379'\n"))
+	if err == nil || !strings.Contains(errs, "sundry.yaml:1: redis: ") || !strings.Contains(errs, "want redis://") || strings.Contains(errs, "geheim") {
+		t.Errorf("%v %s", err, errs)
+	}
+}
+
+func TestMistakesInVariablesAndFlags(t *testing.T) {
+	for variable, want := range map[string]string{
+		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": want a whole number`,
+		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": want 8MiB to 1024GiB`,
+		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": want an address range`,
+		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: admin: ":1": the admin listener beyond loopback needs a token`,
+		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: field cach not found`,
+		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: duration "soon"`,
+	} {
+		name, value, _ := strings.Cut(variable, "=")
+		if _, errs, err := call(t, map[string]string{name: value}, "check"); err == nil || !strings.Contains(errs, want) {
+			t.Errorf("%s: %v\n%s", variable, err, errs)
+		}
+	}
+	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: log_level: "loud": want debug, info, warn or error, as in info` {
+		t.Error(err)
+	}
+	_, errs, err := call(t, map[string]string{"SUNDRY_MEMORY": "64MiB", "SUNDRY_CACHE_MEMORY": "64MiB"}, "check")
+	if err == nil || !strings.Contains(errs, "SUNDRY_CACHE_MEMORY and SUNDRY_MEMORY are both set: want one") {
+		t.Errorf("%v %s", err, errs)
+	}
+}
+
+func TestUnknownVariablesAreMistakes(t *testing.T) {
+	for name, want := range map[string]string{
+		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: there is no such variable; did you mean SUNDRY_LISTEN?",
+		"SUNDRY_RATE":            "SUNDRY_RATE: there is no such variable",
+		"SUNDRY_KDNIAO_KYE":      "did you mean SUNDRY_KDNIAO_KEY?",
+		"SUNDRY_ADMIN_TOKN_FILE": "there is no such variable",
+		"SUNDRY_REDIS_URI":       "did you mean SUNDRY_REDIS_URL?",
+	} {
+		for _, command := range [][]string{{"check"}, {"serve"}, {"try", "--replay", "60s"}} {
+			_, errs, err := call(t, map[string]string{name: "x"}, command...)
+			if err == nil || !strings.Contains(errs+err.Error(), want) {
+				t.Errorf("%s %s: %v %s", command, name, err, errs)
+			}
+		}
+	}
+	for _, name := range []string{
+		"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", "SUNDRY_ADMIN_TOKEN_FILE", "SUNDRY_KUAIDI100_KEY", "SUNDRY_KDNIAO_KEY_FILE", "SUNDRY_UAPIS_KEY", "SUNDRY_REDIS_URL_FILE",
+		"SUNDRY_TEST_REQUIRE", "SUNDRY_PORT", "SUNDRY_SERVICE_HOST", "SUNDRY_SERVICE_PORT_HTTP", "SUNDRY_PORT_8080_TCP_ADDR", "SUNDRY_REDIS_PORT", "SUNDRY_REDIS_PORT_6379_TCP",
+	} {
+		if _, errs, err := call(t, map[string]string{name: ""}, "check"); err != nil {
+			t.Errorf("%s: %v %s", name, err, errs)
+		}
+	}
+	if got := ours([]string{"PATH=/", "SUNDRY_B=1", "XSUNDRY_A=2", "SUNDRY_A="}); !slices.Equal(got, []string{"SUNDRY_A", "SUNDRY_B"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestUnknownFaultsAreMistakes(t *testing.T) {
+	for fault, want := range map[string]string{
+		"60z=error:1": "60z: there is no such endpoint, or source of it; did you mean 60s?", "60s/60s-statik=error:1": "did you mean 60s/60s-static?", "nonsense/x=error:1": "nonsense/x: there is no such endpoint",
+	} {
+		if _, _, err := call(t, nil, "serve", "--replay", "--replay-fault", fault); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", fault, err)
+		}
+	}
+}
+
+func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
+	for arg, want := range map[string]string{"ipp=8.8.8.8": `parameter "ipp": ip has none of that name; did you mean ip?`, "colour=red": `parameter "colour": ip has none of that name; want one of`} {
+		if _, _, err := call(t, nil, "try", "--replay", "ip", arg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+	if _, _, err := call(t, nil, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {
+		t.Error(err)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for pair, want := range map[[2]string]int{{"", ""}: 0, {"a", ""}: 1, {"kitten", "sitting"}: 3, {"listne", "listen"}: 2, {"abc", "abc"}: 0} {
+		if got := distance(pair[0], pair[1]); got != want {
+			t.Errorf("%q: %d, want %d", pair, got, want)
+		}
+	}
+	if got := nearest("nothing-like-it", []string{"ip", "kd"}); got != "" {
+		t.Errorf("nearest: %s", got)
+	}
+}
+
+// sample is every key of the sample configuration with its value as it stands.
+func sample(t *testing.T) map[string]*yaml.Node {
+	t.Helper()
+	var doc yaml.Node
+	if err := yaml.Load([]byte(readFile(t, filepath.Join(samples, "sundry.yaml"))), &doc); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]*yaml.Node{}
+	var walk func(prefix string, n *yaml.Node)
+	walk = func(prefix string, n *yaml.Node) {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := prefix+n.Content[i].Value, n.Content[i+1]
+			if value.Kind == yaml.MappingNode && key != "endpoints" {
+				walk(key+".", value)
+				continue
+			}
+			keys[key] = value
+		}
+	}
+	walk("", doc.Content[0])
+	return keys
+}
+
+// TestEverySettingIsInTheSampleAndTheREADME: with its default in the one, with
+// its variable in the other.
+func TestEverySettingIsInTheSampleAndTheREADME(t *testing.T) {
+	keys, readme := sample(t), readFile(t, "../../README.md")
+	c, err := (&flags{Config: filepath.Join(samples, "sundry.yaml")}).loadConfig(worldOf(t, nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings() {
+		if keys[s.key] == nil {
+			t.Errorf("%s is not in the sample", s.key)
+		}
+		delete(keys, s.key)
+		if got, want := s.show(c), s.show(defaults()); got != want && s.key != "cache.warm" {
+			t.Errorf("the sample says %s: %s; the default is %s", s.key, got, want)
+		}
+		if row := "| `" + s.key + "` | `" + s.variable() + "`"; !strings.Contains(readme, row) {
+			t.Errorf("README.md has no row %s", row)
+		}
+	}
+	delete(keys, "endpoints")
+	for key := range keys {
+		t.Errorf("the sample has %s, which is no setting", key)
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`").FindAllStringSubmatch(readme, -1) {
+		if s := find(settings(), m[1]); m[1] != "endpoints" && (s == nil || s.variable() != m[2]) {
+			t.Errorf("README.md has a row for %s", m[1])
+		}
+	}
+}
+
+// TestEverySettingHasItsVariable sets each by its variable, to something other
+// than the default.
+func TestEverySettingHasItsVariable(t *testing.T) {
+	dir := t.TempDir()
+	values := map[string]string{
+		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7",
+		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
+		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "cache.memory": "64MiB", "cache.warm": "false",
+	}
+	for _, s := range settings() {
+		for _, variable := range s.variables() {
+			c, err := (&flags{}).loadConfig(worldOf(t, map[string]string{variable: values[s.key]}), nil)
+			if err != nil || s.show(c) == s.show(defaults()) {
+				t.Errorf("%s=%s: %s %v", variable, values[s.key], s.show(c), err)
+			}
+		}
+	}
+	c, err := (&flags{}).loadConfig(worldOf(t, map[string]string{"SUNDRY_ENDPOINTS": "{ip: {cache: {ttl: 6h}}}", "SUNDRY_OWN_HOSTS": "API.example.org", "SUNDRY_LISTEN": "", "SUNDRY_REDIS_URL": ""}), nil)
+	if err != nil || len(c.Endpoints) != 1 || c.OwnHosts[0] != "api.example.org" || c.Listen != ":8080" {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
+	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
+	c, err := (&serveCmd{Redis: "redis://flag"}).config(worldOf(t, env))
+	if err != nil || c.Listen != ":1" || c.Admin != "127.0.0.1:3" || c.Redis != "redis://flag" || c.Cache.Memory != 64<<20 {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+func TestUsualFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, dir, "sundry.yaml", "listen: ':1'\n")
+	if c, err := (&serveCmd{}).config(worldOf(t, nil)); err != nil || c.Listen != ":1" {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// TestFilesMayBeWrittenInManyWays: nulls, aliases, merges, ranges in IPv6.
+func TestFilesMayBeWrittenInManyWays(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", `
+base: &base
+  rate: 3
+`)
+	if _, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil); err == nil {
+		t.Error("an unknown key with an anchor was accepted")
+	}
+	file = write(t, t.TempDir(), "sundry.yaml", `
+redis:
+limits: &limits {rate: 3, burst: 4}
+limits_: null
+`)
+	if _, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil); err == nil {
+		t.Error("an unknown key without a value was accepted")
+	}
+	file = write(t, t.TempDir(), "sundry.yaml", `
+redis:
+trusted_proxies: &ranges [10.1.2.3/8, "::ffff:192.0.2.0/120", 2001:db8::1]
+allow_targets: *ranges
+drain_delay: 0s
+limits:
+  <<: {rate: 3, burst: 4}
+  burst: 5
+`)
+	c, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil)
+	if err != nil || c.Limits.Rate != 3 || c.Limits.Burst != 5 || c.DrainDelay != 0 || c.DrainTimeout != 20*time.Second {
+		t.Errorf("%+v %v", c, err)
+	}
+	var got []string
+	for _, p := range c.AllowTargets {
+		got = append(got, p.String())
+	}
+	if want := []string{"10.0.0.0/8", "192.0.2.0/24", "2001:db8::1/128"}; !reflect.DeepEqual(got, want) || !slices.Equal(c.Trusted, c.AllowTargets) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
+		if _, err := (&flags{Config: write(t, t.TempDir(), "sundry.yaml", text)}).loadConfig(worldOf(t, nil), nil); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

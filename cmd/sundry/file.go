@@ -1,0 +1,216 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/catalog"
+)
+
+// read takes settings from the file.
+func (c *config) read(all []setting, file string) error {
+	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	var doc yaml.Node
+	if err := yaml.Load(b, &doc); err != nil {
+		if nothing(string(b)) {
+			return nil
+		}
+		return yamlMistakes(file, err)
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil // nothing but comments
+	}
+	r := &fileReader{config: c, all: all, file: file}
+	r.mapping("", doc.Content[0])
+	return errors.Join(r.mistakes...)
+}
+
+// nothing tells a file without a document: blank lines and comments alone.
+func nothing(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// yamlMistakes takes the lines out of the YAML library's errors.
+func yamlMistakes(file string, err error) error {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		var all []error
+		for _, one := range many.Errors {
+			all = append(all, catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message})
+		}
+		return errors.Join(all...)
+	}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		return catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message}
+	}
+	return catalog.Mistake{File: file, Msg: err.Error()}
+}
+
+// fileReader takes a document apart by the keys of the settings.
+type fileReader struct {
+	config   *config
+	all      []setting
+	file     string
+	mistakes []error
+}
+
+func (r *fileReader) wrong(n *yaml.Node, format string, args ...any) {
+	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.file, Line: n.Line, Msg: fmt.Sprintf(format, args...)})
+}
+
+// mapping reads the keys of a section; "" is the whole document.
+func (r *fileReader) mapping(section string, n *yaml.Node) {
+	n = resolved(n)
+	if absent(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		r.wrong(n, "%swant keys with values", labelled(section))
+		return
+	}
+	r.merged(section, n)
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], resolved(n.Content[i+1])
+		if name.Tag == "!!merge" {
+			continue
+		}
+		if seen[name.Value] {
+			r.wrong(name, "%s%s: stands here twice", section, name.Value)
+			continue
+		}
+		seen[name.Value] = true
+		r.key(section+name.Value, name, value)
+	}
+}
+
+// merged reads what stands below << first: the mapping's own keys beat it.
+func (r *fileReader) merged(section string, n *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Tag != "!!merge" {
+			continue
+		}
+		from := resolved(n.Content[i+1])
+		if from.Kind != yaml.SequenceNode {
+			r.mapping(section, from)
+			continue
+		}
+		for _, one := range from.Content {
+			r.mapping(section, one)
+		}
+	}
+}
+
+// key reads one key, which may be a section.
+func (r *fileReader) key(key string, name, value *yaml.Node) {
+	switch s := find(r.all, key); {
+	case s != nil:
+		r.setting(s, value)
+	case key == "endpoints":
+		r.endpoints(value)
+	case r.section(key):
+		r.mapping(key+".", value)
+	default:
+		r.wrong(name, "field %s not found%s", key, meant(key, r.keys()))
+	}
+}
+
+func (r *fileReader) section(key string) bool {
+	for i := range r.all {
+		if strings.HasPrefix(r.all[i].key, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *fileReader) keys() []string {
+	keys := []string{"endpoints"}
+	for i := range r.all {
+		section, _, _ := strings.Cut(r.all[i].key, ".")
+		keys = append(keys, r.all[i].key, section)
+	}
+	return keys
+}
+
+func (r *fileReader) setting(s *setting, n *yaml.Node) {
+	if absent(n) {
+		return
+	}
+	var err error
+	text := n.Value
+	switch {
+	case s.items != nil && n.Kind == yaml.SequenceNode:
+		r.list(s, n)
+		return
+	case n.Kind != yaml.ScalarNode:
+		r.wrong(n, "%s: want %s, as in %s", s.key, s.want, s.like)
+		return
+	case text == "" && !s.empty:
+		err = errWant
+	default:
+		err = s.read(r.config, text)
+	}
+	if err != nil {
+		r.wrong(n, "%s", s.mistake(text, err))
+		return
+	}
+	r.config.places[s.key] = place{file: r.file, line: n.Line}
+}
+
+// list reads a setting of several values, each with its own line.
+func (r *fileReader) list(s *setting, n *yaml.Node) {
+	texts, before := make([]string, len(n.Content)), len(r.mistakes)
+	for i, item := range n.Content {
+		texts[i] = resolved(item).Value
+		if err := s.items(&config{}, texts[i:i+1]); err != nil {
+			r.wrong(item, "%s", s.mistake(texts[i], err))
+		}
+	}
+	if len(r.mistakes) > before {
+		return
+	}
+	_ = s.items(r.config, texts) // each was read above
+	r.config.places[s.key] = place{file: r.file, line: n.Line}
+}
+
+func (r *fileReader) endpoints(n *yaml.Node) {
+	if absent(n) {
+		return
+	}
+	var over map[string]catalog.Overrides
+	if err := n.Load(&over, yaml.WithKnownFields()); err != nil {
+		r.mistakes = append(r.mistakes, yamlMistakes(r.file, err))
+	}
+	r.config.Endpoints, r.config.endpointsFrom = over, r.file
+}
+
+// resolved follows an alias to what it names.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// absent tells a key without a value, which leaves the default.
+func absent(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// labelled names a section at the beginning of what is said of it.
+func labelled(section string) string {
+	if section == "" {
+		return ""
+	}
+	return strings.TrimSuffix(section, ".") + ": "
+}

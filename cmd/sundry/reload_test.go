@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reloaded asks for a reload of a new configuration.
+func (p *process) reloaded(t *testing.T, file, text string) (status int, doc map[string]any) {
+	t.Helper()
+	// Whole, as nobody should read half of it, and not under a watched name: the
+	// answer of the call is what is wanted here.
+	next := write(t, t.TempDir(), "next", text)
+	if err := os.Rename(next, file); err != nil {
+		t.Fatal(err)
+	}
+	return p.ask(http.MethodPost, "reload", "")
+}
+
+func as(t *testing.T, url, caller string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Forwarded-For", caller)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// TestReloadAppliesLimitsAndRanges: who is limited, who is believed, what may be
+// reached and which names are ours are what the file says now.
+func TestReloadAppliesLimitsAndRanges(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
+	p := serve(t, "--config", file)
+	port := 25990
+	target := func() string { // another each time: a refusal is remembered for a moment
+		port++
+		return fmt.Sprintf("%s/api/gamestatus?host=127.0.0.1:%d", p.public, port)
+	}
+	link := p.public + "/api/dwzrec?url=http://own.example.org/x"
+	if status := as(t, target(), "192.0.2.1"); status != http.StatusForbidden {
+		t.Errorf("to begin with: %d", status)
+	}
+	status, doc := p.reloaded(t, file, "cache: {warm: false}\nallow_targets: [127.0.0.0/8]\ntrusted_proxies: [127.0.0.1]\nlimits: {rate: 0.001, burst: 1}\nown_hosts: [Own.Example.org]\nlog_level: warn\n")
+	want := []any{"log_level: warn, was info", "trusted_proxies: [127.0.0.1/32], was []", "allow_targets: [127.0.0.0/8], was []", "own_hosts: [own.example.org], was []",
+		"limits.rate: 0.001, was 0", "limits.burst: 1, was 0"}
+	if status != http.StatusOK || !slices.Equal(doc["changed"].([]any), want) || len(doc["needs_restart"].([]any)) != 0 {
+		t.Errorf("%d %v", status, doc)
+	}
+	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		if got := as(t, target(), "192.0.2.1"); got != want {
+			t.Errorf("call %d of one client: %d, want %d", i, got, want)
+		}
+	}
+	if got := as(t, link, "192.0.2.2"); got != http.StatusForbidden {
+		t.Errorf("a link to ourselves, of a client that the proxy names: %d", got)
+	}
+	lines := strings.Count(p.stderr.String(), "msg=request")
+	if as(t, p.public+"/api/sfz", "192.0.2.3"); strings.Count(p.stderr.String(), "msg=request") != lines {
+		t.Error("logged in spite of log_level")
+	}
+	// What a client used of its rate is not forgotten by a reload of other things.
+	if status, doc = p.reloaded(t, file, "cache: {warm: false}\nallow_targets: [127.0.0.0/8]\ntrusted_proxies: [127.0.0.1]\nlimits: {rate: 0.001, burst: 1}\n"); status != http.StatusOK {
+		t.Errorf("%d %v", status, doc)
+	}
+	if got := as(t, target(), "192.0.2.1"); got != http.StatusTooManyRequests {
+		t.Errorf("after the reload: %d", got)
+	}
+	if status, doc = p.reloaded(t, file, "cache: {warm: false}\n"); status != http.StatusOK {
+		t.Errorf("%d %v", status, doc)
+	}
+	if got := as(t, target(), "192.0.2.1"); got != http.StatusForbidden {
+		t.Errorf("back to the beginning: %d", got)
+	}
+}
+
+// TestReloadNamesWhatNeedsARestart, and leaves it as it is.
+func TestReloadNamesWhatNeedsARestart(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: 2h}}}\n")
+	p := serve(t, "--replay", "--config", file)
+	for range 2 { // as long as it differs
+		status, doc := p.reloaded(t, file, fmt.Sprintf("base_path: /tools\nredis: redis://:secret@127.0.0.1:1\ncatalog: %s\nlog_format: json\nstate: %s\ncache: {memory: 64MiB, warm: true}\nendpoints: {ip: {cache: {ttl: 90s}}}\n", t.TempDir(), filepath.Join(dir, "state")))
+		if status != http.StatusOK {
+			t.Fatalf("%d %v", status, doc)
+		}
+		var keys []string
+		for _, line := range doc["needs_restart"].([]any) {
+			key, _, _ := strings.Cut(line.(string), " ")
+			keys = append(keys, strings.TrimSuffix(key, ":"))
+		}
+		if want := []string{"redis", "catalog", "base_path", "log_format", "state", "cache.memory", "cache.warm"}; !slices.Equal(keys, want) {
+			t.Errorf("%q, want %q", keys, want)
+		}
+	}
+	if n := p.maxAge(ipCall); n > 90 {
+		t.Errorf("what can be applied is not: max-age=%d", n)
+	}
+	log := p.stderr.String()
+	if !strings.Contains(log, `level=WARN msg="needs a restart" why="an operator asked" change="base_path: /tools, was nothing"`) || !strings.Contains(log, `change="redis is another"`) ||
+		strings.Contains(log, "secret") || strings.Contains(log, "nothing is different") {
+		t.Errorf("the log says\n%s", log)
+	}
+	if status, doc := p.reloaded(t, file, "endpoints: {ip: {cache: {ttl: 90s}}}\n"); status != http.StatusOK || len(doc["needs_restart"].([]any)) != 0 || len(doc["changed"].([]any)) != 0 {
+		t.Errorf("as it was: %d %v", status, doc)
+	}
+	if !strings.Contains(p.stderr.String(), "nothing is different") {
+		t.Error("a reload of the same is not told")
+	}
+}
+
+// TestReloadFailsAsAWhole: of a configuration with one mistake nothing is taken.
+func TestReloadFailsAsAWhole(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {ip: {cache: {ttl: 2h}}}\n")
+	p := serve(t, "--replay", "--config", file)
+	for _, text := range []string{
+		"limits: {rate: 0.001, burst: 1, in_flight: -1}\nendpoints: {ip: {cache: {ttl: 90s}}}\n", "limits: {rate: 0.001, burst: 1}\nendpoints: {ip: {cache: {ttl: never}}}\n",
+		"limits: {rate: 0.001, burst: 1}\nlog_levl: debug\n",
+	} {
+		if status, doc := p.reloaded(t, file, text); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(doc["error"]), file+":") {
+			t.Errorf("%d %v", status, doc)
+		}
+		for range 3 {
+			if n := p.maxAge(ipCall); n <= 90 {
+				t.Errorf("max-age=%d", n)
+			}
+		}
+	}
+}
