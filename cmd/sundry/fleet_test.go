@@ -153,3 +153,28 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 		t.Error("nobody says that Redis went back")
 	}
 }
+
+// TestRedisIsNotBelievedBeforePurgesAreKnown: values can be read, the settings
+// cannot.
+func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
+	redis := redistest.Start(t)
+	one := serve(t, "--replay", "--redis", redis.URL())
+	mustGet(t, one.public+ipCall)
+	eventually(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
+	one.end()
+	wire := newRelay(t, redis.Addr)
+	wire.set(false, reads(1<<30, cut))
+	two := serve(t, "--replay", "--redis", wire.url())
+	header, _ := mustGet(t, two.public+ipCall)
+	if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
+		t.Errorf("a purged entry is served: %s", s)
+	}
+	wire.set(false, nil)
+	eventually(t, "the purge", func() bool { return two.sequence() == "1" })
+	three := serve(t, "--replay", "--redis", wire.url())
+	header, _ = mustGet(t, three.public+ipCall)
+	if s := header.Get("Cache-Status"); !strings.Contains(s, "redis") {
+		t.Errorf("what was filled since does not come out of Redis: %s", s)
+	}
+}

@@ -155,9 +155,11 @@ func (t *Tuner) attempt(ctx context.Context, c Change) (*Settings, bool, error) 
 	}
 	t.mended(v, stored, next.Seq)
 	t.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
-	err = t.take(next, b)
 	t.notice() // for what ends sooner than anything before
-	return next, true, err
+	if err := t.take(next, b); err != nil {
+		return nil, false, fmt.Errorf("change %d is kept, and could not be applied here yet: %w", next.Seq, err)
+	}
+	return next, true, nil
 }
 
 // keep swaps a document in. When the answer is lost it looks what became of it.
