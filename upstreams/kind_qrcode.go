@@ -14,13 +14,16 @@ type QRCodeSpec struct {
 	As string `yaml:"as"`
 }
 
-type qrMaker struct{ svg bool }
+type qrMaker struct {
+	svg   bool
+	paint *qrcode.Painter
+}
 
 func compileQRCode(spec *QRCodeSpec, line int, problems *Problems) fetcher {
 	if spec.As != "png" && spec.As != "svg" {
 		problems.Add(line, "qrcode: as: %q: want png or svg", spec.As)
 	}
-	return qrMaker{svg: spec.As == "svg"}
+	return qrMaker{svg: spec.As == "svg", paint: &qrcode.Painter{}}
 }
 
 // fetch implements fetcher.
@@ -48,6 +51,6 @@ func (q qrMaker) draw(code *qrcode.Code, size int) (*Blob, error) {
 		b, err := code.SVG(size)
 		return &Blob{Type: "image/svg+xml", Bytes: b}, err
 	}
-	b, err := code.PNG(size)
+	b, err := q.paint.PNG(code, size)
 	return &Blob{Type: "image/png", Bytes: b}, err
 }

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"sync"
 )
 
 // quiet is the white margin that the standard asks for, in modules.
@@ -22,40 +23,75 @@ func (c *Code) layout(size int) (scale, margin int, err error) {
 	return scale, (size - scale*c.Modules()) / 2, nil
 }
 
+// Painter draws pictures, and keeps what compressing them takes for the next
+// one. The zero value is ready; it is safe for concurrent use.
+type Painter struct{ buffers sync.Pool }
+
+// Get implements png.EncoderBufferPool.
+func (p *Painter) Get() *png.EncoderBuffer {
+	b, _ := p.buffers.Get().(*png.EncoderBuffer)
+	return b // nil: one is made
+}
+
+// Put implements png.EncoderBufferPool.
+func (p *Painter) Put(b *png.EncoderBuffer) { p.buffers.Put(b) }
+
 // PNG draws the symbol in black on white, size by size pixels, one bit each.
-// The error is a *TooSmallError when it does not fit. Drawing takes size² bytes
-// for the moment, and there is no upper bound: the caller sets one.
-func (c *Code) PNG(size int) ([]byte, error) {
+// The error is a *TooSmallError when it does not fit. Drawing takes a few bytes
+// for each line and no more, but time for each pixel: the caller bounds the size.
+func (p *Painter) PNG(c *Code, size int) ([]byte, error) {
 	scale, margin, err := c.layout(size)
 	if err != nil {
 		return nil, err
 	}
-	img := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{color.White, color.Black})
-	for y := range c.Modules() {
-		first := img.Pix[(margin+y*scale)*img.Stride:][:img.Stride]
-		c.paint(first[margin:], y, scale)
-		for i := 1; i < scale; i++ {
-			copy(img.Pix[(margin+y*scale+i)*img.Stride:], first)
-		}
-	}
 	var b bytes.Buffer
 	// Runs of two colours: better compression would save little and take longer.
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: p}).Encode(&b, newPicture(c, size, scale, margin)); err != nil {
 		return nil, fmt.Errorf("write a picture of %d pixels: %w", size, err)
 	}
 	return b.Bytes(), nil
 }
 
-// paint sets the black pixels of one line of a row of modules.
-func (c *Code) paint(line []byte, y, scale int) {
-	for x := range c.Modules() {
-		if !c.code.Black(x, y) {
-			continue
-		}
-		for i := range scale {
-			line[x*scale+i] = 1
+// picture is the symbol as an image whose pixels are told when they are asked
+// for.
+type picture struct {
+	code   *Code
+	size   int
+	module []int16 // of each column, and as well of each line; -1 for margin
+}
+
+func newPicture(c *Code, size, scale, margin int) *picture {
+	p := &picture{code: c, size: size, module: make([]int16, size)}
+	for i := range p.module {
+		p.module[i] = -1
+		if at := i - margin; at >= 0 && at < scale*c.Modules() {
+			p.module[i] = int16(at / scale)
 		}
 	}
+	return p
+}
+
+// ColorModel implements image.Image.
+func (p *picture) ColorModel() color.Model { return color.Palette{color.White, color.Black} }
+
+// Bounds implements image.Image.
+func (p *picture) Bounds() image.Rectangle { return image.Rect(0, 0, p.size, p.size) }
+
+// At implements image.Image.
+func (p *picture) At(x, y int) color.Color {
+	if p.ColorIndexAt(x, y) == 1 {
+		return color.Black
+	}
+	return color.White
+}
+
+// ColorIndexAt implements image.PalettedImage.
+func (p *picture) ColorIndexAt(x, y int) uint8 {
+	mx, my := p.module[x], p.module[y]
+	if mx < 0 || my < 0 || !p.code.code.Black(int(mx), int(my)) {
+		return 0
+	}
+	return 1
 }
 
 // SVG draws the symbol as one path, in units of modules, shown size by size

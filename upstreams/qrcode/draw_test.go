@@ -70,7 +70,7 @@ func flaw(img *image.Paletted, c *Code, size int) string {
 }
 
 func TestPNGIsOneBitBlackOnWhite(t *testing.T) {
-	b, err := encoded(t, "bits").PNG(100)
+	b, err := new(Painter).PNG(encoded(t, "bits"), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,35 @@ func TestPNGIsOneBitBlackOnWhite(t *testing.T) {
 	}
 }
 
+func painted(c *Code) func(int) ([]byte, error) {
+	return func(size int) ([]byte, error) { return new(Painter).PNG(c, size) }
+}
+
+// A large picture takes no memory by its pixels.
+func TestPNGTakesNoByteForAPixel(t *testing.T) {
+	var p Painter
+	c := encoded(t, strings.Repeat("large ", 50))
+	if _, err := p.PNG(c, 2000); err != nil {
+		t.Fatal(err)
+	}
+	got := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if _, err := p.PNG(c, 2000); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if got > 1<<20 {
+		t.Errorf("%d bytes for a picture of 4,000,000 pixels", got)
+	}
+}
+
 func TestTooSmallSaysTheLeastSize(t *testing.T) {
 	c, long := encoded(t, "x"), encoded(t, strings.Repeat("x", 2953))
 	for name, r := range map[string]struct {
 		draw func(int) ([]byte, error)
 		min  int
-	}{"PNG": {c.PNG, 29}, "SVG": {c.SVG, 29}, "long PNG": {long.PNG, 185}, "long SVG": {long.SVG, 185}} {
+	}{"PNG": {painted(c), 29}, "SVG": {c.SVG, 29}, "long PNG": {painted(long), 185}, "long SVG": {long.SVG, 185}} {
 		for _, size := range []int{-1, 0, 1, r.min - 1} {
 			b, err := r.draw(size)
 			if small, ok := errors.AsType[*TooSmallError](err); !ok || small.Min != r.min || b != nil {
@@ -164,8 +187,9 @@ func number(t *testing.T, s string) int {
 
 func BenchmarkPNG300(b *testing.B) {
 	b.ReportAllocs()
+	var p Painter
 	for b.Loop() {
-		if _, err := encoded(b, "https://example.org/some/path?with=query").PNG(300); err != nil {
+		if _, err := p.PNG(encoded(b, "https://example.org/some/path?with=query"), 300); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -42,7 +42,7 @@ func encoded(t testing.TB, text string) *Code {
 // drawn is the symbol's picture, decoded.
 func drawn(t testing.TB, c *Code, size int) *image.Paletted {
 	t.Helper()
-	b, err := c.PNG(size)
+	b, err := new(Painter).PNG(c, size)
 	if err != nil {
 		t.Fatal(err)
 	}

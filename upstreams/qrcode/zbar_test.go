@@ -34,7 +34,7 @@ func TestIndependentReader(t *testing.T) {
 // readBack draws a code and lets the other reader read it.
 func readBack(t *testing.T, c *Code, size int, text, file string) {
 	t.Helper()
-	b, err := c.PNG(size)
+	b, err := new(Painter).PNG(c, size)
 	if err != nil {
 		t.Fatal(err)
 	}
