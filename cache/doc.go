@@ -6,7 +6,10 @@
 //   - Freshness is decided when an entry is read, from its birth and the policy
 //     in force at that moment: a changed TTL applies to what is cached already.
 //   - A key is filled by one flight at a time. Whoever leaves hurts nobody.
-//   - A failure is never stored as an answer and never replaces one.
+//   - A failure is never stored as an answer and never replaces one. Nor do a
+//     definite no and a last resort replace a copy that may still stand in.
+//   - What a purge or a drop meant is gone, in both tiers, and so is what was
+//     loaded for a fill that began before it.
 //   - Redis only helps: without it, or with a sick one, nothing fails.
 //
 // The life of an entry, by age:

@@ -121,8 +121,10 @@ func (s *Space) peek(key string, want Want, now time.Time) (Hit, bool) {
 // judge is what the policy, purges and drops leave of an entry.
 func (s *Space) judge(key string, m *Meta, now time.Time) (State, time.Duration) {
 	state, left := s.policy.Judge(m, now)
-	if before := s.droppedBefore(key, now); !m.Born.After(before) {
-		return Gone, min(left, before.Sub(now))
+	if s.drops.Load() != nil {
+		if before := s.droppedBefore(key, now); !m.Born.After(before) {
+			return Gone, min(left, before.Sub(now))
+		}
 	}
 	return s.mark.Load().apply(m, &s.policy, now, state, left)
 }
