@@ -36,8 +36,10 @@ func LargestEntry(memory int64) int64 {
 		return 0
 	}
 	perClass, shards := layout(memory)
-	return int64(perClass<<20/shards/entryShare - entryRoom)
+	return int64(shareOf(perClass<<20/shards) - entryRoom)
 }
+
+func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 
 // newMemory sizes the tier for a cap in bytes, half for each class.
 func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
@@ -46,7 +48,7 @@ func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
 	}
 	perClass, shards := layout(limit)
 	size := perClass << 20
-	m := &memory{size: size, limit: size / shards / entryShare, room: size / entryShare, seen: seen}
+	m := &memory{size: size, limit: shareOf(size / shards), room: shareOf(size), seen: seen}
 	for c := range classes {
 		big, err := bigcache.New(context.Background(), bigcache.Config{
 			Shards:             shards,

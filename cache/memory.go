@@ -25,7 +25,7 @@ const (
 	shardSize = 24 << 20
 	// entryShare is the part of a shard that one entry may take. Above a half,
 	// a shard that has not grown to its size yet could not take it.
-	entryShare = 3
+	entryShare = 0.4
 	// entryRoom is what an entry's key, type, ETag and location may take.
 	entryRoom = 8 << 10
 	// longest is past every policy's use of an entry; bigcache may drop what
@@ -39,7 +39,7 @@ type memory struct {
 	class [classes]*bigcache.BigCache
 	size  int // bytes of a class
 	limit int // bytes of one stored value
-	room  int // bytes of one entry, all its parts
+	room  int // bytes of one entry, all its parts together
 	seen  *memoryCounters
 }
 

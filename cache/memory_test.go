@@ -214,7 +214,7 @@ func TestLargePictureIsKept(t *testing.T) {
 // Whatever the cap, the largest entry is kept, time and again, in a tier that
 // is full of others; the next larger one is not, and harms nobody.
 func TestLargestEntry(t *testing.T) {
-	if got := LargestEntry(0); got < 7<<20 || got != LargestEntry(DefaultMemory) {
+	if got := LargestEntry(0); got < 8<<20 || got != LargestEntry(DefaultMemory) {
 		t.Errorf("%d bytes at the default cap", got)
 	}
 	if LargestEntry(MinMemory-1) != 0 {
