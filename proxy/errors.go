@@ -92,6 +92,9 @@ func classify(ctx context.Context, err error) *failure {
 		f.status, f.kind, f.message = http.StatusNotFound, typeNotFound, "there is no such thing"
 	case upstreams.Timeout:
 		f.status, f.kind, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
+	case upstreams.Busy:
+		f.status, f.kind, f.message = http.StatusServiceUnavailable, typeOverloaded, "too much of this kind is being done; try again in a moment"
+		f.retry = max(f.retry, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
 		f.status, f.kind, f.message = http.StatusBadGateway, typeUnavailable, "no upstream can answer this at the moment; try again later"
 	}

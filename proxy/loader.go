@@ -15,6 +15,6 @@ type loader struct{ x *exchange }
 // input and the headers, which nobody writes any more, and leaves the
 // connection alone.
 func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
-	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x)}
+	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller}
 	return fill.Load(ctx, covered)
 }

@@ -13,6 +13,8 @@ type Call struct {
 	// absent ones.
 	Params map[string]any
 	Now    time.Time
+	// Caller is weighed by breakers.
+	Caller Caller
 	// Private parameters are personal data: they are not kept in the journal.
 	Private bool
 	// Header values to pass on to upstreams: traceparent and the like.

@@ -16,6 +16,9 @@ type Chain struct {
 	seen    chainMetrics
 }
 
+// Refuses tells whether a caller's input can be at fault.
+func (c *Chain) Refuses() bool { return c.refuses }
+
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
 // a definite no, or what the failures amount to. With covered, a copy that may
 // stand in is at hand, and the last resorts are left alone. watch, when not
@@ -116,6 +119,8 @@ func (c *Chain) sum(ctx context.Context, failures []failure, turns int) error {
 		kind = Timeout
 	case asked+optional > 0 && count[Internal] == asked+optional:
 		kind = Internal
+	case asked+optional > 0 && count[Busy] == asked+optional:
+		kind = Busy
 	}
 	return &Error{Kind: kind, Err: errors.Join(causes...)}
 }

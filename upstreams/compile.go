@@ -20,7 +20,7 @@ func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, p
 	table := []kind{
 		{spec.HTTP != nil, func() (fetcher, *Host) { return compileHTTP(spec.HTTP, line, declared, env, problems) }},
 		{spec.Minecraft != nil, func() (fetcher, *Host) { return compileMinecraft(spec.Minecraft, env), nil }},
-		{spec.QRCode != nil, func() (fetcher, *Host) { return compileQRCode(spec.QRCode, line, problems), nil }},
+		{spec.QRCode != nil, func() (fetcher, *Host) { return compileQRCode(spec.QRCode, line, env, problems), nil }},
 		{spec.GeoIP != nil, func() (fetcher, *Host) { return compileGeoIP(spec.GeoIP, line, env, problems), nil }},
 		{spec.Embedded != nil, func() (fetcher, *Host) { return compileEmbedded(spec.Embedded, line, env, problems), nil }},
 		{spec.Computed != nil, func() (fetcher, *Host) { return computed{}, nil }},

@@ -21,7 +21,8 @@ const (
 	Unavailable             // no answer, or one that says "not now"
 	Timeout                 // no answer in time
 	Limited                 // too many calls of ours
-	Rejected                // the breaker is open, or too many calls run
+	Rejected                // the breaker is open
+	Busy                    // too many calls of this kind run
 	Malformed               // an answer that is not what was agreed
 	Skipped                 // the source does not serve this input
 	kinds
@@ -30,7 +31,7 @@ const (
 // String names the kind in metrics, logs and judge rules.
 func (k Kind) String() string {
 	return [...]string{"internal", "invalid", "forbidden", "negative", "unavailable", "timeout",
-		"limited", "rejected", "malformed", "skipped", "unknown"}[min(k, kinds)]
+		"limited", "rejected", "busy", "malformed", "skipped", "unknown"}[min(k, kinds)]
 }
 
 // ParseKind reads what String wrote.

@@ -1,9 +1,6 @@
 package upstreams
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Force is an operator's word on a breaker.
 type Force uint8
@@ -33,18 +30,3 @@ func ParseForce(s string) (Force, error) {
 	}
 	return Unforced, fmt.Errorf("%q: want auto, open or closed", s)
 }
-
-// allow asks the breaker, unless an operator decided.
-func (h *Host) allow() (report func(error), err error) {
-	switch h.Forced() {
-	case ForceOpen:
-		return nil, errForced
-	case ForceClosed:
-		return func(error) {}, nil
-	case Unforced:
-	}
-	return h.breaker.Load().Allow()
-}
-
-// errForced means that an operator keeps the breaker open.
-var errForced = errors.New("the breaker is held open by an operator")

@@ -12,7 +12,7 @@ import (
 
 // call asks a host and reports how it went.
 func call(h *Host, result error) error {
-	done, err := h.enter(context.Background())
+	_, done, err := h.enter(context.Background(), Caller{})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		var probes []func(error)
 		for range 10 {
-			if done, err := h.enter(t.Context()); err == nil {
+			if _, done, err := h.enter(t.Context(), Caller{}); err == nil {
 				probes = append(probes, done)
 			}
 		}
@@ -109,7 +109,7 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 		for _, done := range probes {
 			done(&Error{Kind: Timeout}) // every attempt has its own timeout
 		}
-		time.Sleep(15 * time.Second)
+		time.Sleep(30 * time.Second) // twice as long as the first time
 		for range 2 {
 			if err := call(h, nil); err != nil {
 				t.Errorf("a healthy host is refused after its probes hung: %v", err)

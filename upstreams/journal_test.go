@@ -61,7 +61,7 @@ func TestJournalKeepsNoPersonalData(t *testing.T) {
 func TestOperatorsHoldBreakers(t *testing.T) {
 	h := newHost("a", BreakerConfig{Failures: 1})
 	fail := func() error {
-		done, err := h.enter(t.Context())
+		_, done, err := h.enter(t.Context(), Caller{})
 		if err == nil {
 			done(&Error{Kind: Unavailable})
 		}

@@ -29,6 +29,11 @@ func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Env
 	return &iconFinder{page: spec.At == "page", client: env.strangers(timeout), env: env}
 }
 
+// bound implements bounded.
+func (f *iconFinder) bound(ctx context.Context, in *input) (func(), error) {
+	return f.env.Work.visit(ctx, asText(in.call.Params["url"]))
+}
+
 // fetch implements fetcher.
 func (f *iconFinder) fetch(ctx context.Context, in *input) (*reply, error) {
 	host, _ := in.call.Params["url"].(string)

@@ -21,14 +21,18 @@ type IPCardSpec struct {
 type cardDrawer struct {
 	svg  bool
 	file geoip.DB // nil for none
+	work *Work
 }
 
 func compileIPCard(spec *IPCardSpec, line int, env *Environment, problems *Problems) fetcher {
 	if spec.As != "png" && spec.As != "svg" {
 		problems.Add(line, "ipcard: as: %q: want png or svg", spec.As)
 	}
-	return &cardDrawer{svg: spec.As == "svg", file: env.GeoFile}
+	return &cardDrawer{svg: spec.As == "svg", file: env.GeoFile, work: &env.Work}
 }
+
+// bound implements bounded.
+func (d *cardDrawer) bound(ctx context.Context, _ *input) (func(), error) { return d.work.draw(ctx) }
 
 // fetch implements fetcher.
 func (d *cardDrawer) fetch(_ context.Context, in *input) (*reply, error) {

@@ -26,6 +26,14 @@ func compileMinecraft(spec *MinecraftSpec, env *Environment) fetcher {
 	return &pinger{assume: spec.Assume, env: env}
 }
 
+// bound implements bounded.
+func (p *pinger) bound(ctx context.Context, in *input) (func(), error) {
+	if p.assume {
+		return func() {}, nil
+	}
+	return p.env.Work.visit(ctx, asText(in.call.Params["host"]))
+}
+
 // fetch implements fetcher. A server that refuses, or whose name does not
 // exist, is offline, which is an answer. When nothing can be told, another
 // source may know more.

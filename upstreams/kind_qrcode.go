@@ -16,15 +16,19 @@ type QRCodeSpec struct {
 
 type qrMaker struct {
 	svg   bool
+	work  *Work
 	paint *qrcode.Painter
 }
 
-func compileQRCode(spec *QRCodeSpec, line int, problems *Problems) fetcher {
+func compileQRCode(spec *QRCodeSpec, line int, env *Environment, problems *Problems) fetcher {
 	if spec.As != "png" && spec.As != "svg" {
 		problems.Add(line, "qrcode: as: %q: want png or svg", spec.As)
 	}
-	return qrMaker{svg: spec.As == "svg", paint: &qrcode.Painter{}}
+	return qrMaker{svg: spec.As == "svg", work: &env.Work, paint: &qrcode.Painter{}}
 }
+
+// bound implements bounded.
+func (q qrMaker) bound(ctx context.Context, _ *input) (func(), error) { return q.work.draw(ctx) }
 
 // fetch implements fetcher.
 func (q qrMaker) fetch(_ context.Context, in *input) (*reply, error) {

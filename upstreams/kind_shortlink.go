@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"sundry/upstreams/shortlink"
@@ -20,6 +21,15 @@ type linkFollower struct {
 
 func compileShortlink(timeout time.Duration, env *Environment) fetcher {
 	return &linkFollower{client: env.strangers(timeout), env: env}
+}
+
+// bound implements bounded. Where the link leads on is bounded in all.
+func (f *linkFollower) bound(ctx context.Context, in *input) (func(), error) {
+	name := asText(in.call.Params["url"])
+	if u, err := url.Parse(name); err == nil {
+		name = u.Hostname()
+	}
+	return f.env.Work.visit(ctx, name)
 }
 
 // fetch implements fetcher.

@@ -52,7 +52,7 @@ func (p *picture) fetch(ctx context.Context, data any, in *input, vars *Env) (*B
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	done, err := p.env.Hosts.Get(name).enter(ctx)
+	ctx, done, err := p.env.Hosts.Get(name).enter(ctx, in.call.Caller)
 	if err != nil {
 		return nil, err
 	}

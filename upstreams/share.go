@@ -61,8 +61,8 @@ func (st *step) hop(ctx context.Context, via *stranger, link sharelink.Link) (sh
 	}
 	req.Header.Set("User-Agent", mobileAgent)
 	next := link
-	_, err = guarded(ctx, st.env.Hosts.Get(req.URL.Host), nil, &Env{}, func() (*reply, error) {
-		resp, err := via.Do(req)
+	_, err = guarded(ctx, st.env.Hosts.Get(req.URL.Host), nil, via.in.fork(), func(ctx context.Context) (*reply, error) {
+		resp, err := via.Do(req.WithContext(ctx))
 		if err != nil {
 			return nil, refusal("url", sendError(err))
 		}

@@ -169,12 +169,29 @@ func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 		return Answer{}, err
 	}
 	in.rules = s.rules
-	r, err := guarded(ctx, s.host, s.rules, in.env, func() (*reply, error) { return s.kind.fetch(s.mark(ctx, in), in) })
+	r, err := s.ask(ctx, in)
 	if err != nil {
 		return Answer{}, err
 	}
 	in.env.Secrets = nil // what is made of the answer has no use for them
 	return s.understand(ctx, in, r)
+}
+
+// ask makes the source's own request, or does its work, within its bounds.
+func (s *Source) ask(ctx context.Context, in *input) (*reply, error) {
+	if b, ok := s.kind.(bounded); ok && s.host == nil {
+		leave, err := b.bound(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	return guarded(ctx, s.host, s.rules, in, func(ctx context.Context) (*reply, error) { return s.kind.fetch(s.mark(ctx, in), in) })
+}
+
+// bounded kinds without a declared host take a place before they work.
+type bounded interface {
+	bound(ctx context.Context, in *input) (leave func(), err error)
 }
 
 // Remote tells whether it asks somebody else over HTTP.

@@ -489,7 +489,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	}
 	rejected := 0
 	for range 8 {
-		if KindOf(<-results) == Rejected {
+		if KindOf(<-results) == Busy {
 			rejected++
 		}
 	}

@@ -121,7 +121,7 @@ func (st *step) exchange(ctx context.Context, in *input) (any, error) {
 		in.entry = append(in.entry, entry{st.shelf, id})
 	}
 	return st.remembered(ctx, in, id, func(ctx context.Context, in *input) (any, error) {
-		r, err := guarded(ctx, st.host, st.rules, in.env, func() (*reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
+		r, err := guarded(ctx, st.host, st.rules, in, func(ctx context.Context) (*reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
 		if err != nil {
 			return nil, err
 		}
@@ -164,11 +164,11 @@ func (st *step) kept(ctx context.Context, r *reply, env *Env) (any, error) {
 // guarded makes one exchange under the host's breaker; the verdict is part of
 // what the breaker learns, because upstreams say "not now" with status 200. A
 // nil host has no breaker.
-func guarded(ctx context.Context, host *Host, rules []rule, env *Env, ask func() (*reply, error)) (*reply, error) {
+func guarded(ctx context.Context, host *Host, rules []rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
 	done := func(error) {}
 	if host != nil {
 		var err error
-		if done, err = host.enter(ctx); err != nil {
+		if ctx, done, err = host.enter(ctx, in.call.Caller); err != nil {
 			return nil, err
 		}
 	}
@@ -178,10 +178,10 @@ func guarded(ctx context.Context, host *Host, rules []rule, env *Env, ask func()
 			done(errPanicked)
 		}
 	}()
-	r, err := ask()
+	r, err := ask(ctx)
 	if err == nil && !r.judged {
-		env.see(r)
-		err = judge(ctx, rules, r, env)
+		in.env.see(r)
+		err = judge(ctx, rules, r, in.env)
 	}
 	returned = true
 	done(err)

@@ -35,7 +35,7 @@ func TestTimeIsSharedOut(t *testing.T) {
 		{"three that would each take it all", 15500 * time.Millisecond, []string{"timeout: 10s", "timeout: 10s", "timeout: 10s"},
 			[]time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 0}},
 		{"by what each wants", 9500 * time.Millisecond, []string{"timeout: 12s", "timeout: 6s"}, []time.Duration{6 * time.Second, 3 * time.Second, 0}},
-		{"one that does not serve takes none", 6500 * time.Millisecond, []string{"timeout: 6s", "timeout: 6s\nwhen: 'false'"}, []time.Duration{6 * time.Second, 0, 0}},
+		{"one that does not serve takes none", 7500 * time.Millisecond, []string{"timeout: 6s", "timeout: 6s\nwhen: 'false'"}, []time.Duration{6 * time.Second, 0, 0}},
 	}
 	for _, r := range rows {
 		synctest.Test(t, func(t *testing.T) {

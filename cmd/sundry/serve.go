@@ -127,10 +127,11 @@ func (s *server) warms() bool {
 }
 
 // describeFailure tells the other instances of what failed. What is wrong with
-// one caller's input is not theirs to hear: it says to whom, and which.
+// one caller's input is not theirs to hear: it says to whom, and which. That
+// this one is busy is its own trouble.
 func describeFailure(err error) string {
 	switch k := upstreams.KindOf(err); k {
-	case upstreams.Invalid, upstreams.Forbidden, upstreams.Skipped:
+	case upstreams.Invalid, upstreams.Forbidden, upstreams.Skipped, upstreams.Busy:
 		return ""
 	default:
 		return k.String()

@@ -135,7 +135,7 @@ func (f *Finding) diagnose(err error) {
 		f.Health = Changed // what it was asked for is there, by what was recorded
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
 		f.Health = Changed // its address is another now, or it was given up
-	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Forbidden, refuses(err):
+	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
 		f.Health = Unreachable

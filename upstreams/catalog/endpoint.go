@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"net/netip"
 	"regexp"
 	"slices"
 	"time"
@@ -46,6 +48,8 @@ type Fill struct {
 	Watch func(upstreams.Attempt)
 	// Trace headers for the upstreams.
 	Trace map[string]string
+	// Client is whose request began the fill; the zero address: nobody's.
+	Client netip.Addr
 }
 
 var _ cache.Loader = (*Fill)(nil)
@@ -57,6 +61,7 @@ func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	call := in.call(time.Now())
 	call.Trace = f.Trace
 	chain := in.Form.chain
+	call.Caller = f.weighed(chain)
 	answer, err := chain.Do(ctx, call, covered, f.Watch)
 	switch {
 	case err == nil:
@@ -66,6 +71,33 @@ func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 		return cache.Content{}, err
 	}
 	return in.endpoint.content(ctx, chain, &answer, call)
+}
+
+// weighed says on whose behalf the upstreams are asked. An IPv6 client is as
+// good as its /64: a single one has that many addresses.
+func (f *Fill) weighed(c *Chain) upstreams.Caller {
+	var who upstreams.Caller
+	if c.Refuses() {
+		who.Key = hashOf([]byte(f.Input.Key()))
+	}
+	if f.Client.IsValid() {
+		bits := f.Client.BitLen()
+		if f.Client.Is6() {
+			bits = 64
+		}
+		network, err := f.Client.Prefix(bits)
+		if err != nil {
+			return who // an address with a zone, which no connection from elsewhere has
+		}
+		who.Client = hashOf(network.Addr().AsSlice())
+	}
+	return who
+}
+
+func hashOf(b []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(b) // a hash takes everything
+	return h.Sum64()
 }
 
 // noSuchThing is what a definite no tells the caller.

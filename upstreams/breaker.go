@@ -1,0 +1,119 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// minimum is the number of calls below which a ratio says nothing.
+const minimum = 10
+
+// breaker is gobreaker's, held open for longer each time that a probe failed.
+type breaker struct {
+	*gobreaker.TwoStepCircuitBreaker[struct{}]
+	inRow atomic.Uint32 // openings since it was closed last
+	until atomic.Int64  // unix nanoseconds; before, nobody is let through
+}
+
+// Reset forgets what the breaker learned: the host is called as if it were new.
+func (h *Host) Reset() {
+	cfg, b := h.cfg, &breaker{}
+	h.row.clear()
+	b.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:         h.Name,
+		MaxRequests:  2,
+		Interval:     cfg.Window,
+		BucketPeriod: cfg.Window / 10,
+		Timeout:      time.Duration(float64(cfg.Open) * shortest),
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return h.row.reaches(cfg.Failures) ||
+				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
+		},
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			switch to {
+			case gobreaker.StateOpen:
+				h.opened.Add(1)
+				b.until.Store(time.Now().Add(openFor(cfg, b.inRow.Add(1))).UnixNano())
+			case gobreaker.StateClosed:
+				b.inRow.Store(0)
+			case gobreaker.StateHalfOpen:
+			}
+		},
+		IsSuccessful: succeeded,
+		IsExcluded:   excluded,
+	})
+	h.breaker.Store(b)
+}
+
+// shortest is the least share of a span that spread makes of it.
+const shortest = 0.8
+
+// openFor is how long the breaker stays open the nth time in a row.
+func openFor(cfg BreakerConfig, nth uint32) time.Duration {
+	d := cfg.Open
+	for range nth - 1 {
+		if d *= 2; d >= cfg.OpenMax {
+			d = max(cfg.OpenMax, cfg.Open)
+			break
+		}
+	}
+	return time.Duration(float64(d) * (shortest + 0.4*rand.Float64()))
+}
+
+// state at a time: open for as long as it is held so.
+func (b *breaker) state(now time.Time) gobreaker.State {
+	if s := b.State(); s != gobreaker.StateHalfOpen || now.UnixNano() >= b.until.Load() {
+		return s
+	}
+	return gobreaker.StateOpen
+}
+
+// allow asks the breaker, unless an operator decided. probe tells that it is
+// half-open.
+func (h *Host) allow() (report func(error), probe bool, err error) {
+	switch h.Forced() {
+	case ForceOpen:
+		return nil, false, errForced
+	case ForceClosed:
+		return func(error) {}, false, nil
+	case Unforced:
+	}
+	b := h.breaker.Load()
+	state := b.state(time.Now())
+	if state == gobreaker.StateOpen {
+		return nil, false, gobreaker.ErrOpenState
+	}
+	report, err = b.Allow()
+	return report, state == gobreaker.StateHalfOpen, err
+}
+
+// errForced means that an operator keeps the breaker open.
+var errForced = errors.New("the breaker is held open by an operator")
+
+// succeeded tells calls that say nothing against the host.
+func succeeded(err error) bool { return err == nil || !KindOf(err).counts() }
+
+// excluded tells calls that say nothing about the host: they ended because the
+// process shuts down, or was told to stop, or are more of the same caller.
+func excluded(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errAgain) }
+
+// errAgain means a failure that weighs nothing.
+var errAgain = errors.New("the same caller's failure once more")
+
+// weigh is what the breaker is told of a call.
+func (h *Host) weigh(err error, caller Caller, now time.Time) error {
+	switch {
+	case excluded(err):
+	case succeeded(err):
+		h.row.clear()
+	case !h.row.add(caller, now) && !h.row.reaches(h.cfg.Failures):
+		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package upstreams
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A host that stays down is probed more and more seldom, and at once as often as
+// ever when it was well in between.
+func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost("a", BreakerConfig{Open: 10 * time.Second, OpenMax: time.Minute})
+		fail := func() time.Duration {
+			for h.State() != "open" {
+				_ = call(h, errUnavailable)
+			}
+			start := time.Now()
+			for h.State() == "open" {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return time.Since(start)
+		}
+		for _, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, time.Minute, time.Minute} {
+			if took := fail(); took < want*8/10 || took > want*12/10+time.Second {
+				t.Errorf("open for %v, want %v, a fifth more or less", took, want)
+			}
+		}
+		for h.State() != "closed" {
+			_ = call(h, nil)
+		}
+		if took := fail(); took > 13*time.Second {
+			t.Errorf("after it was well: open for %v", took)
+		}
+	})
+}
+
+// A probe has a deadline of its own: while it hangs, the others are rejected.
+func TestAProbeHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost("a", BreakerConfig{Open: 10 * time.Second, Probe: 2 * time.Second})
+		within, done, err := h.enter(t.Context(), Caller{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := within.Deadline(); ok {
+			t.Error("an ordinary call has a probe's deadline")
+		}
+		done(nil)
+		for range 5 {
+			_ = call(h, errUnavailable)
+		}
+		time.Sleep(15 * time.Second)
+		start := time.Now()
+		within, done, err = h.enter(t.Context(), Caller{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-within.Done()
+		done(within.Err())
+		if took := time.Since(start); took != 2*time.Second || h.State() != "open" {
+			t.Errorf("the probe ended after %v: %s", took, h.State())
+		}
+	})
+}
+
+// One client, or one key of callers' making, does not soon open a breaker for
+// all: it takes four times as many failures, with nobody's success between.
+func TestFailuresAreWeighedByCaller(t *testing.T) {
+	rows := []struct {
+		name   string
+		caller func(i int) Caller
+		pause  time.Duration
+		after  int // failures; 0: never
+	}{
+		{"a key that callers cannot choose", func(int) Caller { return Caller{Client: 1} }, 0, 5},
+		{"many keys of many clients", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: uint64(i + 1)} }, 0, 5},
+		{"many keys of unknown clients", func(i int) Caller { return Caller{Key: uint64(i + 1)} }, 0, 5},
+		{"one key at once", func(i int) Caller { return Caller{Key: 1, Client: uint64(i + 1)} }, 0, 0},
+		{"one key again and again", func(i int) Caller { return Caller{Key: 1, Client: uint64(i + 1)} }, 2 * time.Second, 5},
+		{"many keys of one client", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: 1} }, 2 * time.Second, 20},
+		{"many keys of two clients", func(i int) Caller { return Caller{Key: uint64(i + 1), Client: uint64(i%2 + 1)} }, 0, 5},
+	}
+	for _, r := range rows {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost("a", BreakerConfig{})
+			after := 0
+			for i := range 100 {
+				if _, done, err := h.enter(context.Background(), r.caller(i)); err == nil {
+					done(errUnavailable)
+				}
+				if time.Sleep(r.pause); h.State() == "open" {
+					after = i + 1
+					break
+				}
+			}
+			if after != r.after {
+				t.Errorf("%s: open after %d failures, want %d", r.name, after, r.after)
+			}
+		})
+	}
+}
+
+// While others get answers, one client's failures open nothing.
+func TestOneClientsFailuresBesideOthersSuccesses(t *testing.T) {
+	h := newHost("a", BreakerConfig{})
+	for i := range 500 {
+		result := error(errUnavailable)
+		if i%10 == 9 {
+			result = nil
+		}
+		_, done, err := h.enter(t.Context(), Caller{Key: uint64(i + 1), Client: 1 + uint64(i%10)/9})
+		if err != nil {
+			t.Fatalf("after %d calls: %v", i, err)
+		}
+		done(result)
+	}
+}

@@ -1,0 +1,128 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// queueTime is the longest that a call waits for a place: who would wait longer
+// is better off with a no at once.
+const queueTime = 250 * time.Millisecond
+
+// errBusy means that all places stayed taken.
+var errBusy = errors.New("too many calls of this kind are running")
+
+// slots bound what runs at the same time, with a short queue before them.
+type slots struct {
+	places *semaphore.Weighted
+	queue  *semaphore.Weighted
+	limit  int64
+}
+
+// newSlots lets so many run, and as many again wait.
+func newSlots(limit int64) *slots {
+	return &slots{places: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(limit), limit: limit}
+}
+
+// enter takes a place; leave gives it back and must be called once. The error is
+// of the kind Busy, or ctx's.
+func (s *slots) enter(ctx context.Context) (leave func(), err error) {
+	leave = func() { s.places.Release(1) }
+	if s.places.TryAcquire(1) {
+		return leave, nil
+	}
+	if !s.queue.TryAcquire(1) {
+		return nil, &Error{Kind: Busy, Err: errBusy}
+	}
+	defer s.queue.Release(1)
+	wait, cancel := context.WithTimeout(ctx, queueTime)
+	defer cancel()
+	switch {
+	case s.places.Acquire(wait, 1) == nil:
+		return leave, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &Error{Kind: Busy, Err: errBusy}
+}
+
+// Bounds of work that has no declared host.
+const (
+	// targetsInAll is how many connections to callers' targets run at once, and
+	// targetsEach how many to one of them.
+	targetsInAll = 256
+	targetsEach  = 8
+)
+
+// Work bounds what sources do that ask no declared host. The zero value is
+// ready; it is safe for concurrent use.
+type Work struct {
+	once    sync.Once
+	drawing *slots // by cores: what waits for one only takes memory
+	inAll   *slots
+	mu      sync.Mutex
+	targets map[string]*target
+}
+
+// target is one that calls run to.
+type target struct {
+	*slots
+	calls int // running or waiting
+}
+
+func (w *Work) open() {
+	w.once.Do(func() {
+		w.drawing, w.inAll = newSlots(int64(runtime.GOMAXPROCS(0))), newSlots(targetsInAll)
+		w.targets = map[string]*target{}
+	})
+}
+
+// draw takes a place for drawing.
+func (w *Work) draw(ctx context.Context) (leave func(), err error) {
+	w.open()
+	return w.drawing.enter(ctx)
+}
+
+// visit takes a place for asking a target that a caller named.
+func (w *Work) visit(ctx context.Context, name string) (leave func(), err error) {
+	w.open()
+	inAll, err := w.inAll.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := w.target(name)
+	each, err := t.enter(ctx)
+	if err != nil {
+		w.forget(name, t)
+		inAll()
+		return nil, err
+	}
+	return func() { each(); w.forget(name, t); inAll() }, nil
+}
+
+func (w *Work) target(name string) *target {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.targets[name]
+	if t == nil {
+		t = &target{slots: newSlots(targetsEach)}
+		w.targets[name] = t
+	}
+	t.calls++
+	return t
+}
+
+// forget drops a target that nobody asks any more, so that their number is
+// bounded by that of the calls.
+func (w *Work) forget(name string, t *target) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.calls--; t.calls == 0 {
+		delete(w.targets, name)
+	}
+}
