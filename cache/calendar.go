@@ -42,31 +42,103 @@ func ParseCalendar(text string) (*Calendar, error) {
 
 // Last is the newest publication at or before t.
 func (c *Calendar) Last(t time.Time) time.Time {
-	for day := 0; ; day-- {
+	plain, offset := c.plain(t)
+	today := dayOf(t.Unix() + offset)
+	for date := today + outset(plain); date > today-horizon; date-- {
 		for _, at := range slices.Backward(c.times) {
-			if p := c.on(t, day, at); !p.After(t) {
-				return p
+			if p, ok := c.on(date, at, plain, offset); ok && p <= t.Unix() {
+				return time.Unix(p, 0).In(c.Zone)
 			}
 		}
 	}
+	return t // no zone has lost so many days
 }
 
 // Next is the first publication after t.
 func (c *Calendar) Next(t time.Time) time.Time {
-	for day := 0; ; day++ {
+	plain, offset := c.plain(t)
+	today := dayOf(t.Unix() + offset)
+	for date := today - outset(plain); date < today+horizon; date++ {
 		for _, at := range c.times {
-			if p := c.on(t, day, at); p.After(t) {
-				return p
+			if p, ok := c.on(date, at, plain, offset); ok && p > t.Unix() {
+				return time.Unix(p, 0).In(c.Zone)
 			}
 		}
 	}
+	return t.Add(day * time.Second)
 }
 
-// on is the instant of a time of day, so many days from t's date in the zone.
-// time.Date settles what a change to or from summer time makes of it.
-func (c *Calendar) on(t time.Time, days int, at clock) time.Time {
-	y, m, d := t.In(c.Zone).Date()
-	return time.Date(y, m, d+days, int(at)/60, int(at)%60, 0, 0, c.Zone)
+const (
+	// day is one in seconds.
+	day = 24 * 60 * 60
+	// reach is how many days a change of the clocks may put a publication away
+	// from its place in the calendar, with one to spare: some zones crossed the
+	// date line.
+	reach = 2
+	// horizon bounds the days that are looked at.
+	horizon = 2*reach + 3
+	// farthest is past every distance between a zone's time and UTC, and any two
+	// times of one zone.
+	farthest = 30 * 60 * 60
+)
+
+// outset is the day, counted from t's, beyond which nothing has to be looked at.
+func outset(plain bool) int64 {
+	if plain {
+		return 0
+	}
+	return reach
+}
+
+// dayOf counts days of the calendar from 1970-01-01.
+func dayOf(local int64) int64 {
+	if local < 0 {
+		return (local+1)/day - 1
+	}
+	return local / day
+}
+
+// plain tells that no clock is changed within reach of t: then every day is as
+// long as another, and the offset is everything there is to know of the zone.
+func (c *Calendar) plain(t time.Time) (plain bool, offset int64) {
+	local := t.In(c.Zone)
+	_, seconds := local.Zone()
+	start, end := local.ZoneBounds()
+	const margin = (horizon + 1) * day * time.Second
+	return (start.IsZero() || t.Sub(start) > margin) && (end.IsZero() || end.Sub(t) > margin), int64(seconds)
+}
+
+// on is the instant of a time of day on a day: when clocks first show it, or, if
+// they are put forward past it, when they are. So the publications of a day keep
+// their order, and each comes once, though clocks may show its time twice. There
+// is none on a day that the zone leaves out.
+func (c *Calendar) on(date int64, at clock, plain bool, offset int64) (unix int64, ok bool) {
+	midnight := date * day
+	if plain {
+		return midnight + int64(at)*60 - offset, true
+	}
+	begin := c.first(midnight)
+	_, seconds := time.Unix(begin, 0).In(c.Zone).Zone()
+	return c.first(midnight + int64(at)*60), dayOf(begin+int64(seconds)) == date
+}
+
+// first is when the zone's clocks first show that time or a later one.
+func (c *Calendar) first(local int64) int64 {
+	from := time.Unix(local-farthest, 0).In(c.Zone)
+	for {
+		_, offset := from.Zone()
+		_, end := from.ZoneBounds()
+		if !end.IsZero() && !end.After(from) {
+			// On the last day of a leap year past its table, package time takes
+			// the day's beginning for the end of the year.
+			end = from.Add(time.Hour)
+		}
+		unix := max(from.Unix(), local-int64(offset))
+		if end.IsZero() || unix < end.Unix() {
+			return unix
+		}
+		from = end
+	}
 }
 
 // Equal tells whether two timetables are the same; two nil ones are.
