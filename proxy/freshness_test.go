@@ -148,3 +148,31 @@ func TestCacheStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestARefreshThatIsWaitedForIsTold: an entry past its grace is replaced while
+// the caller waits.
+func TestARefreshThatIsWaitedForIsTold(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, jitter: 0, grace: 0s, stale_if_error: 1h, soft_timeout: 10s", up)})
+	f.get("/api/simple").header(t, "Cache-Status", "sundry; fwd=uri-miss; stored")
+	eventually(t, "a refresh", func() bool {
+		return strings.HasPrefix(f.get("/api/simple").Header.Get("Cache-Status"), "sundry; fwd=stale; stored; ttl=")
+	})
+}
+
+// TestALastResortIsMarked: when it is given, and out of the cache.
+func TestALastResortIsMarked(t *testing.T) {
+	one, last := newFake(t, `{"v":"one"}`), newFake(t, `{"v":"last"}`)
+	one.status.Store(http.StatusServiceUnavailable)
+	text := strings.Replace(simple("ttl: 1h", one, last), "{name: second,", "{name: second, last_resort: true,", 1)
+	f := newFront(t, map[string]string{"simple": text})
+	for range 2 {
+		a := f.get("/api/simple")
+		a.want(t, http.StatusOK, "last")
+		a.header(t, "Cache-Status", "; sundry-last-resort")
+	}
+	one.status.Store(http.StatusOK)
+	if a := f.get("/api/simple?id=9"); a.body == "" || strings.Contains(a.Header.Get("Cache-Status"), "last-resort") {
+		t.Errorf("%v %s", a.Header, a.body)
+	}
+}

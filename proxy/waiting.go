@@ -7,7 +7,7 @@ import (
 
 // patience is how long a caller is waited for whose side of the connection has
 // ended.
-const patience = 3 * time.Second
+const patience = 5 * time.Second
 
 // waiting is the context of a caller who waits for a fill. It ends later than
 // the request's own, which net/http ends with the caller's side of the
