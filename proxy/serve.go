@@ -193,6 +193,7 @@ func (s *Server) panicked(x *exchange, p any) {
 	h := x.w.Header()
 	connection := h["Connection"]
 	clear(h) // of what was said of another answer
+	x.hit = cache.Hit{}
 	if connection != nil {
 		h["Connection"] = connection
 	}

@@ -111,6 +111,7 @@ func TestPanics(t *testing.T) {
 	f.server.set.Store(&set{routes: map[string]*route{"simple": {endpoint: f.server.set.Load().routes["simple"].endpoint, metrics: f.server.none}}})
 	a := f.get("/api/simple", "Accept-Encoding", "gzip")
 	a.want(t, http.StatusInternalServerError, `"type":"internal"`)
+	a.header(t, "Cache-Control", "no-store")
 	if n := f.server.load.running.Load(); n != 0 {
 		t.Errorf("%d requests are still counted", n)
 	}
