@@ -52,7 +52,10 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 	calls.Go(func() { _, _, _, _ = get(one.public + "/api/own?id=1") })
 	eventually(t, "the lease of the first", func() bool { _, _, leases := kept(t, srv); return len(leases) == 1 && u.calls.Load() == 1 })
 	calls.Go(func() { _, _, _, _ = get(two.public + "/api/own?id=1") })
-	eventually(t, "the second waits", func() bool { _, body := mustGet(t, two.admin+"/metrics"); return strings.Contains(body, "\nsundry_cache_fills_running 1\n") })
+	eventually(t, "the second waits", func() bool {
+		_, body := mustGet(t, two.admin+"/metrics")
+		return strings.Contains(body, "\nsundry_cache_fills_running 1\n")
+	})
 	two.kill(t)
 	if entries, failures, _ := kept(t, srv); len(entries)+len(failures) > 0 {
 		t.Errorf("left in Redis: %v %v", entries, failures)
