@@ -201,6 +201,8 @@ func (b *browser) purge(t *testing.T, p *process) {
 		b.text("dialog pre", body)
 		b.keys(kb.Escape)
 	}
+	b.choose("sjbz")
+	b.until(`[...document.querySelectorAll("tbody tr")].some((row) => row.textContent.includes("sjbz/pictures:") && row.querySelector(".badge")?.textContent.includes("pictures"))`)
 	b.choose("ip")
 	b.press(`button[title^="Make all entries of this endpoint"]`)
 	b.text("dialog .preview", "1 entry")
@@ -228,7 +230,7 @@ func (b *browser) choose(endpoint string) {
 	b.t.Helper()
 	b.run(chromedp.SetValue(chromedp.CSS("#cache-endpoint"), endpoint),
 		chromedp.Evaluate[chromedp.Void](`document.getElementById("cache-endpoint").dispatchEvent(new Event("change"))`))
-	b.text("tbody tr", endpoint+":")
+	b.until(`/^` + endpoint + `[:/]/.test(document.querySelector("tbody tr .mono")?.textContent)`)
 }
 
 // again tries a failure anew, which fails again, and one that works by now.
