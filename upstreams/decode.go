@@ -69,6 +69,9 @@ func isASCII(b []byte) bool {
 
 // decodeJSON reads one value and keeps numbers exact.
 func decodeJSON(b []byte) (any, error) {
+	if err := bearable(b); err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any

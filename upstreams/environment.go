@@ -16,6 +16,8 @@ import (
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
 	Hosts Hosts
+	// Budget bounds the memory that fills take together.
+	Budget Budget
 	// Work bounds what sources do without a declared host.
 	Work Work
 	// Keeper keeps what steps brought for calls to come; nil: each call asks.

@@ -139,7 +139,7 @@ func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 // exchange sends a request and decodes the reply.
 func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
 	in.stage("request", in.redact(requestLine(req)))
-	r, body, err := g.send(req)
+	r, body, err := g.send(req, in)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,10 @@ func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
 		return r, nil
 	case r.status/100 == 3: // not followed: where it leads is the reply
 		return r, nil
+	}
+	// Room for what decoding and mapping will make of it.
+	if err := in.room.take(req.Context(), workingSet*weigh(body).size); err != nil {
+		return nil, err
 	}
 	plain, err := toUTF8(body, g.charset)
 	if err == nil {

@@ -57,6 +57,7 @@ func (in *input) fork() *input {
 	sub, env := *in, *in.env
 	sub.values, env.Vars = maps.Clone(in.values), maps.Clone(in.env.Vars)
 	sub.env, sub.entry = &env, nil
+	sub.room.taken = 0
 	if in.note != nil {
 		sub.note = &[]Stage{}
 	}

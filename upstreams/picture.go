@@ -69,7 +69,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*Blob, error)
 	req.Header.Set("User-Agent", userAgent)
 	in.stage("picture request", requestLine(req))
 	g := getter{client: p.client, limit: p.limit}
-	r, body, err := g.send(req)
+	r, body, err := g.send(req, in)
 	if err != nil {
 		return nil, err
 	}

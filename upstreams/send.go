@@ -11,7 +11,7 @@ import (
 )
 
 // send does the exchange and reads what fits under the cap.
-func (g *getter) send(req *http.Request) (*reply, []byte, error) {
+func (g *getter) send(req *http.Request, in *input) (*reply, []byte, error) {
 	resp, err := g.client.Do(req)
 	if err != nil {
 		return nil, nil, sendError(err)
@@ -21,7 +21,7 @@ func (g *getter) send(req *http.Request) (*reply, []byte, error) {
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		_ = resp.Body.Close()
 	}()
-	body, err := readCapped(resp.Body, g.limit)
+	body, err := readCapped(&metered{ctx: req.Context(), body: resp.Body, room: &in.room}, g.limit)
 	if err != nil {
 		return nil, nil, sendError(err)
 	}

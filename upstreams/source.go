@@ -26,6 +26,7 @@ type input struct {
 	rules  []rule         // of its reply
 	entry  []entry        // what is kept of steps that let us in
 	since  time.Time      // the birth of the oldest outcome that was kept; zero: none was
+	room   allowance      // memory that its replies take
 	note   *[]Stage       // nil: nobody watches
 }
 
@@ -117,7 +118,8 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &input{call: call}
+	in := &input{call: call, room: allowance{budget: &s.env.Budget}}
+	defer in.room.release()
 	var stages []Stage
 	if watch != nil {
 		in.note = &stages

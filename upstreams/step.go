@@ -138,6 +138,7 @@ func (st *step) remembered(ctx context.Context, in *input, id string, ask func(c
 	asked := false
 	value, born, err := st.shelf.Fetch(ctx, id, func(ctx context.Context) (any, error) {
 		asked = true
+		defer sub.room.release()
 		return ask(ctx, sub)
 	})
 	if err != nil {

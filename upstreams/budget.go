@@ -1,0 +1,101 @@
+package upstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Bounds of the memory that fills take together.
+const (
+	// DefaultBudget is what all replies in the making may take at once.
+	DefaultBudget = 128 << 20
+	// budgetTime is the longest that one waits for its part.
+	budgetTime = 2 * time.Second
+	// readStep is how much of a body is read before more is asked for.
+	readStep = 64 << 10
+	// workingSet is how many times the decoded size a reply takes, with what
+	// programs make of it.
+	workingSet = 3
+)
+
+// Budget bounds the bytes of all replies that are being read, decoded and
+// mapped. The zero value is of DefaultBudget; it is safe for concurrent use.
+type Budget struct {
+	// Limit in bytes; 0 means DefaultBudget. Not changed once it is used.
+	Limit int64
+	once  sync.Once
+	bytes *semaphore.Weighted
+}
+
+func (b *Budget) open() {
+	b.once.Do(func() {
+		if b.Limit == 0 {
+			b.Limit = DefaultBudget
+		}
+		b.bytes = semaphore.NewWeighted(b.Limit)
+	})
+}
+
+// allowance is what one attempt has taken of a budget. The zero value, without
+// a budget, is unbounded. It is for one goroutine.
+type allowance struct {
+	budget *Budget
+	taken  int64
+}
+
+// take asks for so many bytes more. The error is Malformed for a reply that no
+// budget would bear, and Busy where too many others are being made.
+func (a *allowance) take(ctx context.Context, n int64) error {
+	if a.budget == nil || n <= 0 {
+		return nil
+	}
+	a.budget.open()
+	if a.taken+n > a.budget.Limit {
+		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it would take %d MiB of memory", errTooLarge, (a.taken+n)>>20)}
+	}
+	wait, cancel := context.WithTimeout(ctx, budgetTime)
+	defer cancel()
+	if err := a.budget.bytes.Acquire(wait, n); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &Error{Kind: Busy, Err: errors.New("too many large replies are being read")}
+	}
+	a.taken += n
+	return nil
+}
+
+// release gives everything back.
+func (a *allowance) release() {
+	if a.taken > 0 {
+		a.budget.bytes.Release(a.taken)
+		a.taken = 0
+	}
+}
+
+// metered reads from a body, and asks for room before each step.
+type metered struct {
+	ctx  context.Context //nolint:containedctx // of the request that is being read
+	body io.Reader
+	room *allowance
+	left int
+}
+
+// Read implements io.Reader.
+func (m *metered) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		if err := m.room.take(m.ctx, readStep); err != nil {
+			return 0, err
+		}
+		m.left = readStep
+	}
+	n, err := m.body.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
+}
