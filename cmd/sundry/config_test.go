@@ -320,3 +320,23 @@ limits:
 		}
 	}
 }
+
+// TestCheckNamesPicturesThatAreNotKept, and only where the memory is too small.
+func TestCheckNamesPicturesThatAreNotKept(t *testing.T) {
+	out, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": "32MiB"}, "check")
+	if err != nil || !strings.HasPrefix(out, "ok: ") || !strings.Contains(errs, "warning: sjbz: source ") || !strings.Contains(errs, "6144 KiB (max_kib)") {
+		t.Errorf("%s %s %v", out, errs, err)
+	}
+	want := regexp.MustCompile(`warning: sjbz: .*; want (\d+MiB)\n`).FindStringSubmatch(errs)
+	if want == nil {
+		t.Fatalf("no word of what would do: %s", errs)
+	}
+	for _, memory := range []string{want[1], ""} {
+		if _, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": memory}, "check"); err != nil || strings.Contains(errs, "sjbz") {
+			t.Errorf("with %s: %s %v", memory, errs, err)
+		}
+	}
+	if _, errs, _ := call(t, nil, "check"); errs != "" {
+		t.Errorf("with the default: %s", errs)
+	}
+}

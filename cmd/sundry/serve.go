@@ -104,6 +104,9 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if err != nil {
 		return err
 	}
+	for _, line := range unkept(set, s.config.Cache.Memory) {
+		s.log.Warn("pictures are not kept", "which", line)
+	}
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
 		Recorded: func() ([]*catalog.Case, error) { return allCases(s.config.Catalog) },
