@@ -8,6 +8,8 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/time/rate"
+
+	"sundry/upstreams"
 )
 
 // Limits of admission. Zero values switch a limit off, but for InFlight.
@@ -27,6 +29,8 @@ type Settings struct {
 	Limits  Limits
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample uint64
+	// Mark of requests that this service sent; "": they bear none.
+	Mark upstreams.LoopMark
 }
 
 // rules are settings made ready.

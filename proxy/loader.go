@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sundry/cache"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
 
@@ -15,6 +16,8 @@ type loader struct{ x *exchange }
 // input and the headers, which nobody writes any more, and leaves the
 // connection alone.
 func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
-	fill := catalog.Fill{Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller}
+	fill := catalog.Fill{
+		Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller, Loop: upstreams.LoopOf(l.x.r.Header[upstreams.LoopHeader]),
+	}
 	return fill.Load(ctx, covered)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
 
@@ -74,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, fixed: newFixed()}
-	s.use(&set{rules: newRules(Settings{cfg.Trusted, cfg.Limits, cfg.HitSample}, nil)})
+	s.use(&set{rules: newRules(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {
@@ -167,6 +168,9 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.last.Load() {
 		w.Header()["Connection"] = s.fixed.close
+	}
+	if through := r.Header[upstreams.LoopHeader]; through != nil && s.loops(w, r, through) {
+		return
 	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {

@@ -19,6 +19,9 @@ type Call struct {
 	Private bool
 	// Header values to pass on to upstreams: traceparent and the like.
 	Trace map[string]string
+	// Loop are the services like this one that the question came through, as
+	// LoopOf lists them.
+	Loop string
 }
 
 // Answer is what a chain found out.

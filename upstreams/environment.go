@@ -28,6 +28,7 @@ type Environment struct {
 	Guard *guard.Guard
 	// ownHosts are this service's own names: no link is followed to them.
 	ownHosts atomic.Pointer[[]string]
+	loop     atomic.Pointer[LoopMark]
 	// Transport carries requests to declared hosts; a Replay takes its place.
 	Transport http.RoundTripper
 	// Replay answers from recorded exchanges; nil: live.

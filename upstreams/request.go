@@ -26,6 +26,7 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, []byte,
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
+	in.bear(req.Header)
 	for name, v := range in.call.Trace {
 		req.Header.Set(name, v)
 	}

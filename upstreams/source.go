@@ -28,6 +28,7 @@ type input struct {
 	since  time.Time      // the birth of the oldest outcome that was kept; zero: none was
 	room   allowance      // memory that its replies take
 	note   *[]Stage       // nil: nobody watches
+	mark   LoopMark       // of its requests
 }
 
 // redact blots out what must not be shown.
@@ -118,7 +119,7 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &input{call: call, room: allowance{budget: &s.env.Budget}}
+	in := &input{call: call, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.room.release()
 	var stages []Stage
 	if watch != nil {

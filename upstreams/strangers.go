@@ -38,11 +38,17 @@ func (s *stranger) Do(req *http.Request) (*http.Response, error) {
 		req = req.WithContext(withReplay(req.Context(), r))
 	}
 	s.in.stage("request", requestLine(req))
+	s.in.bear(req.Header)
 	resp, err := s.client.Do(req)
-	if err == nil {
-		s.in.stage("reply", resp.Status)
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	s.in.stage("reply", resp.Status)
+	if err := s.in.cameBack(resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }
 
 // refusal turns the guard's refusal of what a parameter leads to into a

@@ -15,6 +15,7 @@ import (
 	"sundry/cache"
 	"sundry/proxy"
 	"sundry/proxy/admin"
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
 
@@ -37,6 +38,7 @@ type config struct {
 	LogHits               uint64
 	Trusted, AllowTargets []netip.Prefix
 	OwnHosts              []string
+	LoopID                string
 	GeoFile               string
 	State                 string
 	DrainDelay            time.Duration
@@ -180,5 +182,10 @@ func (c *config) readEndpoints(text string) error {
 
 // settings of the front that a reload applies.
 func (c *config) front() proxy.Settings {
-	return proxy.Settings{Trusted: c.Trusted, Limits: c.Limits, HitSample: c.LogHits}
+	return proxy.Settings{Trusted: c.Trusted, Limits: c.Limits, HitSample: c.LogHits, Mark: c.mark()}
+}
+
+// mark of what this service sends.
+func (c *config) mark() upstreams.LoopMark {
+	return upstreams.NewLoopMark(c.LoopID, c.OwnHosts, c.BasePath)
 }

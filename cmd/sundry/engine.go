@@ -23,6 +23,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
 	}
 	env.SetOwnHosts(c.OwnHosts)
+	env.SetLoopMark(c.mark())
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)

@@ -201,6 +201,7 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	}
 	s.level.Set(c.level())
 	s.env.SetOwnHosts(c.OwnHosts)
+	s.env.SetLoopMark(c.mark())
 	s.env.Guard.Allow(c.AllowTargets)
 	s.hold()
 	for _, line := range diff {

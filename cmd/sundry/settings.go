@@ -144,6 +144,8 @@ func settings() []setting {
 			func(c *config) *[]netip.Prefix { return &c.AllowTargets }, parsePrefix),
 		many(setting{key: "own_hosts", want: "a host's name, without scheme, port and path", like: "api.example.org", live: true},
 			func(c *config) *[]string { return &c.OwnHosts }, parseHost),
+		one(setting{key: "loop_id", want: "1 to 64 letters, digits, dots, hyphens and underscores", like: "example-1", live: true, empty: true},
+			func(c *config) *string { return &c.LoopID }, parseLoopID),
 		one(setting{key: "geo_file", want: "a file ending in .mmdb or .xdb", like: "/var/lib/sundry/city.mmdb", empty: true},
 			func(c *config) *string { return &c.GeoFile }, parseGeoFile),
 		one(setting{key: "state", want: "a file in a directory that exists", like: "/var/lib/sundry/state", empty: true},
@@ -306,6 +308,13 @@ func parseHost(s string) (string, error) {
 		return "", errWant
 	}
 	return name, nil
+}
+
+func parseLoopID(s string) (string, error) {
+	if s != "" && !upstreams.CheckLoopID(s) {
+		return "", errWant
+	}
+	return s, nil
 }
 
 // size is a number of bytes, as in 256MiB.

@@ -50,6 +50,8 @@ type Fill struct {
 	Trace map[string]string
 	// Client is whose request began the fill; the zero address: nobody's.
 	Client netip.Addr
+	// Loop are the services like this one that the request came through.
+	Loop string
 }
 
 var _ cache.Loader = (*Fill)(nil)
@@ -59,7 +61,7 @@ var _ cache.Loader = (*Fill)(nil)
 func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	in := &f.Input
 	call := in.call(time.Now())
-	call.Trace = f.Trace
+	call.Trace, call.Loop = f.Trace, f.Loop
 	chain := in.Form.chain
 	call.Caller = f.weighed(chain)
 	answer, err := chain.Do(ctx, call, covered, f.Watch)
