@@ -53,8 +53,8 @@ forms: [{name: json, json: .}]
 sources: [{name: up, http: {url: "https://own.example.org/", query: {q: "{q}"}}}]
 `)
 	p := serve(t, "--replay", "--catalog", dir, "--replay-fault", "wpcat/wallpaper-360=error:1", "--replay-fault", "ip=latency:20ms")
-	for n := range 12 {
-		mustGet(t, fmt.Sprintf("%s/api/wpcat?n=%d", p.public, n+1))
+	for i := range 22 { // one client's failures alone: it takes as many to open a breaker
+		mustGet(t, fmt.Sprintf("%s/api/wpcat?n=%d&p=%d", p.public, i%12+1, i/12+1))
 	}
 	for _, path := range []string{"60s", "60s", "ip?ip=8.8.8.8", "ip?ip=8.8.8.8", "yiyan", "sjbz", "lishi", "qrcode?text=" + url.QueryEscape(hostile)} {
 		if _, _, _, err := get(p.public + "/api/" + path); err != nil {
