@@ -35,12 +35,16 @@ type Config struct {
 	Refused prometheus.Counter
 	// Web are the ports of CheckURL and Client; nil means WebPorts.
 	Web PortPolicy
+	// Interfaces lists the addresses of this machine, which are inner ones
+	// wherever they lie; nil means net.InterfaceAddrs.
+	Interfaces func() ([]net.Addr, error)
 }
 
 // Guard dials what callers name. It is safe for concurrent use.
 type Guard struct {
 	cfg   Config
 	allow atomic.Pointer[[]netip.Prefix]
+	own   own
 }
 
 // PortPolicy says which ports may be connected to; nil permits none.
@@ -70,7 +74,12 @@ func New(cfg Config) *Guard {
 	if cfg.Web == nil {
 		cfg.Web = WebPorts
 	}
+	if cfg.Interfaces == nil {
+		cfg.Interfaces = net.InterfaceAddrs
+	}
 	g := &Guard{cfg: cfg}
+	g.own.list = cfg.Interfaces
+	g.own.has(netip.Addr{}) // before anybody asks
 	g.Allow(cfg.Allow)
 	return g
 }
@@ -83,7 +92,7 @@ func (g *Guard) allowed() []netip.Prefix { return *g.allow.Load() }
 // permits tells whether an address may be connected to. An address with a zone
 // is never in an opened range.
 func (g *Guard) permits(a netip.Addr) bool {
-	return a.Zone() == "" && within(a.Unmap(), g.allowed()) || Public(a)
+	return a.Zone() == "" && within(a.Unmap(), g.allowed()) || Public(a) && !g.own.has(a)
 }
 
 // named checks what a target is called, before anybody is asked about it. The
