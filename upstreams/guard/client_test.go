@@ -73,7 +73,6 @@ func TestClientRefusesEachHop(t *testing.T) {
 	for _, to := range []string{
 		"http://127.0.0.2" + port(s) + "/ok", "http://127.1" + port(s) + "/ok", "http://[::ffff:127.0.0.1]" + port(s) + "/ok", "http://localhost" + port(s) + "/ok",
 		"ftp://127.0.0.1/", "file:///etc/passwd", "javascript:alert(1)", "http://a:b@127.0.0.1" + port(s) + "/ok",
-		"http://inside.example.org" + port(s) + "/ok",
 	} {
 		for _, first := range []string{"", "/to?/to?"} { // at once, and further down
 			target := to
@@ -86,6 +85,18 @@ func TestClientRefusesEachHop(t *testing.T) {
 			}
 			refused(t, err)
 		}
+	}
+}
+
+func TestClientEndsAtInnerNames(t *testing.T) {
+	s := site(t)
+	inside := "http://inside.example.org" + port(s) + "/ok"
+	for _, target := range []string{inside, s.URL + "/to?/to?" + inside} {
+		_, body, err := fetch(t, client(t, &names{answers: [][]string{{hidden}}}, 5), target)
+		if body != "" {
+			t.Errorf("%s answered %q", target, body)
+		}
+		unknown(t, err)
 	}
 }
 

@@ -17,8 +17,11 @@ const maxTries = 3
 
 // Resolve looks a host up once, and returns addresses that may be dialled. One
 // forbidden address among several forbids the name: such an answer is either a
-// mistake or an attack. The error is a *ForbiddenError, or wraps the
-// *net.DNSError of the look-up.
+// mistake or an attack. The error is a *ForbiddenError where the host's own
+// spelling says that it must not be reached, or wraps the *net.DNSError of the
+// look-up. That of a name that leads to a forbidden address is the one of a name
+// that there is not: callers must not learn which inner names this machine's
+// resolver knows.
 func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	name, literal, err := g.named(host)
 	if err != nil {
@@ -34,16 +37,21 @@ func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 		return nil, fmt.Errorf("look up %s: %w", name, err)
 	}
 	if len(found) == 0 {
-		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+		return nil, fmt.Errorf("look up %s: %w", name, noSuchHost(name))
 	}
 	addrs := make([]netip.Addr, len(found))
 	for i, a := range found {
 		if !g.permits(a) {
-			return nil, g.refuse(host, "name leads to an address that must not be reached")
+			g.count()
+			return nil, fmt.Errorf("look up %s: it leads to an address that must not be reached, which counts as none: %w", name, noSuchHost(name))
 		}
 		addrs[i] = a.Unmap()
 	}
 	return addrs, nil
+}
+
+func noSuchHost(name string) *net.DNSError {
+	return &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
 // DialContext resolves, checks, and connects to the first of at most three

@@ -44,7 +44,7 @@ func TestNameIsLookedUpOnce(t *testing.T) {
 		t.Errorf("looked up %q, want %q", rebinding.asked, want)
 	}
 	_, err = g.DialContext(t.Context(), "tcp", "rebind.example.org:"+port, anyPort)
-	refused(t, err) // the second dial asks again, and checks again
+	unknown(t, err) // the second dial asks again, and checks again
 }
 
 func TestOneForbiddenAddressForbidsTheName(t *testing.T) {
@@ -55,7 +55,41 @@ func TestOneForbiddenAddressForbidsTheName(t *testing.T) {
 	} {
 		g := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{answer}}})
 		_, err := g.DialContext(t.Context(), "tcp", "example.org:"+port, anyPort)
-		refused(t, err)
+		unknown(t, err)
+	}
+}
+
+// TestInnerNamesAreAsGoodAsNone: who asks here must not learn which names the
+// resolver of this machine knows. One that leads inside gets what one gets that
+// there is not: the same kind of error, after as many look-ups.
+func TestInnerNamesAreAsGoodAsNone(t *testing.T) {
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total", Help: "Refusals."})
+	inner := &names{answers: [][]string{{hidden}}}
+	_, err := New(Config{Resolver: inner, Refused: counter}).DialContext(t.Context(), "tcp", "wiki.corp-example.org:443", WebPorts)
+	unknown(t, err)
+	none := &names{answers: [][]string{{}}}
+	_, missing := New(Config{Resolver: none}).DialContext(t.Context(), "tcp", "wiki.corp-example.org:443", WebPorts)
+	unknown(t, missing)
+	var one, other *net.DNSError
+	if !errors.As(err, &one) || !errors.As(missing, &other) || *one != *other {
+		t.Errorf("%+v and %+v", one, other)
+	}
+	if len(inner.asked) != 1 || len(none.asked) != 1 || testutil.ToFloat64(counter) != 1 {
+		t.Errorf("looked up %q and %q, counted %v", inner.asked, none.asked, testutil.ToFloat64(counter))
+	}
+}
+
+// TestNamesOfOneLabelAreNotAskedFor: no site is called so, but the neighbours
+// of a container are.
+func TestNamesOfOneLabelAreNotAskedFor(t *testing.T) {
+	asked := &names{answers: [][]string{{hidden}, {"127.0.0.1"}}}
+	_, err := New(Config{Resolver: asked}).Resolve(t.Context(), "redis")
+	refused(t, err)
+	if len(asked.asked) > 0 {
+		t.Errorf("looked up %q", asked.asked)
+	}
+	if _, err := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{{"127.0.0.1"}}}}).Resolve(t.Context(), "redis"); err != nil {
+		t.Errorf("with an opened range: %v", err)
 	}
 }
 
@@ -197,7 +231,7 @@ func TestNoSRV(t *testing.T) {
 }
 
 func TestTargetOfSRVIsCheckedWhenDialled(t *testing.T) {
-	for _, leads := range []string{"127.0.0.2.", "node.example.org.", "localhost.", "127.1."} {
+	for leads, want := range map[string]func(*testing.T, error){"127.0.0.2.": refused, "node.example.org.": unknown, "localhost.": refused, "127.1.": refused} {
 		resolver := &names{srv: []*net.SRV{{Target: leads, Port: 25577}}, answers: [][]string{nil, {hidden}}}
 		g := New(Config{Allow: loopback(), Resolver: resolver})
 		target, port, err := g.LookupSRV(t.Context(), "minecraft", "tcp", "example.org")
@@ -205,7 +239,7 @@ func TestTargetOfSRVIsCheckedWhenDialled(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = g.DialContext(t.Context(), "tcp", net.JoinHostPort(target, strconv.Itoa(int(port))), anyPort)
-		refused(t, err)
+		want(t, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -108,15 +109,19 @@ func (g *Guard) named(host string) (name string, literal netip.Addr, err error) 
 		}
 		return name, literal, nil
 	}
-	if isLocal(name) || len(g.allowed()) == 0 && isPrivate(name) {
+	if isLocal(name) || len(g.allowed()) == 0 && (isPrivate(name) || !strings.Contains(name, ".")) {
 		return "", netip.Addr{}, g.refuse(host, "name of a private network")
 	}
 	return name, netip.Addr{}, nil
 }
 
 func (g *Guard) refuse(target, reason string) error {
+	g.count()
+	return &ForbiddenError{Target: target, Reason: reason}
+}
+
+func (g *Guard) count() {
 	if g.cfg.Refused != nil {
 		g.cfg.Refused.Inc()
 	}
-	return &ForbiddenError{Target: target, Reason: reason}
 }

@@ -70,6 +70,19 @@ func refused(t *testing.T, err error) {
 	}
 }
 
+// unknown wants what a name gets that does not exist, counted as a refusal.
+func unknown(t *testing.T, err error) {
+	t.Helper()
+	dns, ok := errors.AsType[*net.DNSError](err)
+	if _, forbidden := errors.AsType[*ForbiddenError](err); !ok || !dns.IsNotFound || forbidden {
+		t.Errorf("got %v, want no such host", err)
+		return
+	}
+	if strings.Contains(err.Error(), hidden) {
+		t.Errorf("the error tells the address: %v", err)
+	}
+}
+
 func TestRefusalIsSafeToPrint(t *testing.T) {
 	err := &ForbiddenError{Target: "a\nb" + strings.Repeat("x", 5000), Reason: "no"}
 	if text := err.Error(); strings.Contains(text, "\n") || len(text) > 400 || !strings.HasSuffix(text, ": no") {

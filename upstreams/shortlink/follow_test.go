@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -502,7 +503,7 @@ func TestGuardRefusesEachHop(t *testing.T) {
 	w.pages[origin+"/login"] = to("http://u:p@a.example.org" + port + "/2")
 	w.pages[origin+"/inside"] = to("http://inside.example.org" + port + "/x")
 	for _, in := range []string{
-		metadata, "http://inside.example.org/", "http://2130706433/", "http://localhost/", origin + "/1", origin + "/3", "http://t.cn" + port + "/1", origin + "/meta", origin + "/login", origin + "/inside",
+		metadata, "http://2130706433/", "http://localhost/", origin + "/1", origin + "/3", "http://t.cn" + port + "/1", origin + "/meta", origin + "/login",
 		"https://link.zhihu.com/?target=" + url.QueryEscape(metadata),
 	} {
 		got, err := f.Follow(t.Context(), in)
@@ -512,6 +513,14 @@ func TestGuardRefusesEachHop(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "10.9.8.7") {
 			t.Errorf("%s tells what lies inside: %v", in, err)
 		}
+	}
+	// A name that leads inside is as good as none.
+	_, err := f.Follow(t.Context(), "http://inside.example.org/")
+	if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound || strings.Contains(err.Error(), "10.9.8.7") {
+		t.Errorf("inside: %v", err)
+	}
+	if got, err := f.Follow(t.Context(), origin+"/inside"); err != nil || got.Final || got.Status != 0 {
+		t.Errorf("to inside: %+v %v", got, err)
 	}
 	w.pages[origin+"/3"] = page("the end")
 	if got, err := f.Follow(t.Context(), origin+"/1"); err != nil || got.Long != origin+"/3" || !got.Final {
