@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/singleflight"
 )
 
 // Remote is the far tier as this package uses it. None of its methods fails:
@@ -55,7 +54,7 @@ type Cache struct {
 	near   *memory
 	far    Remote
 	packer *packer // with far
-	flight singleflight.Group
+	flight *flights
 	failed *failures
 	marks  marks
 	drops  dropSlots
@@ -66,14 +65,8 @@ type Cache struct {
 	describe func(error) string
 	restore  func(string) error
 
-	life context.Context
-	stop context.CancelFunc
-	busy sync.WaitGroup
-
-	mu         sync.Mutex
-	refreshing map[string]struct{}
-	spaces     map[string]*Space
-	closed     bool
+	mu     sync.Mutex
+	spaces map[string]*Space
 }
 
 // New makes an empty cache.
@@ -96,8 +89,8 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, failed: newFailures(), log: cfg.Log,
-		seen: newMetrics(), refreshing: map[string]struct{}{}, spaces: map[string]*Space{},
+		near: near, far: cfg.Far, flight: newFlights(), failed: newFailures(), log: cfg.Log,
+		seen: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
 	}
 	if c.far != nil {
@@ -105,7 +98,6 @@ func New(cfg Config) (*Cache, error) {
 			return nil, fmt.Errorf("cache: %w", err)
 		}
 	}
-	c.life, c.stop = context.WithCancel(context.Background())
 	if cfg.Registerer != nil {
 		if err := c.seen.register(cfg.Registerer, near); err != nil {
 			return nil, fmt.Errorf("cache: metrics: %w", err)
@@ -117,42 +109,7 @@ func New(cfg Config) (*Cache, error) {
 // Close ends the fills under way, and waits for them and until all that is to be
 // kept in Redis was handed over. The far tier is closed after it.
 func (c *Cache) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.stop()
-	c.busy.Wait()
+	c.flight.close()
 	c.behind.wait()
 	return c.near.close()
-}
-
-// claim reserves a key for one refresh in the background, which Close waits
-// for. Whoever got it calls unclaim.
-func (c *Cache) claim(key string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, taken := c.refreshing[key]; taken || c.closed {
-		return false
-	}
-	c.refreshing[key] = struct{}{}
-	c.busy.Add(1)
-	return true
-}
-
-func (c *Cache) unclaim(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.refreshing, key)
-	c.busy.Done()
-}
-
-// enter counts a fill in, so that Close can wait for it; false once closed.
-func (c *Cache) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.busy.Add(1)
-	return true
 }

@@ -38,7 +38,7 @@ func TestCancelledFillStoresNothing(t *testing.T) {
 					}
 				})
 				time.Sleep(time.Second)
-				c.stop()
+				c.flight.stop()
 				wg.Wait()
 				synctest.Wait()
 				_, _, found := s.Look("k")
@@ -92,7 +92,7 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 			}
 		})
 		time.Sleep(200 * time.Millisecond)
-		c.stop()
+		c.flight.stop()
 		wg.Wait()
 		synctest.Wait()
 		if asked || len(far.values)+len(far.failures) != 0 {
@@ -101,8 +101,7 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 	})
 }
 
-// What a fill holds is given back when its loader panics: the lease, the claim
-// of a refresh, and its place among those that Close waits for (newCache
+// What a fill holds is given back when its loader panics: the lease, the key, and its place among those that Close waits for (newCache
 // closes).
 func TestPanicGivesBackWhatTheFillHolds(t *testing.T) {
 	p := usual()
@@ -116,8 +115,8 @@ func TestPanicGivesBackWhatTheFillHolds(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			wantText(t, mustFetch(t, one, "k", l), "answer 1")
 			synctest.Wait()
-			if len(far.leased) != 0 || len(one.cache.refreshing) != 0 {
-				t.Errorf("held: %v, claimed: %v", far.leased, one.cache.refreshing)
+			if len(far.leased) != 0 || len(one.cache.flight.of) != 0 {
+				t.Errorf("held: %v, under way: %v", far.leased, one.cache.flight.of)
 			}
 		}
 		wantCalls(t, l, 4)

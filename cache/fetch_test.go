@@ -92,24 +92,6 @@ func TestLeaderLeavesAndFollowersAreServed(t *testing.T) {
 	})
 }
 
-func TestAllLeaveAndTheFillIsKept(t *testing.T) {
-	l := &script{takes: 300 * time.Millisecond}
-	story(t, usual(), l, func(t *testing.T, s *Space) {
-		together(10, func(i int) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*10*time.Millisecond)
-			defer cancel()
-			if _, err := s.Fetch(ctx, "k", Want{}, l); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("caller %d got %v", i, err)
-			}
-		})
-		time.Sleep(time.Second)
-		if h := mustFetch(t, s, "k", l); h.Tier != Near {
-			t.Error("the fill that everybody left was thrown away")
-		}
-		wantCalls(t, l, 1)
-	})
-}
-
 func TestStaleIfError(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {

@@ -20,18 +20,19 @@ type landing struct {
 // refresh begins at most one fill of the key in the background, unless a
 // failure lately told to wait.
 func (s *Space) refresh(ctx context.Context, key string, load Loader, covered bool, now time.Time) {
-	if _, err := s.cache.failed.paused(key, covered, now); err != nil || !s.cache.claim(key) {
+	if _, err := s.cache.failed.paused(key, covered, now); err != nil || s.cache.flight.keepIfAny(key) {
 		return
 	}
-	results := s.cache.flight.DoChan(key, func() (any, error) {
-		return s.fill(ctx, key, load, true)
-	})
-	go func() {
-		defer s.cache.unclaim(key)
-		if r := <-results; r.Err != nil {
-			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", r.Err)
+	_, err := s.cache.flight.joinBehind(key, func(life context.Context) (*landing, error) {
+		got, err := s.fill(life, ctx, key, load, true)
+		if err != nil {
+			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", err)
 		}
-	}()
+		return got, err
+	})
+	if err != nil {
+		s.cache.log.Debug("refresh not begun", "endpoint", s.name, "error", err)
+	}
 }
 
 // Warm fills the key unless it is fresh and not yet due for a refresh. It
@@ -42,8 +43,13 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 			return nil
 		}
 	}
-	_, err, _ := s.cache.flight.Do(key, func() (any, error) { return s.fill(ctx, key, load, true) })
-	return err
+	results, err := s.cache.flight.joinBehind(key, func(life context.Context) (*landing, error) {
+		return s.fill(life, ctx, key, load, true)
+	})
+	if err != nil {
+		return err
+	}
+	return (<-results).Err
 }
 
 // fill is one flight under way: near tier again, far tier, lease, load, store.
@@ -51,6 +57,7 @@ type fill struct {
 	*Space
 	key    string
 	loader Loader
+	life   context.Context //nolint:containedctx // of the flight: it ends when nobody wants the fill any more
 	caller context.Context //nolint:containedctx // whose values each round takes over
 	behind bool
 	// copy is the best that was found on the way. It stands in if nothing
@@ -64,13 +71,9 @@ type fill struct {
 	release func()
 }
 
-// fill runs inside the flight, on a context that no caller can cancel. With an
-// error comes the copy that stands in, or nil.
-func (s *Space) fill(caller context.Context, key string, load Loader, behind bool) (got *landing, err error) {
-	if !s.cache.enter() {
-		return nil, context.Canceled
-	}
-	defer s.cache.busy.Done()
+// fill runs inside the flight, whose life it shares. With an error comes the
+// copy that stands in, or nil.
+func (s *Space) fill(life, caller context.Context, key string, load Loader, behind bool) (got *landing, err error) {
 	s.cache.seen.fills.Inc()
 	defer s.cache.seen.fills.Dec()
 	defer func() {
@@ -78,13 +81,13 @@ func (s *Space) fill(caller context.Context, key string, load Loader, behind boo
 			err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack()) // or it would end the process
 		}
 	}()
-	f := &fill{Space: s, key: key, loader: load, caller: caller, behind: behind}
+	f := &fill{Space: s, key: key, loader: load, life: life, caller: caller, behind: behind}
 	defer f.giveBack()
 	return f.run()
 }
 
 func (f *fill) run() (*landing, error) {
-	ctx, cancel := f.detach(f.caller)
+	ctx, cancel := f.detach()
 	defer cancel()
 	if got := f.near(); got != nil {
 		return got, nil
@@ -107,10 +110,10 @@ func (f *fill) run() (*landing, error) {
 }
 
 // detach keeps the caller's values and drops its deadline; the fill ends at
-// its own, or when the cache closes.
-func (s *Space) detach(caller context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), s.policy.FillTimeout)
-	unhook := context.AfterFunc(s.cache.life, cancel)
+// its own, or with its flight.
+func (f *fill) detach() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.caller), f.policy.FillTimeout)
+	unhook := context.AfterFunc(f.life, cancel)
 	return ctx, func() { unhook(); cancel() }
 }
 

@@ -27,7 +27,7 @@ func (f *fill) load(ctx context.Context) (*landing, error) {
 		if !again {
 			return got, err
 		}
-		next, cancel := f.detach(f.caller)
+		next, cancel := f.detach()
 		defer cancel()
 		ctx = next
 	}
@@ -75,7 +75,8 @@ func ended(ctx context.Context, err error) error {
 	return fmt.Errorf("fill: %w: %w", ctx.Err(), err)
 }
 
-// failed pauses the key, unless it is only that the cache closes.
+// failed pauses the key, unless it is only that nobody waits any more or that
+// the cache closes.
 func (f *fill) failed(ctx context.Context, err error, covered bool, now time.Time) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return

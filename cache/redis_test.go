@@ -99,7 +99,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 	})
 	t.Run("closed in mid-fill", func(t *testing.T) {
 		l := stubborn(func() (Content, error) { return no(), nil }, time.Minute)
-		time.AfterFunc(100*time.Millisecond, one.cache.stop)
+		time.AfterFunc(100*time.Millisecond, one.cache.flight.stop)
 		if _, err := one.Fetch(t.Context(), "closed", Want{}, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Loader fills a key. It is called under a context of its own, which no caller
-// can cancel. A definite no is a Content with Negative set, not an error.
-// covered tells that a copy is at hand which may still stand in: sources that
-// are a last resort need not be asked.
+// Loader fills a key. It is called under a context of its own, which ends when
+// the last caller who waited left; that of a refresh does not. A definite no is
+// a Content with Negative set, not an error. covered tells that a copy is at hand
+// which may still stand in: sources that are a last resort need not be asked.
 type Loader interface {
 	Load(ctx context.Context, covered bool) (Content, error)
 }
@@ -169,7 +169,8 @@ func (s *Space) present(key string, got *landing, want Want, now time.Time) (Hit
 }
 
 // await joins the key's flight. Who has a stale entry waits for the soft
-// timeout only; who leaves does not disturb the others.
+// timeout only, from when on the flight is a refresh; who leaves does not disturb
+// the others, but the last of them ends it.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
 	if wait, err := s.cache.failed.paused(key, stale != nil && !stale.Meta.weak(), time.Now()); err != nil {
 		if stale == nil {
@@ -184,11 +185,13 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		defer timer.Stop()
 		soft = timer.C
 	}
-	led := false
-	results := s.cache.flight.DoChan(key, func() (any, error) {
-		led = true
-		return s.fill(ctx, key, load, false)
+	flight, results, led, err := s.cache.flight.join(key, func(life context.Context) (*landing, error) {
+		return s.fill(life, ctx, key, load, false)
 	})
+	if err != nil {
+		return s.insteadOf(err, key, want, nil, stale)
+	}
+	defer s.cache.flight.leave(flight)
 	for {
 		select {
 		case r := <-results:
@@ -205,6 +208,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 			return hit, err
 		case <-soft:
 			if s.stands(key, stale, time.Now()) {
+				s.cache.flight.keep(flight)
 				return s.fallback(stale, errSlow), nil
 			}
 		case <-ctx.Done():

@@ -6,14 +6,14 @@ import (
 )
 
 // patience is how long a caller is waited for whose side of the connection has
-// ended.
-const patience = 5 * time.Second
+// ended: no call upstream outlives the last who wanted it by more than a second.
+const patience = 700 * time.Millisecond
 
 // waiting is the context of a caller who waits for a fill. It ends later than
 // the request's own, which net/http ends with the caller's side of the
 // connection: whoever half-closes (nc -N, some balancers) still reads. One who
 // left looks the same until something is written, so that patience is short: a
-// fill that nobody waits for any more can be cancelled.
+// fill that nobody waits for any more is cancelled.
 //
 // It is a pointer in disguise and makes nothing until somebody asks for its
 // end, so that a hit, which waits for nobody, pays nothing for it.

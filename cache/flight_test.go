@@ -1,0 +1,171 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// leaver asks, and leaves after a while with what its context says.
+func leaver(t *testing.T, s *Space, key string, l Loader, after time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	if h, err := s.Fetch(ctx, key, Want{}, l); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("who left got %+v, %v", h, err)
+	}
+}
+
+// watched is a loader that tells when it was cancelled.
+type watched struct {
+	script
+	mu        sync.Mutex
+	cancelled []time.Time
+}
+
+func (w *watched) Load(ctx context.Context, covered bool) (Content, error) {
+	c, err := w.script.Load(ctx, covered)
+	if ctx.Err() != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cancelled = append(w.cancelled, time.Now())
+	}
+	return c, err
+}
+
+func TestTheLastToLeaveEndsTheFill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := newShelf()
+		c := newCache(t, Config{Far: far})
+		s := c.Space("story", usual())
+		l := &watched{script: script{takes: 8 * time.Second}}
+		start := time.Now()
+		together(10, func(i int) { leaver(t, s, "k", l, time.Duration(i+1)*100*time.Millisecond) })
+		synctest.Wait()
+		if len(l.cancelled) != 1 || l.cancelled[0].Sub(start) != time.Second {
+			t.Errorf("cancelled %v after %v", l.cancelled, start)
+		}
+		if n := len(far.values) + len(far.failures) + len(far.leased); n != 0 {
+			t.Errorf("in Redis: %v %v %v", far.values, far.failures, far.leased)
+		}
+		wantText(t, mustFetch(t, s, "k", l), "answer 2")
+		if len(c.flight.of) != 0 {
+			t.Errorf("still under way: %v", c.flight.of)
+		}
+	})
+}
+
+func TestWhoJoinsAnEndingFlightBeginsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newCache(t, Config{}).Space("story", usual())
+		ended := make(chan struct{})
+		slow := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+			<-ctx.Done()
+			<-ended // it takes its time to notice
+			return Content{}, ctx.Err()
+		})
+		leaver(t, s, "k", slow, time.Second)
+		l := &script{takes: time.Second}
+		var late sync.WaitGroup
+		late.Go(func() { wantText(t, mustFetch(t, s, "k", l), "answer 1") })
+		synctest.Wait()
+		close(ended)
+		late.Wait()
+		if h := mustFetch(t, s, "k", l); h.Tier != Near {
+			t.Error("the second flight was not kept")
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+// Between the instant in which a flight is cancelled and a caller who joins it
+// there is none.
+func TestLateJoinersAreNeverCancelled(t *testing.T) {
+	s := newCache(t, Config{}).Space("story", Policy{TTL: time.Hour, FillTimeout: time.Minute})
+	l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+		select {
+		case <-ctx.Done():
+			return Content{}, ctx.Err()
+		case <-time.After(200 * time.Microsecond):
+			return no(), nil // which this policy does not keep
+		}
+	})
+	together(8, func(i int) {
+		for n := range 200 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration((n+i)%8)*50*time.Microsecond)
+			_, err := s.Fetch(ctx, "k", Want{}, l)
+			if ctx.Err() == nil && err != nil {
+				t.Errorf("who stayed got %v", err)
+			}
+			cancel()
+			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err != nil {
+				t.Errorf("who stayed got %v", err)
+			}
+		}
+	})
+}
+
+func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
+	for name, begin := range map[string]func(t *testing.T, s *Space, l Loader){
+		"behind a copy in grace": func(t *testing.T, s *Space, l Loader) {
+			time.Sleep(2 * time.Minute)
+			wantText(t, mustFetch(t, s, "k", l), "answer 1")
+		},
+		"after the soft timeout": func(t *testing.T, s *Space, l Loader) {
+			time.Sleep(30 * time.Minute)
+			wantText(t, mustFetch(t, s, "k", l), "answer 1")
+			leaver(t, s, "k", l, 100*time.Millisecond)
+		},
+		"warm-up": func(t *testing.T, s *Space, l Loader) {
+			time.Sleep(3 * time.Hour)
+			go func() {
+				if err := s.Warm(t.Context(), "k", l); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+			leaver(t, s, "k", l, 100*time.Millisecond)
+		},
+		"wanted while callers wait": func(t *testing.T, s *Space, l Loader) {
+			time.Sleep(3 * time.Hour)
+			go leaver(t, s, "k", l, time.Second)
+			synctest.Wait()
+			s.refresh(t.Context(), "k", l, false, time.Now())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &watched{}
+			story(t, usual(), &l.script, func(t *testing.T, s *Space) {
+				mustFetch(t, s, "k", l)
+				l.set(func(l *script) { l.takes = 5 * time.Second })
+				begin(t, s, l)
+				time.Sleep(6 * time.Second)
+				wantText(t, mustFetch(t, s, "k", l), "answer 2")
+				wantCalls(t, &l.script, 2)
+				if len(l.cancelled) != 0 {
+					t.Errorf("cancelled: %v", l.cancelled)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoLeavesBeforeTheSoftTimeoutEndsTheFill(t *testing.T) {
+	l := &watched{}
+	story(t, usual(), &l.script, func(t *testing.T, s *Space) {
+		mustFetch(t, s, "k", l)
+		l.set(func(l *script) { l.takes = 5 * time.Second })
+		time.Sleep(30 * time.Minute)
+		leaver(t, s, "k", l, 100*time.Millisecond)
+		synctest.Wait()
+		if len(l.cancelled) != 1 {
+			t.Error("goes on")
+		}
+		if _, err := s.cache.failed.paused("k", true, time.Now()); err != nil {
+			t.Errorf("a failure record: %v", err)
+		}
+	})
+}

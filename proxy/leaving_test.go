@@ -1,0 +1,55 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// hanging is an upstream that never answers, and tells how many calls it has.
+type hanging struct {
+	*httptest.Server
+	calls, open atomic.Int64
+}
+
+func newHanging(t *testing.T) *hanging {
+	t.Helper()
+	h := &hanging{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h.calls.Add(1)
+		h.open.Add(1)
+		defer h.open.Add(-1)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// TestCallersWhoLeaveTakeTheirCallsAlong: no call upstream outlives the last of
+// those who waited for it by more than a second.
+func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
+	up := newHanging(t)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, fill_timeout: 30s", &fake{Server: up.Server})})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var callers sync.WaitGroup
+	for i := range 300 {
+		callers.Go(func() {
+			_, _ = f.try(ctx, http.MethodGet, fmt.Sprintf("/api/simple?id=%d", i%100+1)) // left, or refused
+		})
+	}
+	eventually(t, "calls upstream", func() bool { return up.open.Load() >= 20 })
+	leave()
+	callers.Wait()
+	left := time.Now()
+	eventually(t, "the calls have ended", func() bool { return up.open.Load() == 0 })
+	if took := time.Since(left); took > time.Second {
+		t.Errorf("the last call outlived its callers by %v", took)
+	}
+	eventually(t, "nobody is under way", func() bool { return f.server.load.running.Load() == 0 })
+}
