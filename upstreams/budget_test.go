@@ -72,11 +72,13 @@ func TestAllowances(t *testing.T) {
 		if err := two.take(ended, 60); err == nil || KindOf(err) == Busy {
 			t.Errorf("a caller who left: %v", err)
 		}
-		go func() { time.Sleep(time.Second); one.release() }()
+		released := make(chan struct{})
+		go func() { time.Sleep(time.Second); one.release(); close(released) }()
 		start = time.Now()
 		if err := two.take(t.Context(), 60); err != nil || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
+		<-released
 		two.release()
 		two.release()
 		if err := one.take(t.Context(), 100); err != nil {

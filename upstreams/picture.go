@@ -52,16 +52,14 @@ func (p *picture) fetch(ctx context.Context, data any, in *input, vars *Env) (*B
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	ctx, done, err := p.env.Hosts.Get(name).enter(ctx, in.call.Caller)
+	r, err := guarded(ctx, p.env.Hosts.Get(name), nil, in, func(ctx context.Context) (*reply, error) { return p.get(ctx, u, in) })
 	if err != nil {
 		return nil, err
 	}
-	blob, err := p.get(ctx, u, in)
-	done(err)
-	return blob, err
+	return r.blob, nil
 }
 
-func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*Blob, error) {
+func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, fail(Malformed, "picture address: %w", err)
@@ -75,8 +73,5 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*Blob, error)
 	}
 	in.stage("picture reply", r.line(body))
 	r.blob, r.broken = Sniff(body)
-	if err := judge(ctx, nil, r, nil); err != nil {
-		return nil, err
-	}
-	return r.blob, nil
+	return r, nil
 }

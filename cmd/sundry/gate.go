@@ -45,6 +45,15 @@ func (g *gate) close() error {
 	return l.SetDeadline(time.Now().Add(lastEntry))
 }
 
+// Close implements net.Listener. One that is closed already is as good: net/http
+// and the drain both close it, in either order.
+func (g *gate) Close() error {
+	if err := g.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
 // Accept implements net.Listener.
 func (g *gate) Accept() (net.Conn, error) {
 	conn, err := g.Listener.Accept()

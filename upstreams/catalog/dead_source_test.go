@@ -156,9 +156,10 @@ func (s *scene) mustBeAnsweredByAnother(t *testing.T) {
 // TestADeadSourceOpensItsBreaker: a host that fails again and again is left
 // alone, one that answers rubbish is not.
 func TestADeadSourceOpensItsBreaker(t *testing.T) {
+	th := newTheatre(t, upstreams.BreakerConfig{})
+	scenes := th.first(t)
 	for name, d := range deaths() {
-		th := newTheatre(t, upstreams.BreakerConfig{})
-		for _, s := range th.first(t) {
+		for _, s := range scenes {
 			host := s.source.Host()
 			if host == nil || s.endpoint.Name == "60s" && d.fault.Status == 404 || strings.Contains(s.query, "v.kuaishou") {
 				continue // a host of the caller's; a file that is not out yet; a short link, whose host is another
@@ -224,8 +225,9 @@ func nameOf(status int) string {
 // What an icon service does not tell does not outweigh what the site said: two
 // definite noes of its own are the answer, which is kept.
 func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
+	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
 	for name, d := range deaths() {
-		th := newTheatre(t, upstreams.BreakerConfig{})
+		clear(th.faults)
 		th.faults["favicon/duckduckgo"], th.faults["favicon/google"] = d.fault, d.fault
 		e, _ := th.Get("favicon")
 		s := scene{endpoint: e, query: "url=soft.example.org"}
