@@ -355,3 +355,22 @@ func TestPages(t *testing.T) {
 		f.do(t.Context(), http.MethodPost, path).want(t, http.StatusMethodNotAllowed, `"type":"method_not_allowed"`)
 	}
 }
+
+// TestRestoredLinksAreShownFirst: nobody is sent where a caller wants under this
+// service's name; a page says where the link leads.
+func TestRestoredLinksAreShownFirst(t *testing.T) {
+	f := newFront(t, nil, replayed)
+	for _, link := range []string{"https%3A%2F%2Ft.cn%2FA6abcdef", "https%3A%2F%2Fexample.com%2Farticle%2F42"} {
+		for _, more := range []string{"", "&callback=x", "&tail=x"} {
+			a := f.get("/api/dwzrec?type=redirect&url=" + link + more)
+			a.want(t, http.StatusOK, `href="https://example.com/`, `rel="nofollow`)
+			a.header(t, "Content-Type", "text/html; charset=utf-8")
+			a.header(t, "Content-Security-Policy", "default-src 'none'")
+			a.header(t, "Referrer-Policy", "no-referrer")
+			a.header(t, "X-Content-Type-Options", "nosniff")
+			if a.Header.Get("Location") != "" || strings.Contains(a.body, "<script") {
+				t.Errorf("%s: %v %s", link, a.Header, a.body)
+			}
+		}
+	}
+}

@@ -85,6 +85,8 @@ func (d *described) responses() object {
 			content["text/plain"] = object{"schema": object{"type": "string"}}
 		case f.Kind == "picture", f.Through != nil:
 			content["image/*"] = object{}
+		case f.Kind == "interstitial":
+			content["text/html"] = object{"schema": object{"type": "string"}}
 		case f.Kind == "redirect":
 			responses["302"] = object{"$ref": "#/components/responses/Redirect"}
 		}

@@ -16,15 +16,16 @@ const privateMax = time.Minute
 // fixed are header values that never change, ready to be assigned: nothing may
 // append to them.
 type fixed struct {
-	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close []string
+	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
 }
 
 func newFixed() *fixed {
 	return &fixed{
 		anyone: []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
-		sandbox: []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
-		script:  []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
+		sandbox:      []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
+		interstitial: []string{"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		script:       []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
 	}
 }
 
@@ -124,6 +125,8 @@ func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) 
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
 		h["Content-Type"] = s.fixed.script
+	case in.Form.Kind == "interstitial":
+		h["Content-Security-Policy"], h["Referrer-Policy"] = s.fixed.interstitial, s.fixed.noReferrer
 	case rep.Type == "image/svg+xml":
 		h["Content-Security-Policy"] = s.fixed.sandbox
 	}

@@ -11,7 +11,7 @@ import (
 // Form is a compiled form of the answer.
 type Form struct {
 	Name string
-	// Kind is json, text, redirect or picture.
+	// Kind is json, text, redirect, interstitial or picture.
 	Kind  string
 	Pool  bool // one candidate is picked for every request
 	chain *Chain
@@ -34,7 +34,7 @@ type Chain struct {
 func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
 	makings := 0
-	for kind, e := range map[string]*upstreams.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "picture": s.Picture} {
+	for kind, e := range map[string]*upstreams.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
 		if e == nil {
 			continue
 		}
@@ -45,7 +45,7 @@ func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
 		}
 	}
 	if makings != 1 {
-		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, picture", f.Name)
+		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, interstitial, picture", f.Name)
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
 		problems.Add(s.Name.Line, "form %q: through: want a redirect that leads to a picture, and a ttl for it", f.Name)

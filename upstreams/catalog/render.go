@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"sundry/cache"
@@ -74,6 +73,8 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *ups
 		return nil, fmt.Errorf("want a text, got %T", v)
 	case f.Kind == "redirect":
 		return redirectBody(text)
+	case f.Kind == "interstitial":
+		return f.interstitial(text)
 	case f.Kind == "picture":
 		return dataPicture(text)
 	}
@@ -139,9 +140,9 @@ func gzipped(b []byte) []byte {
 
 // redirectBody leads to an absolute http(s) address, and nowhere else.
 func redirectBody(to string) (*cache.Body, error) {
-	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errors.New("redirect to something that is no web address")
+	u, err := webAddress(to)
+	if err != nil {
+		return nil, err
 	}
 	body := &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String()}
 	body.Data[cache.Identity] = line(u.String())

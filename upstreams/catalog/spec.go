@@ -131,6 +131,9 @@ type formSpec struct {
 	Text *upstreams.Expr `yaml:"text"`
 	// Redirect is where a 302 leads.
 	Redirect *upstreams.Expr `yaml:"redirect"`
+	// Interstitial is where a page of our own leads, which shows the link before it is
+	// followed: for links that strangers choose.
+	Interstitial *upstreams.Expr `yaml:"interstitial"`
 	// Through brings what the redirect leads to, instead of a 302.
 	Through *throughSpec `yaml:"through"`
 	// Picture is "source" for the picture that the source brought, else a jq

@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"net/url"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/idna"
+
+	"sundry/cache"
+	"sundry/upstreams/guard"
+)
+
+// typeHTML is of the page in between.
+const typeHTML = "text/html; charset=utf-8"
+
+// leaving is the page between this service and a link that strangers chose. It
+// needs no script, and a link on it tells the site that it leads to nothing of
+// where the reader came from.
+const leaving = `<!DOCTYPE html>
+<html lang="zh">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<title>即将离开本站 · Leaving this service</title>
+<style>
+body { margin: 10vh auto; max-width: 36rem; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; }
+.host { font-size: 1.6rem; font-weight: 600; overflow-wrap: anywhere; }
+.link { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+a.on { display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: .3rem; }
+</style>
+</head>
+<body>
+<h1>即将离开本站 <span lang="en">Leaving this service</span></h1>
+<p>此短链接指向以下网站，本站未作核实： <span lang="en">The short link leads to this site, which we know nothing about:</span></p>
+<p class="host" dir="ltr">{{.Host}}{{with .Unicode}} <bdi>({{.}})</bdi>{{end}}</p>
+<p class="link" dir="ltr">{{.Link}}</p>
+<p><a class="on" href="{{.Link}}" rel="nofollow ugc noopener noreferrer" referrerpolicy="no-referrer">继续前往 <span lang="en">Go on</span></a></p>
+</body>
+</html>
+`
+
+// leavingPage is read once, when the first such page is made.
+var leavingPage = sync.OnceValues(func() (*template.Template, error) { return template.New("leaving").Parse(leaving) })
+
+var errNoWeb = errors.New("leads to something that is no web address")
+
+// webAddress reads an absolute http(s) address.
+func webAddress(to string) (*url.URL, error) {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return nil, errNoWeb
+	}
+	return u, nil
+}
+
+// interstitial makes the page for a link. A host is shown as it is asked for, in ASCII:
+// others look like it in letters of other scripts, which stand beside it.
+func (f *Form) interstitial(to string) (*cache.Body, error) {
+	u, err := webAddress(to)
+	if err != nil {
+		return nil, err
+	}
+	host, err := guard.CheckHost(u.Hostname())
+	if err != nil || u.User != nil {
+		return nil, errNoWeb
+	}
+	u.Host = strings.Replace(u.Host, u.Hostname(), host, 1)
+	page, err := leavingPage()
+	if err != nil {
+		return nil, err
+	}
+	shown := struct{ Host, Unicode, Link string }{Host: host, Link: u.String()}
+	if other, err := idna.Display.ToUnicode(host); err == nil && other != host {
+		shown.Unicode = other
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, shown); err != nil {
+		return nil, err
+	}
+	return f.plain(typeHTML, b.Bytes()), nil
+}
