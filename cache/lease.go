@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// How long a fill waits for another instance that holds the lease, and how
-// often it looks.
+// While another instance holds the lease it is at work, and is waited for; how
+// long a fill goes on without one that it cannot get, and how often it looks.
 const (
 	leaseWait = 2 * time.Second
 	leasePoll = 50 * time.Millisecond
+	// leaseShare is the part of its time that a fill waits for another one; the
+	// rest is for its own try.
+	leaseShare = 0.75
 )
 
 // lease asks for the fleet's right to fill the key.
@@ -34,15 +37,19 @@ func (f *fill) giveBack() {
 
 // wait looks now and then what has become of the instance that holds the lease:
 // it has landed; or its fill failed, which is this one's failure as well; or it
-// is gone, and the lease is taken over. When nothing is heard in time, this one
-// fills too: the lease saves calls, it does not guard anything.
+// is gone, which ends the lease within seconds, and it is taken over. When
+// nothing is heard in time, this one fills too: the lease saves calls, it does
+// not guard anything.
 func (f *fill) wait(ctx context.Context) (*landing, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(leaseWait, f.policy.FillTimeout/2))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
 	defer cancel()
-	for nap(ctx) {
+	for seen := time.Now(); nap(ctx) && time.Since(seen) < leaseWait; {
 		got, leased, err := f.watch(ctx)
 		if got != nil || err != nil {
 			return got, err
+		}
+		if leased {
+			seen = time.Now()
 		}
 		if !leased && ctx.Err() == nil && f.lease(ctx) {
 			// It may have landed and given the lease back since.

@@ -200,6 +200,15 @@ func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
 	})
 }
 
+// A holder that is at work is waited for, however slow its upstream is.
+func TestASlowHolderIsWaitedFor(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+		l := &script{takes: 6 * time.Second}
+		together(2, func(i int) { wantText(t, mustFetch(t, []*Space{one, two}[i], "k", l), "answer 1") })
+		wantCalls(t, l, 1)
+	})
+}
+
 func TestLeaseThatNeverLandsIsNotWaitedForLong(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
 		far.deny = true

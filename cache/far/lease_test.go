@@ -19,10 +19,35 @@ func TestLeaseIsBounded(t *testing.T) {
 		if _, err := fmt.Sscanf(server.Must(fmt.Sprint("PTTL sundry:lease:", i)), ":%d", &left); err != nil || !held {
 			t.Fatal(held, err)
 		}
-		if left <= 0 || left > int(maxLease.Milliseconds()) {
+		if left <= 0 || left > int(leaseLife.Milliseconds()) {
 			t.Errorf("a lease for %v lasts %d ms", ttl, left)
 		}
 	}
+}
+
+// TestLeaseIsRenewedWhileItIsHeld: it outlives its first term, and ends with its
+// holder's.
+func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
+	server := redistest.Start(t)
+	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
+	begin := time.Now()
+	held, release := tier.Lease(t.Context(), "k", time.Minute)
+	if !held {
+		t.Fatal("a free lease was denied")
+	}
+	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseBeat)
+	eventually(t, "its first term to be over", func() bool {
+		if _, _, leased := tier.Look(t.Context(), "k"); !leased {
+			t.Fatalf("gone after %v, while it is held", time.Since(begin))
+		}
+		return time.Since(begin) > leaseLife+leaseBeat/2
+	})
+	eventually(t, "the end of one that nobody releases", func() bool { _, _, leased := tier.Look(t.Context(), "short"); return !leased })
+	if took := time.Since(begin); took > 2*leaseLife {
+		t.Errorf("it was held for %v", took)
+	}
+	release()
+	eventually(t, "its release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
 }
 
 // TestLostReplyLeavesNoLease: Redis granted it, and nobody heard.
