@@ -75,18 +75,30 @@ func (e *PausedError) Error() string { return e.Err.Error() }
 func (e *PausedError) Unwrap() error { return e.Err }
 
 // Fetch answers from the cache, or fills the key. It is the package's one
-// verb; which way it takes is written in the entry's state.
+// verb; which way it takes is written in the entry's state. Who decides between
+// the two whether there is room to wait calls Peek and Await.
 //
 // The error is the loader's, the caller's context's, or a PausedError.
 func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (Hit, error) {
+	hit, ready := s.Peek(ctx, key, want, load)
+	if ready {
+		return hit, nil
+	}
+	return s.Await(ctx, key, want, load, &hit)
+}
+
+// Peek answers out of the near tier what needs no waiting: what is fresh, and
+// what is stale within grace, whose refresh it begins. Where it is not ready, the
+// hit is what is there instead, for Await or Fallback.
+func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader) (hit Hit, ready bool) {
 	if !s.policy.Stores() {
-		return s.bypass(ctx, want, load)
+		return Hit{}, false
 	}
 	now := time.Now()
 	hit, found := s.peek(key, want, now)
 	if !found {
 		s.seen.nearMiss.Inc()
-		return s.await(ctx, key, want, load, nil)
+		return Hit{}, false
 	}
 	switch hit.State {
 	case Fresh:
@@ -96,17 +108,38 @@ func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (
 		s.seen.nearStale.Inc()
 		s.refresh(ctx, key, load, !hit.Meta.weak(), now)
 		s.seen.age.Observe(hit.Age.Seconds())
-		return hit, nil
+		return hit, true
 	case Stale:
 		s.seen.nearStale.Inc()
-		return s.await(ctx, key, want, load, &hit)
+		return hit, false
 	default:
 		s.seen.nearMiss.Inc()
-		return s.await(ctx, key, want, load, nil)
+		return hit, false
 	}
 	s.seen.nearHit.Inc()
 	s.seen.age.Observe(hit.Age.Seconds())
-	return hit, nil
+	return hit, true
+}
+
+// Await fills the key, or waits for who does, after a Peek that found no more
+// than seen. Its errors are Fetch's.
+func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, seen *Hit) (Hit, error) {
+	switch {
+	case !s.policy.Stores():
+		return s.bypass(ctx, want, load)
+	case seen.State != Stale:
+		seen = nil
+	}
+	return s.await(ctx, key, want, load, seen)
+}
+
+// Fallback serves what a Peek saw to a caller who cannot be let wait, because of
+// err: false where it is no longer good for that.
+func (s *Space) Fallback(key string, seen *Hit, err error) (Hit, bool) {
+	if seen.State != Stale || !s.stands(key, seen, time.Now()) {
+		return Hit{}, false
+	}
+	return s.fallback(seen, err), true
 }
 
 // peek looks into the near tier.

@@ -231,7 +231,8 @@ func TestRefusalsInText(t *testing.T) {
 	a := f.get("/api/simple?type=text")
 	a.want(t, http.StatusTooManyRequests)
 	a.header(t, "Content-Type", "text/plain")
-	f.server.load.limit.Store(0) // nobody
+	f = newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
+	f.server.load.use(Limits{}) // nobody may wait
 	a = f.get("/api/simple?type=text")
 	a.want(t, http.StatusServiceUnavailable)
 	a.header(t, "Content-Type", "text/plain")

@@ -61,7 +61,7 @@ func notFound(message string) *failure {
 
 func overloaded() *failure {
 	return &failure{status: http.StatusServiceUnavailable, kind: typeOverloaded, retry: time.Second,
-		message: "too many requests are being served; try again in a moment"}
+		message: "too many requests are waiting; try again in a moment"}
 }
 
 func limited(wait time.Duration) *failure {
@@ -75,6 +75,9 @@ func classify(ctx context.Context, err error) *failure {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f.status = statusLeft
 		return f
+	}
+	if errors.Is(err, errShed) {
+		return overloaded()
 	}
 	if paused, ok := errors.AsType[*cache.PausedError](err); ok {
 		f.retry = paused.Retry

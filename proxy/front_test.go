@@ -251,7 +251,7 @@ func TestPanicsGiveTheirPlaceBack(t *testing.T) {
 			f.server.ServeHTTP(broken{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/api/simple", http.NoBody))
 		}()
 	}
-	if n := f.server.load.running.Load(); n != 0 {
+	if n, _ := f.server.load.count(); n != 0 {
 		t.Errorf("%d requests are under way for ever", n)
 	}
 	f.get("/api/simple").want(t, http.StatusOK, "one")

@@ -51,5 +51,5 @@ func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
 	if took := time.Since(left); took > time.Second {
 		t.Errorf("the last call outlived its callers by %v", took)
 	}
-	eventually(t, "nobody is under way", func() bool { return f.server.load.running.Load() == 0 })
+	eventually(t, "nobody is under way", func() bool { n, _ := f.server.load.count(); return n == 0 })
 }

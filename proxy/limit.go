@@ -3,7 +3,6 @@ package proxy
 import (
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
@@ -18,8 +17,12 @@ type Limits struct {
 	Rate float64
 	// Burst is how many it may make at once; 0 means twice the rate.
 	Burst int
-	// InFlight requests at once, of all clients; 0 means 10,000.
+	// InFlight requests that wait for an answer at once, of all clients; 0 means
+	// 10,000. What the near tier has is served beside them.
 	InFlight int64
+	// Share of InFlight that one endpoint may take, above 0 and at most 1; 0
+	// means a half. See admission.
+	Share float64
 }
 
 // Settings are what may change while it serves, beside the catalog.
@@ -44,6 +47,9 @@ type rules struct {
 func newRules(settings Settings, before *rules) *rules {
 	if settings.Limits.InFlight == 0 {
 		settings.Limits.InFlight = 10_000
+	}
+	if settings.Limits.Share == 0 {
+		settings.Limits.Share = 0.5
 	}
 	if settings.HitSample == 0 {
 		settings.HitSample = 100
@@ -119,19 +125,3 @@ func (l *limiter) clients() int {
 	defer l.mu.Unlock()
 	return l.lru.Len()
 }
-
-// admission counts requests under way and sheds those past the limit.
-type admission struct {
-	running atomic.Int64
-	limit   atomic.Int64
-}
-
-func (a *admission) enter() bool {
-	if a.running.Add(1) > a.limit.Load() {
-		a.running.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (a *admission) leave() { a.running.Add(-1) }

@@ -37,7 +37,7 @@ func (o outcome) String() string {
 // to pay for it.
 func (o outcome) traced() bool {
 	switch o {
-	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError, outcomeShed:
+	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError:
 		return true
 	}
 	return false
@@ -68,14 +68,15 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client made too many."}),
 		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
-			Help: "Requests refused because too many were being served."}),
+			Help: "Requests refused because there was too much to do: no place to wait, or too much of the kind was being done."}),
 	}
 	gauge := func(name, help string, read func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
 	}
-	inFlight := gauge("requests_in_flight", "Requests being served.", func() float64 { return float64(s.load.running.Load()) })
-	limit := gauge("requests_in_flight_limit", "Requests that may be served at once before more are shed.",
-		func() float64 { return float64(s.load.limit.Load()) })
+	inFlight := gauge("requests_in_flight", "Requests that wait for an answer; what the near tier has is served beside them.",
+		func() float64 { waiting, _ := s.load.count(); return float64(waiting) })
+	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
+		func() float64 { _, limit := s.load.count(); return float64(limit) })
 	clients := gauge("rate_limit_clients", "Clients whose rate is being watched; 0 without a limit.",
 		func() float64 { return float64(s.set.Load().rules.limiter.clients()) })
 	if reg == nil {

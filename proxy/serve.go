@@ -36,12 +36,6 @@ type exchange struct {
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 	x := &exchange{w: w, r: r, id: requestID(r), start: time.Now(), route: s.set.Load().routes[name]}
 	defer s.finish(x)
-	if !s.load.enter() {
-		s.metrics.shed.Inc()
-		s.fail(x, outcomeShed, overloaded())
-		return
-	}
-	defer s.load.leave()
 	if f := s.admit(x); f != nil {
 		s.fail(x, f.outcome(), f)
 		return
@@ -84,6 +78,9 @@ func (s *Server) answer(x *exchange) {
 	hit, err := s.fetch(x)
 	if err != nil {
 		f := classify(waiting{x}, err)
+		if f.kind == typeOverloaded {
+			s.metrics.shed.Inc()
+		}
 		s.fail(x, f.outcome(), f)
 		return
 	}
@@ -108,13 +105,13 @@ func (s *Server) answer(x *exchange) {
 // fetch asks the cache.
 func (s *Server) fetch(x *exchange) (cache.Hit, error) {
 	if x.in.Form.Through != nil {
-		return x.through()
+		return s.through(x)
 	}
 	want := cache.Want{Form: x.in.Form.FormIndex()}
 	if x.in.Callback == "" && x.in.Tail == "" {
 		want.Accept = acceptedCodings(x.r.Header["Accept-Encoding"])
 	}
-	return x.route.space.Fetch(waiting{x}, x.in.Key(), want, loader{x})
+	return s.look(x, x.route.space, x.in.Key(), want, loader{x})
 }
 
 // preflight answers a browser's question whether it may ask (CORS).
@@ -205,6 +202,8 @@ func (f *failure) outcome() outcome {
 	switch f.kind {
 	case typeLimited:
 		return outcomeLimited
+	case typeOverloaded:
+		return outcomeShed
 	case typeNotFound:
 		return outcomeNegative
 	case typeMethod, typeInvalid, typeMissing, typeForbidden:

@@ -66,6 +66,7 @@ type route struct {
 	pictures *cache.Space // of forms that bring what they lead to; else nil
 	metrics  *endpointMetrics
 	patience time.Duration // with callers who may have left
+	place    *place
 	rules    *rules
 }
 
@@ -103,8 +104,13 @@ func (s *Server) Swap(c *catalog.Catalog) error { return s.Reload(c, s.set.Load(
 // Reload is Swap with settings, which come into force with the catalog.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), rules: newRules(settings, s.set.Load().rules)}
+	before := s.set.Load().routes
 	for _, e := range c.Endpoints {
-		next.routes[e.Name] = s.newRoute(e, next.rules)
+		rt := s.newRoute(e, next.rules)
+		if old := before[e.Name]; old != nil {
+			rt.place = old.place // who waits there goes on to
+		}
+		next.routes[e.Name] = rt
 	}
 	home, err := renderHome(c, s.cfg.BasePath)
 	if err != nil {
@@ -118,7 +124,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 }
 
 func (s *Server) use(next *set) {
-	s.load.limit.Store(next.rules.Limits.InFlight)
+	s.load.use(next.rules.Limits)
 	s.set.Store(next)
 }
 
@@ -139,7 +145,7 @@ func (s *Server) describe(c *catalog.Catalog, typ string, render func(context.Co
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
-	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience, rules: r}
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience, place: &place{}, rules: r}
 	for _, f := range e.Forms {
 		if f.Through != nil {
 			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.Through.Policy)

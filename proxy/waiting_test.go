@@ -74,11 +74,11 @@ func TestPatienceEnds(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /api/simple?id=2 HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the request is served", func() bool { return f.server.load.running.Load() > 0 })
+	eventually(t, "the request is served", func() bool { n, _ := f.server.load.count(); return n > 0 })
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the caller who left is given up", func() bool { return f.server.load.running.Load() == 0 })
+	eventually(t, "the caller who left is given up", func() bool { n, _ := f.server.load.count(); return n == 0 })
 }
 
 // torn writes half of what it is given, and panics.
@@ -112,7 +112,7 @@ func TestPanics(t *testing.T) {
 	a := f.get("/api/simple", "Accept-Encoding", "gzip")
 	a.want(t, http.StatusInternalServerError, `"type":"internal"`)
 	a.header(t, "Cache-Control", "no-store")
-	if n := f.server.load.running.Load(); n != 0 {
+	if n, _ := f.server.load.count(); n != 0 {
 		t.Errorf("%d requests are still counted", n)
 	}
 }

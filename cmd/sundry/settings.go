@@ -158,6 +158,8 @@ func settings() []setting {
 			func(c *config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
 		one(setting{key: "limits.in_flight", want: wholeWords(1, maxInFlight), like: "10000", live: true},
 			func(c *config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
+		one(setting{key: "limits.in_flight_share", want: "a share from 0.01 to 1", like: "0.5", live: true},
+			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
 		one(setting{key: "cache.memory", also: "SUNDRY_MEMORY", want: fmt.Sprintf("%dMiB to %dGiB", cache.MinMemory>>20, maxMemory>>30), like: "256MiB"},
 			func(c *config) *size { return &c.Cache.Memory }, parseMemory),
 		one(setting{key: "cache.warm", want: "true or false", like: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),
@@ -270,6 +272,14 @@ func parseRate(s string) (float64, error) {
 		return 0, errWant
 	}
 	return math.Abs(v), nil // of a negative zero
+}
+
+func parseShare(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v >= 0.01 && v <= 1) {
+		return 0, errWant
+	}
+	return v, nil
 }
 
 func span(least, most time.Duration) func(string) (time.Duration, error) {
