@@ -71,7 +71,7 @@ func newHost(name string, cfg BreakerConfig) *Host {
 	h := &Host{
 		Name:  name,
 		cfg:   cfg,
-		slots: newSlots(cfg.Concurrent),
+		slots: newSlots(cfg.Concurrent, cfg.Concurrent),
 		// One retry a second, a few saved up: enough for a broken connection,
 		// too little to double the load on a host that is down.
 		retries: rate.NewLimiter(1, 5),

@@ -21,12 +21,11 @@ var errBusy = errors.New("too many calls of this kind are running")
 type slots struct {
 	places *semaphore.Weighted
 	queue  *semaphore.Weighted
-	limit  int64
 }
 
-// newSlots lets so many run, and as many again wait.
-func newSlots(limit int64) *slots {
-	return &slots{places: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(limit), limit: limit}
+// newSlots lets so many run, and so many wait.
+func newSlots(limit, queue int64) *slots {
+	return &slots{places: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(queue)}
 }
 
 // enter takes a place; leave gives it back and must be called once. The error is
@@ -57,6 +56,9 @@ const (
 	// targetsEach how many to one of them.
 	targetsInAll = 256
 	targetsEach  = 8
+	// drawingQueue is how many drawings wait for a core, for each: about as many
+	// small ones as a core draws before the first of them has waited too long.
+	drawingQueue = 128
 )
 
 // Work bounds what sources do that ask no declared host. The zero value is
@@ -77,7 +79,8 @@ type target struct {
 
 func (w *Work) open() {
 	w.once.Do(func() {
-		w.drawing, w.inAll = newSlots(int64(runtime.GOMAXPROCS(0))), newSlots(targetsInAll)
+		cores := int64(runtime.GOMAXPROCS(0))
+		w.drawing, w.inAll = newSlots(cores, cores*drawingQueue), newSlots(targetsInAll, targetsInAll)
 		w.targets = map[string]*target{}
 	})
 }
@@ -110,7 +113,7 @@ func (w *Work) target(name string) *target {
 	defer w.mu.Unlock()
 	t := w.targets[name]
 	if t == nil {
-		t = &target{slots: newSlots(targetsEach)}
+		t = &target{slots: newSlots(targetsEach, targetsEach)}
 		w.targets[name] = t
 	}
 	t.calls++

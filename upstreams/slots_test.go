@@ -13,7 +13,7 @@ import (
 // What waits, waits briefly, and not behind too many.
 func TestSlotsHaveAShortQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2)
+		s := newSlots(2, 2)
 		var leave []func()
 		for range 2 {
 			l, err := s.enter(t.Context())
