@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,9 @@ type Remote interface {
 type Config struct {
 	// Memory caps the near tier in bytes; 0 means DefaultMemory.
 	Memory int64
+	// Fills is how many fills may run at once, refreshes included, and half of it
+	// how many of one endpoint; 0 means DefaultFills.
+	Fills int
 	// Far is the second tier; nil for none.
 	Far Remote
 	// Registerer takes the metrics; nil for none.
@@ -71,9 +75,7 @@ type Cache struct {
 
 // New makes an empty cache.
 func New(cfg Config) (*Cache, error) {
-	if cfg.Memory == 0 {
-		cfg.Memory = DefaultMemory
-	}
+	cfg.Memory = cmp.Or(cfg.Memory, DefaultMemory)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -89,7 +91,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flight: newFlights(), failed: newFailures(), log: cfg.Log,
+		near: near, far: cfg.Far, flight: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failed: newFailures(), log: cfg.Log,
 		seen: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
 	}
@@ -99,7 +101,7 @@ func New(cfg Config) (*Cache, error) {
 		}
 	}
 	if cfg.Registerer != nil {
-		if err := c.seen.register(cfg.Registerer, near); err != nil {
+		if err := c.seen.register(cfg.Registerer, near, c.flight); err != nil {
 			return nil, fmt.Errorf("cache: metrics: %w", err)
 		}
 	}

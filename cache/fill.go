@@ -23,7 +23,7 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, covered bo
 	if _, err := s.cache.failed.paused(key, covered, now); err != nil || s.cache.flight.keepIfAny(key) {
 		return
 	}
-	_, err := s.cache.flight.joinBehind(key, func(life context.Context) (*landing, error) {
+	_, err := s.cache.flight.joinBehind(key, s.countedAs(ctx), func(life context.Context) (*landing, error) {
 		got, err := s.fill(life, ctx, key, load, true)
 		if err != nil {
 			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", err)
@@ -43,7 +43,7 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 			return nil
 		}
 	}
-	results, err := s.cache.flight.joinBehind(key, func(life context.Context) (*landing, error) {
+	results, err := s.cache.flight.joinBehind(key, s.countedAs(ctx), func(life context.Context) (*landing, error) {
 		return s.fill(life, ctx, key, load, true)
 	})
 	if err != nil {
@@ -74,8 +74,6 @@ type fill struct {
 // fill runs inside the flight, whose life it shares. With an error comes the
 // copy that stands in, or nil.
 func (s *Space) fill(life, caller context.Context, key string, load Loader, behind bool) (got *landing, err error) {
-	s.cache.seen.fills.Inc()
-	defer s.cache.seen.fills.Dec()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack()) // or it would end the process
@@ -112,7 +110,7 @@ func (f *fill) run() (*landing, error) {
 // detach keeps the caller's values and drops its deadline; the fill ends at
 // its own, or with its flight.
 func (f *fill) detach() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.caller), f.policy.FillTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(f.caller), within{}, true), f.policy.FillTimeout)
 	unhook := context.AfterFunc(f.life, cancel)
 	return ctx, func() { unhook(); cancel() }
 }

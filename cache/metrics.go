@@ -18,7 +18,6 @@ type metrics struct {
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
 	unwritten prometheus.Counter
-	fills     prometheus.Gauge
 }
 
 // spaceMetrics are an endpoint's, resolved once.
@@ -53,9 +52,6 @@ func newMetrics() *metrics {
 		unwritten: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: "cache", Name: "unwritten_total",
 			Help: "Entries that did not go to Redis because too much waited to be compressed for it.",
-		}),
-		fills: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "cache", Name: "fills_running", Help: "Fills under way.",
 		}),
 	}
 }
@@ -119,8 +115,20 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (m *metrics) register(reg prometheus.Registerer, near *memory) error {
-	for _, c := range []prometheus.Collector{m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, m.fills, newMemoryCollector(near)} {
+// newFillsGauges read the flights at scrape.
+func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "cache", Name: name, Help: help}, value)
+	}
+	return gauge("fills_running", "Fills under way.", func() float64 { return float64(g.running()) }),
+		gauge("fills_limit", "Fills that may be under way; half of it those of one endpoint.", func() float64 { return float64(g.fills.limit) })
+}
+
+func (m *metrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
+	running, limit := newFillsGauges(g)
+	for _, c := range []prometheus.Collector{
+		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, running, limit, newMemoryCollector(near),
+	} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

@@ -21,12 +21,13 @@ type Loader interface {
 
 // Space is one endpoint's part of the cache: its policy and its counters.
 type Space struct {
-	name   string
-	policy Policy
-	cache  *Cache
-	mark   *atomic.Pointer[Mark]
-	drops  *atomic.Pointer[drops]
-	seen   spaceMetrics
+	name     string
+	endpoint string
+	policy   Policy
+	cache    *Cache
+	mark     *atomic.Pointer[Mark]
+	drops    *atomic.Pointer[drops]
+	seen     spaceMetrics
 }
 
 // Space opens an endpoint's part, whose keys begin with its name and a colon.
@@ -35,7 +36,10 @@ type Space struct {
 // rule of its own beside its answers: a purge of the endpoint reaches it too.
 func (c *Cache) Space(name string, p Policy) *Space {
 	endpoint, _, _ := strings.Cut(name, "/")
-	s := &Space{name: name, policy: p, cache: c, mark: c.marks.slot(endpoint), drops: c.drops.slot(name), seen: c.seen.space(name)}
+	s := &Space{
+		name: name, endpoint: endpoint, policy: p, cache: c,
+		mark: c.marks.slot(endpoint), drops: c.drops.slot(name), seen: c.seen.space(name),
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spaces[name] = s
@@ -78,7 +82,7 @@ func (e *PausedError) Unwrap() error { return e.Err }
 // verb; which way it takes is written in the entry's state. Who decides between
 // the two whether there is room to wait calls Peek and Await.
 //
-// The error is the loader's, the caller's context's, or a PausedError.
+// The error is the loader's, the caller's context's, a PausedError, or ErrBusy.
 func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (Hit, error) {
 	hit, ready := s.Peek(ctx, key, want, load)
 	if ready {
@@ -175,7 +179,12 @@ func (s *Space) hit(key string, e *entry, rep Rep, want Want, now time.Time, tie
 
 // bypass fills for one caller and keeps nothing.
 func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.policy.FillTimeout)
+	done, err := s.cache.flight.alone(s.countedAs(ctx))
+	if err != nil {
+		return Hit{}, err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, within{}, true), s.policy.FillTimeout)
 	defer cancel()
 	content, err := loadSafely(ctx, load, false)
 	if err != nil {
@@ -218,7 +227,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		defer timer.Stop()
 		soft = timer.C
 	}
-	flight, results, led, err := s.cache.flight.join(key, func(life context.Context) (*landing, error) {
+	flight, results, led, err := s.cache.flight.join(key, s.countedAs(ctx), func(life context.Context) (*landing, error) {
 		return s.fill(life, ctx, key, load, false)
 	})
 	if err != nil {

@@ -76,8 +76,10 @@ func classify(ctx context.Context, err error) *failure {
 		f.status = statusLeft
 		return f
 	}
-	if errors.Is(err, errShed) {
-		return overloaded()
+	if errors.Is(err, errShed) || errors.Is(err, cache.ErrBusy) {
+		f = overloaded()
+		f.cause = err
+		return f
 	}
 	if paused, ok := errors.AsType[*cache.PausedError](err); ok {
 		f.retry = paused.Retry
