@@ -99,13 +99,20 @@ func (r *rule) fits(ctx context.Context, re *reply, env *Env) (bool, error) {
 	return r.cond.True(ctx, re.body, env)
 }
 
-// covers tells whether the rule is about a status: those it names, else the
-// successful ones. What an answer must hold is no rule for error documents.
+// covers tells whether the rule is about a status: those it names, else those of
+// answers. What an answer must hold is no rule for error documents.
 func (r *rule) covers(status int) bool {
 	if len(r.status) > 0 {
 		return slices.Contains(r.status, status)
 	}
-	return status == 0 || status/100 == 2
+	return answers(status)
+}
+
+// answers tells the statuses of a whole answer. The other successes hold a part
+// that was not asked for (206, 226), nothing (204, 205), or the promise of an
+// answer to come (202).
+func answers(status int) bool {
+	return status == 0 || status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
 // byStatus is the default table. Not found and gone are what a host says whose
@@ -113,7 +120,7 @@ func (r *rule) covers(status int) bool {
 // rule says so.
 func byStatus(status int) (kind Kind, ok bool) {
 	switch {
-	case status == 0 || status/100 == 2:
+	case answers(status):
 		return 0, true
 	case status == http.StatusTooManyRequests:
 		return Limited, false

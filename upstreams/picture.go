@@ -65,6 +65,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*reply, error
 		return nil, fail(Malformed, "picture address: %w", err)
 	}
 	req.Header.Set("User-Agent", userAgent)
+	in.bear(req.Header)
 	in.stage("picture request", requestLine(req))
 	g := getter{client: p.client, limit: p.limit}
 	r, body, err := g.send(req, in)

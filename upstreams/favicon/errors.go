@@ -36,12 +36,13 @@ func failed(u *url.URL, err error) error {
 }
 
 // judge tells a usable status from one that says "nothing here" and from those
-// that say nothing about icons: a refused robot, an overload, a failure.
+// that say nothing about icons: a part that was not asked for, a refused robot,
+// an overload, a failure.
 func judge(u *url.URL, status int) error {
-	switch {
-	case status >= 200 && status <= 299:
+	switch status {
+	case http.StatusOK, http.StatusCreated, http.StatusNonAuthoritativeInfo:
 		return nil
-	case status == http.StatusNotFound, status == http.StatusGone:
+	case http.StatusNotFound, http.StatusGone, http.StatusNoContent:
 		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrNone)
 	}
 	return fmt.Errorf("%s answered %d", u.Host, status)

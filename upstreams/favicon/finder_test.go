@@ -42,6 +42,12 @@ func TestRoot(t *testing.T) {
 		"not found":      {},
 		"soft 404":       {pages: pages{"https://a.example/favicon.ico": page("")}},
 		"empty":          {pages: pages{"https://a.example/favicon.ico": status(204)}},
+		"a part alone": {
+			pages: pages{"https://a.example/favicon.ico": func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusPartialContent)
+				ico(w, r)
+			}}, closed: []string{"http://a.example"}, url: "?",
+		},
 		"gone, http not there": {
 			pages: pages{"https://a.example/favicon.ico": status(410)}, closed: []string{"http://a.example"},
 		},

@@ -55,12 +55,13 @@ func unreachable(err error) bool {
 }
 
 // judge tells a first answer that leads nowhere from a link that is its own
-// target. A shortener has no pages of its own to refuse.
+// target. A shortener has no pages of its own to refuse, and none to give a part
+// of.
 func judge(u *url.URL, status int) error {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrGone)
-	case status == http.StatusTooManyRequests, status >= 500, status >= 400 && isShort(u):
+	case status == http.StatusTooManyRequests, status >= 500, isShort(u):
 		return &StatusError{Host: u.Host, Status: status}
 	}
 	return nil

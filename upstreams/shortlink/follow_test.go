@@ -276,6 +276,8 @@ func TestLinkWithoutAnAnswer(t *testing.T) {
 		"down":               {status(503), "a.example", false, 503},
 		"limited":            {status(429), "a.example", false, 429},
 		"shortener refuses":  {status(403), "bit.ly", false, 403},
+		"shortener's part":   {status(206), "bit.ly", false, 206},
+		"shortener's none":   {status(204), "t.cn", false, 204},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
