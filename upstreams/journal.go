@@ -1,6 +1,9 @@
 package upstreams
 
 import (
+	"maps"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,6 +25,8 @@ type Note struct {
 	Err              string         // for operators; it holds no URL and no secret
 	Params           map[string]any // nil where they are personal
 	Private          bool
+	// Cut means that Params lack what stood behind a link's host.
+	Cut bool
 }
 
 // Journal remembers the last attempts of every source, and the last that
@@ -112,9 +117,41 @@ func (s *Source) note(call *Call, start time.Time, took time.Duration, result st
 		n.Err = cut(err.Error(), errorMax)
 	}
 	if !call.Private {
-		n.Params = call.Params
+		n.Params, n.Cut = withoutLinks(call.Params)
 	}
 	return n
+}
+
+// withoutLinks leaves of each link no more than the host it leads to: paths and
+// queries may hold tokens. It tells whether anything was left out.
+func withoutLinks(params map[string]any) (map[string]any, bool) {
+	kept, cut := params, false
+	for name, v := range params {
+		text, ok := v.(string)
+		if !ok || !strings.Contains(text, "://") {
+			continue
+		}
+		if short := hostOf(text); short != text {
+			if !cut {
+				kept, cut = maps.Clone(params), true
+			}
+			kept[name] = short
+		}
+	}
+	return kept, cut
+}
+
+// hostOf is a link up to its host, and a mark where it went on.
+func hostOf(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || u.Host == "" {
+		return "…"
+	}
+	short := u.Scheme + "://" + u.Host
+	if rest := strings.TrimPrefix(link, short); rest == "" || rest == "/" {
+		return link
+	}
+	return short + "/…"
 }
 
 // cut shortens a text to so many bytes, without cutting a character.

@@ -19,14 +19,14 @@ type failureView struct {
 	Result   string    `json:"result"`
 	MS       int64     `json:"ms"`
 	Error    string    `json:"error"`
-	// Params of the call; null where they are personal, and then it cannot be
-	// tried again.
+	// Params of the call; null where they are personal, and cut where they are
+	// links: then it cannot be tried again.
 	Params map[string]any `json:"params"`
 	Again  bool           `json:"can_retry"`
 }
 
 func viewOf(n *upstreams.Note) failureView {
-	return failureView{n.ID, n.At, n.Endpoint, n.Source, n.Result, n.Took.Milliseconds(), n.Err, n.Params, !n.Private}
+	return failureView{n.ID, n.At, n.Endpoint, n.Source, n.Result, n.Took.Milliseconds(), n.Err, n.Params, !n.Private && !n.Cut}
 }
 
 // failures lists them, the newest first.
@@ -52,6 +52,9 @@ func (a *api) retry(r *http.Request) (any, error) {
 	n := &notes[i]
 	if n.Private {
 		return nil, bad("the parameters of this call are personal and were not kept")
+	}
+	if n.Cut {
+		return nil, bad("the link of this call was not kept, since it may hold a token; sundry try takes it")
 	}
 	source := a.find(n.Endpoint, n.Source)
 	if source == nil {

@@ -143,6 +143,22 @@ func TestKeys(t *testing.T) {
 			t.Errorf("a personal value stands in the key %q", k)
 		}
 	}
+	for query, host := range map[string]string{
+		"url=https://t.cn/token": "=t.cn#", "url=http://t.cn:8080?k=token": "=t.cn:8080#", "url=https://" + strings.Repeat("a.", 40) + "example/token": ":#",
+	} {
+		if k := key("dwzrec", query); strings.Contains(k, "token") || !strings.Contains(k, host) {
+			t.Errorf("dwzrec?%s: the key %q; want %s and nothing of the rest", query, k, host)
+		}
+	}
+	if k := key("vidparse", "url=https://v.douyin.com/token/"); strings.Contains(k, "token") || !strings.Contains(k, "=v.douyin.com#") {
+		t.Errorf("vidparse: the key %q", k)
+	}
+	if a, b := key("dwzrec", "url=https://t.cn/a"), key("dwzrec", "url=https://t.cn/b"); a == b {
+		t.Errorf("two links share the key %q", a)
+	}
+	if k := key("favicon", "url=https://example.org/token?token"); !strings.HasSuffix(k, ":=example.org|") {
+		t.Errorf("favicon: the key %q", k)
+	}
 	if k := key("gamestatus", "host="+strings.Repeat("a", 60)+".example.org"); len(k) > 120 {
 		t.Errorf("a long value makes a key of %d bytes", len(k))
 	}

@@ -25,7 +25,10 @@ func (in *Input) Key() string {
 		case int:
 			b = strconv.AppendInt(b, int64(v), 10)
 		case string:
-			b = appendValue(b, v, p.Personal)
+			if p.link {
+				b = appendHost(b, v)
+			}
+			b = appendValue(b, v, p.Personal || p.link)
 		}
 		b = append(b, '|')
 	}
@@ -35,14 +38,27 @@ func (in *Input) Key() string {
 // plainMax is the longest value that stands in a key as it is.
 const plainMax = 64
 
-// appendValue writes a value that is short and plain as it is, with a mark,
-// and any other as a hash.
+// appendValue writes a value that is short, plain and not personal as it is, with
+// a mark, and any other as a hash.
 func appendValue(b []byte, v string, personal bool) []byte {
 	if !personal && len(v) <= plainMax && !strings.ContainsFunc(v, unplain) {
 		return append(append(b, '='), v...)
 	}
 	sum := sha256.Sum256([]byte(v))
 	return hex.AppendEncode(append(b, '#'), sum[:16])
+}
+
+// appendHost writes where a link leads, for whoever reads keys. The rest of it
+// may hold a token: that is in the hash alone.
+func appendHost(b []byte, link string) []byte {
+	_, rest, _ := strings.Cut(link, "://")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if len(rest) > plainMax || strings.ContainsFunc(rest, unplain) || strings.Contains(rest, "@") {
+		return b
+	}
+	return append(append(b, '='), rest...)
 }
 
 func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }

@@ -28,6 +28,7 @@ type Param struct {
 	Required bool
 	Personal bool
 	Caller   bool // the caller's address stands in
+	link     bool // its values may hold more than a host
 	Example  string
 	EN, ZH   string
 	// Allowed says in words what values are allowed.
@@ -68,7 +69,7 @@ var (
 func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Param {
 	p := &Param{
 		Name: s.Name.Value, Type: s.Type, Role: s.Role, Required: s.Required, Personal: s.Personal,
-		Caller: s.From == fromCaller, Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
+		Caller: s.From == fromCaller, link: s.Type == "url" || s.Type == "share", Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
 		given: giverOf(s.From), target: -1,
 	}
 	line := s.Name.Line

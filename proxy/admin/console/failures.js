@@ -18,7 +18,7 @@ function cells(f, refresh) {
     [h("strong", { class: "mono" }, f.endpoint), h("div", { class: "mono soft" }, f.source)],
     [badge("bad", "✕", f.result), h("div", { class: "soft number" }, `${f.ms} ms`)],
     h("span", { class: "words" }, f.error),
-    f.can_retry ? h("span", { class: "mono words" }, given(f.params)) : badge("plain", "◇", "personal", "What was asked is personal and was not kept"),
+    f.params ? h("span", { class: "mono words" }, given(f.params)) : badge("plain", "◇", "personal", "What was asked is personal and was not kept"),
     f.can_retry ? button("Try again", "Ask this source once more and show each stage", () => again(f, refresh), { "aria-label": `Try ${f.endpoint}/${f.source} again` }) : h("span", { class: "soft" }, "–"),
   ];
 }
