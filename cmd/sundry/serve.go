@@ -74,7 +74,12 @@ func (s *serveCmd) Run(w *world) error {
 		return err
 	}
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
-	private := admin.New(admin.Config{Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: system})
+	private, err := admin.New(admin.Config{
+		Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: system, Registerer: reg, Log: log,
+	})
+	if err != nil {
+		return err
+	}
 	return srv.run(w.ctx, private)
 }
 

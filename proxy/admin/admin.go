@@ -5,15 +5,16 @@
 package admin
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config of the private listener.
@@ -27,15 +28,30 @@ type Config struct {
 	Ready func() bool
 	// System that the API shows and changes; nil for no API.
 	System *System
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
+	// Log is told of wrong tokens; nil: nobody is.
+	Log *slog.Logger
 }
 
 // ErrExposed refuses an address beyond loopback without a token.
 var ErrExposed = errors.New("the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1")
 
+// shortestToken is how many bytes a token has at least that strangers can try.
+const shortestToken = 16
+
+// ErrGuessable refuses an address beyond loopback with a token that can be
+// guessed.
+var ErrGuessable = fmt.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1", shortestToken)
+
 // CheckAddress tells whether the address may be listened on.
 func CheckAddress(addr, token string) error {
-	if token != "" {
+	if len(token) >= shortestToken {
 		return nil
+	}
+	refused := ErrExposed
+	if token != "" {
+		refused = ErrGuessable
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -46,13 +62,31 @@ func CheckAddress(addr, token string) error {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.Unmap().IsLoopback() {
-		return ErrExposed
+		return refused
 	}
 	return nil
 }
 
 // New makes the handler.
-func New(cfg Config) http.Handler {
+func New(cfg Config) (http.Handler, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	seen := newLogins(cfg.Log)
+	if cfg.Registerer != nil {
+		if err := cfg.Registerer.Register(seen.failed); err != nil {
+			return nil, fmt.Errorf("admin: metrics: %w", err)
+		}
+	}
+	guarded := sealed(http.NewCrossOriginProtection().Handler(ownPages(cfg.routes())))
+	if cfg.Token == "" {
+		return plain(local(guarded)), nil
+	}
+	return plain(locked(guarded, cfg.Token, seen)), nil
+}
+
+// routes are all that there is.
+func (cfg *Config) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -72,47 +106,5 @@ func New(cfg Config) http.Handler {
 		(&api{System: *cfg.System, started: time.Now()}).routes(mux)
 		console(mux)
 	}
-	guarded := http.NewCrossOriginProtection().Handler(mux)
-	if cfg.Token == "" {
-		return local(guarded)
-	}
-	return locked(guarded, cfg.Token)
-}
-
-// local refuses requests under names that are not this machine's: a page of a
-// stranger's whose name was made to lead here would have one (DNS rebinding).
-func local(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
-		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			http.Error(w, "without a token this listener is called localhost, or by its loopback address", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// locked lets only bearers of the token through, also with it as the password
-// of whatever user: that is how browsers can bear it. Hashes are compared, so
-// that neither length nor content shows in the time it takes.
-func locked(next http.Handler, token string) http.Handler {
-	want := sha256.Sum256([]byte(token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if _, password, basic := r.BasicAuth(); basic {
-			given, ok = password, true
-		}
-		got := sha256.Sum256([]byte(given))
-		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header().Add("WWW-Authenticate", `Bearer realm="sundry admin"`)
-			w.Header().Add("WWW-Authenticate", `Basic realm="sundry admin: the token as password", charset="UTF-8"`)
-			http.Error(w, "this listener needs Authorization: Bearer with the admin token", http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	return mux
 }

@@ -15,14 +15,21 @@ func TestCheckAddress(t *testing.T) {
 		if err := CheckAddress(addr, ""); (err == nil) != want {
 			t.Errorf("%s without a token: %v", addr, err)
 		}
-		if err := CheckAddress(addr, "token"); err != nil {
+		if err := CheckAddress(addr, rightToken); err != nil {
 			t.Errorf("%s with a token: %v", addr, err)
+		}
+		if err := CheckAddress(addr, rightToken[1:]); (err == nil) != want || err != nil && addr != "9090" && !strings.Contains(err.Error(), "openssl rand -hex 24") {
+			t.Errorf("%s with a token of 15 characters: %v", addr, err)
 		}
 	}
 }
 
 func handler(token string) http.Handler {
-	return New(Config{Token: token, Ready: func() bool { return false }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })})
+	h, err := New(Config{Token: token, Ready: func() bool { return false }, Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })})
+	if err != nil {
+		panic(err) // without metrics nothing can be wrong
+	}
+	return h
 }
 
 func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder {
@@ -36,15 +43,15 @@ func get(h http.Handler, path, authorization string) *httptest.ResponseRecorder 
 }
 
 func TestTokenLocksEverything(t *testing.T) {
-	h := handler("secret")
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/healthz", "/readyz", "/nope"} {
 		for _, wrong := range []string{"", "secret", "Bearer", "Bearer ", "Bearer wrong", "bearer secret", "Basic secret", "Bearer secret "} {
+			h := handler("secret") // one that has seen no wrong token yet
 			if w := get(h, path, wrong); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" || strings.Contains(w.Body.String(), "secret") {
 				t.Errorf("%s with %q: %d", path, wrong, w.Code)
 			}
 		}
 	}
-	if w := get(h, "/metrics", "Bearer secret"); w.Code != http.StatusOK || w.Body.String() != "metrics" {
+	if w := get(handler("secret"), "/metrics", "Bearer secret"); w.Code != http.StatusOK || w.Body.String() != "metrics" {
 		t.Errorf("with the token: %d %s", w.Code, w.Body)
 	}
 }
@@ -86,6 +93,105 @@ func TestBrowsersBearTheTokenAsPassword(t *testing.T) {
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want {
 			t.Errorf("%q: %d, want %d", password, w.Code, want)
+		}
+	}
+}
+
+// TestStrangersPagesChangeNothing: what a browser on the operator's machine can
+// be made to send is refused, under the name of this machine (CSRF) and under
+// one that was made to lead here (DNS rebinding), with a token and without.
+func TestStrangersPagesChangeNothing(t *testing.T) {
+	for name, row := range map[string]struct {
+		host   string
+		header map[string]string
+	}{
+		"a form, by its origin":             {"localhost:9090", map[string]string{"Origin": "http://evil.example"}},
+		"a form, by its site":               {"127.0.0.1:9090", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}},
+		"a sandboxed frame":                 {"127.0.0.1:9090", map[string]string{"Origin": "null"}},
+		"another port of this machine":      {"localhost:9090", map[string]string{"Origin": "http://localhost:8080"}},
+		"another service of this site":      {"localhost:9090", map[string]string{"Sec-Fetch-Site": "same-site"}},
+		"a name that was made to lead here": {"evil.example:9090", map[string]string{"Origin": "http://evil.example:9090", "Sec-Fetch-Site": "same-origin"}},
+		"such a name, an old browser":       {"evil.example:9090", nil},
+	} {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+			r := httptest.NewRequest(method, "http://"+row.host+"/admin/api/reload", nil)
+			for k, v := range row.header {
+				r.Header.Set(k, v)
+			}
+			w := httptest.NewRecorder()
+			if handler("").ServeHTTP(w, r); w.Code != http.StatusForbidden {
+				t.Errorf("%s: %s: %d", name, method, w.Code)
+			}
+			if row.host == "evil.example:9090" {
+				continue // a browser has no password for that name
+			}
+			r.SetBasicAuth("me", rightToken)
+			w = httptest.NewRecorder()
+			if handler(rightToken).ServeHTTP(w, r); w.Code != http.StatusForbidden {
+				t.Errorf("%s, with the password: %s: %d", name, method, w.Code)
+			}
+		}
+	}
+}
+
+// TestStrangersPagesReadNothing, not even to make it cost: a profile takes a
+// CPU for as long as is asked. A link to the console is followed.
+func TestStrangersPagesReadNothing(t *testing.T) {
+	visit := map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+	frame := map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
+	picture := map[string]string{"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+	for _, row := range []struct {
+		path, site string
+		how        map[string]string
+		want       int
+	}{
+		{"/debug/pprof/cmdline", "cross-site", picture, 403}, {"/debug/pprof/cmdline", "cross-site", visit, 403}, {"/metrics", "same-site", picture, 403},
+		{"/admin/", "cross-site", frame, 403}, {"/admin/", "cross-site", visit, 404}, {"/admin/api/audit", "cross-site", visit, 403},
+		{"/metrics", "same-origin", picture, 200}, {"/metrics", "none", visit, 200},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://localhost:9090"+row.path, nil)
+		r.Header.Set("Sec-Fetch-Site", row.site)
+		for k, v := range row.how {
+			r.Header.Set(k, v)
+		}
+		w := httptest.NewRecorder()
+		if handler("").ServeHTTP(w, r); w.Code != row.want {
+			t.Errorf("%s, %s, %v: %d, want %d", row.path, row.site, row.how, w.Code, row.want)
+		}
+	}
+}
+
+// TestEveryAnswerIsForItsReaderAlone, refusals too.
+func TestEveryAnswerIsForItsReaderAlone(t *testing.T) {
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"metrics": get(handler(""), "/metrics", ""), "nothing": get(handler(""), "/nope", ""), "no token": get(handler(rightToken), "/metrics", ""),
+		"not ready": get(handler(""), "/readyz", ""), "profiles": get(handler(""), "/debug/pprof/", ""),
+	} {
+		for header, want := range map[string]string{
+			"Cache-Control": "no-store", "X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+		} {
+			if got := w.Header().Get(header); got != want {
+				t.Errorf("%s: %s: %q, want %q", name, header, got, want)
+			}
+		}
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	for name, length := range map[string]int64{"said": maxBody + 1, "not said": -1} {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost:9090/metrics", strings.NewReader(strings.Repeat(" ", maxBody+1)))
+		r.ContentLength = length
+		var err error
+		w := httptest.NewRecorder()
+		sealed(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = read(r, &struct{}{}) })).ServeHTTP(w, r)
+		if length >= 0 && w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.ContentLength = -1
+		if sealed(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = read(r, &struct{}{}) })).ServeHTTP(w, r); statusOf(err) != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

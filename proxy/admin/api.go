@@ -44,7 +44,7 @@ type Reloaded struct {
 	NeedRestart []string `json:"needs_restart"`
 }
 
-// maxBody bounds what is sent to the API.
+// maxBody bounds what is sent here with a request.
 const maxBody = 64 << 10
 
 // api serves /admin/api/.
@@ -95,7 +95,6 @@ func absent(what, name string) error {
 // answer turns what a call returns into JSON.
 func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		v, err := h(r)
 		status := http.StatusOK
 		if err != nil {
@@ -103,7 +102,6 @@ func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
 			v = map[string]any{"error": err.Error()}
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(status)
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
@@ -134,6 +132,9 @@ func read(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
+		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return &refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("body: more than %d bytes", large.Limit)}
+		}
 		return bad("body: %w", err)
 	}
 	return nil
