@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -14,48 +15,65 @@ type seeded struct{ seed maphash.Seed }
 
 func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
 
-// layout of the tier for a cap in bytes: the MiB of a class, as bigcache counts,
-// and in how many shards.
-func layout(limit int64) (perClass, shards int) {
-	perClass = int(float64(limit)*queueShare) / int(classes) >> 20
-	shards = 1
-	for shards < 64 && shards*2*shardSize <= perClass<<20 {
+// room is what a class may hold.
+type room struct {
+	size   int // bytes of all
+	shards int
+	value  int // bytes of one stored value
+	entry  int // bytes of one entry, all its parts together
+}
+
+// sharedLeast is enough for what everybody asks for, which does not grow with
+// the memory there is.
+const sharedLeast = 3
+
+// layout divides the tier, by MiB as bigcache counts: a sixteenth for what is
+// computed, a quarter for what everybody asks for, and of the rest a half each
+// for callers' input and for its large bodies.
+func layout(limit int64) [classes]room {
+	all := int(float64(limit)*queueShare) >> 20
+	computed, shared := max(1, all/16), max(sharedLeast, all/4)
+	large := (all - computed - shared) / 2
+	return [classes]room{
+		Computed: newRoom(computed), Shared: newRoom(shared), Large: newRoom(large),
+		Keyed: newRoom(all - computed - shared - large),
+	}
+}
+
+func newRoom(mib int) room {
+	size, shards := mib<<20, 1
+	for shards < 64 && shards*2*shardSize <= size {
 		shards *= 2
 	}
-	return perClass, shards
+	return room{size, shards, shareOf(size / shards), shareOf(size)}
 }
 
 // LargestEntry is how many bytes a body may have, such as a picture, to be kept
 // in memory of that cap; 0 stands for DefaultMemory. Below MinMemory there is
 // no cache, and nothing is kept.
 func LargestEntry(memory int64) int64 {
-	if memory == 0 {
-		memory = DefaultMemory
-	}
+	memory = cmp.Or(memory, DefaultMemory)
 	if memory < MinMemory {
 		return 0
 	}
-	perClass, shards := layout(memory)
-	return int64(shareOf(perClass<<20/shards) - entryRoom)
+	return int64(layout(memory)[Large].value - entryRoom)
 }
 
 func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 
-// newMemory sizes the tier for a cap in bytes, half for each class.
+// newMemory sizes the tier for a cap in bytes.
 func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
 	if limit < MinMemory {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: want at least %d", limit, int64(MinMemory))
 	}
-	perClass, shards := layout(limit)
-	size := perClass << 20
-	m := &memory{size: size, limit: shareOf(size / shards), room: shareOf(size), seen: seen}
+	m := &memory{room: layout(limit), seen: seen}
 	for c := range classes {
 		big, err := bigcache.New(context.Background(), bigcache.Config{
-			Shards:             shards,
+			Shards:             m.room[c].shards,
 			LifeWindow:         longest,
-			MaxEntriesInWindow: shards * 64,
+			MaxEntriesInWindow: m.room[c].shards * 64,
 			MaxEntrySize:       512,
-			HardMaxCacheSize:   perClass,
+			HardMaxCacheSize:   m.room[c].size >> 20,
 			Hasher:             seeded{maphash.MakeSeed()},
 			OnRemoveWithReason: func(_ string, _ []byte, why bigcache.RemoveReason) {
 				if why == bigcache.NoSpace {

@@ -30,6 +30,7 @@ const (
 	flagNegative   = 1
 	flagSplit      = 2
 	flagLastResort = 4
+	flagLarge      = 8 // of a split head alone: its parts are in the class of large ones
 )
 
 var errLayout = errors.New("not an entry of this layout")
@@ -83,6 +84,8 @@ func parse(raw []byte) (entry, error) {
 }
 
 func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }
+
+func (e *entry) large() bool { return e.raw[1]&flagLarge != 0 }
 
 // form tells how many bodies a form has and in which codings.
 func (e *entry) form(i int) (bodies int, has Codings) {

@@ -8,7 +8,7 @@ import (
 // EntryInfo describes an entry of the near tier.
 type EntryInfo struct {
 	Key      string
-	Class    string
+	Class    string // the room that its bodies are in
 	State    State
 	Left     time.Duration // of freshness; negative when stale
 	Age      time.Duration
@@ -57,7 +57,7 @@ func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
 func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	state, left := s.judge(key, &e.meta, now)
 	info := EntryInfo{
-		Key: key, Class: s.policy.Class.String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Born)),
+		Key: key, Class: e.partsIn(s.policy.Class).String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Born)),
 		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),
 	}
 	for i := range e.forms {
@@ -74,7 +74,7 @@ func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 func (m *memory) partBytes(class Class, key string, e *entry) int {
 	total := 0
 	for n := range e.records() {
-		if b, err := m.class[class].Get(partKey(key, e.gen, n)); err == nil {
+		if b, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n)); err == nil {
 			total += len(b)
 		}
 	}

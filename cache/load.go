@@ -136,7 +136,7 @@ func (s *Space) store(key string, e, old *entry) bool {
 	s.toFar(key, e)
 	stored := false
 	if old.gen == e.gen && old.split() && s.complete(key, old) {
-		stored = s.cache.near.renew(s.policy.Class, key, e)
+		stored = s.cache.near.renew(s.policy.Class, key, e, old)
 	} else {
 		stored = s.cache.near.put(s.policy.Class, key, e)
 	}

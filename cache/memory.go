@@ -16,6 +16,9 @@ const (
 	DefaultMemory = 256 << 20
 	// inlineMax is the largest entry that is kept, and copied, in one piece.
 	inlineMax = 4 << 10
+	// keyedMax is the largest entry of callers' input that is kept among small
+	// ones: a lookup's answer in all its codings is smaller, a picture larger.
+	keyedMax = 32 << 10
 	// queueShare of the cap is given to bigcache's byte queues; the rest is
 	// for its index and for the slack of doubling.
 	queueShare = 0.75
@@ -37,9 +40,7 @@ const (
 // first-in first-out and reads protect nothing.
 type memory struct {
 	class [classes]*bigcache.BigCache
-	size  int // bytes of a class
-	limit int // bytes of one stored value
-	room  int // bytes of one entry, all its parts together
+	room  [classes]room
 	seen  *memoryCounters
 }
 
@@ -89,7 +90,7 @@ func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error)
 		}
 		return parseRecord(rec, coding, has)
 	}
-	rec, err := m.class[class].Get(partKey(key, e.gen, n))
+	rec, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
 	if err != nil {
 		return Rep{}, err
 	}
@@ -114,42 +115,66 @@ func partKey(key string, gen uint64, n int) string {
 }
 
 func (m *memory) hasPart(class Class, key string, e *entry, n int) bool {
-	_, err := m.class[class].Get(partKey(key, e.gen, n))
+	_, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
 	return err == nil
 }
 
+// partsIn is the class that holds the parts of a split entry of this class.
+func (e *entry) partsIn(class Class) Class {
+	if e.large() {
+		return Large
+	}
+	return class
+}
+
+// placeOf is the class for the parts of an entry: those of large ones do not
+// drive out what is small and was hard to get. What is computed stays by itself.
+func (m *memory) placeOf(class Class, e *entry) Class {
+	if class == Keyed && len(e.raw) > keyedMax || class == Shared && len(e.raw) > m.room[Shared].value {
+		return Large
+	}
+	return class
+}
+
 // put stores a whole entry, split when it is large or a pool. It returns false
-// when it does not fit.
+// when it does not fit. The head alone is found by the key, and knows where its
+// parts are, so that an entry that grows or shrinks leaves no twin behind.
 func (m *memory) put(class Class, key string, e *entry) bool {
 	if !e.wantsSplit() {
 		return m.set(class, key, e.raw)
 	}
-	if len(e.raw) > m.room {
-		m.seen.refused[class].Add(1)
+	parts := m.placeOf(class, e)
+	if len(e.raw) > m.room[parts].entry {
+		m.seen.refused[parts].Add(1)
 		return false
 	}
 	for n := range e.records() {
 		rec, err := e.record(n)
-		if err != nil || !m.set(class, partKey(key, e.gen, n), rec) {
+		if err != nil || !m.set(parts, partKey(key, e.gen, n), rec) {
 			return false
 		}
 	}
-	return m.renew(class, key, e)
+	return m.putHead(class, key, e, parts == Large)
 }
 
-// renew stores the head alone: its parts are there already.
-func (m *memory) renew(class Class, key string, e *entry) bool {
-	if !e.wantsSplit() {
-		return m.set(class, key, e.raw)
-	}
+// renew takes over the parts of a split entry of the same content: the head
+// alone is stored.
+func (m *memory) renew(class Class, key string, e, old *entry) bool {
+	return m.putHead(class, key, e, old.large())
+}
+
+func (m *memory) putHead(class Class, key string, e *entry, large bool) bool {
 	head := append([]byte(nil), e.raw[:e.table+e.forms*formRow]...)
 	head[1] |= flagSplit
+	if large {
+		head[1] |= flagLarge
+	}
 	return m.set(class, key, head)
 }
 
 // set refuses what bigcache would answer by emptying the shard.
 func (m *memory) set(class Class, key string, value []byte) bool {
-	if len(key)+len(value) > m.limit {
+	if len(key)+len(value) > m.room[class].value {
 		m.seen.refused[class].Add(1)
 		return false
 	}

@@ -212,7 +212,8 @@ func TestLargePictureIsKept(t *testing.T) {
 }
 
 // Whatever the cap, the largest entry is kept, time and again, in a tier that
-// is full of others; the next larger one is not, and harms nobody.
+// is full of others; one that is too large for its class and for that of large
+// ones is not, and harms nobody.
 func TestLargestEntry(t *testing.T) {
 	if got := LargestEntry(0); got < 8<<20 || got != LargestEntry(DefaultMemory) {
 		t.Errorf("%d bytes at the default cap", got)
@@ -221,24 +222,116 @@ func TestLargestEntry(t *testing.T) {
 		t.Error("an entry is kept where there is no cache")
 	}
 	for _, memory := range []int64{MinMemory, 20 << 20, 64 << 20, DefaultMemory} {
-		c := newCache(t, Config{Memory: memory})
-		s := c.Space("story", usual())
-		largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
-		for i := range 12 {
-			key := fmt.Sprint("large", i)
-			mustFetch(t, s, key, &script{make: func(int64) (Content, error) { return largest, nil }})
-			for n := range 200 {
-				c.near.set(Shared, fmt.Sprint("small", i, n), make([]byte, n))
+		for _, class := range []Class{Shared, Keyed} {
+			c := newCache(t, Config{Memory: memory})
+			p := usual()
+			p.Class = class
+			s := c.Space("story", p)
+			largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
+			for i := range 12 {
+				key := fmt.Sprint("large", i)
+				mustFetch(t, s, key, &script{make: func(int64) (Content, error) { return largest, nil }})
+				for n := range 200 {
+					c.near.set(class, fmt.Sprint("small", i, n), make([]byte, n))
+				}
+				if h := mustFetch(t, s, key, &script{}); h.Tier != Near {
+					t.Errorf("%s: %d bytes of %d are not kept", class, LargestEntry(memory), memory)
+				}
 			}
-			if h := mustFetch(t, s, key, &script{}); h.Tier != Near {
-				t.Errorf("%d bytes of %d are not kept", LargestEntry(memory), memory)
+			before := c.near.class[class].Len() + c.near.class[Large].Len()
+			larger := textContent(strings.Repeat("p", max(c.near.room[class].value, c.near.room[Large].value)+1))
+			mustFetch(t, s, "larger", &script{make: func(int64) (Content, error) { return larger, nil }})
+			if after := c.near.class[class].Len() + c.near.class[Large].Len(); after != before {
+				t.Errorf("%s: %d of %d entries are left", class, after, before)
 			}
-		}
-		before := c.near.class[Shared].Len()
-		larger := textContent(strings.Repeat("p", c.near.limit+1))
-		mustFetch(t, s, "larger", &script{make: func(int64) (Content, error) { return larger, nil }})
-		if after := c.near.class[Shared].Len(); after != before {
-			t.Errorf("%d of %d entries are left", after, before)
 		}
 	}
+}
+
+func TestLayoutUsesTheWholeCap(t *testing.T) {
+	for memory := int64(MinMemory); memory <= DefaultMemory; memory += 1 << 20 {
+		sum := 0
+		for c, r := range layout(memory) {
+			if r.size < 1<<20 || r.value < 300<<10 {
+				t.Errorf("cap of %d MiB: class %s: %+v", memory>>20, Class(c), r)
+			}
+			sum += r.size
+		}
+		if want := int(float64(memory)*queueShare) >> 20 << 20; sum != want {
+			t.Errorf("cap of %d MiB: classes of %d bytes together, want %d", memory>>20, sum, want)
+		}
+	}
+}
+
+// flood fills a space with bodies of so many bytes under keys of their own.
+func flood(t *testing.T, s *Space, n, size int) {
+	t.Helper()
+	body := strings.Repeat("p", size)
+	for i := range n {
+		mustFetch(t, s, fmt.Sprint(s.name, ":flood", i), &script{text: fmt.Sprint(i, body)})
+	}
+}
+
+// At the default cap, a lookup and its stale copy outlive a flood of pictures
+// and drawings.
+func TestPicturesAndDrawingsDriveNoLookupOut(t *testing.T) {
+	for _, drawn := range []Class{Keyed, Computed} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCache(t, Config{Memory: DefaultMemory})
+			p := usual()
+			p.Class, p.StaleIfError = Keyed, 30*24*time.Hour
+			lookups, pictures := c.Space("kd", p), c.Space("sjbz/pictures", p)
+			p.Class = drawn
+			drawings := c.Space("qrcode", p)
+			l := &script{}
+			mustFetch(t, lookups, "kd:1", l)
+			flood(t, pictures, 300, 1<<20)
+			flood(t, drawings, 1500, 20<<10)
+			if h := mustFetch(t, lookups, "kd:1", l); h.Tier != Near || h.State != Fresh {
+				t.Errorf("drawings in %s: the lookup was driven out: %+v", drawn, h)
+			}
+			l.set(func(l *script) { l.err = errDown })
+			time.Sleep(29 * 24 * time.Hour)
+			if h := mustFetch(t, lookups, "kd:1", l); h.State != Stale {
+				t.Errorf("drawings in %s: no stale copy: %+v", drawn, h)
+			}
+		})
+	}
+}
+
+// An entry that grows or shrinks from one fill to the next is found as it was
+// filled last, wherever its parts are.
+func TestEntryThatChangesItsSizeHasNoTwin(t *testing.T) {
+	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
+	story(t, usual(), nil, func(t *testing.T, s *Space) {
+		p := usual()
+		p.Class = Keyed
+		s = s.cache.Space("keyed", p)
+		class := map[bool]string{false: "keyed", true: "large"}
+		for round, size := range sizes {
+			text := strings.Repeat(fmt.Sprint(round), size)
+			l := &script{text: text}
+			for range 2 { // a second time with the same content
+				time.Sleep(12 * time.Minute)
+				wantText(t, mustFetch(t, s, "keyed:1", l), text)
+				time.Sleep(time.Second)
+				if h := mustFetch(t, s, "keyed:1", l); h.Tier != Near || h.State != Fresh {
+					t.Errorf("%d bytes: %+v", size, h)
+				}
+			}
+			info, _, _ := s.Look("keyed:1")
+			if want := class[size > keyedMax]; info.Class != want || !info.Complete || info.Bytes < size {
+				t.Errorf("%d bytes: %+v, want class %s", size, info, want)
+			}
+			n := 0
+			s.Walk(func(EntryInfo) bool { n++; return true })
+			if n != 1 {
+				t.Errorf("%d entries", n)
+			}
+		}
+		s.Drop("keyed:1", time.Now())
+		if _, _, found := s.Look("keyed:1"); found {
+			t.Error("dropped, and still there")
+		}
+	})
 }

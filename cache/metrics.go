@@ -109,7 +109,7 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 		name, big := class.String(), c.near.class[class]
 		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
 		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)
-		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.size), name)
+		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.room[class].size), name)
 		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.seen.evicted[class].Load()), name)
 		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.seen.refused[class].Load()), name)
 	}

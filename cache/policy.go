@@ -14,12 +14,18 @@ const (
 	Shared Class = iota
 	// Keyed holds keys made of callers' input: addresses, accounts, texts.
 	Keyed
+	// Computed holds what is computed here in a moment, such as drawings: little
+	// room, since to make it again is cheap.
+	Computed
+	// Large holds the bodies of large entries of callers' input, whose heads
+	// stay where the policy says. It is nobody's policy.
+	Large
 	classes
 )
 
 // String is the class's name in YAML and in metrics.
 func (c Class) String() string {
-	return [...]string{"shared", "keyed", "unknown"}[min(c, classes)]
+	return [...]string{"shared", "keyed", "computed", "large", "unknown"}[min(c, classes)]
 }
 
 // Policy is an endpoint's cache rule. The zero value stores nothing.
@@ -59,7 +65,7 @@ type Policy struct {
 	FillTimeout time.Duration
 	// Pause is the first wait after a failed fill; it doubles up to PauseMax.
 	Pause, PauseMax time.Duration
-	// Class chooses the room in memory.
+	// Class chooses the room in memory: Shared, Keyed or Computed.
 	Class Class
 	// Local keeps entries out of Redis.
 	Local bool

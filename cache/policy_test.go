@@ -135,7 +135,7 @@ func TestCalendarPolicy(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for c, want := range map[Class]string{Shared: "shared", Keyed: "keyed", classes: "unknown", classes + 1: "unknown"} {
+	for c, want := range map[Class]string{Shared: "shared", Keyed: "keyed", Computed: "computed", Large: "large", classes: "unknown", classes + 1: "unknown"} {
 		if c.String() != want {
 			t.Errorf("class %d is %q, want %q", c, c, want)
 		}
