@@ -34,8 +34,10 @@ func (s *cacheSpec) policy(problems *upstreams.Problems) cache.Policy {
 		p.Class = cache.Shared
 	case "keyed":
 		p.Class = cache.Keyed
+	case "computed":
+		p.Class = cache.Computed
 	default:
-		problems.Add(s.Class.Line, "cache: class: %q: want shared (few keys that everyone asks for) or keyed (keys of callers' input)", s.Class.Value)
+		problems.Add(s.Class.Line, "cache: class: %q: want shared (few keys that everyone asks for), keyed (keys of callers' input) or computed (made here in a moment)", s.Class.Value)
 	}
 	if s.Until.Value != "" {
 		until, err := cache.ParseCalendar(s.Until.Value)

@@ -102,7 +102,8 @@ type cacheSpec struct {
 	PauseMax     upstreams.Duration `yaml:"pause_max"`
 	Jitter       *float64           `yaml:"jitter"`
 	Eager        *float64           `yaml:"eager"`
-	// Class is shared (few keys) or keyed (keys of callers' input).
+	// Class is shared (few keys), keyed (keys of callers' input) or computed
+	// (keys of callers' input whose answers are made here in a moment).
 	Class upstreams.Text `yaml:"class"`
 	// Local keeps entries out of Redis.
 	Local bool `yaml:"local"`

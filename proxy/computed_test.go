@@ -1,0 +1,38 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"sundry/cache"
+)
+
+// TestWhatIsComputedHereIsKeptApart: drawings are in a room of their own, and
+// callers are told of them what they are told of any answer.
+func TestWhatIsComputedHereIsKeptApart(t *testing.T) {
+	up := newFake(t, `{"v":"hard to get"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
+	for name, path := range map[string]string{"qrcode": "/api/qrcode?text=a", "ipinfo": "/api/ipinfo"} {
+		if class := f.server.set.Load().routes[name].space.Policy().Class; class != cache.Computed {
+			t.Errorf("%s is kept in %s", name, class)
+		}
+		first, second := f.get(path), f.get(path)
+		first.want(t, http.StatusOK)
+		second.want(t, http.StatusOK)
+		first.header(t, "Cache-Status", "stored")
+		second.header(t, "Cache-Status", "hit")
+		for _, header := range []string{"ETag", "Cache-Control", "Content-Length"} {
+			if first.Header.Get(header) == "" || first.Header.Get(header) != second.Header.Get(header) {
+				t.Errorf("%s: %s: %q, then %q", name, header, first.Header.Get(header), second.Header.Get(header))
+			}
+		}
+		f.get(path, "If-None-Match", first.Header.Get("ETag")).want(t, http.StatusNotModified)
+	}
+	f.get("/api/qrcode?text=a").header(t, "Cache-Control", "max-age=604")
+	f.get("/api/simple").want(t, http.StatusOK)
+	for i := range 100 {
+		f.get(fmt.Sprint("/api/qrcode?text=", i)).want(t, http.StatusOK)
+	}
+	f.get("/api/simple").header(t, "Cache-Status", "hit")
+}
