@@ -53,6 +53,9 @@ type Attempt struct {
 	Took   time.Duration
 	Err    error
 	Stages []Stage
+	// Redactor blots out the attempt's secrets in whatever else is shown of it.
+	// Err and Stages went through it.
+	Redactor *Redactor
 }
 
 // Stage is one step of an attempt, in words and raw material. Only `sundry

@@ -80,6 +80,7 @@ func Compile(endpoint string, spec *SourceSpec, params []string, env *Environmen
 		return nil
 	}
 	s.credentials(endpoint, spec, env)
+	s.traceSecrets(spec)
 	s.seen = env.Metrics.source(endpoint, spec.Name.Value)
 	return s
 }
@@ -118,7 +119,7 @@ func compileVars(specs map[string]Expr, declared map[string]bool, problems *Prob
 		if !varName.MatchString(name) {
 			problems.Add(e.Line, "var %q: want a name of small letters, digits and _", name)
 		}
-		out = append(out, variable{name, CompileQuery(&e, problems)})
+		out = append(out, variable{name: name, query: CompileQuery(&e, problems)})
 		declared[name] = true
 	}
 	return out
@@ -161,6 +162,9 @@ func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment
 			return
 		}
 		s.secrets[name] = value
+		if env.Replay == nil { // what stands for them there is no secret
+			s.hidden = append(s.hidden, formsOf(value)...)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ type getter struct {
 	headers []pair
 	form    []pair                    // makes it a POST
 	json    *Query                    // likewise
+	signs   bool                      // json makes use of secrets
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
 	limit   int64
@@ -138,7 +139,7 @@ func (g *getter) one(ctx context.Context, in *input) (*reply, error) {
 
 // exchange sends a request and decodes the reply.
 func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
-	in.stage("request", in.redact(requestLine(req)))
+	in.stage("request", requestLine(req))
 	r, body, err := g.send(req, in)
 	if err != nil {
 		return nil, err

@@ -66,6 +66,7 @@ func (in *input) fork() *input {
 
 // join takes over what a fork showed. Its work must be done.
 func (in *input) join(sub *input) {
+	in.derived = sub.derived // which began with its own
 	if in.note != nil {
 		*in.note = append(*in.note, *sub.note...)
 	}

@@ -77,6 +77,9 @@ func (g *getter) body(ctx context.Context, in *input) (method, typ string, body 
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
+		if g.signs && len(in.hidden) > 0 {
+			in.derive(v, signatureMin)
+		}
 		body, err := plainJSON(v)
 		return http.MethodPost, "application/json", body, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -21,22 +20,16 @@ type fetcher interface {
 type input struct {
 	call   *Call
 	values map[string]any // of placeholders: parameters, vars and secrets
-	hidden []string       // secrets, as they stand in a URL
-	env    *Env           // of its programs
-	rules  []rule         // of its reply
-	entry  []entry        // what is kept of steps that let us in
-	since  time.Time      // the birth of the oldest outcome that was kept; zero: none was
-	room   allowance      // memory that its replies take
-	note   *[]Stage       // nil: nobody watches
-	mark   LoopMark       // of its requests
-}
-
-// redact blots out what must not be shown.
-func (in *input) redact(s string) string {
-	for _, secret := range in.hidden {
-		s = strings.ReplaceAll(s, secret, "***")
-	}
-	return s
+	hidden []string       // the forms of its secrets
+	// derived are texts computed from its secrets.
+	derived []string
+	env     *Env      // of its programs
+	rules   []rule    // of its reply
+	entry   []entry   // what is kept of steps that let us in
+	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
+	room    allowance // memory that its replies take
+	note    *[]Stage  // nil: nobody watches
+	mark    LoopMark  // of its requests
 }
 
 func (in *input) stage(name string, detail any) {
@@ -71,6 +64,7 @@ type Source struct {
 	before     []step
 	vars       []variable
 	secrets    map[string]any
+	hidden     []string // the forms of secrets, as a Redactor looks for them
 	rules      []rule
 	mapping    *Query
 	expires    *Query
@@ -119,7 +113,7 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &input{call: call, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
+	in := &input{call: call, hidden: s.hidden, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.room.release()
 	var stages []Stage
 	if watch != nil {
@@ -129,7 +123,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	answer, err := s.run(ctx, in)
 	took, result := time.Since(start), "success"
 	if err != nil {
-		err = s.sign(err)
+		err = in.redactor().Err(s.sign(err))
 		result = KindOf(err).String()
 	}
 	if err != nil && KindOf(err) == Limited {
@@ -138,7 +132,11 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	s.seen.observe(result, took)
 	s.env.Journal.add(s.note(call, start, took, result, err))
 	if watch != nil {
-		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages})
+		hide := in.redactor()
+		for i := range stages {
+			stages[i].Detail = hide.Value(stages[i].Detail)
+		}
+		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Redactor: hide})
 	}
 	return answer, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"time"
 )
 
@@ -14,9 +13,6 @@ func (s *Source) prepare(ctx context.Context, in *input) error {
 	in.values = make(map[string]any, len(in.env.Params)+len(s.vars)+len(s.secrets)+len(s.before))
 	maps.Copy(in.values, in.env.Params)
 	maps.Copy(in.values, s.secrets)
-	for _, v := range s.secrets {
-		in.hidden = append(in.hidden, url.QueryEscape(asText(v)))
-	}
 	for i := range s.before {
 		if err := s.before[i].do(s.mark(ctx, in), in); err != nil {
 			return err
@@ -33,6 +29,9 @@ func (in *input) compute(ctx context.Context, vars []variable) error {
 			return fail(Malformed, "var %s: %w", v.name, err)
 		}
 		in.keep(v.name, value)
+		if v.secret && len(in.hidden) > 0 {
+			in.derive(value, derivedMin)
+		}
 	}
 	return nil
 }

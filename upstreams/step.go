@@ -25,12 +25,16 @@ type step struct {
 
 	timeout  time.Duration // 0: the source's
 	optional bool
+	// bearer: it asks with a secret, so if it keeps one text that is a token.
+	bearer bool
 }
 
 // variable is a placeholder computed by jq.
 type variable struct {
 	name  string
 	query *Query
+	// secret: it is computed from a secret.
+	secret bool
 }
 
 // compileStep checks the declaration. declared are the placeholders known so
@@ -92,6 +96,9 @@ func (st *step) do(ctx context.Context, in *input) error {
 	default:
 		return err
 	}
+	if token, ok := value.(string); ok && st.bearer && len(in.hidden) > 0 {
+		in.derive(token, derivedMin)
+	}
 	in.keep(st.name, value)
 	return nil
 }
@@ -139,7 +146,8 @@ func (st *step) remembered(ctx context.Context, in *input, id string, ask func(c
 	value, born, err := st.shelf.Fetch(ctx, id, func(ctx context.Context) (any, error) {
 		asked = true
 		defer sub.room.release()
-		return ask(ctx, sub)
+		v, err := ask(ctx, sub)
+		return v, sub.redactor().Err(err) // others hear of it too
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/md5"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -212,6 +214,39 @@ sources: [{name: gone, http: {url: "`+gone.URL+`/"}}]
 	for _, args := range [][]string{{"nothing"}, {"a=b"}, {"--record", "--replay"}, {"60s", "ip", "a=b"}} {
 		if _, _, err := call(t, nil, append([]string{"doctor", "--replay"}, args...)...); err == nil {
 			t.Errorf("%v: accepted", args)
+		}
+	}
+}
+
+// TestCommandsShowNoSecret, neither of the path nor what was computed of it,
+// though the upstream says it in its answer and the error is made of that.
+func TestCommandsShowNoSecret(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"text": r.RequestURI + " " + r.Header.Get("Authorization"), "bad": strings.HasPrefix(r.URL.Path, "/bad")})
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	source := `, secrets: {k: VAULT_KEY}, vars: {sign: '$secrets.k | md5 | ascii_upcase'}, http: {url: "` + up.URL + `/%s/{k}/{sign}", headers: {Authorization: "APPCODE {k}"}}, map: 'if .bad then error(.text) else {text} end'}` + "\n"
+	write(t, dir, "vault.yaml", `version: 1
+name: vault
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources:
+  - {name: fails`+fmt.Sprintf(source, "bad")+"  - {name: works"+fmt.Sprintf(source, "good"))
+	const key = "s3cr&t/key"
+	sum := md5.Sum([]byte(key))
+	for _, args := range [][]string{{"try", "vault"}, {"doctor", "vault"}, {"doctor", "vault", "--json"}} {
+		out, errs, err := call(t, map[string]string{"VAULT_KEY": key}, append(args, "--catalog", dir)...)
+		shown := fmt.Sprint(out, errs, err)
+		for _, hidden := range []string{"s3cr", strings.ToUpper(hex.EncodeToString(sum[:])), hex.EncodeToString(sum[:])} {
+			if strings.Contains(shown, hidden) {
+				t.Errorf("%v: %s", args, shown)
+			}
+		}
+		if !strings.Contains(shown, "/bad/***/***") {
+			t.Errorf("%v: the error is not shown: %s", args, shown)
 		}
 	}
 }

@@ -97,6 +97,16 @@ func known(e *catalog.Endpoint, name string) error {
 type printer struct {
 	w   *world
 	err error
+	// hide blots out secrets of the attempts so far.
+	hide []*upstreams.Redactor
+}
+
+// clean is a text without the secrets of any attempt.
+func (p *printer) clean(text string) string {
+	for _, r := range p.hide {
+		text = r.Text(text)
+	}
+	return text
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -106,6 +116,7 @@ func (p *printer) printf(format string, args ...any) {
 }
 
 func (p *printer) attempt(a upstreams.Attempt) {
+	p.hide = append(p.hide, a.Redactor)
 	p.printf("source %s\n", a.Source)
 	for _, s := range a.Stages {
 		p.printf("  %-16s %s\n", s.Name, s.Line(longest))
@@ -131,9 +142,9 @@ func (p *printer) content(c *cache.Content, took time.Duration) {
 	p.printf("\n")
 	for i, f := range c.Forms {
 		for j, b := range f[:min(len(f), 3)] {
-			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i, j+1, len(f), b.Status, b.Type, b.Location, len(b.Data[cache.Identity]))
+			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data[cache.Identity]))
 			if !strings.HasPrefix(b.Type, "image/") {
-				p.printf("    %s\n", upstreams.Shorten(string(b.Data[cache.Identity]), longest))
+				p.printf("    %s\n", upstreams.Shorten(p.clean(string(b.Data[cache.Identity])), longest))
 			}
 		}
 	}

@@ -64,8 +64,12 @@ func (a *api) retry(r *http.Request) (any, error) {
 	defer cancel()
 	stages := []map[string]any{}
 	call := &upstreams.Call{Endpoint: n.Endpoint, Params: n.Params, Now: time.Now()}
-	answer, err := source.Probe(ctx, call, func(at upstreams.Attempt) { stages = append(stages, attempt(&at)...) })
-	v := map[string]any{"failure": viewOf(n), "stages": stages, "worked": err == nil, "data": answer.Data}
+	var hide *upstreams.Redactor
+	answer, err := source.Probe(ctx, call, func(at upstreams.Attempt) {
+		stages = append(stages, attempt(&at)...)
+		hide = at.Redactor
+	})
+	v := map[string]any{"failure": viewOf(n), "stages": stages, "worked": err == nil, "data": hide.Value(answer.Data)}
 	if err != nil {
 		v["error"] = err.Error()
 	}

@@ -93,11 +93,15 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	start := time.Now()
-	f.Answer, err = s.Source.Probe(ctx, f.Call, nil)
+	var hide *upstreams.Redactor
+	f.Answer, err = s.Source.Probe(ctx, f.Call, func(a upstreams.Attempt) { hide = a.Redactor })
 	f.Took = time.Since(start)
 	f.diagnose(err)
 	if err == nil {
 		f.compare(s.cases)
+	}
+	for i := range f.Notes {
+		f.Notes[i] = hide.Text(f.Notes[i]) // names of fields are what a stranger sent
 	}
 	return f
 }

@@ -1,0 +1,362 @@
+package upstreams
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/md5"  //nolint:gosec // services sign with it
+	"crypto/sha1" //nolint:gosec // likewise
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of blotting out.
+const (
+	derivedMin   = 6       // bytes of a computed value that may be a secret
+	signatureMin = 16      // likewise, in a body that has other texts beside it
+	errorTextMax = 4 << 10 // bytes of an error's text that are looked through
+	unescapes    = 2       // how many escapings deep secrets are looked for
+)
+
+// Redactor blots out the secrets of one attempt, and what was computed from
+// them, wherever that may be looked at: stages, errors, data. It finds them in
+// any case, percent-encoded and as in JSON. nil has no secrets. It is safe for
+// concurrent use.
+type Redactor struct{ needles []string }
+
+// newRedactor blots out values, which are looked for in small letters.
+func newRedactor(fixed, derived []string) *Redactor {
+	if len(fixed)+len(derived) == 0 {
+		return nil
+	}
+	needles := slices.Clone(fixed)
+	for _, v := range derived {
+		needles = append(needles, formsOf(v)...)
+	}
+	slices.SortFunc(needles, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return &Redactor{slices.Compact(needles)}
+}
+
+// formsOf are the ways in which a secret is found: as it is, what it is the
+// base64 of, its own base64 wherever in a text that was encoded, and its hashes.
+func formsOf(secret string) []string {
+	if secret == "" {
+		return nil
+	}
+	forms := []string{secret}
+	if strings.Contains(secret, " ") {
+		forms = append(forms, strings.ReplaceAll(secret, " ", "+"))
+	}
+	if len(secret) >= derivedMin {
+		forms = append(forms, base64Forms(secret)...)
+		forms = append(forms, hashes(secret)...)
+	}
+	if plain, err := base64.StdEncoding.DecodeString(secret); err == nil && len(plain) >= derivedMin && utf8.Valid(plain) {
+		forms = append(forms, string(plain))
+	}
+	for i := range forms {
+		forms[i] = string(lower([]byte(forms[i])))
+	}
+	return forms
+}
+
+// base64Forms are what the secret looks like in the base64 of a text around it:
+// one for each of the three places that it can begin at, without the letters
+// that its neighbours have a part in.
+func base64Forms(secret string) []string {
+	var forms []string
+	for at := range 3 {
+		b := append(make([]byte, at), secret...)
+		first, whole := (at*8+5)/6, len(b)*8/6
+		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			forms = append(forms, e.EncodeToString(b)[first:whole])
+		}
+	}
+	return forms
+}
+
+func hashes(secret string) []string {
+	b := []byte(secret)
+	m, s1, s2 := md5.Sum(b), sha1.Sum(b), sha256.Sum256(b) //nolint:gosec // as above
+	return []string{hex.EncodeToString(b), hex.EncodeToString(m[:]), hex.EncodeToString(s1[:]), hex.EncodeToString(s2[:])}
+}
+
+// Text blots out what is secret in a text.
+func (r *Redactor) Text(s string) string {
+	if r == nil || s == "" {
+		return s
+	}
+	hide := make([]bool, len(s))
+	found := false
+	v := view{text: []byte(s)}
+	for range unescapes + 1 {
+		found = r.mark(v, hide) || found
+		next, changed := v.unescaped()
+		if !changed {
+			break
+		}
+		v = next
+	}
+	if !found {
+		return s
+	}
+	return blot(s, hide)
+}
+
+// mark notes which bytes of the text stand for a secret.
+func (r *Redactor) mark(v view, hide []bool) (found bool) {
+	text := string(lower(v.text))
+	for _, needle := range r.needles {
+		for at := 0; ; {
+			i := strings.Index(text[at:], needle)
+			if i < 0 {
+				break
+			}
+			at += i + len(needle)
+			found = true
+			for j := v.at(at - len(needle)); j < min(v.at(at), len(hide)); j++ {
+				hide[j] = true
+			}
+		}
+	}
+	return found
+}
+
+// blot puts three stars in the place of what is hidden.
+func blot(s string, hide []bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if !hide[i] {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		b.WriteString("***")
+		for i < len(s) && hide[i] {
+			i++
+		}
+	}
+	return b.String()
+}
+
+// Value blots out what is secret in a JSON-ready value; the one given stays as
+// it is.
+func (r *Redactor) Value(v any) any {
+	if r == nil {
+		return v
+	}
+	switch v := v.(type) {
+	case nil, bool:
+		return v
+	case string:
+		return r.Text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.Value(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[r.Text(k)] = r.Value(e)
+		}
+		return out
+	}
+	b, err := json.Marshal(v) // a number, or what a program made of one
+	if err != nil {
+		b = []byte(fmt.Sprint(v))
+	}
+	if clean := r.Text(string(b)); clean != string(b) {
+		return clean
+	}
+	return v
+}
+
+// Err blots out what is secret in an error's text; what kind it is of stays.
+func (r *Redactor) Err(err error) error {
+	if r == nil || err == nil {
+		return err
+	}
+	typed, ok := err.(*Error) //nolint:errorlint // what is wrapped in another is part of that one's text
+	if ok && typed.Err == nil {
+		return err
+	}
+	if ok {
+		clean := *typed
+		clean.Err = r.Err(typed.Err)
+		return &clean
+	}
+	text := cut(err.Error(), errorTextMax)
+	clean := r.Text(text)
+	if clean == err.Error() {
+		return err
+	}
+	if len(text) > errorTextMax { // half a secret may stand where it was cut
+		clean = cut(clean, errorTextMax/2)
+	}
+	return &blotted{clean, err}
+}
+
+// blotted is an error whose text may be shown.
+type blotted struct {
+	text string
+	err  error
+}
+
+func (b *blotted) Error() string { return b.text }
+
+// Unwrap gives the error with its secrets, to be classified.
+func (b *blotted) Unwrap() error { return b.err }
+
+// view is a text, or what its escapes stand for.
+type view struct {
+	text []byte
+	from []int // where in the first text each byte begins, and the end; nil: there
+}
+
+func (v view) at(i int) int {
+	if v.from == nil {
+		return i
+	}
+	return v.from[i]
+}
+
+// unescaped reads percent-encoding and the escapes of JSON.
+func (v view) unescaped() (view, bool) {
+	if !bytes.ContainsAny(v.text, `%\`) {
+		return v, false
+	}
+	next := view{make([]byte, 0, len(v.text)), make([]int, 0, len(v.text)+1)}
+	for i := 0; i < len(v.text); {
+		var char [utf8.UTFMax]byte
+		n, size := unescape(v.text[i:], char[:])
+		for _, c := range char[:n] {
+			next.text, next.from = append(next.text, c), append(next.from, v.at(i))
+		}
+		i += size
+	}
+	next.from = append(next.from, v.at(len(v.text)))
+	return next, len(next.text) < len(v.text)
+}
+
+// unescape reads one character: how many bytes it has, and how many it took.
+func unescape(b, char []byte) (n, size int) {
+	switch {
+	case b[0] == '%' && len(b) >= 3:
+		if _, err := hex.Decode(char, b[1:3]); err == nil {
+			return 1, 3
+		}
+	case b[0] == '\\' && len(b) >= 6 && b[1] == 'u':
+		var code [2]byte
+		if _, err := hex.Decode(code[:], b[2:6]); err == nil {
+			return utf8.EncodeRune(char, rune(code[0])<<8|rune(code[1])), 6
+		}
+	case b[0] == '\\' && len(b) >= 2:
+		if i := strings.IndexByte(`"\/bfnrt`, b[1]); i >= 0 {
+			char[0] = "\"\\/\b\f\n\r\t"[i]
+			return 1, 2
+		}
+	}
+	char[0] = b[0]
+	return 1, 1
+}
+
+// lower folds the letters of ASCII and leaves every other byte in its place.
+func lower(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// word finds the names that a program may refer to.
+var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
+
+// readsSecrets tells whether a program makes its value of a secret: of $secrets, or of
+// vars that do, by their names.
+func (e *Expr) readsSecrets(secret map[string]bool) bool {
+	if strings.Contains(e.Source, "$secrets") {
+		return true
+	}
+	return len(secret) > 0 && strings.Contains(e.Source, "$vars") &&
+		slices.ContainsFunc(word.FindAllString(e.Source, -1), func(name string) bool { return secret[name] })
+}
+
+// traceSecrets notes what is computed from secrets, in the order in which that
+// is done.
+func (s *Source) traceSecrets(spec *SourceSpec) {
+	secret := map[string]bool{}
+	for name := range spec.Secrets {
+		secret[name] = true
+	}
+	for i := range s.before {
+		st := &s.before[i]
+		traceVars(st.vars, spec.Before[i].Vars, secret)
+		if st.get != nil {
+			st.get.traceJSON(spec.Before[i].HTTP, secret)
+			st.bearer = st.get.bears(secret)
+		}
+	}
+	traceVars(s.vars, spec.Vars, secret)
+	if g, ok := s.kind.(*getter); ok {
+		g.traceJSON(spec.HTTP, secret)
+	}
+}
+
+// traceVars marks vars that are secrets. They do not see one another.
+func traceVars(vars []variable, programs map[string]Expr, secret map[string]bool) {
+	for i := range vars {
+		e := programs[vars[i].name]
+		vars[i].secret = e.readsSecrets(secret)
+	}
+	for i := range vars {
+		secret[vars[i].name] = secret[vars[i].name] || vars[i].secret
+	}
+}
+
+func (g *getter) traceJSON(spec *HTTPSpec, secret map[string]bool) {
+	g.signs = spec.JSON != nil && spec.JSON.readsSecrets(secret)
+}
+
+// bears tells whether a request shows a secret, or is signed with one.
+func (g *getter) bears(secret map[string]bool) bool {
+	templates := []template{g.path, g.raw}
+	for _, p := range slices.Concat(g.query, g.headers, g.form) {
+		templates = append(templates, p.value)
+	}
+	return g.signs || slices.ContainsFunc(templates, func(t template) bool {
+		return slices.ContainsFunc(t.names, func(name string) bool { return secret[name] })
+	})
+}
+
+// derive notes texts that were computed from secrets, from so many bytes on.
+func (in *input) derive(v any, least int) {
+	switch v := v.(type) {
+	case string:
+		if len(v) >= least && !slices.Contains(in.derived, v) {
+			in.derived = append(slices.Clip(in.derived), v)
+		}
+	case []any:
+		for _, e := range v {
+			in.derive(e, least)
+		}
+	case map[string]any:
+		for _, e := range v {
+			in.derive(e, least)
+		}
+	}
+}
+
+// redactor of what this attempt shows.
+func (in *input) redactor() *Redactor { return newRedactor(in.hidden, in.derived) }
