@@ -77,8 +77,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		func() float64 { waiting, _ := s.load.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
 		func() float64 { _, limit := s.load.count(); return float64(limit) })
-	clients := gauge("rate_limit_clients", "Clients whose rate is being watched; 0 without a limit.",
-		func() float64 { return float64(s.set.Load().rules.limiter.clients()) })
+	clients := gauge("rate_limit_clients", "Clients that have not all of their burst back; 0 without a limit.",
+		func() float64 { return float64(s.set.Load().rules.clients.count(time.Now())) })
 	if reg == nil {
 		return m, nil
 	}

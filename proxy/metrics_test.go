@@ -40,7 +40,7 @@ func TestMetricsOfEndpointsAndExemplars(t *testing.T) {
 	f := newFront(t, map[string]string{"late": fmt.Sprintf(lateCatalog, up.URL+"/")},
 		func(c *Config, _ *upstreams.Environment) {
 			c.Registerer = reg
-			c.Limits = Limits{Rate: 1000, InFlight: 77}
+			c.Limits = Limits{Rate: 0.01, Burst: 10, InFlight: 77}
 		})
 	ask := func(id string) {
 		r := httptest.NewRequest(http.MethodGet, "/api/late", nil)

@@ -60,11 +60,7 @@ func (s *Server) admit(x *exchange) *failure {
 		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
 	}
 	x.caller = callerOf(x.r, x.route.rules.Trusted)
-	if wait, ok := x.route.rules.limiter.allow(x.caller, x.start); !ok {
-		s.metrics.limited.Inc()
-		return limited(wait)
-	}
-	return nil
+	return s.keep(x)
 }
 
 // answer parses, asks the cache, and responds.

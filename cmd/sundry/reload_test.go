@@ -53,7 +53,7 @@ func TestReloadAppliesLimitsAndRanges(t *testing.T) {
 	}
 	status, doc := p.reloaded(t, file, "cache: {warm: false}\nallow_targets: [127.0.0.0/8]\ntrusted_proxies: [127.0.0.1]\nlimits: {rate: 0.001, burst: 1}\nown_hosts: [Own.Example.org]\nlog_level: warn\n")
 	want := []any{"log_level: warn, was info", "trusted_proxies: [127.0.0.1/32], was []", "allow_targets: [127.0.0.0/8], was []", "own_hosts: [own.example.org], was []",
-		"limits.rate: 0.001, was 0", "limits.burst: 1, was 0"}
+		"limits.rate: 0.001, was 50", "limits.burst: 1, was 0"}
 	if status != http.StatusOK || !slices.Equal(doc["changed"].([]any), want) || len(doc["needs_restart"].([]any)) != 0 {
 		t.Errorf("%d %v", status, doc)
 	}

@@ -75,8 +75,9 @@ func serveWith(t testing.TB, env map[string]string, args ...string) *process {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
-		// Nothing here may ask a real upstream, and warming would.
-		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\n"))
+		// Nothing here may ask a real upstream, and warming would. All clients of a
+		// test have one address.
+		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\nlimits: {rate: 0}\n"))
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
@@ -274,6 +275,24 @@ func TestReload(t *testing.T) {
 	if u.calls.Load() != 1 {
 		t.Errorf("%d calls", u.calls.Load())
 	}
+}
+
+// TestClientsAreLimitedByDefault, but not one that asks for what a page with
+// twenty widgets does, ten times over.
+func TestClientsAreLimitedByDefault(t *testing.T) {
+	p := serve(t, "--config", write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"), "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
+	for i := range 100_000 {
+		status, header, body, err := get(p.public + "/api/own")
+		if err == nil && status == http.StatusOK {
+			continue
+		}
+		if i < 200 || status != http.StatusTooManyRequests || header.Get("Retry-After") != "1" ||
+			header.Get("RateLimit") != `"default";r=0;t=1` || header.Get("RateLimit-Policy") != `"default";q=200;w=4` {
+			t.Errorf("request %d: %d %v %s %v", i, status, header, body, err)
+		}
+		return
+	}
+	t.Error("one client is never refused")
 }
 
 // TestRedisComesAndGoesUnderLoad stops, freezes, flushes and restarts Redis

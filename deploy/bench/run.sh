@@ -39,7 +39,7 @@ up() { # waits until an address answers
 }
 
 go build -o "$dir/sundry" ./cmd/sundry
-"$dir/sundry" serve --replay --listen 127.0.0.1:18601 --admin 127.0.0.1:18602 2>"$dir/sundry.log" &
+SUNDRY_LIMITS_RATE=0 "$dir/sundry" serve --replay --listen 127.0.0.1:18601 --admin 127.0.0.1:18602 2>"$dir/sundry.log" &
 sundry=$!
 up http://127.0.0.1:18601/api/60s/index.php
 path=/api/60s/index.php
