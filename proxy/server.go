@@ -172,7 +172,7 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 
 // ServeHTTP implements http.Handler. Every path there is stands here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.last.Load() {
+	if s.last.Load() || doubtful(r) {
 		w.Header()["Connection"] = s.fixed.close
 	}
 	if through := r.Header[upstreams.LoopHeader]; through != nil && s.loops(w, r, through) {
