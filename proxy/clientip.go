@@ -7,15 +7,28 @@ import (
 	"strings"
 )
 
+// Forwarded is the header in which trusted proxies say who called. One that they
+// do not write is the caller's own, and they pass it on as it came.
+type Forwarded string
+
+// The headers. ByEither takes X-Forwarded-For where there is one, and Forwarded
+// (RFC 7239) where there is none: good for proxies that write the first, or let
+// neither through.
+const (
+	ByEither        Forwarded = "either"
+	ByXForwardedFor Forwarded = "x-forwarded-for"
+	ByForwarded     Forwarded = "forwarded"
+)
+
 // callerOf tells who called: the peer, unless that is a trusted proxy. Then it
-// is the right-most hop of X-Forwarded-For or Forwarded that is not one; what
-// stands left of it is the caller's own claim.
-func callerOf(r *http.Request, trusted []netip.Prefix) netip.Addr {
+// is the right-most hop of the header that is not one; what stands left of it is
+// the caller's own claim. An empty by is ByEither.
+func callerOf(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr {
 	peer := parseHop(r.RemoteAddr)
 	if len(trusted) == 0 || !isTrusted(peer, trusted) {
 		return peer
 	}
-	hops := forwardedHops(r.Header)
+	hops := forwardedHops(r.Header, by)
 	for _, hop := range slices.Backward(hops) {
 		addr := parseHop(hop)
 		if !addr.IsValid() {
@@ -33,10 +46,9 @@ func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return a.IsValid() && slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// forwardedHops lists the hops from left to right. X-Forwarded-For is what
-// proxies send in practice; Forwarded (RFC 7239) counts where it is absent.
-func forwardedHops(h http.Header) []string {
-	if lines := h.Values("X-Forwarded-For"); len(lines) > 0 {
+// forwardedHops lists the hops from left to right.
+func forwardedHops(h http.Header, by Forwarded) []string {
+	if lines := h.Values("X-Forwarded-For"); by == ByXForwardedFor || by != ByForwarded && len(lines) > 0 {
 		return splitList(lines)
 	}
 	var hops []string

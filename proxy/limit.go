@@ -26,6 +26,8 @@ type Limits struct {
 type Settings struct {
 	// Trusted are the proxies whose word on the caller's address counts.
 	Trusted []netip.Prefix
+	// Forwarded is the header in which they give it; "" means ByEither.
+	Forwarded Forwarded
 	Limits  Limits
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample uint64

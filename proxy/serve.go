@@ -59,7 +59,7 @@ func (s *Server) admit(x *exchange) *failure {
 	if x.route == nil {
 		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
 	}
-	x.caller = callerOf(x.r, x.route.rules.Trusted)
+	x.caller = callerOf(x.r, x.route.rules.Trusted, x.route.rules.Forwarded)
 	return s.keep(x)
 }
 

@@ -140,6 +140,8 @@ func settings() []setting {
 			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxLogHits)),
 		many(setting{key: "trusted_proxies", want: "an address range", like: "10.0.0.0/8", live: true},
 			func(c *config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
+		one(setting{key: "forwarded", want: "either, x-forwarded-for or forwarded", like: "x-forwarded-for", live: true},
+			func(c *config) *string { return &c.Forwarded }, oneOf(string(proxy.ByEither), string(proxy.ByXForwardedFor), string(proxy.ByForwarded))),
 		many(setting{key: "allow_targets", want: "an address range", like: "10.0.0.0/8", live: true},
 			func(c *config) *[]netip.Prefix { return &c.AllowTargets }, parsePrefix),
 		many(setting{key: "own_hosts", want: "a host's name, without scheme, port and path", like: "api.example.org", live: true},
