@@ -15,6 +15,8 @@ type gate struct {
 	net.Listener
 	own    bool // opened by this process, and not kept open by another
 	closed atomic.Bool
+	// unaccepted hears of those whom the system would not hand over.
+	unaccepted *unaccepted
 }
 
 // openGate listens. On a socket of Multipath TCP, which Go would open, what gate
@@ -60,6 +62,9 @@ func (g *gate) Accept() (net.Conn, error) {
 	if g.closed.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = g.Close() // whoever calls Accept closes it again, and hears of it
 		return nil, net.ErrClosed
+	}
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		g.unaccepted.note(err, time.Now())
 	}
 	return conn, err
 }

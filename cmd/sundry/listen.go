@@ -19,6 +19,7 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	if err != nil {
 		return fmt.Errorf("public listener: %w", err)
 	}
+	public.unaccepted = s.unaccepted
 	closed, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
 		_ = public.Close()

@@ -50,6 +50,8 @@ type server struct {
 	reload *metrics.Reload
 	tuner  *admin.Tuner
 
+	unaccepted *unaccepted
+
 	mu     sync.Mutex // of what a reload and a change set
 	loaded *inputs    // what the set in force was compiled from
 	live   map[string]map[string]string
@@ -117,6 +119,9 @@ func (s *server) build(reg *prometheus.Registry) error {
 		Recorded: func() ([]*catalog.Case, error) { return allCases(s.config.Catalog) },
 	})
 	if err != nil {
+		return err
+	}
+	if s.unaccepted, err = newUnaccepted(reg, s.log); err != nil {
 		return err
 	}
 	s.reload = metrics.NewReload(reg)
