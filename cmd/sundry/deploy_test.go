@@ -270,3 +270,36 @@ func TestSamplesWaitForTheDrain(t *testing.T) {
 		}
 	}
 }
+
+// TestTheThreatModelNamesItsTests: each test that deploy/security.md names is
+// there.
+func TestTheThreatModelNamesItsTests(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	function := regexp.MustCompile(`(?m)^func (Test\w+|Fuzz\w+)\(`)
+	err = filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range function.FindAllSubmatch(b, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(text), -1)
+	if len(named) < 20 {
+		t.Errorf("%d tests are named", len(named))
+	}
+	for _, m := range named {
+		if !there[m[1]] {
+			t.Errorf("there is no %s", m[1])
+		}
+	}
+}
