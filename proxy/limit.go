@@ -28,7 +28,7 @@ type Settings struct {
 	Trusted []netip.Prefix
 	// Forwarded is the header in which they give it; "" means ByEither.
 	Forwarded Forwarded
-	Limits  Limits
+	Limits    Limits
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample uint64
 	// Mark of requests that this service sent; "": they bear none.

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"html/template"
 	"net/url"
-	"strings"
 	"sync"
 
 	"golang.org/x/net/idna"
 
 	"sundry/cache"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/shortlink"
 )
 
 // typeHTML is of the page in between.
@@ -65,17 +64,21 @@ func (f *Form) interstitial(to string) (*cache.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := guard.CheckHost(u.Hostname())
-	if err != nil || u.User != nil {
+	canonical, err := shortlink.Normalize(to)
+	if err != nil {
 		return nil, errNoWeb
 	}
-	u.Host = strings.Replace(u.Host, u.Hostname(), host, 1)
+	ascii, err := url.Parse(canonical)
+	if err != nil {
+		return nil, errNoWeb
+	}
+	u.Host = ascii.Host
 	page, err := leavingPage()
 	if err != nil {
 		return nil, err
 	}
-	shown := struct{ Host, Unicode, Link string }{Host: host, Link: u.String()}
-	if other, err := idna.Display.ToUnicode(host); err == nil && other != host {
+	shown := struct{ Host, Unicode, Link string }{Host: u.Hostname(), Link: u.String()}
+	if other, err := idna.Display.ToUnicode(shown.Host); err == nil && other != shown.Host {
 		shown.Unicode = other
 	}
 	var b bytes.Buffer
