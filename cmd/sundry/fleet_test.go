@@ -178,3 +178,44 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 		t.Errorf("what was filled since does not come out of Redis: %s", s)
 	}
 }
+
+// TestAPurgeWhileRedisIsAwayIsCarriedOut: at once where it was asked for, which
+// says so, and on the other instance when Redis is back; what was changed there
+// meanwhile stands beside it.
+func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
+	redis := redistest.Start(t)
+	wire := newRelay(t, redis.Addr)
+	one, two := serve(t, "--replay", "--redis", wire.url()), serve(t, "--replay", "--redis", redis.URL())
+	for _, p := range []*process{one, two} {
+		mustGet(t, p.public+ipCall)
+	}
+	wire.set(true, nil)
+	status, answer := one.ask(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
+	if status != http.StatusAccepted || answer["pending"] != true || answer["change"].(map[string]any)["pending"] != true {
+		t.Fatalf("%d %v", status, answer)
+	}
+	purged := answer["change"].(map[string]any)["at"].(string)
+	mustGet(t, one.public+ipCall)
+	if !one.bornAfter(t, purged) {
+		t.Error("not in force where it was asked for")
+	}
+	if n := one.mustAsk(http.MethodGet, "overview", "")["pending"]; n != 1.0 {
+		t.Errorf("pending: %v", n)
+	}
+	if _, body := mustGet(t, one.admin+"/readyz"); !strings.Contains(body, "settings: 1 pending") {
+		t.Error(body)
+	}
+	if _, body := mustGet(t, one.admin+"/metrics"); !strings.Contains(body, "\nsundry_settings_pending 1\n") {
+		t.Error("the metric does not say so")
+	}
+	two.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"77s"}}`)
+	if mustGet(t, two.public+ipCall); two.bornAfter(t, purged) {
+		t.Error("the other instance knows of it, though Redis is away from the one")
+	}
+	wire.set(false, nil)
+	eventually(t, "the purge there", func() bool { mustGet(t, two.public+ipCall); return two.bornAfter(t, purged) })
+	eventually(t, "nothing pending", func() bool { return one.mustAsk(http.MethodGet, "overview", "")["pending"] == 0.0 })
+	if ttl := one.ttl("ip"); ttl != "1m17s" || one.sequence() != two.sequence() {
+		t.Errorf("ttl %s, sequence %s and %s", ttl, one.sequence(), two.sequence())
+	}
+}

@@ -101,6 +101,12 @@ func (cfg *Config) routes() http.Handler {
 			return
 		}
 		_, _ = w.Write([]byte("ok\n"))
+		if cfg.System == nil {
+			return
+		}
+		if n := cfg.System.Tuner.Waiting(); n > 0 {
+			_, _ = fmt.Fprintf(w, "settings: %d pending, in force on this instance alone until they can be kept\n", n)
+		}
 	})
 	if cfg.System != nil {
 		(&api{System: *cfg.System, started: time.Now()}).routes(mux)

@@ -97,6 +97,9 @@ func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := h(r)
 		status := http.StatusOK
+		if s, ok := v.(interface{ status() int }); ok {
+			status = s.status()
+		}
 		if err != nil {
 			status = statusOf(err)
 			v = map[string]any{"error": err.Error()}
@@ -149,13 +152,28 @@ func who(r *http.Request) string {
 }
 
 // change carries out a change and answers with its record.
-func (a *api) change(r *http.Request, c Change) (any, error) {
+func (a *api) change(r *http.Request, c Change) (recordView, error) {
 	c.By = who(r)
 	s, err := a.Tuner.Change(r.Context(), c)
 	if err != nil {
-		return nil, err
+		return recordView{}, err
 	}
-	return s.Audit[len(s.Audit)-1], nil
+	record := s.Audit[len(s.Audit)-1]
+	return recordView{record, a.Tuner.waits(record)}, nil
+}
+
+// recordView is a change as the API tells it.
+type recordView struct {
+	Record
+	// Pending: it is in force on this instance alone until the store is back.
+	Pending bool `json:"pending,omitempty"`
+}
+
+func (v recordView) status() int {
+	if v.Pending {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
 }
 
 // span reads an optional duration.
@@ -174,7 +192,7 @@ func (a *api) overview(*http.Request) (any, error) {
 	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Lasting, "knobs": catalog.Knobs()}
 	maps.Copy(v, a.About)
 	v["requests"] = a.totals()
-	v["breakers_open"] = a.open()
+	v["breakers_open"], v["pending"] = a.open(), a.Tuner.Waiting()
 	return v, nil
 }
 
@@ -196,8 +214,12 @@ func orNone(list []string) []string {
 }
 
 func (a *api) audit(*http.Request) (any, error) {
-	s := a.Tuner.Settings()
-	return map[string]any{"seq": s.Seq, "audit": s.Audit, "knobs": s.Knobs, "breakers": s.Breakers, "purges": s.Purges}, nil
+	s, kept := a.Tuner.Audit()
+	records := make([]recordView, len(s.Audit))
+	for i, r := range s.Audit {
+		records[i] = recordView{r, r.Seq > kept}
+	}
+	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - kept, "knobs": s.Knobs, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
 
 func (a *api) undo(r *http.Request) (any, error) {

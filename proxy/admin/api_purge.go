@@ -39,8 +39,18 @@ func (a *api) purge(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"entries": entries, "bytes": bytes, "change": record}, nil
+	return purged{entries, bytes, record, record.Pending}, nil
 }
+
+// purged is what a purge reached of this instance's near tier.
+type purged struct {
+	Entries int        `json:"entries"`
+	Bytes   int        `json:"bytes"`
+	Change  recordView `json:"change"`
+	Pending bool       `json:"pending,omitempty"`
+}
+
+func (p purged) status() int { return p.Change.status() }
 
 // holds tells whether a key is of an endpoint, or of one of its parts.
 func (a *api) holds(endpoint, key string) bool {

@@ -63,7 +63,7 @@ type Record struct {
 	Seq    int64     `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
-	Do     string    `json:"do"` // knobs, breaker, purge, drop, reset; restore: see reconcile
+	Do     string    `json:"do"` // knobs, breaker, purge, drop, reset; restore: see reconcile; overtaken: see replay
 	Target string    `json:"target"`
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
@@ -92,7 +92,7 @@ type Change struct {
 func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	next := s.clone()
 	next.Seq++
-	r := Record{Seq: next.Seq, At: now.UTC().Truncate(time.Millisecond), By: c.By, Do: c.Do, Target: c.Target, Undoes: c.Undoes}
+	r := Record{Seq: next.Seq, At: moment(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
 	r.Before = s.state(c.Do, c.Target)
 	var until time.Time
 	if c.For > 0 {
@@ -108,12 +108,7 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 		put(&next.Breakers, c.Target, BreakerSetting{c.Force, until}, c.Force != upstreams.Unforced.String())
 	case "purge":
 		next.purge(c, r.At)
-		r.Note = "soft"
-		if c.Hard {
-			r.Note = "hard"
-		}
 	case "drop", "reset":
-		r.Note = c.Key
 		next.Orders = last(append(next.Orders, Order{next.Seq, r.At, c.Do, c.Target, c.Key}), orderMax)
 	default:
 		return nil, fmt.Errorf("%q: no such change", c.Do)
@@ -123,12 +118,23 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	return next, nil
 }
 
+// note is what the record of a change says beside its target.
+func (c *Change) note() string {
+	switch {
+	case c.Do == "purge" && c.Hard:
+		return "hard"
+	case c.Do == "purge":
+		return "soft"
+	}
+	return c.Key
+}
+
 func (s *Settings) purge(c Change, now time.Time) {
 	m := s.Purges[c.Target]
 	if c.Hard {
-		m.Hard = now
+		m.Hard = later(m.Hard, now)
 	} else {
-		m.Soft = now
+		m.Soft = later(m.Soft, now)
 	}
 	put(&s.Purges, c.Target, m, true)
 }

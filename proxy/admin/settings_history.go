@@ -14,10 +14,11 @@ import (
 type verdict int
 
 const (
-	same  verdict = iota
-	newer         // they hold what is in force, and changes made since
-	lost          // there are none, though there were
-	older         // they lack a change that is in force: the store went back in time
+	same   verdict = iota
+	newer          // they hold what is in force, and changes made since
+	lost           // there are none, though there were
+	older          // they lack a change that is in force: the store went back in time
+	behind         // they lack changes alone that were made while the store was away
 )
 
 // compare judges stored settings; nil stands for none.
@@ -115,7 +116,7 @@ func (s *Settings) reconcile(stored *Settings, now time.Time) *Settings {
 	next.Orders = joinOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = joinAudits(s.Audit, stored.Audit)
 	next.Audit = last(append(next.Audit, Record{
-		Seq: next.Seq, At: now.UTC().Truncate(time.Millisecond), By: "sundry", Do: "restore", Target: cache.Everywhere,
+		Seq: next.Seq, At: moment(now), By: "sundry", Do: "restore", Target: cache.Everywhere,
 		Note: fmt.Sprintf("the store had gone back from change %d to %d", s.Seq, stored.Seq),
 	}), auditMax)
 	return next

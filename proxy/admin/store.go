@@ -42,11 +42,18 @@ func (f *File) load() ([]byte, error) {
 		return f.mem, nil
 	}
 	b, err := os.ReadFile(f.Path) //nolint:gosec // the operator names the file
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errFile, err)
 	}
-	return b, err
+	return b, nil
 }
+
+// errFile is of a file that cannot be read: a mistake to be mended, and no outage
+// to be waited out.
+var errFile = errors.New("the state file cannot be read")
 
 // Swap implements Store. The file is replaced whole: a crash leaves the old one.
 func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {

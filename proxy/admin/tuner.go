@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -53,14 +54,16 @@ type Tuner struct {
 	turn chan struct{}
 	wake chan struct{} // look at the store at once
 
-	mu     sync.Mutex
-	now    *Settings
-	raw    []byte    // now, as it is stored
-	joined bool      // something was loaded, be it nothing
-	done   int64     // the last order carried out
-	missed time.Time // until when orders may have been missed; zero: none were
-	ends   time.Time // when something of now ends by itself; zero: nothing does
-	failed error     // what of now could not be applied
+	mu      sync.Mutex
+	now     *Settings // in force: base, and what is pending
+	base    *Settings // the last that was known to be stored
+	raw     []byte    // base, as it is stored
+	pending []pending
+	joined  bool      // something was loaded, be it nothing
+	done    int64     // the last order carried out
+	missed  time.Time // until when orders may have been missed; zero: none were
+	ends    time.Time // when something of now ends by itself; zero: nothing does
+	failed  error     // what of now could not be applied
 
 	inStep atomic.Bool
 }
@@ -68,7 +71,7 @@ type Tuner struct {
 // NewTuner makes one with empty settings.
 func NewTuner(cfg TunerConfig) (*Tuner, error) {
 	t := &Tuner{
-		cfg: cfg, seen: newTunerMetrics(), now: &Settings{},
+		cfg: cfg, seen: newTunerMetrics(), now: &Settings{}, base: &Settings{},
 		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 	if cfg.Registerer != nil {
@@ -115,13 +118,18 @@ var ErrUnknown = errors.New("the store did not say whether the change was kept; 
 var ErrRefused = errors.New("this cannot be set")
 
 // Change makes a change: checked, stored, applied here, and told to the others.
+// While the store cannot be reached it is applied here, and is pending.
 func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
 	if err := t.enter(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStore, err)
 	}
 	defer t.leave()
 	for range swaps {
-		next, ok, err := t.attempt(ctx, c)
+		now := moment(time.Now())
+		next, ok, err := t.attempt(ctx, c, now)
+		if errors.Is(err, errNoStore) && ctx.Err() == nil {
+			return t.pend(c, now, err)
+		}
 		if err != nil || ok {
 			return next, err
 		}
@@ -131,14 +139,15 @@ func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
 
 // attempt makes a change unless another comes between. It builds on what is
 // stored, unless what is in force here is newer.
-func (t *Tuner) attempt(ctx context.Context, c Change) (*Settings, bool, error) {
-	now := time.Now()
+func (t *Tuner) attempt(ctx context.Context, c Change, now time.Time) (*Settings, bool, error) {
 	stored, raw, err := t.load(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", ErrStore, err)
 	}
-	v, base := t.Settings().settle(stored, now)
-	next, err := base.With(c, now)
+	v, _, next, err := t.settle(stored, now)
+	if err == nil {
+		next, err = next.With(c, now)
+	}
 	if err == nil {
 		err = t.cfg.Check(next.Live(now))
 	}
@@ -171,7 +180,7 @@ func (t *Tuner) keep(ctx context.Context, old, value []byte) (bool, error) {
 	have, lost := t.cfg.Store.Load(ctx)
 	switch {
 	case lost != nil:
-		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return false, fmt.Errorf("%w: %w: %w", ErrUnknown, errNoStore, err)
 	case bytes.Equal(have, value):
 		return true, nil
 	case bytes.Equal(have, old):
@@ -183,14 +192,17 @@ func (t *Tuner) keep(ctx context.Context, old, value []byte) (bool, error) {
 // load reads the stored settings; nil when there are none.
 func (t *Tuner) load(ctx context.Context) (*Settings, []byte, error) {
 	raw, err := t.cfg.Store.Load(ctx)
+	if errors.Is(err, errFile) {
+		return nil, nil, err
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read settings: %w", err)
+		return nil, nil, fmt.Errorf("read settings: %w: %w", errNoStore, err)
 	}
 	if len(raw) == 0 {
 		return nil, raw, nil
 	}
-	if now, have := t.inForce(); bytes.Equal(have, raw) {
-		return now, raw, nil // as it mostly is
+	if base, have, _ := t.known(); bytes.Equal(have, raw) {
+		return base, raw, nil // as it mostly is
 	}
 	s := &Settings{}
 	if err := json.Unmarshal(raw, s); err != nil {
@@ -199,10 +211,22 @@ func (t *Tuner) load(ctx context.Context) (*Settings, []byte, error) {
 	return s, raw, nil
 }
 
-func (t *Tuner) inForce() (now *Settings, raw []byte) {
+// known is what was stored when it was last read, and what waits for it.
+func (t *Tuner) known() (base *Settings, raw []byte, waiting []pending) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.now, t.raw
+	return t.base, t.raw, t.pending
+}
+
+// settle says how stored settings stand to those known here, which of them hold,
+// and what that comes to with the changes that wait.
+func (t *Tuner) settle(stored *Settings, now time.Time) (v verdict, base, next *Settings, err error) {
+	known, _, waiting := t.known()
+	v, base = known.settle(stored, now)
+	if next, err = base.replay(waiting); err == nil && next != base && (v == same || v == newer) {
+		v = behind
+	}
+	return v, base, next, err
 }
 
 // mended tells that a store was given again what it had lost.
@@ -215,18 +239,30 @@ func (t *Tuner) mended(v verdict, stored *Settings, seq int64) {
 		"stored", stored.sequence(), "seq", seq)
 }
 
-// take puts settings into force that are stored as raw.
+// take puts settings into force that are stored as raw, with all that waited.
 func (t *Tuner) take(s *Settings, raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if n := len(t.pending); n > 0 {
+		t.cfg.Log.Info("changes that waited for the store are kept", "changes", n, "seq", s.Seq)
+	}
+	waited := t.pending
+	t.pending = nil
+	t.seen.pending.Set(0)
+	return t.adopt(s, s, raw, waited)
+}
+
+// adopt puts settings into force that were made of those stored as raw and of
+// what waits, which was carried out here. The caller holds mu.
+func (t *Tuner) adopt(s, next *Settings, raw []byte, waited []pending) error {
 	orders, missed := s.Due(t.done, !t.joined)
 	if !missed.IsZero() {
 		t.cfg.Log.Warn("more orders were missed than are remembered; what is cached from before is purged", "before", missed, "last_order", t.done)
 		t.missed = missed
 	}
-	t.now, t.raw, t.joined, t.done = s, raw, true, s.Seq
+	t.now, t.base, t.raw, t.joined, t.done = next, s, raw, true, s.Seq
 	t.seen.sequence.Set(float64(s.Seq))
-	return t.apply(orders)
+	return t.apply(slices.DeleteFunc(orders, carriedOut(waited)))
 }
 
 // apply puts the settings into force as they are now. The caller holds mu.

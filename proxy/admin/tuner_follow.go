@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,15 +155,32 @@ func (t *Tuner) follow(ctx context.Context) error {
 		return err
 	}
 	defer t.inStep.Store(true) // purges are applied, whatever else failed
-	v, s := t.Settings().settle(stored, time.Now())
+	v, base, next, err := t.settle(stored, time.Now())
+	if err != nil {
+		return err
+	}
 	switch v {
 	case newer:
-		return t.take(s, raw)
+		return t.take(next, raw)
 	case same:
-		return t.again(s, raw)
-	default:
-		return t.mend(ctx, v, stored, s, raw)
+		return t.again(next, raw)
+	case behind:
+		// Changes made elsewhere count from now on, even if nothing can be written.
+		if err := t.rebase(base, next, raw); err != nil {
+			t.cfg.Log.Warn("settings could not be applied; it is tried again", "error", err)
+		}
 	}
+	return t.mend(ctx, v, stored, next, raw)
+}
+
+// rebase puts what is stored into force, under what waits.
+func (t *Tuner) rebase(base, next *Settings, raw []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if bytes.Equal(raw, t.raw) && t.joined {
+		return nil
+	}
+	return t.adopt(base, next, raw, t.pending)
 }
 
 // again applies what could not be applied before.
@@ -176,7 +194,8 @@ func (t *Tuner) again(s *Settings, raw []byte) error {
 	return nil
 }
 
-// mend stores what is in force here in the place of what the store went back to.
+// mend stores what is in force here in the place of what the store went back to,
+// or of what does not hold changes that wait.
 func (t *Tuner) mend(ctx context.Context, v verdict, stored, s *Settings, raw []byte) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -184,6 +203,8 @@ func (t *Tuner) mend(ctx context.Context, v verdict, stored, s *Settings, raw []
 	}
 	ok, err := t.keep(ctx, raw, b)
 	switch {
+	case err != nil && v == behind:
+		return fmt.Errorf("%d changes that wait cannot be stored: %w", t.Waiting(), err)
 	case err != nil:
 		return fmt.Errorf("the store went back from change %d to %d, and cannot be mended: %w", t.Settings().Seq, stored.sequence(), err)
 	case !ok:

@@ -107,7 +107,7 @@ func TestPaceIsBounded(t *testing.T) {
 }
 
 // TestAnAnswerLostIsLookedUp: a change that was kept is not called refused, and
-// one whose fate is unknown is called that.
+// one whose fate is unknown is in force here and waits; it is not made twice.
 func TestAnAnswerLostIsLookedUp(t *testing.T) {
 	together(t, func(f *fleet) {
 		f.near.now(func(l *line) { l.silent = 1 })
@@ -115,12 +115,15 @@ func TestAnAnswerLostIsLookedUp(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		f.near.now(func(l *line) { l.silent, l.dies = 1, true })
-		if _, err := f.one.Change(f.ctx, ttl("2h", 0)); !errors.Is(err, ErrUnknown) || errors.Is(err, ErrStore) || statusOf(err) != 503 {
-			t.Errorf("%v", err)
+		if s := f.change(ttl("2h", 0)); s.Seq != 2 || f.one.Waiting() != 1 {
+			t.Errorf("%+v", s)
+		}
+		if _, err := f.one.Change(f.ctx, Change{Do: "reset", Target: "h"}); !errors.Is(err, ErrStore) || statusOf(err) != 503 {
+			t.Errorf("an order that cannot wait: %v", err)
 		}
 		f.near.now(func(l *line) { l.down = false })
 		f.after(2 * pollEvery)
-		if s := f.one.Settings(); s.Seq != 2 || f.at.last()["ip"]["ttl"] != "2h" {
+		if s := f.one.Settings(); s.Seq != 2 || len(s.Audit) != 2 || f.one.Waiting() != 0 || f.at.last()["ip"]["ttl"] != "2h" {
 			t.Errorf("the change that was kept: %+v, %v", s, f.at.last())
 		}
 	})

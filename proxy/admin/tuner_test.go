@@ -164,14 +164,20 @@ func TestLostSettingsAreStoredAnew(t *testing.T) {
 	})
 }
 
-func TestNothingChangesWithoutAStore(t *testing.T) {
-	store := &line{board: &board{}, down: true}
+// TestNothingChangesThatIsNotKept: the store takes no writes, or the change is a
+// mistake, whether the store is there or not.
+func TestNothingChangesThatIsNotKept(t *testing.T) {
+	store := &line{board: &board{}, readOnly: true}
 	tuner, at := newTuner(store)
 	if _, err := tuner.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
 		t.Errorf("%v", err)
 	}
 	if len(at.live) != 0 {
 		t.Errorf("applied although it was not kept: %v", at.live)
+	}
+	away := tunerWith(&line{board: &board{}, down: true}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
+	if _, err := away.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || len(at.live) != 0 || away.Waiting() != 0 {
+		t.Errorf("%v %v", err, at.live)
 	}
 	refusing := tunerWith(&File{}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
 	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || statusOf(err) != 400 || len(at.live) != 0 {

@@ -3,11 +3,11 @@ import { change, read } from "./api.js";
 import { tell } from "./ask.js";
 import { badge, button, h, table } from "./dom.js";
 import { knobs } from "./endpoints.js";
-import { ago, moment, span } from "./text.js";
+import { ago, moment, span, waits } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings stored anew" };
+const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings stored anew", overtaken: "overtaken" };
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
@@ -21,14 +21,14 @@ function cells(r, by, refresh) {
   return [
     h("time", { datetime: r.at, title: r.at }, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
     h("span", { class: "words" }, r.by),
-    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`))],
+    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`)), r.pending && h("div", null, badge("warn", "◌", "pending", "In force on this instance alone, until Redis is back"))],
     difference(r),
     takeBack(r, by, target, refresh),
   ];
 }
 
 function difference(r) {
-  if (r.do === "purge" || r.do === "drop" || r.do === "restore") return h("span", { class: "mono words" }, r.note ?? "");
+  if (r.do === "purge" || r.do === "drop" || r.do === "restore" || r.do === "overtaken") return h("span", { class: "mono words" }, r.note ?? "");
   if (r.do === "reset") return h("span", { class: "soft" }, "what failed is forgotten");
   return h("span", null, h("span", { class: "before" }, state(r.do, r.before)), h("span", { "aria-label": "to" }, " → "), h("span", { class: "after" }, state(r.do, r.after)));
 }
@@ -46,7 +46,7 @@ function takeBack(r, by, target, refresh) {
   const undo = async () => {
     try {
       const record = await change("POST", `audit/${r.seq}/undo`);
-      tell(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}`);
+      tell(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}${waits(record)}`);
     } catch (e) {
       tell(e.message, true);
     }

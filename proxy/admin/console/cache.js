@@ -2,7 +2,7 @@
 import { change, part, read } from "./api.js";
 import { ask } from "./ask.js";
 import { badge, button, h, show, table } from "./dom.js";
-import { bytes, moment, plural, roughly } from "./text.js";
+import { bytes, moment, plural, roughly, waits } from "./text.js";
 
 let chosen = "", limit = 100, filter = "";
 
@@ -125,8 +125,8 @@ function purge(endpoint, key, refresh) {
       h("p", { class: "soft" }, "It reaches every instance, and Redis where there is one. It cannot be undone."),
     ],
     async go() {
-      const { entries, bytes: size } = await change("POST", "purge", key ? { endpoint, key } : { endpoint, mode });
-      return `${key ? "Dropped" : "Purged"} ${what}: ${plural(entries, "entry", "entries")}, ${bytes(size)} here`;
+      const done = await change("POST", "purge", key ? { endpoint, key } : { endpoint, mode });
+      return `${key ? "Dropped" : "Purged"} ${what}: ${plural(done.entries, "entry", "entries")}, ${bytes(done.bytes)} here${waits(done)}`;
     },
   });
   look();

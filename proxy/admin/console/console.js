@@ -59,7 +59,8 @@ function header(o) {
     o.redis ? badge("good", "●", "Redis", "The far tier is on, and settings are shared") : badge("plain", "○", "memory only", "There is no far tier"),
     o.lasting ? badge("good", "●", "settings last", "What is changed here survives a restart") : badge("warn", "◌", "settings do not last"),
     open.length > 0 && badge("bad", "▲", `${plural(open.length, "breaker")} open`, open.join(", ")));
-  show(place("notices"), !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), "What is changed here is forgotten at a restart. To keep it, start with ", h("code", null, "--state FILE"), " or with Redis."));
+  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), `${plural(o.pending, "change")} pending: in force on this instance alone, and shared with the others once Redis is back. A restart before that forgets them.`);
+  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), "What is changed here is forgotten at a restart. To keep it, start with ", h("code", null, "--state FILE"), " or with Redis."));
 }
 
 place("reload").onclick = () => ask({

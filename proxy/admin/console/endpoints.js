@@ -2,7 +2,7 @@
 import { change, part, read } from "./api.js";
 import { ask, lasting } from "./ask.js";
 import { badge, button, h, svg, table } from "./dom.js";
-import { count, moment, plural, share, span } from "./text.js";
+import { count, moment, plural, share, span, waits } from "./text.js";
 
 const groups = { images: "Images and wallpapers", media: "Media", lookups: "Lookups", text: "Text and daily content" };
 
@@ -93,8 +93,8 @@ function edit(e, refresh) {
         if (field.value.trim() || name in live) set[name] = field.value.trim();
       }
       if (Object.keys(set).length === 0) throw new Error("nothing is set yet: write a span into a field");
-      await change("PUT", url, { set, for: time.value() });
-      return `${e.name}: the cache rule is changed`;
+      const record = await change("PUT", url, { set, for: time.value() });
+      return `${e.name}: the cache rule is changed${waits(record)}`;
     },
   });
 }
@@ -106,8 +106,8 @@ function back(e, url, refresh) {
     body: h("ul", null, Object.entries(e.live).map(([name, value]) => h("li", null, `${knobs[name]?.[0] ?? name}: ${span(value)} → ${span(e.base[name])}`))),
     done: refresh,
     async go() {
-      await change("DELETE", url);
-      return `${e.name}: the cache rule is the file's again`;
+      const record = await change("DELETE", url);
+      return `${e.name}: the cache rule is the file's again${waits(record)}`;
     },
   });
 }

@@ -46,3 +46,6 @@ export function moment(iso) {
 }
 
 export const ago = (iso) => `${roughly((Date.now() - new Date(iso)) / 1000)} ago`;
+
+// What to say of a change that is not kept yet.
+export const waits = (answer) => answer.pending ? " – here alone, until Redis is back" : "";

@@ -2,7 +2,7 @@
 import { change, part, read } from "./api.js";
 import { ask, lasting, tell } from "./ask.js";
 import { badge, button, h, svg, table } from "./dom.js";
-import { ago, moment, plural } from "./text.js";
+import { ago, moment, plural, waits } from "./text.js";
 
 export const load = () => read("upstreams");
 
@@ -27,8 +27,8 @@ export const breaker = (state) => badge(...({ closed: ["good", "●"], open: ["b
 function hostCells(host, refresh) {
   const held = host.force !== "auto";
   const act = async (body, said) => {
-    await change("POST", `upstreams/${part(host.name)}`, body);
-    return `${host.name}: ${said}`;
+    const record = await change("POST", `upstreams/${part(host.name)}`, body);
+    return `${host.name}: ${said}${waits(record)}`;
   };
   const letGo = async () => {
     try {
