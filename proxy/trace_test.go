@@ -49,8 +49,9 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestTracesCanBeJoined: what came with the request goes to the upstream and
-// into the log; what is malformed does not.
+// TestTracesCanBeJoined: what came with the request goes into the log, and to an
+// upstream of one's own; what is malformed does not. Third parties learn neither
+// the trace nor the request's id.
 func TestTracesCanBeJoined(t *testing.T) {
 	var got http.Header
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,17 +60,23 @@ func TestTracesCanBeJoined(t *testing.T) {
 	}))
 	defer up.Close()
 	log := &lines{}
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", &fake{Server: up})},
+	third := simple("ttl: 1m", &fake{Server: up})
+	own := strings.Replace(strings.Replace(third, "name: simple", "name: own", 1), "http: {", "http: {trace: true, ", 1)
+	f := newFront(t, map[string]string{"simple": third, "own": own},
 		func(c *Config, _ *upstreams.Environment) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
-	f.get("/api/simple?id=1", "Traceparent", parent, "Tracestate", "vendor=1", "X-Request-Id", "abc-1")
+	f.get("/api/own?id=1", "Traceparent", parent, "Tracestate", "vendor=1", "X-Request-Id", "abc-1")
 	if got.Get("Traceparent") != parent || got.Get("Tracestate") != "vendor=1" || got.Get("X-Request-Id") != "abc-1" {
 		t.Errorf("the upstream saw %v", got)
 	}
 	if !strings.Contains(log.String(), "traceparent="+parent) || !strings.Contains(log.String(), "id=abc-1") {
 		t.Errorf("the log: %s", log)
 	}
-	f.get("/api/simple?id=2", "Traceparent", "rubbish", "Tracestate", "vendor=1", "X-Request-Id", "not an id!")
+	f.get("/api/own?id=2", "Traceparent", "rubbish", "Tracestate", "vendor=1", "X-Request-Id", "not an id!")
 	if got.Get("Traceparent") != "" || got.Get("Tracestate") != "" || strings.Contains(got.Get("X-Request-Id"), " ") || got.Get("X-Request-Id") == "" {
 		t.Errorf("the upstream saw %v", got)
+	}
+	f.get("/api/simple?id=3", "Traceparent", parent, "Tracestate", "vendor=1", "X-Request-Id", "abc-3")
+	if got.Get("Traceparent") != "" || got.Get("Tracestate") != "" || got.Get("X-Request-Id") != "" {
+		t.Errorf("a third party saw %v", got)
 	}
 }

@@ -34,6 +34,7 @@ type getter struct {
 	limit   int64
 	parts   []any
 	listing *Query // gives the parts
+	trace   bool
 	client  *http.Client
 }
 
@@ -43,7 +44,7 @@ type pair struct {
 }
 
 func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *Problems) (*getter, *Host) {
-	g := &getter{limit: defaultMax, listing: optional(spec.Parts.Program, problems)}
+	g := &getter{limit: defaultMax, trace: spec.Trace, listing: optional(spec.Parts.Program, problems)}
 	for _, part := range spec.Parts.List {
 		g.parts = append(g.parts, part)
 	}

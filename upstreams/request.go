@@ -27,8 +27,10 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, []byte,
 		req.Header.Set("Content-Type", typ)
 	}
 	in.bear(req.Header)
-	for name, v := range in.call.Trace {
-		req.Header.Set(name, v)
+	if g.trace {
+		for name, v := range in.call.Trace {
+			req.Header.Set(name, v)
+		}
 	}
 	for _, p := range g.headers {
 		req.Header.Set(p.name, p.value.render(in.values, escapeHeader))

@@ -56,6 +56,9 @@ type HTTPSpec struct {
 	// JSON makes it a POST of what this jq program makes of $params, $vars and
 	// $secrets.
 	JSON *Expr `yaml:"json"`
+	// Trace passes on the request's id and its place in a trace (W3C Trace
+	// Context): for services of one's own. Third parties learn neither.
+	Trace bool `yaml:"trace"`
 	// Redirects is follow (default) or none: then a redirect is the reply, and
 	// $location says where it leads.
 	Redirects string `yaml:"redirects"`
