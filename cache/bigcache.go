@@ -75,16 +75,17 @@ func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
 			MaxEntrySize:       512,
 			HardMaxCacheSize:   m.room[c].size >> 20,
 			Hasher:             seeded{maphash.MakeSeed()},
-			OnRemoveWithReason: func(_ string, _ []byte, why bigcache.RemoveReason) {
+			OnRemoveWithReason: func(key string, value []byte, why bigcache.RemoveReason) {
 				if why == bigcache.NoSpace {
-					seen.evicted[c].Add(1)
+					t := m.turn[c]
+					t.last = append(t.last, stored{key, value})
 				}
 			},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("near tier: class %s: %w", c, err)
 		}
-		m.class[c] = big
+		m.class[c], m.turn[c] = big, newTurnover(m.room[c].size)
 	}
 	return m, nil
 }

@@ -83,6 +83,8 @@ func (m *memory) partBytes(class Class, key string, e *entry) int {
 
 // drop removes an entry's head; its parts are of no use without it.
 func (m *memory) drop(class Class, key string) {
+	m.turn[class].mu.Lock()
+	defer m.turn[class].mu.Unlock()
 	_ = m.class[class].Delete(key) // one that is gone already is as good
 }
 

@@ -37,9 +37,11 @@ const (
 )
 
 // memory is the near tier: one bigcache per class, because bigcache evicts
-// first-in first-out and reads protect nothing.
+// first-in first-out and reads protect nothing. Of each class, no endpoint gets
+// more than its share while others want room; see turnover.
 type memory struct {
 	class [classes]*bigcache.BigCache
+	turn  [classes]*turnover
 	room  [classes]room
 	seen  *memoryCounters
 }
@@ -59,7 +61,7 @@ func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 	if err != nil {
 		// Without the head, the flight that follows cannot take the entry for
 		// complete. A head that is gone already is as good.
-		_ = m.class[class].Delete(key)
+		m.drop(class, key)
 	}
 	return e, rep, err == nil
 }
@@ -178,7 +180,9 @@ func (m *memory) set(class Class, key string, value []byte) bool {
 		m.seen.refused[class].Add(1)
 		return false
 	}
-	if err := m.class[class].Set(key, value); err != nil {
+	m.turn[class].mu.Lock()
+	defer m.turn[class].mu.Unlock()
+	if err := m.write(class, key, value); err != nil {
 		m.seen.refused[class].Add(1)
 		return false
 	}

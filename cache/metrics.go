@@ -77,13 +77,13 @@ func (m *metrics) space(name string) spaceMetrics {
 
 // memoryCounters are kept by the near tier and read at scrape.
 type memoryCounters struct {
-	evicted, refused [classes]atomic.Uint64
+	evicted, refused, spared [classes]atomic.Uint64
 }
 
 // memoryCollector reads the near tier at scrape.
 type memoryCollector struct {
-	near                                      *memory
-	entries, bytes, limit, evictions, refused *prometheus.Desc
+	near                                              *memory
+	entries, bytes, limit, evictions, refused, spared *prometheus.Desc
 }
 
 func newMemoryCollector(near *memory) *memoryCollector {
@@ -97,6 +97,7 @@ func newMemoryCollector(near *memory) *memoryCollector {
 		limit:     desc("limit_bytes", "Bytes that the near tier's queues may take before the oldest values are driven out."),
 		evictions: desc("evictions_total", "Values driven out of the near tier for lack of room."),
 		refused:   desc("refused_total", "Values too large for the near tier."),
+		spared:    desc("spared_total", "Values that stayed in the near tier because another endpoint has more than its share of it."),
 	}
 }
 
@@ -112,6 +113,7 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.room[class].size), name)
 		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.seen.evicted[class].Load()), name)
 		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.seen.refused[class].Load()), name)
+		ch <- prometheus.MustNewConstMetric(c.spared, prometheus.CounterValue, float64(c.near.seen.spared[class].Load()), name)
 	}
 }
 

@@ -1,0 +1,164 @@
+package cache
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// crowded is a class of 9 MiB, in which spaces keep answers of a kilobyte.
+type crowded struct {
+	*Cache
+	t testing.TB
+}
+
+func newCrowded(t testing.TB) crowded {
+	return crowded{newCache(t, Config{Memory: 32 << 20}), t}
+}
+
+func (c crowded) open(name string) *Space {
+	p := usual()
+	p.Class = Keyed
+	return c.Space(name, p)
+}
+
+var kilobyte = strings.Repeat("x", 1000)
+
+func (c crowded) fill(s *Space, from, to int) {
+	for i := from; i < to; i++ {
+		e, err := s.entryOf("", &Content{Source: "first", Forms: textContent(kilobyte).Forms}, time.Now(), &entry{})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.near.put(Keyed, fmt.Sprint(s.name, ":", i), e)
+	}
+}
+
+func (c crowded) has(s *Space, from, to int) int {
+	n := 0
+	for i := from; i < to; i++ {
+		if _, _, found := s.Look(fmt.Sprint(s.name, ":", i)); found {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	holds = 9 << 10 // kilobytes of the class
+	many  = 4 * holds
+)
+
+func TestFloodOfOneEndpointLeavesTheOthersTheirHalf(t *testing.T) {
+	c := newCrowded(t)
+	if size := c.near.room[Keyed].size; size>>10 != holds {
+		t.Fatalf("a class of %d bytes", size)
+	}
+	kd, avatar, ip := c.open("kd"), c.open("avatar/step"), c.open("ip")
+	c.fill(kd, 0, 500)
+	c.fill(avatar, 0, 500)
+	c.fill(ip, 0, many)
+	if a, b := c.has(kd, 0, 500), c.has(avatar, 0, 500); a+b < 1000 {
+		t.Errorf("%d and %d of 500 entries survived", a, b)
+	}
+	if n := c.has(ip, 0, many); n < holds*6/10 {
+		t.Errorf("the flood itself got room for %d entries only", n)
+	}
+	// What others bring meanwhile is kept, too, until they have their half.
+	for round := range 10 {
+		c.fill(kd, 500+round*200, 700+round*200)
+		c.fill(ip, many+round*2000, many+(round+1)*2000)
+	}
+	if n := c.has(kd, 0, 2500); n < 2500 {
+		t.Errorf("%d of 2500 entries survived", n)
+	}
+}
+
+func TestEndpointAloneHasTheWholeClass(t *testing.T) {
+	c := newCrowded(t)
+	ip := c.open("ip")
+	c.fill(ip, 0, many)
+	if n := c.has(ip, 0, many); n < holds*8/10 {
+		t.Errorf("%d entries of a kilobyte in %d", n, holds)
+	}
+}
+
+// Others who fill more than their half give way by age, as everybody does
+// where nobody has more than its share.
+func TestFloodTakesItsHalf(t *testing.T) {
+	c := newCrowded(t)
+	kd, ip := c.open("kd"), c.open("ip")
+	c.fill(kd, 0, holds)
+	c.fill(ip, 0, many)
+	if n := c.has(ip, 0, many); n < holds*35/100 || n > holds*60/100 {
+		t.Errorf("the flood has %d of %d", n, holds)
+	}
+	if n := c.has(kd, 0, holds); n < holds*35/100 {
+		t.Errorf("the other has %d of %d", n, holds)
+	}
+}
+
+// What was dropped or replaced does not come back when it is moved.
+func TestMovedValuesAreTheLastOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowded(t)
+		kd, ip := c.open("kd"), c.open("ip")
+		mustFetch(t, kd, "kd:dropped", &script{text: "old"})
+		mustFetch(t, kd, "kd:replaced", &script{text: "old"})
+		mustFetch(t, kd, "kd:large", &script{text: strings.Repeat("old", 3000)})
+		c.fill(ip, 0, holds*6/10)
+		kd.Drop("kd:dropped", time.Now())
+		time.Sleep(2 * time.Hour)
+		mustFetch(t, kd, "kd:replaced", &script{text: "new"})
+		large := strings.Repeat("new", 3000)
+		mustFetch(t, kd, "kd:large", &script{text: large})
+		c.fill(ip, holds*6/10, many)
+		time.Sleep(dropKeep)
+		if _, _, found := kd.Look("kd:dropped"); found {
+			t.Error("what was dropped is back")
+		}
+		_, reps, _ := kd.Look("kd:replaced")
+		if len(reps) != 1 || string(reps[0].Data) != "new" {
+			t.Errorf("%v", reps)
+		}
+		if info, reps, _ := kd.Look("kd:large"); !info.Complete || string(reps[0].Data) != large {
+			t.Errorf("%+v", info)
+		}
+		parts := 0
+		it := c.near.class[Keyed].Iterator()
+		for it.SetNext() {
+			if v, err := it.Value(); err == nil && strings.HasPrefix(v.Key(), "kd:large\x00") {
+				parts++
+			}
+		}
+		if parts != 1 {
+			t.Errorf("%d parts of an entry of one", parts)
+		}
+	})
+}
+
+// A flood pays for what is moved, in bytes of the order of its own.
+func TestMovesAreBounded(t *testing.T) {
+	c := newCrowded(t)
+	kd, ip := c.open("kd"), c.open("ip")
+	c.fill(kd, 0, holds*9/20)
+	c.fill(ip, 0, holds)
+	before := c.near.seen.spared[Keyed].Load()
+	c.fill(ip, holds, many)
+	if moved := c.near.seen.spared[Keyed].Load() - before; moved == 0 || moved > 2*(many-holds) {
+		t.Errorf("%d values were moved for %d that were written", moved, many-holds)
+	}
+}
+
+func BenchmarkFlood(b *testing.B) {
+	c := newCrowded(b)
+	kd, ip := c.open("kd"), c.open("ip")
+	c.fill(kd, 0, holds*2/5)
+	c.fill(ip, 0, holds)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		c.fill(ip, holds+i, holds+i+1)
+	}
+}
