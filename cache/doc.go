@@ -5,7 +5,10 @@
 //     however many candidates its pool holds.
 //   - Freshness is decided when an entry is read, from its birth and the policy
 //     in force at that moment: a changed TTL applies to what is cached already.
-//   - A key is filled by one flight at a time. Whoever leaves hurts nobody.
+//   - A key is filled by one flight at a time. Whoever leaves hurts nobody; when
+//     the last one leaves, the flight is cancelled, unless it is a refresh.
+//   - Fills are bounded in number, in all and for each endpoint, and so is what an
+//     endpoint may take of the memory while others want some.
 //   - A failure is never stored as an answer and never replaces one. Nor do a
 //     definite no and a last resort replace a copy that may still stand in.
 //   - What a purge or a drop meant is gone, in both tiers, and so is what was
