@@ -83,9 +83,8 @@ func (e *PausedError) Unwrap() error { return e.Err }
 // the two whether there is room to wait calls Peek and Await.
 //
 // The error is the loader's, the caller's context's, a PausedError, or ErrBusy.
-func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (Hit, error) {
-	hit, ready := s.Peek(ctx, key, want, load)
-	if ready {
+func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (hit Hit, err error) {
+	if s.look(ctx, key, want, load, &hit) {
 		return hit, nil
 	}
 	return s.Await(ctx, key, want, load, &hit)
@@ -95,14 +94,20 @@ func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (
 // what is stale within grace, whose refresh it begins. Where it is not ready, the
 // hit is what is there instead, for Await or Fallback.
 func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader) (hit Hit, ready bool) {
+	ready = s.look(ctx, key, want, load, &hit)
+	return hit, ready
+}
+
+// look is Peek, which writes the hit where it is wanted: it is too large to be
+// handed on for nothing.
+func (s *Space) look(ctx context.Context, key string, want Want, load Loader, hit *Hit) (ready bool) {
 	if !s.policy.Stores() {
-		return Hit{}, false
+		return false
 	}
 	now := time.Now()
-	hit, found := s.peek(key, want, now)
-	if !found {
+	if !s.peek(key, want, now, hit) {
 		s.seen.nearMiss.Inc()
-		return Hit{}, false
+		return false
 	}
 	switch hit.State {
 	case Fresh:
@@ -112,17 +117,17 @@ func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader) (h
 		s.seen.nearStale.Inc()
 		s.refresh(ctx, key, load, !hit.Meta.weak(), now)
 		s.seen.age.Observe(hit.Age.Seconds())
-		return hit, true
+		return true
 	case Stale:
 		s.seen.nearStale.Inc()
-		return hit, false
+		return false
 	default:
 		s.seen.nearMiss.Inc()
-		return hit, false
+		return false
 	}
 	s.seen.nearHit.Inc()
 	s.seen.age.Observe(hit.Age.Seconds())
-	return hit, true
+	return true
 }
 
 // Await fills the key, or waits for who does, after a Peek that found no more
@@ -147,12 +152,12 @@ func (s *Space) Fallback(key string, seen *Hit, err error) (Hit, bool) {
 }
 
 // peek looks into the near tier.
-func (s *Space) peek(key string, want Want, now time.Time) (Hit, bool) {
+func (s *Space) peek(key string, want Want, now time.Time, hit *Hit) bool {
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
-	if !ok {
-		return Hit{}, false
+	if ok {
+		*hit = s.hit(key, &e, rep, want, now, Near)
 	}
-	return s.hit(key, &e, rep, want, now, Near), true
+	return ok
 }
 
 // judge is what the policy, purges and drops leave of an entry.
