@@ -152,3 +152,24 @@ func TestRedactionIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRedactor: whatever the text, what comes out holds no secret, and a text that
+// holds none comes out as it was.
+func FuzzRedactor(f *testing.F) {
+	for _, s := range []string{"31415926", "%33%314%2531", `\u0033\u00311415926`, "%", `\`, `\u00`, "%zz", "\xff%ff", "3141592631415926"} {
+		f.Add(s)
+	}
+	r := newRedactor(formsOf("31415926"), nil)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := r.Text(s)
+		if strings.Contains(got, "31415926") {
+			t.Errorf("%q became %q", s, got)
+		}
+		if got != s && !strings.Contains(got, "***") {
+			t.Errorf("%q became %q", s, got)
+		}
+		if again := r.Text(got); strings.Count(again, "***") < strings.Count(got, "***") {
+			t.Errorf("%q became %q, then %q", s, got, again)
+		}
+	})
+}

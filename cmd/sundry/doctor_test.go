@@ -218,15 +218,20 @@ sources: [{name: gone, http: {url: "`+gone.URL+`/"}}]
 	}
 }
 
-// TestCommandsShowNoSecret, neither of the path nor what was computed of it,
-// though the upstream says it in its answer and the error is made of that.
-func TestCommandsShowNoSecret(t *testing.T) {
+// vaultKey is a key that stands in the path of a request.
+const vaultKey = "s3cr&t/key"
+
+// vault is a catalog with an endpoint whose sources put their key into the path,
+// sign with it, and are answered with all that they sent. The first makes an error of
+// that, the other an answer.
+func vault(t *testing.T) (dir string) {
+	t.Helper()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"text": r.RequestURI + " " + r.Header.Get("Authorization"), "bad": strings.HasPrefix(r.URL.Path, "/bad")})
 	}))
 	t.Cleanup(up.Close)
-	dir := t.TempDir()
-	source := `, secrets: {k: VAULT_KEY}, vars: {sign: '$secrets.k | md5 | ascii_upcase'}, http: {url: "` + up.URL + `/%s/{k}/{sign}", headers: {Authorization: "APPCODE {k}"}}, map: 'if .bad then error(.text) else {text} end'}` + "\n"
+	source := `, secrets: {k: VAULT_KEY}, vars: {sign: '$secrets.k + "x" | md5 | ascii_upcase'}, http: {url: "` + up.URL + `/%s/{k}/{sign}", headers: {Authorization: "APPCODE {k}"}}, map: 'if .bad then error(.text) else {text} end'}` + "\n"
+	dir = t.TempDir()
 	write(t, dir, "vault.yaml", `version: 1
 name: vault
 group: text
@@ -235,18 +240,44 @@ cache: {class: shared, ttl: 1h}
 forms: [{name: json, json: .}]
 sources:
   - {name: fails`+fmt.Sprintf(source, "bad")+"  - {name: works"+fmt.Sprintf(source, "good"))
-	const key = "s3cr&t/key"
-	sum := md5.Sum([]byte(key))
+	return dir
+}
+
+// showsNoSecret checks a text of which the key and the signature were blotted out.
+func showsNoSecret(t *testing.T, what, shown string) {
+	t.Helper()
+	sum := md5.Sum([]byte(vaultKey + "x"))
+	for _, hidden := range []string{"s3cr", strings.ToUpper(hex.EncodeToString(sum[:])), hex.EncodeToString(sum[:])} {
+		if strings.Contains(shown, hidden) {
+			t.Errorf("%s: %s is shown: %s", what, hidden, shown)
+		}
+	}
+	if !strings.Contains(shown, "/bad/***/***") {
+		t.Errorf("%s: the error is not shown: %s", what, shown)
+	}
+}
+
+// TestCommandsShowNoSecret, neither of the path nor what was computed of it,
+// though the upstream says it in its answer and the error is made of that.
+func TestCommandsShowNoSecret(t *testing.T) {
+	dir := vault(t)
 	for _, args := range [][]string{{"try", "vault"}, {"doctor", "vault"}, {"doctor", "vault", "--json"}} {
-		out, errs, err := call(t, map[string]string{"VAULT_KEY": key}, append(args, "--catalog", dir)...)
-		shown := fmt.Sprint(out, errs, err)
-		for _, hidden := range []string{"s3cr", strings.ToUpper(hex.EncodeToString(sum[:])), hex.EncodeToString(sum[:])} {
-			if strings.Contains(shown, hidden) {
-				t.Errorf("%v: %s", args, shown)
-			}
-		}
-		if !strings.Contains(shown, "/bad/***/***") {
-			t.Errorf("%v: the error is not shown: %s", args, shown)
-		}
+		out, errs, err := call(t, map[string]string{"VAULT_KEY": vaultKey}, append(args, "--catalog", dir)...)
+		showsNoSecret(t, fmt.Sprint(args), fmt.Sprint(out, errs, err))
+	}
+}
+
+// TestTheConsoleShowsNoSecret: failures, what became of upstreams, a second try
+// with its stages and data, and the log.
+func TestTheConsoleShowsNoSecret(t *testing.T) {
+	p := serveWith(t, map[string]string{"VAULT_KEY": vaultKey}, "--catalog", vault(t), "--log-level", "debug")
+	mustGet(t, p.public+"/api/vault")
+	failures := p.mustAsk(http.MethodGet, "failures", "")
+	showsNoSecret(t, "failures", fmt.Sprint(failures))
+	showsNoSecret(t, "upstreams", fmt.Sprint(p.mustAsk(http.MethodGet, "upstreams", "")))
+	id := failures["failures"].([]any)[0].(map[string]any)["id"]
+	showsNoSecret(t, "a second try", fmt.Sprint(p.mustAsk(http.MethodPost, fmt.Sprintf("failures/%v/retry", id), "")))
+	if log := p.stderr.String(); strings.Contains(log, "s3cr") {
+		t.Error(log)
 	}
 }

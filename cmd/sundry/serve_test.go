@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -381,5 +383,31 @@ func TestAllowedTargets(t *testing.T) {
 	}
 	if status, _, _, _ := get(closed.public + "/api/gamestatus?host=127.0.0.1:25999"); status != http.StatusForbidden {
 		t.Errorf("status %d", status)
+	}
+}
+
+// TestListenersWaitForNoHeader: who sends a request slowly, or one whose header has
+// no end, is cut off, on both listeners.
+func TestListenersWaitForNoHeader(t *testing.T) {
+	p := serve(t, "--replay")
+	var conns []net.Conn
+	for _, base := range []string{p.public, p.admin} {
+		for _, sent := range []string{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, sent); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, c)
+		}
+	}
+	for i, c := range conns {
+		_ = c.SetReadDeadline(time.Now().Add(15 * time.Second))
+		if answer, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), " 200 ") {
+			t.Errorf("connection %d: %v %s", i, err, answer)
+		}
 	}
 }
