@@ -45,8 +45,21 @@ sources:
     computed: {}
 `
 
+// The endpoint that refuses.
+const refusingCatalog = `version: 1
+name: refusing
+group: text
+summary: {en: A benchmark., zh: 基准}
+params: [{name: id, type: int, min: 1, max: 1000, required: true, example: "7"}]
+cache: {class: keyed, ttl: 24h, jitter: 0}
+forms: [{name: json, json: '{text: "x"}'}]
+sources:
+  - name: made
+    computed: {}
+`
+
 // benchServer is a front as `serve` makes it, metrics on.
-func benchServer(b testing.TB) http.Handler {
+func benchServer(b testing.TB, limits Limits) *Server {
 	b.Helper()
 	reg := prometheus.NewRegistry()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
@@ -56,8 +69,10 @@ func benchServer(b testing.TB) http.Handler {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "bench.yaml"), []byte(benchCatalog), 0o600); err != nil {
-		b.Fatal(err)
+	for name, text := range map[string]string{"bench.yaml": benchCatalog, "refusing.yaml": refusingCatalog} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
 	}
 	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
 	if err != nil {
@@ -67,7 +82,7 @@ func benchServer(b testing.TB) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Cache: store, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
+	s, err := New(Config{Cache: store, Limits: limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -110,7 +125,7 @@ func (n *nobody) WriteHeader(int)             {}
 
 // BenchmarkHandler is the handler alone.
 func BenchmarkHandler(b *testing.B) {
-	h := benchServer(b)
+	h := benchServer(b, Limits{})
 	for name, path := range map[string]string{"hit": "/api/bench", "pool10": "/api/bench?type=ten", "pool10000": "/api/bench?type=pool"} {
 		hit(b, h, path)
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -122,6 +137,67 @@ func BenchmarkHandler(b *testing.B) {
 				h.ServeHTTP(w, r)
 			}
 		})
+	}
+}
+
+// refusals are the ways in which a request is refused: a path, and the server
+// that refuses it with a status.
+func refusals(tb testing.TB) map[string]refusal {
+	tb.Helper()
+	limited, full := benchServer(tb, Limits{Rate: 0.001, Burst: 1}), benchServer(tb, Limits{})
+	full.load.use(Limits{}) // nobody may wait
+	limited.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/refusing?id=7", nil))
+	return map[string]refusal{
+		"limited": {limited, "/api/refusing?id=7", http.StatusTooManyRequests},
+		"shed":    {full, "/api/refusing?id=7", http.StatusServiceUnavailable},
+		"invalid": {full, "/api/refusing?id=x", http.StatusBadRequest},
+		"missing": {full, "/api/refusing", http.StatusBadRequest},
+		"unknown": {full, "/api/nothing", http.StatusNotFound},
+	}
+}
+
+type refusal struct {
+	server *Server
+	path   string
+	status int
+}
+
+// BenchmarkRefusals stands beside BenchmarkHandler/hit.
+func BenchmarkRefusals(b *testing.B) {
+	for name, row := range refusals(b) {
+		r := httptest.NewRequest(http.MethodGet, row.path, nil)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			w := &nobody{}
+			for b.Loop() {
+				w.h = make(http.Header, 12)
+				row.server.ServeHTTP(w, r)
+			}
+		})
+	}
+}
+
+// TestRefusalsCostLessThanAHit in allocations; BenchmarkRefusals tells the time.
+func TestRefusalsCostLessThanAHit(t *testing.T) {
+	cost := func(h http.Handler, path string) float64 {
+		r, w := httptest.NewRequest(http.MethodGet, path, nil), &nobody{}
+		return testing.AllocsPerRun(1000, func() {
+			w.h = make(http.Header, 12)
+			h.ServeHTTP(w, r)
+		})
+	}
+	server := benchServer(t, Limits{})
+	hit(t, server, "/api/bench")
+	most := cost(server, "/api/bench")
+	for name, row := range refusals(t) {
+		rec := httptest.NewRecorder()
+		row.server.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, row.path, nil))
+		if rec.Code != row.status {
+			t.Errorf("%s: %d %s", name, rec.Code, rec.Body)
+		}
+		if n := cost(row.server, row.path); n >= most {
+			t.Errorf("%s takes %.0f allocations, a hit %.0f", name, n, most)
+		}
 	}
 }
 
@@ -157,7 +233,7 @@ func TestBenchChild(t *testing.T) {
 	if kind == "" {
 		t.Skip("only as a child of BenchmarkConnection")
 	}
-	h := benchServer(t)
+	var h http.Handler = benchServer(t, Limits{})
 	path := map[string]string{"bare": "/api/bench", "hit": "/api/bench", "pool10": "/api/bench?type=ten", "pool10000": "/api/bench?type=pool"}[kind]
 	rec := hit(t, h, path)
 	if kind == "bare" {

@@ -31,6 +31,8 @@ type Settings struct {
 	Limits    Limits
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample uint64
+	// RefusalSample is Config's.
+	RefusalSample uint64
 	// Mark of requests that this service sent; "": they bear none.
 	Mark upstreams.LoopMark
 }
@@ -53,6 +55,9 @@ func newRules(settings Settings, before *rules) *rules {
 	}
 	if settings.HitSample == 0 {
 		settings.HitSample = 100
+	}
+	if settings.RefusalSample == 0 {
+		settings.RefusalSample = 100
 	}
 	r := &rules{Settings: settings}
 	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,10 +35,44 @@ func plainToken(s string) bool {
 	return true
 }
 
-// log writes one line per request: a sample of the hits, all of the rest.
-// Parameters are never in it.
+// sampler picks of many lines of a kind the first of each second, and one of so
+// many.
+type sampler struct {
+	seen   atomic.Uint64
+	second atomic.Int64
+}
+
+func (s *sampler) pick(now time.Time, of uint64) bool {
+	nth := s.seen.Add(1)%of == 0
+	second, last := now.Unix(), s.second.Load()
+	return second != last && s.second.CompareAndSwap(last, second) || nth
+}
+
+// refused tells who was sent away without anything being tried.
+func (x *exchange) refused() bool {
+	switch x.outcome {
+	case outcomeLimited, outcomeShed, outcomeInvalid:
+		return true
+	}
+	return x.route == nil && x.outcome == outcomeNegative
+}
+
+// passedOver tells which requests have no line: all hits and refusals but a
+// sample.
+func (s *Server) passedOver(x *exchange) bool {
+	switch {
+	case x.outcome == outcomeHit:
+		return s.hits.Add(1)%x.route.rules.HitSample != 0
+	case x.refused():
+		return !s.refusals[x.outcome].pick(x.start, s.set.Load().rules.RefusalSample)
+	}
+	return false
+}
+
+// log writes one line per request: a sample of the hits and refusals, all of the
+// rest. Parameters are never in it.
 func (s *Server) log(x *exchange, took time.Duration) {
-	if x.outcome == outcomeHit && s.hits.Add(1)%x.route.rules.HitSample != 0 {
+	if s.passedOver(x) {
 		return
 	}
 	level := slog.LevelInfo

@@ -26,6 +26,7 @@ type document struct {
 const (
 	contentHTML = "text/html; charset=utf-8"
 	contentJSON = "application/json; charset=utf-8"
+	contentText = "text/plain; charset=utf-8"
 )
 
 func newDocument(typ string, body []byte) (*document, error) {
@@ -116,7 +117,7 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
 	}
 	s.common(h, requestID(r))
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Type", contentText)
 	h.Set("Content-Length", strconv.Itoa(len(word)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

@@ -23,7 +23,8 @@ func ratePolicy(burst int64, window time.Duration) string {
 // tell sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
 // from -08 on): r requests are left at once, and in t seconds there is one more.
 func (c *clients) tell(h http.Header, a *allowance) {
-	b := strconv.AppendInt([]byte(`"default";r=`), a.left, 10)
+	var room [48]byte
+	b := strconv.AppendInt(append(room[:0], `"default";r=`...), a.left, 10)
 	b = strconv.AppendInt(append(b, ";t="...), upSeconds(a.more), 10)
 	h["Ratelimit"], h["Ratelimit-Policy"] = []string{string(b)}, c.policy
 }

@@ -17,6 +17,7 @@ const privateMax = time.Minute
 // append to them.
 type fixed struct {
 	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
+	text, json, noStore                                                                 []string
 }
 
 func newFixed() *fixed {
@@ -26,6 +27,7 @@ func newFixed() *fixed {
 		sandbox:      []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
 		interstitial: []string{"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 		script:       []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
+		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},
 	}
 }
 

@@ -123,38 +123,6 @@ func (s *Server) preflight(x *exchange) {
 	x.status, x.outcome = http.StatusNoContent, outcomeBypass
 }
 
-// fail answers with an error document.
-func (s *Server) fail(x *exchange, o outcome, f *failure) {
-	x.outcome, x.status, x.failed = o, f.status, f
-	if f.status == statusLeft {
-		return
-	}
-	h := x.w.Header()
-	s.common(h, x.id)
-	if x.hit.Meta.Source != "" {
-		h.Set("Sundry-Source", x.hit.Meta.Source)
-	}
-	if x.hit.State != cache.Absent {
-		h.Set("Cache-Status", string(appendCacheStatus(nil, &x.hit)))
-		h.Set("Age", seconds(x.hit.Age))
-	}
-	x.sent = f.write(x, s.mannerOf(x))
-}
-
-// mannerOf is how the caller wants to be told what went wrong.
-func (s *Server) mannerOf(x *exchange) catalog.Manner {
-	var e *catalog.Endpoint
-	if x.route != nil {
-		e = x.route.endpoint
-	}
-	m := e.Manner(x.r.URL.RawQuery)
-	m.Text = m.Text || x.in.Form != nil && x.in.Form.Kind == "text"
-	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-		m.Callback = "" // no script asks so
-	}
-	return m
-}
-
 // finish recovers, counts and logs. An exchange that ends without an answer, or
 // in the middle of one, ends its connection: net/http would make an empty 200
 // of the first, and a whole answer of the second.

@@ -32,8 +32,12 @@ type Config struct {
 	// none. It is asked when somebody wants the description of the API.
 	Recorded func() ([]*catalog.Case, error)
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
-	HitSample  uint64
-	Registerer prometheus.Registerer
+	HitSample uint64
+	// RefusalSample logs one of so many requests that are refused (400, 403, 405,
+	// 429, 503, and 404 of what there is not), beside the first of each second for
+	// each outcome; 0 means 100, 1 all of them.
+	RefusalSample uint64
+	Registerer    prometheus.Registerer
 }
 
 // Server is the public front. Swap gives it its endpoints.
@@ -47,6 +51,8 @@ type Server struct {
 	ready   atomic.Bool
 	last    atomic.Bool // the answer on every connection is its last
 	hits    atomic.Uint64
+
+	refusals [outcomes]sampler
 }
 
 // set is what a catalog compiles to: it is swapped whole.
@@ -76,7 +82,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, fixed: newFixed()}
-	s.use(&set{rules: newRules(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample}, nil)})
+	s.use(&set{rules: newRules(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {

@@ -35,7 +35,7 @@ type config struct {
 	Catalog               string
 	BasePath              string
 	LogFormat, LogLevel   string
-	LogHits               uint64
+	LogHits, LogRefusals  uint64
 	Trusted, AllowTargets []netip.Prefix
 	Forwarded             string
 	OwnHosts              []string
@@ -81,7 +81,7 @@ const usualFile = "sundry.yaml"
 
 func defaults() *config {
 	return &config{
-		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, Forwarded: string(proxy.ByEither),
+		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100, Forwarded: string(proxy.ByEither),
 		DrainDelay: time.Second, DrainTimeout: 20 * time.Second,
 		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5}, Cache: cacheConfig{Memory: cache.DefaultMemory},
 		places: map[string]place{},
@@ -183,7 +183,7 @@ func (c *config) readEndpoints(text string) error {
 
 // settings of the front that a reload applies.
 func (c *config) front() proxy.Settings {
-	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, Mark: c.mark()}
+	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals, Mark: c.mark()}
 }
 
 // mark of what this service sends.

@@ -41,6 +41,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"log_level: info+2":          `1: log_level: "info+2": want debug, info, warn or error, as in info`,
 		"log_hits: 0":                `1: log_hits: "0": want a whole number from 1 to 1000000000, as in 100`,
 		"log_hits: -5":               `1: log_hits: "-5": want a whole number from 1 to 1000000000, as in 100`,
+		"log_refusals: 0":            `1: log_refusals: "0": want a whole number from 1 to 1000000000, as in 100`,
 		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": want an address range, as in 10.0.0.0/8`,
 		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": want an address range, as in 10.0.0.0/8`,
 		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": want a host's name, without scheme, port and path, as in api.example.org`,
@@ -243,7 +244,7 @@ func TestEverySettingIsInTheSampleAndTheREADME(t *testing.T) {
 func TestEverySettingHasItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
-		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7",
+		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1",
 		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
 		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "cache.memory": "64MiB", "cache.warm": "false",
 	}

@@ -138,6 +138,8 @@ func settings() []setting {
 			func(c *config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
 		one(setting{key: "log_hits", want: wholeWords(1, maxLogHits), like: "100", live: true},
 			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxLogHits)),
+		one(setting{key: "log_refusals", want: wholeWords(1, maxLogHits), like: "100", live: true},
+			func(c *config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxLogHits)),
 		many(setting{key: "trusted_proxies", want: "an address range", like: "10.0.0.0/8", live: true},
 			func(c *config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
 		one(setting{key: "forwarded", want: "either, x-forwarded-for or forwarded", like: "x-forwarded-for", live: true},

@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -106,16 +105,17 @@ func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Pa
 // an example. The value itself is repeated only where it is short, not personal
 // and cannot hold a password.
 func (p *Param) refuse(value string, why error) *ParamError {
-	shown := strconv.Quote(value)
-	if p.Personal || len(value) > 40 || !utf8.ValidString(value) || strings.Contains(value, "@") {
-		shown = "its value"
+	var room [64]byte
+	shown := append(room[:0], "its value"...)
+	if !p.Personal && len(value) <= 40 && utf8.ValidString(value) && !strings.Contains(value, "@") {
+		shown = strconv.AppendQuote(room[:0], value)
 	}
-	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: fmt.Sprintf("parameter %s: %s %v; want %s, for example %s=%s",
-		p.Name, shown, why, p.Allowed, p.Name, p.Example)}
+	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
+		"; want " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
 }
 
 // missing is the answer to an absent required parameter.
 func (p *Param) missing() *ParamError {
-	return &ParamError{Parameter: p.Name, Missing: true, Message: fmt.Sprintf("parameter %s is missing; want %s, for example %s=%s",
-		p.Name, p.Allowed, p.Name, p.Example)}
+	return &ParamError{Parameter: p.Name, Missing: true, Message: "parameter " + p.Name + " is missing; want " + p.Allowed +
+		", for example " + p.Name + "=" + p.Example}
 }

@@ -122,6 +122,9 @@ func (p *Param) intParser(s paramSpec, problems *upstreams.Problems) {
 		p.Allowed += fmt.Sprintf(", or %d", n)
 	}
 	p.parse = func(v string) (any, error) {
+		if strings.Trim(v, "+-0123456789") != "" {
+			return nil, errNotWhole // without strconv's own error, which is not shown
+		}
 		n, err := strconv.Atoi(v)
 		if err != nil {
 			return nil, errNotWhole
