@@ -85,10 +85,17 @@ func (w *Work) open() {
 	})
 }
 
-// draw takes a place for drawing.
+// draw takes a place for drawing, and lets go first whoever can go on at once.
+// Without that, drawings would wait for each other where no bound is seen, each
+// in turn in the scheduler's queue, and hits among them; so they wait for the
+// place, and those that are too many are refused.
 func (w *Work) draw(ctx context.Context) (leave func(), err error) {
 	w.open()
-	return w.drawing.enter(ctx)
+	leave, err = w.drawing.enter(ctx)
+	if err == nil {
+		runtime.Gosched()
+	}
+	return leave, err
 }
 
 // visit takes a place for asking a target that a caller named.

@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,4 +115,29 @@ func TestVisitsAreBounded(t *testing.T) {
 			t.Errorf("%d targets are remembered", len(w.targets))
 		}
 	})
+}
+
+// TestDrawingsWaitForThePlaceNotForTheProcessor: on one processor, drawings that
+// come at once would each find the place free when it is their turn to run, and
+// all would be drawn, one after the other, while hits wait among them.
+func TestDrawingsWaitForThePlaceNotForTheProcessor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var w Work
+	var refused atomic.Int64
+	var all sync.WaitGroup
+	const n = 1 + drawingQueue + 70
+	for range n {
+		all.Go(func() {
+			leave, err := w.draw(t.Context())
+			if err != nil {
+				refused.Add(1)
+				return
+			}
+			leave()
+		})
+	}
+	all.Wait()
+	if refused.Load() == 0 {
+		t.Errorf("%d drawings at once, and none is refused", n)
+	}
 }
