@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check doctor test race fuzz bench bench-diff lint fmt golden ci
+.PHONY: build run check doctor test race chaos fuzz bench bench-diff lint fmt golden ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -18,6 +18,11 @@ test:
 
 race:
 	go test -race -shuffle=on ./...
+
+# Everything fails at random, for SUNDRY_TEST_CHAOS. The seed is printed; the same
+# events again: SUNDRY_TEST_CHAOS_SEED=<seed> make chaos
+chaos:
+	SUNDRY_TEST_CHAOS=$${SUNDRY_TEST_CHAOS:-2m} go test -count 1 -timeout 30m -run TestChaos -v ./cmd/sundry
 
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache

@@ -44,7 +44,7 @@ type Step struct {
 // network. It is safe for concurrent use.
 type Replay struct {
 	bySource atomic.Pointer[map[string][]*Exchange]
-	faults   map[string]Fault
+	faults   atomic.Pointer[map[string]Fault]
 	// Strict refuses requests other than those recorded; for tests.
 	Strict bool
 }
@@ -52,10 +52,15 @@ type Replay struct {
 // NewReplay makes a replay that does what the faults say, by endpoint or
 // endpoint/source. Set gives it the exchanges.
 func NewReplay(faults map[string]Fault) *Replay {
-	r := &Replay{faults: faults}
+	r := &Replay{}
+	r.SetFaults(faults)
 	r.Set(nil)
 	return r
 }
+
+// SetFaults puts these faults, by endpoint or endpoint/source, in the place of
+// all before. The map must not change any more.
+func (r *Replay) SetFaults(faults map[string]Fault) { r.faults.Store(&faults) }
 
 // Set puts these exchanges in the place of all before.
 func (r *Replay) Set(exchanges []*Exchange) {

@@ -225,6 +225,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/favicon": {"upstreams/guard", "upstreams/webpage"}, "upstreams/shortlink": {"upstreams/guard", "upstreams/webpage"},
 		"upstreams": {"upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft", "upstreams/bilibili", "upstreams/douyin",
 			"upstreams/favicon", "upstreams/idcard", "upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/webpage"},
+		"upstreams/catalog/conformtest": {"upstreams/catalog"},
 		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
 			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
 		"proxy":       {"cache", "upstreams", "upstreams/catalog"},

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/alecthomas/kong"
+
+	"sundry/upstreams"
 )
 
 // world is what a command may touch: everything of the process that is not an
@@ -19,6 +21,9 @@ type world struct {
 	variables []string
 	stdout    io.Writer
 	stderr    io.Writer
+	// made sees what serve compiles sources into, before it does; nil: nobody
+	// looks.
+	made func(*upstreams.Environment)
 }
 
 // cli is the command line.

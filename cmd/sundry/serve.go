@@ -91,6 +91,9 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.world.getenv, reg, s.log); err != nil {
 		return err
 	}
+	if s.world.made != nil {
+		s.world.made(s.env)
+	}
 	settings := cache.Config{
 		Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
 	}

@@ -74,15 +74,22 @@ func serveWith(t testing.TB, env map[string]string, args ...string) *process {
 		}
 		return "0s", true
 	}
+	return launch(t, &world{getenv: getenv}, args...)
+}
+
+// launch serves in a world that is given its end and its outputs.
+func launch(t testing.TB, w *world, args ...string) *process {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
+	w.ctx, w.urgent, w.stdout, w.stderr = ctx, context.Background(), io.Discard, p.stderr
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
 		// Nothing here may ask a real upstream, and warming would. All clients of a
 		// test have one address.
 		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\nlimits: {rate: 0}\n"))
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
-	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
+	go func() { p.done <- execute(w, args) }()
 	eventually(t, "the server listens", func() bool {
 		m := listening.FindStringSubmatch(p.stderr.String())
 		if m == nil {

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/catalog/conformtest"
+	"sundry/upstreams/qrcode"
+)
+
+// errand is a call that the load makes, with what its answer must hold and who could
+// give it.
+type errand struct {
+	endpoint, query string
+	rule            *conformtest.Rule
+	key             string // of the entry that answers it; "": there is more than one
+	drawn           []byte // the picture of a QR code; nil for other calls
+	qrText          string
+	// picks are who can answer: more than one where chance decides what is asked
+	// for. None are known of a call that is refused, or whose answer is a no.
+	picks []sources
+	// pictures are who can bring the picture that a link leads to.
+	pictures sources
+}
+
+// sources are those that give an answer when all is well, in their order.
+type sources struct {
+	ways []way
+	// alone needs nobody else: the last way computes.
+	alone bool
+}
+
+// way is a source, and the hosts whose breakers stand before it.
+type way struct {
+	source string
+	hosts  []string
+}
+
+func (c *errand) path() string {
+	return "/api/" + c.endpoint + "/index.php?" + strings.ReplaceAll(c.query, " ", "%20")
+}
+
+// refused tells calls that are a mistake of the caller's, and must be told so
+// whatever else is wrong.
+func (c *errand) refused() bool { return c.rule.Status >= 400 && c.rule.Status != http.StatusNotFound }
+
+// works tells endpoints with bounds of their own: they draw, or ask whom the
+// caller names.
+func (c *errand) works() bool {
+	return slices.Contains([]string{"qrcode", "ipinfo", "favicon", "dwzrec", "gamestatus"}, c.endpoint)
+}
+
+// survey finds out about calls with an environment that nothing is wrong with.
+type survey struct {
+	t      testing.TB
+	env    *upstreams.Environment
+	set    *catalog.Catalog
+	behind map[string][]string // hosts, by endpoint/source
+}
+
+func newSurvey(t testing.TB, dir string) *survey {
+	t.Helper()
+	c := defaults()
+	c.Catalog = dir
+	env, err := newEnvironment(&flags{Replay: true}, c, noEnv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(env.CloseIdle)
+	env.Hosts.Config = upstreams.BreakerConfig{Failures: 1 << 30, Ratio: 2}
+	set, err := loadCatalog(c, env, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &survey{t: t, env: env, set: set, behind: map[string][]string{}}
+}
+
+// errands are those of the conformance table, and more of them with parameters of
+// their own.
+func (s *survey) errands() []*errand {
+	table, err := catalog.ConformanceTable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all []*errand
+	for _, row := range table {
+		for i := range row.Calls {
+			c := row.Calls[i]
+			if row.Endpoint == "dailynews" && c.Is != "" {
+				c.Is = ".date == null or " + c.Is // its last source does not tell
+			}
+			all = append(all, s.call(row.Endpoint, c))
+		}
+	}
+	for _, v := range varied() {
+		all = append(all, s.call(v.endpoint, v.ConformanceCall))
+	}
+	for text := range 30 {
+		all = append(all, s.drawn(fmt.Sprintf("chaos %d 混沌", text), 100+10*text))
+	}
+	return all
+}
+
+type variant struct {
+	endpoint string
+	catalog.ConformanceCall
+}
+
+// varied are calls of which each has something of its own in its answer.
+func varied() []variant {
+	var all []variant
+	add := func(endpoint, query, typ, is string) {
+		all = append(all, variant{endpoint, catalog.ConformanceCall{Query: query, Type: typ, Is: is}})
+	}
+	for n := range 24 {
+		add("extra", fmt.Sprint("id=", 7+n), "application/json", fmt.Sprint(".id == ", 7+n))
+		ip, page := fmt.Sprintf("8.8.%d.%d", n, 255-n), n+3
+		add("ip", "ip="+ip, "application/json", fmt.Sprintf(".ip == %q and .version == 4", ip))
+		add("wpcat", fmt.Sprintf("n=%d&p=%d", []int{1, 4, 16, 26}[n%4], page), "application/json",
+			fmt.Sprintf(".n == %d and .page == %d", []int{1, 4, 16, 26}[n%4], page))
+		id := fmt.Sprintf("YT00000000%05d", 300+n)
+		add("kd", "id="+id, "application/json", fmt.Sprintf(`.id == %q and .carrier == "yuantong"`, id))
+		add("music", fmt.Sprint("id=", 5000+n), "application/json", fmt.Sprint(".playlist_id == ", 5000+n))
+		host := fmt.Sprintf("mc%d.example.net", n)
+		add("gamestatus", "host="+host, "application/json", fmt.Sprintf(".online and .host == %q", host))
+		link := fmt.Sprintf("https://example.com/article/%d", 100+n)
+		add("dwzrec", "url="+url.QueryEscape(link), "application/json", fmt.Sprintf(".url == %q", link))
+		add("favicon", fmt.Sprintf("url=icons%d.example.com", n), "image/", ".size > 60")
+		add("avatar", fmt.Sprint("uid=", 20000+n), "image/", ".size > 60")
+		add("onlinestatus", fmt.Sprint("uid=", 20000+n), "application/json", ".online == true or .online == false or .online == null")
+	}
+	return all
+}
+
+func (s *survey) drawn(text string, size int) *errand {
+	c := s.call("qrcode", catalog.ConformanceCall{
+		Query: fmt.Sprintf("text=%s&size=%d", url.QueryEscape(text), size), Type: "image/png", Is: fmt.Sprintf(".width == %d", size),
+	})
+	code, err := qrcode.Encode(text)
+	if err == nil {
+		c.qrText = text
+		c.drawn, err = new(qrcode.Painter).PNG(code, size)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// call finds out who answers.
+func (s *survey) call(endpoint string, row catalog.ConformanceCall) *errand {
+	s.t.Helper()
+	c := &errand{endpoint: endpoint, query: row.Query}
+	var err error
+	if c.rule, err = conformtest.Compile(&row); err != nil {
+		s.t.Fatal(err)
+	}
+	e, _ := s.set.Get(endpoint)
+	local := catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Header: http.Header{}}
+	in, bad := e.Parse(strings.ReplaceAll(row.Query, " ", "%20"), local)
+	if (bad != nil) != c.refused() {
+		if c.rule.Status != http.StatusForbidden { // which some are told by whoever would ask
+			s.t.Fatalf("%s: %v", c.path(), bad)
+		}
+	}
+	if c.refused() {
+		return c
+	}
+	if c.rule.Status == http.StatusNotFound {
+		return c
+	}
+	c.key = in.Key()
+	picked := map[string]catalog.Input{c.key: in}
+	for range 60 {
+		again, _ := e.Parse(strings.ReplaceAll(row.Query, " ", "%20"), local)
+		picked[again.Key()] = again
+	}
+	for _, key := range slices.Sorted(maps.Keys(picked)) {
+		c.picks = append(c.picks, s.sources(c, &catalog.Fill{Input: picked[key]}))
+	}
+	if len(picked) > 1 || in.Form.Through != nil {
+		c.key = ""
+	}
+	if in.Form.Through != nil {
+		c.pictures = s.sources(c, in.Picture(s.link(&in)))
+	}
+	return c
+}
+
+// link is one that the pool holds.
+func (s *survey) link(in *catalog.Input) string {
+	content, err := (&catalog.Fill{Input: *in}).Load(s.t.Context(), false)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, form := range content.Forms {
+		for _, body := range form {
+			if body.Location != "" {
+				return body.Location
+			}
+		}
+	}
+	s.t.Fatal("no link")
+	return ""
+}
+
+// sources asks again and again, each time without those who answered before.
+func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
+	defer s.env.Replay.SetFaults(nil)
+	faults := map[string]upstreams.Fault{}
+	if fill, ok := load.(*catalog.Fill); ok {
+		fill.Watch = func(a upstreams.Attempt) { s.saw(c.endpoint, &a) }
+	}
+	for range 20 {
+		s.env.Replay.SetFaults(faults)
+		content, err := load.Load(s.t.Context(), false)
+		source := strings.TrimPrefix(content.Source, "replay:")
+		if err != nil || source == "" {
+			break
+		}
+		subject := c.endpoint + "/" + source
+		if _, twice := faults[subject]; twice {
+			found.alone = true // it heeds no fault: it computes
+			return found
+		}
+		next := map[string]upstreams.Fault{subject: {Error: 1}}
+		maps.Copy(next, faults)
+		faults = next
+		found.ways = append(found.ways, way{source, s.hosts(c.endpoint, source)})
+	}
+	if len(found.ways) == 0 {
+		s.t.Fatalf("%s: nobody answers", c.path())
+	}
+	return found
+}
+
+// saw notes the hosts that an attempt asked.
+func (s *survey) saw(endpoint string, a *upstreams.Attempt) {
+	subject := endpoint + "/" + strings.TrimPrefix(a.Source, "replay:")
+	for _, stage := range a.Stages {
+		_, line, ok := strings.Cut(fmt.Sprint(stage.Detail), " ")
+		if stage.Name != "request" || !ok {
+			continue
+		}
+		line, _, _ = strings.Cut(line, " ")
+		if u, err := url.Parse(line); err == nil && u.Host != "" && !slices.Contains(s.behind[subject], u.Host) {
+			s.behind[subject] = append(s.behind[subject], u.Host)
+		}
+	}
+}
+
+// hosts of a source: the declared one, and those of its steps and pictures, which
+// may be of a whole domain. One that none are known of brings the pictures that
+// links lead to.
+func (s *survey) hosts(endpoint, source string) []string {
+	hosts := slices.Clone(s.behind[endpoint+"/"+source])
+	var domains []string
+	for _, h := range s.env.Hosts.All() {
+		domain, whole := strings.CutPrefix(h.Name, "*")
+		if whole && (len(hosts) == 0 || slices.ContainsFunc(hosts, func(name string) bool { return strings.HasSuffix(name, domain) })) {
+			domains = append(domains, h.Name)
+		}
+	}
+	hosts = append(hosts, domains...)
+	e, _ := s.set.Get(endpoint)
+	for _, src := range e.Sources() {
+		if src.Bare() == source && src.Host() != nil && !slices.Contains(hosts, src.Host().Name) {
+			hosts = append(hosts, src.Host().Name)
+		}
+	}
+	return hosts
+}
+
+// subjects are all that a fault can be about. The hosts behind each source are
+// known from then on.
+func (s *survey) subjects() (endpoints, sources []string) {
+	for _, e := range s.set.Endpoints {
+		endpoints = append(endpoints, e.Name)
+		for _, src := range e.Sources() {
+			if src.AsksOthers() {
+				subject := e.Name + "/" + src.Bare()
+				sources = append(sources, subject)
+				s.behind[subject] = s.hosts(e.Name, src.Bare())
+			}
+		}
+	}
+	return endpoints, sources
+}
