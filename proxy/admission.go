@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -20,6 +21,11 @@ type admission struct {
 	limit   int64
 	ratio   float64 // of an endpoint's places to free ones
 	waiting int64
+
+	pressure pressure
+	delays   delays
+	delay    func() time.Duration // reads them; tests have their own
+	looked   time.Time
 }
 
 // place counts the requests of an endpoint among them; admission guards it. It
@@ -31,12 +37,33 @@ func (a *admission) use(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // of all: infinite
+	a.pressure.target = l.Delay
+	if a.delay == nil {
+		a.delay = a.delays.read
+	}
+}
+
+// pressed tells whether a request that comes at now is shed by the time that
+// others wait. It looks at that when it is due: without requests that must wait,
+// there is nothing to shed. The caller holds mu.
+func (a *admission) pressed(now time.Time) bool {
+	if a.pressure.target == 0 {
+		return false
+	}
+	if now.Sub(a.looked) >= pressureEvery {
+		a.pressure.feel(a.delay(), a.looked, now)
+		a.looked = now
+	}
+	return a.pressure.share > 0 && rand.Float64() < a.pressure.share
 }
 
 // enter takes a place for a request of the endpoint; false: it is to be shed.
-func (a *admission) enter(of *place, _ time.Time) bool {
+func (a *admission) enter(of *place, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.pressed(now) {
+		return false
+	}
 	free := a.limit - a.waiting
 	if free <= 0 || float64(of.waiting) >= a.ratio*float64(free) {
 		return false
@@ -51,6 +78,13 @@ func (a *admission) leave(of *place) {
 	defer a.mu.Unlock()
 	a.waiting--
 	of.waiting--
+}
+
+// shed is the share that is shed by the time that others wait.
+func (a *admission) shed() float64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pressure.share
 }
 
 // count tells how many wait, and how many may.

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/netip"
 	"sync/atomic"
+	"time"
 
 	"sundry/upstreams"
 )
@@ -20,6 +21,10 @@ type Limits struct {
 	// Share of InFlight that one endpoint may take, above 0 and at most 1; 0
 	// means a half. See admission.
 	Share float64
+	// Delay is how long work that could go on may wait for a processor, most of
+	// the time, before a part of those who must wait for an answer is shed; 0
+	// sheds nobody for that.
+	Delay time.Duration
 }
 
 // Settings are what may change while it serves, beside the catalog.

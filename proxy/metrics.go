@@ -77,12 +77,14 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		func() float64 { waiting, _ := s.load.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
 		func() float64 { _, limit := s.load.count(); return float64(limit) })
+	share := gauge("shed_share", "Share of the requests that must wait for an answer which is shed because all work waits too long for a processor.",
+		s.load.shed)
 	clients := gauge("rate_limit_clients", "Clients that have not all of their burst back; 0 without a limit.",
 		func() float64 { return float64(s.set.Load().rules.clients.count(time.Now())) })
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight, limit, clients, newEndpointCollector(s)} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.limited, m.shed, inFlight, limit, share, clients, newEndpointCollector(s)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

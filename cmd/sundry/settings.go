@@ -122,7 +122,9 @@ const (
 	maxMemory   = 1 << 40
 	maxLogHits  = 1e9
 	maxDelay    = 10 * time.Minute
-	maxTimeout  = time.Hour
+
+	maxQueueDelay = 10 * time.Second
+	maxTimeout    = time.Hour
 )
 
 // settings are all there are, but for endpoints, in the order of deploy/sundry.yaml.
@@ -164,6 +166,8 @@ func settings() []setting {
 			func(c *config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
 		one(setting{key: "limits.in_flight_share", want: "a share from 0.01 to 1", like: "0.5", live: true},
 			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
+		one(setting{key: "limits.queue_delay", want: "a span from 0s to 10s", like: "20ms", live: true},
+			func(c *config) *time.Duration { return &c.Limits.Delay }, span(0, maxQueueDelay)),
 		one(setting{key: "cache.memory", also: "SUNDRY_MEMORY", want: fmt.Sprintf("%dMiB to %dGiB", cache.MinMemory>>20, maxMemory>>30), like: "256MiB"},
 			func(c *config) *size { return &c.Cache.Memory }, parseMemory),
 		one(setting{key: "cache.warm", want: "true or false", like: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),

@@ -28,7 +28,7 @@ func main() {
 	l := &load{base: *base, hit: *hit, draw: *miss, run: rand.Uint64(), client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 4096, DisableCompression: true}, Timeout: 10 * time.Second,
 	}}
-	if err := l.report(os.Stdout, *span); err != nil {
+	if err := l.report(*span); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -52,18 +52,18 @@ type outcome struct {
 }
 
 // report tells the capacity, and what comes of one, two and four times as much.
-func (l *load) report(w io.Writer, span time.Duration) error {
+func (l *load) report(span time.Duration) error {
 	if o := l.ask(l.hit); o != good {
 		return fmt.Errorf("%s%s is not answered", l.base, l.hit)
 	}
 	capacity := l.capacity(span)
-	fmt.Fprintf(w, "capacity: %.0f requests a second, half hits, half drawings\n\n", capacity)
-	fmt.Fprintln(w, "| offered | hits p50 | hits p99 | hits max | hits shed | drawings p99 | drawings shed | drawn a second | answered a second | failed |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Printf("capacity: %.0f requests a second, half hits, half drawings\n\n", capacity)
+	fmt.Println("| offered | hits p50 | hits p99 | hits max | hits shed | drawings p99 | drawings shed | drawn a second | answered a second | failed |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, times := range []float64{0.5, 1, 2, 4} {
 		hits, draws := l.offer(times*capacity, span)
 		rate := func(n int) float64 { return float64(n) / span.Seconds() }
-		fmt.Fprintf(w, "| %.1f × %.0f/s | %s | %s | %s | %s | %s | %s | %.0f | %.0f | %d |\n", times, capacity,
+		fmt.Printf("| %.1f × %.0f/s | %s | %s | %s | %s | %s | %s | %.0f | %.0f | %d |\n", times, capacity,
 			quantile(hits.good, 0.5), quantile(hits.good, 0.99), quantile(hits.good, 1), share(hits), quantile(draws.good, 0.99), share(draws),
 			rate(draws.timely), rate(hits.timely+draws.timely), hits.failed+draws.failed)
 		time.Sleep(2 * time.Second) // until all is quiet
@@ -131,7 +131,7 @@ func (l *load) ask(path string) int {
 	if err != nil {
 		return failed
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // it was read
 	_, err = io.Copy(io.Discard, resp.Body)
 	switch {
 	case err != nil:
