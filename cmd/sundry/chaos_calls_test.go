@@ -78,7 +78,7 @@ func newSurvey(t testing.TB, dir string) *survey {
 	}
 	t.Cleanup(env.CloseIdle)
 	env.Hosts.Config = upstreams.BreakerConfig{Failures: 1 << 30, Ratio: 2}
-	set, err := loadCatalog(c, env, nil)
+	set, err := loadCatalog(c, env)
 	if err != nil {
 		t.Fatal(err)
 	}

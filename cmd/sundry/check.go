@@ -44,7 +44,7 @@ func (f *flags) load(w *world) (*catalog.Catalog, *config, error) {
 		return nil, cfg, errors.Join(mistakes, err)
 	}
 	defer env.CloseIdle()
-	set, err := loadCatalog(cfg, env, nil)
+	set, err := loadCatalog(cfg, env)
 	return set, cfg, errors.Join(mistakes, err)
 }
 

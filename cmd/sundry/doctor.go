@@ -45,7 +45,7 @@ func (d *doctorCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
-	set, err := loadCatalog(cfg, env, nil)
+	set, err := loadCatalog(cfg, env)
 	if err != nil {
 		return err
 	}

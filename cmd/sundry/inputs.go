@@ -72,10 +72,10 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 }
 
 // loadCatalog reads and compiles everything, for commands that do so once.
-func loadCatalog(c *config, env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
+func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error) {
 	in, err := readInputs(c, env.Secret)
 	if err != nil {
 		return nil, err
 	}
-	return in.compileAnew(env, live)
+	return in.compileAnew(env, nil)
 }

@@ -32,7 +32,7 @@ func (t *tryCmd) Run(w *world) error {
 		return err
 	}
 	defer env.CloseIdle()
-	set, err := loadCatalog(cfg, env, nil)
+	set, err := loadCatalog(cfg, env)
 	if err != nil {
 		return err
 	}
