@@ -185,7 +185,7 @@ func (e *events) limits() {
 		return
 	}
 	e.limitsEnds = e.line.begin("limits", "one", "")
-	e.config([]string{"limits: {rate: 50, burst: 20}\n", "limits: {rate: 0, in_flight: 3}\n"}[e.rnd.IntN(2)])
+	e.config([]string{"limits: {rate: 50, burst: 20, queue_delay: 0s}\n", "limits: {rate: 0, in_flight: 3, queue_delay: 0s}\n"}[e.rnd.IntN(2)])
 	e.later(e.span(200*time.Millisecond, time.Second), e.unlimited)
 }
 

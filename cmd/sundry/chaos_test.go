@@ -142,13 +142,15 @@ func (r *chaos) events() *events {
 }
 
 // chaosConfig has short spans, so that what failed can be seen to heal.
+// queue_delay sheds nobody where it is written beside it: callers and
+// servers share the process, and its processors with whatever else is tested.
 const chaosConfig = "cache: {memory: 1GiB, warm: false}\nlog_level: %s\n"
 
 // config writes the first instance's file, as editors do.
 func (r *chaos) config(more string) {
 	text := fmt.Sprintf(chaosConfig, "error") + r.rules()
 	if !strings.Contains(more, "limits:") {
-		text += "limits: {rate: 0}\n"
+		text += "limits: {rate: 0, queue_delay: 0s}\n"
 	}
 	r.save("sundry.yaml", text+more)
 }
@@ -195,7 +197,7 @@ sources: [{name: made, computed: {}, map: "{id: $params.id}"}]
 }
 
 func (r *chaos) startFirst() {
-	r.save("sundry.yaml", fmt.Sprintf(chaosConfig, "info")+r.rules()+"limits: {rate: 0}\n")
+	r.save("sundry.yaml", fmt.Sprintf(chaosConfig, "info")+r.rules()+"limits: {rate: 0, queue_delay: 0s}\n")
 	r.one = r.start("one", nil, "--config", filepath.Join(r.dir, "sundry.yaml"), "--catalog", filepath.Join(r.dir, "catalog"), "--redis", r.wire.url())
 	r.config("") // from now on, it is quiet
 	r.one.mustAsk(http.MethodPost, "reload", "")
@@ -211,7 +213,7 @@ func (r *chaos) startSecond() {
 		r.t.Fatal(err)
 	}
 	write(r.t, dir, "catalog/extra.yaml", strings.Replace(string(b), "ttl: soon", "ttl: 1m", 1))
-	file := write(r.t, dir, "sundry.yaml", fmt.Sprintf(chaosConfig, "info")+r.rules()+"limits: {rate: 0}\nlog_hits: 1000000\n")
+	file := write(r.t, dir, "sundry.yaml", fmt.Sprintf(chaosConfig, "info")+r.rules()+"limits: {rate: 0, queue_delay: 0s}\nlog_hits: 1000000\n")
 	r.starts++
 	r.two.Store(r.start(fmt.Sprint("two, start ", r.starts), map[string]string{"SUNDRY_DRAIN_DELAY": "1s"},
 		"--config", file, "--catalog", filepath.Join(dir, "catalog"), "--redis", r.redis.URL()))

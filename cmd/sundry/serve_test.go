@@ -85,8 +85,8 @@ func launch(t testing.TB, w *world, args ...string) *process {
 	w.ctx, w.urgent, w.stdout, w.stderr = ctx, context.Background(), io.Discard, p.stderr
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
 		// Nothing here may ask a real upstream, and warming would. All clients of a
-		// test have one address.
-		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\nlimits: {rate: 0}\n"))
+		// test have one address, and share the processors with the server.
+		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"))
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- execute(w, args) }()
