@@ -43,7 +43,7 @@ func (f *fill) giveBack() {
 func (f *fill) wait(ctx context.Context) (*landing, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
 	defer cancel()
-	for seen := time.Now(); nap(ctx) && time.Since(seen) < leaseWait; {
+	for seen := time.Now(); time.Since(seen) < leaseWait && nap(ctx, leaseWait-time.Since(seen)); {
 		got, leased, err := f.watch(ctx)
 		if got != nil || err != nil {
 			return got, err
@@ -60,9 +60,10 @@ func (f *fill) wait(ctx context.Context) (*landing, error) {
 	return nil, nil //nolint:nilnil // nothing was heard
 }
 
-// nap is false once ctx has ended.
-func nap(ctx context.Context) bool {
-	t := time.NewTimer(time.Duration((0.5 + rand.Float64()) * float64(leasePoll)))
+// nap lasts until it is time to look again, at the most so long; false once ctx
+// has ended.
+func nap(ctx context.Context, most time.Duration) bool {
+	t := time.NewTimer(min(most, time.Duration((0.5+rand.Float64())*float64(leasePoll))))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
