@@ -294,6 +294,7 @@ func (e *events) admin(i *instance, method, path, body string) bool {
 	default:
 		e.t.Errorf("seed %d: %s %s %s: %d %v\n%s", e.seed, method, path, body, status, doc, e.line.last(time.Now(), 6*time.Second))
 	}
+	e.line.add(&episode{what: "order", subject: method + " " + path, detail: fmt.Sprintf("%s on %s: %d %.160s", body, i.name, status, said), from: from, to: time.Now()})
 	return status < http.StatusMultipleChoices
 }
 
