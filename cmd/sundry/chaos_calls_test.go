@@ -177,7 +177,7 @@ func (s *survey) call(endpoint string, row catalog.ConformanceCall) *errand {
 		s.t.Fatal(err)
 	}
 	e, _ := s.set.Get(endpoint)
-	local := catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Header: http.Header{}}
+	local := catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Header: http.Header{"User-Agent": {software}}}
 	in, bad := e.Parse(strings.ReplaceAll(row.Query, " ", "%20"), local)
 	if (bad != nil) != c.refused() {
 		if c.rule.Status != http.StatusForbidden { // which some are told by whoever would ask

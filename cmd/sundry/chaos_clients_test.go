@@ -17,6 +17,9 @@ import (
 // who left.
 const halfCloses = "half-closes"
 
+// software is what all callers say they are: the key of some answers holds it.
+const software = "Go-http-client/1.1"
+
 // client makes calls in all the ways that clients have.
 type client struct {
 	*chaos
@@ -150,7 +153,7 @@ func (c *client) dial(i *instance) *net.TCPConn {
 }
 
 func ask(e *errand) string {
-	return "GET " + parsed(e.path()).RequestURI() + " HTTP/1.1\r\nHost: localhost\r\n"
+	return "GET " + parsed(e.path()).RequestURI() + " HTTP/1.1\r\nHost: localhost\r\nUser-Agent: " + software + "\r\n"
 }
 
 // leaves goes away in the middle.
