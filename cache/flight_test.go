@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -166,6 +167,28 @@ func TestWhoLeavesBeforeTheSoftTimeoutEndsTheFill(t *testing.T) {
 		}
 		if _, err := s.cache.failed.paused("k", true, time.Now()); err != nil {
 			t.Errorf("a failure record: %v", err)
+		}
+	})
+}
+
+// TestPartEvictedBeforeItIsPicked: a flight may find an entry that the near tier
+// holds whole, and a part of it be gone when a caller picks its form.
+func TestPartEvictedBeforeItIsPicked(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		large := strings.Repeat("x", 2*inlineMax)
+		l.set(func(l *script) { l.text = large })
+		mustFetch(t, s, "k", l)
+		head, ok := s.cache.near.head(s.policy.Class, "k")
+		if !ok || !head.split() {
+			t.Fatal("the entry is not in parts")
+		}
+		if err := s.cache.near.class[head.partsIn(s.policy.Class)].Delete(partKey("k", head.gen, 0)); err != nil {
+			t.Fatal(err)
+		}
+		hit, err := s.landed(t.Context(), "k", Want{}, l, &landing{entry: &head, tier: Near})
+		if err != nil || string(hit.Rep.Data) != large || hit.Tier != Upstream {
+			t.Errorf("%v, %d bytes of %v", err, len(hit.Rep.Data), hit.Tier)
 		}
 	})
 }

@@ -270,7 +270,11 @@ var errSlow = errors.New("refresh took longer than the soft timeout")
 func (s *Space) landed(ctx context.Context, key string, want Want, load Loader, got *landing) (Hit, error) {
 	now := time.Now()
 	hit, err := s.present(key, got, want, now)
-	if err != nil {
+	switch {
+	case err != nil && got.tier == Near: // a part was evicted since the flight looked
+		s.cache.near.drop(s.policy.Class, key)
+		return s.await(ctx, key, want, load, nil)
+	case err != nil:
 		return Hit{}, err
 	}
 	if hit.State == Grace {
