@@ -34,8 +34,10 @@ type getter struct {
 	limit   int64
 	parts   []any
 	listing *Query // gives the parts
-	trace   bool
-	client  *http.Client
+	// signsParts: listing makes use of secrets.
+	signsParts bool
+	trace      bool
+	client     *http.Client
 }
 
 type pair struct {

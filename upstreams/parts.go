@@ -75,5 +75,8 @@ func (g *getter) partsOf(ctx context.Context, in *input) ([]any, error) {
 	if len(list) == 0 || len(list) > partsMax {
 		return nil, fail(Malformed, "parts: want a list of 1 to %d, got %d", partsMax, len(list))
 	}
+	if g.signsParts && len(in.hidden) > 0 {
+		in.derive(v, derivedMin)
+	}
 	return list, nil
 }

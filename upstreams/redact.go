@@ -283,13 +283,19 @@ func lower(b []byte) []byte {
 // word finds the names that a program may refer to.
 var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
 
+// allVars finds $vars where it is read without the name of one of them.
+var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
+
 // readsSecrets tells whether a program makes its value of a secret: of $secrets, or of
-// vars that do, by their names.
+// vars that do, by their names or all together. nil reads nothing.
 func (e *Expr) readsSecrets(secret map[string]bool) bool {
-	if strings.Contains(e.Source, "$secrets") {
+	if e == nil || len(secret) == 0 {
+		return false
+	}
+	if strings.Contains(e.Source, "$secrets") || allVars.MatchString(e.Source) {
 		return true
 	}
-	return len(secret) > 0 && strings.Contains(e.Source, "$vars") &&
+	return strings.Contains(e.Source, "$vars") &&
 		slices.ContainsFunc(word.FindAllString(e.Source, -1), func(name string) bool { return secret[name] })
 }
 
@@ -304,13 +310,16 @@ func (s *Source) traceSecrets(spec *SourceSpec) {
 		st := &s.before[i]
 		traceVars(st.vars, spec.Before[i].Vars, secret)
 		if st.get != nil {
-			st.get.traceJSON(spec.Before[i].HTTP, secret)
+			st.get.tracePrograms(spec.Before[i].HTTP, secret)
 			st.bearer = st.get.bears(secret)
+		}
+		if st.secret = spec.Before[i].Keep.readsSecrets(secret); st.secret {
+			secret[st.name] = true
 		}
 	}
 	traceVars(s.vars, spec.Vars, secret)
 	if g, ok := s.kind.(*getter); ok {
-		g.traceJSON(spec.HTTP, secret)
+		g.tracePrograms(spec.HTTP, secret)
 	}
 }
 
@@ -325,8 +334,8 @@ func traceVars(vars []variable, programs map[string]Expr, secret map[string]bool
 	}
 }
 
-func (g *getter) traceJSON(spec *HTTPSpec, secret map[string]bool) {
-	g.signs = spec.JSON != nil && spec.JSON.readsSecrets(secret)
+func (g *getter) tracePrograms(spec *HTTPSpec, secret map[string]bool) {
+	g.signs, g.signsParts = spec.JSON.readsSecrets(secret), spec.Parts.Program.readsSecrets(secret)
 }
 
 // bears tells whether a request shows a secret, or is signed with one.

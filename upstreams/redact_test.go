@@ -141,6 +141,53 @@ map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
 	}
 }
 
+// TestSecretsComputedAsideAreBlottedOut: what the program of parts, or that of what a
+// step keeps, makes of a secret is one, and so is what is made of that in turn.
+func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"nonce": "n0", "echo": r.URL.Path})
+	})
+	const key = "s3cr&t/k y"
+	sum := func(text string) string { return hashes(text)[1] }
+	parts, keep := `http: {url: "UP/{part}", parts: '["fine", (PROGRAM | md5)]'}`, `before: [{name: pass, http: {url: "UP/harmless"}, keep: 'PROGRAM'}]`
+	vars := `vars: {sign: '$secrets.key + "v" | md5'}` + "\n"
+	for name, row := range map[string]struct{ body, program, secret string }{
+		"parts":         {parts, `$secrets.key + "p"`, sum(key + "p")},
+		"parts of vars": {vars + parts, `$vars.sign + "p"`, sum(sum(key+"v") + "p")},
+		"all vars":      {vars + parts, `([$vars[]] | add) + "p"`, sum(sum(key+"v") + "p")},
+		"kept":          {keep + "\nhttp: {url: 'UP/{pass}'}", `.nonce + $secrets.key | md5`, sum("n0" + key)},
+		"kept deep":     {keep + "\nvars: {sign: $vars.pass.s}\nhttp: {url: 'UP/{sign}'}", `{n: "harmless", s: (.nonce + $secrets.key | md5)}`, sum("n0" + key)},
+		"of the kept":   {keep + "\nvars: {sign: '$vars.pass + \"v\" | md5'}\nhttp: {url: 'UP/{sign}'}", `.nonce + $secrets.key | md5`, sum(sum("n0"+key) + "v")},
+	} {
+		env := environment(t)
+		env.Secret = func(name string) (string, bool) { return key, name == "TEST_KEY" }
+		s := compile(t, env, "\nname: one\nsecrets: {key: TEST_KEY}\n"+strings.NewReplacer("UP", up, "PROGRAM", row.program).Replace(row.body)+"\nmap: 'if $params.n == \"1\" then error([.. | strings] | join(\" \")) else . end'\n", "n")
+		for _, n := range []string{"1", "2"} {
+			all := shownOf(t, env, s, map[string]any{"n": n})
+			if strings.Contains(all, row.secret) || !strings.Contains(all, "/***") || !strings.Contains(all, "/harmless") && !strings.Contains(all, "/fine") {
+				t.Errorf("%s: want %s to be hidden, and it alone: %s", name, row.secret, all)
+			}
+		}
+	}
+}
+
+// shownOf is all that an attempt shows: its stages, its error, the journal.
+func shownOf(t *testing.T, env *Environment, s *Source, params map[string]any) string {
+	t.Helper()
+	var shown []string
+	_, err := s.do(t.Context(), &Call{Endpoint: "test", Params: params, Now: time.Now()}, func(a Attempt) {
+		for _, st := range a.Stages {
+			shown = append(shown, st.Line(10_000))
+		}
+		shown = append(shown, fmt.Sprint(a.Err))
+	})
+	shown = append(shown, fmt.Sprint(err))
+	for _, note := range env.Journal.Failures() {
+		shown = append(shown, note.Err)
+	}
+	return strings.Join(shown, "\n")
+}
+
 // TestRedactionIsBounded: a text that is large and full of escapes, or of the
 // secret, takes as long as its size says.
 func TestRedactionIsBounded(t *testing.T) {

@@ -27,6 +27,8 @@ type step struct {
 	optional bool
 	// bearer: it asks with a secret, so if it keeps one text that is a token.
 	bearer bool
+	// secret: what it keeps is computed from a secret.
+	secret bool
 }
 
 // variable is a placeholder computed by jq.
@@ -96,11 +98,21 @@ func (st *step) do(ctx context.Context, in *input) error {
 	default:
 		return err
 	}
-	if token, ok := value.(string); ok && st.bearer && len(in.hidden) > 0 {
-		in.derive(token, derivedMin)
-	}
+	st.derive(in, value)
 	in.keep(st.name, value)
 	return nil
+}
+
+// derive notes what is secret in the outcome.
+func (st *step) derive(in *input, value any) {
+	text, alone := value.(string)
+	switch {
+	case len(in.hidden) == 0:
+	case alone && (st.bearer || st.secret):
+		in.derive(text, derivedMin)
+	case st.secret:
+		in.derive(value, signatureMin)
+	}
 }
 
 // ask gives the outcome, within the step's own time.
