@@ -98,9 +98,20 @@ func (d *described) responses() object {
 		responses["200"] = object{"description": d.forms(), "headers": answerHeaders(), "content": content}
 	}
 	for _, status := range d.failures() {
-		responses[status] = object{"$ref": "#/components/responses/Error"}
+		responses[status] = object{"$ref": "#/components/responses/" + failureNamed(status)}
 	}
 	return responses
+}
+
+// failureNamed is the component that describes a failure of this status.
+func failureNamed(status string) string {
+	switch status {
+	case "429":
+		return "Limited"
+	case "503":
+		return "Overloaded"
+	}
+	return "Error"
 }
 
 // failures are the statuses that callers should be ready for.

@@ -95,7 +95,7 @@ func integer(low, high *int, also []int) object {
 
 // answerHeaders are those of every answer.
 func answerHeaders() object {
-	headers := object{}
+	headers := rateHeaders(false)
 	for name, what := range map[string]string{
 		"Age":           "Seconds since the answer was made; on those that were kept.",
 		"Cache-Control": "Who may keep the answer. max-age is its whole freshness lifetime: less Age, it is what remains.",
@@ -108,11 +108,60 @@ func answerHeaders() object {
 	return headers
 }
 
+// rateHeaders tell what the rate limit leaves to the caller.
+func rateHeaders(required bool) object {
+	return object{
+		"RateLimit": object{
+			"description": "r requests may be made at once, and in t seconds one more (draft-ietf-httpapi-ratelimit-headers). Only told to who has little left.",
+			"required":    required, "schema": object{"type": "string", "pattern": `^"default";r=[0-9]+;t=[1-9][0-9]*$`}, "example": `"default";r=0;t=2`,
+		},
+		"RateLimit-Policy": object{
+			"description": "q requests may be made at once; who used them up has them all back after w seconds. Beside RateLimit.",
+			"required":    required, "schema": object{"type": "string", "pattern": `^"default";q=[1-9][0-9]*;w=[1-9][0-9]*$`}, "example": `"default";q=80;w=4`,
+		},
+	}
+}
+
+// retryAfter tells when to ask again.
+func retryAfter(required bool) object {
+	return object{"description": "Seconds after which to ask again.", "required": required, "schema": object{"type": "integer", "minimum": 1}}
+}
+
 // components are what operations refer to.
 func components() object {
+	limited, overloaded := rateHeaders(true), rateHeaders(false)
+	limited["Retry-After"], overloaded["Retry-After"] = retryAfter(true), retryAfter(true)
+	other := rateHeaders(false)
+	other["Retry-After"] = retryAfter(false)
+	return object{
+		"schemas": object{"Error": errorDocument()},
+		"responses": object{
+			"Error":      failedResponse("What went wrong", other),
+			"Limited":    failedResponse("Too many requests from this address (IPv6: from its /64)", limited),
+			"Overloaded": failedResponse("Too much is being done at the moment", overloaded),
+			"Redirect":   object{"description": "Leads to the media.", "headers": redirectHeaders()},
+		},
+	}
+}
+
+func redirectHeaders() object {
+	headers := rateHeaders(false)
+	headers["Location"] = object{"required": true, "schema": object{"type": "string", "format": "uri"}}
+	return headers
+}
+
+func failedResponse(what string, headers object) object {
+	what += "; one line of text where type=text stands in the query. A callback, where the endpoint has one, is called with the same document, with the status 200."
+	return object{"description": what, "headers": headers, "content": object{
+		"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": object{"type": "string"}},
+	}}
+}
+
+// errorDocument is the JSON of every failure.
+func errorDocument() object {
 	kinds := []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
 	text := object{"type": "string"}
-	failed := object{
+	return object{
 		"type": "object", "required": []string{"code", "message", "error"},
 		"properties": object{
 			"code": object{"type": "integer", "minimum": http.StatusBadRequest, "maximum": 599, "description": "The HTTP status again."}, "message": text,
@@ -120,15 +169,6 @@ func components() object {
 				"type": "object", "required": []string{"type", "request_id"},
 				"properties": object{"type": object{"enum": kinds}, "parameter": text, "request_id": text},
 			},
-		},
-	}
-	return object{
-		"schemas": object{"Error": failed},
-		"responses": object{
-			"Error": object{"description": "What went wrong; one line of text where type=text stands in the query. A callback, where the endpoint has one, is called with the same document, with the status 200.", "content": object{
-				"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": text},
-			}},
-			"Redirect": object{"description": "Leads to the media.", "headers": object{"Location": object{"required": true, "schema": object{"type": "string", "format": "uri"}}}},
 		},
 	}
 }

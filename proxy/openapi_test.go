@@ -3,6 +3,8 @@ package proxy
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,6 +71,55 @@ func TestDescriptionHoldsForEveryCall(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDescriptionTellsOfLimits: who has little left of his rate is told so with an
+// answer, who has nothing with a 429, both in fields that are described.
+func TestDescriptionTellsOfLimits(t *testing.T) {
+	f := newFront(t, nil, replayed, recorded, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 2} })
+	doc := describe(t, f) // which is not limited
+	get := doc.Paths.Find("/api/qrcode/index.php").Get
+	for status, must := range map[int]bool{http.StatusOK: false, http.StatusBadRequest: false, http.StatusTooManyRequests: true} {
+		headers := get.Responses.Status(status).Value.Headers
+		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
+			if h := headers[name]; h == nil || h.Value.Required != must {
+				t.Errorf("%d: %s: %+v, want it to be described, required: %v", status, name, h, must)
+			}
+		}
+	}
+	for status, must := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true, http.StatusBadGateway: false} {
+		if h := get.Responses.Status(status).Value.Headers["Retry-After"]; h == nil || h.Value.Required != must {
+			t.Errorf("%d: Retry-After: %+v, want it to be described, required: %v", status, h, must)
+		}
+	}
+	for _, status := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
+		a := f.get("/api/qrcode/index.php?text=hello")
+		a.want(t, status)
+		var names []string
+		for name, h := range get.Responses.Status(status).Value.Headers {
+			names = append(names, http.CanonicalHeaderKey(name))
+			got := a.Header.Get(name)
+			if got == "" && h.Value.Required {
+				t.Errorf("%d has no %s", status, name)
+			}
+			if s := h.Value.Schema.Value; got != "" && s.VisitJSON(valueOf(s, got)) != nil {
+				t.Errorf("%d: %s: %q is not as described", status, name, got)
+			}
+		}
+		for _, name := range []string{"Ratelimit", "Ratelimit-Policy", "Retry-After"} {
+			if a.Header.Get(name) != "" && !slices.Contains(names, name) {
+				t.Errorf("%d: %s is not described", status, name)
+			}
+		}
+	}
+}
+
+// valueOf is a header's value of the type that its schema says.
+func valueOf(s *openapi3.Schema, text string) any {
+	if n, err := strconv.ParseFloat(text, 64); err == nil && s.Type.Is("integer") {
+		return n
+	}
+	return text
 }
 
 // TestDescriptionIsWhole: every endpoint, with bounds, enums, examples and a
