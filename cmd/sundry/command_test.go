@@ -229,7 +229,8 @@ func TestDependencies(t *testing.T) {
 		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
 			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
 		"proxy":       {"cache", "upstreams", "upstreams/catalog"},
-		"proxy/admin": {"cache", "upstreams", "upstreams/catalog"},
+		"proxy/live":  {"cache", "cache/far", "upstreams"},
+		"proxy/admin": {"cache", "proxy/live", "upstreams", "upstreams/catalog"},
 		"cmd/sundry":  nil, // anything
 	}
 	root := "../.."

@@ -9,16 +9,17 @@ import (
 
 	"sundry/cache"
 	"sundry/proxy/admin"
+	"sundry/proxy/live"
 )
 
 // system is what the admin API shows and changes.
 func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
-	var store admin.Store = &admin.File{Path: s.config.State}
+	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
 		store = s.far.Document("settings")
 	}
 	var err error
-	s.tuner, err = admin.NewTuner(admin.TunerConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
+	s.tuner, err = live.NewTuner(live.TunerConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (s *server) tryOut(knobs map[string]map[string]string) error {
 
 // apply puts settings into force on this instance. Purges and orders come
 // first: they hold even where knobs cannot be compiled here.
-func (s *server) apply(e admin.Effect) error {
+func (s *server) apply(e live.Effect) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache.Purge(e.Purges)
@@ -106,7 +107,7 @@ func (s *server) hold() {
 	}
 }
 
-func (s *server) carryOut(o *admin.Order) {
+func (s *server) carryOut(o *live.Order) {
 	switch o.Do {
 	case "drop":
 		if space, ok := admin.Holder(s.cache.Spaces(o.Target), o.Key); ok {

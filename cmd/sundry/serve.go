@@ -12,6 +12,7 @@ import (
 	"sundry/metrics"
 	"sundry/proxy"
 	"sundry/proxy/admin"
+	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
@@ -48,7 +49,7 @@ type server struct {
 	far    *far.Tier
 	front  *proxy.Server
 	reload *metrics.Reload
-	tuner  *admin.Tuner
+	tuner  *live.Tuner
 
 	unaccepted *unaccepted
 

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
@@ -24,7 +25,7 @@ type System struct {
 	// Spaces of an endpoint: its answers', then those of its parts.
 	Spaces func(endpoint string) []*cache.Space
 	Env    *upstreams.Environment
-	Tuner  *Tuner
+	Tuner  *live.Tuner
 	// Reload loads configuration and catalog anew.
 	Reload func() (Reloaded, error)
 	// Metrics of this instance.
@@ -119,9 +120,9 @@ func statusOf(err error) int {
 		return r.status
 	}
 	switch {
-	case errors.Is(err, ErrStore), errors.Is(err, ErrUnknown):
+	case errors.Is(err, live.ErrStore), errors.Is(err, live.ErrUnknown):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, ErrRefused):
+	case errors.Is(err, live.ErrRefused):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
@@ -152,19 +153,19 @@ func who(r *http.Request) string {
 }
 
 // change carries out a change and answers with its record.
-func (a *api) change(r *http.Request, c Change) (recordView, error) {
+func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 	c.By = who(r)
 	s, err := a.Tuner.Change(r.Context(), c)
 	if err != nil {
 		return recordView{}, err
 	}
 	record := s.Audit[len(s.Audit)-1]
-	return recordView{record, a.Tuner.waits(record)}, nil
+	return recordView{record, a.Tuner.Waits(record)}, nil
 }
 
 // recordView is a change as the API tells it.
 type recordView struct {
-	Record
+	live.Record
 	// Pending: it is in force on this instance alone until the store is back.
 	Pending bool `json:"pending,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
 )
 
@@ -30,12 +31,12 @@ type endpointView struct {
 // endpoints lists them.
 func (a *api) endpoints(*http.Request) (any, error) {
 	stats, settings := a.stats(), a.Tuner.Settings()
-	live := settings.Live(time.Now())
+	set := settings.Live(time.Now())
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
 			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
-			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: live[e.Name], Stats: stats[e.Name],
+			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: set[e.Name], Stats: stats[e.Name],
 		}
 		if v.Live != nil {
 			v.Until = settings.Knobs[e.Name].Until
@@ -92,7 +93,7 @@ func (a *api) changeKnobs(r *http.Request) (any, error) {
 	if err := catalog.CheckKnobs(values); err != nil {
 		return nil, bad("%w", err)
 	}
-	return a.change(r, Change{Do: "knobs", Target: e.Name, Knobs: values, For: d})
+	return a.change(r, live.Change{Do: "knobs", Target: e.Name, Knobs: values, For: d})
 }
 
 // resetKnobs goes back to the files.
@@ -100,5 +101,5 @@ func (a *api) resetKnobs(r *http.Request) (any, error) {
 	if _, ok := a.Catalog().Get(r.PathValue("name")); !ok {
 		return nil, absent("endpoint", r.PathValue("name"))
 	}
-	return a.change(r, Change{Do: "knobs", Target: r.PathValue("name")})
+	return a.change(r, live.Change{Do: "knobs", Target: r.PathValue("name")})
 }

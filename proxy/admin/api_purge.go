@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sundry/cache"
+	"sundry/proxy/live"
 )
 
 // purge makes an endpoint, all, or one entry stale or gone. A preview tells
@@ -31,9 +32,9 @@ func (a *api) purge(r *http.Request) (any, error) {
 	if body.Preview {
 		return map[string]any{"entries": entries, "bytes": bytes}, nil
 	}
-	c := Change{Do: "purge", Target: body.Endpoint, Hard: body.Mode == "hard"}
+	c := live.Change{Do: "purge", Target: body.Endpoint, Hard: body.Mode == "hard"}
 	if body.Key != "" {
-		c = Change{Do: "drop", Target: body.Endpoint, Key: body.Key}
+		c = live.Change{Do: "drop", Target: body.Endpoint, Key: body.Key}
 	}
 	record, err := a.change(r, c)
 	if err != nil {

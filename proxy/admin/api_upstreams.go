@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/proxy/live"
 	"sundry/upstreams"
 )
 
@@ -101,10 +102,10 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if body.Do == "reset" {
-		return a.change(r, Change{Do: "reset", Target: host})
+		return a.change(r, live.Change{Do: "reset", Target: host})
 	}
 	if _, err := upstreams.ParseForce(body.Do); err != nil {
 		return nil, bad("do: %q: want open, closed, auto or reset", body.Do)
 	}
-	return a.change(r, Change{Do: "breaker", Target: host, Force: body.Do, For: d})
+	return a.change(r, live.Change{Do: "breaker", Target: host, Force: body.Do, For: d})
 }

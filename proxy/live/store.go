@@ -1,4 +1,4 @@
-package admin
+package live
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func (f *File) load() ([]byte, error) {
 	if f.Path == "" {
 		return f.mem, nil
 	}
-	b, err := os.ReadFile(f.Path) //nolint:gosec // the operator names the file
+	b, err := os.ReadFile(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -85,10 +85,10 @@ func replace(path string, value []byte) error {
 	_, err = tmp.Write(value)
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
-		err = os.Rename(tmp.Name(), path) //nolint:gosec // the operator names the file
+		err = os.Rename(tmp.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(tmp.Name()) //nolint:gosec // it was made above
+		_ = os.Remove(tmp.Name())
 		return fmt.Errorf("keep settings: %w", err)
 	}
 	return nil

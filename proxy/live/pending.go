@@ -1,4 +1,4 @@
-package admin
+package live
 
 import (
 	"errors"
@@ -85,8 +85,8 @@ func (t *Tuner) Audit() (s *Settings, kept int64) {
 	return t.now, t.base.Seq
 }
 
-// waits tells whether a record is of a change that waits for the store.
-func (t *Tuner) waits(r Record) bool {
+// Waits tells whether a record is of a change that waits for the store.
+func (t *Tuner) Waits(r Record) bool {
 	s, kept := t.Audit()
 	return r.Seq > kept && slices.ContainsFunc(s.Audit, r.is)
 }

@@ -1,21 +1,15 @@
-package admin
+package live
 
 import (
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"sundry/cache"
 )
 
 // away cuts an instance off from the store, or brings it back.
@@ -228,35 +222,5 @@ func TestPendingChangesAreBounded(t *testing.T) {
 	}
 	if _, err := tuner.Change(t.Context(), purgeIP); !errors.Is(err, ErrStore) || tuner.Waiting() != pendingMax {
 		t.Errorf("%v", err)
-	}
-}
-
-// TestTheAPISaysWhatIsPending: the answer, the audit log, readiness.
-func TestTheAPISaysWhatIsPending(t *testing.T) {
-	l := &line{board: &board{}}
-	tuner, _ := newTuner(l)
-	a := &api{System: System{Tuner: tuner, Log: slog.New(slog.DiscardHandler)}}
-	call := func(h func(*http.Request) (any, error)) (int, string) {
-		w := httptest.NewRecorder()
-		a.answer(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
-		return w.Code, w.Body.String()
-	}
-	purge := func(r *http.Request) (any, error) {
-		record, err := a.change(r, Change{Do: "purge", Target: cache.Everywhere})
-		return purged{1, 2, record, record.Pending}, err
-	}
-	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {
-		t.Errorf("%d %s", code, body)
-	}
-	l.away(true)
-	if code, body := call(purge); code != http.StatusAccepted || !strings.Contains(body, `},"pending":true}`) {
-		t.Errorf("%d %s", code, body)
-	}
-	if _, body := call(a.audit); strings.Count(body, `"pending":true`) != 1 || !strings.Contains(body, `"pending":1`) {
-		t.Error(body)
-	}
-	h := (&Config{Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), System: &a.System}).routes()
-	if w := get(h, "/readyz", ""); w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "ok\n") || !strings.Contains(w.Body.String(), "settings: 1 pending") {
-		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -1,4 +1,4 @@
-package admin
+package live
 
 import "github.com/prometheus/client_golang/prometheus"
 

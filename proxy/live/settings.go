@@ -1,4 +1,10 @@
-package admin
+// Package live is what operators change while Sundry runs: cache settings,
+// held breakers, purges and one-off orders. It promises that a change is either
+// refused, or in force on this instance at once and on every other one as soon
+// as the store that they share can be reached; that no purge is lost, whatever
+// becomes of the store; and that settings survive a restart where there is
+// somewhere to keep them.
+package live
 
 import (
 	"encoding/json"

@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"sundry/cache"
+	"sundry/proxy/live"
+)
+
+// awayStore is a store that can be cut off.
+type awayStore struct {
+	live.File
+	away bool
+}
+
+func (s *awayStore) Load(ctx context.Context) ([]byte, error) {
+	if s.away {
+		return nil, errors.New("away")
+	}
+	return s.File.Load(ctx)
+}
+
+func newTuner(t *testing.T, store live.Store) *live.Tuner {
+	t.Helper()
+	tuner, err := live.NewTuner(live.TunerConfig{
+		Store: store, Log: slog.New(slog.DiscardHandler),
+		Check: func(map[string]map[string]string) error { return nil }, Apply: func(live.Effect) error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tuner
+}
+
+// TestStatusOfRefusals: a store that is away is not the operator's mistake.
+func TestStatusOfRefusals(t *testing.T) {
+	for want, errs := range map[int][]error{
+		http.StatusServiceUnavailable:  {live.ErrStore, live.ErrUnknown},
+		http.StatusBadRequest:          {live.ErrRefused, bad("no")},
+		http.StatusNotFound:            {absent("endpoint", "x")},
+		http.StatusInternalServerError: {errors.New("other")},
+	} {
+		for _, err := range errs {
+			if got := statusOf(fmt.Errorf("wrapped: %w", err)); got != want {
+				t.Errorf("%v: %d, want %d", err, got, want)
+			}
+		}
+	}
+}
+
+// TestTheAPISaysWhatIsPending: the answer, the audit log, readiness.
+func TestTheAPISaysWhatIsPending(t *testing.T) {
+	store := &awayStore{}
+	tuner := newTuner(t, store)
+	a := &api{System: System{Tuner: tuner, Log: slog.New(slog.DiscardHandler)}}
+	call := func(h func(*http.Request) (any, error)) (int, string) {
+		w := httptest.NewRecorder()
+		a.answer(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+		return w.Code, w.Body.String()
+	}
+	purge := func(r *http.Request) (any, error) {
+		record, err := a.change(r, live.Change{Do: "purge", Target: cache.Everywhere})
+		return purged{1, 2, record, record.Pending}, err
+	}
+	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {
+		t.Errorf("%d %s", code, body)
+	}
+	store.away = true
+	if code, body := call(purge); code != http.StatusAccepted || !strings.Contains(body, `},"pending":true}`) {
+		t.Errorf("%d %s", code, body)
+	}
+	if _, body := call(a.audit); strings.Count(body, `"pending":true`) != 1 || !strings.Contains(body, `"pending":1`) {
+		t.Error(body)
+	}
+	h := (&Config{Ready: func() bool { return true }, Metrics: http.NotFoundHandler(), System: &a.System}).routes()
+	if w := get(h, "/readyz", ""); w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "ok\n") || !strings.Contains(w.Body.String(), "settings: 1 pending") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
