@@ -15,6 +15,8 @@ import (
 const (
 	// DefaultBudget is what all replies in the making may take at once.
 	DefaultBudget = 128 << 20
+	// MinBudget is the least that lets a picture of the largest kind through.
+	MinBudget = 16 << 20
 	// budgetTime is the longest that one waits for its part.
 	budgetTime = 2 * time.Second
 	// readStep is how much of a body is read before more is asked for.

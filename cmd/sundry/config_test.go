@@ -63,6 +63,10 @@ func TestLoadBadConfigs(t *testing.T) {
 		"limits: {in_flight_share: 0}":                  `1: limits.in_flight_share: "0": want a share from 0.01 to 1, as in 0.5`,
 		"limits: {in_flight_share: 2}":                  `1: limits.in_flight_share: "2": want a share from 0.01 to 1, as in 0.5`,
 		"limits: {queue_delay: 1m}":                     `1: limits.queue_delay: "1m": want a span from 0s to 10s, as in 20ms`,
+		"limits: {fills: 0}":                            `1: limits.fills: "0": want a whole number from 1 to 1000000, as in 2000`,
+		"limits: {fills: 1e9}":                          `1: limits.fills: "1e9": want a whole number from 1 to 1000000, as in 2000`,
+		"limits: {reply_memory: 1MiB}":                  `1: limits.reply_memory: "1MiB": want 16MiB to 1024GiB, as in 128MiB`,
+		"limits: {reply_memory: 0}":                     `1: limits.reply_memory: "0": want 16MiB to 1024GiB, as in 128MiB`,
 		"cache: {memory: lots}":                         `1: cache.memory: "lots": want 8MiB to 1024GiB, as in 256MiB`,
 		"cache: {memory: 1MiB}":                         `1: cache.memory: "1MiB": want 8MiB to 1024GiB, as in 256MiB`,
 		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": want 8MiB to 1024GiB, as in 256MiB`,
@@ -247,7 +251,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 	values := map[string]string{
 		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1",
 		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
-		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "cache.memory": "64MiB", "cache.warm": "false",
+		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false",
 	}
 	for _, s := range settings() {
 		for _, variable := range s.variables() {

@@ -22,6 +22,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 	env := &upstreams.Environment{
 		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
 	}
+	env.Budget.Limit = int64(c.ReplyMemory)
 	env.SetOwnHosts(c.OwnHosts)
 	env.SetLoopMark(c.mark())
 	var err error

@@ -96,7 +96,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 		s.world.made(s.env)
 	}
 	settings := cache.Config{
-		Memory: int64(s.config.Cache.Memory), Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
+		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {

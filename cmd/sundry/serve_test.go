@@ -23,6 +23,8 @@ import (
 	"go.uber.org/goleak"
 
 	"sundry/cache/far/redistest"
+
+	"sundry/upstreams"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -217,6 +219,19 @@ func TestReplayNeedsNothing(t *testing.T) {
 	}
 	if _, body = mustGet(t, p.admin+"/debug/pprof/cmdline"); body == "" {
 		t.Error("no profiles")
+	}
+}
+
+// TestBoundsOfFillsAreSettings, that of their memory too.
+func TestBoundsOfFillsAreSettings(t *testing.T) {
+	var budget int64
+	env := map[string]string{"SUNDRY_LIMITS_FILLS": "7", "SUNDRY_LIMITS_REPLY_MEMORY": "32MiB"}
+	p := launch(t, &world{
+		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		made:   func(env *upstreams.Environment) { budget = env.Budget.Limit },
+	}, "--replay")
+	if _, body := mustGet(t, p.admin+"/metrics"); !strings.Contains(body, "\nsundry_cache_fills_limit 7\n") || budget != 32<<20 {
+		t.Errorf("the budget is %d, and of fills the metrics say\n%s", budget, body)
 	}
 }
 

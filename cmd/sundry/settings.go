@@ -119,6 +119,7 @@ const (
 	maxRate     = 1e6
 	maxBurst    = 1e6
 	maxInFlight = 10_000_000
+	maxFills    = 1_000_000
 	maxMemory   = 1 << 40
 	maxLogHits  = 1e9
 	maxDelay    = 10 * time.Minute
@@ -168,8 +169,11 @@ func settings() []setting {
 			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
 		one(setting{key: "limits.queue_delay", want: "a span from 0s to 10s", like: "20ms", live: true},
 			func(c *config) *time.Duration { return &c.Limits.Delay }, span(0, maxQueueDelay)),
-		one(setting{key: "cache.memory", also: "SUNDRY_MEMORY", want: fmt.Sprintf("%dMiB to %dGiB", cache.MinMemory>>20, maxMemory>>30), like: "256MiB"},
-			func(c *config) *size { return &c.Cache.Memory }, parseMemory),
+		one(setting{key: "limits.fills", want: wholeWords(1, maxFills), like: "2000"}, func(c *config) *int { return &c.Fills }, whole[int](1, maxFills)),
+		one(setting{key: "limits.reply_memory", want: sizeWords(upstreams.MinBudget), like: "128MiB"},
+			func(c *config) *size { return &c.ReplyMemory }, parseSize(upstreams.MinBudget)),
+		one(setting{key: "cache.memory", also: "SUNDRY_MEMORY", want: sizeWords(cache.MinMemory), like: "256MiB"},
+			func(c *config) *size { return &c.Cache.Memory }, parseSize(cache.MinMemory)),
 		one(setting{key: "cache.warm", want: "true or false", like: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),
 	}
 }
@@ -346,18 +350,25 @@ func (b size) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-func parseMemory(s string) (size, error) {
-	text, unit := s, float64(1)
-	for suffix, u := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
-		if rest, ok := strings.CutSuffix(s, suffix); ok {
-			text, unit = rest, u
+// parseSize reads 256MiB, from the least to maxMemory.
+func parseSize(least float64) func(string) (size, error) {
+	return func(s string) (size, error) {
+		text, unit := s, float64(1)
+		for suffix, u := range map[string]float64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+			if rest, ok := strings.CutSuffix(s, suffix); ok {
+				text, unit = rest, u
+			}
 		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(v*unit >= least && v*unit <= maxMemory) {
+			return 0, errWant
+		}
+		return size(v * unit), nil
 	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(v*unit >= cache.MinMemory && v*unit <= maxMemory) {
-		return 0, errWant
-	}
-	return size(v * unit), nil
+}
+
+func sizeWords(least int64) string {
+	return fmt.Sprintf("%dMiB to %dGiB", least>>20, maxMemory>>30)
 }
 
 // choice is yes, no, or left to the program.
