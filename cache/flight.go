@@ -68,6 +68,15 @@ type flight struct {
 // filler brings what the waiters of a flight get.
 type filler func(life context.Context) (*landing, error)
 
+// landing is what a flight brings to everyone who waits for it.
+type landing struct {
+	entry  *entry
+	tier   Tier
+	stored bool
+	// covered means that a copy was at hand while it was loaded.
+	covered bool
+}
+
 func newFlights(limit int) *flights {
 	g := &flights{of: map[string]*flight{}, fills: fills{limit: limit, by: map[string]int{}}}
 	g.life, g.stop = context.WithCancel(context.Background())
@@ -195,17 +204,6 @@ func (g *flights) forget(f *flight) {
 		delete(g.of, f.key)
 		g.group.Forget(f.key)
 	}
-}
-
-// within marks the context of a fill, for the fills that it asks for.
-type within struct{}
-
-// countedAs is whom a fill that is begun under the context counts for.
-func (s *Space) countedAs(ctx context.Context) string {
-	if ctx.Value(within{}) != nil {
-		return ""
-	}
-	return s.endpoint
 }
 
 // close cancels all, and waits for them. None begins after it.

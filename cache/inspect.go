@@ -70,25 +70,14 @@ func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	return info
 }
 
-// partBytes adds up the parts that are still there.
-func (m *memory) partBytes(class Class, key string, e *entry) int {
-	total := 0
-	for n := range e.records() {
-		if b, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n)); err == nil {
-			total += len(b)
-		}
+// Late is the lateness of the entry in the near tier; 0 when there is none.
+func (s *Space) Late(key string, now time.Time) time.Duration {
+	if s.policy.Until == nil {
+		return 0
 	}
-	return total
-}
-
-// drop removes an entry's head; its parts are of no use without it.
-func (m *memory) drop(class Class, key string) {
-	m.turn[class].mu.Lock()
-	defer m.turn[class].mu.Unlock()
-	_ = m.class[class].Delete(key) // one that is gone already is as good
-}
-
-// String names the state for operators.
-func (st State) String() string {
-	return [...]string{"absent", "fresh", "eager", "grace", "stale", "gone", "unknown"}[min(st, Gone+1)]
+	e, ok := s.cache.near.head(s.policy.Class, key)
+	if !ok {
+		return 0
+	}
+	return s.policy.Late(&e.meta, now)
 }

@@ -51,3 +51,36 @@ func TestParts(t *testing.T) {
 		shown(pictures, "sjbz/pictures:v1:a", "sjbz/pictures:v1:b")
 	})
 }
+
+func TestWalkAndLook(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		mustFetch(t, s, "story:v1:main:=a|", l)
+		mustFetch(t, s, "story:v1:main:=b|", l)
+		mustFetch(t, s, "storyteller:v1:main:=c|", l)
+		time.Sleep(5 * time.Second)
+		var seen []EntryInfo
+		s.Walk(func(e EntryInfo) bool { seen = append(seen, e); return true })
+		if len(seen) != 2 {
+			t.Fatalf("%d entries, want the two of the space: %+v", len(seen), seen)
+		}
+		for _, e := range seen {
+			if e.State != Fresh || e.Age != 5*time.Second || e.Bytes == 0 || !e.Complete {
+				t.Errorf("%+v", e)
+			}
+		}
+		info, reps, ok := s.Look("story:v1:main:=a|")
+		if !ok || info.Key != "story:v1:main:=a|" || string(reps[0].Data) != "answer 1" {
+			t.Errorf("%v %+v %q", ok, info, reps[0].Data)
+		}
+		s.Drop("story:v1:main:=a|", time.Now())
+		if _, _, ok := s.Look("story:v1:main:=a|"); ok {
+			t.Error("a dropped entry is still there")
+		}
+		stop := 0
+		s.Walk(func(EntryInfo) bool { stop++; return false })
+		if stop != 1 {
+			t.Errorf("%d visits after the visitor had enough", stop)
+		}
+	})
+}

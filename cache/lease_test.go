@@ -3,17 +3,10 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// told is a failure as it comes out of Redis.
-type told struct{ kind string }
-
-func (e *told) Error() string { return e.kind }
 
 // tellingFleet is two instances that tell failures by a word.
 func tellingFleet(t *testing.T, p Policy, tell func(t *testing.T, far *shelf, one, two *Space)) {
@@ -149,82 +142,4 @@ func TestLandingBetweenLookAndTakeOverIsSeen(t *testing.T) {
 			t.Error("the lease was not given back")
 		}
 	})
-}
-
-func TestFailureRecords(t *testing.T) {
-	now := time.UnixMilli(1_790_000_000_000)
-	c := newCache(t, Config{})
-	p := usual()
-	ms := now.UnixMilli()
-	for text, want := range map[string]time.Duration{
-		"":      0,
-		"hello": 0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+2500):                                  2500 * time.Millisecond,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":9,"more":1}`, ms+2500):                         2500 * time.Millisecond,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms):                                       0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+1_000_000_000):                         p.PauseMax,
-		`{"text":"timeout","until":9223372036854775807,"times":1}`:                                       p.PauseMax,
-		`{"text":"timeout","until":-9223372036854775808,"times":1}`:                                      0,
-		fmt.Sprintf(`{"text":"","until":%d,"times":1}`, ms+2500):                                         0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":0}`, ms+2500):                                  0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1000000}`, ms+2500):                            0,
-		fmt.Sprintf(`{"text":%q,"until":%d,"times":1}`, strings.Repeat("x", 300), ms+9):                  0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+2500) + strings.Repeat(" ", maxRecord): 0,
-	} {
-		r, ok := c.readRecord([]byte(text), &p, now)
-		if ok != (want > 0) || ok && r.until.Sub(now) != want {
-			t.Errorf("%.80s: %v until %v, want %v", text, ok, r.until.Sub(now), want)
-		}
-	}
-}
-
-func TestRecordIsBounded(t *testing.T) {
-	c := newCache(t, Config{})
-	now := time.UnixMilli(1_790_000_000_000)
-	p := usual()
-	record := c.record(failure{err: errors.New(strings.Repeat("错", 10_000)), until: now.Add(time.Second), times: 1 << 40, covered: true})
-	r, ok := c.readRecord(record, &p, now)
-	if !ok || len(record) > maxRecord || !r.covered || r.until.Sub(now) != time.Second || r.times != maxFailedTimes {
-		t.Errorf("%d bytes, %+v", len(record), r)
-	}
-	silent := newCache(t, Config{Describe: func(error) string { return "" }})
-	if silent.record(failure{err: errDown}) != nil {
-		t.Error("a failure nobody is to hear of is told")
-	}
-}
-
-func TestPauseAfter(t *testing.T) {
-	for _, r := range []struct {
-		pause, most time.Duration
-		times       int
-		want        time.Duration
-	}{
-		{time.Second, 30 * time.Second, 0, time.Second},
-		{time.Second, 30 * time.Second, 3, 8 * time.Second},
-		{time.Second, 30 * time.Second, 5, 30 * time.Second},
-		{time.Second, 30 * time.Second, 1 << 40, 30 * time.Second},
-		{3 * time.Hour, 24 * time.Hour, 20, 24 * time.Hour},
-		{3 * time.Hour, 1<<63 - 1, 19, 3 * time.Hour << 19},
-		{3 * time.Hour, 1<<63 - 1, 1000, 1<<63 - 1},
-		{1<<63 - 1, 1<<63 - 1, 1000, 1<<63 - 1},
-		{time.Hour, time.Minute, 2, time.Minute},
-		{time.Second, 0, 7, 0},
-		{0, time.Minute, 7, 0},
-	} {
-		p := Policy{Pause: r.pause, PauseMax: r.most}
-		if got := p.pauseAfter(r.times); got != r.want {
-			t.Errorf("%v to %v after %d: %v, want %v", r.pause, r.most, r.times, got, r.want)
-		}
-	}
-}
-
-func TestPausesStayWithinTheirBound(t *testing.T) {
-	f, now := newFailures(), time.Now()
-	p := Policy{Pause: 3 * time.Hour, PauseMax: 24 * time.Hour}
-	for i := range 100 {
-		f.add("k", errDown, false, &p, now)
-		if wait, err := f.paused("k", false, now); err == nil || wait < 2*time.Hour || wait > p.PauseMax {
-			t.Fatalf("after %d: %v, %v", i, wait, err)
-		}
-	}
 }

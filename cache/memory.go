@@ -1,7 +1,11 @@
 package cache
 
 import (
+	"cmp"
+	"context"
 	"encoding/binary"
+	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"time"
 
@@ -36,6 +40,52 @@ const (
 	longest = 400 * 24 * time.Hour
 )
 
+// room is what a class may hold.
+type room struct {
+	size   int // bytes of all
+	shards int
+	value  int // bytes of one stored value
+	entry  int // bytes of one entry, all its parts together
+}
+
+// sharedLeast is enough for what everybody asks for, which does not grow with
+// the memory there is.
+const sharedLeast = 3
+
+// layout divides the tier, by MiB as bigcache counts: a sixteenth for what is
+// computed, a quarter for what everybody asks for, and of the rest a half each
+// for callers' input and for its large bodies.
+func layout(limit int64) [classes]room {
+	all := int(float64(limit)*queueShare) >> 20
+	computed, shared := max(1, all/16), max(sharedLeast, all/4)
+	large := (all - computed - shared) / 2
+	return [classes]room{
+		Computed: newRoom(computed), Shared: newRoom(shared), Large: newRoom(large),
+		Keyed: newRoom(all - computed - shared - large),
+	}
+}
+
+func newRoom(mib int) room {
+	size, shards := mib<<20, 1
+	for shards < 64 && shards*2*shardSize <= size {
+		shards *= 2
+	}
+	return room{size, shards, shareOf(size / shards), shareOf(size)}
+}
+
+// LargestEntry is how many bytes a body may have, such as a picture, to be kept
+// in memory of that cap; 0 stands for DefaultMemory. Below MinMemory there is
+// no cache, and nothing is kept.
+func LargestEntry(memory int64) int64 {
+	memory = cmp.Or(memory, DefaultMemory)
+	if memory < MinMemory {
+		return 0
+	}
+	return int64(layout(memory)[Large].value - entryRoom)
+}
+
+func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
+
 // memory is the near tier: one bigcache per class, because bigcache evicts
 // first-in first-out and reads protect nothing. Of each class, no endpoint gets
 // more than its share while others want room; see turnover.
@@ -44,6 +94,41 @@ type memory struct {
 	turn  [classes]*turnover
 	room  [classes]room
 	seen  *memoryCounters
+}
+
+// seeded is bigcache's hasher with a random seed, so that nobody can choose
+// keys which collide with another's.
+type seeded struct{ seed maphash.Seed }
+
+func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
+
+// newMemory sizes the tier for a cap in bytes.
+func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
+	if limit < MinMemory {
+		return nil, fmt.Errorf("near tier: cap of %d bytes: want at least %d", limit, int64(MinMemory))
+	}
+	m := &memory{room: layout(limit), seen: seen}
+	for c := range classes {
+		big, err := bigcache.New(context.Background(), bigcache.Config{
+			Shards:             m.room[c].shards,
+			LifeWindow:         longest,
+			MaxEntriesInWindow: m.room[c].shards * 64,
+			MaxEntrySize:       512,
+			HardMaxCacheSize:   m.room[c].size >> 20,
+			Hasher:             seeded{maphash.MakeSeed()},
+			OnRemoveWithReason: func(key string, value []byte, why bigcache.RemoveReason) {
+				if why == bigcache.NoSpace {
+					t := m.turn[c]
+					t.last = append(t.last, stored{key, value})
+				}
+			},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("near tier: class %s: %w", c, err)
+		}
+		m.class[c], m.turn[c] = big, newTurnover(m.room[c].size)
+	}
+	return m, nil
 }
 
 // get finds the entry and the representation that is wanted. An entry whose
@@ -187,6 +272,24 @@ func (m *memory) set(class Class, key string, value []byte) bool {
 		return false
 	}
 	return true
+}
+
+// partBytes adds up the parts that are still there.
+func (m *memory) partBytes(class Class, key string, e *entry) int {
+	total := 0
+	for n := range e.records() {
+		if b, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n)); err == nil {
+			total += len(b)
+		}
+	}
+	return total
+}
+
+// drop removes an entry's head; its parts are of no use without it.
+func (m *memory) drop(class Class, key string) {
+	m.turn[class].mu.Lock()
+	defer m.turn[class].mu.Unlock()
+	_ = m.class[class].Delete(key) // one that is gone already is as good
 }
 
 func (m *memory) close() error {

@@ -101,6 +101,11 @@ const (
 	Gone
 )
 
+// String names the state for operators.
+func (st State) String() string {
+	return [...]string{"absent", "fresh", "eager", "grace", "stale", "gone", "unknown"}[min(st, Gone+1)]
+}
+
 // Judge tells the state of an entry at now, and how long it is still fresh
 // (negative once it is not).
 func (p *Policy) Judge(m *Meta, now time.Time) (State, time.Duration) {
@@ -189,3 +194,41 @@ func (p *Policy) current(m *Meta) bool {
 	}
 	return !m.Modified.Before(due)
 }
+
+// Late is how long ago the first publication was due that the entry does not
+// hold; 0 when it holds the newest one, and for policies without a timetable.
+// By the date it bears, an entry holds every publication of that day; without
+// one, those up to its last change.
+func (p *Policy) Late(m *Meta, now time.Time) time.Duration {
+	if p.Until == nil || m.Negative {
+		return 0
+	}
+	held := m.Modified
+	if day, err := time.ParseInLocation(time.DateOnly, m.Edition, p.Until.Zone); err == nil {
+		held = day.AddDate(0, 0, 1).Add(-1)
+	}
+	return max(0, now.Sub(p.Until.Next(held)))
+}
+
+// weak entries give way to any other, and take the place of none that may
+// still stand in: a definite no, and what a last resort gave.
+func (m *Meta) weak() bool { return m.Negative || m.LastResort }
+
+// covers tells whether an entry in this state keeps its place against a weak
+// one. Weak ones never do.
+func covers(m *Meta, state State) bool { return usable(state) && !m.weak() }
+
+// mayReplace tells whether what was loaded may take the place of an old entry
+// in its state.
+func mayReplace(next, old *Meta, state State) bool { return !next.weak() || !covers(old, state) }
+
+// prefers chooses between two entries that may both stand in: rather one that
+// is not weak, then the younger.
+func prefers(next, old *Meta) bool {
+	if next.weak() != old.weak() {
+		return old.weak()
+	}
+	return next.Born.After(old.Born)
+}
+
+func usable(st State) bool { return st > Absent && st < Gone }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -95,39 +96,6 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-func TestWalkAndLook(t *testing.T) {
-	l := &script{}
-	story(t, usual(), l, func(t *testing.T, s *Space) {
-		mustFetch(t, s, "story:v1:main:=a|", l)
-		mustFetch(t, s, "story:v1:main:=b|", l)
-		mustFetch(t, s, "storyteller:v1:main:=c|", l)
-		time.Sleep(5 * time.Second)
-		var seen []EntryInfo
-		s.Walk(func(e EntryInfo) bool { seen = append(seen, e); return true })
-		if len(seen) != 2 {
-			t.Fatalf("%d entries, want the two of the space: %+v", len(seen), seen)
-		}
-		for _, e := range seen {
-			if e.State != Fresh || e.Age != 5*time.Second || e.Bytes == 0 || !e.Complete {
-				t.Errorf("%+v", e)
-			}
-		}
-		info, reps, ok := s.Look("story:v1:main:=a|")
-		if !ok || info.Key != "story:v1:main:=a|" || string(reps[0].Data) != "answer 1" {
-			t.Errorf("%v %+v %q", ok, info, reps[0].Data)
-		}
-		s.Drop("story:v1:main:=a|", time.Now())
-		if _, _, ok := s.Look("story:v1:main:=a|"); ok {
-			t.Error("a dropped entry is still there")
-		}
-		stop := 0
-		s.Walk(func(EntryInfo) bool { stop++; return false })
-		if stop != 1 {
-			t.Errorf("%d visits after the visitor had enough", stop)
-		}
-	})
-}
-
 func TestDropReachesTheFarTier(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
 		l := &script{}
@@ -139,3 +107,189 @@ func TestDropReachesTheFarTier(t *testing.T) {
 		}
 	})
 }
+
+// after runs f once the bubble's clock has gone on by d.
+func after(d time.Duration, f func()) { time.AfterFunc(d, f) }
+
+func hardPurge(spaces ...*Space) {
+	for _, s := range spaces {
+		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now()}})
+	}
+}
+
+func TestAgeCountsFromBeforeTheLoad(t *testing.T) {
+	l := &script{takes: 3 * time.Second}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		if h := mustFetch(t, s, "k", l); h.Age != 3*time.Second || h.Left != 57*time.Second {
+			t.Errorf("age %v, %v left", h.Age, h.Left)
+		}
+	})
+}
+
+func TestHardPurgeReachesAFillUnderWay(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{takes: 3 * time.Second}
+		after(time.Second, func() { hardPurge(one, two) })
+		wantText(t, mustFetch(t, one, "k", l), "answer 2")
+		wantCalls(t, l, 2)
+		synctest.Wait()
+		wantText(t, mustFetch(t, one, "k", l), "answer 2")
+		wantText(t, mustFetch(t, two, "k", l), "answer 2")
+		wantCalls(t, l, 2)
+	})
+}
+
+func TestPurgeAfterPurgeIsAnsweredAndNotKept(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+		l := &script{takes: 3 * time.Second}
+		for at := time.Second; at < 10*time.Second; at += 2 * time.Second {
+			after(at, func() { hardPurge(one) })
+		}
+		if h := mustFetch(t, one, "k", l); h.Stored {
+			t.Errorf("stored: %+v", h)
+		}
+		wantCalls(t, l, rounds)
+		synctest.Wait()
+		if len(far.values) != 0 {
+			t.Error("Redis has what a purge overtook")
+		}
+		if _, _, ok := one.Look("k"); ok {
+			t.Error("memory has what a purge overtook")
+		}
+	})
+}
+
+func TestFillRightAfterAPurgeIsKept(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		hardPurge(s)
+		mustFetch(t, s, "k", l)
+		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != Fresh {
+			t.Errorf("%+v", h)
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+// A purge comes from an instance whose clock is a little ahead.
+func TestPurgeFromAClockAhead(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		mustFetch(t, s, "k", l)
+		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now().Add(5 * time.Second)}})
+		mustFetch(t, s, "k", l)
+		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != Fresh || h.Age != 0 {
+			t.Errorf("%+v", h)
+		}
+		wantCalls(t, l, 2)
+	})
+}
+
+func TestPurgedCopyStandsInForNothing(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"at once": 100 * time.Millisecond, "past the soft timeout": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			l := &script{}
+			story(t, usual(), l, func(t *testing.T, s *Space) {
+				mustFetch(t, s, "k", l)
+				time.Sleep(30 * time.Minute)
+				l.set(func(l *script) { l.err, l.takes = errDown, takes })
+				after(50*time.Millisecond, func() { hardPurge(s) })
+				if h, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, errDown) {
+					t.Errorf("%+v, %v", h, err)
+				}
+			})
+		})
+	}
+}
+
+func TestPurgeReachesWhatPartsWereMadeBefore(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		since := time.Now()
+		l.set(func(l *script) {
+			l.make = func(n int64) (Content, error) {
+				c := textContent("x")
+				c.Since = since
+				return c, nil
+			}
+		})
+		time.Sleep(10 * time.Second)
+		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now()}})
+		time.Sleep(10 * time.Second)
+		for range 2 {
+			if h := mustFetch(t, s, "k", l); h.Stored {
+				t.Error("kept, although it was made of what the purge meant")
+			}
+		}
+		since = time.Now()
+		mustFetch(t, s, "k", l)
+		if h := mustFetch(t, s, "k", l); h.Tier != Near {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestDropReachesBothTiersAndFills(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		mustFetch(t, one, "other", l)
+		synctest.Wait()
+		kept := far.values["k"]
+		time.Sleep(time.Second)
+		one.Drop("k", time.Now())
+		synctest.Wait()
+		if far.values["k"] != nil || far.values["other"] == nil {
+			t.Error("Redis has the dropped one, or lost another")
+		}
+		far.values["k"] = kept // as a write that was late leaves it
+		l.set(func(l *script) { l.text = "new" })
+		wantText(t, mustFetch(t, one, "k", l), "new")
+		wantText(t, mustFetch(t, one, "other", l), "answer 2")
+		wantCalls(t, l, 3)
+
+		time.Sleep(time.Second)
+		l.set(func(l *script) { l.text, l.takes = "", time.Second })
+		one.Drop("k", time.Now())
+		two.Drop("k", time.Now())
+		after(500*time.Millisecond, func() { two.Drop("k", time.Now()) })
+		wantText(t, mustFetch(t, two, "k", l), "answer 5")
+		time.Sleep(dropKeep + time.Second)
+		_, _, _ = two.Look("k")
+		if two.drops.Load() != nil {
+			t.Error("drops are not forgotten")
+		}
+	})
+}
+
+func TestDropOfThePastSparesWhatCameLater(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		ordered := time.Now()
+		time.Sleep(time.Second)
+		mustFetch(t, s, "k", l)
+		s.Drop("k", ordered)
+		mustFetch(t, s, "k", l)
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestDropsAreBoundedAndSharedByName(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		mustFetch(t, s, "k", l)
+		for i := range maxDrops + 10 {
+			s.Drop(string(rune('a'+i)), time.Now())
+		}
+		if n := len(s.drops.Load().at); n != maxDrops {
+			t.Errorf("%d drops are remembered", n)
+		}
+		s.cache.Space("story", usual()).Drop("k", time.Now())
+		mustFetch(t, s, "k", l)
+		wantCalls(t, l, 2)
+	})
+}
+
+type loaderFunc func(ctx context.Context, covered bool) (Content, error)
+
+func (f loaderFunc) Load(ctx context.Context, covered bool) (Content, error) { return f(ctx, covered) }

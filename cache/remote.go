@@ -2,10 +2,31 @@ package cache
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
+
+// Remote is the far tier as this package uses it. None of its methods fails:
+// what it cannot do is a miss, or is left undone.
+type Remote interface {
+	// Look reads, in one round trip within its own small time budget, the value
+	// of a key, the record of a fill of it that failed a moment ago (nil: none),
+	// and whether somebody holds the lease.
+	Look(ctx context.Context, key string) (value, failure []byte, leased bool)
+	// Set never blocks.
+	Set(key string, value []byte, ttl time.Duration)
+	// Add is Set where there is no value; what is there stays.
+	Add(key string, value []byte, ttl time.Duration)
+	// Fail keeps the record of a fill that failed, for the others to see. It
+	// never blocks.
+	Fail(key string, record []byte, ttl time.Duration)
+	// Delete removes a key, behind, if it can.
+	Delete(key string)
+	// Lease asks for the right to fill a key; release is never nil.
+	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
+}
 
 const (
 	// farDecoded bounds what an entry from Redis may unpack to.
@@ -123,4 +144,80 @@ func (s *Space) write(key string, e *entry) {
 		set = s.cache.far.Add
 	}
 	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), s.policy.Keep(&e.meta)-now.Sub(e.meta.Born))
+}
+
+// Bounds of what waits to be packed for Redis.
+const (
+	behindJobs  = 1024
+	behindBytes = 32 << 20
+)
+
+// behind carries out, one after another, what is to be done in Redis once the
+// callers have been answered: entries are packed there, and what is about the
+// same key keeps its order. No goroutine is kept for it while nothing waits.
+// The zero value is ready.
+type behind struct {
+	mu      sync.Mutex
+	jobs    []behindJob
+	bytes   int
+	working chan struct{} // closed when all is done; nil while nothing waits
+}
+
+type behindJob struct {
+	do    func()
+	bytes int
+}
+
+// add never blocks. It refuses a job of many bytes when too much waits; those
+// of none are few, and must not be lost.
+func (b *behind) add(bytes int, do func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if bytes > 0 && (b.bytes+bytes > behindBytes || len(b.jobs) >= behindJobs) {
+		return false
+	}
+	b.jobs = append(b.jobs, behindJob{do, bytes})
+	b.bytes += bytes
+	if b.working == nil {
+		b.working = make(chan struct{})
+		go b.work()
+	}
+	return true
+}
+
+func (b *behind) work() {
+	for {
+		j, ok := b.next()
+		if !ok {
+			return
+		}
+		j.do()
+		b.mu.Lock()
+		b.bytes -= j.bytes
+		b.mu.Unlock()
+	}
+}
+
+func (b *behind) next() (behindJob, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.jobs) == 0 {
+		close(b.working)
+		b.jobs, b.working = nil, nil
+		return behindJob{}, false
+	}
+	j := b.jobs[0]
+	b.jobs[0] = behindJob{} // or its entry would live as long as the queue
+	b.jobs = b.jobs[1:]
+	return j, true
+}
+
+// wait returns when all that was added is done.
+func (b *behind) wait() {
+	b.mu.Lock()
+	working := b.working
+	b.mu.Unlock()
+	if working != nil {
+		<-working
+	}
 }
