@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -192,4 +193,97 @@ func (c *config) front() proxy.Settings {
 // mark of what this service sends.
 func (c *config) mark() upstreams.LoopMark {
 	return upstreams.NewLoopMark(c.LoopID, c.OwnHosts, c.BasePath)
+}
+
+// variablePrefix is that of variables meant for this program.
+const variablePrefix = "SUNDRY_"
+
+// ours are the names among the environment's variables that begin so.
+func ours(environ []string) []string {
+	var names []string
+	for _, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, variablePrefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fromServices are variables that Kubernetes, and Docker's links, make of a
+// service whose name begins with ours: nobody meant them for the program.
+var fromServices = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+// unknownVariables finds those that nothing reads: a misspelt one would
+// otherwise be a setting that is silently not made.
+func (c *config) unknownVariables(set *catalog.Catalog) error {
+	known := knownVariables(set)
+	var mistakes []error
+	for _, name := range c.variables {
+		secret, _ := strings.CutSuffix(name, "_FILE")
+		if slices.Contains(known, name) || slices.Contains(known, secret) || strings.HasPrefix(name, "SUNDRY_TEST_") || fromServices.MatchString(name) {
+			continue
+		}
+		mistakes = append(mistakes, fmt.Errorf("%s: there is no such variable%s", name, meant(name, known)))
+	}
+	return errors.Join(mistakes...)
+}
+
+// knownVariables are those of the settings and of the keys of sources.
+func knownVariables(set *catalog.Catalog) []string {
+	known := []string{"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", endpointsVariable}
+	all := settings()
+	for i := range all {
+		known = append(known, all[i].variables()...)
+	}
+	for _, e := range set.Endpoints {
+		for _, c := range e.Chains {
+			for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+				known = append(known, s.Variables...)
+			}
+		}
+	}
+	return known
+}
+
+// nearest is the candidate that a misspelt name most likely meant; "" where
+// none is near enough.
+func nearest(name string, candidates []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, c := range candidates {
+		if d := distance(name, c); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// meant adds the nearest candidate to what is said of an unknown name.
+func meant(name string, candidates []string) string {
+	if n := nearest(name, candidates); n != "" {
+		return fmt.Sprintf("; did you mean %s?", n)
+	}
+	return ""
+}
+
+// distance is how many bytes must be put in, taken out or changed to make one
+// name of the other (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/alecthomas/kong"
 
@@ -65,4 +67,26 @@ func execute(w *world, args []string) error {
 		return errUsage
 	}
 	return k.Run(w)
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(w *world) error {
+	_, err := fmt.Fprintln(w.stdout, "sundry", version())
+	return err
+}
+
+// version is the module's, or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return info.Main.Version
 }

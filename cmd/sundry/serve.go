@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -166,3 +167,34 @@ func restoreFailure(text string) error {
 }
 
 var errElsewhere = errors.New("failed on another instance a moment ago")
+
+// pace keeps the collector from working every few milliseconds while the heap
+// is small: it starts when the heap has doubled, and of a heap of 15 MiB that is
+// soon. A block that is never touched counts as live without taking memory, so
+// that it starts so much later. It costs the same room for garbage however full
+// the cache is, where a higher GOGC would cost a multiple of it. What comes back
+// must be called at the end; GOGC and GOMEMLIMIT work as ever.
+func pace(memory int64) (keep func()) {
+	if memory == 0 {
+		memory = cache.DefaultMemory
+	}
+	block := make([]byte, memory/4)
+	return func() { runtime.KeepAlive(block) }
+}
+
+// newLogger also gives the level, which may change.
+func newLogger(c *config, w *world) (*slog.Logger, *slog.LevelVar) {
+	level := &slog.LevelVar{}
+	level.Set(c.level())
+	opts := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w.stderr, opts)), level
+	}
+	return slog.New(slog.NewTextHandler(w.stderr, opts)), level
+}
+
+func (c *config) level() slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows only what can be read
+	return level
+}

@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"sundry/upstreams/peertest"
 )
@@ -85,5 +90,160 @@ func TestSystemdUnitsHoldWhatMatters(t *testing.T) {
 	}
 	if socket := "\n" + readFile(t, filepath.Join(samples, "systemd/sundry.socket")); strings.Count(socket, "\nListen") != 1 || !strings.Contains(socket, "\nAccept=no\n") {
 		t.Error("want one socket, passed on whole")
+	}
+}
+
+// TestAsProgram is the program itself, in a process that other tests start.
+func TestAsProgram(t *testing.T) {
+	args, ok := os.LookupEnv("SUNDRY_TEST_PROGRAM")
+	if !ok {
+		t.Skip("started by other tests only")
+	}
+	if status := program(strings.Fields(args), os.Environ(), os.Stdout, os.Stderr); status != 0 {
+		os.Exit(status)
+	}
+}
+
+// start is a process that runs the command line, behind the words that start
+// it. It ends without delay.
+func start(t *testing.T, args string, starter ...string) (*exec.Cmd, *output) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := append(slices.Clone(starter), self, "-test.run=^TestAsProgram$")
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	log := &output{}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "SUNDRY_TEST_PROGRAM="+args, "SUNDRY_DRAIN_DELAY=0s")
+	return cmd, log
+}
+
+// activated passes the socket on as systemd does: as descriptor 3, and with
+// the number of the process that it is for.
+func activated(t *testing.T, socket interface{ File() (*os.File, error) }, args string, env ...string) (*exec.Cmd, *output) {
+	t.Helper()
+	f, err := socket.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	cmd, log := start(t, args, "/bin/sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`)
+	cmd.ExtraFiles = []*os.File{f}
+	cmd.Env = append(cmd.Env, env...)
+	return cmd, log
+}
+
+func terminate(t *testing.T, cmd *exec.Cmd, log *output) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+}
+
+// TestSocketActivation restarts the server behind a socket that stays open: a
+// call made in between is answered by the next server. Each tells its state.
+func TestSocketActivation(t *testing.T) {
+	public, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer public.Close()
+	states, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer states.Close()
+	told := func() string {
+		b := make([]byte, 100)
+		_ = states.SetReadDeadline(time.Now().Add(20 * time.Second))
+		n, err := states.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	url := "http://" + public.Addr().String() + "/api/60s"
+	for range 2 {
+		answered := make(chan error, 1)
+		go func() { // before there is a server
+			status, _, body, err := get(url)
+			if err == nil && status != 200 {
+				t.Errorf("%d %s", status, body)
+			}
+			answered <- err
+		}()
+		// The address of the configuration is not opened: nobody could.
+		cmd, log := activated(t, public, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", "NOTIFY_SOCKET="+states.LocalAddr().String())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got != "READY=1" {
+			t.Errorf("told %q first", got)
+		}
+		if err := <-answered; err != nil {
+			t.Errorf("%v\n%s", err, log)
+		}
+		terminate(t, cmd, log)
+		if got := told(); got != "STOPPING=1" {
+			t.Errorf("told %q last", got)
+		}
+	}
+}
+
+func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	cmd, log := activated(t, socket, "serve --replay --admin 127.0.0.1:0")
+	if err := cmd.Run(); err == nil || !strings.Contains(log.String(), "want TCP") {
+		t.Errorf("a Unix socket: %v %s", err, log)
+	}
+	of := func(pid, n string) func(string) (string, bool) {
+		return func(name string) (string, bool) {
+			v, ok := map[string]string{"LISTEN_PID": pid, "LISTEN_FDS": n}[name]
+			return v, ok
+		}
+	}
+	if l, err := inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "want one socket") {
+		t.Errorf("two sockets: %v %v", l, err)
+	}
+	if l, err := inherited(of(strconv.Itoa(os.Getppid()), "1")); l != nil || err != nil {
+		t.Errorf("a socket for another process: %v %v", l, err)
+	}
+}
+
+func TestNotify(t *testing.T) {
+	at := func(path string) func(string) (string, bool) {
+		return func(string) (string, bool) { return path, true }
+	}
+	if err := notify(noEnv, "READY=1"); err != nil {
+		t.Error(err)
+	}
+	if err := notify(at(""), "READY=1"); err != nil {
+		t.Error(err)
+	}
+	if err := notify(at(filepath.Join(t.TempDir(), "none")), "READY=1"); err == nil {
+		t.Error("told nobody without a word")
+	}
+	abstract, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@sundry-test-" + strconv.Itoa(os.Getpid()), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer abstract.Close()
+	if err := notify(at(abstract.LocalAddr().String()), "READY=1"); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	if n, err := abstract.Read(b); err != nil || !bytes.Equal(b[:n], []byte("READY=1")) {
+		t.Errorf("%q %v", b[:n], err)
 	}
 }
