@@ -8,6 +8,16 @@ import (
 	"sundry/cache"
 )
 
+// Order is something to do once.
+type Order struct {
+	Seq int64 `json:"seq"`
+	// At is when it was given: entries that were made later are not meant.
+	At     time.Time `json:"at,omitzero"`
+	Do     string    `json:"do"`     // drop (an entry) or reset (a breaker)
+	Target string    `json:"target"` // a host, or an endpoint
+	Key    string    `json:"key,omitempty"`
+}
+
 // Due are the orders that an instance has to carry out which did so up to done,
 // the oldest first. Where more came meanwhile than are remembered, missed is
 // until when some may be unknown; else zero.
@@ -70,4 +80,30 @@ func withHard(marks map[string]cache.Mark, until time.Time) map[string]cache.Mar
 	m.Hard = later(m.Hard, until)
 	put(&all, cache.Everywhere, m, true)
 	return all
+}
+
+func (o *Order) is(p Order) bool {
+	return o.Seq == p.Seq && o.At.Equal(p.At) && o.Do == p.Do && o.Target == p.Target && o.Key == p.Key
+}
+
+// joinOrders are those of both. Those that not both know get the new number, so
+// that every instance carries them out, whichever it followed.
+func joinOrders(a, b []Order, seq int64) []Order {
+	var common, others []Order
+	for _, o := range a {
+		if slices.ContainsFunc(b, o.is) {
+			common = append(common, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	for _, o := range b {
+		if !slices.ContainsFunc(a, o.is) {
+			others = append(others, o)
+		}
+	}
+	for i := range others {
+		others[i].Seq = seq
+	}
+	return last(append(common, others...), orderMax)
 }

@@ -12,23 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// away cuts an instance off from the store, or brings it back.
-func (l *line) away(yes bool) { l.now(func(l *line) { l.down = yes }) }
-
-// agree checks that both instances and the store have come to the same.
-func (f *fleet) agree() *Settings {
-	f.Helper()
-	one, two := f.one.Settings(), f.two.Settings()
-	var stored Settings
-	if err := json.Unmarshal(f.stored(), &stored); err != nil || !one.equals(two) || !one.equals(&stored) {
-		f.Errorf("%v\n%+v\n%+v\n%+v", err, one, two, &stored)
-	}
-	if n := f.one.Waiting() + f.two.Waiting(); n != 0 || testutil.ToFloat64(f.one.seen.pending) != 0 {
-		f.Errorf("%d changes wait", n)
-	}
-	return one
-}
-
 var purgeIP = Change{By: "me", Do: "purge", Target: "ip", Hard: true}
 
 // TestAPurgeWithoutTheStoreIsInForceAtOnce, on this instance, and on every other

@@ -132,32 +132,6 @@ func (s *Settings) touched(do, target string) time.Time {
 	return time.Time{}
 }
 
-func (o *Order) is(p Order) bool {
-	return o.Seq == p.Seq && o.At.Equal(p.At) && o.Do == p.Do && o.Target == p.Target && o.Key == p.Key
-}
-
-// joinOrders are those of both. Those that not both know get the new number, so
-// that every instance carries them out, whichever it followed.
-func joinOrders(a, b []Order, seq int64) []Order {
-	var common, others []Order
-	for _, o := range a {
-		if slices.ContainsFunc(b, o.is) {
-			common = append(common, o)
-		} else {
-			others = append(others, o)
-		}
-	}
-	for _, o := range b {
-		if !slices.ContainsFunc(a, o.is) {
-			others = append(others, o)
-		}
-	}
-	for i := range others {
-		others[i].Seq = seq
-	}
-	return last(append(common, others...), orderMax)
-}
-
 // joinAudits are the records of both, in the order of time.
 func joinAudits(a, b []Record) []Record {
 	all := slices.Clone(a)
@@ -168,11 +142,4 @@ func joinAudits(a, b []Record) []Record {
 	}
 	slices.SortStableFunc(all, func(x, y Record) int { return x.At.Compare(y.At) })
 	return all
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

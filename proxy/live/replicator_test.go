@@ -3,87 +3,11 @@ package live
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"sundry/cache"
 )
-
-// applied records what was put into force.
-type applied struct {
-	mu    sync.Mutex
-	live  []map[string]map[string]string
-	seen  []int64 // orders carried out
-	marks map[string]cache.Mark
-	fails error
-}
-
-func (a *applied) apply(e Effect) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, o := range e.Orders {
-		a.seen = append(a.seen, o.Seq)
-	}
-	a.marks = e.Purges
-	if a.fails == nil {
-		a.live = append(a.live, e.Knobs)
-	}
-	return a.fails
-}
-
-func (a *applied) last() map[string]map[string]string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.live[len(a.live)-1]
-}
-
-func (a *applied) orders() []int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.seen
-}
-
-func (a *applied) purges() map[string]cache.Mark {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.marks
-}
-
-// fail lets knobs be applied no more, or again.
-func (a *applied) fail(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.fails = err
-}
-
-func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), d)
-}
-
-func fine(map[string]map[string]string) error { return nil }
-
-func newTuner(store Store) (*Tuner, *applied) {
-	a := &applied{}
-	return tunerWith(store, fine, a), a
-}
-
-func tunerWith(store Store, check func(map[string]map[string]string) error, a *applied) *Tuner {
-	t, err := NewTuner(TunerConfig{Store: store, Check: check, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		panic(err) // without metrics nothing can be wrong
-	}
-	return t
-}
-
-// ttl sets ip's.
-func ttl(v string, d time.Duration) Change {
-	return Change{By: "test", Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": v}, For: d}
-}
 
 func TestChangesReachEveryInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -212,33 +136,5 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 	}
 	if s := tuner.Settings(); s.Seq != 20 || len(s.Audit) != 20 {
 		t.Errorf("%d changes of 20 were kept", s.Seq)
-	}
-}
-
-func TestFileSurvives(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	first, _ := newTuner(&File{Path: path})
-	if _, err := first.Change(t.Context(), ttl("1h", 0)); err != nil {
-		t.Fatal(err)
-	}
-	second, at := newTuner(&File{Path: path})
-	if err := second.look(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if at.last()["ip"]["ttl"] != "1h" {
-		t.Errorf("%v", at.last())
-	}
-	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", st, err)
-	}
-	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := second.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrStore) {
-		t.Errorf("a broken file was written over: %v", err)
-	}
-	gone, _ := newTuner(&File{Path: filepath.Join(path, "below", "a-file")})
-	if _, err := gone.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
-		t.Errorf("%v", err)
 	}
 }
