@@ -38,6 +38,11 @@ const (
 	typeTimeout     = "upstream_timeout"
 )
 
+// errorTypes is the closed list, as it is published.
+func errorTypes() []string {
+	return []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
+}
+
 // statusLeft is what the log says of callers who left; nobody receives it.
 const statusLeft = 499
 

@@ -1,20 +1,19 @@
 package proxy
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/proxy/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
@@ -60,9 +59,7 @@ type set struct {
 	catalog *catalog.Catalog
 	routes  map[string]*route
 	rules   *rules
-	// Documents are made when they are first asked for, but the home page, of
-	// which it is known that it can be made. nil before there is a catalog.
-	home, openAPI, docs func() (*document, error)
+	pages   *pages.Set // nil before there is a catalog
 }
 
 // route is one endpoint with its part of the cache.
@@ -118,13 +115,11 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 		}
 		next.routes[e.Name] = rt
 	}
-	home, err := renderHome(c, s.cfg.BasePath)
+	var err error
+	next.pages, err = pages.New(pages.Config{Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, ErrorTypes: errorTypes()})
 	if err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
-	next.home = sync.OnceValues(func() (*document, error) { return newDocument(contentHTML, home) })
-	next.openAPI = sync.OnceValues(func() (*document, error) { return s.describe(c, contentJSON, renderOpenAPI) })
-	next.docs = sync.OnceValues(func() (*document, error) { return s.describe(c, contentHTML, renderDocs) })
 	s.use(next)
 	return nil
 }
@@ -132,22 +127,6 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 func (s *Server) use(next *set) {
 	s.load.use(next.rules.Limits)
 	s.set.Store(next)
-}
-
-// describe makes a description of the API, with what is recorded.
-func (s *Server) describe(c *catalog.Catalog, typ string, render func(context.Context, *catalog.Catalog, []*catalog.Case, string) ([]byte, error)) (*document, error) {
-	var cases []*catalog.Case
-	if s.cfg.Recorded != nil {
-		var err error
-		if cases, err = s.cfg.Recorded(); err != nil {
-			return nil, err
-		}
-	}
-	body, err := render(context.Background(), c, cases, s.cfg.BasePath)
-	if err != nil {
-		return nil, err
-	}
-	return newDocument(typ, body)
 }
 
 func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
@@ -193,13 +172,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAPI(w, r, "") // which refuses
 		return
 	}
+	if path == "" && s.cfg.BasePath != "" {
+		path = pages.HomePath
+	}
 	switch {
-	case inside && (path == "/" || path == "" && s.cfg.BasePath != ""):
-		s.made(w, r, s.set.Load().home)
-	case inside && path == "/openapi.json":
-		s.made(w, r, s.set.Load().openAPI)
-	case inside && path == "/docs":
-		s.made(w, r, s.set.Load().docs)
+	case inside && pages.Has(path):
+		s.page(w, r, path)
 	case inside && path == "/healthz":
 		s.probe(w, r, true)
 	case inside && path == "/readyz":

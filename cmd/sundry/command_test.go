@@ -228,7 +228,8 @@ func TestDependencies(t *testing.T) {
 		"upstreams/catalog/conformtest": {"upstreams/catalog"},
 		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
 			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
-		"proxy":       {"cache", "upstreams", "upstreams/catalog"},
+		"proxy":       {"cache", "proxy/pages", "upstreams", "upstreams/catalog"},
+		"proxy/pages": {"cache", "upstreams/catalog"},
 		"proxy/live":  {"cache", "cache/far", "upstreams"},
 		"proxy/admin": {"cache", "proxy/live", "upstreams", "upstreams/catalog"},
 		"cmd/sundry":  nil, // anything

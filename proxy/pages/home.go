@@ -1,4 +1,4 @@
-package proxy
+package pages
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-//go:embed home.html docs.html
-var pages embed.FS
+//go:embed home.html reference.html
+var templates embed.FS
 
 type homeGroup struct {
 	catalog.Group
@@ -26,7 +26,7 @@ type homeLink struct{ URL, As string }
 
 // renderHome makes the page for people once per catalog.
 func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
-	t, err := template.ParseFS(pages, "home.html")
+	t, err := template.ParseFS(templates, "home.html")
 	if err != nil {
 		return nil, err
 	}

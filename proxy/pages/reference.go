@@ -1,4 +1,4 @@
-package proxy
+package pages
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ type docsParam struct {
 	Required                       bool
 }
 
-// renderDocs makes the page that describes the API to people, of what the
+// renderReference makes the page that describes the API to people, of what the
 // description for machines is made of.
-func renderDocs(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string) ([]byte, error) {
-	t, err := template.ParseFS(pages, "docs.html")
+func renderReference(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string) ([]byte, error) {
+	t, err := template.ParseFS(templates, "reference.html")
 	if err != nil {
 		return nil, err
 	}

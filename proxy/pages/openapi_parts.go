@@ -1,4 +1,4 @@
-package proxy
+package pages
 
 import (
 	"fmt"
@@ -128,13 +128,13 @@ func retryAfter(required bool) object {
 }
 
 // components are what operations refer to.
-func components() object {
+func components(errorTypes []string) object {
 	limited, overloaded := rateHeaders(true), rateHeaders(false)
 	limited["Retry-After"], overloaded["Retry-After"] = retryAfter(true), retryAfter(true)
 	other := rateHeaders(false)
 	other["Retry-After"] = retryAfter(false)
 	return object{
-		"schemas": object{"Error": errorDocument()},
+		"schemas": object{"Error": errorDocument(errorTypes)},
 		"responses": object{
 			"Error":      failedResponse("What went wrong", other),
 			"Limited":    failedResponse("Too many requests from this address (IPv6: from its /64)", limited),
@@ -158,8 +158,7 @@ func failedResponse(what string, headers object) object {
 }
 
 // errorDocument is the JSON of every failure.
-func errorDocument() object {
-	kinds := []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
+func errorDocument(errorTypes []string) object {
 	text := object{"type": "string"}
 	return object{
 		"type": "object", "required": []string{"code", "message", "error"},
@@ -167,7 +166,7 @@ func errorDocument() object {
 			"code": object{"type": "integer", "minimum": http.StatusBadRequest, "maximum": 599, "description": "The HTTP status again."}, "message": text,
 			"error": object{
 				"type": "object", "required": []string{"type", "request_id"},
-				"properties": object{"type": object{"enum": kinds}, "parameter": text, "request_id": text},
+				"properties": object{"type": object{"enum": errorTypes}, "parameter": text, "request_id": text},
 			},
 		},
 	}

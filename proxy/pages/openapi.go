@@ -1,4 +1,4 @@
-package proxy
+package pages
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ type object = map[string]any
 
 // renderOpenAPI describes the set in OpenAPI 3.1. What answers look like comes
 // from the recorded exchanges, examples from the table of the specification.
-func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string) ([]byte, error) {
+func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string, errorTypes []string) ([]byte, error) {
 	if _, err := c.Exchanges(cases); err != nil { // which makes their parameters canonical
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*catalog.Cas
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
 		"tags":       tags(),
 		"paths":      paths,
-		"components": components(),
+		"components": components(errorTypes),
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

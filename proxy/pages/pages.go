@@ -1,0 +1,94 @@
+// Package pages generates what people and programs read about the API: the home
+// page, the reference and the OpenAPI document. It promises that a page depends
+// on nothing but the catalog and the recorded examples, is generated once per
+// catalog, and is ready in every content coding. Serving it is left to the
+// importer: nothing here is on the way of a request for an endpoint.
+package pages
+
+import (
+	"context"
+	"sync"
+
+	"sundry/upstreams/catalog"
+)
+
+// Paths of the pages, below the base path.
+const (
+	HomePath      = "/"
+	ReferencePath = "/docs"
+	OpenAPIPath   = "/openapi.json"
+)
+
+// Has reports whether there is a page at the path.
+func Has(path string) bool {
+	return path == HomePath || path == ReferencePath || path == OpenAPIPath
+}
+
+// Config of a Set.
+type Config struct {
+	Catalog *catalog.Catalog
+	// BasePath is the prefix of all links, such as /tools; "" for none.
+	BasePath string
+	// Recorded returns the examples that show what answers look like; nil for
+	// none. It is called when a page that shows them is first asked for.
+	Recorded func() ([]*catalog.Case, error)
+	// ErrorTypes is the closed list of the types of error answers.
+	ErrorTypes []string
+}
+
+// Set holds the pages of one catalog.
+type Set struct {
+	cfg       Config
+	documents map[string]func() (*Document, error) // by path
+}
+
+// New generates the home page, so that a template's error is found before the
+// catalog comes into force; the other pages, which need the recorded examples,
+// are generated when they are first asked for.
+func New(cfg Config) (*Set, error) {
+	home, err := renderHome(cfg.Catalog, cfg.BasePath)
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{cfg: cfg}
+	s.documents = map[string]func() (*Document, error){
+		HomePath:      sync.OnceValues(func() (*Document, error) { return newDocument(typeHTML, home) }),
+		ReferencePath: sync.OnceValues(s.reference),
+		OpenAPIPath:   sync.OnceValues(s.openAPI),
+	}
+	return s, nil
+}
+
+// Document returns the page at a path for which Has reports true.
+func (s *Set) Document(path string) (*Document, error) { return s.documents[path]() }
+
+func (s *Set) reference() (*Document, error) {
+	cases, err := s.recorded()
+	if err != nil {
+		return nil, err
+	}
+	body, err := renderReference(context.Background(), s.cfg.Catalog, cases, s.cfg.BasePath)
+	if err != nil {
+		return nil, err
+	}
+	return newDocument(typeHTML, body)
+}
+
+func (s *Set) openAPI() (*Document, error) {
+	cases, err := s.recorded()
+	if err != nil {
+		return nil, err
+	}
+	body, err := renderOpenAPI(context.Background(), s.cfg.Catalog, cases, s.cfg.BasePath, s.cfg.ErrorTypes)
+	if err != nil {
+		return nil, err
+	}
+	return newDocument(typeJSON, body)
+}
+
+func (s *Set) recorded() ([]*catalog.Case, error) {
+	if s.cfg.Recorded == nil {
+		return nil, nil
+	}
+	return s.cfg.Recorded()
+}
