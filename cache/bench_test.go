@@ -38,7 +38,7 @@ func long(n int) Content {
 func BenchmarkDecode(b *testing.B) {
 	c := textContent(strings.Repeat("x", 1<<10))
 	c.Forms[0][0].ETag = `"x"`
-	raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 1)
+	raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
 	if err != nil {
 		b.Fatal(err)
 	}

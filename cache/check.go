@@ -47,10 +47,10 @@ const ages = 100 * 365 * 24 * time.Hour
 func (m *Meta) checkTimes(now time.Time) error {
 	latest, earliest := now.Add(skew), time.UnixMilli(0)
 	switch {
-	case m.Born.After(latest) || !m.Born.After(earliest):
-		return fmt.Errorf("entry born %v", m.Born)
-	case m.Modified.After(m.Born) || !m.Modified.After(earliest):
-		return fmt.Errorf("entry that changed %v, born %v", m.Modified, m.Born)
+	case m.Created.After(latest) || !m.Created.After(earliest):
+		return fmt.Errorf("entry born %v", m.Created)
+	case m.Modified.After(m.Created) || !m.Modified.After(earliest):
+		return fmt.Errorf("entry that changed %v, born %v", m.Modified, m.Created)
 	case !m.Since.IsZero() && (m.Since.After(latest) || !m.Since.After(earliest)):
 		return fmt.Errorf("entry with a part born %v", m.Since)
 	case !m.Expires.IsZero() && (m.Expires.After(now.Add(ages)) || !m.Expires.After(earliest)):

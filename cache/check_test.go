@@ -26,7 +26,7 @@ func sound() Content {
 }
 
 func soundMeta() *Meta {
-	return &Meta{Born: checkedAt.Add(-time.Minute), Modified: checkedAt.Add(-time.Hour)}
+	return &Meta{Created: checkedAt.Add(-time.Minute), Modified: checkedAt.Add(-time.Hour)}
 }
 
 func rawOf(t testing.TB, c Content, m *Meta) []byte {
@@ -120,7 +120,7 @@ func FuzzFar(f *testing.F) {
 		if negative {
 			c = no()
 		}
-		raw := rawOf(t, c, &Meta{Born: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
+		raw := rawOf(t, c, &Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
 		if !packed {
 			mutate(raw, patch)
 		}
@@ -171,7 +171,7 @@ func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	now := time.Now()
 	for range 3000 {
-		raw := rawOf(t, sound(), &Meta{Born: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
+		raw := rawOf(t, sound(), &Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
 		for range 1 + r.IntN(3) {
 			raw[r.IntN(len(raw))] ^= byte(1 + r.IntN(255))
 		}
@@ -187,7 +187,7 @@ func TestBrokenEntryIsLoadedAnew(t *testing.T) {
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		now := time.Now()
-		raw := rawOf(t, sound(), &Meta{Born: now.Add(24 * time.Hour), Modified: now})
+		raw := rawOf(t, sound(), &Meta{Created: now.Add(24 * time.Hour), Modified: now})
 		far.values["k"] = c.packer.enc.EncodeAll(raw, nil)
 		l := &script{}
 		if h := mustFetch(t, s, "k", l); h.Tier != Upstream || h.Left != time.Minute {

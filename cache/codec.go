@@ -70,7 +70,7 @@ func parse(raw []byte) (entry, error) {
 	e.meta = Meta{
 		Source:   text(raw[fixedHead : fixedHead+src]),
 		Edition:  text(raw[fixedHead+src : fixedHead+src+ed]),
-		Born:     time.UnixMilli(int64(le.Uint64(raw[4:]))),
+		Created:  time.UnixMilli(int64(le.Uint64(raw[4:]))),
 		Modified: time.UnixMilli(int64(le.Uint64(raw[12:]))),
 		Fresh:    time.Duration(le.Uint32(raw[36:])) * time.Second,
 		Negative: raw[1]&flagNegative != 0, LastResort: raw[1]&flagLastResort != 0,
@@ -192,7 +192,7 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 		flags |= flagLastResort
 	}
 	b := []byte{layoutVersion, flags, m.Spread, byte(len(c.Forms))}
-	b = le.AppendUint64(b, uint64(m.Born.UnixMilli()))
+	b = le.AppendUint64(b, uint64(m.Created.UnixMilli()))
 	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Expires)))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Since)))

@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		c := randomContent(r)
-		m := &Meta{Born: time.UnixMilli(1_790_000_000_123), Modified: time.UnixMilli(1_780_000_000_000), Spread: 77}
+		m := &Meta{Created: time.UnixMilli(1_790_000_000_123), Modified: time.UnixMilli(1_780_000_000_000), Spread: 77}
 		raw, err := encode(&c, m, 42)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := e.checkTable(); err != nil {
 			t.Fatalf("table: %v", err)
 		}
-		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Born.Equal(m.Born) ||
+		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Created.Equal(m.Created) ||
 			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Fresh != c.Fresh || e.meta.Spread != 77 || e.gen != 42 {
 			t.Fatalf("meta came back as %+v", e.meta)
 		}
@@ -89,7 +89,7 @@ func checkBodies(t *testing.T, c *Content, e *entry) {
 
 func TestUnknownLayoutIsNoEntry(t *testing.T) {
 	c := textContent("x")
-	raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 1)
+	raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		c := randomContent(r)
-		raw, err := encode(&c, &Meta{Born: time.Now(), Modified: time.Now()}, 7)
+		raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 7)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func (s Codings) best(other Codings) Coding {
 type Meta struct {
 	Source   string
 	Edition  string
-	Born     time.Time     // when the load began that confirmed it last, to the millisecond
+	Created  time.Time     // when the load began that confirmed it last, to the millisecond
 	Modified time.Time     // when its content last changed
 	Expires  time.Time     // zero: never
 	Fresh    time.Duration // 0: does not shorten
@@ -96,10 +96,10 @@ type Meta struct {
 
 // oldest is the birth of the oldest part of it.
 func (m *Meta) oldest() time.Time {
-	if !m.Since.IsZero() && m.Since.Before(m.Born) {
+	if !m.Since.IsZero() && m.Since.Before(m.Created) {
 		return m.Since
 	}
-	return m.Born
+	return m.Created
 }
 
 // jitter is the spread as a fraction, 0 to 1.

@@ -253,7 +253,7 @@ func (f *fill) keep(e, old *entry, covered bool, now time.Time) (*landing, error
 // same content, lends its date of change; and its generation, unless it was
 // purged.
 func (s *Space) entryOf(key string, c *Content, born time.Time, old *entry) (*entry, error) {
-	m := &Meta{Born: born, Modified: born, Spread: uint8(rand.Uint32())}
+	m := &Meta{Created: born, Modified: born, Spread: uint8(rand.Uint32())}
 	gen := rand.Uint64()
 	if old.raw != nil && old.digest == digestOf(c) {
 		if old.meta.Modified.Before(born) {

@@ -41,8 +41,8 @@ func TestMayReplace(t *testing.T) {
 
 func TestPrefers(t *testing.T) {
 	now := time.Now()
-	good := func(age time.Duration) Meta { return Meta{Born: now.Add(-age)} }
-	weak := func(age time.Duration) Meta { return Meta{Born: now.Add(-age), LastResort: true} }
+	good := func(age time.Duration) Meta { return Meta{Created: now.Add(-age)} }
+	weak := func(age time.Duration) Meta { return Meta{Created: now.Add(-age), LastResort: true} }
 	for name, r := range map[string]struct {
 		next, old Meta
 		want      bool
@@ -155,11 +155,11 @@ func TestLastResortIsFreshBriefly(t *testing.T) {
 		"as its source limits": {longer, "quick", 10 * time.Second},
 		"with a timetable":     {daily, "first", DefaultLastResort},
 	} {
-		m := Meta{Born: born, Modified: born, Source: r.source, LastResort: true}
-		if state, left := r.policy.Judge(&m, born); state != Fresh || left != r.want {
+		m := Meta{Created: born, Modified: born, Source: r.source, LastResort: true}
+		if state, left := r.policy.State(&m, born); state != Fresh || left != r.want {
 			t.Errorf("%s: %v for %v, want %v", name, state, left, r.want)
 		}
-		if state, _ := r.policy.Judge(&m, born.Add(r.want)); state != Grace && state != Stale {
+		if state, _ := r.policy.State(&m, born.Add(r.want)); state != Grace && state != Stale {
 			t.Errorf("%s: %v after that", name, state)
 		}
 	}

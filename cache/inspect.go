@@ -57,7 +57,7 @@ func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
 func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	state, left := s.judge(key, &e.meta, now)
 	info := EntryInfo{
-		Key: key, Class: e.partsIn(s.policy.Class).String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Born)),
+		Key: key, Class: e.partsIn(s.policy.Class).String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Created)),
 		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),
 	}
 	for i := range e.forms {
@@ -70,8 +70,8 @@ func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	return info
 }
 
-// Late is the lateness of the entry in the near tier; 0 when there is none.
-func (s *Space) Late(key string, now time.Time) time.Duration {
+// EditionLate is the lateness of the entry in the near tier; 0 when there is none.
+func (s *Space) EditionLate(key string, now time.Time) time.Duration {
 	if s.policy.Until == nil {
 		return 0
 	}
@@ -79,5 +79,5 @@ func (s *Space) Late(key string, now time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	return s.policy.Late(&e.meta, now)
+	return s.policy.EditionLate(&e.meta, now)
 }

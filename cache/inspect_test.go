@@ -37,14 +37,14 @@ func TestParts(t *testing.T) {
 		shown(pictures, "sjbz/pictures:v1:a", "sjbz/pictures:v1:b")
 
 		time.Sleep(time.Second)
-		pictures.Drop("sjbz/pictures:v1:a", time.Now())
+		pictures.PurgeKey("sjbz/pictures:v1:a", time.Now())
 		shown(pictures, "sjbz/pictures:v1:b")
 		time.Sleep(time.Second)
 		fill()
 		wantCalls(t, l, 4)
 
 		time.Sleep(time.Second)
-		c.Purge(map[string]Mark{"sjbz": {Hard: time.Now()}})
+		c.SetPurges(map[string]Purge{"sjbz": {Hard: time.Now()}})
 		time.Sleep(time.Second)
 		fill()
 		wantCalls(t, l, 7)
@@ -73,7 +73,7 @@ func TestWalkAndLook(t *testing.T) {
 		if !ok || info.Key != "story:v1:main:=a|" || string(reps[0].Data) != "answer 1" {
 			t.Errorf("%v %+v %q", ok, info, reps[0].Data)
 		}
-		s.Drop("story:v1:main:=a|", time.Now())
+		s.PurgeKey("story:v1:main:=a|", time.Now())
 		if _, _, ok := s.Look("story:v1:main:=a|"); ok {
 			t.Error("a dropped entry is still there")
 		}

@@ -79,7 +79,7 @@ func (f *fill) watch(ctx context.Context) (got *landing, leased bool, err error)
 	packed, record, leased := f.cache.far.Look(ctx, f.key)
 	if e, ok := f.unpack(packed); ok {
 		got, state := f.promote(e)
-		if got != nil && (state <= Eager || e.meta.Born.After(f.had)) {
+		if got != nil && (state <= Eager || e.meta.Created.After(f.had)) {
 			f.seen.farHit.Inc()
 			return got, leased, nil
 		}

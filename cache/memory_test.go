@@ -175,8 +175,8 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 		synctest.Wait()
 		second := mustFetch(t, s, "yiyan", l)
 		wantCalls(t, l, 2)
-		if !second.Meta.Modified.Equal(first.Meta.Modified) || second.Meta.Born.Equal(first.Meta.Born) {
-			t.Errorf("born %v changed %v, then born %v changed %v", first.Meta.Born, first.Meta.Modified, second.Meta.Born, second.Meta.Modified)
+		if !second.Meta.Modified.Equal(first.Meta.Modified) || second.Meta.Created.Equal(first.Meta.Created) {
+			t.Errorf("born %v changed %v, then born %v changed %v", first.Meta.Created, first.Meta.Modified, second.Meta.Created, second.Meta.Modified)
 		}
 	})
 }
@@ -329,7 +329,7 @@ func TestEntryThatChangesItsSizeHasNoTwin(t *testing.T) {
 				t.Errorf("%d entries", n)
 			}
 		}
-		s.Drop("keyed:1", time.Now())
+		s.PurgeKey("keyed:1", time.Now())
 		if _, _, found := s.Look("keyed:1"); found {
 			t.Error("dropped, and still there")
 		}

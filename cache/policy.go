@@ -106,13 +106,13 @@ func (st State) String() string {
 	return [...]string{"absent", "fresh", "eager", "grace", "stale", "gone", "unknown"}[min(st, Gone+1)]
 }
 
-// Judge tells the state of an entry at now, and how long it is still fresh
+// State tells the state of an entry at now, and how long it is still fresh
 // (negative once it is not).
-func (p *Policy) Judge(m *Meta, now time.Time) (State, time.Duration) {
+func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
 	deadline := p.deadline(m)
 	left := deadline.Sub(now)
 	if left > 0 {
-		if !m.Negative && p.Until == nil && left < time.Duration(p.Eager*float64(deadline.Sub(m.Born))) {
+		if !m.Negative && p.Until == nil && left < time.Duration(p.Eager*float64(deadline.Sub(m.Created))) {
 			return Eager, left
 		}
 		return Fresh, left
@@ -133,13 +133,13 @@ func (p *Policy) Keep(m *Meta) time.Duration {
 	if m.Negative {
 		return p.Negative
 	}
-	return p.deadline(m).Sub(m.Born) + max(p.Grace, p.StaleIfError)
+	return p.deadline(m).Sub(m.Created) + max(p.Grace, p.StaleIfError)
 }
 
 // deadline is when the entry stops being fresh under this policy.
 func (p *Policy) deadline(m *Meta) time.Time {
 	if m.Negative {
-		return m.Born.Add(p.Negative)
+		return m.Created.Add(p.Negative)
 	}
 	end := p.ttlEnd(m)
 	if p.Until != nil {
@@ -168,17 +168,17 @@ func (p *Policy) ttlEnd(m *Meta) time.Time {
 	if ttl == 0 && p.Until != nil {
 		return time.Time{}
 	}
-	return m.Born.Add(ttl - time.Duration(float64(ttl)*p.Jitter*m.jitter()))
+	return m.Created.Add(ttl - time.Duration(float64(ttl)*p.Jitter*m.jitter()))
 }
 
 // calendarEnd is the end by the timetable: the next publication when the
 // edition is the one last due, a short poll while that one is still awaited.
 func (p *Policy) calendarEnd(m *Meta) time.Time {
-	next := p.Until.Next(m.Born).Add(time.Duration(m.jitter() * float64(calendarSpread)))
+	next := p.Until.Next(m.Created).Add(time.Duration(m.jitter() * float64(calendarSpread)))
 	if p.current(m) {
 		return next
 	}
-	if poll := m.Born.Add(p.Poll); poll.Before(next) {
+	if poll := m.Created.Add(p.Poll); poll.Before(next) {
 		return poll
 	}
 	return next
@@ -188,18 +188,18 @@ func (p *Policy) calendarEnd(m *Meta) time.Time {
 // by the date it bears where it bears one, else by whether its content changed
 // since that publication.
 func (p *Policy) current(m *Meta) bool {
-	due := p.Until.Last(m.Born)
+	due := p.Until.Last(m.Created)
 	if m.Edition != "" {
 		return m.Edition >= due.In(p.Until.Zone).Format(time.DateOnly)
 	}
 	return !m.Modified.Before(due)
 }
 
-// Late is how long ago the first publication was due that the entry does not
+// EditionLate is how long ago the first publication was due that the entry does not
 // hold; 0 when it holds the newest one, and for policies without a timetable.
 // By the date it bears, an entry holds every publication of that day; without
 // one, those up to its last change.
-func (p *Policy) Late(m *Meta, now time.Time) time.Duration {
+func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
 	if p.Until == nil || m.Negative {
 		return 0
 	}
@@ -228,7 +228,7 @@ func prefers(next, old *Meta) bool {
 	if next.weak() != old.weak() {
 		return old.weak()
 	}
-	return next.Born.After(old.Born)
+	return next.Created.After(old.Created)
 }
 
 func usable(st State) bool { return st > Absent && st < Gone }

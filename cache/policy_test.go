@@ -44,8 +44,8 @@ func TestJudge(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			r.meta.Born = born
-			state, left := p.Judge(&r.meta, born.Add(r.after))
+			r.meta.Created = born
+			state, left := p.State(&r.meta, born.Add(r.after))
 			if state != r.state || left != r.left {
 				t.Errorf("got %d with %v left, want %d with %v", state, left, r.state, r.left)
 			}
@@ -61,8 +61,8 @@ func TestFreshByTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Policy{Until: until, StaleIfError: time.Hour}
-	m := Meta{Born: time.Date(2026, 11, 21, 9, 0, 0, 0, until.Zone), Edition: "2026-11-21", Fresh: 10 * time.Minute}
-	if _, left := p.Judge(&m, m.Born); left != 10*time.Minute {
+	m := Meta{Created: time.Date(2026, 11, 21, 9, 0, 0, 0, until.Zone), Edition: "2026-11-21", Fresh: 10 * time.Minute}
+	if _, left := p.State(&m, m.Created); left != 10*time.Minute {
 		t.Errorf("beside the calendar: %v, want 10m", left)
 	}
 	if keep := p.Keep(&m); keep != 70*time.Minute {
@@ -71,7 +71,7 @@ func TestFreshByTheAnswer(t *testing.T) {
 	p = usual()
 	p.Jitter = 0.5
 	m = Meta{Fresh: 10 * time.Second, Spread: 255}
-	if _, left := p.Judge(&m, m.Born); left != 5*time.Second {
+	if _, left := p.State(&m, m.Created); left != 5*time.Second {
 		t.Errorf("with all the jitter: %v, want 5s", left)
 	}
 }
@@ -82,7 +82,7 @@ func TestJitterOnlyShortens(t *testing.T) {
 	born := time.Now()
 	seen := map[time.Duration]bool{}
 	for spread := range 256 {
-		_, left := p.Judge(&Meta{Born: born, Spread: uint8(spread)}, born)
+		_, left := p.State(&Meta{Created: born, Spread: uint8(spread)}, born)
 		if left > p.TTL || left < p.TTL*8/10 {
 			t.Fatalf("spread %d: %v left of %v", spread, left, p.TTL)
 		}
@@ -122,16 +122,16 @@ func TestCalendarPolicy(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			m := Meta{Born: at(r.born), Edition: r.edition, Modified: at(r.changed)}
-			_, left := p.Judge(&m, m.Born)
-			if got := m.Born.Add(left); !got.Equal(at(r.fresh)) {
+			m := Meta{Created: at(r.born), Edition: r.edition, Modified: at(r.changed)}
+			_, left := p.State(&m, m.Created)
+			if got := m.Created.Add(left); !got.Equal(at(r.fresh)) {
 				t.Errorf("fresh until %v, want %v", got.In(until.Zone), at(r.fresh))
 			}
 		})
 	}
 	p.TTL = time.Hour
-	m := Meta{Born: at("2026-11-21 09:00"), Edition: "2026-11-21"}
-	if _, left := p.Judge(&m, m.Born); left != time.Hour {
+	m := Meta{Created: at("2026-11-21 09:00"), Edition: "2026-11-21"}
+	if _, left := p.State(&m, m.Created); left != time.Hour {
 		t.Errorf("with a TTL beside the calendar: %v, want 1h", left)
 	}
 }
@@ -182,7 +182,7 @@ func TestLate(t *testing.T) {
 		"a no has no edition":           {daily, Meta{Negative: true, Modified: at("2026-03-01 08:00")}, "2026-03-04 08:00", 0},
 	} {
 		p := Policy{Until: c.until}
-		if got := p.Late(&c.meta, at(c.now)); got != c.want {
+		if got := p.EditionLate(&c.meta, at(c.now)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -206,16 +206,16 @@ func TestSpaceLate(t *testing.T) {
 	}
 	s := c.Space("daily", Policy{Until: until, Poll: time.Minute, FillTimeout: time.Second})
 	now := time.Now()
-	if late := s.Late("daily:", now); late != 0 {
+	if late := s.EditionLate("daily:", now); late != 0 {
 		t.Errorf("nothing cached, and %v late", late)
 	}
 	if _, err := s.Fetch(t.Context(), "daily:", Want{}, dated("2020-01-01")); err != nil {
 		t.Fatal(err)
 	}
-	if late := s.Late("daily:", now); late < 6*365*24*time.Hour {
+	if late := s.EditionLate("daily:", now); late < 6*365*24*time.Hour {
 		t.Errorf("%v late", late)
 	}
-	if late := c.Space("plain", Policy{TTL: time.Hour}).Late("daily:", now); late != 0 {
+	if late := c.Space("plain", Policy{TTL: time.Hour}).EditionLate("daily:", now); late != 0 {
 		t.Errorf("no timetable, and %v late", late)
 	}
 }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Mark is an operator's purge of an endpoint: what is older than it no longer
-// counts, nor what was made of parts that are. It is applied when an entry is read, in either tier, so that it needs
-// no walk through them and reaches what Redis still holds. The zero value marks
-// nothing.
-type Mark struct {
-	// Soft makes entries born before it stale: the next caller refreshes them,
-	// and they still stand in when that fails.
+// Purge is an operator's purge of an endpoint: entries older than it no longer
+// count, nor do those made of parts that are older. It is applied when an entry
+// is read, in either tier, so that it needs no walk through them and reaches what
+// Redis still holds. The zero value purges nothing.
+type Purge struct {
+	// Soft makes entries created before it stale: the next caller refreshes
+	// them, and they are still served as fallback when that fails.
 	Soft time.Time `json:"soft,omitzero"`
-	// Hard makes entries born before it unusable.
+	// Hard makes entries created before it unusable.
 	Hard time.Time `json:"hard,omitzero"`
 }
 
-// Everywhere names the mark of all endpoints.
-const Everywhere = "*"
+// AllEndpoints names the purge of all endpoints.
+const AllEndpoints = "*"
 
 // apply turns what the policy says of an entry into what is left of it.
-func (m *Mark) apply(meta *Meta, p *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
+func (m *Purge) apply(meta *Meta, p *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
 	if m == nil {
 		return state, left
 	}
@@ -43,32 +43,32 @@ func (m *Mark) apply(meta *Meta, p *Policy, now time.Time, state State, left tim
 // marks are the purges in force, by endpoint. The zero value is ready.
 type marks struct {
 	mu sync.Mutex
-	of map[string]*atomic.Pointer[Mark]
+	of map[string]*atomic.Pointer[Purge]
 	// all is the latest mark of each kind that is for every endpoint.
-	all Mark
-	set map[string]Mark
+	all Purge
+	set map[string]Purge
 }
 
 // slot is where an endpoint's spaces look for their mark.
-func (m *marks) slot(name string) *atomic.Pointer[Mark] {
+func (m *marks) slot(name string) *atomic.Pointer[Purge] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of == nil {
-		m.of = map[string]*atomic.Pointer[Mark]{}
+		m.of = map[string]*atomic.Pointer[Purge]{}
 	}
 	p, ok := m.of[name]
 	if !ok {
-		p = &atomic.Pointer[Mark]{}
+		p = &atomic.Pointer[Purge]{}
 		m.of[name] = p
 		m.store(name, p)
 	}
 	return p
 }
 
-func (m *marks) store(name string, p *atomic.Pointer[Mark]) {
+func (m *marks) store(name string, p *atomic.Pointer[Purge]) {
 	own := m.set[name]
-	merged := Mark{Soft: later(own.Soft, m.all.Soft), Hard: later(own.Hard, m.all.Hard)}
-	if merged == (Mark{}) {
+	merged := Purge{Soft: later(own.Soft, m.all.Soft), Hard: later(own.Hard, m.all.Hard)}
+	if merged == (Purge{}) {
 		p.Store(nil)
 		return
 	}
@@ -82,13 +82,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Purge puts these marks, by endpoint or for Everywhere, in the place of all
-// before. Marks are of the past: entries that come later are not touched.
-func (c *Cache) Purge(byEndpoint map[string]Mark) {
+// SetPurges replaces all purges in force by these, by endpoint or for
+// AllEndpoints. A purge lies in the past: later entries are not affected.
+func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
 	m := &c.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.all, m.set = byEndpoint[Everywhere], byEndpoint
+	m.all, m.set = byEndpoint[AllEndpoints], byEndpoint
 	for name, p := range m.of {
 		m.store(name, p)
 	}
@@ -170,17 +170,17 @@ func (d *dropSlots) slot(name string) *atomic.Pointer[drops] {
 	return p
 }
 
-// Drop makes the entries of a key gone that were born at or before at, here and
-// in Redis, and those of fills that began before it. The time is that of the
+// PurgeKey makes the entries of a key gone that were created at or before at, here
+// and in Redis, and those of fills that began before it. The time is that of the
 // order, the same on every instance; one ahead of this clock by more than a
 // minute counts as now.
-func (s *Space) Drop(key string, at time.Time) {
+func (s *Space) PurgeKey(key string, at time.Time) {
 	now := time.Now()
 	if at.Sub(now) > skew {
 		at = now
 	}
 	s.remember(key, at, now)
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Born.After(at) {
+	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Created.After(at) {
 		s.cache.near.drop(s.policy.Class, key)
 	}
 	if s.shared() {
@@ -233,7 +233,7 @@ func (s *Space) birth(key string, now time.Time) time.Time {
 
 // overtaken tells whether a purge or a drop meant the entry.
 func (s *Space) overtaken(key string, m *Meta, now time.Time) bool {
-	if !m.Born.After(s.droppedBefore(key, now)) {
+	if !m.Created.After(s.droppedBefore(key, now)) {
 		return true
 	}
 	mark := s.mark.Load()

@@ -14,7 +14,7 @@ func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
 		mustFetch(t, one, "k", l)
 		time.Sleep(time.Second)
 		for _, s := range []*Space{one, two} {
-			s.cache.Purge(map[string]Mark{"story": {Hard: time.Now()}})
+			s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
 		}
 		time.Sleep(time.Second)
 		if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
@@ -33,7 +33,7 @@ func TestSoftPurgeKeepsAStandIn(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(time.Second)
-		s.cache.Purge(map[string]Mark{Everywhere: {Soft: time.Now()}})
+		s.cache.SetPurges(map[string]Purge{AllEndpoints: {Soft: time.Now()}})
 		l.set(func(l *script) { l.err = errors.New("down") })
 		if h := mustFetch(t, s, "k", l); h.State != Grace || h.Left > 0 {
 			t.Errorf("softly purged: %+v", h)
@@ -53,13 +53,13 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		s.cache.Purge(map[string]Mark{"other": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]Purge{"other": {Hard: time.Now()}})
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		late := s.cache.Space("other", usual())
 		if m := late.mark.Load(); m == nil || m.Hard.IsZero() {
 			t.Error("a space that was opened later does not know of the purge")
 		}
-		s.cache.Purge(nil)
+		s.cache.SetPurges(nil)
 		if late.mark.Load() != nil {
 			t.Error("marks cannot be taken back")
 		}
@@ -74,20 +74,20 @@ func TestMarks(t *testing.T) {
 	ungraceful := p
 	ungraceful.Grace = 0
 	for name, r := range map[string]struct {
-		mark   Mark
+		mark   Purge
 		meta   Meta
 		policy *Policy
 		given  State
 		want   State
 	}{
-		"nothing is marked":             {Mark{}, Meta{Born: born}, &p, Fresh, Fresh},
-		"born after both":               {Mark{before, before}, Meta{Born: born}, &p, Fresh, Fresh},
-		"hard":                          {Mark{Hard: after}, Meta{Born: born}, &p, Fresh, Gone},
-		"hard, at the same instant":     {Mark{Hard: born}, Meta{Born: born}, &p, Eager, Gone},
-		"soft":                          {Mark{Soft: after}, Meta{Born: born}, &p, Fresh, Grace},
-		"soft, of what is stale anyway": {Mark{Soft: after}, Meta{Born: born}, &p, Stale, Stale},
-		"soft, without grace":           {Mark{Soft: after}, Meta{Born: born}, &ungraceful, Eager, Stale},
-		"soft, a no":                    {Mark{Soft: after}, Meta{Born: born, Negative: true}, &p, Fresh, Gone},
+		"nothing is marked":             {Purge{}, Meta{Created: born}, &p, Fresh, Fresh},
+		"born after both":               {Purge{before, before}, Meta{Created: born}, &p, Fresh, Fresh},
+		"hard":                          {Purge{Hard: after}, Meta{Created: born}, &p, Fresh, Gone},
+		"hard, at the same instant":     {Purge{Hard: born}, Meta{Created: born}, &p, Eager, Gone},
+		"soft":                          {Purge{Soft: after}, Meta{Created: born}, &p, Fresh, Grace},
+		"soft, of what is stale anyway": {Purge{Soft: after}, Meta{Created: born}, &p, Stale, Stale},
+		"soft, without grace":           {Purge{Soft: after}, Meta{Created: born}, &ungraceful, Eager, Stale},
+		"soft, a no":                    {Purge{Soft: after}, Meta{Created: born, Negative: true}, &p, Fresh, Gone},
 	} {
 		state, left := r.mark.apply(&r.meta, r.policy, now, r.given, time.Minute)
 		if state != r.want || (state != r.given) != (left < 0) {
@@ -100,7 +100,7 @@ func TestDropReachesTheFarTier(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
-		one.Drop("k", time.Now())
+		one.PurgeKey("k", time.Now())
 		synctest.Wait()
 		if len(far.values) != 0 {
 			t.Error("it is still in the far tier")
@@ -113,7 +113,7 @@ func after(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 func hardPurge(spaces ...*Space) {
 	for _, s := range spaces {
-		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
 	}
 }
 
@@ -176,7 +176,7 @@ func TestPurgeFromAClockAhead(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now().Add(5 * time.Second)}})
+		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now().Add(5 * time.Second)}})
 		mustFetch(t, s, "k", l)
 		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != Fresh || h.Age != 0 {
 			t.Errorf("%+v", h)
@@ -214,7 +214,7 @@ func TestPurgeReachesWhatPartsWereMadeBefore(t *testing.T) {
 			}
 		})
 		time.Sleep(10 * time.Second)
-		s.cache.Purge(map[string]Mark{"story": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
 		time.Sleep(10 * time.Second)
 		for range 2 {
 			if h := mustFetch(t, s, "k", l); h.Stored {
@@ -237,7 +237,7 @@ func TestDropReachesBothTiersAndFills(t *testing.T) {
 		synctest.Wait()
 		kept := far.values["k"]
 		time.Sleep(time.Second)
-		one.Drop("k", time.Now())
+		one.PurgeKey("k", time.Now())
 		synctest.Wait()
 		if far.values["k"] != nil || far.values["other"] == nil {
 			t.Error("Redis has the dropped one, or lost another")
@@ -250,9 +250,9 @@ func TestDropReachesBothTiersAndFills(t *testing.T) {
 
 		time.Sleep(time.Second)
 		l.set(func(l *script) { l.text, l.takes = "", time.Second })
-		one.Drop("k", time.Now())
-		two.Drop("k", time.Now())
-		after(500*time.Millisecond, func() { two.Drop("k", time.Now()) })
+		one.PurgeKey("k", time.Now())
+		two.PurgeKey("k", time.Now())
+		after(500*time.Millisecond, func() { two.PurgeKey("k", time.Now()) })
 		wantText(t, mustFetch(t, two, "k", l), "answer 5")
 		time.Sleep(dropKeep + time.Second)
 		_, _, _ = two.Look("k")
@@ -268,7 +268,7 @@ func TestDropOfThePastSparesWhatCameLater(t *testing.T) {
 		ordered := time.Now()
 		time.Sleep(time.Second)
 		mustFetch(t, s, "k", l)
-		s.Drop("k", ordered)
+		s.PurgeKey("k", ordered)
 		mustFetch(t, s, "k", l)
 		wantCalls(t, l, 1)
 	})
@@ -279,12 +279,12 @@ func TestDropsAreBoundedAndSharedByName(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		for i := range maxDrops + 10 {
-			s.Drop(string(rune('a'+i)), time.Now())
+			s.PurgeKey(string(rune('a'+i)), time.Now())
 		}
 		if n := len(s.drops.Load().at); n != maxDrops {
 			t.Errorf("%d drops are remembered", n)
 		}
-		s.cache.Space("story", usual()).Drop("k", time.Now())
+		s.cache.Space("story", usual()).PurgeKey("k", time.Now())
 		mustFetch(t, s, "k", l)
 		wantCalls(t, l, 2)
 	})

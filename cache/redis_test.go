@@ -92,7 +92,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 	})
 	t.Run("a drop during a fill", func(t *testing.T) {
 		l := &script{takes: 300 * time.Millisecond}
-		time.AfterFunc(100*time.Millisecond, func() { one.Drop("dropped", time.Now()) })
+		time.AfterFunc(100*time.Millisecond, func() { one.PurgeKey("dropped", time.Now()) })
 		wantText(t, mustFetch(t, one, "dropped", l), "answer 2")
 		inRedis(t, server, "dropped", true)
 		wantText(t, mustFetch(t, two, "dropped", l), "answer 2")

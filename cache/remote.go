@@ -67,7 +67,7 @@ func (f *fill) far(ctx context.Context) *landing {
 	if !ok {
 		return nil
 	}
-	f.had = e.meta.Born
+	f.had = e.meta.Created
 	got, state := f.promote(e)
 	switch {
 	case state == Gone:
@@ -143,7 +143,7 @@ func (s *Space) write(key string, e *entry) {
 	if e.meta.weak() {
 		set = s.cache.far.Add
 	}
-	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), s.policy.Keep(&e.meta)-now.Sub(e.meta.Born))
+	set(key, s.cache.packer.enc.EncodeAll(e.raw, nil), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created))
 }
 
 // Bounds of what waits to be packed for Redis.

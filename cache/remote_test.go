@@ -307,7 +307,7 @@ func TestCallersDoNotWaitForRedis(t *testing.T) {
 		l := &script{}
 		mustFetch(t, s, "dropped", l)
 		mustFetch(t, s, "kept", l)
-		s.Drop("dropped", time.Now())
+		s.PurgeKey("dropped", time.Now())
 		if len(far.calls) != 0 {
 			t.Errorf("%v", far.calls)
 		}

@@ -109,7 +109,7 @@ func TestMovedValuesAreTheLastOnes(t *testing.T) {
 		mustFetch(t, kd, "kd:replaced", &script{text: "old"})
 		mustFetch(t, kd, "kd:large", &script{text: strings.Repeat("old", 3000)})
 		c.fill(ip, 0, holds*6/10)
-		kd.Drop("kd:dropped", time.Now())
+		kd.PurgeKey("kd:dropped", time.Now())
 		time.Sleep(2 * time.Hour)
 		mustFetch(t, kd, "kd:replaced", &script{text: "new"})
 		large := strings.Repeat("new", 3000)

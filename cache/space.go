@@ -25,7 +25,7 @@ type Space struct {
 	endpoint string
 	policy   Policy
 	cache    *Cache
-	mark     *atomic.Pointer[Mark]
+	mark     *atomic.Pointer[Purge]
 	drops    *atomic.Pointer[drops]
 	seen     spaceMetrics
 }
@@ -162,9 +162,9 @@ func (s *Space) peek(key string, want Want, now time.Time, hit *Hit) bool {
 
 // judge is what the policy, purges and drops leave of an entry.
 func (s *Space) judge(key string, m *Meta, now time.Time) (State, time.Duration) {
-	state, left := s.policy.Judge(m, now)
+	state, left := s.policy.State(m, now)
 	if s.drops.Load() != nil {
-		if before := s.droppedBefore(key, now); !m.Born.After(before) {
+		if before := s.droppedBefore(key, now); !m.Created.After(before) {
 			return Gone, min(left, before.Sub(now))
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Space) hit(key string, e *entry, rep Rep, want Want, now time.Time, tie
 	state, left := s.judge(key, &e.meta, now)
 	bodies, _ := e.form(want.Form)
 	return Hit{
-		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Born)),
+		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Created)),
 		Meta: e.meta, Message: e.message, Rep: rep,
 		Missing: bodies == 0 && !e.meta.Negative, Random: bodies > 1,
 	}

@@ -385,7 +385,7 @@ func TestFallback(t *testing.T) {
 		if _, ok := s.Fallback("nothing", &Hit{}, errFull); ok {
 			t.Error("nothing stood in")
 		}
-		s.Drop("k", time.Now())
+		s.PurgeKey("k", time.Now())
 		if _, ok := s.Fallback("k", &seen, errFull); ok {
 			t.Error("what was dropped meanwhile stood in")
 		}

@@ -127,7 +127,7 @@ func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 	if len(warm) < 40 || len(held) < 30 {
 		t.Fatalf("%d answers, %d entries in Redis", len(warm), len(held))
 	}
-	stale := map[string]cache.Mark{cache.Everywhere: {Soft: time.Now()}}
+	stale := map[string]cache.Purge{cache.AllEndpoints: {Soft: time.Now()}}
 	for name, fault := range map[string]upstreams.Fault{
 		"404": {Error: 1, Status: 404}, "410": {Error: 1, Status: 410}, "403": {Error: 1, Status: 403}, "429": {Error: 1, Status: 429},
 		"500": {Error: 1, Status: 500}, "empty": {Error: 1, Body: "empty"}, "HTML": {Error: 1, Body: "html"}, "refused": {Error: 1},
@@ -135,7 +135,7 @@ func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t, nil, dying(fault), withRedis(t, srv))
-			f.server.cfg.Cache.Purge(stale)
+			f.server.cfg.Cache.SetPurges(stale)
 			var calls sync.WaitGroup
 			for path, before := range warm {
 				if (fault.Body != "" || fault.Status == http.StatusForbidden) && strings.HasPrefix(path, "/api/dwzrec/") {

@@ -43,7 +43,7 @@ func TestLifetime(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			in, _ := e.Parse("", catalog.Caller{})
 			in.Private = r.private
-			hit := &cache.Hit{State: cache.Fresh, Age: r.age, Left: r.left, Meta: cache.Meta{Born: born}}
+			hit := &cache.Hit{State: cache.Fresh, Age: r.age, Left: r.left, Meta: cache.Meta{Created: born}}
 			if r.expires > 0 {
 				hit.Meta.Expires = born.Add(r.expires)
 			}

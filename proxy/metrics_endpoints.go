@@ -60,5 +60,5 @@ func (rt *route) late(now time.Time) time.Duration {
 	if bad != nil {
 		return 0
 	}
-	return rt.space.Late(in.Key(), now)
+	return rt.space.EditionLate(in.Key(), now)
 }

@@ -194,7 +194,7 @@ func lifetime(age, left time.Duration) int64 {
 // past the end of what it holds, such as a signed link.
 func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit) []byte {
 	if end := hit.Meta.Expires; !end.IsZero() {
-		span = min(span, end.Sub(hit.Meta.Born)-hit.Age-hit.Left)
+		span = min(span, end.Sub(hit.Meta.Created)-hit.Age-hit.Left)
 	}
 	if span < time.Second {
 		return b

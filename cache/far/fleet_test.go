@@ -41,7 +41,7 @@ func everything(t *testing.T, url string) {
 			t.Fatalf("%q %q", value, failure)
 		}
 	}
-	d := tier.Document("settings")
+	d := tier.SharedValue("settings")
 	if ok, err := d.Swap(t.Context(), nil, []byte("v")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -67,13 +67,13 @@ func TestTLS(t *testing.T) {
 		"another name":          with(file, "rediss", ":s3cret@", addr, "") + "&tls_server_name=redis.example",
 		"no TLS":                "redis://:s3cret@" + addr,
 	} {
-		d := open(t, url).Document("settings")
+		d := open(t, url).SharedValue("settings")
 		if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	unverified := "rediss://:s3cret@" + addr + "?skip_verify=true&tls_cert_file=" + file
-	if _, err := open(t, unverified).Document("settings").Load(t.Context()); err != nil {
+	if _, err := open(t, unverified).SharedValue("settings").Load(t.Context()); err != nil {
 		t.Errorf("unverified: %v", err)
 	}
 }
@@ -102,7 +102,7 @@ func TestSentinel(t *testing.T) {
 		"user default off", "user watcher on >watchpass allcommands allchannels")
 	everything(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main/3?sentinel_username=watcher&sentinel_password=watchpass")
 
-	d := open(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main?sentinel_username=watcher&sentinel_password=wr0ng").Document("settings")
+	d := open(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main?sentinel_username=watcher&sentinel_password=wr0ng").SharedValue("settings")
 	if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "wr0ng") {
 		t.Errorf("a Sentinel that takes any password: %v", err)
 	}

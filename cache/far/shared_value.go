@@ -8,10 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Document is one value that the instances of a fleet share and tell each other
-// about: the settings that operators change while it runs. Unlike the tier's
-// other verbs, its own do fail, because an operator waits for them.
-type Document struct {
+// SharedValue is one value that the instances of a fleet share: written by
+// compare-and-swap, with a notice to everybody of each change. The settings that
+// operators change at run time are one. Unlike the tier's other methods, its own
+// return errors, because an operator waits for them.
+type SharedValue struct {
 	tier *Tier
 	key  string
 	// silence is how long a watch goes without a word before it asks whether
@@ -19,9 +20,9 @@ type Document struct {
 	silence time.Duration
 }
 
-// Document opens the value of that name. It does not call Redis.
-func (t *Tier) Document(name string) *Document {
-	return &Document{tier: t, key: t.cfg.Prefix + name, silence: watchSilence}
+// SharedValue opens the value of that name. It does not call Redis.
+func (t *Tier) SharedValue(name string) *SharedValue {
+	return &SharedValue{tier: t, key: t.cfg.Prefix + name, silence: watchSilence}
 }
 
 // documentTime bounds one call: connecting, writing and reading, all in all.
@@ -34,7 +35,7 @@ const documentTime = 2 * time.Second
 const watchSilence = 10 * time.Second
 
 // Load reads the value; nil when there is none.
-func (d *Document) Load(ctx context.Context) ([]byte, error) {
+func (d *SharedValue) Load(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
 	defer cancel()
 	b, err := d.tier.documents.Get(ctx, d.key).Bytes()
@@ -54,7 +55,7 @@ return 1`
 
 // Swap puts a value in the place of the old one, unless another came between:
 // then it returns false. Everybody who watches is told.
-func (d *Document) Swap(ctx context.Context, old, value []byte) (bool, error) {
+func (d *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTime)
 	defer cancel()
 	n, err := d.tier.documents.Eval(ctx, swapScript, []string{d.key}, old, value).Int()
@@ -64,7 +65,7 @@ func (d *Document) Swap(ctx context.Context, old, value []byte) (bool, error) {
 // Watch calls changed once it listens, after every change, and whenever it
 // listens again after an outage, in which changes may have been missed. It
 // returns when ctx ends.
-func (d *Document) Watch(ctx context.Context, changed func()) {
+func (d *SharedValue) Watch(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		d.listen(ctx, changed)
 		pause(ctx, spread(d.tier.cfg.OpenFor))
@@ -72,7 +73,7 @@ func (d *Document) Watch(ctx context.Context, changed func()) {
 }
 
 // listen is one subscription, until it is lost.
-func (d *Document) listen(ctx context.Context, changed func()) {
+func (d *SharedValue) listen(ctx context.Context, changed func()) {
 	sub := d.tier.documents.Subscribe(ctx, d.key)
 	end := func() { _ = sub.Close() } // nothing is lost with it
 	defer end()

@@ -12,13 +12,13 @@ import (
 
 func TestDocumentIsSwappedOnce(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
-		one, two := open(t, url).Document("settings"), open(t, url).Document("settings")
+		one, two := open(t, url).SharedValue("settings"), open(t, url).SharedValue("settings")
 		if v, err := one.Load(t.Context()); v != nil || err != nil {
 			t.Fatalf("out of nothing: %q %v", v, err)
 		}
 		var won atomic.Int64
 		var wg sync.WaitGroup
-		for _, d := range []*Document{one, two} {
+		for _, d := range []*SharedValue{one, two} {
 			for range 10 {
 				wg.Go(func() {
 					if ok, err := d.Swap(t.Context(), nil, []byte("v1")); err != nil {
@@ -44,7 +44,7 @@ func TestDocumentIsSwappedOnce(t *testing.T) {
 
 func TestEverybodyIsToldOfChanges(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
-		one, two := open(t, url).Document("settings"), open(t, url).Document("settings")
+		one, two := open(t, url).SharedValue("settings"), open(t, url).SharedValue("settings")
 		ctx, stop := context.WithCancel(t.Context())
 		var told atomic.Int64
 		var done sync.WaitGroup
@@ -62,7 +62,7 @@ func TestEverybodyIsToldOfChanges(t *testing.T) {
 // TestWatchSurvivesAnOutage: after it, who watches is told to look again.
 func TestWatchSurvivesAnOutage(t *testing.T) {
 	server := redistest.Start(t)
-	d := open(t, server.URL()).Document("settings")
+	d := open(t, server.URL()).SharedValue("settings")
 	ctx, stop := context.WithCancel(t.Context())
 	var told atomic.Int64
 	var done sync.WaitGroup
@@ -80,7 +80,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 }
 
 func TestDocumentOfADeadRedisFailsSoon(t *testing.T) {
-	d := open(t, "redis://127.0.0.1:1").Document("settings")
+	d := open(t, "redis://127.0.0.1:1").SharedValue("settings")
 	start := time.Now()
 	if _, err := d.Swap(t.Context(), nil, []byte("v")); err == nil {
 		t.Error("swapped in a Redis that is not there")
@@ -93,7 +93,7 @@ func TestDocumentOfADeadRedisFailsSoon(t *testing.T) {
 // TestDocumentsHaveTheirOwnTime: what is too slow for a request is not for them.
 func TestDocumentsHaveTheirOwnTime(t *testing.T) {
 	server := redistest.Start(t)
-	d := open(t, server.URL()).Document("settings")
+	d := open(t, server.URL()).SharedValue("settings")
 	if ok, err := d.Swap(t.Context(), nil, []byte("v1")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -107,7 +107,7 @@ func TestDocumentsHaveTheirOwnTime(t *testing.T) {
 		},
 		"Swap": func() error { _, err := d.Swap(t.Context(), []byte("v1"), []byte("v1")); return err },
 		"Load on a new connection": func() error {
-			_, err := open(t, server.URL()).Document("settings").Load(t.Context())
+			_, err := open(t, server.URL()).SharedValue("settings").Load(t.Context())
 			return err
 		},
 	}
@@ -129,7 +129,7 @@ func TestDocumentsHaveTheirOwnTime(t *testing.T) {
 // is given up, and what was missed is told once Redis speaks again.
 func TestWatchNoticesSilence(t *testing.T) {
 	server := redistest.Start(t)
-	d := open(t, server.URL()).Document("settings")
+	d := open(t, server.URL()).SharedValue("settings")
 	d.silence = 20 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	var told atomic.Int64

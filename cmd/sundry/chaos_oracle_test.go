@@ -287,7 +287,7 @@ func (o *oracle) well(of *errand, who sources, from, to time.Time) string {
 
 // reached tells whether a purge is about the answer.
 func (e *errand) reached(p *episode) bool {
-	return p.subject == cache.Everywhere || p.subject == e.endpoint || e.key != "" && p.subject == e.key
+	return p.subject == cache.AllEndpoints || p.subject == e.endpoint || e.key != "" && p.subject == e.key
 }
 
 // chaosTypes is the closed list of them, with their statuses.

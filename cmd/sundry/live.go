@@ -16,7 +16,7 @@ import (
 func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
-		store = s.far.Document("settings")
+		store = s.far.SharedValue("settings")
 	}
 	var err error
 	s.tuner, err = live.NewTuner(live.TunerConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
@@ -83,7 +83,7 @@ func (s *server) tryOut(knobs map[string]map[string]string) error {
 func (s *server) apply(e live.Effect) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cache.Purge(e.Purges)
+	s.cache.SetPurges(e.Purges)
 	for _, o := range e.Orders {
 		s.carryOut(&o)
 	}
@@ -111,7 +111,7 @@ func (s *server) carryOut(o *live.Order) {
 	switch o.Do {
 	case "drop":
 		if space, ok := admin.Holder(s.cache.Spaces(o.Target), o.Key); ok {
-			space.Drop(o.Key, o.At)
+			space.PurgeKey(o.Key, o.At)
 		}
 	case "reset":
 		for _, h := range s.env.Hosts.All() {

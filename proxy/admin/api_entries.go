@@ -34,7 +34,7 @@ type entryView struct {
 func entryOf(part string, i *cache.EntryInfo) entryView {
 	return entryView{
 		Key: i.Key, Part: part, State: i.State.String(), LeftS: int64(i.Left / time.Second), AgeS: int64(i.Age / time.Second),
-		Born: i.Meta.Born, Modified: i.Meta.Modified, Expires: i.Meta.Expires, Source: i.Meta.Source, Edition: i.Meta.Edition,
+		Born: i.Meta.Created, Modified: i.Meta.Modified, Expires: i.Meta.Expires, Source: i.Meta.Source, Edition: i.Meta.Edition,
 		Negative: i.Meta.Negative, Bytes: i.Bytes, Bodies: i.Bodies, Complete: i.Complete, Class: i.Class,
 	}
 }

@@ -21,7 +21,7 @@ func (a *api) purge(r *http.Request) (any, error) {
 	}
 	_, known := a.Catalog().Get(body.Endpoint)
 	switch {
-	case !known && body.Endpoint != cache.Everywhere:
+	case !known && body.Endpoint != cache.AllEndpoints:
 		return nil, absent("endpoint", body.Endpoint)
 	case body.Key != "" && !a.holds(body.Endpoint, body.Key):
 		return nil, bad("key: not one of the endpoint's")
@@ -62,7 +62,7 @@ func (a *api) holds(endpoint, key string) bool {
 // weigh counts what a purge would reach in the near tier here.
 func (a *api) weigh(endpoint, key string) (entries, bytes int) {
 	for _, e := range a.Catalog().Endpoints {
-		if endpoint != cache.Everywhere && endpoint != e.Name {
+		if endpoint != cache.AllEndpoints && endpoint != e.Name {
 			continue
 		}
 		for _, space := range a.Spaces(e.Name) {

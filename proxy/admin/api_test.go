@@ -66,7 +66,7 @@ func TestTheAPISaysWhatIsPending(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	purge := func(r *http.Request) (any, error) {
-		record, err := a.change(r, live.Change{Do: "purge", Target: cache.Everywhere})
+		record, err := a.change(r, live.Change{Do: "purge", Target: cache.AllEndpoints})
 		return purged{1, 2, record, record.Pending}, err
 	}
 	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {

@@ -124,7 +124,7 @@ type applied struct {
 	mu    sync.Mutex
 	live  []map[string]map[string]string
 	seen  []int64 // orders carried out
-	marks map[string]cache.Mark
+	marks map[string]cache.Purge
 	fails error
 }
 
@@ -153,7 +153,7 @@ func (a *applied) orders() []int64 {
 	return a.seen
 }
 
-func (a *applied) purges() map[string]cache.Mark {
+func (a *applied) purges() map[string]cache.Purge {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.marks

@@ -71,14 +71,14 @@ func (s *Settings) when(seq int64) time.Time {
 
 // withHard are marks with a hard purge of everything until a time beside them;
 // the marks themselves when that is zero.
-func withHard(marks map[string]cache.Mark, until time.Time) map[string]cache.Mark {
+func withHard(marks map[string]cache.Purge, until time.Time) map[string]cache.Purge {
 	if until.IsZero() {
 		return marks
 	}
 	all := maps.Clone(marks)
-	m := all[cache.Everywhere]
+	m := all[cache.AllEndpoints]
 	m.Hard = later(m.Hard, until)
-	put(&all, cache.Everywhere, m, true)
+	put(&all, cache.AllEndpoints, m, true)
 	return all
 }
 

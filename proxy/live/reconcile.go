@@ -111,12 +111,12 @@ func (s *Settings) reconcile(stored *Settings, now time.Time) *Settings {
 	}
 	for target, m := range stored.Purges {
 		have := next.Purges[target]
-		put(&next.Purges, target, cache.Mark{Soft: later(have.Soft, m.Soft), Hard: later(have.Hard, m.Hard)}, true)
+		put(&next.Purges, target, cache.Purge{Soft: later(have.Soft, m.Soft), Hard: later(have.Hard, m.Hard)}, true)
 	}
 	next.Orders = joinOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = joinAudits(s.Audit, stored.Audit)
 	next.Audit = last(append(next.Audit, Record{
-		Seq: next.Seq, At: moment(now), By: "sundry", Do: "restore", Target: cache.Everywhere,
+		Seq: next.Seq, At: moment(now), By: "sundry", Do: "restore", Target: cache.AllEndpoints,
 		Note: fmt.Sprintf("the store had gone back from change %d to %d", s.Seq, stored.Seq),
 	}), auditMax)
 	return next

@@ -25,7 +25,7 @@ type Effect struct {
 	// Held breakers, by host.
 	Held map[string]upstreams.Force
 	// Purges by endpoint, or for all.
-	Purges map[string]cache.Mark
+	Purges map[string]cache.Purge
 	// Orders to carry out now, the oldest first.
 	Orders []Order
 }

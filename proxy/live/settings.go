@@ -34,7 +34,7 @@ type Settings struct {
 	// Breakers that are held, by host.
 	Breakers map[string]BreakerSetting `json:"breakers,omitempty"`
 	// Purges by endpoint, or for all.
-	Purges map[string]cache.Mark `json:"purges,omitempty"`
+	Purges map[string]cache.Purge `json:"purges,omitempty"`
 	// Orders are carried out once by every instance, the newest last.
 	Orders []Order `json:"orders,omitempty"`
 	// Audit says who changed what, the newest last.

@@ -92,7 +92,7 @@ func TestBreakersAndPurges(t *testing.T) {
 		Change{Do: "breaker", Target: "b", Force: "auto"},
 		Change{Do: "purge", Target: "ip"},
 		Change{Do: "purge", Target: "ip", Hard: true},
-		Change{Do: "purge", Target: cache.Everywhere},
+		Change{Do: "purge", Target: cache.AllEndpoints},
 		Change{Do: "drop", Target: "ip", Key: "ip:k"},
 		Change{Do: "reset", Target: "a"},
 	)
@@ -102,8 +102,8 @@ func TestBreakersAndPurges(t *testing.T) {
 	if held := s.Held(nine.Add(2 * time.Hour)); len(held) != 0 {
 		t.Errorf("past its time: %v", held)
 	}
-	want := map[string]cache.Mark{
-		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.Everywhere: {Soft: nine.Add(5 * time.Minute)},
+	want := map[string]cache.Purge{
+		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
 	}
 	if diff := cmp.Diff(want, s.Purges); diff != "" {
 		t.Error(diff)
@@ -149,7 +149,7 @@ func TestSettingsTravel(t *testing.T) {
 
 func TestRecordsSayWhatWasDone(t *testing.T) {
 	s := after(t,
-		Change{Do: "purge", Target: "ip"}, Change{Do: "purge", Target: cache.Everywhere, Hard: true},
+		Change{Do: "purge", Target: "ip"}, Change{Do: "purge", Target: cache.AllEndpoints, Hard: true},
 		Change{Do: "drop", Target: "ip", Key: "ip:1"}, Change{Do: "reset", Target: "a.example"},
 	)
 	for i, want := range []string{"soft", "hard", "ip:1", ""} {

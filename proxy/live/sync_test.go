@@ -233,7 +233,7 @@ func TestOrdersOfAnAbsence(t *testing.T) {
 		}
 		away(300)
 		oldest := f.one.Settings().Audit[0].At
-		if n := len(f.at.orders()); n != 120+auditMax || !f.at.purges()[cache.Everywhere].Hard.Equal(oldest) {
+		if n := len(f.at.orders()); n != 120+auditMax || !f.at.purges()[cache.AllEndpoints].Hard.Equal(oldest) {
 			t.Errorf("%d orders, purges %v, want all before %v", n, f.at.purges(), oldest)
 		}
 		if len(f.two.Settings().Purges) != 0 {

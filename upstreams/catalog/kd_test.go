@@ -95,11 +95,11 @@ func TestParcelIsFreshByItsState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := cache.Meta{Source: c.Source, Fresh: c.Fresh, Born: time.Now(), Spread: 255}
-		if state, left := p.e.Policy.Judge(&m, m.Born.Add(want-time.Nanosecond)); state != cache.Fresh || left != time.Nanosecond {
+		m := cache.Meta{Source: c.Source, Fresh: c.Fresh, Created: time.Now(), Spread: 255}
+		if state, left := p.e.Policy.State(&m, m.Created.Add(want-time.Nanosecond)); state != cache.Fresh || left != time.Nanosecond {
 			t.Errorf("%s: %v with %v left at the end of %v", name, state, left, want)
 		}
-		if state, _ := p.e.Policy.Judge(&m, m.Born.Add(want)); state != cache.Grace {
+		if state, _ := p.e.Policy.State(&m, m.Created.Add(want)); state != cache.Grace {
 			t.Errorf("%s: %v after %v", name, state, want)
 		}
 	}

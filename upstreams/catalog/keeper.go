@@ -52,11 +52,11 @@ func (s *shelf) Fetch(ctx context.Context, id string, ask func(context.Context) 
 	if err := d.Decode(&v); err != nil {
 		return nil, time.Time{}, fmt.Errorf("what was kept: %w", err)
 	}
-	return v, hit.Meta.Born, nil
+	return v, hit.Meta.Created, nil
 }
 
 // Drop implements upstreams.Shelf.
-func (s *shelf) Drop(id string) { s.space.Drop(s.key(id), time.Now()) }
+func (s *shelf) Drop(id string) { s.space.PurgeKey(s.key(id), time.Now()) }
 
 // key hides the id: it may hold a session, or what a caller asked for.
 func (s *shelf) key(id string) string {
