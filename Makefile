@@ -65,7 +65,7 @@ fmt:
 
 # Writes the golden files and the README's table anew; read the diff.
 golden:
-	go test ./cmd/sundry ./upstreams/catalog -run 'Golden|README|Exchanges' -update
+	go test ./cmd/sundry ./upstreams/recorded -run 'Golden|README|Exchanges|Rendering' -update
 
 ci:
 	bash .ci/run

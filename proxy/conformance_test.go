@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/catalog/conformtest"
+	"sundry/upstreams/recorded"
+	"sundry/upstreams/recorded/conformtest"
 )
 
-func conformance(t *testing.T) []catalog.Conformance {
+func conformance(t *testing.T) []recorded.Conformance {
 	t.Helper()
-	table, err := catalog.ConformanceTable()
+	table, err := recorded.ConformanceTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func conforms(t *testing.T, a answer, c catalog.ConformanceCall) {
+func conforms(t *testing.T, a answer, c recorded.ConformanceCall) {
 	t.Helper()
 	rule, err := conformtest.Compile(&c)
 	if err == nil {
@@ -81,7 +82,7 @@ func TestTheTableIsWhole(t *testing.T) {
 	}
 }
 
-func rowsCover(t *testing.T, row catalog.Conformance, e *catalog.Endpoint) {
+func rowsCover(t *testing.T, row recorded.Conformance, e *catalog.Endpoint) {
 	t.Helper()
 	forms, values := map[string]bool{}, map[string]bool{}
 	for _, c := range row.Calls {

@@ -21,6 +21,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/recorded"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -201,7 +202,7 @@ sources:
 
 // exchanges are read and made ready once for all tests.
 var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
-	cases, err := catalog.Cases(catalog.Builtin(), "testdata")
+	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
 	if err != nil {
 		panic(err)
 	}
@@ -216,7 +217,7 @@ var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
 	if err != nil {
 		panic(err)
 	}
-	ready, err := c.Exchanges(cases)
+	ready, err := recorded.Exchanges(c, cases)
 	if err != nil {
 		panic(err)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"sundry/upstreams"
-	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
-// recorded gives the description its exchanges.
-func recorded(c *Config, _ *upstreams.Environment) {
-	c.Recorded = func() ([]*catalog.Case, error) { return catalog.Cases(catalog.Builtin(), "testdata") }
+// withExchanges gives the description its exchanges.
+func withExchanges(c *Config, _ *upstreams.Environment) {
+	c.Recorded = func() ([]*recorded.Case, error) { return recorded.Cases(recorded.Builtin(), "testdata") }
 }
 
 func describe(t *testing.T, f *front) *openapi3.T {
@@ -40,7 +40,7 @@ func describe(t *testing.T, f *front) *openapi3.T {
 // TestDescriptionHoldsForEveryCall checks each answer of the conformance table
 // against what the description says of it.
 func TestDescriptionHoldsForEveryCall(t *testing.T) {
-	f := newFront(t, nil, replayed, recorded)
+	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
 	doc.Servers = openapi3.Servers{{URL: f.URL}}
 	router, err := gorillamux.NewRouter(doc)
@@ -76,7 +76,7 @@ func TestDescriptionHoldsForEveryCall(t *testing.T) {
 // TestDescriptionTellsOfLimits: who has little left of his rate is told so with an
 // answer, who has nothing with a 429, both in fields that are described.
 func TestDescriptionTellsOfLimits(t *testing.T) {
-	f := newFront(t, nil, replayed, recorded, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 2} })
+	f := newFront(t, nil, replayed, withExchanges, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 2} })
 	doc := describe(t, f) // which is not limited
 	get := doc.Paths.Find("/api/qrcode/index.php").Get
 	for status, must := range map[int]bool{http.StatusOK: false, http.StatusBadRequest: false, http.StatusTooManyRequests: true} {
@@ -125,7 +125,7 @@ func valueOf(s *openapi3.Schema, text string) any {
 // TestDescriptionIsWhole: every endpoint, with bounds, enums, examples and a
 // schema of its data.
 func TestDescriptionIsWhole(t *testing.T) {
-	f := newFront(t, nil, replayed, recorded)
+	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
 	for _, e := range f.server.set.Load().catalog.Endpoints {
 		item := doc.Paths.Find("/api/" + e.Name + "/index.php")
@@ -169,7 +169,7 @@ func TestDescriptionWithoutRecordings(t *testing.T) {
 // TestReferenceForPeople: every endpoint and parameter, escaped, without
 // anything from elsewhere.
 func TestReferenceForPeople(t *testing.T) {
-	f := newFront(t, nil, replayed, recorded)
+	f := newFront(t, nil, replayed, withExchanges)
 	a := f.get("/docs")
 	a.want(t, http.StatusOK, "<title>Sundry: API</title>")
 	a.header(t, "Content-Type", "text/html")

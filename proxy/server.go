@@ -16,6 +16,7 @@ import (
 	"sundry/proxy/pages"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // Config of a Server.
@@ -29,7 +30,7 @@ type Config struct {
 	Log     *slog.Logger
 	// Recorded are the exchanges that show what answers look like; nil for
 	// none. It is asked when somebody wants the description of the API.
-	Recorded func() ([]*catalog.Case, error)
+	Recorded func() ([]*recorded.Case, error)
 	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
 	HitSample uint64
 	// RefusalSample logs one of so many requests that are refused (400, 403, 405,

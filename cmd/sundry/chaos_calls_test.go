@@ -14,8 +14,9 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/catalog/conformtest"
 	"sundry/upstreams/qrcode"
+	"sundry/upstreams/recorded"
+	"sundry/upstreams/recorded/conformtest"
 )
 
 // errand is a call that the load makes, with what its answer must hold and who could
@@ -88,7 +89,7 @@ func newSurvey(t testing.TB, dir string) *survey {
 // errands are those of the conformance table, and more of them with parameters of
 // their own.
 func (s *survey) errands() []*errand {
-	table, err := catalog.ConformanceTable()
+	table, err := recorded.ConformanceTable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -124,14 +125,14 @@ func lesser(endpoint, is string) string {
 
 type variant struct {
 	endpoint string
-	catalog.ConformanceCall
+	recorded.ConformanceCall
 }
 
 // varied are calls of which each has something of its own in its answer.
 func varied() []variant {
 	var all []variant
 	add := func(endpoint, query, typ, is string) {
-		all = append(all, variant{endpoint, catalog.ConformanceCall{Query: query, Type: typ, Is: is}})
+		all = append(all, variant{endpoint, recorded.ConformanceCall{Query: query, Type: typ, Is: is}})
 	}
 	for n := range 24 {
 		add("extra", fmt.Sprint("id=", 7+n), "application/json", fmt.Sprint(".id == ", 7+n))
@@ -154,7 +155,7 @@ func varied() []variant {
 }
 
 func (s *survey) drawn(text string, size int) *errand {
-	c := s.call("qrcode", catalog.ConformanceCall{
+	c := s.call("qrcode", recorded.ConformanceCall{
 		Query: fmt.Sprintf("text=%s&size=%d", url.QueryEscape(text), size), Type: "image/png", Is: fmt.Sprintf(".width == %d", size),
 	})
 	code, err := qrcode.Encode(text)
@@ -169,7 +170,7 @@ func (s *survey) drawn(text string, size int) *errand {
 }
 
 // call finds out who answers.
-func (s *survey) call(endpoint string, row catalog.ConformanceCall) *errand {
+func (s *survey) call(endpoint string, row recorded.ConformanceCall) *errand {
 	s.t.Helper()
 	c := &errand{endpoint: endpoint, query: row.Query}
 	var err error

@@ -225,14 +225,15 @@ func TestDependencies(t *testing.T) {
 		"upstreams/favicon": {"upstreams/guard", "upstreams/webpage"}, "upstreams/shortlink": {"upstreams/guard", "upstreams/webpage"},
 		"upstreams": {"upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft", "upstreams/bilibili", "upstreams/douyin",
 			"upstreams/favicon", "upstreams/idcard", "upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/webpage"},
-		"upstreams/catalog/conformtest": {"upstreams/catalog"},
+		"upstreams/recorded/conformtest": {"upstreams/recorded"},
 		"upstreams/catalog": {"cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
 			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
-		"proxy":       {"cache", "proxy/pages", "upstreams", "upstreams/catalog"},
-		"proxy/pages": {"cache", "upstreams/catalog"},
-		"proxy/live":  {"cache", "cache/far", "upstreams"},
-		"proxy/admin": {"cache", "proxy/live", "upstreams", "upstreams/catalog"},
-		"cmd/sundry":  nil, // anything
+		"upstreams/recorded": {"upstreams", "upstreams/catalog"},
+		"proxy":              {"cache", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/recorded"},
+		"proxy/pages":        {"cache", "upstreams/catalog", "upstreams/recorded"},
+		"proxy/live":         {"cache", "cache/far", "upstreams"},
+		"proxy/admin":        {"cache", "proxy/live", "upstreams", "upstreams/catalog"},
+		"cmd/sundry":         nil, // anything
 	}
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

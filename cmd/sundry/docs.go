@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 type docsCmd struct{ flags }
@@ -37,7 +38,7 @@ func endpointTable(set *catalog.Catalog) string {
 			params = append(params, name+": "+strings.ReplaceAll(p.Allowed, "|", "\\|"))
 		}
 		example := "/api/" + e.Name + "/index.php"
-		if q := e.Calls()[0].Query; q != "" {
+		if q := recorded.Calls(e)[0].Query; q != "" {
 			example += "?" + q
 		}
 		fmt.Fprintf(&b, "| **%s** | %s<br>%s | %s | %s | `%s` |\n", e.Name, e.EN, e.ZH,

@@ -18,6 +18,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // examined at once: enough to be done in a minute, too few to be taken for an
@@ -78,7 +79,7 @@ func (d *doctorCmd) recordInto(c *config, env *upstreams.Environment) (string, e
 	env.Record = upstreams.NewRecorder()
 	dir := c.Catalog
 	if dir == "" {
-		dir = filepath.Join("upstreams", "catalog")
+		dir = filepath.Join("upstreams", "recorded")
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", fmt.Errorf("--record: %s is no directory: want --catalog DIR, or to run in the source tree", dir)
@@ -87,24 +88,24 @@ func (d *doctorCmd) recordInto(c *config, env *upstreams.Environment) (string, e
 }
 
 // subjects are the sources of the endpoints that were named, or all.
-func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]catalog.Subject, error) {
+func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]recorded.Subject, error) {
 	cases, err := allCases(dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := set.Exchanges(cases); err != nil {
+	if _, err := recorded.Exchanges(set, cases); err != nil {
 		return nil, err
 	}
 	names, values, err := d.arguments(set)
 	if err != nil {
 		return nil, err
 	}
-	var out []catalog.Subject
+	var out []recorded.Subject
 	for _, e := range set.Endpoints {
 		if len(names) > 0 && !slices.Contains(names, e.Name) {
 			continue
 		}
-		for _, s := range e.Subjects(cases) {
+		for _, s := range recorded.SubjectsOf(e, cases) {
 			if len(values) > 0 {
 				s.Query(values)
 			}
@@ -134,8 +135,8 @@ func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.
 }
 
 // examine calls the sources, a few at a time.
-func examine(ctx context.Context, subjects []catalog.Subject) []catalog.Finding {
-	findings := make([]catalog.Finding, len(subjects))
+func examine(ctx context.Context, subjects []recorded.Subject) []recorded.Finding {
+	findings := make([]recorded.Finding, len(subjects))
 	var group errgroup.Group
 	group.SetLimit(examined)
 	for i := range subjects {
@@ -150,7 +151,7 @@ func examine(ctx context.Context, subjects []catalog.Subject) []catalog.Finding 
 
 // record writes the exchanges of the sources that work or have changed. Those
 // with a key are passed over: their requests show it, or are signed with it.
-func record(dir string, recorder *upstreams.Recorder, subjects []catalog.Subject, findings []catalog.Finding) error {
+func record(dir string, recorder *upstreams.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
 	for i := range findings {
 		f := &findings[i]
 		steps := recorder.Take(f.Call)
@@ -169,7 +170,7 @@ func record(dir string, recorder *upstreams.Recorder, subjects []catalog.Subject
 	return nil
 }
 
-func (d *doctorCmd) print(w *world, findings []catalog.Finding) error {
+func (d *doctorCmd) print(w *world, findings []recorded.Finding) error {
 	if d.JSON {
 		return printJSON(w, findings)
 	}
@@ -188,9 +189,9 @@ func (d *doctorCmd) print(w *world, findings []catalog.Finding) error {
 	return errors.Join(err, table.Flush())
 }
 
-func printJSON(w *world, findings []catalog.Finding) error {
+func printJSON(w *world, findings []recorded.Finding) error {
 	type line struct {
-		catalog.Finding
+		recorded.Finding
 		Milliseconds int64 `json:"ms"`
 	}
 	lines := make([]line, len(findings))
@@ -204,10 +205,10 @@ func printJSON(w *world, findings []catalog.Finding) error {
 }
 
 // verdict fails when an endpoint has no source that works.
-func verdict(findings []catalog.Finding) error {
+func verdict(findings []recorded.Finding) error {
 	working := map[string]bool{}
 	for _, f := range findings {
-		working[f.Endpoint] = working[f.Endpoint] || f.Health == catalog.Works
+		working[f.Endpoint] = working[f.Endpoint] || f.Health == recorded.Works
 	}
 	var without []string
 	for _, f := range findings {

@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // copyCase puts one of our recorded exchanges into a catalog directory.
 func copyCase(t *testing.T, dir, of string) string {
 	t.Helper()
 	to := filepath.Join(dir, "testdata", of)
-	if err := os.CopyFS(to, os.DirFS(filepath.Join("../../upstreams/catalog/testdata", of))); err != nil {
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("../../upstreams/recorded/testdata", of))); err != nil {
 		t.Fatal(err)
 	}
 	return to
@@ -141,16 +141,16 @@ func TestDoctorOfLiveSources(t *testing.T) {
 	}
 	var got []struct {
 		Source string
-		Health catalog.Health
+		Health recorded.Health
 		Notes  []string
 		MS     *int64
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := map[string]catalog.Health{
-		"well": catalog.Works, "changed": catalog.Changed, "refuses": catalog.Refused, "gone": catalog.Unreachable,
-		"keyed": catalog.Works, "keyless": catalog.KeyMissing,
+	want := map[string]recorded.Health{
+		"well": recorded.Works, "changed": recorded.Changed, "refuses": recorded.Refused, "gone": recorded.Unreachable,
+		"keyed": recorded.Works, "keyless": recorded.KeyMissing,
 	}
 	for _, f := range got {
 		if f.Health != want[f.Source] || f.MS == nil {

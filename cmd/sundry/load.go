@@ -17,6 +17,7 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/recorded"
 )
 
 // newEnvironment makes what sources are compiled into.
@@ -66,18 +67,18 @@ func newReplay(specs []string) (*upstreams.Replay, []string, error) {
 }
 
 // allCases are the operator's recorded exchanges, then ours.
-func allCases(dir string) ([]*catalog.Case, error) {
-	var all []*catalog.Case
+func allCases(dir string) ([]*recorded.Case, error) {
+	var all []*recorded.Case
 	if dir != "" {
 		if _, err := fs.Stat(os.DirFS(dir), "testdata"); err == nil {
-			own, err := catalog.Cases(os.DirFS(dir), "testdata")
+			own, err := recorded.Cases(os.DirFS(dir), "testdata")
 			if err != nil {
 				return nil, err
 			}
 			all = own
 		}
 	}
-	ours, err := catalog.Cases(catalog.Builtin(), "testdata")
+	ours, err := recorded.Cases(recorded.Builtin(), "testdata")
 	return append(all, ours...), err
 }
 
@@ -136,7 +137,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err != nil {
 		return nil, err
 	}
-	exchanges, err := set.Exchanges(cases)
+	exchanges, err := recorded.Exchanges(set, cases)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/peertest"
+	"sundry/upstreams/recorded"
 )
 
 // adminToken is what Prometheus shows to the admin listener.
@@ -237,7 +238,7 @@ endpoints:
 func (p *process) load(ctx context.Context, set *catalog.Catalog) {
 	for n := 0; ctx.Err() == nil; n++ {
 		for _, e := range set.Endpoints {
-			for _, c := range e.Calls() {
+			for _, c := range recorded.Calls(e) {
 				p.request(ctx, "/api/"+e.Name+"?"+c.Query)
 			}
 		}

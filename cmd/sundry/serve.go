@@ -16,6 +16,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 type serveCmd struct {
@@ -121,7 +122,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
-		Recorded: func() ([]*catalog.Case, error) { return allCases(s.config.Catalog) },
+		Recorded: func() ([]*recorded.Case, error) { return allCases(s.config.Catalog) },
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 //go:embed home.html reference.html
@@ -47,7 +48,7 @@ func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 func links(e *catalog.Endpoint, base string) []homeLink {
 	path := (&url.URL{Path: base + "/api/" + e.Name + "/index.php"}).EscapedPath()
 	var out []homeLink
-	for _, c := range e.Calls() {
+	for _, c := range recorded.Calls(e) {
 		link := homeLink{URL: path, As: c.As}
 		if c.Query != "" {
 			link.URL += "?" + c.Query

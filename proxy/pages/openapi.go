@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // object is a JSON object that is written once and read by others.
@@ -18,13 +19,13 @@ type object = map[string]any
 
 // renderOpenAPI describes the set in OpenAPI 3.1. What answers look like comes
 // from the recorded exchanges, examples from the table of the specification.
-func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string, errorTypes []string) ([]byte, error) {
-	if _, err := c.Exchanges(cases); err != nil { // which makes their parameters canonical
+func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string, errorTypes []string) ([]byte, error) {
+	if _, err := recorded.Exchanges(c, cases); err != nil { // which makes their parameters canonical
 		return nil, err
 	}
 	paths := object{}
 	for _, e := range c.Endpoints {
-		d := described{e, e.Sample(ctx, cases)}
+		d := described{e, recorded.SampleOf(ctx, e, cases)}
 		paths["/api/"+e.Name+"/index.php"] = object{"get": d.operation()}
 	}
 	doc := object{
@@ -58,7 +59,7 @@ func tags() []any {
 // described is an endpoint with what is known of its answers and calls.
 type described struct {
 	*catalog.Endpoint
-	sample catalog.Sample
+	sample recorded.Sample
 }
 
 func (d *described) operation() object {
@@ -67,7 +68,7 @@ func (d *described) operation() object {
 		"parameters": d.parameters(), "responses": d.responses(),
 	}
 	var calls []any
-	for _, c := range d.Calls() {
+	for _, c := range recorded.Calls(d.Endpoint) {
 		calls = append(calls, object{"summary": c.As, "query": c.Query})
 	}
 	op["x-examples"] = calls

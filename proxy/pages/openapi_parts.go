@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // parameters of the query, those aside that no caller gives.
@@ -35,7 +36,7 @@ func (d *described) examplesOf(p *catalog.Param) object {
 	add := func(name, summary, value string) {
 		examples[name] = object{"summary": summary, "value": typed(p, value)}
 	}
-	for i, c := range d.Calls() {
+	for i, c := range recorded.Calls(d.Endpoint) {
 		values, err := url.ParseQuery(c.Query)
 		if v := values.Get(p.Name); err == nil && v != "" {
 			add("call"+strconv.Itoa(i+1), c.As, v)

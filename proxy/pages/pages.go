@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // Paths of the pages, below the base path.
@@ -31,7 +32,7 @@ type Config struct {
 	BasePath string
 	// Recorded returns the examples that show what answers look like; nil for
 	// none. It is called when a page that shows them is first asked for.
-	Recorded func() ([]*catalog.Case, error)
+	Recorded func() ([]*recorded.Case, error)
 	// ErrorTypes is the closed list of the types of error answers.
 	ErrorTypes []string
 }
@@ -86,7 +87,7 @@ func (s *Set) openAPI() (*Document, error) {
 	return newDocument(typeJSON, body)
 }
 
-func (s *Set) recorded() ([]*catalog.Case, error) {
+func (s *Set) recorded() ([]*recorded.Case, error) {
 	if s.cfg.Recorded == nil {
 		return nil, nil
 	}

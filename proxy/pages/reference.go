@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // docsEndpoint is an endpoint on the page that describes the API.
@@ -26,12 +27,12 @@ type docsParam struct {
 
 // renderReference makes the page that describes the API to people, of what the
 // description for machines is made of.
-func renderReference(ctx context.Context, c *catalog.Catalog, cases []*catalog.Case, base string) ([]byte, error) {
+func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string) ([]byte, error) {
 	t, err := template.ParseFS(templates, "reference.html")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Exchanges(cases); err != nil {
+	if _, err := recorded.Exchanges(c, cases); err != nil {
 		return nil, err
 	}
 	type group struct {
@@ -51,7 +52,7 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*catalog.C
 	return b.Bytes(), err
 }
 
-func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*catalog.Case, base string) docsEndpoint {
+func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, base string) docsEndpoint {
 	d := docsEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
 	for _, p := range e.Params {
 		if p.Hidden() {
@@ -63,7 +64,7 @@ func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*catalog.Case, bas
 		}
 		d.Params = append(d.Params, param)
 	}
-	if sample := e.Sample(ctx, cases); sample.Data != nil {
+	if sample := recorded.SampleOf(ctx, e, cases); sample.Data != nil {
 		d.Example = exampleOf(sample.Data)
 	}
 	return d

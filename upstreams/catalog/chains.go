@@ -10,7 +10,7 @@ import (
 
 // compileChains makes every chain and gives each form to the one that makes it.
 func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) {
-	specs := map[string]chainSpec{mainChain: {Sources: s.Sources}}
+	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
 	seen := map[string]bool{}
 	for _, name := range chainOrder(specs) {
@@ -26,7 +26,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 		c := &Chain{Name: name}
 		for i, f := range e.Forms {
 			if want := s.formChain(i); want == name {
-				f.chain, f.index = c, len(c.Forms)
+				f.Chain, f.index = c, len(c.Forms)
 				c.Forms = append(c.Forms, f)
 			}
 		}
@@ -38,7 +38,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 		e.Chains = append(e.Chains, c)
 	}
 	for i, f := range e.Forms {
-		if f.chain == nil && len(s.Forms) > 0 {
+		if f.Chain == nil && len(s.Forms) > 0 {
 			problems.Add(s.Forms[i].Name.Line, "form %s: no chain %q", f.Name, s.formChain(i))
 		}
 	}
@@ -46,15 +46,15 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 
 // chainOrder lists main, then the others by name.
 func chainOrder(specs map[string]chainSpec) []string {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(specs)), func(n string) bool { return n == mainChain })
-	return append([]string{mainChain}, names...)
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(specs)), func(n string) bool { return n == MainChain })
+	return append([]string{MainChain}, names...)
 }
 
 func (s *endpointSpec) formChain(i int) string {
 	if i < len(s.Forms) && s.Forms[i].Chain != "" {
 		return s.Forms[i].Chain
 	}
-	return mainChain
+	return MainChain
 }
 
 // chainSources are a chain's own, or another's with a picture to fetch after.
@@ -85,7 +85,7 @@ func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *
 	checkLastResorts(specs, problems)
 	var params []string
 	for _, p := range e.Params {
-		if p.Role == roleInput {
+		if p.Role == RoleInput {
 			params = append(params, p.Name)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"sundry/upstreams"
 )
 
-// mainChain is made of the file's sources.
-const mainChain = "main"
+// MainChain is made of the file's sources.
+const MainChain = "main"
 
 // compile checks the file as a whole and makes an endpoint of it.
 func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) *Endpoint {
@@ -91,7 +91,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) 
 	}
 	for _, p := range e.Params {
 		if name := p.Spec.StandsFor; name != "" {
-			p.target = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == roleInput && o != p })
+			p.target = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == RoleInput && o != p })
 			if p.target < 0 {
 				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
 			}

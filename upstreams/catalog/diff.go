@@ -17,7 +17,7 @@ func Diff(old, next *Catalog) []string {
 		case !ok:
 			out = append(out, e.Name+": added")
 			continue
-		case before.version() != e.version():
+		case before.Version() != e.Version():
 			out = append(out, e.Name+": parameters, forms or sources changed")
 		}
 		out = append(out, diffPolicy(e.Name, &before.Policy, &e.Policy)...)
@@ -30,8 +30,8 @@ func Diff(old, next *Catalog) []string {
 	return out
 }
 
-// version changes with the meaning of the file.
-func (e *Endpoint) version() string {
+// Version changes with the meaning of the file.
+func (e *Endpoint) Version() string {
 	var prefixes []string
 	for _, c := range e.Chains {
 		prefixes = append(prefixes, c.prefix)

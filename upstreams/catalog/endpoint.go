@@ -32,7 +32,6 @@ type Endpoint struct {
 	fresh    *upstreams.Query
 	notFound *upstreams.Query
 	rest     *Param // the one whose value may reach over &; nil for none
-	calls    []ConformanceCall
 	env      *upstreams.Environment
 }
 
@@ -60,15 +59,15 @@ var _ cache.Loader = (*Fill)(nil)
 // answer. Data that cannot be presented is the catalog's mistake.
 func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	in := &f.Input
-	call := in.call(time.Now())
+	call := in.Call(time.Now())
 	call.Trace, call.Loop = f.Trace, f.Loop
-	chain := in.Form.chain
+	chain := in.Form.Chain
 	call.Caller = f.weighed(chain)
 	answer, err := chain.Do(ctx, call, covered, f.Watch)
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
-		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.noSuchThing(ctx, call)}, nil
+		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call)}, nil
 	default:
 		return cache.Content{}, err
 	}
@@ -102,8 +101,8 @@ func hashOf(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// noSuchThing is what a definite no tells the caller.
-func (e *Endpoint) noSuchThing(ctx context.Context, call *upstreams.Call) string {
+// NotFound is what a definite no tells the caller.
+func (e *Endpoint) NotFound(ctx context.Context, call *upstreams.Call) string {
 	if e.notFound != nil {
 		if s, err := e.notFound.Text(ctx, nil, &upstreams.Env{Params: call.Params, Now: call.Now}); err == nil {
 			return s
@@ -141,6 +140,9 @@ func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answe
 	}
 	return c, nil
 }
+
+// Replayed tells whether upstreams are answered for by recorded exchanges.
+func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
 
 // Endpoint is whose input it is.
 func (in *Input) Endpoint() *Endpoint { return in.endpoint }

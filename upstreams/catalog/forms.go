@@ -12,9 +12,10 @@ import (
 type Form struct {
 	Name string
 	// Kind is json, text, redirect, interstitial or picture.
-	Kind  string
-	Pool  bool // one candidate is picked for every request
-	chain *Chain
+	Kind string
+	Pool bool // one candidate is picked for every request
+	// Chain that makes it.
+	Chain *Chain
 	index int // within its chain
 	each  *upstreams.Query
 	make  *upstreams.Query // nil: the source's own picture

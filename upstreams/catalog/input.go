@@ -11,9 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// noCaller stands for the caller of recorded exchanges (RFC 5737).
-var noCaller = netip.AddrFrom4([4]byte{203, 0, 113, 1})
-
 // shanghai has had no summer time since 1991.
 var shanghai = time.FixedZone("CST", 8*3600)
 
@@ -51,12 +48,12 @@ type Caller struct {
 // one the first counts; an empty one counts as absent. With an error, Form is
 // still the one that was asked for, where that can be told.
 func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
-	return e.parseAt(rawQuery, caller, time.Now)
+	return e.ParseAt(rawQuery, caller, time.Now)
 }
 
-// parseAt is Parse with a clock, which is asked only by endpoints whose answers
+// ParseAt is Parse with a clock, which is asked only by endpoints whose answers
 // are of a day.
-func (e *Endpoint) parseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
+func (e *Endpoint) ParseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
 	if n := strings.Count(rawQuery, "&") + 1; n > maxPairs {
 		return in, &ParamError{Message: fmt.Sprintf("the query has %d parameters; want at most %d", n, maxPairs)}
@@ -131,11 +128,11 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 	for i, p := range in.endpoint.Params {
 		v := in.values[i]
 		switch {
-		case p.Role == roleCallback:
+		case p.Role == RoleCallback:
 			in.Callback, _ = v.(string)
-		case p.Role == roleTail:
+		case p.Role == RoleTail:
 			in.setTail(v, p)
-		case p.Role == roleForm:
+		case p.Role == RoleForm:
 			if name, ok := v.(string); ok && !chosen {
 				in.Form, chosen = in.endpoint.form(name), true
 			}

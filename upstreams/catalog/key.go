@@ -14,9 +14,9 @@ import (
 // in its canonical spelling. Nothing else influences an answer.
 func (in *Input) Key() string {
 	b := make([]byte, 0, 96)
-	b = append(append(b, in.Form.chain.prefix...), ':')
+	b = append(append(b, in.Form.Chain.prefix...), ':')
 	for i, p := range in.endpoint.Params {
-		if p.Role != roleInput {
+		if p.Role != RoleInput {
 			continue
 		}
 		switch v := in.values[i].(type) {
@@ -63,11 +63,11 @@ func appendHost(b []byte, link string) []byte {
 
 func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }
 
-// call is the question to the chain.
-func (in *Input) call(now time.Time) *upstreams.Call {
+// Call is the question to the chain.
+func (in *Input) Call(now time.Time) *upstreams.Call {
 	params := make(map[string]any, len(in.endpoint.Params))
 	for i, p := range in.endpoint.Params {
-		if p.Role == roleInput {
+		if p.Role == RoleInput {
 			params[p.Name] = in.values[i]
 		}
 	}

@@ -1,11 +1,9 @@
 package catalog
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,12 +14,8 @@ import (
 	"sundry/upstreams"
 )
 
-//go:embed *.yaml data testdata
+//go:embed *.yaml data
 var builtin embed.FS
-
-// Builtin is the catalog that comes with the program: *.yaml, data/ and the
-// recorded exchanges below testdata/.
-func Builtin() fs.FS { return builtin }
 
 // Catalog is a compiled set of endpoints.
 type Catalog struct {
@@ -61,25 +55,6 @@ type Options struct {
 	Live map[string]map[string]string
 }
 
-// Group is one of the specification's groups of endpoints.
-type Group struct{ Name, EN, ZH string }
-
-// Groups are in the order of the specification.
-func Groups() []Group {
-	return []Group{
-		{"images", "Images and wallpapers", "图片与壁纸"}, {"media", "Media", "影音"},
-		{"lookups", "Lookups", "查询"}, {"text", "Text and daily content", "文字与每日内容"},
-	}
-}
-
-func groupNames() []string {
-	var names []string
-	for _, g := range Groups() {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
 var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 
 // Compile makes a catalog of the files, and reads none of them again. The error
@@ -103,37 +78,8 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	if len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
-	if err := c.order(); err != nil {
-		return nil, err
-	}
+	order(c.Endpoints)
 	return c, nil
-}
-
-// order sorts the endpoints by group, then as the specification lists them, and
-// those that it does not know at the end of their group. It gives each the
-// calls that show it.
-func (c *Catalog) order() error {
-	table, err := ConformanceTable()
-	if err != nil {
-		return err
-	}
-	rank := map[string]int{}
-	for i, row := range table {
-		rank[row.Endpoint] = i + 1
-		if e, ok := c.byName[row.Endpoint]; ok {
-			e.calls = row.Calls
-		}
-	}
-	groups := groupNames()
-	place := func(e *Endpoint) (group, row int) {
-		return slices.Index(groups, e.Group), cmp.Or(rank[e.Name], len(table)+1)
-	}
-	slices.SortStableFunc(c.Endpoints, func(a, b *Endpoint) int {
-		ga, ra := place(a)
-		gb, rb := place(b)
-		return cmp.Or(cmp.Compare(ga, gb), cmp.Compare(ra, rb))
-	})
-	return nil
 }
 
 // compileFile decodes and compiles one file.

@@ -40,7 +40,7 @@ func (e *Endpoint) callback() *Param {
 	if e == nil {
 		return nil
 	}
-	i := slices.IndexFunc(e.Params, func(p *Param) bool { return p.Role == roleCallback })
+	i := slices.IndexFunc(e.Params, func(p *Param) bool { return p.Role == RoleCallback })
 	if i < 0 {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 
 // Roles of parameters.
 const (
-	roleInput    = ""
-	roleForm     = "form"
-	roleCallback = "callback"
-	roleTail     = "tail"
+	RoleInput    = ""
+	RoleForm     = "form"
+	RoleCallback = "callback"
+	RoleTail     = "tail"
 )
 
 // Param is a compiled parameter.
@@ -118,4 +118,14 @@ func (p *Param) refuse(value string, why error) *ParamError {
 func (p *Param) missing() *ParamError {
 	return &ParamError{Parameter: p.Name, Missing: true, Message: "parameter " + p.Name + " is missing; want " + p.Allowed +
 		", for example " + p.Name + "=" + p.Example}
+}
+
+// FormOf is the form that a value of a form parameter asks for.
+func (p *Param) FormOf(value string) (form string, ok bool) {
+	if p.Role != RoleForm {
+		return "", false
+	}
+	v, err := p.parse(value)
+	form, ok = v.(string)
+	return form, ok && err == nil
 }

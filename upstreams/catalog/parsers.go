@@ -16,17 +16,17 @@ import (
 func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Problems) {
 	line := s.Name.Line
 	switch {
-	case s.Role == roleForm:
+	case s.Role == RoleForm:
 		p.formParser(s, forms, problems)
 		return
-	case s.Role == roleCallback:
+	case s.Role == RoleCallback:
 		p.Allowed = "a JavaScript identifier path such as app.show, up to 64 characters"
 		p.parse = parseCallback
 		return
-	case s.Role == roleTail:
+	case s.Role == RoleTail:
 		p.tailParser(s)
 		return
-	case s.Role != roleInput:
+	case s.Role != RoleInput:
 		problems.Add(line, "param %s: role: %q: want form, callback or tail, or none for input", p.Name, s.Role)
 		return
 	}

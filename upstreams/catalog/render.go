@@ -53,6 +53,26 @@ func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *upstreams.E
 	return out, errors.Join(err, failed)
 }
 
+// Present makes the values that callers see of mapped data: of a pool, as many
+// as most. What cannot be presented is left out.
+func (f *Form) Present(ctx context.Context, data any, env *upstreams.Env, most int) []any {
+	candidates := []any{data}
+	if f.each != nil {
+		candidates = nil
+		_ = f.each.Each(ctx, data, env, func(v any) bool {
+			candidates = append(candidates, v)
+			return len(candidates) < most
+		})
+	}
+	var out []any
+	for _, v := range candidates {
+		if made, err := f.make.One(ctx, v, env); err == nil {
+			out = append(out, made)
+		}
+	}
+	return out
+}
+
 // body makes one body; nil when the answer has none of this form.
 func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *upstreams.Env) (*cache.Body, error) {
 	if f.make == nil {

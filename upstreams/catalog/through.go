@@ -25,7 +25,7 @@ func (e *Endpoint) joinThrough(s *endpointSpec, c *Chain) {
 		if i >= len(s.Forms) || s.Forms[i].Through == nil || s.Forms[i].Through.Chain != c.Name {
 			continue
 		}
-		picture := &Form{Name: f.Name, Kind: "picture", chain: c, index: len(c.Forms)}
+		picture := &Form{Name: f.Name, Kind: "picture", Chain: c, index: len(c.Forms)}
 		c.Forms = append(c.Forms, picture)
 		policy := e.Policy
 		policy.TTL, policy.Until, policy.Class, policy.Local = time.Duration(s.Forms[i].Through.TTL), nil, cache.Keyed, true
@@ -38,7 +38,7 @@ func (e *Endpoint) Pictures() string { return e.Name + "/pictures" }
 
 // fetchesPictures tells a chain that does, for a form of this endpoint.
 func (e *Endpoint) fetchesPictures(c *Chain) bool {
-	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.Through != nil && f.Through.form.chain == c })
+	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.Through != nil && f.Through.form.Chain == c })
 }
 
 // redirectOnly makes plain redirects of forms that bring what they lead to.
@@ -68,7 +68,7 @@ func (in *Input) Picture(link string) *Picture {
 // Key is the picture's identity.
 func (p *Picture) Key() string {
 	sum := sha256.Sum256([]byte(p.link))
-	return p.of.form.chain.prefix + ":#" + hex.EncodeToString(sum[:16])
+	return p.of.form.Chain.prefix + ":#" + hex.EncodeToString(sum[:16])
 }
 
 var _ cache.Loader = (*Picture)(nil)
@@ -77,7 +77,7 @@ var _ cache.Loader = (*Picture)(nil)
 func (p *Picture) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	call := p.call
 	call.Now = time.Now()
-	answer, err := p.of.form.chain.Do(ctx, &call, covered, nil)
+	answer, err := p.of.form.Chain.Do(ctx, &call, covered, nil)
 	if err != nil {
 		return cache.Content{}, err
 	}

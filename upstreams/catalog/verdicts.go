@@ -11,12 +11,12 @@ import (
 // no caller gives, such as the link that was picked from a pool.
 func (e *Endpoint) refuses(chain string) bool {
 	for _, f := range e.Forms {
-		if f.Through != nil && f.Through.form.chain.Name == chain {
+		if f.Through != nil && f.Through.form.Chain.Name == chain {
 			return false
 		}
 	}
 	return slices.ContainsFunc(e.Params, func(p *Param) bool {
-		return p.Role == roleInput && !p.Hidden() && len(p.Spec.Enum) == 0
+		return p.Role == RoleInput && !p.Hidden() && len(p.Spec.Enum) == 0
 	})
 }
 

@@ -12,7 +12,7 @@ func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
 	weigh := func(endpoint, query, client string) (key, who uint64) {
 		t.Helper()
 		e, _ := c.Get(endpoint)
-		in, bad := e.Parse(query, Caller{Addr: noCaller})
+		in, bad := e.Parse(query, Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)
 		}
@@ -20,7 +20,7 @@ func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
 		if client != "" {
 			f.Client = netip.MustParseAddr(client)
 		}
-		w := f.weighed(in.Form.chain)
+		w := f.weighed(in.Form.Chain)
 		return w.Key, w.Client
 	}
 	one, v4 := weigh("ip", "ip=8.8.8.8", "203.0.113.7")

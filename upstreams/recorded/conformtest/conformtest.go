@@ -16,7 +16,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 // Rule is what one call of the table must come to. It is safe for concurrent
@@ -30,7 +30,7 @@ type Rule struct {
 }
 
 // Compile makes the rule of a call.
-func Compile(c *catalog.ConformanceCall) (*Rule, error) {
+func Compile(c *recorded.ConformanceCall) (*Rule, error) {
 	r := &Rule{Status: c.Status, typ: c.Type, said: c.Is}
 	if r.Status == 0 {
 		r.Status = http.StatusOK

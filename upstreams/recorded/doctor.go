@@ -1,4 +1,4 @@
-package catalog
+package recorded
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
 
 // Health is what an examination of a source comes to.
@@ -40,14 +41,14 @@ type Finding struct {
 
 // Subject is a source to be examined, with its exchanges.
 type Subject struct {
-	endpoint *Endpoint
-	chain    *Chain
+	endpoint *catalog.Endpoint
+	chain    *catalog.Chain
 	Source   *upstreams.Source
 	cases    []*Case // of successes; the first is called
 }
 
-// Subjects lists every source of an endpoint, those without a key, too.
-func (e *Endpoint) Subjects(cases []*Case) []Subject {
+// SubjectsOf lists every source of an endpoint, those without a key, too.
+func SubjectsOf(e *catalog.Endpoint, cases []*Case) []Subject {
 	var out []Subject
 	for _, c := range e.Chains {
 		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
@@ -63,7 +64,7 @@ func successes(cases []*Case, endpoint, source, chain string) []*Case {
 	for _, c := range CasesOf(cases, endpoint, source) {
 		of := c.Chain
 		if of == "" {
-			of = mainChain
+			of = catalog.MainChain
 		}
 		switch {
 		case c.Want != "success" || of != chain && c.Chain != "":
@@ -110,14 +111,14 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 func (s *Subject) call(c *Case, now time.Time) (*upstreams.Call, error) {
 	raw := ""
 	if c == nil {
-		raw = s.endpoint.Calls()[0].Query
+		raw = Calls(s.endpoint)[0].Query
 	} else {
 		raw = c.Raw
-		if s.endpoint.env.Replay != nil {
+		if s.endpoint.Replayed() {
 			now = c.Now
 		}
 	}
-	params, err := s.endpoint.canonical(raw, now)
+	params, err := canonical(s.endpoint, raw, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,17 +1,19 @@
-package catalog
+package recorded
 
 import (
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"sundry/upstreams/catalog"
 )
 
 // Calls show the endpoint: those of the specification's table that are meant to
 // be shown, or else its examples.
-func (e *Endpoint) Calls() []ConformanceCall {
+func Calls(e *catalog.Endpoint) []ConformanceCall {
 	var shown []ConformanceCall
-	for _, c := range e.calls {
+	for _, c := range tableCalls(e.Name) {
 		if c.As != "" && c.Status < http.StatusBadRequest {
 			shown = append(shown, c)
 		}
@@ -19,21 +21,36 @@ func (e *Endpoint) Calls() []ConformanceCall {
 	if len(shown) > 0 {
 		return shown
 	}
-	for _, q := range e.Examples() {
+	for _, q := range Examples(e) {
 		shown = append(shown, ConformanceCall{Query: q, As: "?" + q})
 	}
 	return shown
 }
 
+// tableCalls are the calls of the specification's table; none of an endpoint
+// that is not in it.
+func tableCalls(name string) []ConformanceCall {
+	table, err := ConformanceTable()
+	if err != nil {
+		return nil // it comes with the program: a test reads it
+	}
+	for _, row := range table {
+		if row.Endpoint == name {
+			return row.Calls
+		}
+	}
+	return nil
+}
+
 // Examples are query strings that show the endpoint: its example input once in
 // every form, the default form first and without its parameter.
-func (e *Endpoint) Examples() []string {
+func Examples(e *catalog.Endpoint) []string {
 	var out []string
-	base := e.exampleInput()
+	base := exampleInput(e)
 	for i, f := range e.Forms {
 		q := slices.Clone(base)
 		if i > 0 {
-			name, value, ok := e.formValue(f.Name)
+			name, value, ok := formValue(e, f.Name)
 			if !ok {
 				continue
 			}
@@ -41,7 +58,7 @@ func (e *Endpoint) Examples() []string {
 		}
 		out = append(out, strings.Join(q, "&"))
 	}
-	if i := slices.IndexFunc(e.Params, func(p *Param) bool { return p.Role == roleCallback }); i >= 0 {
+	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleCallback }); i >= 0 {
 		out = append(out, strings.Join(append(base, e.Params[i].Name+"="+url.QueryEscape(e.Params[i].Example)), "&"))
 	}
 	return out
@@ -49,10 +66,10 @@ func (e *Endpoint) Examples() []string {
 
 // exampleInput gives the required parameters, and those that the caller's
 // address would stand in for.
-func (e *Endpoint) exampleInput() []string {
+func exampleInput(e *catalog.Endpoint) []string {
 	var q []string
 	for _, p := range e.Params {
-		if p.Role == roleInput && (p.Required || p.Caller) {
+		if p.Role == catalog.RoleInput && (p.Required || p.Caller) {
 			q = append(q, p.Name+"="+url.QueryEscape(p.Example))
 		}
 	}
@@ -60,26 +77,13 @@ func (e *Endpoint) exampleInput() []string {
 }
 
 // formValue finds the parameter and the value that ask for a form.
-func (e *Endpoint) formValue(form string) (name, value string, ok bool) {
+func formValue(e *catalog.Endpoint, form string) (name, value string, ok bool) {
 	for _, p := range e.Params {
-		if p.Role != roleForm {
-			continue
-		}
 		for _, v := range p.Spec.Enum {
-			if to, err := p.parse(v); err == nil && to == form {
+			if to, ok := p.FormOf(v); ok && to == form {
 				return p.Name, v, true
 			}
 		}
 	}
 	return "", "", false
-}
-
-// FormOf is the form that a value of a form parameter asks for.
-func (p *Param) FormOf(value string) (form string, ok bool) {
-	if p.Role != roleForm {
-		return "", false
-	}
-	v, err := p.parse(value)
-	form, ok = v.(string)
-	return form, ok && err == nil
 }

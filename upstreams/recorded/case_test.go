@@ -1,12 +1,10 @@
-package catalog
+package recorded
 
 import (
 	"bytes"
 	"encoding/json"
 	"flag"
 	"io/fs"
-	"log/slog"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,34 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/catalog"
 )
 
 var update = flag.Bool("update", false, "write want.json of the recorded exchanges anew")
-
-// testEnvironment is an environment in which nothing reaches a network.
-func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environment {
-	t.Helper()
-	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
-		Replay: replay, Secret: func(string) (string, bool) { return "", false },
-		Data: Data(""), Log: slog.New(slog.DiscardHandler),
-	}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
-		t.Fatal(err)
-	}
-	return env
-}
-
-func mustLoad(t testing.TB, replay *upstreams.Replay) *Catalog {
-	t.Helper()
-	c, err := Load(Options{}, testEnvironment(t, replay))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func mustCases(t testing.TB) []*Case {
 	t.Helper()
@@ -62,13 +36,13 @@ func TestExchanges(t *testing.T) {
 	env := testEnvironment(t, replay)
 	// No case may find a breaker that another one opened.
 	env.Hosts.Config = upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2}
-	c, err := Load(Options{}, env)
+	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range mustCases(t) {
 		t.Run(path.Join(x.Endpoint, x.Source, x.Name), func(t *testing.T) {
-			if _, err := c.Exchanges([]*Case{x}); err != nil {
+			if _, err := Exchanges(c, []*Case{x}); err != nil {
 				t.Fatal(err)
 			}
 			replay.Set([]*upstreams.Exchange{&x.Exchange})
@@ -76,16 +50,16 @@ func TestExchanges(t *testing.T) {
 			if !ok {
 				t.Fatalf("no endpoint %s", x.Endpoint)
 			}
-			playCase(t, e, x)
+			playCase(t, e, env, x)
 		})
 	}
 }
 
-func playCase(t *testing.T, e *Endpoint, x *Case) {
+func playCase(t *testing.T, e *catalog.Endpoint, env *upstreams.Environment, x *Case) {
 	t.Helper()
 	src := sourceOfCase(t, e, x)
 	call := &upstreams.Call{Endpoint: e.Name, Params: x.Params, Now: x.Now}
-	answer, err := (upstreams.NewChain(e.Name, []*upstreams.Source{src}, true, e.env)).Do(t.Context(), call, false, nil)
+	answer, err := (upstreams.NewChain(e.Name, []*upstreams.Source{src}, true, env)).Do(t.Context(), call, false, nil)
 	verdict := "success"
 	if err != nil {
 		verdict = verdictOf(err)
@@ -121,7 +95,7 @@ func verdictOf(err error) string {
 	return upstreams.KindOf(err).String()
 }
 
-func sourceOfCase(t *testing.T, e *Endpoint, x *Case) *upstreams.Source {
+func sourceOfCase(t *testing.T, e *catalog.Endpoint, x *Case) *upstreams.Source {
 	t.Helper()
 	for _, ch := range e.Chains {
 		for _, s := range ch.Sources {

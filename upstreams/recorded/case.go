@@ -1,11 +1,13 @@
-package catalog
+package recorded
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -14,7 +16,11 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
+
+// caller stands for the caller of recorded exchanges (RFC 5737).
+var caller = netip.AddrFrom4([4]byte{203, 0, 113, 1})
 
 // exchangeSpec is testdata/<endpoint>/<source>/<case>/exchange.yaml. The
 // bodies, and want.json with the mapped data, are files beside it.
@@ -66,6 +72,13 @@ type Case struct {
 	WantJSON []byte
 	params   map[string]string
 }
+
+//go:embed testdata
+var builtin embed.FS
+
+// Builtin are the recorded exchanges that come with the program, below
+// testdata/.
+func Builtin() fs.FS { return builtin }
 
 // Cases reads every recorded exchange below root of fsys.
 func Cases(fsys fs.FS, root string) ([]*Case, error) {
@@ -141,14 +154,14 @@ func (s *stepSpec) read(fsys fs.FS, dir string) (upstreams.Step, error) {
 
 // Exchanges makes the cases ready for replay: their parameters become
 // canonical by the endpoints' own rules.
-func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
+func Exchanges(c *catalog.Catalog, cases []*Case) ([]*upstreams.Exchange, error) {
 	var out []*upstreams.Exchange
 	for _, x := range cases {
-		e, ok := c.byName[x.Endpoint]
+		e, ok := c.Get(x.Endpoint)
 		if !ok {
 			continue // of an endpoint that this set does not have
 		}
-		params, err := e.canonical(x.Raw, x.Now)
+		params, err := canonical(e, x.Raw, x.Now)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Dir, err)
 		}
@@ -161,12 +174,12 @@ func (c *Catalog) Exchanges(cases []*Case) ([]*upstreams.Exchange, error) {
 }
 
 // canonical parses a recorded query.
-func (e *Endpoint) canonical(raw string, now time.Time) (map[string]any, error) {
-	in, perr := e.parseAt(raw, Caller{Addr: noCaller}, func() time.Time { return now })
+func canonical(e *catalog.Endpoint, raw string, now time.Time) (map[string]any, error) {
+	in, perr := e.ParseAt(raw, catalog.Caller{Addr: caller}, func() time.Time { return now })
 	if perr != nil {
 		return nil, perr
 	}
-	return in.call(time.Time{}).Params, nil
+	return in.Call(time.Time{}).Params, nil
 }
 
 // CasesOf lists the cases of one source, by name: of two, the first counts.

@@ -1,4 +1,4 @@
-package catalog
+package recorded
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
 
 // parcels answers questions about parcels out of some recorded exchanges.
@@ -16,7 +17,7 @@ type parcels struct {
 	t      *testing.T
 	cases  []*upstreams.Exchange
 	replay *upstreams.Replay
-	e      *Endpoint
+	e      *catalog.Endpoint
 	// asked are the sources of the last question with their results.
 	asked map[string]string
 }
@@ -25,12 +26,17 @@ func newParcels(t *testing.T) *parcels {
 	t.Helper()
 	replay := upstreams.NewReplay(nil)
 	env := testEnvironment(t, replay)
-	env.Keeper = Keeper{Cache: newCache(t)}
-	c, err := Load(Options{}, env)
+	memory, err := cache.New(cache.Config{Memory: cache.MinMemory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := c.Exchanges(mustCases(t))
+	t.Cleanup(func() { _ = memory.Close() })
+	env.Keeper = catalog.Keeper{Cache: memory}
+	c, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := Exchanges(c, mustCases(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +65,12 @@ func (p *parcels) only(names ...string) {
 
 func (p *parcels) ask(query string) (cache.Content, error) {
 	p.t.Helper()
-	in, bad := p.e.Parse(query, Caller{Addr: caller})
+	in, bad := p.e.Parse(query, catalog.Caller{Addr: caller})
 	if bad != nil {
 		p.t.Fatal(bad)
 	}
 	p.asked = map[string]string{}
-	return (&Fill{Input: in, Watch: func(a upstreams.Attempt) {
+	return (&catalog.Fill{Input: in, Watch: func(a upstreams.Attempt) {
 		p.asked[strings.TrimPrefix(a.Source, "replay:")] = a.Result
 	}}).Load(p.t.Context(), false)
 }
@@ -139,11 +145,11 @@ func TestNoSuchParcel(t *testing.T) {
 		"id=ABX12345678901":               "no trail is known for this number, whose shape is that of no carrier known here",
 		"id=ABX12345678901ABX12345678901": "no trail is known for this number, whose shape is that of no carrier known here",
 	} {
-		in, bad := p.e.Parse(query, Caller{Addr: caller})
+		in, bad := p.e.Parse(query, catalog.Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		got := p.e.noSuchThing(t.Context(), in.call(time.Now()))
+		got := p.e.NotFound(t.Context(), in.Call(time.Now()))
 		if got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}

@@ -1,4 +1,4 @@
-package catalog
+package recorded
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
 
 // death is a way in which an upstream stops answering.
@@ -38,7 +39,7 @@ func deaths() map[string]death {
 
 // theatre is the catalog in replay, whose sources can be killed.
 type theatre struct {
-	*Catalog
+	*catalog.Catalog
 	faults map[string]upstreams.Fault
 	cases  []*Case
 }
@@ -50,10 +51,10 @@ func newTheatre(t *testing.T, breakers upstreams.BreakerConfig) *theatre {
 	env := testEnvironment(t, replay)
 	env.Hosts.Config = breakers
 	var err error
-	if th.Catalog, err = Load(Options{}, env); err != nil {
+	if th.Catalog, err = catalog.Load(catalog.Options{}, env); err != nil {
 		t.Fatal(err)
 	}
-	exchanges, err := th.Exchanges(th.cases)
+	exchanges, err := Exchanges(th.Catalog, th.cases)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func newTheatre(t *testing.T, breakers upstreams.BreakerConfig) *theatre {
 
 // scene is a call with the source that answers it.
 type scene struct {
-	endpoint *Endpoint
+	endpoint *catalog.Endpoint
 	query    string
 	source   *upstreams.Source
 }
@@ -76,15 +77,15 @@ func (th *theatre) scenes(t *testing.T) []scene {
 	t.Helper()
 	var all []scene
 	for _, e := range th.Endpoints {
-		for _, row := range e.Calls() {
+		for _, row := range Calls(e) {
 			s := scene{endpoint: e, query: row.Query}
 			answered := ""
 			content, in, err := s.load(t.Context(), func(a upstreams.Attempt) { answered = a.Source })
-			if err != nil || content.Negative != "" || len(in.Form.chain.Sources) < 2 {
+			if err != nil || content.Negative != "" || len(in.Form.Chain.Sources) < 2 {
 				continue // a mistake, a no, or nobody else to ask
 			}
-			i := slices.IndexFunc(in.Form.chain.Sources, func(o *upstreams.Source) bool { return o.Name == answered })
-			if s.source = in.Form.chain.Sources[i]; s.source.AsksOthers() {
+			i := slices.IndexFunc(in.Form.Chain.Sources, func(o *upstreams.Source) bool { return o.Name == answered })
+			if s.source = in.Form.Chain.Sources[i]; s.source.AsksOthers() {
 				all = append(all, s)
 			}
 		}
@@ -92,14 +93,14 @@ func (th *theatre) scenes(t *testing.T) []scene {
 	return all
 }
 
-func (s *scene) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.Content, Input, error) {
-	in, bad := s.endpoint.Parse(s.query, Caller{Addr: noCaller})
+func (s *scene) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.Content, catalog.Input, error) {
+	in, bad := s.endpoint.Parse(s.query, catalog.Caller{Addr: caller})
 	if bad != nil {
 		return cache.Content{}, in, bad
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.endpoint.Policy.FillTimeout)
 	defer cancel()
-	content, err := (&Fill{Input: in, Watch: watch}).Load(ctx, false)
+	content, err := (&catalog.Fill{Input: in, Watch: watch}).Load(ctx, false)
 	return content, in, err
 }
 
@@ -200,7 +201,7 @@ func TestTheDoctorNamesADeadSource(t *testing.T) {
 	for _, s := range th.first(t) {
 		for name, d := range deaths() {
 			th.kill(&s, d)
-			for _, subject := range s.endpoint.Subjects(th.cases) {
+			for _, subject := range SubjectsOf(s.endpoint, th.cases) {
 				if subject.Source != s.source {
 					continue
 				}

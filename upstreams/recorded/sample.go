@@ -1,11 +1,15 @@
-package catalog
+package recorded
 
 import (
 	"context"
 	"encoding/json"
 
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 )
+
+// shown is how many of a pool make its sample.
+const shown = 20
 
 // Sample is what an endpoint's JSON answers look like, by its recorded
 // exchanges.
@@ -16,22 +20,22 @@ type Sample struct {
 	Shape *Shape
 }
 
-// Sample presents the recorded data of the JSON form. An endpoint without such
+// SampleOf presents the recorded data of the JSON form. An endpoint without such
 // a form, or without recorded data, has an empty one.
-func (e *Endpoint) Sample(ctx context.Context, cases []*Case) Sample {
+func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 	sample := Sample{Shape: &Shape{}}
-	form := e.jsonForm()
+	form := jsonForm(e)
 	if form == nil {
 		return sample
 	}
-	for _, src := range form.chain.Sources {
+	for _, src := range form.Chain.Sources {
 		for _, c := range CasesOf(cases, e.Name, src.Bare()) {
 			if c.Want != "success" {
 				continue
 			}
-			for i, data := range form.present(ctx, c) {
+			for i, data := range present(ctx, form, c) {
 				sample.Shape.Add(data)
-				if i == 0 && (sample.Data == nil || c.Name == "good" && src == form.chain.Sources[0]) {
+				if i == 0 && (sample.Data == nil || c.Name == "good" && src == form.Chain.Sources[0]) {
 					sample.Data = data
 				}
 			}
@@ -41,7 +45,7 @@ func (e *Endpoint) Sample(ctx context.Context, cases []*Case) Sample {
 }
 
 // jsonForm finds the form that is JSON, if any.
-func (e *Endpoint) jsonForm() *Form {
+func jsonForm(e *catalog.Endpoint) *catalog.Form {
 	for _, f := range e.Forms {
 		if f.Kind == "json" {
 			return f
@@ -51,25 +55,10 @@ func (e *Endpoint) jsonForm() *Form {
 }
 
 // present makes what callers see of a recorded answer: several of a pool.
-func (f *Form) present(ctx context.Context, c *Case) []any {
+func present(ctx context.Context, f *catalog.Form, c *Case) []any {
 	var data any
 	if json.Unmarshal(c.WantJSON, &data) != nil || data == nil {
 		return nil
 	}
-	env := &upstreams.Env{Params: c.Params, Now: c.Now}
-	candidates := []any{data}
-	if f.each != nil {
-		candidates = nil
-		_ = f.each.Each(ctx, data, env, func(v any) bool { // what cannot be presented shows no sample
-			candidates = append(candidates, v)
-			return len(candidates) < 20
-		})
-	}
-	var out []any
-	for _, v := range candidates {
-		if made, err := f.make.One(ctx, v, env); err == nil {
-			out = append(out, made)
-		}
-	}
-	return out
+	return f.Present(ctx, data, &upstreams.Env{Params: c.Params, Now: c.Now}, shown)
 }

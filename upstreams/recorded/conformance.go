@@ -1,8 +1,9 @@
-package catalog
+package recorded
 
 import (
+	_ "embed"
 	"fmt"
-	"io/fs"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -36,14 +37,19 @@ type ConformanceCall struct {
 	To string `yaml:"to"`
 }
 
-// ConformanceTable reads the specification's endpoints, in its order.
-func ConformanceTable() ([]Conformance, error) {
-	b, err := fs.ReadFile(builtin, "data/conformance.yaml")
-	if err != nil {
-		return nil, err
-	}
+//go:embed conformance.yaml
+var conformance []byte
+
+// conformanceTable is read once, when it is first asked for.
+var conformanceTable = sync.OnceValues(readConformance)
+
+// ConformanceTable are the specification's endpoints, in its order. What it
+// returns is not to be changed.
+func ConformanceTable() ([]Conformance, error) { return conformanceTable() }
+
+func readConformance() ([]Conformance, error) {
 	var table []Conformance
-	if err := yaml.Load(b, &table, yaml.WithKnownFields()); err != nil {
+	if err := yaml.Load(conformance, &table, yaml.WithKnownFields()); err != nil {
 		return nil, fmt.Errorf("conformance table: %w", err)
 	}
 	return table, nil

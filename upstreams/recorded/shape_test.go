@@ -1,4 +1,4 @@
-package catalog
+package recorded
 
 import (
 	"encoding/json"
@@ -60,12 +60,12 @@ func TestShapeAsSchema(t *testing.T) {
 // TestEveryJSONFormHasASample: what is documented comes from what was recorded.
 func TestEveryJSONFormHasASample(t *testing.T) {
 	c, cases := mustLoad(t, nil), mustCases(t)
-	if _, err := c.Exchanges(cases); err != nil {
+	if _, err := Exchanges(c, cases); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range c.Endpoints {
-		s := e.Sample(t.Context(), cases)
-		if e.jsonForm() != nil && (s.Data == nil || len(s.Shape.types) == 0) {
+		s := SampleOf(t.Context(), e, cases)
+		if jsonForm(e) != nil && (s.Data == nil || len(s.Shape.types) == 0) {
 			t.Errorf("%s: no sample", e.Name)
 		}
 	}

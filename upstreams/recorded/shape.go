@@ -1,10 +1,11 @@
-package catalog
+package recorded
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Shape is what values of one place look like: their types, and the shapes of
@@ -101,7 +102,7 @@ func (s *Shape) Differences(path string, v any) []string {
 		return nil // only empty lists were seen: everything fits
 	}
 	if !s.types[typ] {
-		return []string{fmt.Sprintf("%s: is %s, was %s", path, typ, oneOf(slices.Sorted(maps.Keys(s.types))))}
+		return []string{fmt.Sprintf("%s: is %s, was one of %s", path, typ, strings.Join(slices.Sorted(maps.Keys(s.types)), ", "))}
 	}
 	var found []string
 	switch v := v.(type) {

@@ -1,0 +1,40 @@
+package recorded
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/guard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testEnvironment is an environment in which nothing reaches a network.
+func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environment {
+	t.Helper()
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
+		Replay: replay, Secret: func(string) (string, bool) { return "", false },
+		Data: catalog.Data(""), Log: slog.New(slog.DiscardHandler),
+	}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+func mustLoad(t testing.TB, replay *upstreams.Replay) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Load(catalog.Options{}, testEnvironment(t, replay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
