@@ -1,9 +1,7 @@
 package upstreams
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -96,24 +94,30 @@ func (h *Host) allow() (report func(error), probe bool, err error) {
 // errForced means that an operator keeps the breaker open.
 var errForced = errors.New("the breaker is held open by an operator")
 
-// succeeded tells calls that say nothing against the host.
-func succeeded(err error) bool { return err == nil || !KindOf(err).counts() }
+// How a call went, in what gobreaker takes: nil for a healthy one.
+var (
+	errFailing = errors.New("failing")
+	errUntold  = errors.New("says nothing of the host")
+	// errAgain means a failure that weighs nothing.
+	errAgain = errors.New("the same caller's failure once more")
+)
+
+func succeeded(err error) bool { return err == nil }
 
 // excluded tells calls that say nothing about the host: they ended because the
 // process shuts down, or was told to stop, or are more of the same caller.
-func excluded(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errAgain) }
-
-// errAgain means a failure that weighs nothing.
-var errAgain = errors.New("the same caller's failure once more")
+func excluded(err error) bool { return errors.Is(err, errUntold) || errors.Is(err, errAgain) }
 
 // weigh is what the breaker is told of a call.
-func (h *Host) weigh(err error, caller Caller, now time.Time) error {
+func (h *Host) weigh(o Outcome, caller Caller, now time.Time) error {
 	switch {
-	case excluded(err):
-	case succeeded(err):
+	case o == Untold:
+		return errUntold
+	case o == Healthy:
 		h.row.clear()
+		return nil
 	case !h.row.add(caller, now) && !h.row.reaches(h.cfg.Failures):
-		return fmt.Errorf("%w: %w", errAgain, err)
+		return errAgain
 	}
-	return err
+	return errFailing
 }

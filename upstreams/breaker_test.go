@@ -14,7 +14,7 @@ func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 		h := newHost("a", BreakerConfig{Open: 10 * time.Second, OpenMax: time.Minute})
 		fail := func() time.Duration {
 			for h.State() != "open" {
-				_ = call(h, errUnavailable)
+				_ = call(h, Failing)
 			}
 			start := time.Now()
 			for h.State() == "open" {
@@ -28,7 +28,7 @@ func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 			}
 		}
 		for h.State() != "closed" {
-			_ = call(h, nil)
+			_ = call(h, Healthy)
 		}
 		if took := fail(); took > 13*time.Second {
 			t.Errorf("after it was well: open for %v", took)
@@ -47,9 +47,9 @@ func TestAProbeHasItsOwnDeadline(t *testing.T) {
 		if _, ok := within.Deadline(); ok {
 			t.Error("an ordinary call has a probe's deadline")
 		}
-		done(nil)
+		done(Healthy)
 		for range 5 {
-			_ = call(h, errUnavailable)
+			_ = call(h, Failing)
 		}
 		time.Sleep(15 * time.Second)
 		start := time.Now()
@@ -58,7 +58,7 @@ func TestAProbeHasItsOwnDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-within.Done()
-		done(within.Err())
+		done(Failing)
 		if took := time.Since(start); took != 2*time.Second || h.State() != "open" {
 			t.Errorf("the probe ended after %v: %s", took, h.State())
 		}
@@ -88,7 +88,7 @@ func TestFailuresAreWeighedByCaller(t *testing.T) {
 			after := 0
 			for i := range 100 {
 				if _, done, err := h.enter(context.Background(), r.caller(i)); err == nil {
-					done(errUnavailable)
+					done(Failing)
 				}
 				if time.Sleep(r.pause); h.State() == "open" {
 					after = i + 1
@@ -106,9 +106,9 @@ func TestFailuresAreWeighedByCaller(t *testing.T) {
 func TestOneClientsFailuresBesideOthersSuccesses(t *testing.T) {
 	h := newHost("a", BreakerConfig{})
 	for i := range 500 {
-		result := error(errUnavailable)
+		result := Failing
 		if i%10 == 9 {
-			result = nil
+			result = Healthy
 		}
 		_, done, err := h.enter(t.Context(), Caller{Key: uint64(i + 1), Client: 1 + uint64(i%10)/9})
 		if err != nil {

@@ -97,3 +97,15 @@ func (env *Environment) sign(source string) string {
 	}
 	return source
 }
+
+// SetLoopMark says how this service is known. It may be called while requests
+// run; before, they bear no mark.
+func (env *Environment) SetLoopMark(m LoopMark) { env.loop.Store(&m) }
+
+// LoopMark is how this service is known; "" before it is.
+func (env *Environment) LoopMark() LoopMark {
+	if m := env.loop.Load(); m != nil {
+		return *m
+	}
+	return ""
+}

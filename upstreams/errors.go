@@ -76,6 +76,16 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// WithCause is the error with its cause changed; the one given stays as it is.
+func (e *Error) WithCause(change func(error) error) error {
+	if e.Err == nil {
+		return e
+	}
+	changed := *e
+	changed.Err = change(e.Err)
+	return &changed
+}
+
 // KindOf classifies any error: an Error by its kind, the rest by what the
 // standard library says of it.
 func KindOf(err error) Kind {
@@ -84,6 +94,10 @@ func KindOf(err error) Kind {
 	switch {
 	case errors.As(err, &typed):
 		return typed.Kind
+	case errors.Is(err, ErrBusy):
+		return Busy
+	case errors.Is(err, ErrRejected):
+		return Rejected
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return Timeout
 	case errors.As(err, &network), errors.Is(err, errCut):
@@ -100,8 +114,18 @@ func fail(kind Kind, format string, args ...any) *Error {
 // definite tells whether the chain must not go on.
 func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
-// counts tells whether the kind counts against the host's breaker.
-func (k Kind) counts() bool { return k == Unavailable || k == Timeout || k == Limited }
+// outcome is what an attempt that ended so says of its host.
+func outcome(err error) Outcome {
+	switch k := KindOf(err); {
+	case err == nil:
+		return Healthy
+	case errors.Is(err, context.Canceled):
+		return Untold // the process shuts down, or nobody waits any more
+	case k == Unavailable, k == Timeout, k == Limited:
+		return Failing
+	}
+	return Healthy
+}
 
 // StatusOf is the HTTP status that an attempt failed with; 0 without one.
 func StatusOf(err error) int {

@@ -11,6 +11,7 @@ import (
 
 	"sundry/upstreams/bilibili"
 	"sundry/upstreams/douyin"
+	"sundry/upstreams/sharelink"
 	"sundry/upstreams/waybill"
 )
 
@@ -118,4 +119,13 @@ func upgrade(v any) any {
 		return "https:" + s
 	}
 	return s
+}
+
+// shareLink is the function share: what a share link says by itself.
+func shareLink(text string) any {
+	l, err := sharelink.Parse(text)
+	if err != nil {
+		return fmt.Errorf("share: %w", err)
+	}
+	return l.Data()
 }

@@ -2,6 +2,8 @@ package upstreams
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,10 +82,28 @@ func newHost(name string, cfg BreakerConfig) *Host {
 	return h
 }
 
+// ErrRejected means that a breaker lets no call through, by what it has learned or
+// because an operator holds it open.
+var ErrRejected = errors.New("rejected")
+
+// Outcome is what a call says of its host.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Healthy calls say nothing against the host, whatever was answered.
+	Healthy Outcome = iota
+	// Failing calls count against it.
+	Failing
+	// Untold calls say nothing: they ended because nobody wanted them any more.
+	Untold
+)
+
 // enter asks for leave to call the host on a caller's behalf. within is ctx, with
 // a deadline where the call is a probe: while it runs, the others are rejected.
-// done reports how the call went, and must be called once.
-func (h *Host) enter(ctx context.Context, caller Caller) (within context.Context, done func(error), err error) {
+// done reports how the call went, and must be called once. The error is
+// ErrRejected, ErrBusy, or ctx's.
+func (h *Host) enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
 	leave, err := h.slots.enter(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -91,16 +111,16 @@ func (h *Host) enter(ctx context.Context, caller Caller) (within context.Context
 	report, probe, err := h.allow()
 	if err != nil {
 		leave()
-		return nil, nil, &Error{Kind: Rejected, Err: err}
+		return nil, nil, fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	within, cancel := ctx, func() {}
 	if probe {
 		within, cancel = context.WithTimeout(ctx, h.cfg.Probe)
 	}
-	return within, func(err error) {
+	return within, func(o Outcome) {
 		cancel()
 		leave()
-		report(h.weigh(err, caller, time.Now()))
+		report(h.weigh(o, caller, time.Now()))
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package upstreams
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,26 +12,24 @@ import (
 )
 
 // call asks a host and reports how it went.
-func call(h *Host, result error) error {
+func call(h *Host, o Outcome) error {
 	_, done, err := h.enter(context.Background(), Caller{})
 	if err != nil {
 		return err
 	}
-	done(result)
+	done(o)
 	return nil
 }
-
-var errUnavailable = &Error{Kind: Unavailable}
 
 func TestManySuccessesDoNotShieldAFailingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost("a", BreakerConfig{Failures: 1000})
 		for range 100_000 {
-			_ = call(h, nil)
+			_ = call(h, Healthy)
 		}
 		time.Sleep(time.Minute) // the rolling window has passed
 		for i := range 20 {
-			_ = call(h, []error{nil, errUnavailable}[i%2])
+			_ = call(h, []Outcome{Healthy, Failing}[i%2])
 		}
 		if h.State() != "open" {
 			t.Errorf("half of twenty calls failed, and the breaker is %s", h.State())
@@ -41,23 +40,10 @@ func TestManySuccessesDoNotShieldAFailingHost(t *testing.T) {
 func TestFewCallsSayNothing(t *testing.T) {
 	h := newHost("a", BreakerConfig{})
 	for range 4 {
-		_ = call(h, errUnavailable)
+		_ = call(h, Failing)
 	}
 	if h.State() != "closed" {
 		t.Error("four failures opened the breaker")
-	}
-}
-
-func TestVerdictsThatCount(t *testing.T) {
-	for kind := range kinds {
-		h := newHost("a", BreakerConfig{})
-		for range 20 {
-			_ = call(h, &Error{Kind: kind})
-		}
-		want := map[bool]string{true: "open", false: "closed"}[kind == Unavailable || kind == Timeout || kind == Limited]
-		if h.State() != want {
-			t.Errorf("twenty times %v: %s, want %s", kind, h.State(), want)
-		}
 	}
 }
 
@@ -66,7 +52,7 @@ func TestGaugeFollowsTheClock(t *testing.T) {
 		hosts := &Hosts{Config: BreakerConfig{Open: 10 * time.Second}}
 		h := hosts.Get("a")
 		for range 5 {
-			_ = call(h, errUnavailable)
+			_ = call(h, Failing)
 		}
 		time.Sleep(time.Minute) // nobody calls
 		expected := `
@@ -94,10 +80,10 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost("a", BreakerConfig{Open: 10 * time.Second})
 		for range 5 {
-			_ = call(h, errUnavailable)
+			_ = call(h, Failing)
 		}
 		time.Sleep(15 * time.Second)
-		var probes []func(error)
+		var probes []func(Outcome)
 		for range 10 {
 			if _, done, err := h.enter(t.Context(), Caller{}); err == nil {
 				probes = append(probes, done)
@@ -107,11 +93,11 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 			t.Errorf("%d probes at once, want 2", len(probes))
 		}
 		for _, done := range probes {
-			done(&Error{Kind: Timeout}) // every attempt has its own timeout
+			done(Failing) // every attempt has its own timeout
 		}
 		time.Sleep(30 * time.Second) // twice as long as the first time
 		for range 2 {
-			if err := call(h, nil); err != nil {
+			if err := call(h, Healthy); err != nil {
 				t.Errorf("a healthy host is refused after its probes hung: %v", err)
 			}
 		}
@@ -119,4 +105,44 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 			t.Error(h.State())
 		}
 	})
+}
+
+func TestOperatorsHoldBreakers(t *testing.T) {
+	h := newHost("a", BreakerConfig{Failures: 1})
+	fail := func() error {
+		_, done, err := h.enter(t.Context(), Caller{})
+		if err == nil {
+			done(Failing)
+		}
+		return err
+	}
+	h.Force(ForceClosed)
+	for range 5 {
+		if err := fail(); err != nil {
+			t.Fatalf("held closed: %v", err)
+		}
+	}
+	h.Force(ForceOpen)
+	if err := fail(); !errors.Is(err, ErrRejected) || h.State() != "open" {
+		t.Errorf("held open: %v, %s", err, h.State())
+	}
+	h.Force(Unforced)
+	if h.State() != "closed" {
+		t.Errorf("the breaker learned while it was held: %s", h.State())
+	}
+	if fail() != nil || fail() == nil || h.State() != "open" {
+		t.Errorf("the breaker does not decide by itself: %s", h.State())
+	}
+	h.Reset()
+	if h.State() != "closed" || fail() != nil {
+		t.Errorf("after a reset: %s", h.State())
+	}
+	for _, s := range []string{"auto", "open", "closed"} {
+		if f, err := ParseForce(s); err != nil || f.String() != s {
+			t.Errorf("%s: %v %v", s, f, err)
+		}
+	}
+	if _, err := ParseForce("ajar"); err == nil {
+		t.Error("ajar was accepted")
+	}
 }

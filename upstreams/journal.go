@@ -153,14 +153,3 @@ func hostOf(link string) string {
 	}
 	return short + "/…"
 }
-
-// cut shortens a text to so many bytes, without cutting a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xC0 == 0x80 {
-		most--
-	}
-	return s[:most] + "…"
-}

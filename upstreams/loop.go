@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"sundry/upstreams/guard"
 )
 
 // LoopHeader lists the services that a request has come through (RFC 8586), in
@@ -91,36 +89,4 @@ func CheckLoopID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
 	})
-}
-
-// SetLoopMark says how this service is known. It may be called while requests
-// run; before, they bear no mark.
-func (env *Environment) SetLoopMark(m LoopMark) { env.loop.Store(&m) }
-
-// LoopMark is how this service is known; "" before it is.
-func (env *Environment) LoopMark() LoopMark {
-	if m := env.loop.Load(); m != nil {
-		return *m
-	}
-	return ""
-}
-
-// bear marks a request of the attempt.
-func (in *input) bear(h http.Header) {
-	if in.mark == "" {
-		return
-	}
-	line := string(in.mark)
-	if in.call.Loop != "" {
-		line = in.call.Loop + ", " + line
-	}
-	h[LoopHeader] = []string{line}
-}
-
-// cameBack refuses an answer of this service to a request of its own.
-func (in *input) cameBack(resp *http.Response) error {
-	if !in.mark.refused(resp.Header) {
-		return nil
-	}
-	return &guard.ForbiddenError{Target: resp.Request.URL.Host, Reason: "leads back to this service"}
 }

@@ -55,7 +55,7 @@ func (g *getter) part(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.env.see(r)
+	see(in.env, r)
 	return r.body, judge(ctx, in.rules, r, in.env)
 }
 

@@ -112,7 +112,7 @@ func (q *Query) True(ctx context.Context, input any, env *Env) (bool, error) {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, &Error{Kind: Internal, Err: fmt.Errorf("a condition ran for longer than %v", queryTime)}
+		return false, fmt.Errorf("a condition ran for longer than %v", queryTime)
 	}
 	return err == nil && v != nil && v != false, nil
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -179,19 +178,19 @@ func (r *Redactor) Value(v any) any {
 	return v
 }
 
+// causer is an error that is more than its text: with its cause changed, what it
+// says beside stays.
+type causer interface {
+	WithCause(change func(error) error) error
+}
+
 // Err blots out what is secret in an error's text; what kind it is of stays.
 func (r *Redactor) Err(err error) error {
 	if r == nil || err == nil {
 		return err
 	}
-	typed, ok := err.(*Error) //nolint:errorlint // what is wrapped in another is part of that one's text
-	if ok && typed.Err == nil {
-		return err
-	}
-	if ok {
-		clean := *typed
-		clean.Err = r.Err(typed.Err)
-		return &clean
+	if c, ok := err.(causer); ok { //nolint:errorlint // what is wrapped in another is part of that one's text
+		return c.WithCause(r.Err)
 	}
 	text := cut(err.Error(), errorTextMax)
 	clean := r.Text(text)
@@ -280,92 +279,13 @@ func lower(b []byte) []byte {
 	return out
 }
 
-// word finds the names that a program may refer to.
-var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
-
-// allVars finds $vars where it is read without the name of one of them.
-var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
-
-// readsSecrets tells whether a program makes its value of a secret: of $secrets, or of
-// vars that do, by their names or all together. nil reads nothing.
-func (e *Expr) readsSecrets(secret map[string]bool) bool {
-	if e == nil || len(secret) == 0 {
-		return false
+// cut shortens a text to so many bytes, without cutting a character.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	if strings.Contains(e.Source, "$secrets") || allVars.MatchString(e.Source) {
-		return true
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
 	}
-	return strings.Contains(e.Source, "$vars") &&
-		slices.ContainsFunc(word.FindAllString(e.Source, -1), func(name string) bool { return secret[name] })
+	return s[:most] + "…"
 }
-
-// traceSecrets notes what is computed from secrets, in the order in which that
-// is done.
-func (s *Source) traceSecrets(spec *SourceSpec) {
-	secret := map[string]bool{}
-	for name := range spec.Secrets {
-		secret[name] = true
-	}
-	for i := range s.before {
-		st := &s.before[i]
-		traceVars(st.vars, spec.Before[i].Vars, secret)
-		if st.get != nil {
-			st.get.tracePrograms(spec.Before[i].HTTP, secret)
-			st.bearer = st.get.bears(secret)
-		}
-		if st.secret = spec.Before[i].Keep.readsSecrets(secret); st.secret {
-			secret[st.name] = true
-		}
-	}
-	traceVars(s.vars, spec.Vars, secret)
-	if g, ok := s.kind.(*getter); ok {
-		g.tracePrograms(spec.HTTP, secret)
-	}
-}
-
-// traceVars marks vars that are secrets. They do not see one another.
-func traceVars(vars []variable, programs map[string]Expr, secret map[string]bool) {
-	for i := range vars {
-		e := programs[vars[i].name]
-		vars[i].secret = e.readsSecrets(secret)
-	}
-	for i := range vars {
-		secret[vars[i].name] = secret[vars[i].name] || vars[i].secret
-	}
-}
-
-func (g *getter) tracePrograms(spec *HTTPSpec, secret map[string]bool) {
-	g.signs, g.signsParts = spec.JSON.readsSecrets(secret), spec.Parts.Program.readsSecrets(secret)
-}
-
-// bears tells whether a request shows a secret, or is signed with one.
-func (g *getter) bears(secret map[string]bool) bool {
-	templates := []template{g.path, g.raw}
-	for _, p := range slices.Concat(g.query, g.headers, g.form) {
-		templates = append(templates, p.value)
-	}
-	return g.signs || slices.ContainsFunc(templates, func(t template) bool {
-		return slices.ContainsFunc(t.names, func(name string) bool { return secret[name] })
-	})
-}
-
-// derive notes texts that were computed from secrets, from so many bytes on.
-func (in *input) derive(v any, least int) {
-	switch v := v.(type) {
-	case string:
-		if len(v) >= least && !slices.Contains(in.derived, v) {
-			in.derived = append(slices.Clip(in.derived), v)
-		}
-	case []any:
-		for _, e := range v {
-			in.derive(e, least)
-		}
-	case map[string]any:
-		for _, e := range v {
-			in.derive(e, least)
-		}
-	}
-}
-
-// redactor of what this attempt shows.
-func (in *input) redactor() *Redactor { return newRedactor(in.hidden, in.derived) }

@@ -3,7 +3,6 @@ package upstreams
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -28,7 +27,7 @@ func (st *step) follow(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, fail(Malformed, "step %s: %w", st.name, err)
 	}
-	data := linkData(link)
+	var data any = link.Data()
 	if link.Short {
 		if data, err = st.lead(ctx, in, link); err != nil {
 			return nil, err
@@ -49,7 +48,7 @@ func (st *step) lead(ctx context.Context, in *input, link sharelink.Link) (any, 
 		if err == nil && link.Short {
 			err = &Error{Kind: Negative, Err: errors.New("short links lead to one another")}
 		}
-		return linkData(link), err
+		return link.Data(), err
 	})
 }
 
@@ -97,22 +96,4 @@ func followed(err error) error {
 		return &Error{Kind: Negative, Err: err}
 	}
 	return nil
-}
-
-// linkData is a link as programs see it.
-func linkData(l sharelink.Link) any {
-	extra := make(map[string]any, len(l.Extra))
-	for k, v := range l.Extra {
-		extra[k] = v
-	}
-	return map[string]any{"platform": l.Platform, "id": l.ID, "kind": l.Kind, "short": l.Short, "url": l.URL, "extra": extra}
-}
-
-// shareLink is the function share: what a share link says by itself.
-func shareLink(text string) any {
-	l, err := sharelink.Parse(text)
-	if err != nil {
-		return fmt.Errorf("share: %w", err)
-	}
-	return linkData(l)
 }

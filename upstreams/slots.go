@@ -14,8 +14,8 @@ import (
 // is better off with a no at once.
 const queueTime = 250 * time.Millisecond
 
-// errBusy means that all places stayed taken.
-var errBusy = errors.New("too many calls of this kind are running")
+// ErrBusy means that all places stayed taken.
+var ErrBusy = errors.New("too many calls of this kind are running")
 
 // slots bound what runs at the same time, with a short queue before them.
 type slots struct {
@@ -29,14 +29,14 @@ func newSlots(limit, queue int64) *slots {
 }
 
 // enter takes a place; leave gives it back and must be called once. The error is
-// of the kind Busy, or ctx's.
+// ErrBusy, or ctx's.
 func (s *slots) enter(ctx context.Context) (leave func(), err error) {
 	leave = func() { s.places.Release(1) }
 	if s.places.TryAcquire(1) {
 		return leave, nil
 	}
 	if !s.queue.TryAcquire(1) {
-		return nil, &Error{Kind: Busy, Err: errBusy}
+		return nil, ErrBusy
 	}
 	defer s.queue.Release(1)
 	wait, cancel := context.WithTimeout(ctx, queueTime)
@@ -47,7 +47,7 @@ func (s *slots) enter(ctx context.Context) (leave func(), err error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
-	return nil, &Error{Kind: Busy, Err: errBusy}
+	return nil, ErrBusy
 }
 
 // Bounds of work that has no declared host.

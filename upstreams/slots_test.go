@@ -52,7 +52,7 @@ func TestSlotsHaveAShortQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		start = time.Now()
-		if _, err := s.enter(t.Context()); KindOf(err) != Busy || time.Since(start) != queueTime {
+		if _, err := s.enter(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != queueTime {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		if in.Load() != targetsInAll || busy.Load() != 1000-targetsInAll {
 			t.Errorf("%d at once, %d refused", in.Load(), busy.Load())
 		}
-		if _, err := w.visit(t.Context(), "zz"); KindOf(err) != Busy {
+		if _, err := w.visit(t.Context(), "zz"); !errors.Is(err, ErrBusy) {
 			t.Errorf("past the bound of all: %v", err)
 		}
 		close(stay)

@@ -16,28 +16,6 @@ type fetcher interface {
 	fetch(ctx context.Context, in *input) (*reply, error)
 }
 
-// input is what one attempt works on.
-type input struct {
-	call   *Call
-	values map[string]any // of placeholders: parameters, vars and secrets
-	hidden []string       // the forms of its secrets
-	// derived are texts computed from its secrets.
-	derived []string
-	env     *Env      // of its programs
-	rules   []rule    // of its reply
-	entry   []entry   // what is kept of steps that let us in
-	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
-	room    allowance // memory that its replies take
-	note    *[]Stage  // nil: nobody watches
-	mark    LoopMark  // of its requests
-}
-
-func (in *input) stage(name string, detail any) {
-	if in.note != nil {
-		*in.note = append(*in.note, Stage{name, detail})
-	}
-}
-
 // Source is a compiled source. It is safe for concurrent use.
 type Source struct {
 	Name string

@@ -21,24 +21,6 @@ func (s *Source) prepare(ctx context.Context, in *input) error {
 	return in.compute(ctx, s.vars)
 }
 
-// compute runs the programs of placeholders.
-func (in *input) compute(ctx context.Context, vars []variable) error {
-	for _, v := range vars {
-		value, err := v.query.One(ctx, nil, in.env)
-		if err != nil {
-			return fail(Malformed, "var %s: %w", v.name, err)
-		}
-		in.keep(v.name, value)
-		if v.secret && len(in.hidden) > 0 {
-			in.derive(value, derivedMin)
-		}
-	}
-	return nil
-}
-
-// keep makes a value known as $vars.<name> and as {name}.
-func (in *input) keep(name string, value any) { in.env.Vars[name], in.values[name] = value, value }
-
 // mark tells a replay, or who records, whose attempt it is.
 func (s *Source) mark(ctx context.Context, in *input) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {

@@ -3,7 +3,6 @@ package upstreams
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -186,7 +185,7 @@ func (st *step) kept(ctx context.Context, r *reply, env *Env) (any, error) {
 // what the breaker learns, because upstreams say "not now" with status 200. A
 // nil host has no breaker.
 func guarded(ctx context.Context, host *Host, rules []rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
-	done := func(error) {}
+	done := func(Outcome) {}
 	if host != nil {
 		var err error
 		if ctx, done, err = host.enter(ctx, in.call.Caller); err != nil {
@@ -196,24 +195,21 @@ func guarded(ctx context.Context, host *Host, rules []rule, in *input, ask func(
 	returned := false
 	defer func() {
 		if !returned { // a panic gives back what was taken
-			done(errPanicked)
+			done(Healthy)
 		}
 	}()
 	r, err := ask(ctx)
 	if err == nil && !r.judged {
-		in.env.see(r)
+		see(in.env, r)
 		err = judge(ctx, rules, r, in.env)
 	}
 	returned = true
-	done(err)
+	done(outcome(err))
 	return r, err
 }
 
-// errPanicked stands for what a call would have come to.
-var errPanicked = &Error{Kind: Internal, Err: errors.New("panicked")}
-
 // see gives programs what they may know of a reply beside its body.
-func (e *Env) see(r *reply) {
+func see(e *Env, r *reply) {
 	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
 }
 

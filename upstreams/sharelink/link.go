@@ -93,3 +93,12 @@ func checkedHost(u *url.URL) (string, error) {
 	}
 	return host, nil
 }
+
+// Data is the link as JSON has it: platform, id, kind, short, url and extra.
+func (l Link) Data() map[string]any {
+	extra := make(map[string]any, len(l.Extra))
+	for k, v := range l.Extra {
+		extra[k] = v
+	}
+	return map[string]any{"platform": l.Platform, "id": l.ID, "kind": l.Kind, "short": l.Short, "url": l.URL, "extra": extra}
+}

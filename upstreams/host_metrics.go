@@ -1,0 +1,47 @@
+package upstreams
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// breakerCollector asks the breakers at scrape: a breaker changes from open to
+// half-open by the clock alone, and no callback would tell.
+type breakerCollector struct {
+	hosts                 *Hosts
+	state, opened, forced *prometheus.Desc
+}
+
+func newBreakerCollector(hosts *Hosts) *breakerCollector {
+	return &breakerCollector{
+		hosts: hosts,
+		state: prometheus.NewDesc("sundry_upstream_breaker_state",
+			"1 for the state that the breaker of an upstream host is in, 0 for the others.", []string{"host", "state"}, nil),
+		opened: prometheus.NewDesc("sundry_upstream_breaker_openings_total",
+			"How often the breaker of an upstream host opened, probes that failed included.", []string{"host"}, nil),
+		forced: prometheus.NewDesc("sundry_upstream_breaker_forced",
+			"1 while an operator holds the breaker of an upstream host open or closed.", []string{"host"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *breakerCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.state
+	ch <- c.opened
+	ch <- c.forced
+}
+
+// Collect implements prometheus.Collector.
+func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
+	one := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	for _, h := range c.hosts.All() {
+		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.opened.Load()), h.Name)
+		ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, one(h.Forced() != Unforced), h.Name)
+		now := h.State()
+		for _, state := range []string{"closed", "half-open", "open"} {
+			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
+		}
+	}
+}
