@@ -21,6 +21,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/host"
 	"sundry/upstreams/recorded"
 )
 
@@ -72,7 +73,7 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: transport, Data: catalog.Data(""),
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
-		Hosts: upstreams.Hosts{Config: upstreams.BreakerConfig{Open: 300 * time.Millisecond}},
+		Hosts: host.Hosts{Config: host.Config{Open: 300 * time.Millisecond}},
 	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sundry/upstreams"
+	"sundry/upstreams/loop"
 )
 
 // Limits of admission. A rate of zero switches that limit off.
@@ -39,7 +39,7 @@ type Settings struct {
 	// RefusalSample is Config's.
 	RefusalSample uint64
 	// Mark of requests that this service sent; "": they bear none.
-	Mark upstreams.LoopMark
+	Mark loop.Mark
 }
 
 // rules are settings made ready.

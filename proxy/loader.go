@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"sundry/cache"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/loop"
 )
 
 // loader fills from a request's input. It is a pointer in disguise, so that a
@@ -17,7 +17,7 @@ type loader struct{ x *exchange }
 // connection alone.
 func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	fill := catalog.Fill{
-		Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller, Loop: upstreams.LoopOf(l.x.r.Header[upstreams.LoopHeader]),
+		Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller, Loop: loop.Of(l.x.r.Header[loop.Header]),
 	}
 	return fill.Load(ctx, covered)
 }

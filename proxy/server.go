@@ -14,8 +14,8 @@ import (
 
 	"sundry/cache"
 	"sundry/proxy/pages"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/loop"
 	"sundry/upstreams/recorded"
 )
 
@@ -161,7 +161,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.last.Load() || doubtful(r) {
 		w.Header()["Connection"] = s.fixed.close
 	}
-	if through := r.Header[upstreams.LoopHeader]; through != nil && s.loops(w, r, through) {
+	if through := r.Header[loop.Header]; through != nil && s.loops(w, r, through) {
 		return
 	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"sundry/upstreams/host"
+	"sundry/upstreams/redact"
 )
 
 // Call is one question to a chain. It is not changed once made.
@@ -14,7 +17,7 @@ type Call struct {
 	Params map[string]any
 	Now    time.Time
 	// Caller is weighed by breakers.
-	Caller Caller
+	Caller host.Caller
 	// Private parameters are personal data: they are not kept in the journal.
 	Private bool
 	// Header values to pass on to upstreams: traceparent and the like.
@@ -55,7 +58,7 @@ type Attempt struct {
 	Stages []Stage
 	// Redactor blots out the attempt's secrets in whatever else is shown of it.
 	// Err and Stages went through it.
-	Redactor *Redactor
+	Redactor *redact.Redactor
 }
 
 // Stage is one step of an attempt, in words and raw material. Only `sundry

@@ -6,28 +6,33 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/redact"
 )
 
 // compileKind holds the table of every kind of source there is. A kind compiles
 // its own section and says which host it calls: nil when the target is the
 // caller's, or when there is none. A nil fetcher leaves the source out.
-func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, problems *Problems) (fetcher, *Host) {
+func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, problems *declare.Problems) (fetcher, *host.Host) {
 	line, timeout := spec.Name.Line, cmp.Or(time.Duration(spec.Timeout), defaultTimeout)
 	type kind struct {
 		given   bool
-		compile func() (fetcher, *Host)
+		compile func() (fetcher, *host.Host)
 	}
 	table := []kind{
-		{spec.HTTP != nil, func() (fetcher, *Host) { return compileHTTP(spec.HTTP, line, declared, env, problems) }},
-		{spec.Minecraft != nil, func() (fetcher, *Host) { return compileMinecraft(spec.Minecraft, env), nil }},
-		{spec.QRCode != nil, func() (fetcher, *Host) { return compileQRCode(spec.QRCode, line, env, problems), nil }},
-		{spec.GeoIP != nil, func() (fetcher, *Host) { return compileGeoIP(spec.GeoIP, line, env, problems), nil }},
-		{spec.Embedded != nil, func() (fetcher, *Host) { return compileEmbedded(spec.Embedded, line, env, problems), nil }},
-		{spec.Computed != nil, func() (fetcher, *Host) { return computed{}, nil }},
-		{spec.IDCard != nil, func() (fetcher, *Host) { return cardReader{}, nil }},
-		{spec.IPCard != nil, func() (fetcher, *Host) { return compileIPCard(spec.IPCard, line, env, problems), nil }},
-		{spec.Favicon != nil, func() (fetcher, *Host) { return compileFavicon(spec.Favicon, line, timeout, env, problems), nil }},
-		{spec.Shortlink != nil, func() (fetcher, *Host) { return compileShortlink(timeout, env), nil }},
+		{spec.HTTP != nil, func() (fetcher, *host.Host) { return compileHTTP(spec.HTTP, line, declared, env, problems) }},
+		{spec.Minecraft != nil, func() (fetcher, *host.Host) { return compileMinecraft(spec.Minecraft, env), nil }},
+		{spec.QRCode != nil, func() (fetcher, *host.Host) { return compileQRCode(spec.QRCode, line, env, problems), nil }},
+		{spec.GeoIP != nil, func() (fetcher, *host.Host) { return compileGeoIP(spec.GeoIP, line, env, problems), nil }},
+		{spec.Embedded != nil, func() (fetcher, *host.Host) { return compileEmbedded(spec.Embedded, line, env, problems), nil }},
+		{spec.Computed != nil, func() (fetcher, *host.Host) { return computed{}, nil }},
+		{spec.IDCard != nil, func() (fetcher, *host.Host) { return cardReader{}, nil }},
+		{spec.IPCard != nil, func() (fetcher, *host.Host) { return compileIPCard(spec.IPCard, line, env, problems), nil }},
+		{spec.Favicon != nil, func() (fetcher, *host.Host) { return compileFavicon(spec.Favicon, line, timeout, env, problems), nil }},
+		{spec.Shortlink != nil, func() (fetcher, *host.Host) { return compileShortlink(timeout, env), nil }},
 	}
 	var chosen *kind
 	for i := range table {
@@ -50,7 +55,7 @@ func compileKind(spec *SourceSpec, declared map[string]bool, env *Environment, p
 // parameter names. Mistakes go to problems. A source that lacks an optional
 // database is left out: nil comes back. One that lacks a secret is left out by
 // NewChain.
-func Compile(endpoint string, spec *SourceSpec, params []string, env *Environment, problems *Problems) *Source {
+func Compile(endpoint string, spec *SourceSpec, params []string, env *Environment, problems *declare.Problems) *Source {
 	line := spec.Name.Line
 	if spec.Name.Value == "" {
 		problems.Add(line, "source without a name")
@@ -112,14 +117,14 @@ func declaredNames(spec *SourceSpec, params []string) map[string]bool {
 
 // compileVars compiles placeholders' programs, in the order of their names:
 // they do not see one another.
-func compileVars(specs map[string]Expr, declared map[string]bool, problems *Problems) []variable {
+func compileVars(specs map[string]declare.Expr, declared map[string]bool, problems *declare.Problems) []variable {
 	var out []variable
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
 		e := specs[name]
 		if !varName.MatchString(name) {
 			problems.Add(e.Line, "var %q: want a name of small letters, digits and _", name)
 		}
-		out = append(out, variable{name: name, query: CompileQuery(&e, problems)})
+		out = append(out, variable{name: name, query: jq.Compile(&e, problems)})
 		declared[name] = true
 	}
 	return out
@@ -128,18 +133,18 @@ func compileVars(specs map[string]Expr, declared map[string]bool, problems *Prob
 // varName is what a placeholder can refer to.
 var varName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// optional compiles a program that need not be there.
-func optional(e *Expr, problems *Problems) *Query {
+// CompileOptional compiles a program that need not be there.
+func CompileOptional(e *declare.Expr, problems *declare.Problems) *jq.Program {
 	if e == nil {
 		return nil
 	}
-	return CompileQuery(e, problems)
+	return jq.Compile(e, problems)
 }
 
 // programs compiles the jq of the source.
-func (s *Source) programs(spec *SourceSpec, env *Environment, problems *Problems) {
-	s.when, s.mapping = optional(spec.When, problems), optional(spec.Map, problems)
-	s.expires = optional(spec.Expires, problems)
+func (s *Source) programs(spec *SourceSpec, env *Environment, problems *declare.Problems) {
+	s.when, s.mapping = CompileOptional(spec.When, problems), CompileOptional(spec.Map, problems)
+	s.expires = CompileOptional(spec.Expires, problems)
 	if spec.Picture != nil {
 		s.picture = compilePicture(spec.Picture, env, problems)
 	}
@@ -163,7 +168,7 @@ func (s *Source) credentials(endpoint string, spec *SourceSpec, env *Environment
 		}
 		s.secrets[name] = value
 		if env.Replay == nil { // what stands for them there is no secret
-			s.hidden = append(s.hidden, formsOf(value)...)
+			s.hidden = append(s.hidden, redact.Forms(value)...)
 		}
 	}
 }

@@ -10,16 +10,18 @@ import (
 
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/host"
+	"sundry/upstreams/loop"
 )
 
 // Environment is what sources are compiled into: the connections, breakers and
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
-	Hosts Hosts
+	Hosts host.Hosts
 	// Budget bounds the memory that fills take together.
 	Budget Budget
 	// Work bounds what sources do without a declared host.
-	Work Work
+	Work host.Work
 	// Keeper keeps what steps brought for calls to come; nil: each call asks.
 	Keeper Keeper
 	// Journal of what the sources did lately.
@@ -28,7 +30,7 @@ type Environment struct {
 	Guard *guard.Guard
 	// ownHosts are this service's own names: no link is followed to them.
 	ownHosts atomic.Pointer[[]string]
-	loop     atomic.Pointer[LoopMark]
+	loop     atomic.Pointer[loop.Mark]
 	// Transport carries requests to declared hosts; a Replay takes its place.
 	Transport http.RoundTripper
 	// Replay answers from recorded exchanges; nil: live.
@@ -100,10 +102,10 @@ func (env *Environment) sign(source string) string {
 
 // SetLoopMark says how this service is known. It may be called while requests
 // run; before, they bear no mark.
-func (env *Environment) SetLoopMark(m LoopMark) { env.loop.Store(&m) }
+func (env *Environment) SetLoopMark(m loop.Mark) { env.loop.Store(&m) }
 
 // LoopMark is how this service is known; "" before it is.
-func (env *Environment) LoopMark() LoopMark {
+func (env *Environment) LoopMark() loop.Mark {
 	if m := env.loop.Load(); m != nil {
 		return *m
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"sundry/upstreams/host"
 )
 
 // Kind says what went wrong, in terms of what should follow from it.
@@ -94,9 +96,9 @@ func KindOf(err error) Kind {
 	switch {
 	case errors.As(err, &typed):
 		return typed.Kind
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, host.ErrBusy):
 		return Busy
-	case errors.Is(err, ErrRejected):
+	case errors.Is(err, host.ErrRejected):
 		return Rejected
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return Timeout
@@ -115,16 +117,16 @@ func fail(kind Kind, format string, args ...any) *Error {
 func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
 // outcome is what an attempt that ended so says of its host.
-func outcome(err error) Outcome {
+func outcome(err error) host.Outcome {
 	switch k := KindOf(err); {
 	case err == nil:
-		return Healthy
+		return host.Healthy
 	case errors.Is(err, context.Canceled):
-		return Untold // the process shuts down, or nobody waits any more
+		return host.Untold // the process shuts down, or nobody waits any more
 	case k == Unavailable, k == Timeout, k == Limited:
-		return Failing
+		return host.Failing
 	}
-	return Healthy
+	return host.Healthy
 }
 
 // StatusOf is the HTTP status that an attempt failed with; 0 without one.

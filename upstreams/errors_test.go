@@ -4,24 +4,26 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"sundry/upstreams/host"
 )
 
 // TestOutcomes: what counts against a host is that it failed, was silent, or
 // asked us to slow down.
 func TestOutcomes(t *testing.T) {
 	for kind := range kinds {
-		want := Healthy
+		want := host.Healthy
 		if kind == Unavailable || kind == Timeout || kind == Limited {
-			want = Failing
+			want = host.Failing
 		}
 		if got := outcome(&Error{Kind: kind}); got != want {
 			t.Errorf("%v: %v, want %v", kind, got, want)
 		}
 	}
-	if outcome(nil) != Healthy || outcome(context.DeadlineExceeded) != Failing {
+	if outcome(nil) != host.Healthy || outcome(context.DeadlineExceeded) != host.Failing {
 		t.Error("nil, or a deadline that is over")
 	}
-	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != Untold {
+	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Untold {
 		t.Errorf("a call that nobody wanted any more: %v", got)
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"sundry/upstreams/declare"
 )
 
 // hostSet are the hosts that a source may talk to. "*.example.org" covers the
 // subdomains.
 type hostSet []string
 
-func newHostSet(hosts []Text, problems *Problems) hostSet {
+func newHostSet(hosts []declare.Text, problems *declare.Problems) hostSet {
 	var s hostSet
 	for _, h := range hosts {
 		name := strings.ToLower(h.Value)

@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
 )
 
 // Bounds of an HTTP source.
@@ -21,19 +25,19 @@ const (
 // getter is a compiled HTTP source.
 type getter struct {
 	base    *url.URL // scheme and host; the path is a template
-	path    template
+	path    jq.Template
 	query   []pair
-	raw     template // instead of query; without literals for none
-	encoded bool     // raw is a placeholder whose value is a query as it is
+	raw     jq.Template // instead of query; without literals for none
+	encoded bool        // raw is a placeholder whose value is a query as it is
 	headers []pair
 	form    []pair                    // makes it a POST
-	json    *Query                    // likewise
+	json    *jq.Program               // likewise
 	signs   bool                      // json makes use of secrets
 	decode  func([]byte) (any, error) // nil: a picture
 	charset encoding.Encoding
 	limit   int64
 	parts   []any
-	listing *Query // gives the parts
+	listing *jq.Program // gives the parts
 	// signsParts: listing makes use of secrets.
 	signsParts bool
 	trace      bool
@@ -42,11 +46,11 @@ type getter struct {
 
 type pair struct {
 	name  string
-	value template
+	value jq.Template
 }
 
-func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *Problems) (*getter, *Host) {
-	g := &getter{limit: defaultMax, trace: spec.Trace, listing: optional(spec.Parts.Program, problems)}
+func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *declare.Problems) (*getter, *host.Host) {
+	g := &getter{limit: defaultMax, trace: spec.Trace, listing: CompileOptional(spec.Parts.Program, problems)}
 	for _, part := range spec.Parts.List {
 		g.parts = append(g.parts, part)
 	}
@@ -57,7 +61,7 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	if spec.Max > 0 {
 		g.limit = int64(spec.Max) << 10
 	}
-	u, err := url.Parse(placeholder.ReplaceAllString(spec.URL.Value, "x"))
+	u, err := url.Parse(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		problems.Add(max(spec.URL.Line, line), "url: %q: want an http or https address with a literal host and no query, as in https://api.example.org/v1/{id}; the query goes under query:", spec.URL.Value)
 		return g, nil
@@ -67,28 +71,28 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 		problems.Add(spec.URL.Line, "url: the host must be literal, without placeholders")
 	}
 	path := strings.TrimPrefix(spec.URL.Value, g.base.String())
-	g.path = compileTemplate(Text{path, spec.URL.Line}, declared, problems)
+	g.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, declared, problems)
 	g.query = compilePairs(spec.Query, declared, problems)
 	for _, p := range g.query {
-		p.value.escapeLiterals(url.QueryEscape)
+		p.value.EscapeLiterals(url.QueryEscape)
 	}
 	if spec.RawQuery.Value != "" {
 		if len(spec.Query) > 0 {
 			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
 		}
-		g.raw = compileTemplate(spec.RawQuery, declared, problems)
-		g.encoded = strings.Join(g.raw.literal, "") == ""
+		g.raw = jq.CompileTemplate(spec.RawQuery, declared, problems)
+		g.encoded = strings.Join(g.raw.Literal, "") == ""
 	}
 	g.headers = compilePairs(spec.Headers, declared, problems)
-	g.form, g.json = compilePairs(spec.Form, declared, problems), optional(spec.JSON, problems)
+	g.form, g.json = compilePairs(spec.Form, declared, problems), CompileOptional(spec.JSON, problems)
 	for _, p := range g.form {
-		p.value.escapeLiterals(url.QueryEscape)
+		p.value.EscapeLiterals(url.QueryEscape)
 	}
 	if g.form != nil && g.json != nil {
 		problems.Add(spec.URL.Line, "form beside json; want one of them")
 	}
 	g.setDecoder(spec, problems)
-	g.client = env.client(newHostSet(append([]Text{{u.Host, spec.URL.Line}}, spec.Hosts...), problems))
+	g.client = env.client(newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":
@@ -99,7 +103,7 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	return g, env.Hosts.Get(u.Host)
 }
 
-func (g *getter) setDecoder(spec *HTTPSpec, problems *Problems) {
+func (g *getter) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
 	switch spec.Decode {
 	case "", "json":
 		g.decode = decodeJSON
@@ -123,10 +127,10 @@ func (g *getter) setDecoder(spec *HTTPSpec, problems *Problems) {
 }
 
 // compilePairs keeps names in order, so that equal calls send equal requests.
-func compilePairs(m map[string]Text, declared map[string]bool, problems *Problems) []pair {
+func compilePairs(m map[string]declare.Text, declared map[string]bool, problems *declare.Problems) []pair {
 	var out []pair
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, pair{name, compileTemplate(m[name], declared, problems)})
+		out = append(out, pair{name, jq.CompileTemplate(m[name], declared, problems)})
 	}
 	return out
 }

@@ -4,8 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sundry/upstreams/guard"
 	"time"
+
+	"sundry/upstreams/guard"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/loop"
+	"sundry/upstreams/redact"
 )
 
 // input is what one attempt works on.
@@ -15,13 +19,13 @@ type input struct {
 	hidden []string       // the forms of its secrets
 	// derived are texts computed from its secrets.
 	derived []string
-	env     *Env      // of its programs
+	env     *jq.Env   // of its programs
 	rules   []rule    // of its reply
 	entry   []entry   // what is kept of steps that let us in
 	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
 	room    allowance // memory that its replies take
 	note    *[]Stage  // nil: nobody watches
-	mark    LoopMark  // of its requests
+	mark    loop.Mark // of its requests
 }
 
 func (in *input) stage(name string, detail any) {
@@ -39,7 +43,7 @@ func (in *input) compute(ctx context.Context, vars []variable) error {
 		}
 		in.keep(v.name, value)
 		if v.secret && len(in.hidden) > 0 {
-			in.derive(value, derivedMin)
+			in.derive(value, redact.DerivedMin)
 		}
 	}
 	return nil
@@ -67,7 +71,7 @@ func (in *input) derive(v any, least int) {
 }
 
 // redactor of what this attempt shows.
-func (in *input) redactor() *Redactor { return newRedactor(in.hidden, in.derived) }
+func (in *input) redactor() *redact.Redactor { return redact.New(in.hidden, in.derived) }
 
 // bear marks a request of the attempt.
 func (in *input) bear(h http.Header) {
@@ -78,12 +82,12 @@ func (in *input) bear(h http.Header) {
 	if in.call.Loop != "" {
 		line = in.call.Loop + ", " + line
 	}
-	h[LoopHeader] = []string{line}
+	h[loop.Header] = []string{line}
 }
 
 // cameBack refuses an answer of this service to a request of its own.
 func (in *input) cameBack(resp *http.Response) error {
-	if !in.mark.refused(resp.Header) {
+	if !in.mark.Refused(resp.Header) {
 		return nil
 	}
 	return &guard.ForbiddenError{Target: resp.Request.URL.Host, Reason: "leads back to this service"}

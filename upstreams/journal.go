@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sundry/upstreams/redact"
 )
 
 // Bounds of the journal.
@@ -114,7 +116,7 @@ func (j *Journal) Failures() []Note {
 func (s *Source) note(call *Call, start time.Time, took time.Duration, result string, err error) Note {
 	n := Note{At: start, Endpoint: s.endpoint, Source: s.bare, Result: result, Took: took, Private: call.Private}
 	if err != nil {
-		n.Err = cut(err.Error(), errorMax)
+		n.Err = redact.Truncate(err.Error(), errorMax)
 	}
 	if !call.Private {
 		n.Params, n.Cut = withoutLinks(call.Params)

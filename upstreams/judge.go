@@ -6,12 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // rule is a compiled judge rule.
 type rule struct {
 	status  []int
-	cond    *Query
+	cond    *jq.Program
 	verdict Kind
 	success bool
 }
@@ -35,7 +38,7 @@ func verdict(name string) (kind Kind, success, ok bool) {
 	return 0, false, false
 }
 
-func compileRules(specs []RuleSpec, problems *Problems) []rule {
+func compileRules(specs []RuleSpec, problems *declare.Problems) []rule {
 	rules := make([]rule, 0, len(specs))
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
@@ -47,7 +50,7 @@ func compileRules(specs []RuleSpec, problems *Problems) []rule {
 		}
 		r := rule{status: s.Status, verdict: kind, success: success}
 		if s.If != nil {
-			r.cond = CompileQuery(s.If, problems)
+			r.cond = jq.Compile(s.If, problems)
 		}
 		rules = append(rules, r)
 	}
@@ -66,7 +69,7 @@ type reply struct {
 
 // judge returns nil for a success, or the failure the reply amounts to. The
 // first rule that fits decides, then the default table.
-func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
+func judge(ctx context.Context, rules []rule, r *reply, env *jq.Env) error {
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
 		switch {
@@ -89,7 +92,7 @@ func judge(ctx context.Context, rules []rule, r *reply, env *Env) error {
 }
 
 // fits tells whether the rule decides about a reply.
-func (r *rule) fits(ctx context.Context, re *reply, env *Env) (bool, error) {
+func (r *rule) fits(ctx context.Context, re *reply, env *jq.Env) (bool, error) {
 	switch {
 	case !r.covers(re.status), r.cond != nil && re.broken != nil:
 		return false, nil

@@ -3,16 +3,18 @@ package upstreams
 import (
 	"context"
 	"io/fs"
+
+	"sundry/upstreams/declare"
 )
 
 // EmbeddedSpec answers from a JSON file that comes with the catalog.
 type EmbeddedSpec struct {
-	File Text `yaml:"file"`
+	File declare.Text `yaml:"file"`
 }
 
 type embedded struct{ body any }
 
-func compileEmbedded(spec *EmbeddedSpec, line int, env *Environment, problems *Problems) fetcher {
+func compileEmbedded(spec *EmbeddedSpec, line int, env *Environment, problems *declare.Problems) fetcher {
 	line = max(line, spec.File.Line)
 	b, err := fs.ReadFile(env.Data, "data/"+spec.File.Value)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"sundry/upstreams/declare"
 	"sundry/upstreams/favicon"
+	"sundry/upstreams/jq"
 )
 
 // FaviconSpec looks for the icon of the site that the parameter url names, on
@@ -22,7 +24,7 @@ type iconFinder struct {
 	env    *Environment
 }
 
-func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Environment, problems *Problems) fetcher {
+func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Environment, problems *declare.Problems) fetcher {
 	if spec.At != "root" && spec.At != "page" {
 		problems.Add(line, "favicon: at: %q: want root or page", spec.At)
 	}
@@ -31,7 +33,7 @@ func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Env
 
 // bound implements bounded.
 func (f *iconFinder) bound(ctx context.Context, in *input) (func(), error) {
-	return f.env.Work.visit(ctx, asText(in.call.Params["url"]))
+	return f.env.Work.Visit(ctx, jq.AsText(in.call.Params["url"]))
 }
 
 // fetch implements fetcher.

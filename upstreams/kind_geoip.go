@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 
+	"sundry/upstreams/declare"
 	"sundry/upstreams/geoip"
 )
 
@@ -21,7 +22,7 @@ type placeFinder struct {
 	always bool // an unknown address is an answer, too
 }
 
-func compileGeoIP(spec *GeoIPSpec, line int, env *Environment, problems *Problems) fetcher {
+func compileGeoIP(spec *GeoIPSpec, line int, env *Environment, problems *declare.Problems) fetcher {
 	switch spec.Use {
 	case "scope":
 		return scopeFinder{}

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"sundry/upstreams/declare"
 	"sundry/upstreams/geoip"
+	"sundry/upstreams/host"
 	"sundry/upstreams/ipcard"
+	"sundry/upstreams/jq"
 )
 
 // IPCardSpec draws a card of the caller, who is in the parameters ip and agent
@@ -21,10 +24,10 @@ type IPCardSpec struct {
 type cardDrawer struct {
 	svg  bool
 	file geoip.DB // nil for none
-	work *Work
+	work *host.Work
 }
 
-func compileIPCard(spec *IPCardSpec, line int, env *Environment, problems *Problems) fetcher {
+func compileIPCard(spec *IPCardSpec, line int, env *Environment, problems *declare.Problems) fetcher {
 	if spec.As != "png" && spec.As != "svg" {
 		problems.Add(line, "ipcard: as: %q: want png or svg", spec.As)
 	}
@@ -32,7 +35,7 @@ func compileIPCard(spec *IPCardSpec, line int, env *Environment, problems *Probl
 }
 
 // bound implements bounded.
-func (d *cardDrawer) bound(ctx context.Context, _ *input) (func(), error) { return d.work.draw(ctx) }
+func (d *cardDrawer) bound(ctx context.Context, _ *input) (func(), error) { return d.work.Draw(ctx) }
 
 // fetch implements fetcher.
 func (d *cardDrawer) fetch(_ context.Context, in *input) (*reply, error) {
@@ -98,7 +101,7 @@ func cardData(c *ipcard.Card) map[string]any {
 	day := c.Now.In(time.FixedZone("CST", 8*3600))
 	weekdays := [...]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
 	return map[string]any{
-		"ip": c.IP.String(), "location": c.Place, "isp": orNil(c.ISP), "os": c.System, "browser": c.Browser,
+		"ip": c.IP.String(), "location": c.Place, "isp": jq.OrNil(c.ISP), "os": c.System, "browser": c.Browser,
 		"date": day.Format(time.DateOnly), "weekday": weekdays[day.Weekday()],
 	}
 }

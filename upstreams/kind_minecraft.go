@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sundry/upstreams/guard"
+	"sundry/upstreams/jq"
 	"sundry/upstreams/minecraft"
 )
 
@@ -31,7 +32,7 @@ func (p *pinger) bound(ctx context.Context, in *input) (func(), error) {
 	if p.assume {
 		return func() {}, nil
 	}
-	return p.env.Work.visit(ctx, asText(in.call.Params["host"]))
+	return p.env.Work.Visit(ctx, jq.AsText(in.call.Params["host"]))
 }
 
 // fetch implements fetcher. A server that refuses, or whose name does not

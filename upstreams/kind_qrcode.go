@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
 	"sundry/upstreams/qrcode"
 )
 
@@ -16,11 +18,11 @@ type QRCodeSpec struct {
 
 type qrMaker struct {
 	svg   bool
-	work  *Work
+	work  *host.Work
 	paint *qrcode.Painter
 }
 
-func compileQRCode(spec *QRCodeSpec, line int, env *Environment, problems *Problems) fetcher {
+func compileQRCode(spec *QRCodeSpec, line int, env *Environment, problems *declare.Problems) fetcher {
 	if spec.As != "png" && spec.As != "svg" {
 		problems.Add(line, "qrcode: as: %q: want png or svg", spec.As)
 	}
@@ -28,7 +30,7 @@ func compileQRCode(spec *QRCodeSpec, line int, env *Environment, problems *Probl
 }
 
 // bound implements bounded.
-func (q qrMaker) bound(ctx context.Context, _ *input) (func(), error) { return q.work.draw(ctx) }
+func (q qrMaker) bound(ctx context.Context, _ *input) (func(), error) { return q.work.Draw(ctx) }
 
 // fetch implements fetcher.
 func (q qrMaker) fetch(_ context.Context, in *input) (*reply, error) {

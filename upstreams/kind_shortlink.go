@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"sundry/upstreams/jq"
 	"sundry/upstreams/shortlink"
 )
 
@@ -25,11 +26,11 @@ func compileShortlink(timeout time.Duration, env *Environment) fetcher {
 
 // bound implements bounded. Where the link leads on is bounded in all.
 func (f *linkFollower) bound(ctx context.Context, in *input) (func(), error) {
-	name := asText(in.call.Params["url"])
+	name := jq.AsText(in.call.Params["url"])
 	if u, err := url.Parse(name); err == nil {
 		name = u.Hostname()
 	}
-	return f.env.Work.visit(ctx, name)
+	return f.env.Work.Visit(ctx, name)
 }
 
 // fetch implements fetcher.

@@ -3,19 +3,21 @@ package upstreams
 import (
 	"net/http"
 	"testing"
+
+	"sundry/upstreams/loop"
 )
 
 func TestLoopMark(t *testing.T) {
-	a := NewLoopMark("", []string{"b.example.org", "a.example.org"}, "/tools")
-	if b := NewLoopMark("", []string{"a.example.org", "b.example.org"}, "/tools"); a != b {
+	a := loop.NewMark("", []string{"b.example.org", "a.example.org"}, "/tools")
+	if b := loop.NewMark("", []string{"a.example.org", "b.example.org"}, "/tools"); a != b {
 		t.Errorf("%s and %s of the same names", a, b)
 	}
-	for _, other := range []LoopMark{NewLoopMark("", nil, "/tools"), NewLoopMark("", []string{"a.example.org", "b.example.org"}, ""), NewLoopMark("x", nil, "")} {
+	for _, other := range []loop.Mark{loop.NewMark("", nil, "/tools"), loop.NewMark("", []string{"a.example.org", "b.example.org"}, ""), loop.NewMark("x", nil, "")} {
 		if a == other {
 			t.Errorf("%s for two services", a)
 		}
 	}
-	if got := NewLoopMark("shop-1", []string{"a.example.org"}, ""); got != "sundry-shop-1" {
+	if got := loop.NewMark("shop-1", []string{"a.example.org"}, ""); got != "sundry-shop-1" {
 		t.Errorf("with an id: %s", got)
 	}
 }
@@ -36,10 +38,10 @@ func TestLoopMarkIsRecognised(t *testing.T) {
 		{[]string{"sundry-1,sundry-2,sundry-3,sundry-4,sundry-5,sundry-6,sundry-7,sundry-8,sundry-9,sundry-a"}, true,
 			"sundry-1, sundry-2, sundry-3, sundry-4, sundry-5, sundry-6, sundry-7, sundry-8"},
 	} {
-		if got := LoopMark("sundry-a").Borne(r.lines); got != r.borne {
+		if got := loop.Mark("sundry-a").Borne(r.lines); got != r.borne {
 			t.Errorf("%q: borne %v", r.lines, got)
 		}
-		if got := LoopOf(r.lines); got != r.known {
+		if got := loop.Of(r.lines); got != r.known {
 			t.Errorf("%q: known %q, want %q", r.lines, got, r.known)
 		}
 	}

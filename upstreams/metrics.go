@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/upstreams/host"
 )
 
 // Metrics are the package's. Make them once per process.
@@ -17,7 +19,7 @@ type Metrics struct {
 
 // NewMetrics declares them and, with a registerer, registers them together
 // with a collector of the hosts' breakers.
-func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
+func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) {
 	const namespace, subsystem = "sundry", "upstream"
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -45,7 +47,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *Hosts) (*Metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.resorts, m.answered, newBreakerCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.resorts, m.answered, host.NewCollector(hosts)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

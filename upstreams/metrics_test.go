@@ -6,10 +6,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/upstreams/host"
 )
 
 func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
-	m, err := NewMetrics(prometheus.NewRegistry(), &Hosts{})
+	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,8 @@ package upstreams
 import (
 	"context"
 	"net/http"
+
+	"sundry/upstreams/redact"
 )
 
 // fetch implements fetcher.
@@ -76,7 +78,7 @@ func (g *getter) partsOf(ctx context.Context, in *input) ([]any, error) {
 		return nil, fail(Malformed, "parts: want a list of 1 to %d, got %d", partsMax, len(list))
 	}
 	if g.signsParts && len(in.hidden) > 0 {
-		in.derive(v, derivedMin)
+		in.derive(v, redact.DerivedMin)
 	}
 	return list, nil
 }

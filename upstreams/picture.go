@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // picture is a compiled second step: fetch what the data points at.
 type picture struct {
-	url     *Query
+	url     *jq.Program
 	hosts   hostSet
 	limit   int64
 	timeout time.Duration
@@ -18,9 +21,9 @@ type picture struct {
 	env     *Environment
 }
 
-func compilePicture(spec *PictureSpec, env *Environment, problems *Problems) *picture {
+func compilePicture(spec *PictureSpec, env *Environment, problems *declare.Problems) *picture {
 	p := &picture{
-		url: CompileQuery(&spec.URL, problems), hosts: newHostSet(spec.Hosts, problems),
+		url: jq.Compile(&spec.URL, problems), hosts: newHostSet(spec.Hosts, problems),
 		limit: defaultMax, timeout: 5 * time.Second, env: env,
 	}
 	if len(spec.Hosts) == 0 {
@@ -37,7 +40,7 @@ func compilePicture(spec *PictureSpec, env *Environment, problems *Problems) *pi
 }
 
 // fetch gets the picture that the data leads to.
-func (p *picture) fetch(ctx context.Context, data any, in *input, vars *Env) (*Blob, error) {
+func (p *picture) fetch(ctx context.Context, data any, in *input, vars *jq.Env) (*Blob, error) {
 	raw, err := p.url.Text(ctx, data, vars)
 	if err != nil {
 		return nil, fail(Malformed, "picture address: %w", err)

@@ -12,13 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/upstreams/redact"
 )
 
 // TestSecretsAreBlottedOut in every form in which they can be read, and nothing
 // else is.
 func TestSecretsAreBlottedOut(t *testing.T) {
 	const secret = `S3cr/t k&y"ö+=`
-	r := newRedactor(formsOf(secret), []string{"0123456789ABCDEF0123456789ABCDEF", base64.StdEncoding.EncodeToString([]byte("9e107d9d372bb6826bd81d3542a419d6"))})
+	r := redact.New(redact.Forms(secret), []string{"0123456789ABCDEF0123456789ABCDEF", base64.StdEncoding.EncodeToString([]byte("9e107d9d372bb6826bd81d3542a419d6"))})
 	quoted, err := json.Marshal(secret)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +44,7 @@ func TestSecretsAreBlottedOut(t *testing.T) {
 			t.Errorf("%q became %q", harmless, got)
 		}
 	}
-	var none *Redactor
+	var none *redact.Redactor
 	if none.Text("x") != "x" || none.Value(1) != 1 || !errors.Is(none.Err(io.EOF), io.EOF) {
 		t.Error("without secrets something changes")
 	}
@@ -57,7 +59,7 @@ func escapeAll(s string) string {
 }
 
 func TestValuesAreBlottedOut(t *testing.T) {
-	r := newRedactor(formsOf("31415926"), nil)
+	r := redact.New(redact.Forms("31415926"), nil)
 	in := map[string]any{"31415926": []any{"x31415926y", 31415926, 3.5, nil, true}, "n": map[string]any{"deep": "31415926"}}
 	got, err := json.Marshal(r.Value(in))
 	if want := `{"***":["x***y","***",3.5,null,true],"n":{"deep":"***"}}`; err != nil || string(got) != want {
@@ -69,14 +71,14 @@ func TestValuesAreBlottedOut(t *testing.T) {
 }
 
 func TestErrorsAreBlottedOut(t *testing.T) {
-	r := newRedactor(formsOf("31415926"), nil)
+	r := redact.New(redact.Forms("31415926"), nil)
 	err := r.Err(&Error{Kind: Limited, Source: "one", Status: 429, Err: fmt.Errorf("token 31415926: %w", context.DeadlineExceeded)})
 	if err.Error() != "one: limited (status 429): token ***: context deadline exceeded" || KindOf(err) != Limited || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	long := r.Err(errors.New(strings.Repeat("x", errorTextMax-4) + "31415926"))
+	long := r.Err(errors.New(strings.Repeat("x", redact.ErrorTextMax-4) + "31415926"))
 	if strings.Contains(long.Error(), "3141") {
-		t.Errorf("half a secret: %s", long.Error()[errorTextMax/2-20:])
+		t.Errorf("half a secret: %s", long.Error()[redact.ErrorTextMax/2-20:])
 	}
 	if fine := errors.New("fine"); !errors.Is(r.Err(fine), fine) || r.Err(fine).Error() != "fine" {
 		t.Error("an error without secrets is another")
@@ -127,7 +129,7 @@ map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
 		all := strings.Join(shown, "\n")
 		hidden := []string{"s3cr", "k%20y", "token-of-", "YmFz", base64.StdEncoding.EncodeToString([]byte("user:" + key))}
 		for _, text := range []string{key + n, key + "body"} {
-			sum := hashes(text)[1]
+			sum := redact.Hashes(text)[1]
 			hidden = append(hidden, sum, strings.ToUpper(sum), base64.StdEncoding.EncodeToString([]byte(sum))[:12])
 		}
 		for _, h := range hidden {
@@ -148,7 +150,7 @@ func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"nonce": "n0", "echo": r.URL.Path})
 	})
 	const key = "s3cr&t/k y"
-	sum := func(text string) string { return hashes(text)[1] }
+	sum := func(text string) string { return redact.Hashes(text)[1] }
 	parts, keep := `http: {url: "UP/{part}", parts: '["fine", (PROGRAM | md5)]'}`, `before: [{name: pass, http: {url: "UP/harmless"}, keep: 'PROGRAM'}]`
 	vars := `vars: {sign: '$secrets.key + "v" | md5'}` + "\n"
 	for name, row := range map[string]struct{ body, program, secret string }{
@@ -191,7 +193,7 @@ func shownOf(t *testing.T, env *Environment, s *Source, params map[string]any) s
 // TestRedactionIsBounded: a text that is large and full of escapes, or of the
 // secret, takes as long as its size says.
 func TestRedactionIsBounded(t *testing.T) {
-	r := newRedactor(formsOf("31415926"), []string{"signature"})
+	r := redact.New(redact.Forms("31415926"), []string{"signature"})
 	for name, piece := range map[string]string{"escapes": `%5c%75`, "the secret": "31415926", "nothing": "abcdefgh"} {
 		start := time.Now()
 		if r.Text(strings.Repeat(piece, (1<<20)/len(piece))); time.Since(start) > 5*time.Second {
@@ -206,7 +208,7 @@ func FuzzRedactor(f *testing.F) {
 	for _, s := range []string{"31415926", "%33%314%2531", `\u0033\u00311415926`, "%", `\`, `\u00`, "%zz", "\xff%ff", "3141592631415926"} {
 		f.Add(s)
 	}
-	r := newRedactor(formsOf("31415926"), nil)
+	r := redact.New(redact.Forms("31415926"), nil)
 	f.Fuzz(func(t *testing.T, s string) {
 		got := r.Text(s)
 		if strings.Contains(got, "31415926") {

@@ -10,6 +10,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"sundry/upstreams/jq"
+	"sundry/upstreams/redact"
 )
 
 // request renders the call, and gives the body that it sends beside it.
@@ -33,7 +36,7 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, []byte,
 		}
 	}
 	for _, p := range g.headers {
-		req.Header.Set(p.name, p.value.render(in.values, escapeHeader))
+		req.Header.Set(p.name, p.value.Render(in.values, jq.EscapeHeader))
 	}
 	return req, body, nil
 }
@@ -42,16 +45,16 @@ func (g *getter) request(ctx context.Context, in *input) (*http.Request, []byte,
 func (g *getter) target(in *input) string {
 	var b strings.Builder
 	b.WriteString(g.base.String())
-	b.WriteString(g.path.render(in.values, escapePath))
+	b.WriteString(g.path.Render(in.values, jq.EscapePath))
 	if len(g.query) > 0 {
 		b.WriteString("?" + encodePairs(g.query, in.values))
 	}
-	if len(g.raw.literal) > 0 {
+	if len(g.raw.Literal) > 0 {
 		escape := url.QueryEscape
 		if g.encoded {
-			escape = escapeHeader // which keeps it on its line
+			escape = jq.EscapeHeader // which keeps it on its line
 		}
-		b.WriteString("?" + g.raw.render(in.values, escape))
+		b.WriteString("?" + g.raw.Render(in.values, escape))
 	}
 	return b.String()
 }
@@ -64,7 +67,7 @@ func encodePairs(pairs []pair, values map[string]any) string {
 		if i > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.render(values, url.QueryEscape))
+		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.Render(values, url.QueryEscape))
 	}
 	return b.String()
 }
@@ -80,7 +83,7 @@ func (g *getter) body(ctx context.Context, in *input) (method, typ string, body 
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
 		if g.signs && len(in.hidden) > 0 {
-			in.derive(v, signatureMin)
+			in.derive(v, redact.SignatureMin)
 		}
 		body, err := plainJSON(v)
 		return http.MethodPost, "application/json", body, err

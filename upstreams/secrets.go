@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // word finds the names that a program may refer to.
@@ -14,7 +17,7 @@ var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
 
 // readsSecrets tells whether a program makes its value of a secret: of $secrets, or of
 // vars that do, by their names or all together. nil reads nothing.
-func readsSecrets(e *Expr, secret map[string]bool) bool {
+func readsSecrets(e *declare.Expr, secret map[string]bool) bool {
 	if e == nil || len(secret) == 0 {
 		return false
 	}
@@ -50,7 +53,7 @@ func (s *Source) traceSecrets(spec *SourceSpec) {
 }
 
 // traceVars marks vars that are secrets. They do not see one another.
-func traceVars(vars []variable, programs map[string]Expr, secret map[string]bool) {
+func traceVars(vars []variable, programs map[string]declare.Expr, secret map[string]bool) {
 	for i := range vars {
 		e := programs[vars[i].name]
 		vars[i].secret = readsSecrets(&e, secret)
@@ -66,11 +69,11 @@ func (g *getter) tracePrograms(spec *HTTPSpec, secret map[string]bool) {
 
 // bears tells whether a request shows a secret, or is signed with one.
 func (g *getter) bears(secret map[string]bool) bool {
-	templates := []template{g.path, g.raw}
+	templates := []jq.Template{g.path, g.raw}
 	for _, p := range slices.Concat(g.query, g.headers, g.form) {
 		templates = append(templates, p.value)
 	}
-	return g.signs || slices.ContainsFunc(templates, func(t template) bool {
-		return slices.ContainsFunc(t.names, func(name string) bool { return secret[name] })
+	return g.signs || slices.ContainsFunc(templates, func(t jq.Template) bool {
+		return slices.ContainsFunc(t.Names, func(name string) bool { return secret[name] })
 	})
 }

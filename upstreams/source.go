@@ -5,6 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
 )
 
 // defaultTimeout bounds an attempt that does not say otherwise.
@@ -37,15 +40,15 @@ type Source struct {
 	// lastResort is one that is asked where no copy may stand in.
 	lastResort bool
 	kind       fetcher
-	host       *Host // nil: the target is the caller's, or there is none
-	when       *Query
+	host       *host.Host // nil: the target is the caller's, or there is none
+	when       *jq.Program
 	before     []step
 	vars       []variable
 	secrets    map[string]any
 	hidden     []string // the forms of secrets, as a Redactor looks for them
 	rules      []rule
-	mapping    *Query
-	expires    *Query
+	mapping    *jq.Program
+	expires    *jq.Program
 	picture    *picture
 	env        *Environment
 	seen       sourceMetrics
@@ -56,7 +59,7 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	if s.when == nil {
 		return true, nil
 	}
-	return s.when.True(ctx, nil, &Env{Params: call.Params, Now: call.Now, Secrets: s.secrets})
+	return s.when.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.secrets})
 }
 
 // patience is the most that its attempts take together.
@@ -86,7 +89,7 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.timeout/2 {
 		return false
 	}
-	return s.host != nil && s.host.retries.Allow()
+	return s.host != nil && s.host.Retries.Allow()
 }
 
 // attempt runs the stages in order and reports how it went.
@@ -143,7 +146,7 @@ func (s *Source) sign(err error) error {
 func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	in.env = &Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.secrets, Vars: map[string]any{}}
+	in.env = &jq.Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.secrets, Vars: map[string]any{}}
 	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
@@ -197,4 +200,4 @@ func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (An
 }
 
 // Host is where it asks; nil when that is the caller's choice, or nobody.
-func (s *Source) Host() *Host { return s.host }
+func (s *Source) Host() *host.Host { return s.host }

@@ -21,6 +21,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,13 +50,13 @@ func compile(t testing.TB, env *Environment, text string, params ...string) *Sou
 	return s
 }
 
-func tryCompile(t testing.TB, env *Environment, text string, params ...string) (*Source, Problems) {
+func tryCompile(t testing.TB, env *Environment, text string, params ...string) (*Source, declare.Problems) {
 	t.Helper()
 	var spec SourceSpec
 	if err := yaml.Load([]byte(text), &spec, yaml.WithKnownFields()); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	var problems Problems
+	var problems declare.Problems
 	return Compile("test", &spec, params, env, &problems), problems
 }
 
@@ -460,11 +464,11 @@ func TestBreakerCounts(t *testing.T) {
 	if s.host.State() != "closed" {
 		t.Errorf("the breaker did not heal: %s", s.host.State())
 	}
-	seen := newBreakerCollector(&env.Hosts)
+	seen := host.NewCollector(&env.Hosts)
 	if n := testutil.CollectAndCount(seen, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
 	}
-	if n := s.host.opened.Load(); n < 1 {
+	if n := s.host.Opened.Load(); n < 1 {
 		t.Errorf("the breaker opened %d times", n)
 	}
 }
@@ -553,12 +557,12 @@ func TestSourcesThatAreLeftOut(t *testing.T) {
 
 func TestJQ(t *testing.T) {
 	run := func(src string, input any) (any, error) {
-		var problems Problems
-		q := CompileQuery(&Expr{Source: src, Line: 1}, &problems)
+		var problems declare.Problems
+		q := jq.Compile(&declare.Expr{Source: src, Line: 1}, &problems)
 		if q == nil {
 			return nil, fmt.Errorf("%v", problems)
 		}
-		return q.One(t.Context(), input, &Env{Params: map[string]any{"n": 3}, Now: time.Unix(5, 0), Status: 200})
+		return q.One(t.Context(), input, &jq.Env{Params: map[string]any{"n": 3}, Now: time.Unix(5, 0), Status: 200})
 	}
 	for src, want := range map[string]any{
 		".a": "x", "$params.n + 1": 4, "$now": 5, "$status": 200, "$vars | length": 0,
@@ -617,7 +621,7 @@ func BenchmarkMap(b *testing.B) {
 	input := map[string]any{"items": items}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.mapping.One(b.Context(), input, &Env{}); err != nil {
+		if _, err := s.mapping.One(b.Context(), input, &jq.Env{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,34 +5,36 @@ import (
 	"encoding/hex"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
 )
 
 // StepSpec is a request made before the source's own. What it keeps is
 // $vars.<name> to every program after it, and {name} where it is a text.
 type StepSpec struct {
-	Name Text `yaml:"name"`
+	Name declare.Text `yaml:"name"`
 	// When is a jq condition on $params and $vars; nil: always. A step that is
 	// left out keeps null.
-	When *Expr `yaml:"when"`
+	When *declare.Expr `yaml:"when"`
 	// Vars are placeholders of this step, computed before it.
-	Vars map[string]Expr `yaml:"vars"`
+	Vars map[string]declare.Expr `yaml:"vars"`
 	// HTTP is the request; or else Share is.
 	HTTP *HTTPSpec `yaml:"http"`
 	// Share is a jq program that gives a share link. A short one is followed to
 	// where it leads; what is kept is {platform, id, kind, url, extra}.
-	Share *Expr `yaml:"share"`
+	Share *declare.Expr `yaml:"share"`
 	// Judge rules, as a source's; those of a share step are about what it found.
 	Judge []RuleSpec `yaml:"judge"`
 	// Timeout bounds this step; 0: the source's alone does.
-	Timeout Duration `yaml:"timeout"`
+	Timeout declare.Duration `yaml:"timeout"`
 	// Optional is a step that the answer can do without: when it fails, it
 	// keeps null.
 	Optional bool `yaml:"optional"`
 	// Keep is a jq program on the reply; nil: the reply as it is.
-	Keep *Expr `yaml:"keep"`
+	Keep *declare.Expr `yaml:"keep"`
 	// For is how long what was kept serves further calls that would send the
 	// same request; 0: for this call alone.
-	For Duration `yaml:"for"`
+	For declare.Duration `yaml:"for"`
 	// Shared says that what is kept is for everybody: its request holds nothing of
 	// a caller's. Only with For.
 	Shared bool `yaml:"shared"`
@@ -44,18 +46,18 @@ type StepSpec struct {
 // HTTPSpec is a GET request, or a POST where it has a form or json.
 type HTTPSpec struct {
 	// URL is a template; its host is literal.
-	URL     Text            `yaml:"url"`
-	Query   map[string]Text `yaml:"query"`
-	Headers map[string]Text `yaml:"headers"`
+	URL     declare.Text            `yaml:"url"`
+	Query   map[string]declare.Text `yaml:"query"`
+	Headers map[string]declare.Text `yaml:"headers"`
 	// RawQuery takes the place of Query where the upstream wants a query
 	// string that is no list of names and values. One placeholder alone is a
 	// query that is encoded already, a signed one for instance.
-	RawQuery Text `yaml:"raw_query"`
+	RawQuery declare.Text `yaml:"raw_query"`
 	// Form makes it a POST of these fields.
-	Form map[string]Text `yaml:"form"`
+	Form map[string]declare.Text `yaml:"form"`
 	// JSON makes it a POST of what this jq program makes of $params, $vars and
 	// $secrets.
-	JSON *Expr `yaml:"json"`
+	JSON *declare.Expr `yaml:"json"`
 	// Trace passes on the request's id and its place in a trace (W3C Trace
 	// Context): for services of one's own. Third parties learn neither.
 	Trace bool `yaml:"trace"`
@@ -76,14 +78,14 @@ type HTTPSpec struct {
 	// Max caps the answer in KiB; 0 means 2048.
 	Max int `yaml:"max_kib"`
 	// Hosts may be redirected to, beside the URL's own.
-	Hosts []Text `yaml:"hosts"`
+	Hosts []declare.Text `yaml:"hosts"`
 }
 
 // PartsSpec is a list of texts, or a jq program on $params, $now and $vars that
 // gives one.
 type PartsSpec struct {
 	List    []string
-	Program *Expr
+	Program *declare.Expr
 }
 
 func (p *PartsSpec) given() bool { return len(p.List) > 0 || p.Program != nil }
@@ -93,7 +95,7 @@ func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
 		return n.Load(&p.List)
 	}
-	p.Program = &Expr{}
+	p.Program = &declare.Expr{}
 	return p.Program.UnmarshalYAML(n)
 }
 
@@ -103,23 +105,23 @@ type RuleSpec struct {
 	Status []int `yaml:"status"`
 	// If is a jq condition on the decoded body, with $status, $params and $vars.
 	// A redirect that is not followed has the body null.
-	If *Expr `yaml:"if"`
+	If *declare.Expr `yaml:"if"`
 	// Is is the verdict: success, negative, limited, unavailable, malformed, or
 	// skipped where it turns out that the source does not serve this input.
-	Is Text `yaml:"is"`
+	Is declare.Text `yaml:"is"`
 }
 
 // PictureSpec fetches the picture that the data leads to.
 type PictureSpec struct {
 	// URL is a jq program on the data.
-	URL Expr `yaml:"url"`
+	URL declare.Expr `yaml:"url"`
 	// Hosts are those the picture may come from; *.example.org covers
 	// subdomains.
-	Hosts []Text `yaml:"hosts"`
+	Hosts []declare.Text `yaml:"hosts"`
 	// Max caps it in KiB; 0 means 2048.
 	Max int `yaml:"max_kib"`
 	// Timeout; 0 means 5 s.
-	Timeout Duration `yaml:"timeout"`
+	Timeout declare.Duration `yaml:"timeout"`
 }
 
 // version changes with what the step makes of a reply. How it asks is no part of
@@ -127,7 +129,7 @@ type PictureSpec struct {
 func (s *StepSpec) version() string {
 	made := struct {
 		Judge                   []RuleSpec
-		Keep                    *Expr
+		Keep                    *declare.Expr
 		Decode, Marker, Charset string
 	}{Judge: s.Judge, Keep: s.Keep}
 	if s.HTTP != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"sundry/upstreams/jq"
 )
 
 // prepare makes the steps before the source's own request, then computes its
@@ -54,7 +56,7 @@ func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, e
 	return a, err
 }
 
-func (s *Source) expiry(ctx context.Context, data any, env *Env) (time.Time, error) {
+func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, error) {
 	v, err := s.expires.One(ctx, data, env)
 	if err != nil {
 		return time.Time{}, fail(Malformed, "expires: %w", err)

@@ -6,18 +6,23 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/redact"
 )
 
 // step is a compiled request made before a source's own.
 type step struct {
 	name  string
-	when  *Query
+	when  *jq.Program
 	vars  []variable
 	get   *getter // or else share is given
-	share *Query
-	host  *Host // of get
+	share *jq.Program
+	host  *host.Host // of get
 	rules []rule
-	keep  *Query
+	keep  *jq.Program
 	shelf Shelf // nil: its outcome is for one call alone
 	renew bool
 	env   *Environment
@@ -33,18 +38,18 @@ type step struct {
 // variable is a placeholder computed by jq.
 type variable struct {
 	name  string
-	query *Query
+	query *jq.Program
 	// secret: it is computed from a secret.
 	secret bool
 }
 
 // compileStep checks the declaration. declared are the placeholders known so
 // far; the step's own are added, its result for all that follow.
-func (s *Source) compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *Problems) step {
+func (s *Source) compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *declare.Problems) step {
 	line := spec.Name.Line
 	st := step{
-		name: spec.Name.Value, when: optional(spec.When, problems), keep: optional(spec.Keep, problems),
-		share: optional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems),
+		name: spec.Name.Value, when: CompileOptional(spec.When, problems), keep: CompileOptional(spec.Keep, problems),
+		share: CompileOptional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems),
 		renew: spec.Renew, env: env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && env.Keeper != nil {
@@ -108,9 +113,9 @@ func (st *step) derive(in *input, value any) {
 	switch {
 	case len(in.hidden) == 0:
 	case alone && (st.bearer || st.secret):
-		in.derive(text, derivedMin)
+		in.derive(text, redact.DerivedMin)
 	case st.secret:
-		in.derive(value, signatureMin)
+		in.derive(value, redact.SignatureMin)
 	}
 }
 
@@ -170,7 +175,7 @@ func (st *step) remembered(ctx context.Context, in *input, id string, ask func(c
 }
 
 // kept is what the step makes of a reply.
-func (st *step) kept(ctx context.Context, r *reply, env *Env) (any, error) {
+func (st *step) kept(ctx context.Context, r *reply, env *jq.Env) (any, error) {
 	if st.keep == nil {
 		return r.body, nil
 	}
@@ -184,18 +189,18 @@ func (st *step) kept(ctx context.Context, r *reply, env *Env) (any, error) {
 // guarded makes one exchange under the host's breaker; the verdict is part of
 // what the breaker learns, because upstreams say "not now" with status 200. A
 // nil host has no breaker.
-func guarded(ctx context.Context, host *Host, rules []rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
-	done := func(Outcome) {}
-	if host != nil {
+func guarded(ctx context.Context, h *host.Host, rules []rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
+	done := func(host.Outcome) {}
+	if h != nil {
 		var err error
-		if ctx, done, err = host.enter(ctx, in.call.Caller); err != nil {
+		if ctx, done, err = h.Enter(ctx, in.call.Caller); err != nil {
 			return nil, err
 		}
 	}
 	returned := false
 	defer func() {
 		if !returned { // a panic gives back what was taken
-			done(Healthy)
+			done(host.Healthy)
 		}
 	}()
 	r, err := ask(ctx)
@@ -209,7 +214,7 @@ func guarded(ctx context.Context, host *Host, rules []rule, in *input, ask func(
 }
 
 // see gives programs what they may know of a reply beside its body.
-func see(e *Env, r *reply) {
+func see(e *jq.Env, r *reply) {
 	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sundry/upstreams/jq"
 )
 
 // steps is a service that gives a ticket, for a minute, and wants it back.
@@ -157,7 +159,7 @@ func TestPosts(t *testing.T) {
 	url := upstream(t, (&steps{}).ServeHTTP)
 	env := environment(t)
 	env.Secret = func(name string) (string, bool) { return "s3cr&t", name == "TEST_KEY" }
-	sum := md5Hex("1&中s3cr&t").(string)
+	sum := jq.Md5Hex("1&中s3cr&t").(string)
 	for text, want := range map[string]string{
 		`form: {b: "x y", a: "{n}&{sig}"}`:    "application/x-www-form-urlencoded a=1%26%E4%B8%AD%26" + sum + "&b=x+y",
 		`json: '{pid: 3, of: $params.n}'`:     `application/json {"of":"1&中","pid":3}`,

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // hung is a chain of sources that hang until they run into a timeout, as long as
@@ -99,8 +102,8 @@ func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 	if serves, err := s.serves(ctx, &Call{}); err == nil || serves {
 		t.Errorf("when: %v %v", serves, err)
 	}
-	rules := compileRules([]RuleSpec{{If: &Expr{Source: forever}, Is: Text{Value: "negative"}}}, &Problems{})
-	if err := judge(ctx, rules, &reply{body: true}, &Env{}); err == nil || KindOf(err) == Negative {
+	rules := compileRules([]RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, &declare.Problems{})
+	if err := judge(ctx, rules, &reply{body: true}, &jq.Env{}); err == nil || KindOf(err) == Negative {
 		t.Errorf("judge: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 	"sundry/upstreams/qrcode"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/recorded/conformtest"
@@ -78,7 +79,7 @@ func newSurvey(t testing.TB, dir string) *survey {
 		t.Fatal(err)
 	}
 	t.Cleanup(env.CloseIdle)
-	env.Hosts.Config = upstreams.BreakerConfig{Failures: 1 << 30, Ratio: 2}
+	env.Hosts.Config = host.Config{Failures: 1 << 30, Ratio: 2}
 	set, err := loadCatalog(c, env)
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
+	"sundry/upstreams/host"
 )
 
 // chaos is one run of it.
@@ -230,7 +231,7 @@ func (r *chaos) start(name string, env map[string]string, args ...string) *insta
 	}
 	i.process = launch(r.t, &world{getenv: getenv, made: func(env *upstreams.Environment) {
 		i.env = env
-		env.Hosts.Config = upstreams.BreakerConfig{Open: 200 * time.Millisecond, OpenMax: time.Second, Probe: time.Second, Window: chaosWindow}
+		env.Hosts.Config = host.Config{Open: 200 * time.Millisecond, OpenMax: time.Second, Probe: time.Second, Window: chaosWindow}
 	}}, append([]string{"--replay"}, args...)...)
 	i.addr = strings.TrimPrefix(i.public, "http://")
 	ctx, cancel := context.WithCancel(context.Background())

@@ -18,6 +18,7 @@ import (
 	"sundry/proxy/admin"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/loop"
 )
 
 // flags are what every command that loads the catalog takes. A flag beats the
@@ -191,8 +192,8 @@ func (c *config) front() proxy.Settings {
 }
 
 // mark of what this service sends.
-func (c *config) mark() upstreams.LoopMark {
-	return upstreams.NewLoopMark(c.LoopID, c.OwnHosts, c.BasePath)
+func (c *config) mark() loop.Mark {
+	return loop.NewMark(c.LoopID, c.OwnHosts, c.BasePath)
 }
 
 // variablePrefix is that of variables meant for this program.

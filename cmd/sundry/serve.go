@@ -16,6 +16,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 	"sundry/upstreams/recorded"
 )
 
@@ -58,7 +59,7 @@ type server struct {
 	mu     sync.Mutex // of what a reload and a change set
 	loaded *inputs    // what the set in force was compiled from
 	live   map[string]map[string]string
-	held   map[string]upstreams.Force // breakers, by host
+	held   map[string]host.Force // breakers, by host
 }
 
 // Run serves until the context ends.

@@ -18,7 +18,9 @@ import (
 	"sundry/cache/far"
 	"sundry/proxy"
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/loop"
 )
 
 // setting is one key of sundry.yaml. The table of them is the one place where a
@@ -296,7 +298,7 @@ func parseShare(s string) (float64, error) {
 
 func span(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(s string) (time.Duration, error) {
-		v, err := upstreams.ParseDuration(s)
+		v, err := declare.ParseDuration(s)
 		if err != nil || v < least || v > most {
 			return 0, errWant
 		}
@@ -333,7 +335,7 @@ func parseHost(s string) (string, error) {
 }
 
 func parseLoopID(s string) (string, error) {
-	if s != "" && !upstreams.CheckLoopID(s) {
+	if s != "" && !loop.CheckID(s) {
 		return "", errWant
 	}
 	return s, nil

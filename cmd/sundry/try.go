@@ -13,6 +13,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/redact"
 )
 
 type tryCmd struct {
@@ -98,7 +99,7 @@ type printer struct {
 	w   *world
 	err error
 	// hide blots out secrets of the attempts so far.
-	hide []*upstreams.Redactor
+	hide []*redact.Redactor
 }
 
 // clean is a text without the secrets of any attempt.

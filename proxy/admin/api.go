@@ -16,6 +16,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 )
 
 // System is what the API shows and changes.
@@ -157,7 +158,7 @@ func span(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
-	d, err := upstreams.ParseDuration(s)
+	d, err := declare.ParseDuration(s)
 	if err != nil || d < time.Second {
 		return 0, bad("for: %q: want a span such as 10m or 2h", s)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/redact"
 )
 
 // failureView is an attempt that failed.
@@ -64,7 +65,7 @@ func (a *api) retry(r *http.Request) (any, error) {
 	defer cancel()
 	stages := []map[string]any{}
 	call := &upstreams.Call{Endpoint: n.Endpoint, Params: n.Params, Now: time.Now()}
-	var hide *upstreams.Redactor
+	var hide *redact.Redactor
 	answer, err := source.Probe(ctx, call, func(at upstreams.Attempt) {
 		stages = append(stages, attempt(&at)...)
 		hide = at.Redactor

@@ -8,6 +8,7 @@ import (
 
 	"sundry/proxy/live"
 	"sundry/upstreams"
+	"sundry/upstreams/host"
 )
 
 // hostView is an upstream host.
@@ -93,19 +94,19 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 	if err := read(r, &body); err != nil {
 		return nil, err
 	}
-	host := r.PathValue("host")
-	if !slices.ContainsFunc(a.Env.Hosts.All(), func(h *upstreams.Host) bool { return h.Name == host }) {
-		return nil, absent("upstream host", host)
+	name := r.PathValue("host")
+	if !slices.ContainsFunc(a.Env.Hosts.All(), func(h *host.Host) bool { return h.Name == name }) {
+		return nil, absent("upstream host", name)
 	}
 	d, err := span(body.For)
 	if err != nil {
 		return nil, err
 	}
 	if body.Do == "reset" {
-		return a.change(r, live.Change{Do: "reset", Target: host})
+		return a.change(r, live.Change{Do: "reset", Target: name})
 	}
-	if _, err := upstreams.ParseForce(body.Do); err != nil {
+	if _, err := host.ParseForce(body.Do); err != nil {
 		return nil, bad("do: %q: want open, closed, auto or reset", body.Do)
 	}
-	return a.change(r, live.Change{Do: "breaker", Target: host, Force: body.Do, For: d})
+	return a.change(r, live.Change{Do: "breaker", Target: name, Force: body.Do, For: d})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
-	"sundry/upstreams"
+	"sundry/upstreams/host"
 )
 
 // Effect is what settings come to on one instance at one time.
@@ -23,7 +23,7 @@ type Effect struct {
 	// Knobs of cache rules, by endpoint.
 	Knobs map[string]map[string]string
 	// Held breakers, by host.
-	Held map[string]upstreams.Force
+	Held map[string]host.Force
 	// Purges by endpoint, or for all.
 	Purges map[string]cache.Purge
 	// Orders to carry out now, the oldest first.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"sundry/cache"
-	"sundry/upstreams"
+	"sundry/upstreams/host"
 )
 
 // Bounds of what is remembered.
@@ -98,10 +98,10 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	case "knobs":
 		put(&next.Knobs, c.Target, KnobSetting{c.Knobs, until}, len(c.Knobs) > 0)
 	case "breaker":
-		if _, err := upstreams.ParseForce(c.Force); err != nil {
+		if _, err := host.ParseForce(c.Force); err != nil {
 			return nil, err
 		}
-		put(&next.Breakers, c.Target, BreakerSetting{c.Force, until}, c.Force != upstreams.Unforced.String())
+		put(&next.Breakers, c.Target, BreakerSetting{c.Force, until}, c.Force != host.Unforced.String())
 	case "purge":
 		next.purge(c, r.At)
 	case "drop", "reset":
@@ -197,7 +197,7 @@ func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 		return Change{}, fmt.Errorf("change %d: there are two of this number, since the store went back in time; set what you want instead", seq)
 	}
 	r := s.Audit[i]
-	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: upstreams.Unforced.String()}
+	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: host.Unforced.String()}
 	var until time.Time
 	switch r.Do {
 	case "knobs":
@@ -215,7 +215,7 @@ func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 	}
 	if !until.IsZero() {
 		if c.For = until.Sub(now); c.For <= 0 {
-			c.Knobs, c.Force, c.For = nil, upstreams.Unforced.String(), 0 // it has ended by now
+			c.Knobs, c.Force, c.For = nil, host.Unforced.String(), 0 // it has ended by now
 		}
 	}
 	return c, nil
@@ -233,12 +233,12 @@ func (s *Settings) Live(now time.Time) map[string]map[string]string {
 }
 
 // Held are the breakers held at a time.
-func (s *Settings) Held(now time.Time) map[string]upstreams.Force {
-	held := map[string]upstreams.Force{}
-	for host, b := range s.Breakers {
-		f, err := upstreams.ParseForce(b.Force)
+func (s *Settings) Held(now time.Time) map[string]host.Force {
+	held := map[string]host.Force{}
+	for name, b := range s.Breakers {
+		f, err := host.ParseForce(b.Force)
 		if err == nil && (b.Until.IsZero() || now.Before(b.Until)) {
-			held[host] = f
+			held[name] = f
 		}
 	}
 	return held

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/cache"
-	"sundry/upstreams"
+	"sundry/upstreams/host"
 )
 
 var nine = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -96,7 +96,7 @@ func TestBreakersAndPurges(t *testing.T) {
 		Change{Do: "drop", Target: "ip", Key: "ip:k"},
 		Change{Do: "reset", Target: "a"},
 	)
-	if diff := cmp.Diff(map[string]upstreams.Force{"a": upstreams.ForceOpen}, s.Held(nine)); diff != "" {
+	if diff := cmp.Diff(map[string]host.Force{"a": host.ForceOpen}, s.Held(nine)); diff != "" {
 		t.Error(diff)
 	}
 	if held := s.Held(nine.Add(2 * time.Hour)); len(held) != 0 {

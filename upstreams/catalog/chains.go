@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // compileChains makes every chain and gives each form to the one that makes it.
-func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) {
+func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
 	seen := map[string]bool{}
@@ -58,7 +59,7 @@ func (s *endpointSpec) formChain(i int) string {
 }
 
 // chainSources are a chain's own, or another's with a picture to fetch after.
-func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *upstreams.Problems) []upstreams.SourceSpec {
+func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *declare.Problems) []upstreams.SourceSpec {
 	c := specs[name]
 	if c.Like == "" {
 		return c.Sources
@@ -76,7 +77,7 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 	return out
 }
 
-func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *upstreams.Environment, problems *upstreams.Problems) *upstreams.Chain {
+func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}

@@ -7,13 +7,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // MainChain is made of the file's sources.
 const MainChain = "main"
 
 // compile checks the file as a whole and makes an endpoint of it.
-func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *upstreams.Problems) *Endpoint {
+func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
 	e := &Endpoint{
 		Name: name, Group: s.Group.Value, EN: s.Summary.EN, ZH: s.Summary.ZH,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm, env: env,
@@ -23,13 +25,13 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 	e.compileParams(s, problems)
 	e.compileChains(s, env, problems)
 	if s.Cache.Edition != nil {
-		e.edition = upstreams.CompileQuery(s.Cache.Edition, problems)
+		e.edition = jq.Compile(s.Cache.Edition, problems)
 	}
 	if s.Cache.Fresh != nil {
-		e.fresh = upstreams.CompileQuery(s.Cache.Fresh, problems)
+		e.fresh = jq.Compile(s.Cache.Fresh, problems)
 	}
 	if s.NotFound != nil {
-		e.notFound = upstreams.CompileQuery(s.NotFound, problems)
+		e.notFound = jq.Compile(s.NotFound, problems)
 	}
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: only an endpoint that needs no input can be filled ahead")
@@ -37,7 +39,7 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 	return e
 }
 
-func (s *endpointSpec) checkHead(name string, problems *upstreams.Problems) {
+func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
 	if s.Version != grammar {
 		problems.Add(1, "version: %d: this program reads version %d", s.Version, grammar)
 	}
@@ -55,7 +57,7 @@ func (s *endpointSpec) checkHead(name string, problems *upstreams.Problems) {
 	}
 }
 
-func (e *Endpoint) compileForms(s *endpointSpec, problems *upstreams.Problems) {
+func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 	if len(s.Forms) == 0 {
 		problems.Add(s.Name.Line, "forms: none; want at least one")
 		e.Forms = []*Form{{}}
@@ -75,7 +77,7 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *upstreams.Problems) {
 	}
 }
 
-func (e *Endpoint) compileParams(s *endpointSpec, problems *upstreams.Problems) {
+func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 	if len(s.Params) > maxParams {
 		problems.Add(s.Name.Line, "params: %d; want at most %d", len(s.Params), maxParams)
 	}

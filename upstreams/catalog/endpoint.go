@@ -12,6 +12,8 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
 )
 
 // Endpoint is a compiled catalog file. It is not changed after Load.
@@ -28,9 +30,9 @@ type Endpoint struct {
 	Warm bool
 	// File it came from.
 	File     string
-	edition  *upstreams.Query
-	fresh    *upstreams.Query
-	notFound *upstreams.Query
+	edition  *jq.Program
+	fresh    *jq.Program
+	notFound *jq.Program
 	rest     *Param // the one whose value may reach over &; nil for none
 	env      *upstreams.Environment
 }
@@ -76,8 +78,8 @@ func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 
 // weighed says on whose behalf the upstreams are asked. An IPv6 client is as
 // good as its /64: a single one has that many addresses.
-func (f *Fill) weighed(c *Chain) upstreams.Caller {
-	var who upstreams.Caller
+func (f *Fill) weighed(c *Chain) host.Caller {
+	var who host.Caller
 	if c.Refuses() {
 		who.Key = hashOf([]byte(f.Input.Key()))
 	}
@@ -104,7 +106,7 @@ func hashOf(b []byte) uint64 {
 // NotFound is what a definite no tells the caller.
 func (e *Endpoint) NotFound(ctx context.Context, call *upstreams.Call) string {
 	if e.notFound != nil {
-		if s, err := e.notFound.Text(ctx, nil, &upstreams.Env{Params: call.Params, Now: call.Now}); err == nil {
+		if s, err := e.notFound.Text(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now}); err == nil {
 			return s
 		}
 	}
@@ -121,7 +123,7 @@ func sourceOf(err error) string {
 
 func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answer, call *upstreams.Call) (cache.Content, error) {
 	c := cache.Content{Source: a.Source, Expires: a.Expires, Since: a.Since, LastResort: a.LastResort}
-	env := &upstreams.Env{Params: call.Params, Now: call.Now}
+	env := &jq.Env{Params: call.Params, Now: call.Now}
 	for _, f := range chain.Forms {
 		form, err := f.render(ctx, a, env)
 		if err != nil {

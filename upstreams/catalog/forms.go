@@ -6,6 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // Form is a compiled form of the answer.
@@ -17,9 +19,9 @@ type Form struct {
 	// Chain that makes it.
 	Chain *Chain
 	index int // within its chain
-	each  *upstreams.Query
-	make  *upstreams.Query // nil: the source's own picture
-	zstd  *zstd.Encoder    // for any number of goroutines
+	each  *jq.Program
+	make  *jq.Program   // nil: the source's own picture
+	zstd  *zstd.Encoder // for any number of goroutines
 	// Through brings what the redirect leads to; nil: the caller is sent there.
 	Through *Through
 }
@@ -32,17 +34,17 @@ type Chain struct {
 	prefix string // of its keys
 }
 
-func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
+func compileForm(s *formSpec, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
 	makings := 0
-	for kind, e := range map[string]*upstreams.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
+	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
 		if e == nil {
 			continue
 		}
 		makings++
 		f.Kind = kind
 		if kind != "picture" || strings.TrimSpace(e.Source) != "source" {
-			f.make = upstreams.CompileQuery(e, problems)
+			f.make = jq.Compile(e, problems)
 		}
 	}
 	if makings != 1 {
@@ -52,7 +54,7 @@ func compileForm(s *formSpec, problems *upstreams.Problems) *Form {
 		problems.Add(s.Name.Line, "form %q: through: want a redirect that leads to a picture, and a ttl for it", f.Name)
 	}
 	if s.Each != nil {
-		f.Pool, f.each = true, upstreams.CompileQuery(s.Each, problems)
+		f.Pool, f.each = true, jq.Compile(s.Each, problems)
 	}
 	return f
 }

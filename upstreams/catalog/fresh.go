@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/jq"
 )
 
 // freshness is for how long an answer is fresh by its data; 0: the cache rule
 // alone decides.
-func (e *Endpoint) freshness(ctx context.Context, a *upstreams.Answer, env *upstreams.Env) (time.Duration, error) {
+func (e *Endpoint) freshness(ctx context.Context, a *upstreams.Answer, env *jq.Env) (time.Duration, error) {
 	if e.fresh == nil || a.Data == nil {
 		return 0, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 func TestFreshByTheData(t *testing.T) {
@@ -29,9 +31,9 @@ func TestFreshByTheData(t *testing.T) {
 	if fresh, err := fill(); err != nil || fresh != 0 {
 		t.Errorf("without a program: %v, %v", fresh, err)
 	}
-	program := func(text string) *upstreams.Query {
-		var problems upstreams.Problems
-		q := upstreams.CompileQuery(&upstreams.Expr{Source: text}, &problems)
+	program := func(text string) *jq.Program {
+		var problems declare.Problems
+		q := jq.Compile(&declare.Expr{Source: text}, &problems)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/ipcard"
 )
 
@@ -46,7 +46,7 @@ func callerAgent(c Caller, _ func() time.Time) any {
 type chooser func(v any, caller Caller) any
 
 // compileChooser checks device: and pick:, whose results must be allowed values.
-func (p *Param) compileChooser(s *paramSpec, problems *upstreams.Problems) {
+func (p *Param) compileChooser(s *paramSpec, problems *declare.Problems) {
 	allowed := func(v string) {
 		if !slices.Contains(s.Enum, v) {
 			problems.Add(s.Name.Line, "param %s: %q: want values of its enum in device: and pick:", p.Name, v)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/redact"
 )
 
 // telltale is every upstream at once: it answers as each would, and puts into
@@ -65,7 +66,7 @@ func TestSignedSourcesShowNoSecret(t *testing.T) {
 				continue
 			}
 			call := &upstreams.Call{Endpoint: "kd", Params: map[string]any{"id": "YT0000000000001", "phone": nil}, Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
-			var hide *upstreams.Redactor
+			var hide *redact.Redactor
 			answer, err := s.Probe(t.Context(), call, func(a upstreams.Attempt) {
 				for _, st := range a.Stages {
 					shown = append(shown, st.Line(100_000))

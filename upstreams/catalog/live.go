@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/cache"
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // Knobs of the cache rule that may be set while it runs, in the order in which
@@ -34,7 +34,7 @@ func CheckKnobs(knobs map[string]string) error {
 		if !slices.Contains(Knobs(), name) {
 			return fmt.Errorf("%s: cannot be set while it runs; want one of %s", name, strings.Join(Knobs(), ", "))
 		}
-		d, err := upstreams.ParseDuration(knobs[name])
+		d, err := declare.ParseDuration(knobs[name])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -47,7 +47,7 @@ func CheckKnobs(knobs map[string]string) error {
 
 // live lays settings made while it runs over the rule. Those of another time
 // that are wrong by now are passed over.
-func (s *cacheSpec) live(knobs map[string]string, problems *upstreams.Problems) {
+func (s *cacheSpec) live(knobs map[string]string, problems *declare.Problems) {
 	if len(knobs) == 0 || s.Off || CheckKnobs(knobs) != nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 //go:embed *.yaml data
@@ -84,7 +85,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 
 // compileFile decodes and compiles one file.
 func compileFile(name string, from source, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
-	var problems, settings upstreams.Problems
+	var problems, settings declare.Problems
 	var spec endpointSpec
 	if err := yaml.Load(from.data, &spec, yaml.WithKnownFields()); err != nil {
 		addYAML(err, &problems)
@@ -96,7 +97,7 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 	if o := opts.Overrides[name]; o.Through != nil && !*o.Through {
 		spec.redirectOnly()
 	}
-	base := spec.Cache.policy(&upstreams.Problems{})
+	base := spec.Cache.policy(&declare.Problems{})
 	spec.Cache.live(opts.Live[name], &settings)
 	e := compile(name, &spec, env, &problems)
 	e.File, e.Base = from.path, base

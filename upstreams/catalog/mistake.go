@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // Mistake is one mistake in one file.
@@ -24,8 +24,8 @@ func (m Mistake) Error() string {
 	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Msg)
 }
 
-func mistakes(file string, problems upstreams.Problems) []error {
-	slices.SortStableFunc(problems, func(a, b upstreams.Problem) int { return a.Line - b.Line })
+func mistakes(file string, problems declare.Problems) []error {
+	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
 	var out []error
 	for _, p := range problems {
 		out = append(out, Mistake{file, p.Line, p.Msg})
@@ -34,7 +34,7 @@ func mistakes(file string, problems upstreams.Problems) []error {
 }
 
 // addYAML takes the lines out of the YAML library's errors.
-func addYAML(err error, problems *upstreams.Problems) {
+func addYAML(err error, problems *declare.Problems) {
 	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, one := range many.Errors {
 			problems.Add(one.Mark.Line, "%s", one.Message)

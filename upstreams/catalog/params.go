@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // Roles of parameters.
@@ -65,7 +65,7 @@ var (
 )
 
 // compileParam checks the declaration and makes its parser.
-func compileParam(s paramSpec, forms []string, problems *upstreams.Problems) *Param {
+func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Param {
 	p := &Param{
 		Name: s.Name.Value, Type: s.Type, Role: s.Role, Required: s.Required, Personal: s.Personal,
 		Caller: s.From == fromCaller, link: s.Type == "url" || s.Type == "share", Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,

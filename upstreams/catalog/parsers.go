@@ -10,10 +10,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
-func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Problems) {
+func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problems) {
 	line := s.Name.Line
 	switch {
 	case s.Role == RoleForm:
@@ -48,7 +48,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *upstreams.Probl
 }
 
 // formParser accepts the form names, or the values that As translates.
-func (p *Param) formParser(s paramSpec, forms []string, problems *upstreams.Problems) {
+func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Problems) {
 	values := map[string]string{}
 	for _, f := range forms {
 		values[f] = f
@@ -112,7 +112,7 @@ func (p *Param) tailParser(s paramSpec) {
 	}
 }
 
-func (p *Param) intParser(s paramSpec, problems *upstreams.Problems) {
+func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 	if s.Min == nil || s.Max == nil {
 		problems.Add(s.Name.Line, "param %s: an int wants min and max", p.Name)
 		return

@@ -6,12 +6,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/cache"
-	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // policy compiles the cache rule, over which the operator's settings are laid.
-func (s *cacheSpec) policy(problems *upstreams.Problems) cache.Policy {
-	d := func(v upstreams.Duration, otherwise time.Duration) time.Duration {
+func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
+	d := func(v declare.Duration, otherwise time.Duration) time.Duration {
 		if v == 0 {
 			return otherwise
 		}
@@ -49,7 +49,7 @@ func (s *cacheSpec) policy(problems *upstreams.Problems) cache.Policy {
 	return p
 }
 
-func share(v *float64, otherwise float64, name string, line int, problems *upstreams.Problems) float64 {
+func share(v *float64, otherwise float64, name string, line int, problems *declare.Problems) float64 {
 	if v == nil {
 		return otherwise
 	}
@@ -61,7 +61,7 @@ func share(v *float64, otherwise float64, name string, line int, problems *upstr
 
 // override lays the operator's settings over the file's. Lines are those of
 // the operator's file, so its mistakes are reported apart.
-func (s *cacheSpec) override(n *yaml.Node, problems *upstreams.Problems) {
+func (s *cacheSpec) override(n *yaml.Node, problems *declare.Problems) {
 	if err := n.Load(s, yaml.WithKnownFields()); err != nil {
 		addYAML(err, problems)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/jq"
 )
 
 // Content types of what is made here.
@@ -31,7 +32,7 @@ const (
 )
 
 // render makes all bodies of a form.
-func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *upstreams.Env) (cache.Form, error) {
+func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *jq.Env) (cache.Form, error) {
 	if f.each == nil {
 		b, err := f.body(ctx, a, a.Data, env)
 		if err != nil || b == nil {
@@ -55,7 +56,7 @@ func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *upstreams.E
 
 // Present makes the values that callers see of mapped data: of a pool, as many
 // as most. What cannot be presented is left out.
-func (f *Form) Present(ctx context.Context, data any, env *upstreams.Env, most int) []any {
+func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []any {
 	candidates := []any{data}
 	if f.each != nil {
 		candidates = nil
@@ -74,7 +75,7 @@ func (f *Form) Present(ctx context.Context, data any, env *upstreams.Env, most i
 }
 
 // body makes one body; nil when the answer has none of this form.
-func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *upstreams.Env) (*cache.Body, error) {
+func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.Env) (*cache.Body, error) {
 	if f.make == nil {
 		return picture(a.Blob)
 	}

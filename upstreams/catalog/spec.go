@@ -1,9 +1,10 @@
 package catalog
 
 import (
-	"sundry/upstreams"
-
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // grammar is the version of the catalog's grammar that this program reads.
@@ -14,18 +15,18 @@ type endpointSpec struct {
 	// Version of the grammar: 1.
 	Version int `yaml:"version"`
 	// Name is the path segment; equal to the file's name.
-	Name upstreams.Text `yaml:"name"`
+	Name declare.Text `yaml:"name"`
 	// Group is images, media, lookups or text.
-	Group   upstreams.Text `yaml:"group"`
-	Summary bilingual      `yaml:"summary"`
-	Params  []paramSpec    `yaml:"params"`
-	Cache   cacheSpec      `yaml:"cache"`
+	Group   declare.Text `yaml:"group"`
+	Summary bilingual    `yaml:"summary"`
+	Params  []paramSpec  `yaml:"params"`
+	Cache   cacheSpec    `yaml:"cache"`
 	// Forms of the answer; the first is the default.
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.
 	Sources []upstreams.SourceSpec `yaml:"sources"`
 	// NotFound is a jq program on $params: what a definite no tells the caller.
-	NotFound *upstreams.Expr `yaml:"not_found"`
+	NotFound *declare.Expr `yaml:"not_found"`
 	// Chains are further ones, by name, for forms of another making.
 	Chains map[string]chainSpec `yaml:"chains"`
 }
@@ -37,7 +38,7 @@ type bilingual struct {
 
 // paramSpec declares one query parameter.
 type paramSpec struct {
-	Name upstreams.Text `yaml:"name"`
+	Name declare.Text `yaml:"name"`
 	// Type is one of the table in parsers.go.
 	Type    string    `yaml:"type"`
 	Summary bilingual `yaml:"summary"`
@@ -47,8 +48,8 @@ type paramSpec struct {
 	Role     string `yaml:"role"`
 	Required bool   `yaml:"required"`
 	// Default is the value of an absent parameter; null: absent stays absent.
-	Default *upstreams.Text `yaml:"default"`
-	Example string          `yaml:"example"`
+	Default *declare.Text `yaml:"default"`
+	Example string        `yaml:"example"`
 	// Min and Max bound an int.
 	Min *int `yaml:"min"`
 	Max *int `yaml:"max"`
@@ -90,29 +91,29 @@ type deviceSpec struct {
 
 // cacheSpec is the cache rule; see cache.Policy for the meaning of each.
 type cacheSpec struct {
-	TTL          upstreams.Duration `yaml:"ttl"`
-	Until        upstreams.Text     `yaml:"until"`
-	Poll         upstreams.Duration `yaml:"poll"`
-	Grace        upstreams.Duration `yaml:"grace"`
-	StaleIfError upstreams.Duration `yaml:"stale_if_error"`
-	Negative     upstreams.Duration `yaml:"negative"`
-	SoftTimeout  upstreams.Duration `yaml:"soft_timeout"`
-	FillTimeout  upstreams.Duration `yaml:"fill_timeout"`
-	Pause        upstreams.Duration `yaml:"pause"`
-	PauseMax     upstreams.Duration `yaml:"pause_max"`
-	Jitter       *float64           `yaml:"jitter"`
-	Eager        *float64           `yaml:"eager"`
+	TTL          declare.Duration `yaml:"ttl"`
+	Until        declare.Text     `yaml:"until"`
+	Poll         declare.Duration `yaml:"poll"`
+	Grace        declare.Duration `yaml:"grace"`
+	StaleIfError declare.Duration `yaml:"stale_if_error"`
+	Negative     declare.Duration `yaml:"negative"`
+	SoftTimeout  declare.Duration `yaml:"soft_timeout"`
+	FillTimeout  declare.Duration `yaml:"fill_timeout"`
+	Pause        declare.Duration `yaml:"pause"`
+	PauseMax     declare.Duration `yaml:"pause_max"`
+	Jitter       *float64         `yaml:"jitter"`
+	Eager        *float64         `yaml:"eager"`
 	// Class is shared (few keys), keyed (keys of callers' input) or computed
 	// (keys of callers' input whose answers are made here in a moment).
-	Class upstreams.Text `yaml:"class"`
+	Class declare.Text `yaml:"class"`
 	// Local keeps entries out of Redis.
 	Local bool `yaml:"local"`
 	// Edition is a jq program on the data: its date, 2006-01-02.
-	Edition *upstreams.Expr `yaml:"edition"`
+	Edition *declare.Expr `yaml:"edition"`
 	// Fresh is a jq program on the data: for how many seconds it is fresh where
 	// that is less than the ttl, or null. Past that, it may be served stale as
 	// any other answer.
-	Fresh *upstreams.Expr `yaml:"fresh"`
+	Fresh *declare.Expr `yaml:"fresh"`
 	// Warm fills the endpoint at start and before each publication.
 	Warm bool `yaml:"warm"`
 	// Off keeps no answer, anywhere.
@@ -121,25 +122,25 @@ type cacheSpec struct {
 
 // formSpec is one form of the answer, of exactly one making.
 type formSpec struct {
-	Name upstreams.Text `yaml:"name"`
+	Name declare.Text `yaml:"name"`
 	// Chain that makes it; "" means main.
 	Chain string `yaml:"chain"`
 	// Each emits the candidates of a pool; one is picked for every request.
-	Each *upstreams.Expr `yaml:"each"`
+	Each *declare.Expr `yaml:"each"`
 	// JSON is the envelope's data.
-	JSON *upstreams.Expr `yaml:"json"`
+	JSON *declare.Expr `yaml:"json"`
 	// Text is the whole text.
-	Text *upstreams.Expr `yaml:"text"`
+	Text *declare.Expr `yaml:"text"`
 	// Redirect is where a 302 leads.
-	Redirect *upstreams.Expr `yaml:"redirect"`
+	Redirect *declare.Expr `yaml:"redirect"`
 	// Interstitial is where a page of our own leads, which shows the link before it is
 	// followed: for links that strangers choose.
-	Interstitial *upstreams.Expr `yaml:"interstitial"`
+	Interstitial *declare.Expr `yaml:"interstitial"`
 	// Through brings what the redirect leads to, instead of a 302.
 	Through *throughSpec `yaml:"through"`
 	// Picture is "source" for the picture that the source brought, else a jq
 	// program that emits a data: URI, or null when there is none.
-	Picture *upstreams.Expr `yaml:"picture"`
+	Picture *declare.Expr `yaml:"picture"`
 }
 
 // throughSpec says how pictures are brought that a form leads to.
@@ -147,7 +148,7 @@ type throughSpec struct {
 	// Chain whose sources fetch $params.link.
 	Chain string `yaml:"chain"`
 	// TTL is how long a picture is kept.
-	TTL upstreams.Duration `yaml:"ttl"`
+	TTL declare.Duration `yaml:"ttl"`
 }
 
 // chainSpec is a further chain.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // refuses tells whether a chain may end in a definite no: only where an input
@@ -22,7 +23,7 @@ func (e *Endpoint) refuses(chain string) bool {
 
 // checkVerdicts refuses definite noes where nothing of the caller's can be at
 // fault: there, what a source does not have is its own failure.
-func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *upstreams.Problems) {
+func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *declare.Problems) {
 	if refuses {
 		return
 	}
@@ -44,7 +45,7 @@ func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *upstrea
 }
 
 // checkLastResorts wants them behind all others.
-func checkLastResorts(specs []upstreams.SourceSpec, problems *upstreams.Problems) {
+func checkLastResorts(specs []upstreams.SourceSpec, problems *declare.Problems) {
 	last := false
 	for i := range specs {
 		src := &specs[i]

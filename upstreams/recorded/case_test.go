@@ -15,6 +15,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 )
 
 var update = flag.Bool("update", false, "write want.json of the recorded exchanges anew")
@@ -35,7 +36,7 @@ func TestExchanges(t *testing.T) {
 	replay.Strict = true
 	env := testEnvironment(t, replay)
 	// No case may find a breaker that another one opened.
-	env.Hosts.Config = upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2}
+	env.Hosts.Config = host.Config{Failures: 1 << 20, Ratio: 2}
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		t.Fatal(err)

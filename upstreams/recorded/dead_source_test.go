@@ -13,6 +13,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 )
 
 // death is a way in which an upstream stops answering.
@@ -44,7 +45,7 @@ type theatre struct {
 	cases  []*Case
 }
 
-func newTheatre(t *testing.T, breakers upstreams.BreakerConfig) *theatre {
+func newTheatre(t *testing.T, breakers host.Config) *theatre {
 	t.Helper()
 	th := &theatre{faults: map[string]upstreams.Fault{}, cases: mustCases(t)}
 	replay := upstreams.NewReplay(th.faults)
@@ -114,7 +115,7 @@ func (th *theatre) kill(s *scene, d death) {
 // call of the conformance table, in every way: another one answers. An
 // endpoint that is added to the catalog is in it by itself.
 func TestADeadSourceNeverTakesItsEndpointWithIt(t *testing.T) {
-	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
+	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	seen := map[string]bool{}
 	for _, s := range th.scenes(t) {
 		seen[s.endpoint.Name] = true
@@ -157,7 +158,7 @@ func (s *scene) mustBeAnsweredByAnother(t *testing.T) {
 // TestADeadSourceOpensItsBreaker: a host that fails again and again is left
 // alone, one that answers rubbish is not.
 func TestADeadSourceOpensItsBreaker(t *testing.T) {
-	th := newTheatre(t, upstreams.BreakerConfig{})
+	th := newTheatre(t, host.Config{})
 	scenes := th.first(t)
 	for name, d := range deaths() {
 		for _, s := range scenes {
@@ -197,7 +198,7 @@ func (th *theatre) first(t *testing.T) []scene {
 
 // TestTheDoctorNamesADeadSource, with its status where it has one.
 func TestTheDoctorNamesADeadSource(t *testing.T) {
-	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
+	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	for _, s := range th.first(t) {
 		for name, d := range deaths() {
 			th.kill(&s, d)
@@ -226,7 +227,7 @@ func nameOf(status int) string {
 // What an icon service does not tell does not outweigh what the site said: two
 // definite noes of its own are the answer, which is kept.
 func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
-	th := newTheatre(t, upstreams.BreakerConfig{Failures: 1 << 20, Ratio: 2})
+	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	for name, d := range deaths() {
 		clear(th.faults)
 		th.faults["favicon/duckduckgo"], th.faults["favicon/google"] = d.fault, d.fault

@@ -10,6 +10,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/redact"
 )
 
 // Health is what an examination of a source comes to.
@@ -94,7 +95,7 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	start := time.Now()
-	var hide *upstreams.Redactor
+	var hide *redact.Redactor
 	f.Answer, err = s.Source.Probe(ctx, f.Call, func(a upstreams.Attempt) { hide = a.Redactor })
 	f.Took = time.Since(start)
 	f.diagnose(err)

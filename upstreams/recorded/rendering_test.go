@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 
 	"sundry/cache"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 )
 
 // TestRendering holds what the program makes of every recorded exchange to what
@@ -31,7 +31,7 @@ func TestRendering(t *testing.T) {
 	}
 	var now strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, upstreams.BreakerConfig{})
+		th := newTheatre(t, host.Config{})
 		for _, e := range th.Endpoints {
 			version, digest := strings.ReplaceAll(e.Version(), " ", ","), made(t, e)
 			fmt.Fprintln(&now, e.Name, version, digest)

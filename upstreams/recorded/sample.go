@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/jq"
 )
 
 // shown is how many of a pool make its sample.
@@ -60,5 +60,5 @@ func present(ctx context.Context, f *catalog.Form, c *Case) []any {
 	if json.Unmarshal(c.WantJSON, &data) != nil || data == nil {
 		return nil
 	}
-	return f.Present(ctx, data, &upstreams.Env{Params: c.Params, Now: c.Now}, shown)
+	return f.Present(ctx, data, &jq.Env{Params: c.Params, Now: c.Now}, shown)
 }

@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func (h *Host) Reset() {
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
-				h.opened.Add(1)
+				h.Opened.Add(1)
 				b.until.Store(time.Now().Add(openFor(cfg, b.inRow.Add(1))).UnixNano())
 			case gobreaker.StateClosed:
 				b.inRow.Store(0)
@@ -53,7 +53,7 @@ func (h *Host) Reset() {
 const shortest = 0.8
 
 // openFor is how long the breaker stays open the nth time in a row.
-func openFor(cfg BreakerConfig, nth uint32) time.Duration {
+func openFor(cfg Config, nth uint32) time.Duration {
 	d := cfg.Open
 	for range nth - 1 {
 		if d *= 2; d >= cfg.OpenMax {

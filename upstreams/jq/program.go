@@ -1,4 +1,7 @@
-package upstreams
+// Package jq compiles and runs the programs of catalog files, and the templates
+// that stand beside them. A program is compiled once, at load, runs for two
+// seconds at most, and reaches nothing but what it is given.
+package jq
 
 import (
 	"context"
@@ -8,13 +11,15 @@ import (
 	"time"
 
 	"github.com/itchyny/gojq"
+
+	"sundry/upstreams/declare"
 )
 
 // queryTime bounds one run of a jq program.
 const queryTime = 2 * time.Second
 
-// Query is a compiled jq program. It is safe for concurrent use.
-type Query struct{ code *gojq.Code }
+// Program is a compiled jq program. It is safe for concurrent use.
+type Program struct{ code *gojq.Code }
 
 // Env are the variables every program may use: $params, $now (unix seconds),
 // $vars, $status, $location (of a redirect that is not followed, or ""),
@@ -43,8 +48,8 @@ func orEmpty(m map[string]any) any {
 	return m
 }
 
-// CompileQuery compiles a program; mistakes go to problems, and nil comes back.
-func CompileQuery(e *Expr, problems *Problems) *Query {
+// Compile compiles a program; mistakes go to problems, and nil comes back.
+func Compile(e *declare.Expr, problems *declare.Problems) *Program {
 	q, err := gojq.Parse(e.Source)
 	if err != nil {
 		line := e.Line
@@ -60,12 +65,12 @@ func CompileQuery(e *Expr, problems *Problems) *Query {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil
 	}
-	return &Query{code}
+	return &Program{code}
 }
 
 // Each runs the program and gives every value it emits to yield, until yield
 // returns false.
-func (q *Query) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
+func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	iter := q.code.RunWithContext(ctx, input, env.values()...)
@@ -88,7 +93,7 @@ func (q *Query) Each(ctx context.Context, input any, env *Env, yield func(any) b
 }
 
 // One runs a program that must emit exactly one value.
-func (q *Query) One(ctx context.Context, input any, env *Env) (any, error) {
+func (q *Program) One(ctx context.Context, input any, env *Env) (any, error) {
 	var out []any
 	err := q.Each(ctx, input, env, func(v any) bool {
 		out = append(out, v)
@@ -106,7 +111,7 @@ func (q *Query) One(ctx context.Context, input any, env *Env) (any, error) {
 // True runs a condition: false and null are no, anything else is yes. A
 // program that fails says no: a condition on a shape that is not there does
 // not hold. One that ran out of time said nothing: that is an error.
-func (q *Query) True(ctx context.Context, input any, env *Env) (bool, error) {
+func (q *Program) True(ctx context.Context, input any, env *Env) (bool, error) {
 	v, err := q.One(ctx, input, env)
 	switch {
 	case ctx.Err() != nil:
@@ -118,7 +123,7 @@ func (q *Query) True(ctx context.Context, input any, env *Env) (bool, error) {
 }
 
 // Text runs a program that must emit one string.
-func (q *Query) Text(ctx context.Context, input any, env *Env) (string, error) {
+func (q *Program) Text(ctx context.Context, input any, env *Env) (string, error) {
 	v, err := q.One(ctx, input, env)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import (
 	"context"
@@ -85,11 +85,11 @@ func (w *Work) open() {
 	})
 }
 
-// draw takes a place for drawing, and lets go first whoever can go on at once.
+// Draw takes a place for drawing, and lets go first whoever can go on at once.
 // Without that, drawings would wait for each other where no bound is seen, each
 // in turn in the scheduler's queue, and hits among them; so they wait for the
 // place, and those that are too many are refused.
-func (w *Work) draw(ctx context.Context) (leave func(), err error) {
+func (w *Work) Draw(ctx context.Context) (leave func(), err error) {
 	w.open()
 	leave, err = w.drawing.enter(ctx)
 	if err == nil {
@@ -98,8 +98,8 @@ func (w *Work) draw(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// visit takes a place for asking a target that a caller named.
-func (w *Work) visit(ctx context.Context, name string) (leave func(), err error) {
+// Visit takes a place for asking a target that a caller named.
+func (w *Work) Visit(ctx context.Context, name string) (leave func(), err error) {
 	w.open()
 	inAll, err := w.inAll.enter(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // call asks a host and reports how it went.
 func call(h *Host, o Outcome) error {
-	_, done, err := h.enter(context.Background(), Caller{})
+	_, done, err := h.Enter(context.Background(), Caller{})
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func call(h *Host, o Outcome) error {
 
 func TestManySuccessesDoNotShieldAFailingHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost("a", BreakerConfig{Failures: 1000})
+		h := newHost("a", Config{Failures: 1000})
 		for range 100_000 {
 			_ = call(h, Healthy)
 		}
@@ -38,7 +38,7 @@ func TestManySuccessesDoNotShieldAFailingHost(t *testing.T) {
 }
 
 func TestFewCallsSayNothing(t *testing.T) {
-	h := newHost("a", BreakerConfig{})
+	h := newHost("a", Config{})
 	for range 4 {
 		_ = call(h, Failing)
 	}
@@ -49,7 +49,7 @@ func TestFewCallsSayNothing(t *testing.T) {
 
 func TestGaugeFollowsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hosts := &Hosts{Config: BreakerConfig{Open: 10 * time.Second}}
+		hosts := &Hosts{Config: Config{Open: 10 * time.Second}}
 		h := hosts.Get("a")
 		for range 5 {
 			_ = call(h, Failing)
@@ -70,7 +70,7 @@ sundry_upstream_breaker_forced{host="a"} 0
 # TYPE sundry_upstream_breaker_openings_total counter
 sundry_upstream_breaker_openings_total{host="a"} 1
 `
-		if err := testutil.CollectAndCompare(newBreakerCollector(hosts), strings.NewReader(expected)); err != nil {
+		if err := testutil.CollectAndCompare(NewCollector(hosts), strings.NewReader(expected)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -78,14 +78,14 @@ sundry_upstream_breaker_openings_total{host="a"} 1
 
 func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost("a", BreakerConfig{Open: 10 * time.Second})
+		h := newHost("a", Config{Open: 10 * time.Second})
 		for range 5 {
 			_ = call(h, Failing)
 		}
 		time.Sleep(15 * time.Second)
 		var probes []func(Outcome)
 		for range 10 {
-			if _, done, err := h.enter(t.Context(), Caller{}); err == nil {
+			if _, done, err := h.Enter(t.Context(), Caller{}); err == nil {
 				probes = append(probes, done)
 			}
 		}
@@ -108,9 +108,9 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 }
 
 func TestOperatorsHoldBreakers(t *testing.T) {
-	h := newHost("a", BreakerConfig{Failures: 1})
+	h := newHost("a", Config{Failures: 1})
 	fail := func() error {
-		_, done, err := h.enter(t.Context(), Caller{})
+		_, done, err := h.Enter(t.Context(), Caller{})
 		if err == nil {
 			done(Failing)
 		}

@@ -1,4 +1,13 @@
-package upstreams
+// Package host says whether an upstream host may be called, and how often. What
+// the package promises:
+//
+//   - One breaker per host: it opens by failures in a row or by their share, for
+//     longer each time, and no single client or key opens it for everybody.
+//   - No more calls at once than are allowed, with a short queue before them;
+//     work that has no declared host is bounded likewise.
+//   - Retries have a budget: a host that is down is not asked twice as often.
+//   - An operator's hold comes before what the breaker has learned.
+package host
 
 import (
 	"context"
@@ -12,8 +21,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// BreakerConfig says when a host is left alone, and for how long.
-type BreakerConfig struct {
+// Config says when a host is left alone, and for how long.
+type Config struct {
 	// Open is how long at first; 0 means 10 s. It doubles with each probe that
 	// fails, up to OpenMax; each time by up to a fifth more or less, so that
 	// instances do not probe together.
@@ -33,7 +42,7 @@ type BreakerConfig struct {
 	Concurrent int64
 }
 
-func (c BreakerConfig) withDefaults() BreakerConfig {
+func (c Config) withDefaults() Config {
 	pick := func(v *time.Duration, d time.Duration) {
 		if *v == 0 {
 			*v = d
@@ -59,16 +68,16 @@ func (c BreakerConfig) withDefaults() BreakerConfig {
 // retry budget. It outlives reloads.
 type Host struct {
 	Name    string
-	cfg     BreakerConfig
+	cfg     Config
 	breaker atomic.Pointer[breaker]
 	forced  atomic.Uint32 // a Force
-	opened  atomic.Uint64 // how often the breaker opened
+	Opened  atomic.Uint64 // how often the breaker opened
 	row     row
 	slots   *slots
-	retries *rate.Limiter
+	Retries *rate.Limiter
 }
 
-func newHost(name string, cfg BreakerConfig) *Host {
+func newHost(name string, cfg Config) *Host {
 	cfg = cfg.withDefaults()
 	h := &Host{
 		Name:  name,
@@ -76,7 +85,7 @@ func newHost(name string, cfg BreakerConfig) *Host {
 		slots: newSlots(cfg.Concurrent, cfg.Concurrent),
 		// One retry a second, a few saved up: enough for a broken connection,
 		// too little to double the load on a host that is down.
-		retries: rate.NewLimiter(1, 5),
+		Retries: rate.NewLimiter(1, 5),
 	}
 	h.Reset()
 	return h
@@ -99,11 +108,11 @@ const (
 	Untold
 )
 
-// enter asks for leave to call the host on a caller's behalf. within is ctx, with
+// Enter asks for leave to call the host on a caller's behalf. within is ctx, with
 // a deadline where the call is a probe: while it runs, the others are rejected.
 // done reports how the call went, and must be called once. The error is
 // ErrRejected, ErrBusy, or ctx's.
-func (h *Host) enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
+func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
 	leave, err := h.slots.enter(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +150,7 @@ func (h *Host) State() string {
 type Hosts struct {
 	mu     sync.Mutex
 	byName map[string]*Host
-	Config BreakerConfig
+	Config Config
 }
 
 // Get finds or makes the host. Names come from catalog files, never from

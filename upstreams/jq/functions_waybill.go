@@ -1,4 +1,4 @@
-package upstreams
+package jq
 
 import (
 	"fmt"
@@ -34,21 +34,21 @@ func trail(v any) any {
 	events := make([]waybill.Event, 0, len(list))
 	for _, item := range list {
 		m, _ := item.(map[string]any)
-		at, err := waybill.ParseTime(asText(m["time"]))
+		at, err := waybill.ParseTime(AsText(m["time"]))
 		if err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
-		text, place := asText(m["text"]), asText(m["place"])
+		text, place := AsText(m["text"]), AsText(m["place"])
 		events = append(events, waybill.Event{Time: at, Text: waybill.MaskPhones(text), Place: place})
 	}
 	out := make([]any, 0, len(events))
 	for _, e := range waybill.Sort(events) {
-		out = append(out, map[string]any{"time": e.Time.Format(time.RFC3339), "text": e.Text, "place": orNil(e.Place)})
+		out = append(out, map[string]any{"time": e.Time.Format(time.RFC3339), "text": e.Text, "place": OrNil(e.Place)})
 	}
 	return out
 }
 
-func orNil(s string) any {
+func OrNil(s string) any {
 	if s == "" {
 		return nil
 	}

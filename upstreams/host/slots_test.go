@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import (
 	"context"
@@ -31,9 +31,9 @@ func TestSlotsHaveAShortQueue(t *testing.T) {
 				defer waiting.Add(-1)
 				if l, err := s.enter(t.Context()); err == nil {
 					l()
-				} else if KindOf(err) == Busy && time.Since(start) == 0 {
+				} else if errors.Is(err, ErrBusy) && time.Since(start) == 0 {
 					atOnce.Add(1)
-				} else if KindOf(err) == Busy {
+				} else if errors.Is(err, ErrBusy) {
 					late.Add(1)
 				}
 			}()
@@ -75,7 +75,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		stay := make(chan struct{})
 		for i := range 1000 {
 			all.Go(func() {
-				leave, err := w.visit(t.Context(), string(rune('a'+i%60)))
+				leave, err := w.Visit(t.Context(), string(rune('a'+i%60)))
 				if err != nil {
 					busy.Add(1)
 					return
@@ -89,7 +89,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		if in.Load() != targetsInAll || busy.Load() != 1000-targetsInAll {
 			t.Errorf("%d at once, %d refused", in.Load(), busy.Load())
 		}
-		if _, err := w.visit(t.Context(), "zz"); !errors.Is(err, ErrBusy) {
+		if _, err := w.Visit(t.Context(), "zz"); !errors.Is(err, ErrBusy) {
 			t.Errorf("past the bound of all: %v", err)
 		}
 		close(stay)
@@ -98,7 +98,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		in.Store(0)
 		for range 100 {
 			all.Go(func() {
-				if leave, err := w.visit(t.Context(), "one"); err == nil {
+				if leave, err := w.Visit(t.Context(), "one"); err == nil {
 					in.Add(1)
 					<-stay
 					leave()
@@ -128,7 +128,7 @@ func TestDrawingsWaitForThePlaceNotForTheProcessor(t *testing.T) {
 	const n = 1 + drawingQueue + 70
 	for range n {
 		all.Go(func() {
-			leave, err := w.draw(t.Context())
+			leave, err := w.Draw(t.Context())
 			if err != nil {
 				refused.Add(1)
 				return

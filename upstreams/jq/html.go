@@ -1,4 +1,4 @@
-package upstreams
+package jq
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import "github.com/prometheus/client_golang/prometheus"
 
@@ -9,7 +9,7 @@ type breakerCollector struct {
 	state, opened, forced *prometheus.Desc
 }
 
-func newBreakerCollector(hosts *Hosts) *breakerCollector {
+func NewCollector(hosts *Hosts) *breakerCollector {
 	return &breakerCollector{
 		hosts: hosts,
 		state: prometheus.NewDesc("sundry_upstream_breaker_state",
@@ -37,7 +37,7 @@ func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
 		return 0
 	}
 	for _, h := range c.hosts.All() {
-		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.opened.Load()), h.Name)
+		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.Opened.Load()), h.Name)
 		ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, one(h.Forced() != Unforced), h.Name)
 		now := h.State()
 		for _, state := range []string{"closed", "half-open", "open"} {

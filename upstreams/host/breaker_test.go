@@ -1,4 +1,4 @@
-package upstreams
+package host
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // ever when it was well in between.
 func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost("a", BreakerConfig{Open: 10 * time.Second, OpenMax: time.Minute})
+		h := newHost("a", Config{Open: 10 * time.Second, OpenMax: time.Minute})
 		fail := func() time.Duration {
 			for h.State() != "open" {
 				_ = call(h, Failing)
@@ -39,8 +39,8 @@ func TestTheBreakerStaysOpenForLongerEachTime(t *testing.T) {
 // A probe has a deadline of its own: while it hangs, the others are rejected.
 func TestAProbeHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHost("a", BreakerConfig{Open: 10 * time.Second, Probe: 2 * time.Second})
-		within, done, err := h.enter(t.Context(), Caller{})
+		h := newHost("a", Config{Open: 10 * time.Second, Probe: 2 * time.Second})
+		within, done, err := h.Enter(t.Context(), Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestAProbeHasItsOwnDeadline(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second)
 		start := time.Now()
-		within, done, err = h.enter(t.Context(), Caller{})
+		within, done, err = h.Enter(t.Context(), Caller{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,10 +84,10 @@ func TestFailuresAreWeighedByCaller(t *testing.T) {
 	}
 	for _, r := range rows {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHost("a", BreakerConfig{})
+			h := newHost("a", Config{})
 			after := 0
 			for i := range 100 {
-				if _, done, err := h.enter(context.Background(), r.caller(i)); err == nil {
+				if _, done, err := h.Enter(context.Background(), r.caller(i)); err == nil {
 					done(Failing)
 				}
 				if time.Sleep(r.pause); h.State() == "open" {
@@ -104,13 +104,13 @@ func TestFailuresAreWeighedByCaller(t *testing.T) {
 
 // While others get answers, one client's failures open nothing.
 func TestOneClientsFailuresBesideOthersSuccesses(t *testing.T) {
-	h := newHost("a", BreakerConfig{})
+	h := newHost("a", Config{})
 	for i := range 500 {
 		result := Failing
 		if i%10 == 9 {
 			result = Healthy
 		}
-		_, done, err := h.enter(t.Context(), Caller{Key: uint64(i + 1), Client: 1 + uint64(i%10)/9})
+		_, done, err := h.Enter(t.Context(), Caller{Key: uint64(i + 1), Client: 1 + uint64(i%10)/9})
 		if err != nil {
 			t.Fatalf("after %d calls: %v", i, err)
 		}

@@ -1,4 +1,4 @@
-package upstreams
+package jq
 
 import (
 	"crypto/md5" //nolint:gosec // what those services ask for
@@ -30,7 +30,7 @@ func functions() []gojq.CompilerOption {
 		gojq.WithFunction("wbi_key", 2, 2, wbiKey),
 		gojq.WithFunction("wbi_sign", 2, 2, wbiSign),
 		gojq.WithFunction("douyin_reflow", 1, 1, douyinReflow),
-		gojq.WithFunction("kdniao_state", 1, 1, func(v any, args []any) any { return waybill.FromKdniaoState(asText(v), asText(args[0])) }),
+		gojq.WithFunction("kdniao_state", 1, 1, func(v any, args []any) any { return waybill.FromKdniaoState(AsText(v), AsText(args[0])) }),
 	)
 }
 
@@ -38,20 +38,20 @@ func functions() []gojq.CompilerOption {
 func plainFunctions() map[string]func(any) any {
 	return map[string]func(any) any{
 		"https": upgrade, "html_text": plainText, "trail": trail,
-		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(asText(v)) },
-		"ali_state":       func(v any) any { return waybill.FromAliStatus(asText(v)) },
-		"cainiao_state":   func(v any) any { return waybill.FromCainiao(asText(v)) },
+		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(AsText(v)) },
+		"ali_state":       func(v any) any { return waybill.FromAliStatus(AsText(v)) },
+		"cainiao_state":   func(v any) any { return waybill.FromCainiao(AsText(v)) },
 	}
 }
 
 // textFunctions take a text.
 func textFunctions() map[string]func(string) any {
 	return map[string]func(string) any{
-		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
+		"md5": Md5Hex, "share": shareLink, "douyin_page": douyinPage,
 		"carriers": carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
 		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
-		"from_kdniao": func(code string) any { return orNil(waybill.FromKdniao(code)) },
-		"from_ali":    func(code string) any { return orNil(waybill.FromAli(code)) },
+		"from_kdniao": func(code string) any { return OrNil(waybill.FromKdniao(code)) },
+		"from_ali":    func(code string) any { return OrNil(waybill.FromAli(code)) },
 		"trail_state": func(text string) any { return waybill.State(text) },
 		"state_name":  func(state string) any { return waybill.StateName(state) },
 	}
@@ -68,7 +68,7 @@ func ofText(name string, v any, f func(string) any) any {
 
 // wbiKey makes the key that signs queries to Bilibili: wbi_key(img; sub).
 func wbiKey(_ any, args []any) any {
-	return orError(bilibili.MixinKey(asText(args[0]), asText(args[1])))
+	return orError(bilibili.MixinKey(AsText(args[0]), AsText(args[1])))
 }
 
 // wbiSign signs a query: wbi_sign(key; now).
@@ -77,11 +77,11 @@ func wbiSign(v any, args []any) any {
 	if !ok {
 		return fmt.Errorf("wbi_sign: want unix seconds, got %s", gojq.TypeOf(args[1]))
 	}
-	return orError(bilibili.Sign(asText(v), asText(args[0]), time.Unix(int64(now), 0)))
+	return orError(bilibili.Sign(AsText(v), AsText(args[0]), time.Unix(int64(now), 0)))
 }
 
 // douyinReflow seals a token of a share page: douyin_reflow(web_id).
-func douyinReflow(v any, args []any) any { return orError(douyin.ReflowID(asText(v), asText(args[0]))) }
+func douyinReflow(v any, args []any) any { return orError(douyin.ReflowID(AsText(v), AsText(args[0]))) }
 
 // douyinPage reads what a share page holds for the request that follows it.
 func douyinPage(page string) any {
@@ -100,8 +100,8 @@ func orError(s string, err error) any {
 	return s
 }
 
-// md5Hex is what some services sign requests with.
-func md5Hex(s string) any {
+// Md5Hex is what some services sign requests with.
+func Md5Hex(s string) any {
 	sum := md5.Sum([]byte(s)) //nolint:gosec // it protects nothing of ours
 	return hex.EncodeToString(sum[:])
 }

@@ -1,4 +1,7 @@
-package upstreams
+// Package declare holds the values of catalog files that remember where they
+// stand: texts, jq programs and spans of time. A mistake in one is reported with
+// the line of the file that it is in, and one check reports all mistakes.
+package declare
 
 import (
 	"fmt"

@@ -1,4 +1,6 @@
-package upstreams
+// Package loop marks requests, so that a service that is made to call itself
+// notices (CDN-Loop, RFC 8586).
+package loop
 
 import (
 	"crypto/sha256"
@@ -8,35 +10,35 @@ import (
 	"strings"
 )
 
-// LoopHeader lists the services that a request has come through (RFC 8586), in
+// Header lists the services that a request has come through (RFC 8586), in
 // the spelling of http.Header. Via would do as well by RFC 9110, but there are
 // servers that leave out compression for whoever sends it.
-const LoopHeader = "Cdn-Loop"
+const Header = "Cdn-Loop"
 
 // statusHeader says in an answer that an intermediary and not the origin refused
 // (RFC 9209).
 const statusHeader = "Proxy-Status"
 
-// LoopMark is how a service like this one is known in LoopHeader.
-type LoopMark string
+// Mark is how a service like this one is known in LoopHeader.
+type Mark string
 
 // loopFamily begins the marks of all services like this one.
 const loopFamily = "sundry-"
 
-// NewLoopMark makes the mark of an id, or, where that is "", one of what the
+// NewMark makes the mark of an id, or, where that is "", one of what the
 // instances of a service have in common whatever machine they run on: its names
 // and its path. That tells neither, and where there are none it is the same for
 // all.
-func NewLoopMark(id string, names []string, path string) LoopMark {
+func NewMark(id string, names []string, path string) Mark {
 	if id == "" {
 		sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(names)), " ") + path))
 		id = hex.EncodeToString(sum[:6])
 	}
-	return loopFamily + LoopMark(id)
+	return loopFamily + Mark(id)
 }
 
 // Borne tells whether a request has come through the service: its own have.
-func (m LoopMark) Borne(lines []string) bool {
+func (m Mark) Borne(lines []string) bool {
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(loopName(member), string(m)) {
@@ -55,12 +57,12 @@ func loopName(member string) string {
 
 // Refuse marks the answer to a request that bears the mark, so that the instance
 // that sent it knows whose answer it is.
-func (m LoopMark) Refuse(h http.Header) { h[statusHeader] = []string{m.refusal()} }
+func (m Mark) Refuse(h http.Header) { h[statusHeader] = []string{m.refusal()} }
 
-func (m LoopMark) refusal() string { return string(m) + "; error=proxy_loop_detected" }
+func (m Mark) refusal() string { return string(m) + "; error=proxy_loop_detected" }
 
-// refused tells such an answer. Whoever made it up has its own link refused.
-func (m LoopMark) refused(h http.Header) bool {
+// Refused tells such an answer. Whoever made it up has its own link refused.
+func (m Mark) Refused(h http.Header) bool {
 	return m != "" && slices.Contains(h[statusHeader], m.refusal())
 }
 
@@ -68,15 +70,15 @@ func (m LoopMark) refused(h http.Header) bool {
 // sent on.
 const maxLoop = 8
 
-// LoopOf lists the services like this one that a request has come through; ""
+// Of lists the services like this one that a request has come through; ""
 // for none. Others, such as the network that a service is delivered by, hear of
 // requests that were sent on, which ours are not: many callers wait for one.
-func LoopOf(lines []string) string {
+func Of(lines []string) string {
 	var known []string
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
 			name := loopName(member)
-			if id, ok := strings.CutPrefix(name, loopFamily); ok && CheckLoopID(id) && len(known) < maxLoop {
+			if id, ok := strings.CutPrefix(name, loopFamily); ok && CheckID(id) && len(known) < maxLoop {
 				known = append(known, name)
 			}
 		}
@@ -84,8 +86,8 @@ func LoopOf(lines []string) string {
 	return strings.Join(known, ", ")
 }
 
-// CheckLoopID accepts 1 to 64 letters, digits, dots, hyphens and underscores.
-func CheckLoopID(id string) bool {
+// CheckID accepts 1 to 64 letters, digits, dots, hyphens and underscores.
+func CheckID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'
 	})

@@ -1,4 +1,7 @@
-package upstreams
+// Package redact blots out secrets in what operators look at: texts, data and
+// errors. A secret is found whatever its case, percent-encoded, escaped as in
+// JSON, in base64 and as a hash of itself.
+package redact
 
 import (
 	"bytes"
@@ -17,9 +20,9 @@ import (
 
 // Bounds of blotting out.
 const (
-	derivedMin   = 6       // bytes of a computed value that may be a secret
-	signatureMin = 16      // likewise, in a body that has other texts beside it
-	errorTextMax = 4 << 10 // bytes of an error's text that are looked through
+	DerivedMin   = 6       // bytes of a computed value that may be a secret
+	SignatureMin = 16      // likewise, in a body that has other texts beside it
+	ErrorTextMax = 4 << 10 // bytes of an error's text that are looked through
 	unescapes    = 2       // how many escapings deep secrets are looked for
 )
 
@@ -29,22 +32,22 @@ const (
 // concurrent use.
 type Redactor struct{ needles []string }
 
-// newRedactor blots out values, which are looked for in small letters.
-func newRedactor(fixed, derived []string) *Redactor {
+// New blots out values, which are looked for in small letters.
+func New(fixed, derived []string) *Redactor {
 	if len(fixed)+len(derived) == 0 {
 		return nil
 	}
 	needles := slices.Clone(fixed)
 	for _, v := range derived {
-		needles = append(needles, formsOf(v)...)
+		needles = append(needles, Forms(v)...)
 	}
 	slices.SortFunc(needles, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return &Redactor{slices.Compact(needles)}
 }
 
-// formsOf are the ways in which a secret is found: as it is, what it is the
+// Forms are the ways in which a secret is found: as it is, what it is the
 // base64 of, its own base64 wherever in a text that was encoded, and its hashes.
-func formsOf(secret string) []string {
+func Forms(secret string) []string {
 	if secret == "" {
 		return nil
 	}
@@ -52,11 +55,11 @@ func formsOf(secret string) []string {
 	if strings.Contains(secret, " ") {
 		forms = append(forms, strings.ReplaceAll(secret, " ", "+"))
 	}
-	if len(secret) >= derivedMin {
+	if len(secret) >= DerivedMin {
 		forms = append(forms, base64Forms(secret)...)
-		forms = append(forms, hashes(secret)...)
+		forms = append(forms, Hashes(secret)...)
 	}
-	if plain, err := base64.StdEncoding.DecodeString(secret); err == nil && len(plain) >= derivedMin && utf8.Valid(plain) {
+	if plain, err := base64.StdEncoding.DecodeString(secret); err == nil && len(plain) >= DerivedMin && utf8.Valid(plain) {
 		forms = append(forms, string(plain))
 	}
 	for i := range forms {
@@ -80,7 +83,7 @@ func base64Forms(secret string) []string {
 	return forms
 }
 
-func hashes(secret string) []string {
+func Hashes(secret string) []string {
 	b := []byte(secret)
 	m, s1, s2 := md5.Sum(b), sha1.Sum(b), sha256.Sum256(b) //nolint:gosec // as above
 	return []string{hex.EncodeToString(b), hex.EncodeToString(m[:]), hex.EncodeToString(s1[:]), hex.EncodeToString(s2[:])}
@@ -192,13 +195,13 @@ func (r *Redactor) Err(err error) error {
 	if c, ok := err.(causer); ok { //nolint:errorlint // what is wrapped in another is part of that one's text
 		return c.WithCause(r.Err)
 	}
-	text := cut(err.Error(), errorTextMax)
+	text := Truncate(err.Error(), ErrorTextMax)
 	clean := r.Text(text)
 	if clean == err.Error() {
 		return err
 	}
-	if len(text) > errorTextMax { // half a secret may stand where it was cut
-		clean = cut(clean, errorTextMax/2)
+	if len(text) > ErrorTextMax { // half a secret may stand where it was cut
+		clean = Truncate(clean, ErrorTextMax/2)
 	}
 	return &blotted{clean, err}
 }
@@ -279,8 +282,8 @@ func lower(b []byte) []byte {
 	return out
 }
 
-// cut shortens a text to so many bytes, without cutting a character.
-func cut(s string, most int) string {
+// Truncate shortens a text to so many bytes, without cutting a character.
+func Truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
