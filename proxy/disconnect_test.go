@@ -2,11 +2,15 @@ package proxy
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -81,38 +85,45 @@ func TestPatienceEnds(t *testing.T) {
 	eventually(t, "the caller who left is given up", func() bool { n, _ := f.server.load.count(); return n == 0 })
 }
 
-// torn writes half of what it is given, and panics.
-type torn struct{ http.ResponseWriter }
-
-func (t torn) Write(b []byte) (int, error) {
-	_, _ = t.ResponseWriter.Write(b[:len(b)/2])
-	panic("in the middle")
+// hanging is an upstream that never answers, and tells how many calls it has.
+type hanging struct {
+	*httptest.Server
+	calls, open atomic.Int64
 }
 
-func TestPanics(t *testing.T) {
-	up := newFake(t, `{"v":"`+strings.Repeat("long text ", 500)+`"}`)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
-	f.get("/api/simple").want(t, http.StatusOK)
+func newHanging(t *testing.T) *hanging {
+	t.Helper()
+	h := &hanging{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h.calls.Add(1)
+		h.open.Add(1)
+		defer h.open.Add(-1)
+		<-r.Context().Done()
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
 
-	middle := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.server.ServeHTTP(torn{w}, r) }))
-	defer middle.Close()
-	for _, path := range []string{"/api/simple", "/api/simple?type=text", "/api/simple?id=0", "/api/nope"} {
-		resp, err := middle.Client().Get(middle.URL + path)
-		if err != nil {
-			continue // nothing of it was sent yet
-		}
-		b, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err == nil || strings.Contains(string(b), "internal") {
-			t.Errorf("%s: a torn answer looks whole: %d %q", path, resp.StatusCode, b)
-		}
+// TestCallersWhoLeaveTakeTheirCallsAlong: no call upstream outlives the last of
+// those who waited for it by more than a second.
+func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
+	up := newHanging(t)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, fill_timeout: 30s", &fake{Server: up.Server})})
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	var callers sync.WaitGroup
+	for i := range 300 {
+		callers.Go(func() {
+			_, _ = f.try(ctx, http.MethodGet, fmt.Sprintf("/api/simple?id=%d", i%100+1)) // left, or refused
+		})
 	}
-
-	f.server.set.Store(&set{routes: map[string]*route{"simple": {endpoint: f.server.set.Load().routes["simple"].endpoint, metrics: f.server.none}}})
-	a := f.get("/api/simple", "Accept-Encoding", "gzip")
-	a.want(t, http.StatusInternalServerError, `"type":"internal"`)
-	a.header(t, "Cache-Control", "no-store")
-	if n, _ := f.server.load.count(); n != 0 {
-		t.Errorf("%d requests are still counted", n)
+	eventually(t, "calls upstream", func() bool { return up.open.Load() >= 20 })
+	leave()
+	callers.Wait()
+	left := time.Now()
+	eventually(t, "the calls have ended", func() bool { return up.open.Load() == 0 })
+	if took := time.Since(left); took > time.Second {
+		t.Errorf("the last call outlived its callers by %v", took)
 	}
+	eventually(t, "nobody is under way", func() bool { n, _ := f.server.load.count(); return n == 0 })
 }

@@ -237,37 +237,3 @@ func trusting(ranges ...string) option {
 		}
 	}
 }
-
-// broken is a connection on which nothing can be written.
-type broken struct{ http.ResponseWriter }
-
-func (broken) WriteHeader(int) { panic("nothing can be written") }
-
-// TestPanicsGiveTheirPlaceBack: whoever panics is not counted as under way for
-// ever, or else the limit is used up in the end.
-func TestPanicsGiveTheirPlaceBack(t *testing.T) {
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", newFake(t, `{"v":"one"}`))}, func(c *Config, _ *upstreams.Environment) { c.Limits.InFlight = 2 })
-	for range 5 {
-		func() {
-			defer func() { _ = recover() }() // net/http does
-			f.server.ServeHTTP(broken{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/api/simple", http.NoBody))
-		}()
-	}
-	if n, _ := f.server.load.count(); n != 0 {
-		t.Errorf("%d requests are under way for ever", n)
-	}
-	f.get("/api/simple").want(t, http.StatusOK, "one")
-}
-
-func TestDrainingAnswersAreTheLastOfTheirConnection(t *testing.T) {
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", newFake(t, `{"v":"one"}`))})
-	f.server.SetReady(true)
-	f.get("/readyz").want(t, http.StatusOK, "ok")
-	f.server.Drain()
-	f.get("/readyz").want(t, http.StatusServiceUnavailable, "draining")
-	for path, status := range map[string]int{"/api/simple": 200, "/api/nope": 404, "/": 200, "/healthz": 200, "/openapi.json": 200, "/x": 404} {
-		if a := f.get(path); !a.Close || a.StatusCode != status {
-			t.Errorf("%s: %d, close %v", path, a.StatusCode, a.Close)
-		}
-	}
-}

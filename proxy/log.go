@@ -2,38 +2,11 @@ package proxy
 
 import (
 	"context"
-	"encoding/hex"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
 )
-
-// requestID keeps an id that came with the request when it is harmless, or
-// makes one.
-func requestID(r *http.Request) string {
-	if id := headerOf(r, "X-Request-Id"); id != "" && len(id) <= 64 && plainToken(id) {
-		return id
-	}
-	var b [8]byte
-	n := rand.Uint64()
-	for i := range b {
-		b[i] = byte(n >> (8 * i))
-	}
-	return hex.EncodeToString(b[:])
-}
-
-func plainToken(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
-		default:
-			return false
-		}
-	}
-	return true
-}
 
 // sampler picks of many lines of a kind the first of each second, and one of so
 // many.

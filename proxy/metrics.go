@@ -4,44 +4,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/upstreams/catalog"
 )
-
-// outcome is how a request was answered: one word for log and metrics.
-type outcome uint8
-
-const (
-	outcomeHit outcome = iota
-	outcomeStale
-	outcomeStaleError
-	outcomeMiss
-	outcomeCoalesced
-	outcomeNegative
-	outcomeBypass
-	outcomeNotModified
-	outcomeInvalid
-	outcomeError
-	outcomeLimited
-	outcomeShed
-	outcomeLeft
-	outcomes
-)
-
-// String is the outcome's label.
-func (o outcome) String() string {
-	return [...]string{"hit", "stale", "stale_error", "miss", "coalesced", "negative", "bypass", "not_modified",
-		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
-}
-
-// traced tells the outcomes whose request id is kept as the duration's
-// exemplar: those that waited for others, or came to nothing. Hits are too many
-// to pay for it.
-func (o outcome) traced() bool {
-	switch o {
-	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError:
-		return true
-	}
-	return false
-}
 
 // metrics of the front.
 type metrics struct {
@@ -92,19 +57,6 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	return m, nil
 }
 
-// classes of statuses that an outcome comes with.
-func (o outcome) classes() []int {
-	switch o {
-	case outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass:
-		return []int{2, 3, 4} // 4: the answer has no such form
-	case outcomeNotModified:
-		return []int{3}
-	case outcomeError, outcomeShed:
-		return []int{4, 5}
-	}
-	return []int{4}
-}
-
 // endpointMetrics are resolved once, so that counting a hit looks nothing up.
 type endpointMetrics struct {
 	requests [outcomes][6]prometheus.Counter
@@ -134,4 +86,59 @@ func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id 
 		return
 	}
 	e.duration.Observe(took.Seconds())
+}
+
+// endpointCollector reads at scrape what rule each endpoint is under, as an
+// operator may change it at any time, and whether its edition is late. An
+// endpoint that a reload removed is gone from it too.
+type endpointCollector struct {
+	server                  *Server
+	ttl, staleIfError, late *prometheus.Desc
+}
+
+func newEndpointCollector(s *Server) *endpointCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("sundry_endpoint_"+name, help, []string{"endpoint"}, nil)
+	}
+	return &endpointCollector{
+		server:       s,
+		ttl:          desc("ttl_seconds", "How long answers are fresh under the rule in force; 0: not kept, or until the next publication."),
+		staleIfError: desc("stale_if_error_seconds", "How long past its freshness an answer may stand in for a refresh that fails."),
+		late: desc("edition_late_seconds",
+			"How long ago a publication was due that the cached answer does not hold; 0: it holds the newest, or there is none."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *endpointCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.ttl
+	ch <- c.staleIfError
+	ch <- c.late
+}
+
+// Collect implements prometheus.Collector.
+func (c *endpointCollector) Collect(ch chan<- prometheus.Metric) {
+	now := time.Now()
+	for name, rt := range c.server.set.Load().routes {
+		policy := rt.space.Policy()
+		gauge := func(desc *prometheus.Desc, v time.Duration) {
+			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v.Seconds(), name)
+		}
+		gauge(c.ttl, policy.TTL)
+		gauge(c.staleIfError, max(policy.Grace, policy.StaleIfError))
+		gauge(c.late, rt.late(now))
+	}
+}
+
+// late looks at the answer to a request without parameters, which is the
+// newest edition's.
+func (rt *route) late(now time.Time) time.Duration {
+	if rt.space.Policy().Until == nil {
+		return 0
+	}
+	in, bad := rt.endpoint.Parse("", catalog.Caller{})
+	if bad != nil {
+		return 0
+	}
+	return rt.space.EditionLate(in.Key(), now)
 }

@@ -8,12 +8,6 @@ import (
 	"sundry/proxy/pages"
 )
 
-// Content types of what the server writes itself.
-const (
-	contentJSON = "application/json; charset=utf-8"
-	contentText = "text/plain; charset=utf-8"
-)
-
 // page answers with the page at a path, which is generated when it is first
 // asked for.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, path string) {
@@ -29,11 +23,6 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	s.document(w, r, d)
-}
-
-// refuse sends a failure that is no endpoint's.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, f *failure) {
-	s.fail(&exchange{w: w, r: r, id: requestID(r)}, outcomeError, f)
 }
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request, d *pages.Document) {
@@ -58,26 +47,5 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, d *pages.Docum
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) //nolint:gosec // the request only chooses among pages; a write that fails has no reader
-	}
-}
-
-// common sets what every answer carries.
-func (s *Server) common(h http.Header, id string) {
-	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.fixed.nosniff
-	h["Access-Control-Allow-Origin"] = s.fixed.anyone
-}
-
-func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
-	h, status, word := w.Header(), http.StatusOK, "ok\n"
-	if !ok {
-		status, word = http.StatusServiceUnavailable, "draining\n"
-	}
-	s.common(h, requestID(r))
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", contentText)
-	h.Set("Content-Length", strconv.Itoa(len(word)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(word)) // as above
 	}
 }

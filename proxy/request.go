@@ -1,7 +1,10 @@
 package proxy
 
 import (
+	"context"
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -10,6 +13,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/loop"
 )
 
 // exchange is one request on its way through the front.
@@ -45,6 +49,39 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	s.answer(x)
+}
+
+// requestID keeps an id that came with the request when it is harmless, or
+// makes one.
+func requestID(r *http.Request) string {
+	if id := headerOf(r, "X-Request-Id"); id != "" && len(id) <= 64 && plainToken(id) {
+		return id
+	}
+	var b [8]byte
+	n := rand.Uint64()
+	for i := range b {
+		b[i] = byte(n >> (8 * i))
+	}
+	return hex.EncodeToString(b[:])
+}
+
+func plainToken(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// headerOf reads a header by its canonical name, without canonicalising.
+func headerOf(r *http.Request, name string) string {
+	if v := r.Header[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
 }
 
 // admit refuses what cannot be served at all.
@@ -110,6 +147,48 @@ func (s *Server) fetch(x *exchange) (cache.Hit, error) {
 	return s.look(x, x.route.space, x.in.Key(), want, loader{x})
 }
 
+// picks is how many candidates are tried for a picture that comes.
+const picks = 3
+
+// through picks a link from the pool and brings the picture that it leads to.
+// One that does not come is passed over for another.
+func (s *Server) through(x *exchange) (cache.Hit, error) {
+	key := x.in.Key()
+	want := cache.Want{Form: x.in.Form.FormIndex()}
+	var failed error
+	for range picks {
+		hit, err := s.look(x, x.route.space, key, want, loader{x})
+		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
+			return hit, err
+		}
+		p := x.in.Picture(hit.Rep.Location)
+		found, err := s.look(x, x.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+		if err == nil {
+			found.Meta.Source, found.Meta.LastResort = hit.Meta.Source, hit.Meta.LastResort
+			found.Random, found.Rep.ETag = true, ""
+			return found, nil
+		}
+		if failed = err; (waiting{x}).Err() != nil {
+			break
+		}
+	}
+	return cache.Hit{}, fmt.Errorf("picture of a link: %w", failed)
+}
+
+// loader fills from a request's input. It is a pointer in disguise, so that a
+// hit, which needs none, pays nothing for it.
+type loader struct{ x *exchange }
+
+// Load implements cache.Loader. The fill may outlive the request: it reads the
+// input and the headers, which nobody writes any more, and leaves the
+// connection alone.
+func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
+	fill := catalog.Fill{
+		Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller, Loop: loop.Of(l.x.r.Header[loop.Header]),
+	}
+	return fill.Load(ctx, covered)
+}
+
 // preflight answers a browser's question whether it may ask (CORS).
 func (s *Server) preflight(x *exchange) {
 	h := x.w.Header()
@@ -159,38 +238,4 @@ func (s *Server) panicked(x *exchange, p any) {
 		h["Connection"] = connection
 	}
 	s.fail(x, outcomeError, f)
-}
-
-// outcome of a failure.
-func (f *failure) outcome() outcome {
-	switch f.kind {
-	case typeLimited:
-		return outcomeLimited
-	case typeOverloaded:
-		return outcomeShed
-	case typeNotFound:
-		return outcomeNegative
-	case typeMethod, typeInvalid, typeMissing, typeForbidden:
-		return outcomeInvalid
-	}
-	if f.status == statusLeft {
-		return outcomeLeft
-	}
-	return outcomeError
-}
-
-func outcomeOf(h *cache.Hit) outcome {
-	switch {
-	case h.State == cache.Absent:
-		return outcomeBypass
-	case h.Failed != nil:
-		return outcomeStaleError
-	case h.Tier == cache.Upstream && h.Coalesced:
-		return outcomeCoalesced
-	case h.Tier == cache.Upstream:
-		return outcomeMiss
-	case h.State >= cache.Grace:
-		return outcomeStale
-	}
-	return outcomeHit
 }

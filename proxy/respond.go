@@ -9,6 +9,12 @@ import (
 	"sundry/upstreams/catalog"
 )
 
+// Content types of what the server writes itself.
+const (
+	contentJSON = "application/json; charset=utf-8"
+	contentText = "text/plain; charset=utf-8"
+)
+
 // privateMax bounds how long a caller's own software may keep an answer that
 // depends on the caller's address: addresses change on the way.
 const privateMax = time.Minute
@@ -29,6 +35,12 @@ func newFixed() *fixed {
 		script:       []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
 		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},
 	}
+}
+
+// common sets what every answer carries.
+func (s *Server) common(h http.Header, id string) {
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.fixed.nosniff
+	h["Access-Control-Allow-Origin"] = s.fixed.anyone
 }
 
 // headerText is where the values that differ from answer to answer are
@@ -74,14 +86,6 @@ func (s *Server) respond(x *exchange) (status, sent int) {
 func (x *exchange) begin(status int) {
 	x.w.WriteHeader(status)
 	x.began = true
-}
-
-// headerOf reads a header by its canonical name, without canonicalising.
-func headerOf(r *http.Request, name string) string {
-	if v := r.Header[name]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }
 
 // writeHeaders assigns ready slices under canonical names: Header.Set would

@@ -143,19 +143,6 @@ func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
 // Catalog in force; nil before the first Swap.
 func (s *Server) Catalog() *catalog.Catalog { return s.set.Load().catalog }
 
-// SetReady says whether this instance wants traffic; /readyz tells.
-func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
-
-// Drain turns readiness off, and makes every answer from now on the last of its
-// connection: it says so, and callers who keep theirs leave by themselves.
-func (s *Server) Drain() {
-	s.ready.Store(false)
-	s.last.Store(true)
-}
-
-// Ready tells whether it does.
-func (s *Server) Ready() bool { return s.ready.Load() }
-
 // ServeHTTP implements http.Handler. Every path there is stands here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.last.Load() || doubtful(r) {
@@ -186,6 +173,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.serveAPI(w, r, "")
 	}
+}
+
+// doubtful tells a request whose end another reader may have seen elsewhere: in
+// chunks, because net/http keeps silent about a length beside them, or with a
+// body in a version that knew no chunks. No caller needs either. Its connection
+// ends with the answer (RFC 9112, 6.1), or what a proxy in front took for its
+// body would be the next request.
+func doubtful(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || r.ContentLength != 0 && r.ProtoMajor == 1 && r.ProtoMinor == 0
 }
 
 // endpointOf takes the name out of <name>, <name>/ and <name>/index.php; ""

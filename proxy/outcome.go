@@ -1,0 +1,87 @@
+package proxy
+
+import "sundry/cache"
+
+// outcome is how a request was answered: one word for log and metrics.
+type outcome uint8
+
+const (
+	outcomeHit outcome = iota
+	outcomeStale
+	outcomeStaleError
+	outcomeMiss
+	outcomeCoalesced
+	outcomeNegative
+	outcomeBypass
+	outcomeNotModified
+	outcomeInvalid
+	outcomeError
+	outcomeLimited
+	outcomeShed
+	outcomeLeft
+	outcomes
+)
+
+// String is the outcome's label.
+func (o outcome) String() string {
+	return [...]string{"hit", "stale", "stale_error", "miss", "coalesced", "negative", "bypass", "not_modified",
+		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
+}
+
+// traced tells the outcomes whose request id is kept as the duration's
+// exemplar: those that waited for others, or came to nothing. Hits are too many
+// to pay for it.
+func (o outcome) traced() bool {
+	switch o {
+	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError:
+		return true
+	}
+	return false
+}
+
+// classes of statuses that an outcome comes with.
+func (o outcome) classes() []int {
+	switch o {
+	case outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass:
+		return []int{2, 3, 4} // 4: the answer has no such form
+	case outcomeNotModified:
+		return []int{3}
+	case outcomeError, outcomeShed:
+		return []int{4, 5}
+	}
+	return []int{4}
+}
+
+func outcomeOf(h *cache.Hit) outcome {
+	switch {
+	case h.State == cache.Absent:
+		return outcomeBypass
+	case h.Failed != nil:
+		return outcomeStaleError
+	case h.Tier == cache.Upstream && h.Coalesced:
+		return outcomeCoalesced
+	case h.Tier == cache.Upstream:
+		return outcomeMiss
+	case h.State >= cache.Grace:
+		return outcomeStale
+	}
+	return outcomeHit
+}
+
+// outcome of a failure.
+func (f *failure) outcome() outcome {
+	switch f.kind {
+	case typeLimited:
+		return outcomeLimited
+	case typeOverloaded:
+		return outcomeShed
+	case typeNotFound:
+		return outcomeNegative
+	case typeMethod, typeInvalid, typeMissing, typeForbidden:
+		return outcomeInvalid
+	}
+	if f.status == statusLeft {
+		return outcomeLeft
+	}
+	return outcomeError
+}
