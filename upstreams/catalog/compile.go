@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -98,5 +100,149 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
 			}
 		}
+	}
+}
+
+// compileChains makes every chain and gives each form to the one that makes it.
+func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) {
+	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
+	maps.Copy(specs, s.Chains)
+	seen := map[string]bool{}
+	for _, name := range chainOrder(specs) {
+		sources := s.chainSources(name, specs, problems)
+		if specs[name].Like == "" {
+			for _, src := range sources {
+				if seen[src.Name.Value] {
+					problems.Add(src.Name.Line, "source %q: twice in this file", src.Name.Value)
+				}
+				seen[src.Name.Value] = true
+			}
+		}
+		c := &Chain{Name: name}
+		for i, f := range e.Forms {
+			if want := s.formChain(i); want == name {
+				f.Chain, f.index = c, len(c.Forms)
+				c.Forms = append(c.Forms, f)
+			}
+		}
+		e.joinThrough(s, c)
+		if len(c.Forms) == 0 {
+			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
+		}
+		c.Chain = e.compileChain(name, sources, env, problems)
+		e.Chains = append(e.Chains, c)
+	}
+	for i, f := range e.Forms {
+		if f.Chain == nil && len(s.Forms) > 0 {
+			problems.Add(s.Forms[i].Name.Line, "form %s: no chain %q", f.Name, s.formChain(i))
+		}
+	}
+}
+
+// chainOrder lists main, then the others by name.
+func chainOrder(specs map[string]chainSpec) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(specs)), func(n string) bool { return n == MainChain })
+	return append([]string{MainChain}, names...)
+}
+
+func (s *endpointSpec) formChain(i int) string {
+	if i < len(s.Forms) && s.Forms[i].Chain != "" {
+		return s.Forms[i].Chain
+	}
+	return MainChain
+}
+
+// chainSources are a chain's own, or another's with a picture to fetch after.
+func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *declare.Problems) []upstreams.SourceSpec {
+	c := specs[name]
+	if c.Like == "" {
+		return c.Sources
+	}
+	other, ok := specs[c.Like]
+	if !ok || other.Like != "" || len(c.Sources) > 0 || c.Picture == nil {
+		problems.Add(s.Name.Line, "chain %s: like: %q: want a chain with sources of its own, and picture as the one step further", name, c.Like)
+		return nil
+	}
+	var out []upstreams.SourceSpec
+	for _, src := range other.Sources {
+		src.Picture = c.Picture
+		out = append(out, src)
+	}
+	return out
+}
+
+func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
+	if len(specs) == 0 {
+		problems.Add(0, "chain %s: no sources", name)
+	}
+	refuses := e.refuses(name)
+	checkVerdicts(specs, refuses, problems)
+	checkLastResorts(specs, problems)
+	var params []string
+	for _, p := range e.Params {
+		if p.Role == RoleInput {
+			params = append(params, p.Name)
+		}
+	}
+	var sources []*upstreams.Source
+	for i := range specs {
+		src := upstreams.Compile(e.Name, &specs[i], params, env, problems)
+		sources = append(sources, src)
+		if src != nil && src.Limit > 0 {
+			if e.Policy.Limits == nil {
+				e.Policy.Limits = map[string]time.Duration{}
+			}
+			e.Policy.Limits[src.Name] = src.Limit
+		}
+	}
+	return upstreams.NewChain(e.Name, sources, refuses, env)
+}
+
+// refuses tells whether a chain may end in a definite no: only where an input
+// of the caller's can be at fault. A value of a short list cannot, nor can what
+// no caller gives, such as the link that was picked from a pool.
+func (e *Endpoint) refuses(chain string) bool {
+	for _, f := range e.Forms {
+		if f.Through != nil && f.Through.form.Chain.Name == chain {
+			return false
+		}
+	}
+	return slices.ContainsFunc(e.Params, func(p *Param) bool {
+		return p.Role == RoleInput && !p.Hidden() && len(p.Spec.Enum) == 0
+	})
+}
+
+// checkVerdicts refuses definite noes where nothing of the caller's can be at
+// fault: there, what a source does not have is its own failure.
+func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *declare.Problems) {
+	if refuses {
+		return
+	}
+	for i := range specs {
+		src := &specs[i]
+		rules := slices.Clone(src.Judge)
+		for _, step := range src.Before {
+			rules = append(rules, step.Judge...)
+		}
+		for _, r := range rules {
+			if r.Is.Value == upstreams.Negative.String() {
+				problems.Add(r.Is.Line, "source %q: is: negative: this endpoint takes no input that could be at fault; want unavailable, or skipped where its host is not to blame", src.Name.Value)
+			}
+		}
+		if src.Negative != "" {
+			problems.Add(src.Name.Line, "source %q: negative: %s: this endpoint takes no input that could be at fault, so nobody says no", src.Name.Value, src.Negative)
+		}
+	}
+}
+
+// checkLastResorts wants them behind all others.
+func checkLastResorts(specs []upstreams.SourceSpec, problems *declare.Problems) {
+	last := false
+	for i := range specs {
+		src := &specs[i]
+		if last && !src.LastResort {
+			problems.Add(src.Name.Line, "source %q: behind a last resort; want the last resorts at the end", src.Name.Value)
+		}
+		last = last || src.LastResort
 	}
 }

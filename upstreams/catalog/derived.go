@@ -3,7 +3,6 @@ package catalog
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"sundry/upstreams/declare"
@@ -92,38 +91,4 @@ func (d deviceSpec) of(c Caller) any {
 		return d.Phone
 	}
 	return d.Other
-}
-
-// joinRest escapes what follows an unescaped URL that is a parameter's value:
-// its own query, which callers often leave as it is.
-func (e *Endpoint) joinRest(rawQuery string) string {
-	if !strings.Contains(rawQuery, "://") && !strings.Contains(rawQuery, "?") {
-		return rawQuery
-	}
-	var own, link strings.Builder // the value that reaches over & comes last
-	for pair := range strings.SplitSeq(rawQuery, "&") {
-		name, value, _ := strings.Cut(pair, "=")
-		switch i := e.param(name); {
-		case link.Len() > 0 && !e.takes(i, value):
-			link.WriteString("%26")
-			link.WriteString(pair)
-		case i >= 0 && e.Params[i] == e.rest && strings.Contains(value, "?"):
-			link.WriteByte('&')
-			link.WriteString(pair)
-		default:
-			own.WriteByte('&')
-			own.WriteString(pair)
-		}
-	}
-	return own.String() + link.String()
-}
-
-// takes tells a value that a parameter has use for, beside the one that reaches
-// over &.
-func (e *Endpoint) takes(i int, raw string) bool {
-	if i < 0 || e.Params[i] == e.rest || raw == "" {
-		return false
-	}
-	_, err := e.Params[i].parse(unescaped(raw))
-	return err == nil
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,3 +130,6 @@ func collectFrom(from fs.FS, dir string, files map[string]source) error {
 	}
 	return nil
 }
+
+//go:embed *.yaml data
+var builtin embed.FS

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/netip"
 	"regexp"
-	"slices"
 	"time"
 
 	"sundry/cache"
@@ -16,31 +16,7 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// Endpoint is a compiled catalog file. It is not changed after Load.
-type Endpoint struct {
-	Name   string
-	Group  string
-	EN, ZH string
-	Params []*Param
-	Forms  []*Form
-	Chains []*Chain
-	Policy cache.Policy
-	// Base is the policy without what was set while it runs.
-	Base cache.Policy
-	Warm bool
-	// File it came from.
-	File     string
-	edition  *jq.Program
-	fresh    *jq.Program
-	notFound *jq.Program
-	rest     *Param // the one whose value may reach over &; nil for none
-	env      *upstreams.Environment
-}
-
 var editionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
-
-// FormIndex is the form's place in the entry of its chain.
-func (f *Form) FormIndex() int { return f.index }
 
 // Fill loads the answer for an input; it is what the cache calls.
 type Fill struct {
@@ -143,22 +119,27 @@ func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answe
 	return c, nil
 }
 
-// Replayed tells whether upstreams are answered for by recorded exchanges.
-func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
-
-// Endpoint is whose input it is.
-func (in *Input) Endpoint() *Endpoint { return in.endpoint }
-
-// Sources lists every source with its chain, in order.
-func (e *Endpoint) Sources() []*upstreams.Source {
-	var all []*upstreams.Source
-	for _, c := range e.Chains {
-		all = append(all, c.Sources...)
+// freshness is for how long an answer is fresh by its data; 0: the cache rule
+// alone decides.
+func (e *Endpoint) freshness(ctx context.Context, a *upstreams.Answer, env *jq.Env) (time.Duration, error) {
+	if e.fresh == nil || a.Data == nil {
+		return 0, nil
 	}
-	return all
-}
-
-// Personal tells whether callers' input is personal data.
-func (e *Endpoint) Personal() bool {
-	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })
+	v, err := e.fresh.One(ctx, a.Data, env)
+	if err != nil {
+		return 0, fmt.Errorf("fresh: %w", err)
+	}
+	seconds := math.NaN()
+	switch v := v.(type) {
+	case nil:
+		return 0, nil
+	case int:
+		seconds = float64(v)
+	case float64:
+		seconds = v
+	}
+	if !(seconds >= 1 && seconds <= math.MaxUint32) {
+		return 0, fmt.Errorf("fresh: want a number of seconds from 1, or null, got %v", v)
+	}
+	return time.Duration(seconds) * time.Second, nil
 }

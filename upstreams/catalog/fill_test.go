@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -60,32 +61,63 @@ func TestMistakeInFresh(t *testing.T) {
 	}
 }
 
-func TestDigits(t *testing.T) {
-	const declared = "type: int, min: 1, max: 9, default: \"3\", example: \"4\""
-	rows := []struct{ by, allowed, good, bad string }{
-		{`type: digits, min_len: 4, max_len: 4, leading_zero: true, example: "0123"`, "4 digits", "0123 0000 9999", "123 01234 012x 0１23 %20123"},
-		{`type: digits, min_len: 4, max_len: 6, leading_zero: true, example: "0123"`, "4 to 6 digits", "0123 123456", "123 0123456"},
-		{`type: digits, min_len: 4, max_len: 4, example: "1234"`, "4 digits, the first not 0", "1000 9999", "0123 123 12345"},
-		{`type: digits, min_len: 1, max_len: 20, example: "1"`, "1 to 20 digits, the first not 0", "1 18446744073709551616", "0 -1 1.0"},
+// Breakers weigh a call by its key where callers choose it, and by its client,
+// of whom an IPv6 one has a whole /64.
+func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
+	c := mustLoad(t, nil)
+	weigh := func(endpoint, query, client string) (key, who uint64) {
+		t.Helper()
+		e, _ := c.Get(endpoint)
+		in, bad := e.Parse(query, Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		f := Fill{Input: in}
+		if client != "" {
+			f.Client = netip.MustParseAddr(client)
+		}
+		w := f.weighed(in.Form.Chain)
+		return w.Key, w.Client
 	}
-	for _, r := range rows {
-		c, err := loadText(t, "whole", strings.Replace(whole, declared, r.by, 1))
-		if err != nil {
-			t.Fatal(err)
+	one, v4 := weigh("ip", "ip=8.8.8.8", "203.0.113.7")
+	other, v4again := weigh("ip", "ip=8.8.4.4", "203.0.113.7")
+	if one == other || one == 0 || v4 != v4again || v4 == 0 {
+		t.Errorf("keys %x and %x, clients %x and %x", one, other, v4, v4again)
+	}
+	if key, _ := weigh("yiyan", "", "203.0.113.7"); key != 0 {
+		t.Errorf("a key that nobody chooses weighs %x", key)
+	}
+	_, a := weigh("ip", "", "2001:db8:1:2::3")
+	_, b := weigh("ip", "", "2001:db8:1:2:ffff::4")
+	_, d := weigh("ip", "", "2001:db8:1:3::3")
+	if a != b || a == d {
+		t.Errorf("two of a /64: %x and %x; of another: %x", a, b, d)
+	}
+	if _, nobody := weigh("ip", "ip=8.8.8.8", ""); nobody != 0 {
+		t.Errorf("nobody weighs %x", nobody)
+	}
+}
+
+func TestEmbeddedQuotes(t *testing.T) {
+	c := mustLoad(t, nil)
+	e, _ := c.Get("yiyan")
+	sources := e.Sources()
+	last := sources[len(sources)-1]
+	a, err := upstreams.NewChain("yiyan", []*upstreams.Source{last}, true, e.env).Do(t.Context(), &upstreams.Call{Endpoint: "yiyan", Now: time.Now()}, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotes := a.Data.([]any)
+	seen := map[string]bool{}
+	for _, q := range quotes {
+		m := q.(map[string]any)
+		text := m["text"].(string)
+		if seen[text] || len([]rune(text)) < 4 || len([]rune(text)) > 80 || m["from"] == "" || m["category"] == nil {
+			t.Errorf("quote %v", m)
 		}
-		e, _ := c.Get("whole")
-		if got := e.Params[0].Allowed; got != r.allowed {
-			t.Errorf("%s: allowed %q, want %q", r.by, got, r.allowed)
-		}
-		for value := range strings.FieldsSeq(r.good) {
-			if in, bad := e.Parse("n="+value, Caller{}); bad != nil || in.values[0] != value {
-				t.Errorf("%s: %s gave %v, %v", r.by, value, in.values[0], bad)
-			}
-		}
-		for value := range strings.FieldsSeq(r.bad) {
-			if _, bad := e.Parse("n="+value, Caller{}); bad == nil {
-				t.Errorf("%s: %s was taken", r.by, value)
-			}
-		}
+		seen[text] = true
+	}
+	if len(quotes) < 240 {
+		t.Errorf("%d quotes", len(quotes))
 	}
 }

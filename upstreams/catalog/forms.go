@@ -78,3 +78,6 @@ func (e *Endpoint) FormNames() []string {
 	}
 	return names
 }
+
+// FormIndex is the form's place in the entry of its chain.
+func (f *Form) FormIndex() int { return f.index }

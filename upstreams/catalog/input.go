@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -176,4 +177,90 @@ func (in *Input) setTail(v any, p *Param) {
 		v = p.Default
 	}
 	in.Tail, _ = v.(string)
+}
+
+// joinRest escapes what follows an unescaped URL that is a parameter's value:
+// its own query, which callers often leave as it is.
+func (e *Endpoint) joinRest(rawQuery string) string {
+	if !strings.Contains(rawQuery, "://") && !strings.Contains(rawQuery, "?") {
+		return rawQuery
+	}
+	var own, link strings.Builder // the value that reaches over & comes last
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		switch i := e.param(name); {
+		case link.Len() > 0 && !e.takes(i, value):
+			link.WriteString("%26")
+			link.WriteString(pair)
+		case i >= 0 && e.Params[i] == e.rest && strings.Contains(value, "?"):
+			link.WriteByte('&')
+			link.WriteString(pair)
+		default:
+			own.WriteByte('&')
+			own.WriteString(pair)
+		}
+	}
+	return own.String() + link.String()
+}
+
+// takes tells a value that a parameter has use for, beside the one that reaches
+// over &.
+func (e *Endpoint) takes(i int, raw string) bool {
+	if i < 0 || e.Params[i] == e.rest || raw == "" {
+		return false
+	}
+	_, err := e.Params[i].parse(unescaped(raw))
+	return err == nil
+}
+
+// Manner is how a caller wants to be told that something went wrong. The zero
+// value is a document of JSON.
+type Manner struct {
+	// Text means one line of it.
+	Text bool
+	// Callback is the function to be called with the document, or "".
+	Callback string
+}
+
+// Manner looks for type=text, whether or not the endpoint has such a form, and
+// for a valid callback where it has one, whatever else is wrong with the query.
+// A nil Endpoint stands for one that is not there.
+func (e *Endpoint) Manner(rawQuery string) Manner {
+	var m Manner
+	callback := e.callback()
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		switch name = unescaped(name); {
+		case name == "type" && unescaped(value) == "text":
+			m.Text = true
+		case callback != nil && name == callback.Name:
+			if v, err := callback.parse(unescaped(value)); err == nil {
+				m.Callback, _ = v.(string)
+			}
+			callback = nil // the first counts
+		}
+	}
+	return m
+}
+
+func (e *Endpoint) callback() *Param {
+	if e == nil {
+		return nil
+	}
+	i := slices.IndexFunc(e.Params, func(p *Param) bool { return p.Role == RoleCallback })
+	if i < 0 {
+		return nil
+	}
+	return e.Params[i]
+}
+
+// unescaped undoes the percent-encoding; what cannot be undone stays.
+func unescaped(s string) string {
+	if !strings.ContainsAny(s, "%+") {
+		return s
+	}
+	if v, err := url.QueryUnescape(s); err == nil {
+		return v
+	}
+	return s
 }

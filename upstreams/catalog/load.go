@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"embed"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,9 +14,6 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
-
-//go:embed *.yaml data
-var builtin embed.FS
 
 // Catalog is a compiled set of endpoints.
 type Catalog struct {
@@ -105,4 +102,84 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 		e.fingerprint(&spec, from.data)
 	}
 	return e, append(mistakes(from.path, problems), mistakes(opts.ConfigFile, settings)...)
+}
+
+// Group is one of the specification's groups of endpoints.
+type Group struct {
+	Name, EN, ZH string
+	// endpoints in the order of the specification; others follow by name.
+	endpoints []string
+}
+
+// Groups are in the order of the specification.
+func Groups() []Group {
+	return []Group{
+		{"images", "Images and wallpapers", "图片与壁纸", []string{"wpcat", "dailywp", "favicon", "ipinfo", "avatar", "qrcode", "sjbz"}},
+		{"media", "Media", "影音", []string{"vidparse", "music", "sjsp"}},
+		{"lookups", "Lookups", "查询", []string{"dwzrec", "onlinestatus", "sfz", "ip", "gamestatus", "kd"}},
+		{"text", "Text and daily content", "文字与每日内容", []string{"lishi", "yiyan", "dailynews", "60s"}},
+	}
+}
+
+func groupNames() []string {
+	var names []string
+	for _, g := range Groups() {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// order sorts endpoints by group, then as the group lists them.
+func order(endpoints []*Endpoint) {
+	groups := Groups()
+	place := func(e *Endpoint) (group, row int) {
+		group = slices.IndexFunc(groups, func(g Group) bool { return g.Name == e.Group })
+		if row = slices.Index(groups[group].endpoints, e.Name); row < 0 {
+			row = len(groups[group].endpoints)
+		}
+		return group, row
+	}
+	slices.SortStableFunc(endpoints, func(a, b *Endpoint) int {
+		groupA, rowA := place(a)
+		groupB, rowB := place(b)
+		return cmp.Or(cmp.Compare(groupA, groupB), cmp.Compare(rowA, rowB), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// Mistake is one mistake in one file.
+type Mistake struct {
+	File string
+	Line int // 0 when it is about the file as a whole
+	Msg  string
+}
+
+func (m Mistake) Error() string {
+	if m.Line == 0 {
+		return m.File + ": " + m.Msg
+	}
+	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Msg)
+}
+
+func mistakes(file string, problems declare.Problems) []error {
+	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
+	var out []error
+	for _, p := range problems {
+		out = append(out, Mistake{file, p.Line, p.Msg})
+	}
+	return out
+}
+
+// addYAML takes the lines out of the YAML library's errors.
+func addYAML(err error, problems *declare.Problems) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		for _, one := range many.Errors {
+			problems.Add(one.Mark.Line, "%s", one.Message)
+		}
+		return
+	}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		problems.Add(one.Mark.Line, "%s", one.Message)
+		return
+	}
+	problems.Add(0, "%v", err)
 }

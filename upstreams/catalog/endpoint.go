@@ -1,0 +1,50 @@
+package catalog
+
+import (
+	"slices"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/jq"
+)
+
+// Endpoint is a compiled catalog file. It is not changed after Load.
+type Endpoint struct {
+	Name   string
+	Group  string
+	EN, ZH string
+	Params []*Param
+	Forms  []*Form
+	Chains []*Chain
+	Policy cache.Policy
+	// Base is the policy without what was set while it runs.
+	Base cache.Policy
+	Warm bool
+	// File it came from.
+	File     string
+	edition  *jq.Program
+	fresh    *jq.Program
+	notFound *jq.Program
+	rest     *Param // the one whose value may reach over &; nil for none
+	env      *upstreams.Environment
+}
+
+// Replayed tells whether upstreams are answered for by recorded exchanges.
+func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
+
+// Endpoint is whose input it is.
+func (in *Input) Endpoint() *Endpoint { return in.endpoint }
+
+// Sources lists every source with its chain, in order.
+func (e *Endpoint) Sources() []*upstreams.Source {
+	var all []*upstreams.Source
+	for _, c := range e.Chains {
+		all = append(all, c.Sources...)
+	}
+	return all
+}
+
+// Personal tells whether callers' input is personal data.
+func (e *Endpoint) Personal() bool {
+	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })
+}

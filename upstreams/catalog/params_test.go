@@ -1,0 +1,49 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"sundry/upstreams"
+)
+
+func TestDigits(t *testing.T) {
+	const declared = "type: int, min: 1, max: 9, default: \"3\", example: \"4\""
+	rows := []struct{ by, allowed, good, bad string }{
+		{`type: digits, min_len: 4, max_len: 4, leading_zero: true, example: "0123"`, "4 digits", "0123 0000 9999", "123 01234 012x 0１23 %20123"},
+		{`type: digits, min_len: 4, max_len: 6, leading_zero: true, example: "0123"`, "4 to 6 digits", "0123 123456", "123 0123456"},
+		{`type: digits, min_len: 4, max_len: 4, example: "1234"`, "4 digits, the first not 0", "1000 9999", "0123 123 12345"},
+		{`type: digits, min_len: 1, max_len: 20, example: "1"`, "1 to 20 digits, the first not 0", "1 18446744073709551616", "0 -1 1.0"},
+	}
+	for _, r := range rows {
+		c, err := loadText(t, "whole", strings.Replace(whole, declared, r.by, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := c.Get("whole")
+		if got := e.Params[0].Allowed; got != r.allowed {
+			t.Errorf("%s: allowed %q, want %q", r.by, got, r.allowed)
+		}
+		for value := range strings.FieldsSeq(r.good) {
+			if in, bad := e.Parse("n="+value, Caller{}); bad != nil || in.values[0] != value {
+				t.Errorf("%s: %s gave %v, %v", r.by, value, in.values[0], bad)
+			}
+		}
+		for value := range strings.FieldsSeq(r.bad) {
+			if _, bad := e.Parse("n="+value, Caller{}); bad == nil {
+				t.Errorf("%s: %s was taken", r.by, value)
+			}
+		}
+	}
+}
+
+func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {
+		e, _ := c.Get(endpoint)
+		_, bad := e.Parse(query, Caller{Addr: caller})
+		if bad == nil || strings.Contains(bad.Message, "99") || strings.Contains(bad.Message, "10.1.2") {
+			t.Errorf("%s: %v", endpoint, bad)
+		}
+	}
+}
