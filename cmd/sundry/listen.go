@@ -34,7 +34,7 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	group.Go(front.run)
 	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
 	group.Go(func() error { s.watch(ctx); return nil })
-	group.Go(func() error { s.tuner.Run(ctx); return nil })
+	group.Go(func() error { s.replicator.Run(ctx); return nil })
 	if s.warms() {
 		group.Go(func() error { s.front.Warm(ctx); return nil })
 	}

@@ -19,12 +19,12 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 		store = s.far.SharedValue("settings")
 	}
 	var err error
-	s.tuner, err = live.NewTuner(live.TunerConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
+	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
 	if err != nil {
 		return nil, err
 	}
 	return &admin.System{
-		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Tuner: s.tuner, Metrics: reg, Log: s.log,
+		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Replicator: s.replicator, Metrics: reg, Log: s.log,
 		Reload:  func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		Lasting: s.far != nil || s.config.State != "",
 		About: map[string]any{
@@ -43,7 +43,7 @@ const joinTime = 2 * time.Second
 func (s *server) join(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
-	if err := s.tuner.Join(ctx); err != nil {
+	if err := s.replicator.FirstSync(ctx); err != nil {
 		s.log.Warn("serving without the settings made while it runs: they cannot be read yet", "error", err)
 	}
 }
@@ -63,8 +63,8 @@ func (l learned) Look(ctx context.Context, key string) (value, failure []byte, l
 	return l.Remote.Look(ctx, key)
 }
 
-// inStep tells whether the tuner is; one that is not made yet is not.
-func (s *server) inStep() bool { return s.tuner != nil && s.tuner.InStep() }
+// inStep tells whether the replicator is; one that is not made yet is not.
+func (s *server) inStep() bool { return s.replicator != nil && s.replicator.InSync() }
 
 // tryOut compiles a set with the knobs, aside. Changes that leave them as they
 // are, a purge or a breaker's, need none.
@@ -80,19 +80,19 @@ func (s *server) tryOut(knobs map[string]map[string]string) error {
 
 // apply puts settings into force on this instance. Purges and orders come
 // first: they hold even where knobs cannot be compiled here.
-func (s *server) apply(e live.Effect) error {
+func (s *server) apply(e live.EffectiveSettings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache.SetPurges(e.Purges)
 	for _, o := range e.Orders {
 		s.carryOut(&o)
 	}
-	s.held = e.Held
+	s.held = e.Breakers
 	s.hold()
-	if s.inForce(e.Knobs) {
+	if s.inForce(e.Cache) {
 		return nil
 	}
-	return s.retune(e.Knobs)
+	return s.retune(e.Cache)
 }
 
 // inForce tells knobs that the running set was made with. The caller holds mu.

@@ -42,17 +42,17 @@ func (s *serveCmd) config(w *world) (*config, error) {
 
 // server is everything that runs.
 type server struct {
-	cmd    *serveCmd
-	config *config
-	world  *world
-	log    *slog.Logger
-	level  *slog.LevelVar
-	env    *upstreams.Environment
-	cache  *cache.Cache
-	far    *far.Tier
-	front  *proxy.Server
-	reload *metrics.Reload
-	tuner  *live.Tuner
+	cmd        *serveCmd
+	config     *config
+	world      *world
+	log        *slog.Logger
+	level      *slog.LevelVar
+	env        *upstreams.Environment
+	cache      *cache.Cache
+	far        *far.Tier
+	front      *proxy.Server
+	reload     *metrics.Reload
+	replicator *live.Replicator
 
 	unaccepted *unaccepted
 

@@ -107,7 +107,7 @@ func (cfg *Config) routes() http.Handler {
 		if cfg.System == nil {
 			return
 		}
-		if n := cfg.System.Tuner.Waiting(); n > 0 {
+		if n := cfg.System.Replicator.Pending(); n > 0 {
 			_, _ = fmt.Fprintf(w, "settings: %d pending, in force on this instance alone until they can be kept\n", n)
 		}
 	})

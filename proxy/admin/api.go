@@ -24,9 +24,9 @@ type System struct {
 	// Catalog in force.
 	Catalog func() *catalog.Catalog
 	// Spaces of an endpoint: its answers', then those of its parts.
-	Spaces func(endpoint string) []*cache.Space
-	Env    *upstreams.Environment
-	Tuner  *live.Tuner
+	Spaces     func(endpoint string) []*cache.Space
+	Env        *upstreams.Environment
+	Replicator *live.Replicator
 	// Reload loads configuration and catalog anew.
 	Reload func() (Reloaded, error)
 	// Metrics of this instance.
@@ -121,9 +121,9 @@ func statusOf(err error) int {
 		return r.status
 	}
 	switch {
-	case errors.Is(err, live.ErrStore), errors.Is(err, live.ErrUnknown):
+	case errors.Is(err, live.ErrNotStored), errors.Is(err, live.ErrUnconfirmed):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, live.ErrRefused):
+	case errors.Is(err, live.ErrInvalid):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
@@ -169,7 +169,7 @@ func (a *api) overview(*http.Request) (any, error) {
 	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Lasting, "knobs": catalog.Knobs()}
 	maps.Copy(v, a.About)
 	v["requests"] = a.totals()
-	v["breakers_open"], v["pending"] = a.open(), a.Tuner.Waiting()
+	v["breakers_open"], v["pending"] = a.open(), a.Replicator.Pending()
 	return v, nil
 }
 

@@ -11,12 +11,12 @@ import (
 // change carries out a change and answers with its record.
 func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 	c.By = who(r)
-	s, err := a.Tuner.Change(r.Context(), c)
+	s, err := a.Replicator.Change(r.Context(), c)
 	if err != nil {
 		return recordView{}, err
 	}
 	record := s.Audit[len(s.Audit)-1]
-	return recordView{record, a.Tuner.Waits(record)}, nil
+	return recordView{record, a.Replicator.IsPending(record)}, nil
 }
 
 // recordView is a change as the API tells it.
@@ -34,12 +34,12 @@ func (v recordView) status() int {
 }
 
 func (a *api) audit(*http.Request) (any, error) {
-	s, kept := a.Tuner.Audit()
+	s, kept := a.Replicator.AuditLog()
 	records := make([]recordView, len(s.Audit))
 	for i, r := range s.Audit {
 		records[i] = recordView{r, r.Seq > kept}
 	}
-	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - kept, "knobs": s.Knobs, "breakers": s.Breakers, "purges": s.Purges}, nil
+	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - kept, "knobs": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
 
 func (a *api) undo(r *http.Request) (any, error) {
@@ -47,7 +47,7 @@ func (a *api) undo(r *http.Request) (any, error) {
 	if _, err := fmt.Sscan(r.PathValue("seq"), &seq); err != nil {
 		return nil, absent("change", r.PathValue("seq"))
 	}
-	c, err := a.Tuner.Settings().Undo(seq, who(r), time.Now())
+	c, err := a.Replicator.Settings().Undo(seq, who(r), time.Now())
 	if err != nil {
 		return nil, bad("%w", err)
 	}

@@ -30,8 +30,8 @@ type endpointView struct {
 
 // endpoints lists them.
 func (a *api) endpoints(*http.Request) (any, error) {
-	stats, settings := a.stats(), a.Tuner.Settings()
-	set := settings.Live(time.Now())
+	stats, settings := a.stats(), a.Replicator.Settings()
+	set := settings.ActiveCache(time.Now())
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
@@ -39,7 +39,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: set[e.Name], Stats: stats[e.Name],
 		}
 		if v.Live != nil {
-			v.Until = settings.Knobs[e.Name].Until
+			v.Until = settings.Cache[e.Name].Until
 		}
 		if v.Stats == nil {
 			v.Stats = &endpointStats{}
@@ -81,7 +81,7 @@ func (a *api) changeKnobs(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := maps.Clone(a.Tuner.Settings().Live(time.Now())[e.Name])
+	values := maps.Clone(a.Replicator.Settings().ActiveCache(time.Now())[e.Name])
 	if values == nil {
 		values = map[string]string{}
 	}
@@ -93,7 +93,7 @@ func (a *api) changeKnobs(r *http.Request) (any, error) {
 	if err := catalog.CheckKnobs(values); err != nil {
 		return nil, bad("%w", err)
 	}
-	return a.change(r, live.Change{Do: "knobs", Target: e.Name, Knobs: values, For: d})
+	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d})
 }
 
 // resetKnobs goes back to the files.
@@ -101,5 +101,5 @@ func (a *api) resetKnobs(r *http.Request) (any, error) {
 	if _, ok := a.Catalog().Get(r.PathValue("name")); !ok {
 		return nil, absent("endpoint", r.PathValue("name"))
 	}
-	return a.change(r, live.Change{Do: "knobs", Target: r.PathValue("name")})
+	return a.change(r, live.Change{Do: live.DoCache, Target: r.PathValue("name")})
 }

@@ -32,9 +32,9 @@ func (a *api) purge(r *http.Request) (any, error) {
 	if body.Preview {
 		return map[string]any{"entries": entries, "bytes": bytes}, nil
 	}
-	c := live.Change{Do: "purge", Target: body.Endpoint, Hard: body.Mode == "hard"}
+	c := live.Change{Do: live.DoPurge, Target: body.Endpoint, Hard: body.Mode == "hard"}
 	if body.Key != "" {
-		c = live.Change{Do: "drop", Target: body.Endpoint, Key: body.Key}
+		c = live.Change{Do: live.DoDrop, Target: body.Endpoint, Key: body.Key}
 	}
 	record, err := a.change(r, c)
 	if err != nil {

@@ -27,23 +27,23 @@ func (s *awayStore) Load(ctx context.Context) ([]byte, error) {
 	return s.File.Load(ctx)
 }
 
-func newTuner(t *testing.T, store live.Store) *live.Tuner {
+func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 	t.Helper()
-	tuner, err := live.NewTuner(live.TunerConfig{
+	replicator, err := live.NewReplicator(live.ReplicatorConfig{
 		Store: store, Log: slog.New(slog.DiscardHandler),
-		Check: func(map[string]map[string]string) error { return nil }, Apply: func(live.Effect) error { return nil },
+		Check: func(map[string]map[string]string) error { return nil }, Apply: func(live.EffectiveSettings) error { return nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tuner
+	return replicator
 }
 
 // TestStatusOfRefusals: a store that is away is not the operator's mistake.
 func TestStatusOfRefusals(t *testing.T) {
 	for want, errs := range map[int][]error{
-		http.StatusServiceUnavailable:  {live.ErrStore, live.ErrUnknown},
-		http.StatusBadRequest:          {live.ErrRefused, bad("no")},
+		http.StatusServiceUnavailable:  {live.ErrNotStored, live.ErrUnconfirmed},
+		http.StatusBadRequest:          {live.ErrInvalid, bad("no")},
 		http.StatusNotFound:            {absent("endpoint", "x")},
 		http.StatusInternalServerError: {errors.New("other")},
 	} {
@@ -58,15 +58,15 @@ func TestStatusOfRefusals(t *testing.T) {
 // TestTheAPISaysWhatIsPending: the answer, the audit log, readiness.
 func TestTheAPISaysWhatIsPending(t *testing.T) {
 	store := &awayStore{}
-	tuner := newTuner(t, store)
-	a := &api{System: System{Tuner: tuner, Log: slog.New(slog.DiscardHandler)}}
+	replicator := newReplicator(t, store)
+	a := &api{System: System{Replicator: replicator, Log: slog.New(slog.DiscardHandler)}}
 	call := func(h func(*http.Request) (any, error)) (int, string) {
 		w := httptest.NewRecorder()
 		a.answer(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
 		return w.Code, w.Body.String()
 	}
 	purge := func(r *http.Request) (any, error) {
-		record, err := a.change(r, live.Change{Do: "purge", Target: cache.AllEndpoints})
+		record, err := a.change(r, live.Change{Do: live.DoPurge, Target: cache.AllEndpoints})
 		return purged{1, 2, record, record.Pending}, err
 	}
 	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {

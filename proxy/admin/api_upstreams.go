@@ -42,7 +42,7 @@ type attemptView struct {
 
 // upstreams lists hosts and sources.
 func (a *api) upstreams(*http.Request) (any, error) {
-	held := a.Tuner.Settings().Breakers
+	held := a.Replicator.Settings().Breakers
 	hosts := []hostView{}
 	for _, h := range a.Env.Hosts.All() {
 		hosts = append(hosts, hostView{h.Name, h.State(), h.Forced().String(), held[h.Name].Until})
@@ -103,10 +103,10 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if body.Do == "reset" {
-		return a.change(r, live.Change{Do: "reset", Target: name})
+		return a.change(r, live.Change{Do: live.DoReset, Target: name})
 	}
 	if _, err := host.ParseForce(body.Do); err != nil {
 		return nil, bad("do: %q: want open, closed, auto or reset", body.Do)
 	}
-	return a.change(r, live.Change{Do: "breaker", Target: name, Force: body.Do, For: d})
+	return a.change(r, live.Change{Do: live.DoBreaker, Target: name, Force: body.Do, For: d})
 }

@@ -15,38 +15,38 @@ import (
 	"sundry/cache"
 )
 
-// board is a store that several tuners share and watch, each over a line of its
-// own.
-type board struct {
+// sharedStore is a store that several replicators share and watch, each over a
+// connection of its own.
+type sharedStore struct {
 	File
 	watching sync.Mutex
 	watchers []func()
 }
 
-func (b *board) notify() {
-	b.watching.Lock()
-	defer b.watching.Unlock()
-	for _, w := range b.watchers {
+func (s *sharedStore) notify() {
+	s.watching.Lock()
+	defer s.watching.Unlock()
+	for _, w := range s.watchers {
 		go w()
 	}
 }
 
-// put replaces the document behind everybody's back.
-func (b *board) put(doc []byte) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.mem = doc
+// put replaces what is stored, and notifies nobody.
+func (s *sharedStore) put(value []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mem = value
 }
 
-// line is one tuner's way to the board, and what goes wrong on it.
-type line struct {
-	*board
+// connection of one replicator to the store, with the faults injected into it.
+type connection struct {
+	*sharedStore
 	faults  sync.Mutex
 	down    bool // nothing gets through
 	deaf    bool // notices are lost
 	failing int  // so many reads fail from now on
-	silent  int  // so many changes are kept, and their answers lost
-	dies    bool // and then nothing gets through
+	silent  int  // so many changes are stored, and their answers lost
+	dies    bool // with silent: and then nothing gets through
 
 	readOnly bool // changes are refused
 	reads    int
@@ -54,89 +54,89 @@ type line struct {
 
 var errAway = errors.New("away")
 
-func (l *line) Load(ctx context.Context) ([]byte, error) {
-	if l.breaks() {
+func (c *connection) Load(ctx context.Context) ([]byte, error) {
+	if c.breaks() {
 		return nil, errAway
 	}
-	return l.board.Load(ctx)
+	return c.sharedStore.Load(ctx)
 }
 
-func (l *line) breaks() bool {
-	l.faults.Lock()
-	defer l.faults.Unlock()
-	l.reads++
-	if l.failing > 0 {
-		l.failing--
+func (c *connection) breaks() bool {
+	c.faults.Lock()
+	defer c.faults.Unlock()
+	c.reads++
+	if c.failing > 0 {
+		c.failing--
 		return true
 	}
-	return l.down
+	return c.down
 }
 
-func (l *line) Swap(ctx context.Context, old, value []byte) (bool, error) {
-	l.faults.Lock()
-	defer l.faults.Unlock()
-	if l.down || l.readOnly {
+func (c *connection) Swap(ctx context.Context, old, value []byte) (bool, error) {
+	c.faults.Lock()
+	defer c.faults.Unlock()
+	if c.down || c.readOnly {
 		return false, errAway
 	}
-	ok, err := l.File.Swap(ctx, old, value)
-	l.notify()
-	if l.silent > 0 {
-		l.silent--
-		l.down = l.down || l.dies
+	ok, err := c.File.Swap(ctx, old, value)
+	c.notify()
+	if c.silent > 0 {
+		c.silent--
+		c.down = c.down || c.dies
 		return false, errAway
 	}
 	return ok, err
 }
 
-func (l *line) Watch(ctx context.Context, changed func()) {
-	l.watching.Lock()
-	l.watchers = append(l.watchers, func() {
-		l.faults.Lock()
-		lost := l.deaf || l.down
-		l.faults.Unlock()
+func (c *connection) Watch(ctx context.Context, changed func()) {
+	c.watching.Lock()
+	c.watchers = append(c.watchers, func() {
+		c.faults.Lock()
+		lost := c.deaf || c.down
+		c.faults.Unlock()
 		if !lost {
 			changed()
 		}
 	})
-	l.watching.Unlock()
+	c.watching.Unlock()
 	changed()
 	<-ctx.Done()
 }
 
-// now sets what goes wrong from now on.
-func (l *line) now(fault func(*line)) {
-	l.faults.Lock()
-	defer l.faults.Unlock()
-	fault(l)
+// inject sets the faults from now on.
+func (c *connection) inject(fault func(*connection)) {
+	c.faults.Lock()
+	defer c.faults.Unlock()
+	fault(c)
 }
 
-func (l *line) readSoFar() int {
-	l.faults.Lock()
-	defer l.faults.Unlock()
-	return l.reads
+func (c *connection) readCount() int {
+	c.faults.Lock()
+	defer c.faults.Unlock()
+	return c.reads
 }
 
 // away cuts an instance off from the store, or brings it back.
-func (l *line) away(yes bool) { l.now(func(l *line) { l.down = yes }) }
+func (c *connection) away(yes bool) { c.inject(func(c *connection) { c.down = yes }) }
 
 // applied records what was put into force.
 type applied struct {
-	mu    sync.Mutex
-	live  []map[string]map[string]string
-	seen  []int64 // orders carried out
-	marks map[string]cache.Purge
-	fails error
+	mu     sync.Mutex
+	cache  []map[string]map[string]string // settings, each time
+	ran    []int64                        // orders
+	purged map[string]cache.Purge
+	fails  error
 }
 
-func (a *applied) apply(e Effect) error {
+func (a *applied) apply(e EffectiveSettings) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, o := range e.Orders {
-		a.seen = append(a.seen, o.Seq)
+		a.ran = append(a.ran, o.Seq)
 	}
-	a.marks = e.Purges
+	a.purged = e.Purges
 	if a.fails == nil {
-		a.live = append(a.live, e.Knobs)
+		a.cache = append(a.cache, e.Cache)
 	}
 	return a.fails
 }
@@ -144,22 +144,22 @@ func (a *applied) apply(e Effect) error {
 func (a *applied) last() map[string]map[string]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.live[len(a.live)-1]
+	return a.cache[len(a.cache)-1]
 }
 
 func (a *applied) orders() []int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.seen
+	return a.ran
 }
 
 func (a *applied) purges() map[string]cache.Purge {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.marks
+	return a.purged
 }
 
-// fail lets knobs be applied no more, or again.
+// fail makes applying cache settings fail, or with nil succeed again.
 func (a *applied) fail(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,44 +170,44 @@ func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelF
 	return context.WithTimeout(t.Context(), d)
 }
 
-func fine(map[string]map[string]string) error { return nil }
+func valid(map[string]map[string]string) error { return nil }
 
-func newTuner(store Store) (*Tuner, *applied) {
+func newReplicator(store Store) (*Replicator, *applied) {
 	a := &applied{}
-	return tunerWith(store, fine, a), a
+	return replicatorWith(store, valid, a), a
 }
 
-func tunerWith(store Store, check func(map[string]map[string]string) error, a *applied) *Tuner {
-	t, err := NewTuner(TunerConfig{Store: store, Check: check, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
+func replicatorWith(store Store, check func(map[string]map[string]string) error, a *applied) *Replicator {
+	r, err := NewReplicator(ReplicatorConfig{Store: store, Check: check, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err) // without metrics nothing can be wrong
 	}
-	return t
+	return r
 }
 
-// ttl sets ip's.
+// ttl sets that of endpoint ip.
 func ttl(v string, d time.Duration) Change {
-	return Change{By: "test", Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": v}, For: d}
+	return Change{By: "test", Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": v}, For: d}
 }
 
-// fleet is two tuners that share a board; what the second applies is watched.
+// fleet is two replicators that share a store; what the second applies is
+// recorded.
 type fleet struct {
 	*testing.T
-	ctx      context.Context
-	near     *line // the first's
-	far      *line // the second's
-	one, two *Tuner
-	at       *applied
+	ctx              context.Context
+	connOne, connTwo *connection
+	one, two         *Replicator
+	appliedTwo       *applied
 }
 
-// together runs a story of two instances in a bubble.
-func together(t *testing.T, story func(*fleet)) {
+// withFleet runs a story of two instances in a bubble.
+func withFleet(t *testing.T, story func(*fleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := &board{}
-		f := &fleet{T: t, near: &line{board: store}, far: &line{board: store}}
-		f.one, _ = newTuner(f.near)
-		f.two, f.at = newTuner(f.far)
+		store := &sharedStore{}
+		f := &fleet{T: t, connOne: &connection{sharedStore: store}, connTwo: &connection{sharedStore: store}}
+		f.one, _ = newReplicator(f.connOne)
+		f.two, f.appliedTwo = newReplicator(f.connTwo)
 		ctx, stop := context.WithCancel(t.Context())
 		f.ctx = ctx
 		go f.one.Run(ctx)
@@ -235,7 +235,7 @@ func (f *fleet) after(d time.Duration) {
 
 func (f *fleet) stored() []byte {
 	f.Helper()
-	b, err := f.near.board.Load(f.ctx)
+	b, err := f.connOne.sharedStore.Load(f.ctx)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -250,8 +250,8 @@ func (f *fleet) agree() *Settings {
 	if err := json.Unmarshal(f.stored(), &stored); err != nil || !one.equals(two) || !one.equals(&stored) {
 		f.Errorf("%v\n%+v\n%+v\n%+v", err, one, two, &stored)
 	}
-	if n := f.one.Waiting() + f.two.Waiting(); n != 0 || testutil.ToFloat64(f.one.seen.pending) != 0 {
-		f.Errorf("%d changes wait", n)
+	if n := f.one.Pending() + f.two.Pending(); n != 0 || testutil.ToFloat64(f.one.metrics.pending) != 0 {
+		f.Errorf("%d changes are pending", n)
 	}
 	return one
 }

@@ -7,110 +7,110 @@ import (
 	"time"
 )
 
-// pendingMax bounds the changes that wait for the store.
-const pendingMax = 100
+// maxPending bounds the changes that wait for the store.
+const maxPending = 100
 
-// pending is a change that was made while the store could not be reached: it is
-// in force on this instance, and is stored for the others once that can be.
-type pending struct {
+// pendingChange was made while the store was unreachable: it is in force on this
+// instance, and is stored for the others once the store can be reached.
+type pendingChange struct {
 	Change
 	at time.Time
 }
 
-// errNoStore means that nothing can be read from the store, whatever was
-// written there.
-var errNoStore = errors.New("the store cannot be reached")
+// errUnreachable means that the store cannot be read, and so that nobody knows
+// whether it was written to.
+var errUnreachable = errors.New("the store is unreachable")
 
-// moment is a time as records keep it.
-func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// canWait tells the changes that still mean the same later. A purge and a drop
+// are about what was cached when they were made, and of cache settings and held
+// breakers the later change wins. A reset is about failures that a breaker has
+// counted so far: by the time the other instances hear of it, they have counted
+// others.
+func (c *Change) canWait() bool { return c.Do != DoReset }
 
-// mayWait tells the changes that still mean the same later. A purge and a drop
-// are about what was there when they were made, and of cache rules and breakers
-// that are held the later change stands. What a breaker has learned by the time
-// that the others would hear of it is another matter.
-func (c *Change) mayWait() bool { return c.Do != "reset" }
-
-// pend puts a change into force here alone. The caller has the turn.
-func (t *Tuner) pend(c Change, at time.Time, cause error) (*Settings, error) {
-	if !c.mayWait() {
+// queue puts a change into force on this instance alone, until it can be stored.
+// The caller holds the store lock.
+func (r *Replicator) queue(c Change, at time.Time, cause error) (*Settings, error) {
+	if !c.canWait() {
 		return nil, cause
 	}
-	if t.Waiting() >= pendingMax {
-		return nil, fmt.Errorf("%w; %d changes wait for it already", cause, pendingMax)
+	if r.Pending() >= maxPending {
+		return nil, fmt.Errorf("%w; %d changes are pending already", cause, maxPending)
 	}
-	next, err := t.Settings().With(c, at)
+	next, err := r.Settings().With(c, at)
 	if err == nil {
-		err = t.cfg.Check(next.Live(at))
+		err = r.cfg.Check(next.ActiveCache(at))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	t.cfg.Log.Warn("changed on this instance alone, until the settings can be kept", "do", c.Do, "target", c.Target, "by", c.By, "error", cause)
-	if err := t.enforce(next, pending{c, at}); err != nil {
-		return nil, fmt.Errorf("change %d waits for the store, and could not be applied here yet: %w", next.Seq, err)
+	r.cfg.Log.Warn("change is in force on this instance only, until it can be stored", "do", c.Do, "target", c.Target, "by", c.By, "error", cause)
+	if err := r.applyPending(next, pendingChange{c, at}); err != nil {
+		return nil, fmt.Errorf("change %d is pending, and could not be applied here yet: %w", next.Seq, err)
 	}
-	t.notice() // for what ends sooner than anything before
+	r.requestSync() // so that Run learns of a new expiry
 	return next, nil
 }
 
-// enforce takes a pending change among those in force.
-func (t *Tuner) enforce(next *Settings, c pending) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.now = next
-	t.pending = append(t.pending, c)
-	t.seen.pending.Set(float64(len(t.pending)))
+// applyPending puts settings into force that hold one more pending change.
+func (r *Replicator) applyPending(next *Settings, c pendingChange) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current = next
+	r.pending = append(r.pending, c)
+	r.metrics.pending.Set(float64(len(r.pending)))
 	var orders []Order
-	if c.Do == "drop" {
+	if c.Do == DoDrop {
 		orders = next.Orders[len(next.Orders)-1:]
 	}
-	return t.apply(orders)
+	return r.apply(orders)
 }
 
-// Waiting is how many changes wait for the store.
-func (t *Tuner) Waiting() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.pending)
+// Pending is how many changes wait for the store.
+func (r *Replicator) Pending() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending)
 }
 
-// Audit are the settings in force with the number of the last change that is
-// kept: those after it wait for the store.
-func (t *Tuner) Audit() (s *Settings, kept int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.pending) == 0 {
-		return t.now, t.now.Seq
+// AuditLog returns the settings in force and the number of the last change of
+// them that is stored: those after it are pending.
+func (r *Replicator) AuditLog() (s *Settings, stored int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.pending) == 0 {
+		return r.current, r.current.Seq
 	}
-	return t.now, t.base.Seq
+	return r.current, r.base.Seq
 }
 
-// Waits tells whether a record is of a change that waits for the store.
-func (t *Tuner) Waits(r Record) bool {
-	s, kept := t.Audit()
-	return r.Seq > kept && slices.ContainsFunc(s.Audit, r.is)
+// IsPending tells whether a record is of a change that waits for the store.
+func (r *Replicator) IsPending(of Record) bool {
+	s, stored := r.AuditLog()
+	return of.Seq > stored && slices.ContainsFunc(s.Audit, of.sameAs)
 }
 
-// carriedOut tells an order that was pending: this instance did it at once.
-func carriedOut(changes []pending) func(Order) bool {
+// ranWhilePending tells the orders that this instance carried out when they were
+// made, and not to be carried out again once they are stored.
+func ranWhilePending(changes []pendingChange) func(Order) bool {
 	return func(o Order) bool {
-		return slices.ContainsFunc(changes, func(c pending) bool {
+		return slices.ContainsFunc(changes, func(c pendingChange) bool {
 			return o.Do == c.Do && o.Target == c.Target && o.Key == c.Key && o.At.Equal(c.at)
 		})
 	}
 }
 
-// replay is the settings with pending changes, as reconcile has it: of a target
-// that was changed later elsewhere, that change stands, and purges and orders all
-// do. Those that the settings know already, because only the answer of the store
-// was lost, are not made twice.
-func (s *Settings) replay(changes []pending) (*Settings, error) {
+// withPending makes pending changes on top of the settings, by the rules of
+// merge: a target that was changed later elsewhere stays as it was set there, and
+// all purges and orders count. Changes that the settings include already, because
+// only the store's answer was lost, are not made twice.
+func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	next := s
 	for _, c := range changes {
 		switch {
-		case slices.ContainsFunc(s.Audit, c.is):
-		case (c.Do == "knobs" || c.Do == "breaker") && s.touched(c.Do, c.Target).After(c.at):
-			next = next.overtaken(c)
+		case slices.ContainsFunc(s.Audit, c.isRecordedAs):
+		case (c.Do == DoCache || c.Do == DoBreaker) && s.lastChanged(c.Do, c.Target).After(c.at):
+			next = next.withOvertaken(c)
 		default:
 			var err error
 			if next, err = next.With(c.Change, c.at); err != nil {
@@ -121,19 +121,19 @@ func (s *Settings) replay(changes []pending) (*Settings, error) {
 	return next, nil
 }
 
-// is tells whether a record is of the change.
-func (c pending) is(r Record) bool {
+// isRecordedAs tells whether a record is of the change. Its number may have
+// become another one when it was stored.
+func (c pendingChange) isRecordedAs(r Record) bool {
 	return r.At.Equal(c.at) && r.By == c.By && r.Do == c.Do && r.Target == c.Target && r.Note == c.note()
 }
 
-// overtaken is the settings with a record alone of a change that no longer
-// counts.
-func (s *Settings) overtaken(c pending) *Settings {
+// withOvertaken adds the record of a change that has no effect any more.
+func (s *Settings) withOvertaken(c pendingChange) *Settings {
 	next := s.clone()
 	next.Seq++
-	next.Audit = last(append(next.Audit, Record{
-		Seq: next.Seq, At: c.at, By: c.By, Do: "overtaken", Target: c.Target,
-		Note: "the " + c.Do + " set here while the store was away were changed later elsewhere, and that stands",
-	}), auditMax)
+	next.Audit = newest(append(next.Audit, Record{
+		Seq: next.Seq, At: c.at, By: c.By, Do: DoOvertaken, Target: c.Target,
+		Note: "a pending change of " + c.Do + " was overtaken by a later change on another instance, which stays in force",
+	}), maxAudit)
 	return next
 }

@@ -10,46 +10,47 @@ import (
 	"sundry/cache"
 )
 
-// verdict is how stored settings stand to those in force.
-type verdict int
+// relation of stored settings to those in force.
+type relation int
 
 const (
-	same   verdict = iota
-	newer          // they hold what is in force, and changes made since
-	lost           // there are none, though there were
-	older          // they lack a change that is in force: the store went back in time
-	behind         // they lack changes alone that were made while the store was away
+	same         relation = iota
+	ahead                 // they hold what is in force, and changes made since
+	emptied               // there are none, though there were
+	rolledBack            // they lack a change that is in force, as a restored backup does
+	lacksPending          // they lack nothing but changes made while the store was unreachable
 )
 
-// compare judges stored settings; nil stands for none.
-func (s *Settings) compare(stored *Settings) verdict {
+// compare tells how stored settings relate to those in force; nil stands for
+// none.
+func (s *Settings) compare(stored *Settings) relation {
 	switch {
 	case stored == nil && s.Seq == 0:
 		return same
 	case stored == nil:
-		return lost
+		return emptied
 	case s.Seq == 0:
-		return newer
-	case stored.Seq < s.Seq || !stored.remembers(s.head()):
-		return older
+		return ahead
+	case stored.Seq < s.Seq || !stored.includes(s.lastRecord()):
+		return rolledBack
 	case stored.Seq > s.Seq:
-		return newer
+		return ahead
 	case !s.equals(stored):
-		return older // somebody wrote there past the rules
+		return rolledBack // the store was edited by hand
 	}
 	return same
 }
 
-// settle says how stored settings stand to those in force, and which hold. Where
-// the store went back in time that is both together.
-func (s *Settings) settle(stored *Settings, now time.Time) (verdict, *Settings) {
-	switch v := s.compare(stored); v {
-	case newer:
-		return v, stored
-	case older:
-		return v, s.reconcile(stored, now)
+// reconcile tells how stored settings relate to those in force, and which of them
+// are to be in force. Where the store was rolled back, that is both merged.
+func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settings) {
+	switch rel := s.compare(stored); rel {
+	case ahead:
+		return rel, stored
+	case rolledBack:
+		return rel, s.merge(stored, now)
 	default:
-		return v, s
+		return rel, s
 	}
 }
 
@@ -67,63 +68,65 @@ func (s *Settings) equals(o *Settings) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// head is the last change; nil for none.
-func (s *Settings) head() *Record {
+// lastRecord of the audit log; nil for none.
+func (s *Settings) lastRecord() *Record {
 	if len(s.Audit) == 0 {
 		return nil
 	}
 	return &s.Audit[len(s.Audit)-1]
 }
 
-// remembers tells whether a change is among those that led to these settings. It
-// counts as one when the audit begins later only.
-func (s *Settings) remembers(r *Record) bool {
-	if r == nil || slices.ContainsFunc(s.Audit, r.is) {
+// includes tells whether a change is among those that led to these settings. One
+// from before the beginning of a full audit log counts as included.
+func (s *Settings) includes(r *Record) bool {
+	if r == nil || slices.ContainsFunc(s.Audit, r.sameAs) {
 		return true
 	}
-	return len(s.Audit) == auditMax && !slices.ContainsFunc(s.Audit, func(o Record) bool { return o.Seq <= r.Seq })
+	return len(s.Audit) == maxAudit && !slices.ContainsFunc(s.Audit, func(o Record) bool { return o.Seq <= r.Seq })
 }
 
-// is tells whether two records are of one change. A number alone does not say:
-// after a store went back, it is given twice.
-func (r *Record) is(o Record) bool {
+// sameAs tells whether two records are of one change. The number alone does not
+// tell: after the store was rolled back, a number is given twice.
+func (r *Record) sameAs(o Record) bool {
 	return r.Seq == o.Seq && r.At.Equal(o.At) && r.By == o.By && r.Do == o.Do && r.Target == o.Target
 }
 
-// reconcile joins the settings in force with stored ones that do not hold them:
-// of each target the later change stands, of purges and orders all do. What it
-// makes lies beyond both, and remembers both.
-func (s *Settings) reconcile(stored *Settings, now time.Time) *Settings {
+// merge joins the settings in force with stored ones that do not include them: of
+// each target the later change wins, and all purges and orders count. The result
+// has a higher number than both and includes the history of both, so that every
+// instance, whichever of them it followed, takes it for a change made since.
+func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	next := s.clone()
 	next.Seq = max(s.Seq, stored.Seq) + 1
 	for _, r := range stored.Audit {
-		if !r.At.After(s.touched(r.Do, r.Target)) {
+		if !r.At.After(s.lastChanged(r.Do, r.Target)) {
 			continue
 		}
 		switch r.Do {
-		case "knobs":
-			v, set := stored.Knobs[r.Target]
-			put(&next.Knobs, r.Target, v, set)
-		case "breaker":
+		case DoCache:
+			v, set := stored.Cache[r.Target]
+			setOrDelete(&next.Cache, r.Target, v, set)
+		case DoBreaker:
 			v, set := stored.Breakers[r.Target]
-			put(&next.Breakers, r.Target, v, set)
+			setOrDelete(&next.Breakers, r.Target, v, set)
 		}
 	}
 	for target, m := range stored.Purges {
 		have := next.Purges[target]
-		put(&next.Purges, target, cache.Purge{Soft: later(have.Soft, m.Soft), Hard: later(have.Hard, m.Hard)}, true)
+		setOrDelete(&next.Purges, target, cache.Purge{Soft: later(have.Soft, m.Soft), Hard: later(have.Hard, m.Hard)}, true)
 	}
-	next.Orders = joinOrders(s.Orders, stored.Orders, next.Seq)
-	next.Audit = joinAudits(s.Audit, stored.Audit)
-	next.Audit = last(append(next.Audit, Record{
-		Seq: next.Seq, At: moment(now), By: "sundry", Do: "restore", Target: cache.AllEndpoints,
-		Note: fmt.Sprintf("the store had gone back from change %d to %d", s.Seq, stored.Seq),
-	}), auditMax)
+	next.Orders = mergeOrders(s.Orders, stored.Orders, next.Seq)
+	next.Audit = mergeAudits(s.Audit, stored.Audit)
+	next.Audit = newest(append(next.Audit, Record{
+		Seq: next.Seq, At: auditTime(now), By: "sundry", Do: DoRestore, Target: cache.AllEndpoints,
+		Note: fmt.Sprintf("the store was rolled back from change %d to %d", s.Seq, stored.Seq),
+	}), maxAudit)
 	return next
 }
 
-// touched is when a target was last changed; zero when nobody remembers.
-func (s *Settings) touched(do, target string) time.Time {
+// lastChanged is when a target was last changed; zero when the audit log does not
+// say.
+func (s *Settings) lastChanged(do, target string) time.Time {
 	for _, r := range slices.Backward(s.Audit) {
 		if r.Do == do && r.Target == target {
 			return r.At
@@ -132,11 +135,11 @@ func (s *Settings) touched(do, target string) time.Time {
 	return time.Time{}
 }
 
-// joinAudits are the records of both, in the order of time.
-func joinAudits(a, b []Record) []Record {
+// mergeAudits are the records of both, in the order of time.
+func mergeAudits(a, b []Record) []Record {
 	all := slices.Clone(a)
 	for _, r := range b {
-		if !slices.ContainsFunc(a, r.is) {
+		if !slices.ContainsFunc(a, r.sameAs) {
 			all = append(all, r)
 		}
 	}

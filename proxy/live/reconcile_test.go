@@ -23,8 +23,8 @@ func and(t *testing.T, s *Settings, changes ...Change) *Settings {
 	return s
 }
 
-// travelled is settings as another instance reads them.
-func travelled(t *testing.T, s *Settings) *Settings {
+// decoded is settings as another instance reads them.
+func decoded(t *testing.T, s *Settings) *Settings {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -48,23 +48,23 @@ func many(t *testing.T, n int) *Settings {
 
 func TestStoredSettingsAreCompared(t *testing.T) {
 	base := after(t, ttl("1h", 0), ttl("2h", 0))
-	edited := travelled(t, base)
-	edited.Knobs["ip"].Values["ttl"] = "9h"
+	edited := decoded(t, base)
+	edited.Cache["ip"].Values["ttl"] = "9h"
 	for name, row := range map[string]struct {
 		have, stored *Settings
-		want         verdict
+		want         relation
 	}{
-		"nothing anywhere":              {&Settings{}, nil, same},
-		"an instance that starts":       {&Settings{}, base, newer},
-		"the same":                      {base, travelled(t, base), same},
-		"a change made since":           {base, and(t, base, ttl("3h", 0)), newer},
-		"none, though there were":       {base, nil, lost},
-		"a backup":                      {and(t, base, ttl("3h", 0)), base, older},
-		"the same number, another past": {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}), older},
-		"a higher number, another past": {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}, ttl("5h", 0)), older},
-		"written past the rules":        {base, edited, older},
-		"a past that is forgotten":      {many(t, 3), many(t, 3+auditMax), newer},
-		"a past that is remembered":     {base, many(t, auditMax), older},
+		"nothing anywhere":                       {&Settings{}, nil, same},
+		"an instance that starts":                {&Settings{}, base, ahead},
+		"the same":                               {base, decoded(t, base), same},
+		"a change made since":                    {base, and(t, base, ttl("3h", 0)), ahead},
+		"none, though there were":                {base, nil, emptied},
+		"a backup":                               {and(t, base, ttl("3h", 0)), base, rolledBack},
+		"the same number, another history":       {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}), rolledBack},
+		"a higher number, another history":       {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}, ttl("5h", 0)), rolledBack},
+		"edited by hand":                         {base, edited, rolledBack},
+		"a history that is not in the audit log": {many(t, 3), many(t, 3+maxAudit), ahead},
+		"another history, all in the audit log":  {base, many(t, maxAudit), rolledBack},
 	} {
 		if got := row.have.compare(row.stored); got != row.want {
 			t.Errorf("%s: %d, want %d", name, got, row.want)
@@ -72,19 +72,19 @@ func TestStoredSettingsAreCompared(t *testing.T) {
 	}
 }
 
-// TestReconciledSettings: of what two pasts know, the later change of each
-// target stands, and no purge or order is lost.
-func TestReconciledSettings(t *testing.T) {
+// TestMergedSettings: of two histories the later change of each target wins, and
+// no purge or order is lost.
+func TestMergedSettings(t *testing.T) {
 	base := after(t, ttl("1h", 0), Change{Do: "drop", Target: "ip", Key: "ip:0"})
 	have := and(t, base, ttl("2h", 0), Change{Do: "purge", Target: "ip", Hard: true}, Change{Do: "drop", Target: "ip", Key: "ip:1"})
-	stored := travelled(t, and(t, and(t, base), Change{Do: "breaker", Target: "h", Force: "open"}, Change{Do: "purge", Target: "ip"},
+	stored := decoded(t, and(t, and(t, base), Change{Do: "breaker", Target: "h", Force: "open"}, Change{Do: "purge", Target: "ip"},
 		Change{Do: "purge", Target: "60s", Hard: true}, Change{Do: "drop", Target: "ip", Key: "ip:2"}, ttl("5h", 0)))
-	next := have.reconcile(stored, nine.Add(2*time.Hour))
-	if next.Seq != 8 || next.head().Do != "restore" || next.head().Note == "" {
-		t.Errorf("%d, %+v", next.Seq, next.head())
+	next := have.merge(stored, nine.Add(2*time.Hour))
+	if next.Seq != 8 || next.lastRecord().Do != "restore" || next.lastRecord().Note == "" {
+		t.Errorf("%d, %+v", next.Seq, next.lastRecord())
 	}
-	if got := next.Live(nine)["ip"]["ttl"]; got != "5h" || next.Breakers["h"].Force != "open" {
-		t.Errorf("ttl %s, breakers %v: the later change of each stands", got, next.Breakers)
+	if got := next.ActiveCache(nine)["ip"]["ttl"]; got != "5h" || next.Breakers["h"].Force != "open" {
+		t.Errorf("ttl %s, breakers %v: the later change of each wins", got, next.Breakers)
 	}
 	hour := func(m int) time.Time { return nine.Add(time.Hour + time.Duration(m)*time.Minute) }
 	if diff := cmp.Diff(map[string]cache.Purge{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.Purges); diff != "" {
@@ -95,26 +95,26 @@ func TestReconciledSettings(t *testing.T) {
 		keys[o.Key] = o.Seq
 	}
 	if diff := cmp.Diff(map[string]int64{"ip:0": 2, "ip:1": 8, "ip:2": 8}, keys); diff != "" {
-		t.Errorf("orders that one past does not know are given anew: %s", diff)
+		t.Errorf("orders that one history lacks are given again: %s", diff)
 	}
-	for name, past := range map[string]*Settings{"in force": have, "stored": stored} {
-		if v := past.compare(travelled(t, next)); v != newer {
-			t.Errorf("who followed what was %s does not follow both: %d", name, v)
+	for name, history := range map[string]*Settings{"in force": have, "stored": stored} {
+		if v := history.compare(decoded(t, next)); v != ahead {
+			t.Errorf("who followed what was %s does not follow the merged settings: %d", name, v)
 		}
 	}
-	if len(have.Audit) != 5 || have.Knobs["ip"].Values["ttl"] != "2h" {
+	if len(have.Audit) != 5 || have.Cache["ip"].Values["ttl"] != "2h" {
 		t.Error("the settings in force were changed")
 	}
 	if _, err := next.Undo(3, "me", nine); err == nil {
-		t.Error("one of two changes of the same number was taken back")
+		t.Error("one of two changes of the same number was undone")
 	}
 }
 
-func TestAnOlderStoreChangesNothing(t *testing.T) {
+func TestMergingABackupChangesNothing(t *testing.T) {
 	base := after(t, ttl("1h", 0), Change{Do: "breaker", Target: "h", Force: "open"})
 	have := and(t, base, ttl("2h", 0), Change{Do: "breaker", Target: "h", Force: "auto"}, Change{Do: "drop", Target: "ip", Key: "ip:1"})
-	next := have.reconcile(travelled(t, base), nine.Add(2*time.Hour))
-	if got := next.Live(nine)["ip"]["ttl"]; got != "2h" || len(next.Breakers) != 0 || len(next.Orders) != 1 || len(next.Audit) != 6 {
+	next := have.merge(decoded(t, base), nine.Add(2*time.Hour))
+	if got := next.ActiveCache(nine)["ip"]["ttl"]; got != "2h" || len(next.Breakers) != 0 || len(next.Orders) != 1 || len(next.Audit) != 6 {
 		t.Errorf("%+v", next)
 	}
 }

@@ -18,191 +18,200 @@ import (
 	"sundry/upstreams/host"
 )
 
-// Effect is what settings come to on one instance at one time.
-type Effect struct {
-	// Knobs of cache rules, by endpoint.
-	Knobs map[string]map[string]string
-	// Held breakers, by host.
-	Held map[string]host.Force
+// EffectiveSettings are what settings come to at one time: without what has
+// expired, and with the orders that are due.
+type EffectiveSettings struct {
+	// Cache settings, by endpoint.
+	Cache map[string]map[string]string
+	// Breakers that are held, by host; all others decide by themselves.
+	Breakers map[string]host.Force
 	// Purges by endpoint, or for all.
 	Purges map[string]cache.Purge
 	// Orders to carry out now, the oldest first.
 	Orders []Order
 }
 
-// TunerConfig is what a Tuner works with.
-type TunerConfig struct {
+// ReplicatorConfig is what a Replicator works with.
+type ReplicatorConfig struct {
 	Store Store
-	// Check tries the knobs of a change before it is stored.
-	Check func(knobs map[string]map[string]string) error
-	// Apply puts settings into force on this instance. What can be applied is,
-	// orders in any case, though the error tells that something could not.
-	Apply func(Effect) error
+	// Check tries the cache settings of a change before it is stored.
+	Check func(cache map[string]map[string]string) error
+	// Apply puts settings into force on this instance. It applies what it can,
+	// orders in any case, and returns an error when something could not be
+	// applied; then it is called again, without those orders.
+	Apply func(EffectiveSettings) error
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 }
 
-// Tuner holds the settings in force, takes changes and sees that every instance
-// applies them. Run it.
-type Tuner struct {
-	cfg  TunerConfig
-	seen *tunerMetrics
+// Replicator holds the settings in force on this instance, makes changes, and
+// keeps this instance and the store in sync: what others stored comes into force
+// here, and what the store has lost is stored again. Call Run for the latter.
+type Replicator struct {
+	cfg     ReplicatorConfig
+	metrics *replicatorMetrics
 
-	// turn is held by whoever reads the store and takes what is there, so that
-	// what was read is not behind what was taken meanwhile.
-	turn chan struct{}
-	wake chan struct{} // look at the store at once
+	// storeLock is held from a read of the store until what was read is in force,
+	// so that an older read never replaces a newer one. It is a channel because
+	// waiting for it ends with a context.
+	storeLock     chan struct{}
+	syncRequested chan struct{}
 
-	mu      sync.Mutex
-	now     *Settings // in force: base, and what is pending
-	base    *Settings // the last that was known to be stored
-	raw     []byte    // base, as it is stored
-	pending []pending
-	joined  bool      // something was loaded, be it nothing
-	done    int64     // the last order carried out
-	missed  time.Time // until when orders may have been missed; zero: none were
-	ends    time.Time // when something of now ends by itself; zero: nothing does
-	failed  error     // what of now could not be applied
+	mu         sync.Mutex
+	current    *Settings // in force: base with the pending changes
+	base       *Settings // last known to be stored
+	baseRaw    []byte    // base as it is stored
+	pending    []pendingChange
+	loaded     bool      // the store was read, even if it was empty
+	ordersDone int64     // number of the last change whose orders were carried out
+	missed     time.Time // until when orders may have been missed; zero: none were
+	expiry     time.Time // when something of current expires; zero: nothing does
+	applyErr   error     // what of current could not be applied
 
-	inStep atomic.Bool
+	inSync atomic.Bool
 }
 
-// NewTuner makes one with empty settings.
-func NewTuner(cfg TunerConfig) (*Tuner, error) {
-	t := &Tuner{
-		cfg: cfg, seen: newTunerMetrics(), now: &Settings{}, base: &Settings{},
-		turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+// NewReplicator returns one with empty settings.
+func NewReplicator(cfg ReplicatorConfig) (*Replicator, error) {
+	r := &Replicator{
+		cfg: cfg, metrics: newReplicatorMetrics(), current: &Settings{}, base: &Settings{},
+		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1),
 	}
 	if cfg.Registerer != nil {
-		if err := t.seen.register(cfg.Registerer); err != nil {
+		if err := r.metrics.register(cfg.Registerer); err != nil {
 			return nil, fmt.Errorf("settings: metrics: %w", err)
 		}
 	}
-	return t, nil
+	return r, nil
 }
 
 // Settings in force. Not to be changed.
-func (t *Tuner) Settings() *Settings {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.now
+func (r *Replicator) Settings() *Settings {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
 }
 
-// InStep tells whether the last look at the store worked: as far as one can
-// know, this instance has heard of every purge.
-func (t *Tuner) InStep() bool { return t.inStep.Load() }
+// InSync tells whether the last read of the store succeeded: as far as can be
+// known, this instance has applied every purge.
+func (r *Replicator) InSync() bool { return r.inSync.Load() }
 
-// enter waits for the turn; ctx may end that.
-func (t *Tuner) enter(ctx context.Context) error {
+func (r *Replicator) lockStore(ctx context.Context) error {
 	select {
-	case t.turn <- struct{}{}:
+	case r.storeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (t *Tuner) leave() { <-t.turn }
+func (r *Replicator) unlockStore() { <-r.storeLock }
 
-// swaps is how often something is stored anew when a change came between.
-const swaps = 5
+// maxSwaps bounds the attempts to store something while others keep storing.
+const maxSwaps = 5
 
-// ErrStore means that the settings could not be kept, and nothing was changed.
-var ErrStore = errors.New("the settings cannot be kept at the moment; nothing was changed")
+// ErrNotStored means that the store refused the change, and nothing was changed.
+var ErrNotStored = errors.New("the change could not be stored; nothing was changed")
 
-// ErrUnknown means that the store fell silent while the change was kept.
-var ErrUnknown = errors.New("the store did not say whether the change was kept; the audit log will tell")
+// ErrUnconfirmed means that the store did not say whether it stored the change.
+var ErrUnconfirmed = errors.New("the store did not confirm the change; the audit log shows whether it was made")
 
-// ErrRefused means that the change is a mistake, and nothing was changed.
-var ErrRefused = errors.New("this cannot be set")
+// ErrInvalid means that the change is a mistake, and nothing was changed.
+var ErrInvalid = errors.New("invalid change")
 
-// Change makes a change: checked, stored, applied here, and told to the others.
-// While the store cannot be reached it is applied here, and is pending.
-func (t *Tuner) Change(ctx context.Context, c Change) (*Settings, error) {
-	if err := t.enter(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrStore, err)
+// errConflict means that another instance stored a change first.
+var errConflict = errors.New("other changes were stored at the same time")
+
+// Change makes a change: it is checked, stored, applied here, and announced to
+// the other instances. While the store is unreachable it is applied here, and is
+// pending.
+func (r *Replicator) Change(ctx context.Context, c Change) (*Settings, error) {
+	if err := r.lockStore(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
-	defer t.leave()
-	for range swaps {
-		now := moment(time.Now())
-		next, ok, err := t.attempt(ctx, c, now)
-		if errors.Is(err, errNoStore) && ctx.Err() == nil {
-			return t.pend(c, now, err)
+	defer r.unlockStore()
+	for range maxSwaps {
+		now := auditTime(time.Now())
+		next, ok, err := r.tryChange(ctx, c, now)
+		if errors.Is(err, errUnreachable) && ctx.Err() == nil {
+			return r.queue(c, now, err)
 		}
 		if err != nil || ok {
 			return next, err
 		}
 	}
-	return nil, fmt.Errorf("%w: other changes came between", ErrStore)
+	return nil, fmt.Errorf("%w: %w", ErrNotStored, errConflict)
 }
 
-// attempt makes a change unless another comes between. It builds on what is
-// stored, unless what is in force here is newer.
-func (t *Tuner) attempt(ctx context.Context, c Change, now time.Time) (*Settings, bool, error) {
-	stored, raw, err := t.load(ctx)
+// tryChange makes a change unless another instance stores one first; then it
+// returns false. The change is made on top of what is stored, unless what is in
+// force here is newer.
+func (r *Replicator) tryChange(ctx context.Context, c Change, now time.Time) (*Settings, bool, error) {
+	stored, raw, err := r.load(ctx)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrStore, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
-	v, _, next, err := t.settle(stored, now)
+	rel, _, next, err := r.reconcile(stored, now)
 	if err == nil {
 		next, err = next.With(c, now)
 	}
 	if err == nil {
-		err = t.cfg.Check(next.Live(now))
+		err = r.cfg.Check(next.ActiveCache(now))
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, false, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	b, err := json.Marshal(next)
 	if err != nil {
 		return nil, false, fmt.Errorf("settings: %w", err)
 	}
-	ok, err := t.keep(ctx, raw, b)
+	ok, err := r.swap(ctx, raw, b)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	t.mended(v, stored, next.Seq)
-	t.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
-	t.notice() // for what ends sooner than anything before
-	if err := t.take(next, b); err != nil {
-		return nil, false, fmt.Errorf("change %d is kept, and could not be applied here yet: %w", next.Seq, err)
+	r.reportRestore(rel, stored, next.Seq)
+	r.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
+	r.requestSync() // so that Run learns of a new expiry
+	if err := r.applyStored(next, b); err != nil {
+		return nil, false, fmt.Errorf("change %d is stored, and could not be applied here yet: %w", next.Seq, err)
 	}
 	return next, true, nil
 }
 
-// keep swaps a document in. When the answer is lost it looks what became of it.
-func (t *Tuner) keep(ctx context.Context, old, value []byte) (bool, error) {
-	ok, err := t.cfg.Store.Swap(ctx, old, value)
+// swap stores a value in the place of the old one. When the store's answer is
+// lost, it reads what became of it.
+func (r *Replicator) swap(ctx context.Context, old, value []byte) (bool, error) {
+	ok, err := r.cfg.Store.Swap(ctx, old, value)
 	if err == nil {
 		return ok, nil
 	}
-	have, lost := t.cfg.Store.Load(ctx)
+	have, lost := r.cfg.Store.Load(ctx)
 	switch {
 	case lost != nil:
-		return false, fmt.Errorf("%w: %w: %w", ErrUnknown, errNoStore, err)
+		return false, fmt.Errorf("%w: %w: %w", ErrUnconfirmed, errUnreachable, err)
 	case bytes.Equal(have, value):
 		return true, nil
 	case bytes.Equal(have, old):
-		return false, fmt.Errorf("%w: %w", ErrStore, err)
+		return false, fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
-	return false, fmt.Errorf("%w: %w, and other changes came between", ErrUnknown, err)
+	return false, fmt.Errorf("%w: %w, and another change was stored since", ErrUnconfirmed, err)
 }
 
 // load reads the stored settings; nil when there are none.
-func (t *Tuner) load(ctx context.Context) (*Settings, []byte, error) {
-	raw, err := t.cfg.Store.Load(ctx)
-	if errors.Is(err, errFile) {
+func (r *Replicator) load(ctx context.Context) (*Settings, []byte, error) {
+	raw, err := r.cfg.Store.Load(ctx)
+	if errors.Is(err, errStateFile) {
 		return nil, nil, err
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read settings: %w: %w", errNoStore, err)
+		return nil, nil, fmt.Errorf("read settings: %w: %w", errUnreachable, err)
 	}
 	if len(raw) == 0 {
 		return nil, raw, nil
 	}
-	if base, have, _ := t.known(); bytes.Equal(have, raw) {
-		return base, raw, nil // as it mostly is
+	if base, have, _ := r.known(); bytes.Equal(have, raw) {
+		return base, raw, nil // nothing was changed, as mostly
 	}
 	s := &Settings{}
 	if err := json.Unmarshal(raw, s); err != nil {
@@ -211,94 +220,99 @@ func (t *Tuner) load(ctx context.Context) (*Settings, []byte, error) {
 	return s, raw, nil
 }
 
-// known is what was stored when it was last read, and what waits for it.
-func (t *Tuner) known() (base *Settings, raw []byte, waiting []pending) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.base, t.raw, t.pending
+// known is what was stored when the store was last read, and the changes that
+// are pending.
+func (r *Replicator) known() (base *Settings, raw []byte, changes []pendingChange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.base, r.baseRaw, r.pending
 }
 
-// settle says how stored settings stand to those known here, which of them hold,
-// and what that comes to with the changes that wait.
-func (t *Tuner) settle(stored *Settings, now time.Time) (v verdict, base, next *Settings, err error) {
-	known, _, waiting := t.known()
-	v, base = known.settle(stored, now)
-	if next, err = base.replay(waiting); err == nil && next != base && (v == same || v == newer) {
-		v = behind
+// reconcile tells how stored settings relate to those known here, which of them
+// are the base, and what the base comes to with the pending changes.
+func (r *Replicator) reconcile(stored *Settings, now time.Time) (rel relation, base, next *Settings, err error) {
+	known, _, changes := r.known()
+	rel, base = known.reconcile(stored, now)
+	if next, err = base.withPending(changes); err == nil && next != base && (rel == same || rel == ahead) {
+		rel = lacksPending
 	}
-	return v, base, next, err
+	return rel, base, next, err
 }
 
-// mended tells that a store was given again what it had lost.
-func (t *Tuner) mended(v verdict, stored *Settings, seq int64) {
-	if v != lost && v != older {
+// reportRestore counts and logs that the store was given again what it had lost.
+func (r *Replicator) reportRestore(rel relation, stored *Settings, seq int64) {
+	if rel != emptied && rel != rolledBack {
 		return
 	}
-	t.seen.restores.Inc()
-	t.cfg.Log.Warn("settings in force here were stored anew, over what the store had gone back to",
+	r.metrics.restores.Inc()
+	r.cfg.Log.Warn("the store was rolled back or emptied; the settings in force here are stored again",
 		"stored", stored.sequence(), "seq", seq)
 }
 
-// take puts settings into force that are stored as raw, with all that waited.
-func (t *Tuner) take(s *Settings, raw []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if n := len(t.pending); n > 0 {
-		t.cfg.Log.Info("changes that waited for the store are kept", "changes", n, "seq", s.Seq)
+// applyStored puts settings into force that are stored as raw, and include all
+// pending changes.
+func (r *Replicator) applyStored(s *Settings, raw []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.pending); n > 0 {
+		r.cfg.Log.Info("pending changes are stored", "changes", n, "seq", s.Seq)
 	}
-	waited := t.pending
-	t.pending = nil
-	t.seen.pending.Set(0)
-	return t.adopt(s, s, raw, waited)
+	ran := r.pending
+	r.pending = nil
+	r.metrics.pending.Set(0)
+	return r.setBase(s, s, raw, ran)
 }
 
-// adopt puts settings into force that were made of those stored as raw and of
-// what waits, which was carried out here. The caller holds mu.
-func (t *Tuner) adopt(s, next *Settings, raw []byte, waited []pending) error {
-	orders, missed := s.Due(t.done, !t.joined)
+// setBase puts next into force, which is base, stored as raw, with the changes
+// that are pending. Orders among those that were pending ran already. The caller
+// holds mu.
+func (r *Replicator) setBase(base, next *Settings, raw []byte, ran []pendingChange) error {
+	orders, missed := base.DueOrders(r.ordersDone, !r.loaded)
 	if !missed.IsZero() {
-		t.cfg.Log.Warn("more orders were missed than are remembered; what is cached from before is purged", "before", missed, "last_order", t.done)
-		t.missed = missed
+		r.cfg.Log.Warn("some orders were missed and are no longer known; all that was cached before is purged here", "before", missed, "last_order", r.ordersDone)
+		r.missed = missed
 	}
-	t.now, t.base, t.raw, t.joined, t.done = next, s, raw, true, s.Seq
-	t.seen.sequence.Set(float64(s.Seq))
-	return t.apply(slices.DeleteFunc(orders, carriedOut(waited)))
+	r.current, r.base, r.baseRaw, r.loaded, r.ordersDone = next, base, raw, true, base.Seq
+	r.metrics.sequence.Set(float64(base.Seq))
+	return r.apply(slices.DeleteFunc(orders, ranWhilePending(ran)))
 }
 
-// apply puts the settings into force as they are now. The caller holds mu.
-func (t *Tuner) apply(orders []Order) error {
+// apply puts the current settings into force as they are now. The caller holds
+// mu.
+func (r *Replicator) apply(orders []Order) error {
 	now := time.Now()
-	t.ends = t.now.Next(now)
-	t.failed = t.cfg.Apply(Effect{
-		Knobs: t.now.Live(now), Held: t.now.Held(now), Purges: withHard(t.now.Purges, t.missed), Orders: orders,
+	r.expiry = r.current.NextExpiry(now)
+	r.applyErr = r.cfg.Apply(EffectiveSettings{
+		Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now),
+		Purges: withPurgeBefore(r.current.Purges, r.missed), Orders: orders,
 	})
-	return t.failed
+	return r.applyErr
 }
 
-// tunerMetrics tell how far this instance is with the settings of its fleet.
-type tunerMetrics struct {
+// replicatorMetrics tell how far this instance and its store are in sync.
+type replicatorMetrics struct {
 	sequence prometheus.Gauge
-	inStep   prometheus.Gauge
+	inSync   prometheus.Gauge
 	failures prometheus.Counter
 	restores prometheus.Counter
 	pending  prometheus.Gauge
 }
 
-func newTunerMetrics() *tunerMetrics {
+func newReplicatorMetrics() *replicatorMetrics {
 	opts := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: "sundry", Subsystem: "settings", Name: name, Help: help}
 	}
-	return &tunerMetrics{
+	return &replicatorMetrics{
 		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance took over; lower than another's while it lags behind."))),
-		inStep:   prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance last saw that what is stored is in force here, in unix seconds; 0: not since the start."))),
+		inSync:   prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance last saw that what is stored is in force here, in unix seconds; 0: not since the start."))),
 		failures: prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Looks at the stored settings that failed, or whose outcome could not be applied."))),
 		restores: prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings anew because the store had lost them or gone back in time."))),
 		pending:  prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance alone, and wait for the store to be shared."))),
 	}
 }
 
-func (m *tunerMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.sequence, m.inStep, m.failures, m.restores, m.pending} {
+func (m *replicatorMetrics) register(reg prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{m.sequence, m.inSync, m.failures, m.restores, m.pending} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

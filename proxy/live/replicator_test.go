@@ -11,9 +11,9 @@ import (
 
 func TestChangesReachEveryInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &board{}
-		one, _ := newTuner(&line{board: store})
-		two, at := newTuner(&line{board: store})
+		store := &sharedStore{}
+		one, _ := newReplicator(&connection{sharedStore: store})
+		two, at := newReplicator(&connection{sharedStore: store})
 		ctx, stop := context.WithCancel(t.Context())
 		go one.Run(ctx)
 		go two.Run(ctx)
@@ -28,59 +28,59 @@ func TestChangesReachEveryInstance(t *testing.T) {
 		if at.last()["ip"]["ttl"] != "1h" || len(at.orders()) != 1 {
 			t.Errorf("the other instance: %v, orders %v", at.last(), at.orders())
 		}
-		late, fresh := newTuner(&line{board: store})
+		late, fresh := newReplicator(&connection{sharedStore: store})
 		go late.Run(ctx)
 		synctest.Wait()
 		if fresh.last()["ip"]["ttl"] != "1h" || len(fresh.orders()) != 0 {
-			t.Errorf("an instance that came later: %v, orders of before its time %v", fresh.last(), fresh.orders())
+			t.Errorf("an instance that starts later: %v, orders from before its start %v", fresh.last(), fresh.orders())
 		}
 		stop()
 		synctest.Wait()
 	})
 }
 
-func TestChangesEndInTime(t *testing.T) {
+func TestChangesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tuner, at := newTuner(&File{})
+		replicator, at := newReplicator(&File{})
 		ctx, stop := context.WithCancel(t.Context())
-		go tuner.Run(ctx)
+		go replicator.Run(ctx)
 		synctest.Wait()
-		if _, err := tuner.Change(ctx, ttl("1h", 10*time.Minute)); err != nil {
+		if _, err := replicator.Change(ctx, ttl("1h", 10*time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(9 * time.Minute)
 		synctest.Wait()
 		if at.last()["ip"]["ttl"] != "1h" {
-			t.Errorf("ended early: %v", at.last())
+			t.Errorf("expired early: %v", at.last())
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if len(at.last()) != 0 {
-			t.Errorf("did not end: %v", at.last())
+			t.Errorf("did not expire: %v", at.last())
 		}
 		stop()
 		synctest.Wait()
 	})
 }
 
-func TestLostSettingsAreStoredAnew(t *testing.T) {
+func TestLostSettingsAreStoredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &line{board: &board{}}
-		tuner, _ := newTuner(store)
+		store := &connection{sharedStore: &sharedStore{}}
+		replicator, _ := newReplicator(store)
 		ctx, stop := context.WithCancel(t.Context())
-		go tuner.Run(ctx)
+		go replicator.Run(ctx)
 		synctest.Wait()
-		if _, err := tuner.Change(ctx, ttl("1h", 0)); err != nil {
+		if _, err := replicator.Change(ctx, ttl("1h", 0)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		store.put(nil) // as a flushed Redis
-		time.Sleep(2 * pollEvery)
+		time.Sleep(2 * pollInterval)
 		synctest.Wait()
-		if b, err := store.board.Load(ctx); err != nil || len(b) == 0 {
+		if b, err := store.sharedStore.Load(ctx); err != nil || len(b) == 0 {
 			t.Errorf("%s %v", b, err)
 		}
-		if s, err := tuner.Change(ctx, ttl("2h", 0)); err != nil || s.Seq != 2 {
+		if s, err := replicator.Change(ctx, ttl("2h", 0)); err != nil || s.Seq != 2 {
 			t.Errorf("%+v %v", s, err)
 		}
 		stop()
@@ -88,24 +88,24 @@ func TestLostSettingsAreStoredAnew(t *testing.T) {
 	})
 }
 
-// TestNothingChangesThatIsNotKept: the store takes no writes, or the change is a
-// mistake, whether the store is there or not.
-func TestNothingChangesThatIsNotKept(t *testing.T) {
-	store := &line{board: &board{}, readOnly: true}
-	tuner, at := newTuner(store)
-	if _, err := tuner.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
+// TestNothingChangesThatIsNotStored: the store takes no writes, or the change is
+// invalid, whether the store can be reached or not.
+func TestNothingChangesThatIsNotStored(t *testing.T) {
+	store := &connection{sharedStore: &sharedStore{}, readOnly: true}
+	replicator, at := newReplicator(store)
+	if _, err := replicator.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrNotStored) {
 		t.Errorf("%v", err)
 	}
-	if len(at.live) != 0 {
-		t.Errorf("applied although it was not kept: %v", at.live)
+	if len(at.cache) != 0 {
+		t.Errorf("applied although it was not stored: %v", at.cache)
 	}
-	away := tunerWith(&line{board: &board{}, down: true}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
-	if _, err := away.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || len(at.live) != 0 || away.Waiting() != 0 {
-		t.Errorf("%v %v", err, at.live)
+	away := replicatorWith(&connection{sharedStore: &sharedStore{}, down: true}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
+	if _, err := away.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrInvalid) || len(at.cache) != 0 || away.Pending() != 0 {
+		t.Errorf("%v %v", err, at.cache)
 	}
-	refusing := tunerWith(&File{}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
-	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrRefused) || len(at.live) != 0 {
-		t.Errorf("%v %v", err, at.live)
+	refusing := replicatorWith(&File{}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
+	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrInvalid) || len(at.cache) != 0 {
+		t.Errorf("%v %v", err, at.cache)
 	}
 }
 
@@ -113,15 +113,15 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 	store := &File{}
 	var wg sync.WaitGroup
 	for range 4 {
-		tuner, _ := newTuner(store)
+		replicator, _ := newReplicator(store)
 		wg.Go(func() {
 			for range 5 {
 				for {
-					_, err := tuner.Change(t.Context(), Change{Do: "reset", Target: "h"})
+					_, err := replicator.Change(t.Context(), Change{Do: "reset", Target: "h"})
 					if err == nil {
 						break
 					}
-					if !errors.Is(err, ErrStore) {
+					if !errors.Is(err, ErrNotStored) {
 						t.Error(err)
 						return
 					}
@@ -130,11 +130,11 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	tuner, _ := newTuner(store)
-	if err := tuner.look(t.Context()); err != nil {
+	replicator, _ := newReplicator(store)
+	if err := replicator.sync(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if s := tuner.Settings(); s.Seq != 20 || len(s.Audit) != 20 {
-		t.Errorf("%d changes of 20 were kept", s.Seq)
+	if s := replicator.Settings(); s.Seq != 20 || len(s.Audit) != 20 {
+		t.Errorf("%d changes of 20 were stored", s.Seq)
 	}
 }

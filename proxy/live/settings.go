@@ -17,22 +17,32 @@ import (
 	"sundry/upstreams/host"
 )
 
-// Bounds of what is remembered.
+// Bounds of the history that settings carry with them.
 const (
-	auditMax = 200
-	orderMax = 50
+	maxAudit  = 200
+	maxOrders = 50
 )
 
-// Settings are what operators changed while it runs: one document that all
-// instances share, and that survives a restart where there is somewhere to keep
-// it. Its methods are pure rules; time is an argument.
+// What a change does, as the API and the audit log spell it.
+const (
+	DoCache     = "knobs"     // set the cache settings of an endpoint
+	DoBreaker   = "breaker"   // hold the breaker of a host, or release it
+	DoPurge     = "purge"     // make the entries of an endpoint stale or gone
+	DoDrop      = "drop"      // remove one entry
+	DoReset     = "reset"     // let the breaker of a host forget its failures
+	DoRestore   = "restore"   // in the audit log alone: see Settings.merge
+	DoOvertaken = "overtaken" // in the audit log alone: see Settings.withPending
+)
+
+// Settings are what operators changed while Sundry runs: one value that all
+// instances share. Its methods are pure rules; time is an argument.
 type Settings struct {
-	// Seq counts the changes.
+	// Seq is the number of the last change.
 	Seq int64 `json:"seq"`
-	// Knobs of cache rules, by endpoint.
-	Knobs map[string]KnobSetting `json:"knobs,omitempty"`
+	// Cache settings, by endpoint.
+	Cache map[string]CacheSettings `json:"knobs,omitempty"`
 	// Breakers that are held, by host.
-	Breakers map[string]BreakerSetting `json:"breakers,omitempty"`
+	Breakers map[string]BreakerHold `json:"breakers,omitempty"`
 	// Purges by endpoint, or for all.
 	Purges map[string]cache.Purge `json:"purges,omitempty"`
 	// Orders are carried out once by every instance, the newest last.
@@ -41,85 +51,90 @@ type Settings struct {
 	Audit []Record `json:"audit,omitempty"`
 }
 
-// KnobSetting is an endpoint's.
-type KnobSetting struct {
+// CacheSettings of an endpoint, by name, which replace those of its file.
+type CacheSettings struct {
 	Values map[string]string `json:"values"`
-	// Until it ends by itself; zero: it does not.
+	// Until is when they expire; zero: never.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// BreakerSetting is a host's.
-type BreakerSetting struct {
-	Force string    `json:"force"` // open or closed
+// BreakerHold keeps the breaker of a host open or closed.
+type BreakerHold struct {
+	Force string `json:"force"` // open or closed
+	// Until is when the hold expires; zero: never.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Record is one change.
+// Record is one change in the audit log.
 type Record struct {
 	Seq    int64     `json:"seq"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
-	Do     string    `json:"do"` // knobs, breaker, purge, drop, reset; restore: see reconcile; overtaken: see replay
+	Do     string    `json:"do"`
 	Target string    `json:"target"`
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Note is soft or hard of a purge, the key of a drop, and why of a restore.
+	// Note is soft or hard of a purge, the key of a drop, and otherwise why the
+	// record was made.
 	Note string `json:"note,omitempty"`
-	// Undoes is the change that this one took back; 0: none.
+	// Undoes is the change that this one undid; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
 }
 
-// Change is what an operator wants.
+// Change is what an operator asks for.
 type Change struct {
 	By     string
 	Do     string
-	Target string
-	Knobs  map[string]string // of knobs; empty: back to the file
-	Force  string            // of breaker: auto, open or closed
-	Key    string            // of drop
-	Hard   bool              // of purge
-	// For bounds knobs and breaker in time; 0: they stay.
+	Target string            // an endpoint, or a host
+	Cache  map[string]string // of DoCache; empty: back to the file
+	Force  string            // of DoBreaker: auto, open or closed
+	Key    string            // of DoDrop
+	Hard   bool              // of DoPurge
+	// For is how long cache settings or a hold last; 0: until they are changed.
 	For    time.Duration
 	Undoes int64
 }
 
-// With is the settings after a change; the receiver stays as it is.
+// With returns the settings after a change; the receiver stays as it is.
 func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	next := s.clone()
 	next.Seq++
-	r := Record{Seq: next.Seq, At: moment(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
+	r := Record{Seq: next.Seq, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
 	r.Before = s.state(c.Do, c.Target)
 	var until time.Time
 	if c.For > 0 {
 		until = r.At.Add(c.For)
 	}
 	switch c.Do {
-	case "knobs":
-		put(&next.Knobs, c.Target, KnobSetting{c.Knobs, until}, len(c.Knobs) > 0)
-	case "breaker":
+	case DoCache:
+		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until}, len(c.Cache) > 0)
+	case DoBreaker:
 		if _, err := host.ParseForce(c.Force); err != nil {
 			return nil, err
 		}
-		put(&next.Breakers, c.Target, BreakerSetting{c.Force, until}, c.Force != host.Unforced.String())
-	case "purge":
+		setOrDelete(&next.Breakers, c.Target, BreakerHold{c.Force, until}, c.Force != host.Unforced.String())
+	case DoPurge:
 		next.purge(c, r.At)
-	case "drop", "reset":
-		next.Orders = last(append(next.Orders, Order{next.Seq, r.At, c.Do, c.Target, c.Key}), orderMax)
+	case DoDrop, DoReset:
+		next.Orders = newest(append(next.Orders, Order{next.Seq, r.At, c.Do, c.Target, c.Key}), maxOrders)
 	default:
-		return nil, fmt.Errorf("%q: no such change", c.Do)
+		return nil, fmt.Errorf("unknown change %q", c.Do)
 	}
 	r.After = next.state(c.Do, c.Target)
-	next.Audit = last(append(next.Audit, r), auditMax)
+	next.Audit = newest(append(next.Audit, r), maxAudit)
 	return next, nil
 }
+
+// auditTime is a time as records keep it: what JSON keeps of it, and in UTC.
+func auditTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // note is what the record of a change says beside its target.
 func (c *Change) note() string {
 	switch {
-	case c.Do == "purge" && c.Hard:
+	case c.Do == DoPurge && c.Hard:
 		return "hard"
-	case c.Do == "purge":
+	case c.Do == DoPurge:
 		return "soft"
 	}
 	return c.Key
@@ -132,12 +147,12 @@ func (s *Settings) purge(c Change, now time.Time) {
 	} else {
 		m.Soft = later(m.Soft, now)
 	}
-	put(&s.Purges, c.Target, m, true)
+	setOrDelete(&s.Purges, c.Target, m, true)
 }
 
-// put sets or removes a value of a map that may be nil.
-func put[V any](m *map[string]V, key string, v V, keep bool) {
-	if !keep {
+// setOrDelete sets or removes a value of a map that may be nil.
+func setOrDelete[V any](m *map[string]V, key string, v V, set bool) {
+	if !set {
 		delete(*m, key)
 		return
 	}
@@ -147,24 +162,32 @@ func put[V any](m *map[string]V, key string, v V, keep bool) {
 	(*m)[key] = v
 }
 
-func last[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
+// newest are the last of a list, n at most.
+func newest[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 func (s *Settings) clone() *Settings {
 	next := *s
-	next.Knobs, next.Breakers, next.Purges = maps.Clone(s.Knobs), maps.Clone(s.Breakers), maps.Clone(s.Purges)
+	next.Cache, next.Breakers, next.Purges = maps.Clone(s.Cache), maps.Clone(s.Breakers), maps.Clone(s.Purges)
 	next.Orders, next.Audit = slices.Clone(s.Orders), slices.Clone(s.Audit)
 	return &next
 }
 
-// state is what is set of a target, as the audit keeps it.
+// state is what is set of a target, as the audit log keeps it.
 func (s *Settings) state(do, target string) json.RawMessage {
 	var v any
 	switch do {
-	case "knobs":
-		if k, ok := s.Knobs[target]; ok {
-			v = k
+	case DoCache:
+		if c, ok := s.Cache[target]; ok {
+			v = c
 		}
-	case "breaker":
+	case DoBreaker:
 		if b, ok := s.Breakers[target]; ok {
 			v = b
 		}
@@ -179,61 +202,55 @@ func (s *Settings) state(do, target string) json.RawMessage {
 	return b
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// Undo is the change that takes a record back, as far as it is still in time.
+// Undo is the change that brings back what was set before a change, unless that
+// has expired since.
 func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 	numbered := func(r Record) bool { return r.Seq == seq }
 	i := slices.IndexFunc(s.Audit, numbered)
 	if i < 0 {
-		return Change{}, fmt.Errorf("change %d: not remembered", seq)
+		return Change{}, fmt.Errorf("change %d is not in the audit log", seq)
 	}
 	if slices.ContainsFunc(s.Audit[i+1:], numbered) {
-		return Change{}, fmt.Errorf("change %d: there are two of this number, since the store went back in time; set what you want instead", seq)
+		return Change{}, fmt.Errorf("change %d is ambiguous: two changes have this number since the store was rolled back; set the values instead", seq)
 	}
 	r := s.Audit[i]
 	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: host.Unforced.String()}
 	var until time.Time
 	switch r.Do {
-	case "knobs":
-		var k KnobSetting
-		if r.Before != nil && json.Unmarshal(r.Before, &k) == nil {
-			c.Knobs, until = k.Values, k.Until
+	case DoCache:
+		var before CacheSettings
+		if r.Before != nil && json.Unmarshal(r.Before, &before) == nil {
+			c.Cache, until = before.Values, before.Until
 		}
-	case "breaker":
-		var b BreakerSetting
-		if r.Before != nil && json.Unmarshal(r.Before, &b) == nil {
-			c.Force, until = b.Force, b.Until
+	case DoBreaker:
+		var before BreakerHold
+		if r.Before != nil && json.Unmarshal(r.Before, &before) == nil {
+			c.Force, until = before.Force, before.Until
 		}
 	default:
-		return Change{}, fmt.Errorf("change %d: a %s cannot be taken back", seq, r.Do)
+		return Change{}, fmt.Errorf("change %d: a %s cannot be undone", seq, r.Do)
 	}
 	if !until.IsZero() {
 		if c.For = until.Sub(now); c.For <= 0 {
-			c.Knobs, c.Force, c.For = nil, host.Unforced.String(), 0 // it has ended by now
+			c.Cache, c.Force, c.For = nil, host.Unforced.String(), 0 // it has expired
 		}
 	}
 	return c, nil
 }
 
-// Live are the knobs in force at a time.
-func (s *Settings) Live(now time.Time) map[string]map[string]string {
-	live := map[string]map[string]string{}
-	for name, k := range s.Knobs {
-		if k.Until.IsZero() || now.Before(k.Until) {
-			live[name] = k.Values
+// ActiveCache are the cache settings in force at a time, by endpoint.
+func (s *Settings) ActiveCache(now time.Time) map[string]map[string]string {
+	active := map[string]map[string]string{}
+	for endpoint, c := range s.Cache {
+		if c.Until.IsZero() || now.Before(c.Until) {
+			active[endpoint] = c.Values
 		}
 	}
-	return live
+	return active
 }
 
-// Held are the breakers held at a time.
-func (s *Settings) Held(now time.Time) map[string]host.Force {
+// HeldBreakers are the breakers held at a time, by host.
+func (s *Settings) HeldBreakers(now time.Time) map[string]host.Force {
 	held := map[string]host.Force{}
 	for name, b := range s.Breakers {
 		f, err := host.ParseForce(b.Force)
@@ -244,16 +261,16 @@ func (s *Settings) Held(now time.Time) map[string]host.Force {
 	return held
 }
 
-// Next is when something ends by itself after now; zero: nothing does.
-func (s *Settings) Next(now time.Time) time.Time {
+// NextExpiry is when something expires after now; zero: nothing does.
+func (s *Settings) NextExpiry(now time.Time) time.Time {
 	var next time.Time
 	consider := func(t time.Time) {
 		if t.After(now) && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
 	}
-	for _, k := range s.Knobs {
-		consider(k.Until)
+	for _, c := range s.Cache {
+		consider(c.Until)
 	}
 	for _, b := range s.Breakers {
 		consider(b.Until)

@@ -34,24 +34,24 @@ func after(t *testing.T, changes ...Change) *Settings {
 	return s
 }
 
-func TestKnobsComeAndGo(t *testing.T) {
+func TestCacheSettingsComeAndGo(t *testing.T) {
 	s := after(t,
-		Change{By: "a", Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}},
-		Change{By: "b", Do: "knobs", Target: "60s", Knobs: map[string]string{"ttl": "2h"}, For: 10 * time.Minute},
+		Change{By: "a", Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}},
+		Change{By: "b", Do: "knobs", Target: "60s", Cache: map[string]string{"ttl": "2h"}, For: 10 * time.Minute},
 		Change{By: "c", Do: "knobs", Target: "ip"},
 	)
 	want := map[string]map[string]string{"60s": {"ttl": "2h"}}
-	if diff := cmp.Diff(want, s.Live(nine.Add(5*time.Minute))); diff != "" {
+	if diff := cmp.Diff(want, s.ActiveCache(nine.Add(5*time.Minute))); diff != "" {
 		t.Error(diff)
 	}
-	if live := s.Live(nine.Add(11 * time.Minute)); len(live) != 0 {
-		t.Errorf("past its time: %v", live)
+	if live := s.ActiveCache(nine.Add(11 * time.Minute)); len(live) != 0 {
+		t.Errorf("expired, and still there: %v", live)
 	}
-	if next := s.Next(nine); !next.Equal(nine.Add(11 * time.Minute)) {
-		t.Errorf("ends at %v", next)
+	if next := s.NextExpiry(nine); !next.Equal(nine.Add(11 * time.Minute)) {
+		t.Errorf("expires at %v", next)
 	}
-	if next := s.Next(nine.Add(time.Hour)); !next.IsZero() {
-		t.Errorf("something ends at %v", next)
+	if next := s.NextExpiry(nine.Add(time.Hour)); !next.IsZero() {
+		t.Errorf("something expires at %v", next)
 	}
 	if s.Seq != 3 || len(s.Audit) != 3 || s.Audit[0].Before != nil || s.Audit[0].After == nil || s.Audit[2].After != nil || s.Audit[1].By != "b" {
 		t.Errorf("%+v", s.Audit)
@@ -60,19 +60,19 @@ func TestKnobsComeAndGo(t *testing.T) {
 
 func TestUndo(t *testing.T) {
 	s := after(t,
-		Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}, For: time.Hour},
-		Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "2h"}},
+		Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour},
+		Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "2h"}},
 		Change{Do: "breaker", Target: "h", Force: "open"},
 		Change{Do: "purge", Target: "ip"},
 	)
 	c, err := s.Undo(2, "me", nine.Add(10*time.Minute))
-	if err != nil || c.Knobs["ttl"] != "1h" || c.For != 50*time.Minute || c.Undoes != 2 || c.By != "me" {
-		t.Errorf("back to what was limited in time: %+v %v", c, err)
+	if err != nil || c.Cache["ttl"] != "1h" || c.For != 50*time.Minute || c.Undoes != 2 || c.By != "me" {
+		t.Errorf("back to what expires: %+v %v", c, err)
 	}
-	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || len(c.Knobs) != 0 || c.For != 0 {
-		t.Errorf("back to what has ended: %+v %v", c, err)
+	if c, err := s.Undo(2, "me", nine.Add(2*time.Hour)); err != nil || len(c.Cache) != 0 || c.For != 0 {
+		t.Errorf("back to what has expired: %+v %v", c, err)
 	}
-	if c, err := s.Undo(1, "me", nine); err != nil || len(c.Knobs) != 0 {
+	if c, err := s.Undo(1, "me", nine); err != nil || len(c.Cache) != 0 {
 		t.Errorf("back to the file: %+v %v", c, err)
 	}
 	if c, err := s.Undo(3, "me", nine); err != nil || c.Force != "auto" {
@@ -80,7 +80,7 @@ func TestUndo(t *testing.T) {
 	}
 	for _, seq := range []int64{4, 99} {
 		if _, err := s.Undo(seq, "me", nine); err == nil {
-			t.Errorf("change %d was taken back", seq)
+			t.Errorf("change %d was undone", seq)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func TestBreakersAndPurges(t *testing.T) {
 		Change{Do: "drop", Target: "ip", Key: "ip:k"},
 		Change{Do: "reset", Target: "a"},
 	)
-	if diff := cmp.Diff(map[string]host.Force{"a": host.ForceOpen}, s.Held(nine)); diff != "" {
+	if diff := cmp.Diff(map[string]host.Force{"a": host.ForceOpen}, s.HeldBreakers(nine)); diff != "" {
 		t.Error(diff)
 	}
-	if held := s.Held(nine.Add(2 * time.Hour)); len(held) != 0 {
-		t.Errorf("past its time: %v", held)
+	if held := s.HeldBreakers(nine.Add(2 * time.Hour)); len(held) != 0 {
+		t.Errorf("expired, and still there: %v", held)
 	}
 	want := map[string]cache.Purge{
 		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
@@ -118,7 +118,7 @@ func TestBreakersAndPurges(t *testing.T) {
 	}
 }
 
-func TestSettingsStaySmall(t *testing.T) {
+func TestHistoryIsBounded(t *testing.T) {
 	s := &Settings{}
 	for range 500 {
 		next, err := s.With(Change{Do: "drop", Target: "ip", Key: "ip:k"}, nine)
@@ -127,13 +127,13 @@ func TestSettingsStaySmall(t *testing.T) {
 		}
 		s = next
 	}
-	if len(s.Audit) != auditMax || len(s.Orders) != orderMax || s.Audit[auditMax-1].Seq != 500 {
+	if len(s.Audit) != maxAudit || len(s.Orders) != maxOrders || s.Audit[maxAudit-1].Seq != 500 {
 		t.Errorf("%d records, %d orders", len(s.Audit), len(s.Orders))
 	}
 }
 
-func TestSettingsTravel(t *testing.T) {
-	s := after(t, Change{Do: "knobs", Target: "ip", Knobs: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
+func TestSettingsSurviveJSON(t *testing.T) {
+	s := after(t, Change{Do: "knobs", Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: time.Hour}, Change{Do: "purge", Target: "ip"})
 	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

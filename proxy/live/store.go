@@ -11,19 +11,20 @@ import (
 	"sync"
 )
 
-// Store keeps the settings document.
+// Store keeps the settings as bytes that all instances share.
 type Store interface {
-	// Load reads it; nil when there is none yet.
+	// Load reads them; nil when there are none yet.
 	Load(ctx context.Context) ([]byte, error)
-	// Swap replaces the old one, unless another came between: then false.
+	// Swap replaces the old ones, unless they are not what is stored: then it
+	// returns false.
 	Swap(ctx context.Context, old, value []byte) (bool, error)
-	// Watch calls changed when the document may have changed elsewhere, until
-	// ctx ends.
+	// Watch calls changed when another instance may have changed them, until ctx
+	// ends. Notices may be lost.
 	Watch(ctx context.Context, changed func())
 }
 
-// File keeps the document in a file, for an instance without Redis; with the
-// path "" in memory alone, where a restart forgets it.
+// File keeps settings in a file, for an instance without Redis; with the path ""
+// in memory only, where they are lost at a restart.
 type File struct {
 	Path string
 	mu   sync.Mutex
@@ -46,16 +47,17 @@ func (f *File) load() ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errFile, err)
+		return nil, fmt.Errorf("%w: %w", errStateFile, err)
 	}
 	return b, nil
 }
 
-// errFile is of a file that cannot be read: a mistake to be mended, and no outage
-// to be waited out.
-var errFile = errors.New("the state file cannot be read")
+// errStateFile is of a file that exists and cannot be read: the operator has to
+// fix that, while a store that is unreachable comes back by itself.
+var errStateFile = errors.New("the state file cannot be read")
 
-// Swap implements Store. The file is replaced whole: a crash leaves the old one.
+// Swap implements Store. The file is replaced as a whole: a crash leaves the old
+// one.
 func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,20 +69,20 @@ func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {
 		f.mem = value
 		return true, nil
 	}
-	return true, replace(f.Path, value)
+	return true, replaceFile(f.Path, value)
 }
 
-// Watch implements Store: nobody else changes the document.
+// Watch implements Store: no other instance uses the file.
 func (f *File) Watch(ctx context.Context, changed func()) {
 	changed()
 	<-ctx.Done()
 }
 
-// replace writes a file beside and moves it into place.
-func replace(path string, value []byte) error {
+// replaceFile writes a temporary file beside the old one and renames it.
+func replaceFile(path string, value []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".sundry-*")
 	if err != nil {
-		return fmt.Errorf("keep settings: %w", err)
+		return fmt.Errorf("store settings: %w", err)
 	}
 	_, err = tmp.Write(value)
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
@@ -89,7 +91,7 @@ func replace(path string, value []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(tmp.Name())
-		return fmt.Errorf("keep settings: %w", err)
+		return fmt.Errorf("store settings: %w", err)
 	}
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 
 func TestFileSurvives(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
-	first, _ := newTuner(&File{Path: path})
+	first, _ := newReplicator(&File{Path: path})
 	if _, err := first.Change(t.Context(), ttl("1h", 0)); err != nil {
 		t.Fatal(err)
 	}
-	second, at := newTuner(&File{Path: path})
-	if err := second.look(t.Context()); err != nil {
+	second, at := newReplicator(&File{Path: path})
+	if err := second.sync(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if at.last()["ip"]["ttl"] != "1h" {
@@ -26,11 +26,11 @@ func TestFileSurvives(t *testing.T) {
 	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrStore) {
-		t.Errorf("a broken file was written over: %v", err)
+	if _, err := second.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrNotStored) {
+		t.Errorf("a broken file was overwritten: %v", err)
 	}
-	gone, _ := newTuner(&File{Path: filepath.Join(path, "below", "a-file")})
-	if _, err := gone.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrStore) {
+	gone, _ := newReplicator(&File{Path: filepath.Join(path, "below", "a-file")})
+	if _, err := gone.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrNotStored) {
 		t.Errorf("%v", err)
 	}
 }

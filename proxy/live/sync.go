@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// How often the store is looked at when nothing was heard of it, and how soon
-// again after a look that failed: the pauses grow from the one to the other.
+// How often the store is read when no notice came, and how soon again after a
+// read that failed: the delays grow from firstRetry to pollInterval.
 const (
-	pollEvery  = 3 * time.Second
-	retryFirst = 100 * time.Millisecond
+	pollInterval = 3 * time.Second
+	firstRetry   = 100 * time.Millisecond
 )
 
-// Join looks at the store for an instance that is about to serve, so that it
-// knows what was purged while it was away. It tries until ctx ends.
-func (t *Tuner) Join(ctx context.Context) error {
-	for failed := 1; ; failed++ {
-		err := t.look(ctx)
+// FirstSync syncs with the store before an instance serves, so that it knows
+// what was purged while it was away. It retries until ctx ends.
+func (r *Replicator) FirstSync(ctx context.Context) error {
+	for failures := 1; ; failures++ {
+		err := r.sync(ctx)
 		if err == nil {
 			return nil
 		}
-		timer := time.NewTimer(pace(failed))
+		timer := time.NewTimer(syncDelay(failures))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -36,180 +36,180 @@ func (t *Tuner) Join(ctx context.Context) error {
 	}
 }
 
-// Run follows changes made elsewhere, and the ends of those limited in time,
-// until ctx ends. Notices are only the fast way: what is lost of them, or of
-// the reads after them, is made up for by looking again.
-func (t *Tuner) Run(ctx context.Context) {
+// Run applies changes made on other instances, and takes back settings that
+// expire, until ctx ends. Notices make it fast; polling makes up for a notice
+// that was lost, or a read after it that failed.
+func (r *Replicator) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { t.cfg.Store.Watch(ctx, t.notice) })
-	failed, next := 0, time.Now()
+	watching.Go(func() { r.cfg.Store.Watch(ctx, r.requestSync) })
+	failures, next := 0, time.Now()
 	for ctx.Err() == nil {
-		if !t.rest(ctx, next) {
-			t.end()
+		if !r.waitForSync(ctx, next) {
+			r.expire()
 			continue
 		}
-		err := t.look(ctx)
+		err := r.sync(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		failed = t.report(err, failed)
-		next = time.Now().Add(pace(failed))
+		failures = r.report(err, failures)
+		next = time.Now().Add(syncDelay(failures))
 	}
 }
 
-// pace is how long to wait after so many failures in a row, spread so that the
-// instances of a fleet stay apart.
-func pace(failed int) time.Duration {
-	d := pollEvery
-	if failed > 0 {
-		d = min(retryFirst<<min(failed-1, 10), pollEvery)
+// syncDelay is how long to wait after so many consecutive failures, with jitter,
+// so that the instances of a fleet do not read at the same time.
+func syncDelay(failures int) time.Duration {
+	d := pollInterval
+	if failures > 0 {
+		d = min(firstRetry<<min(failures-1, 10), pollInterval)
 	}
 	return time.Duration((0.75 + rand.Float64()/2) * float64(d))
 }
 
-// report counts failures in a row, and logs the first and the end of them.
-func (t *Tuner) report(err error, failed int) int {
+// report counts consecutive failures, and logs the first and the end of them.
+func (r *Replicator) report(err error, failures int) int {
 	switch {
-	case err == nil && failed > 0:
-		t.cfg.Log.Info("settings made while it runs are in step again", "seq", t.Settings().Seq, "failures", failed)
-	case err != nil && failed == 0:
-		t.cfg.Log.Warn("settings made while it runs could not be taken over; it is tried again", "error", err)
+	case err == nil && failures > 0:
+		r.cfg.Log.Info("settings are in sync with the store again", "seq", r.Settings().Seq, "failures", failures)
+	case err != nil && failures == 0:
+		r.cfg.Log.Warn("settings are not in sync with the store; retrying", "error", err)
 	}
 	if err == nil {
 		return 0
 	}
-	return failed + 1
+	return failures + 1
 }
 
-// notice asks for a look at the store.
-func (t *Tuner) notice() {
+// requestSync makes Run read the store at once.
+func (r *Replicator) requestSync() {
 	select {
-	case t.wake <- struct{}{}:
-	default: // it is asked for already
+	case r.syncRequested <- struct{}{}:
+	default: // it is requested already
 	}
 }
 
-// rest waits until it is time to look at the store; false when ctx or a setting
-// ends first.
-func (t *Tuner) rest(ctx context.Context, next time.Time) bool {
-	until, ends := next, t.nextEnd()
-	if !ends.IsZero() && ends.Before(next) {
-		until = ends
+// waitForSync waits until it is time to read the store; false when ctx ends or a
+// setting expires first.
+func (r *Replicator) waitForSync(ctx context.Context, next time.Time) bool {
+	until, expiry := next, r.nextExpiry()
+	if !expiry.IsZero() && expiry.Before(next) {
+		until = expiry
 	}
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.wake:
+	case <-r.syncRequested:
 		return true
 	case <-timer.C:
 		return until.Equal(next)
 	}
 }
 
-func (t *Tuner) nextEnd() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.ends
+func (r *Replicator) nextExpiry() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.expiry
 }
 
-// end applies the settings anew when something of them has ended.
-func (t *Tuner) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ends.IsZero() || time.Now().Before(t.ends) {
+// expire applies the settings again when something of them has expired.
+func (r *Replicator) expire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.expiry.IsZero() || time.Now().Before(r.expiry) {
 		return
 	}
-	if err := t.apply(nil); err != nil {
-		t.cfg.Log.Warn("settings that ended could not be taken back; it is tried again", "error", err)
+	if err := r.apply(nil); err != nil {
+		r.cfg.Log.Warn("settings that expired could not be taken back; retrying", "error", err)
 	}
 }
 
-// look reads what is stored and sees that it is in force here, or that what is
-// in force here is stored where the store lost it.
-func (t *Tuner) look(ctx context.Context) error {
-	if err := t.enter(ctx); err != nil {
+// sync reads what is stored and puts it into force here, or stores what is in
+// force here where the store lacks it.
+func (r *Replicator) sync(ctx context.Context) error {
+	if err := r.lockStore(ctx); err != nil {
 		return err
 	}
-	defer t.leave()
-	err := errBetween
-	for i := 0; i < swaps && errors.Is(err, errBetween); i++ {
-		err = t.follow(ctx)
+	defer r.unlockStore()
+	err := errConflict
+	for i := 0; i < maxSwaps && errors.Is(err, errConflict); i++ {
+		err = r.syncOnce(ctx)
 	}
 	if err != nil {
-		t.seen.failures.Inc()
+		r.metrics.failures.Inc()
 		return err
 	}
-	t.seen.inStep.SetToCurrentTime()
+	r.metrics.inSync.SetToCurrentTime()
 	return nil
 }
 
-var errBetween = errors.New("other changes came between")
-
-func (t *Tuner) follow(ctx context.Context) error {
-	stored, raw, err := t.load(ctx)
+// syncOnce is sync without its retries; errConflict asks for one.
+func (r *Replicator) syncOnce(ctx context.Context) error {
+	stored, raw, err := r.load(ctx)
 	if err != nil {
-		t.inStep.Store(false)
+		r.inSync.Store(false)
 		return err
 	}
-	defer t.inStep.Store(true) // purges are applied, whatever else failed
-	v, base, next, err := t.settle(stored, time.Now())
+	defer r.inSync.Store(true) // purges are applied, whatever else failed
+	rel, base, next, err := r.reconcile(stored, time.Now())
 	if err != nil {
 		return err
 	}
-	switch v {
-	case newer:
-		return t.take(next, raw)
+	switch rel {
+	case ahead:
+		return r.applyStored(next, raw)
 	case same:
-		return t.again(next, raw)
-	case behind:
-		// Changes made elsewhere count from now on, even if nothing can be written.
-		if err := t.rebase(base, next, raw); err != nil {
-			t.cfg.Log.Warn("settings could not be applied; it is tried again", "error", err)
+		return r.reapply(next, raw)
+	case lacksPending:
+		// Changes made elsewhere count from now on, even if nothing can be stored.
+		if err := r.rebase(base, next, raw); err != nil {
+			r.cfg.Log.Warn("settings could not be applied; retrying", "error", err)
 		}
 	}
-	return t.mend(ctx, v, stored, next, raw)
+	return r.writeBack(ctx, rel, stored, next, raw)
 }
 
-// rebase puts what is stored into force, under what waits.
-func (t *Tuner) rebase(base, next *Settings, raw []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if bytes.Equal(raw, t.raw) && t.joined {
+// rebase puts what is stored into force, with the pending changes on top.
+func (r *Replicator) rebase(base, next *Settings, raw []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if bytes.Equal(raw, r.baseRaw) && r.loaded {
 		return nil
 	}
-	return t.adopt(base, next, raw, t.pending)
+	return r.setBase(base, next, raw, r.pending)
 }
 
-// again applies what could not be applied before.
-func (t *Tuner) again(s *Settings, raw []byte) error {
-	t.mu.Lock()
-	joined, failed := t.joined, t.failed
-	t.mu.Unlock()
-	if !joined || failed != nil {
-		return t.take(s, raw)
+// reapply applies settings that are in force already, if something of them could
+// not be applied before.
+func (r *Replicator) reapply(s *Settings, raw []byte) error {
+	r.mu.Lock()
+	loaded, failed := r.loaded, r.applyErr != nil
+	r.mu.Unlock()
+	if !loaded || failed {
+		return r.applyStored(s, raw)
 	}
 	return nil
 }
 
-// mend stores what is in force here in the place of what the store went back to,
-// or of what does not hold changes that wait.
-func (t *Tuner) mend(ctx context.Context, v verdict, stored, s *Settings, raw []byte) error {
+// writeBack stores what is in force here where the store was emptied or rolled
+// back, or lacks pending changes.
+func (r *Replicator) writeBack(ctx context.Context, rel relation, stored, s *Settings, raw []byte) error {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
-	ok, err := t.keep(ctx, raw, b)
+	ok, err := r.swap(ctx, raw, b)
 	switch {
-	case err != nil && v == behind:
-		return fmt.Errorf("%d changes that wait cannot be stored: %w", t.Waiting(), err)
+	case err != nil && rel == lacksPending:
+		return fmt.Errorf("%d pending changes cannot be stored: %w", r.Pending(), err)
 	case err != nil:
-		return fmt.Errorf("the store went back from change %d to %d, and cannot be mended: %w", t.Settings().Seq, stored.sequence(), err)
+		return fmt.Errorf("the store was rolled back from change %d to %d, and cannot be written to: %w", r.Settings().Seq, stored.sequence(), err)
 	case !ok:
-		return errBetween
+		return errConflict
 	}
-	t.mended(v, stored, s.Seq)
-	return t.take(s, b)
+	r.reportRestore(rel, stored, s.Seq)
+	return r.applyStored(s, b)
 }

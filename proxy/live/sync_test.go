@@ -15,22 +15,22 @@ import (
 // TestAChangeArrivesWhateverIsLost on the way to an instance.
 func TestAChangeArrivesWhateverIsLost(t *testing.T) {
 	for name, row := range map[string]struct {
-		lose   func(*line)
+		lose   func(*connection)
 		within time.Duration
 	}{
-		"nothing":                  {func(*line) {}, 0},
-		"the notice":               {func(l *line) { l.deaf = true }, 2 * pollEvery},
-		"the read after a notice":  {func(l *line) { l.failing = 1 }, time.Second},
-		"several reads":            {func(l *line) { l.failing = 5 }, 5 * pollEvery},
-		"the notice and six reads": {func(l *line) { l.deaf, l.failing = true, 6 }, 6 * pollEvery},
+		"nothing":                  {func(*connection) {}, 0},
+		"the notice":               {func(c *connection) { c.deaf = true }, 2 * pollInterval},
+		"the read after a notice":  {func(c *connection) { c.failing = 1 }, time.Second},
+		"several reads":            {func(c *connection) { c.failing = 5 }, 5 * pollInterval},
+		"the notice and six reads": {func(c *connection) { c.deaf, c.failing = true, 6 }, 6 * pollInterval},
 	} {
 		t.Run(name, func(t *testing.T) {
-			together(t, func(f *fleet) {
-				f.far.now(row.lose)
+			withFleet(t, func(f *fleet) {
+				f.connTwo.inject(row.lose)
 				f.change(ttl("1h", 0))
 				f.after(row.within)
-				if f.at.last()["ip"]["ttl"] != "1h" {
-					t.Errorf("after %v: %v", row.within, f.at.last())
+				if f.appliedTwo.last()["ip"]["ttl"] != "1h" {
+					t.Errorf("after %v: %v", row.within, f.appliedTwo.last())
 				}
 			})
 		})
@@ -38,229 +38,229 @@ func TestAChangeArrivesWhateverIsLost(t *testing.T) {
 }
 
 func TestAChangeArrivesAfterAnOutage(t *testing.T) {
-	together(t, func(f *fleet) {
-		f.far.now(func(l *line) { l.down = true })
+	withFleet(t, func(f *fleet) {
+		f.connTwo.inject(func(c *connection) { c.down = true })
 		f.change(ttl("1h", 0))
 		f.after(time.Hour)
-		if len(f.at.last()) != 0 {
-			t.Fatalf("through a dead line: %v", f.at.last())
+		if len(f.appliedTwo.last()) != 0 {
+			t.Fatalf("through a dead connection: %v", f.appliedTwo.last())
 		}
-		f.far.now(func(l *line) { l.down = false })
-		f.after(2 * pollEvery)
-		if f.at.last()["ip"]["ttl"] != "1h" {
-			t.Errorf("after the outage: %v", f.at.last())
+		f.connTwo.inject(func(c *connection) { c.down = false })
+		f.after(2 * pollInterval)
+		if f.appliedTwo.last()["ip"]["ttl"] != "1h" {
+			t.Errorf("after the outage: %v", f.appliedTwo.last())
 		}
 	})
 }
 
-// TestPaceIsBounded: neither a calm nor an outage makes many reads.
-func TestPaceIsBounded(t *testing.T) {
-	together(t, func(f *fleet) {
-		for name, fault := range map[string]func(*line){"calm": func(*line) {}, "outage": func(l *line) { l.down = true }} {
-			f.far.now(fault)
-			before := f.far.readSoFar()
+// TestReadsAreBounded: neither a calm nor an outage makes many reads.
+func TestReadsAreBounded(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		for name, fault := range map[string]func(*connection){"calm": func(*connection) {}, "outage": func(c *connection) { c.down = true }} {
+			f.connTwo.inject(fault)
+			before := f.connTwo.readCount()
 			f.after(10 * time.Minute)
-			if n, want := f.far.readSoFar()-before, int(10*time.Minute/pollEvery); n < want/2 || n > 3*want {
+			if n, want := f.connTwo.readCount()-before, int(10*time.Minute/pollInterval); n < want/2 || n > 3*want {
 				t.Errorf("%s: %d reads in ten minutes, want about %d", name, n, want)
 			}
 		}
 	})
 }
 
-// TestAnAnswerLostIsLookedUp: a change that was kept is not called refused, and
-// one whose fate is unknown is in force here and waits; it is not made twice.
-func TestAnAnswerLostIsLookedUp(t *testing.T) {
-	together(t, func(f *fleet) {
-		f.near.now(func(l *line) { l.silent = 1 })
+// TestALostAnswerIsLookedUp: a change that was stored is not called refused, and
+// an unconfirmed one is in force here and pending; it is not made twice.
+func TestALostAnswerIsLookedUp(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.connOne.inject(func(c *connection) { c.silent = 1 })
 		if s := f.change(ttl("1h", 0)); s.Seq != 1 {
 			t.Errorf("%+v", s)
 		}
-		f.near.now(func(l *line) { l.silent, l.dies = 1, true })
-		if s := f.change(ttl("2h", 0)); s.Seq != 2 || f.one.Waiting() != 1 {
+		f.connOne.inject(func(c *connection) { c.silent, c.dies = 1, true })
+		if s := f.change(ttl("2h", 0)); s.Seq != 2 || f.one.Pending() != 1 {
 			t.Errorf("%+v", s)
 		}
-		if _, err := f.one.Change(f.ctx, Change{Do: "reset", Target: "h"}); !errors.Is(err, ErrStore) {
+		if _, err := f.one.Change(f.ctx, Change{Do: "reset", Target: "h"}); !errors.Is(err, ErrNotStored) {
 			t.Errorf("an order that cannot wait: %v", err)
 		}
-		f.near.now(func(l *line) { l.down = false })
-		f.after(2 * pollEvery)
-		if s := f.one.Settings(); s.Seq != 2 || len(s.Audit) != 2 || f.one.Waiting() != 0 || f.at.last()["ip"]["ttl"] != "2h" {
-			t.Errorf("the change that was kept: %+v, %v", s, f.at.last())
+		f.connOne.inject(func(c *connection) { c.down = false })
+		f.after(2 * pollInterval)
+		if s := f.one.Settings(); s.Seq != 2 || len(s.Audit) != 2 || f.one.Pending() != 0 || f.appliedTwo.last()["ip"]["ttl"] != "2h" {
+			t.Errorf("the change that was stored: %+v, %v", s, f.appliedTwo.last())
 		}
 	})
 }
 
-// TestAStoreThatWentBackIsMended: what was changed since stands, on every
+// TestARolledBackStoreIsRestored: what was changed since stays in force, on every
 // instance, and is stored beyond both.
-func TestAStoreThatWentBackIsMended(t *testing.T) {
-	together(t, func(f *fleet) {
+func TestARolledBackStoreIsRestored(t *testing.T) {
+	withFleet(t, func(f *fleet) {
 		f.change(ttl("1h", 0))
 		backup := f.stored()
 		f.change(ttl("2h", 0))
 		f.change(Change{Do: "purge", Target: "ip", Hard: true})
 		f.after(time.Second)
-		f.near.put(backup)
-		f.after(2 * pollEvery)
-		for _, at := range []*Tuner{f.one, f.two} {
-			if s := at.Settings(); s.Seq < 4 || s.Live(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() {
+		f.connOne.put(backup)
+		f.after(2 * pollInterval)
+		for _, at := range []*Replicator{f.one, f.two} {
+			if s := at.Settings(); s.Seq < 4 || s.ActiveCache(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() {
 				t.Errorf("%+v", s)
 			}
-			if n := testutil.ToFloat64(at.seen.sequence); n != float64(f.one.Settings().Seq) {
+			if n := testutil.ToFloat64(at.metrics.sequence); n != float64(f.one.Settings().Seq) {
 				t.Errorf("sequence %v", n)
 			}
 		}
-		if n := testutil.ToFloat64(f.one.seen.restores) + testutil.ToFloat64(f.two.seen.restores); n < 1 {
-			t.Errorf("mended %v times", n)
+		if n := testutil.ToFloat64(f.one.metrics.restores) + testutil.ToFloat64(f.two.metrics.restores); n < 1 {
+			t.Errorf("restored %v times", n)
 		}
-		late, at := newTuner(&line{board: f.near.board})
-		if err := late.Join(f.ctx); err != nil || at.last()["ip"]["ttl"] != "2h" {
+		late, at := newReplicator(&connection{sharedStore: f.connOne.sharedStore})
+		if err := late.FirstSync(f.ctx); err != nil || at.last()["ip"]["ttl"] != "2h" {
 			t.Errorf("an instance that starts later: %v, %v", at.last(), err)
 		}
 	})
 }
 
-// TestAChangeDoesNotBuildOnAnOlderStore: the next change comes before anybody
+// TestAChangeIsNotMadeOnARolledBackStore: the next change comes before anybody
 // noticed.
-func TestAChangeDoesNotBuildOnAnOlderStore(t *testing.T) {
-	together(t, func(f *fleet) {
+func TestAChangeIsNotMadeOnARolledBackStore(t *testing.T) {
+	withFleet(t, func(f *fleet) {
 		f.change(ttl("1h", 0))
 		backup := f.stored()
 		f.change(ttl("2h", 0))
 		f.change(Change{Do: "purge", Target: "ip", Hard: true})
 		f.after(time.Millisecond)
-		f.near.put(backup)
+		f.connOne.put(backup)
 		s := f.change(Change{Do: "breaker", Target: "h", Force: "open"})
-		if s.Seq != 5 || s.Live(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() || s.Breakers["h"].Force != "open" {
+		if s.Seq != 5 || s.ActiveCache(time.Now())["ip"]["ttl"] != "2h" || s.Purges["ip"].Hard.IsZero() || s.Breakers["h"].Force != "open" {
 			t.Errorf("%+v", s)
 		}
-		f.after(2 * pollEvery)
+		f.after(2 * pollInterval)
 		if f.two.Settings().Seq != 5 {
 			t.Errorf("the other instance: %+v", f.two.Settings())
 		}
 	})
 }
 
-// TestTwoPastsBecomeOne: while one instance was cut off, the store went back and
+// TestTwoHistoriesAreMerged: while one instance was cut off, the store was rolled back and
 // the other, restarted, was given changes of the same numbers.
-func TestTwoPastsBecomeOne(t *testing.T) {
-	together(t, func(f *fleet) {
+func TestTwoHistoriesAreMerged(t *testing.T) {
+	withFleet(t, func(f *fleet) {
 		f.change(ttl("1h", 0))
 		backup := f.stored()
 		if _, err := f.two.Change(f.ctx, ttl("2h", 0)); err != nil {
 			t.Fatal(err)
 		}
-		f.far.now(func(l *line) { l.down = true })
-		f.near.put(backup)
-		fresh, _ := newTuner(f.near)
+		f.connTwo.inject(func(c *connection) { c.down = true })
+		f.connOne.put(backup)
+		fresh, _ := newReplicator(f.connOne)
 		for _, c := range []Change{{Do: "reset", Target: "h"}, {Do: "purge", Target: "60s"}, {Do: "drop", Target: "ip", Key: "ip:k"}} {
 			if _, err := fresh.Change(f.ctx, c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f.far.now(func(l *line) { l.down = false })
-		f.after(4 * pollEvery)
+		f.connTwo.inject(func(c *connection) { c.down = false })
+		f.after(4 * pollInterval)
 		one, two := f.one.Settings(), f.two.Settings()
-		if !one.equals(two) || two.Live(time.Now())["ip"]["ttl"] != "2h" || two.Purges["60s"].Soft.IsZero() {
+		if !one.equals(two) || two.ActiveCache(time.Now())["ip"]["ttl"] != "2h" || two.Purges["60s"].Soft.IsZero() {
 			t.Errorf("%+v\n%+v", one, two)
 		}
-		if len(f.at.orders()) != 2 {
-			t.Errorf("orders carried out on the instance that was cut off: %v", f.at.orders())
+		if len(f.appliedTwo.orders()) != 2 {
+			t.Errorf("orders carried out on the instance that was cut off: %v", f.appliedTwo.orders())
 		}
 		before := f.one.Settings().Seq
 		f.after(time.Hour)
 		if n := f.one.Settings().Seq; n != before {
-			t.Errorf("they do not agree: change %d became %d", before, n)
+			t.Errorf("they do not converge: change %d became %d", before, n)
 		}
 	})
 }
 
-// TestAnOlderStoreThatCannotBeMendedChangesNothing: a replica that takes no
+// TestARolledBackStoreThatIsReadOnlyChangesNothing: a replica that takes no
 // writes.
-func TestAnOlderStoreThatCannotBeMendedChangesNothing(t *testing.T) {
-	together(t, func(f *fleet) {
+func TestARolledBackStoreThatIsReadOnlyChangesNothing(t *testing.T) {
+	withFleet(t, func(f *fleet) {
 		f.change(ttl("1h", 0))
 		backup := f.stored()
 		f.change(ttl("2h", 0))
 		f.after(time.Second)
-		for _, l := range []*line{f.near, f.far} {
-			l.now(func(l *line) { l.readOnly = true })
+		for _, conn := range []*connection{f.connOne, f.connTwo} {
+			conn.inject(func(c *connection) { c.readOnly = true })
 		}
-		f.near.put(backup)
-		if _, err := f.one.Change(f.ctx, ttl("3h", 0)); !errors.Is(err, ErrStore) {
+		f.connOne.put(backup)
+		if _, err := f.one.Change(f.ctx, ttl("3h", 0)); !errors.Is(err, ErrNotStored) {
 			t.Errorf("%v", err)
 		}
 		f.after(time.Minute)
-		if f.at.last()["ip"]["ttl"] != "2h" || testutil.ToFloat64(f.two.seen.failures) == 0 {
-			t.Errorf("%v", f.at.last())
+		if f.appliedTwo.last()["ip"]["ttl"] != "2h" || testutil.ToFloat64(f.two.metrics.failures) == 0 {
+			t.Errorf("%v", f.appliedTwo.last())
 		}
 	})
 }
 
-// TestWhatCouldNotBeAppliedIsTriedAgain, and orders are not given twice.
-func TestWhatCouldNotBeAppliedIsTriedAgain(t *testing.T) {
-	together(t, func(f *fleet) {
-		f.at.fail(errors.New("does not compile here"))
+// TestWhatCouldNotBeAppliedIsRetried, and orders are not given twice.
+func TestWhatCouldNotBeAppliedIsRetried(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.appliedTwo.fail(errors.New("does not compile here"))
 		f.change(ttl("1h", 0))
 		f.change(Change{Do: "drop", Target: "ip", Key: "ip:k"})
 		f.after(time.Minute)
-		if len(f.at.last()) != 0 || testutil.ToFloat64(f.two.seen.failures) == 0 || !slices.Equal(f.at.orders(), []int64{2}) {
-			t.Errorf("%v, orders %v", f.at.last(), f.at.orders())
+		if len(f.appliedTwo.last()) != 0 || testutil.ToFloat64(f.two.metrics.failures) == 0 || !slices.Equal(f.appliedTwo.orders(), []int64{2}) {
+			t.Errorf("%v, orders %v", f.appliedTwo.last(), f.appliedTwo.orders())
 		}
-		f.at.fail(nil)
-		f.after(2 * pollEvery)
-		if f.at.last()["ip"]["ttl"] != "1h" || !slices.Equal(f.at.orders(), []int64{2}) {
-			t.Errorf("%v, orders %v", f.at.last(), f.at.orders())
+		f.appliedTwo.fail(nil)
+		f.after(2 * pollInterval)
+		if f.appliedTwo.last()["ip"]["ttl"] != "1h" || !slices.Equal(f.appliedTwo.orders(), []int64{2}) {
+			t.Errorf("%v, orders %v", f.appliedTwo.last(), f.appliedTwo.orders())
 		}
 	})
 }
 
-// TestOrdersOfAnAbsence: who was cut off carries out what was ordered meanwhile;
-// what nobody remembers any more is purged.
-func TestOrdersOfAnAbsence(t *testing.T) {
-	together(t, func(f *fleet) {
+// TestOrdersOfAnOutage: an instance that was cut off carries out what was ordered
+// meanwhile; where orders are no longer known, everything from before is purged.
+func TestOrdersOfAnOutage(t *testing.T) {
+	withFleet(t, func(f *fleet) {
 		drop := Change{Do: "drop", Target: "ip", Key: "ip:k"}
 		away := func(n int) {
-			f.far.now(func(l *line) { l.down = true })
+			f.connTwo.inject(func(c *connection) { c.down = true })
 			for range n {
 				f.change(drop)
 			}
-			f.far.now(func(l *line) { l.down = false })
-			f.after(2 * pollEvery)
+			f.connTwo.inject(func(c *connection) { c.down = false })
+			f.after(2 * pollInterval)
 		}
 		away(120)
-		if n := len(f.at.orders()); n != 120 || len(f.at.purges()) != 0 {
-			t.Errorf("%d orders of 120, purges %v", n, f.at.purges())
+		if n := len(f.appliedTwo.orders()); n != 120 || len(f.appliedTwo.purges()) != 0 {
+			t.Errorf("%d orders of 120, purges %v", n, f.appliedTwo.purges())
 		}
 		away(300)
 		oldest := f.one.Settings().Audit[0].At
-		if n := len(f.at.orders()); n != 120+auditMax || !f.at.purges()[cache.AllEndpoints].Hard.Equal(oldest) {
-			t.Errorf("%d orders, purges %v, want all before %v", n, f.at.purges(), oldest)
+		if n := len(f.appliedTwo.orders()); n != 120+maxAudit || !f.appliedTwo.purges()[cache.AllEndpoints].Hard.Equal(oldest) {
+			t.Errorf("%d orders, purges %v, want all before %v", n, f.appliedTwo.purges(), oldest)
 		}
 		if len(f.two.Settings().Purges) != 0 {
-			t.Error("what this instance missed is told to the others")
+			t.Error("what this instance missed is purged on the others")
 		}
 	})
 }
 
-func TestJoinIsBounded(t *testing.T) {
+func TestFirstSyncIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dead, _ := newTuner(&line{board: &board{}, down: true})
+		dead, _ := newReplicator(&connection{sharedStore: &sharedStore{}, down: true})
 		ctx, stop := contextFor(t, 2*time.Second)
 		defer stop()
 		start := time.Now()
-		if err := dead.Join(ctx); !errors.Is(err, errAway) || time.Since(start) != 2*time.Second || dead.InStep() {
+		if err := dead.FirstSync(ctx); !errors.Is(err, errAway) || time.Since(start) != 2*time.Second || dead.InSync() {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
-		short := &line{board: &board{}, failing: 2}
-		lame, _ := newTuner(short)
+		short := &connection{sharedStore: &sharedStore{}, failing: 2}
+		lame, _ := newReplicator(short)
 		ctx, stop = contextFor(t, 2*time.Second)
 		defer stop()
-		if err := lame.Join(ctx); err != nil || !lame.InStep() {
+		if err := lame.FirstSync(ctx); err != nil || !lame.InSync() {
 			t.Errorf("after two failures: %v", err)
 		}
-		short.now(func(l *line) { l.down = true })
-		if err := lame.look(ctx); err == nil || lame.InStep() {
-			t.Errorf("in step with a store that is away: %v", err)
+		short.inject(func(c *connection) { c.down = true })
+		if err := lame.sync(ctx); err == nil || lame.InSync() {
+			t.Errorf("in sync with an unreachable store: %v", err)
 		}
 	})
 }
