@@ -19,8 +19,8 @@ func acceptedCodings(lines []string) cache.Codings {
 			switch {
 			case !ok:
 			case any:
-				wild = wanted(params)
-			case wanted(params):
+				wild = acceptable(params)
+			case acceptable(params):
 				set = set.With(coding)
 			default:
 				refused = refused.With(coding)
@@ -45,8 +45,8 @@ func codingOf(name string) (coding cache.Coding, any, ok bool) {
 	return cache.Identity, true, name == "*"
 }
 
-// wanted is false for a weight of zero, and for one that is none.
-func wanted(params string) bool {
+// acceptable is false for a weight of zero, and for one that is none.
+func acceptable(params string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, weight, _ := strings.Cut(param, "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {

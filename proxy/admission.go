@@ -13,21 +13,21 @@ import (
 // errShed means that there was no place to wait for an answer.
 var errShed = errors.New("too many requests are waiting")
 
-// look answers out of the near tier, or waits where there is a place to wait in.
+// lookup answers out of the near tier, or waits where there is a place to wait in.
 // Where there is none, a stale copy that may stand in for a refresh does.
-func (s *Server) look(x *exchange, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
-	ctx := waiting{x}
+func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
+	ctx := waitContext{req}
 	hit, ready := space.Peek(ctx, key, want, load)
 	if ready {
 		return hit, nil
 	}
-	if !s.load.enter(x.route.place, x.start) {
+	if !s.admission.enter(req.route.load, req.start) {
 		if stale, ok := space.Fallback(key, &hit, errShed); ok {
 			return stale, nil
 		}
 		return cache.Hit{}, errShed
 	}
-	defer s.load.leave(x.route.place)
+	defer s.admission.leave(req.route.load)
 	return space.Await(ctx, key, want, load, &hit)
 }
 
@@ -44,12 +44,12 @@ type admission struct {
 	pressure pressure
 	delays   delays
 	delay    func() time.Duration // reads them; tests have their own
-	looked   time.Time
+	readAt   time.Time
 }
 
-// place counts the requests of an endpoint among them; admission guards it. It
+// endpointLoad counts the requests of an endpoint among them; admission guards it. It
 // is the same before and after a reload.
-type place struct{ waiting int64 }
+type endpointLoad struct{ waiting int64 }
 
 // use takes over limits, whose zero values are filled in.
 func (a *admission) use(l Limits) {
@@ -62,25 +62,25 @@ func (a *admission) use(l Limits) {
 	}
 }
 
-// pressed tells whether a request that comes at now is shed by the time that
+// underPressure tells whether a request that comes at now is shed by the time that
 // others wait. It looks at that when it is due: without requests that must wait,
 // there is nothing to shed. The caller holds mu.
-func (a *admission) pressed(now time.Time) bool {
+func (a *admission) underPressure(now time.Time) bool {
 	if a.pressure.target == 0 {
 		return false
 	}
-	if now.Sub(a.looked) >= pressureEvery {
-		a.pressure.feel(a.delay(), a.looked, now)
-		a.looked = now
+	if now.Sub(a.readAt) >= pressureEvery {
+		a.pressure.observe(a.delay(), a.readAt, now)
+		a.readAt = now
 	}
 	return a.pressure.share > 0 && rand.Float64() < a.pressure.share
 }
 
 // enter takes a place for a request of the endpoint; false: it is to be shed.
-func (a *admission) enter(of *place, now time.Time) bool {
+func (a *admission) enter(of *endpointLoad, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.pressed(now) {
+	if a.underPressure(now) {
 		return false
 	}
 	free := a.limit - a.waiting
@@ -92,7 +92,7 @@ func (a *admission) enter(of *place, now time.Time) bool {
 	return true
 }
 
-func (a *admission) leave(of *place) {
+func (a *admission) leave(of *endpointLoad) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.waiting--
@@ -141,8 +141,8 @@ type pressure struct {
 	share  float64       // that is shed
 }
 
-// feel takes the delay between two looks.
-func (p *pressure) feel(delay time.Duration, from, now time.Time) {
+// observe takes the delay between two looks.
+func (p *pressure) observe(delay time.Duration, from, now time.Time) {
 	if p.target == 0 || delay <= p.target {
 		p.since, p.share = time.Time{}, max(0, p.share-pressureFall)
 		return

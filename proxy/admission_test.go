@@ -73,7 +73,7 @@ func TestHitsAreNeverShed(t *testing.T) {
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	shed, wait := f.crowd("/api/simple?id=%d", 120)
 	eventually(t, "who finds no place is shed", func() bool { return shed.Load() == 100 })
-	if n, _ := f.server.load.count(); n != 20 {
+	if n, _ := f.server.admission.count(); n != 20 {
 		t.Errorf("%d wait for one endpoint, want half of 40", n)
 	}
 	for range 40 {
@@ -82,7 +82,7 @@ func TestHitsAreNeverShed(t *testing.T) {
 	f.get("/api/other?id=7").want(t, http.StatusOK, "other")
 	close(up.gate)
 	wait()
-	eventually(t, "all places are free", func() bool { n, _ := f.server.load.count(); return n == 0 })
+	eventually(t, "all places are free", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 	f.get("/api/simple?id=500").want(t, http.StatusOK)
 }
 
@@ -93,7 +93,7 @@ func TestWhoMustWaitForARefreshGetsTheStaleCopy(t *testing.T) {
 		func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 2} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	_, wait := f.crowd("/api/simple?id=%d", 1)
-	eventually(t, "the place is taken", func() bool { n, _ := f.server.load.count(); return n == 1 })
+	eventually(t, "the place is taken", func() bool { n, _ := f.server.admission.count(); return n == 1 })
 	a := f.get("/api/simple?id=1")
 	a.want(t, http.StatusOK, "x")
 	a.header(t, "Cache-Status", "fwd=stale")
@@ -119,7 +119,7 @@ func TestAdmission(t *testing.T) {
 			var a admission
 			a.use(Limits{InFlight: row.limit, Share: row.share})
 			for _, e := range row.in {
-				p, n := &place{}, 0
+				p, n := &endpointLoad{}, 0
 				for range 100 {
 					if a.enter(p, time.Time{}) {
 						n++
@@ -157,7 +157,7 @@ func TestPressure(t *testing.T) {
 			p, now := pressure{target: row.target}, time.Unix(1000, 0)
 			for i, phase := range row.phases {
 				for range phase.looks {
-					p.feel(phase.delay, now, now.Add(50*time.Millisecond))
+					p.observe(phase.delay, now, now.Add(50*time.Millisecond))
 					now = now.Add(50 * time.Millisecond)
 				}
 				if math.Abs(p.share-phase.share) > 0.001 {
@@ -167,7 +167,7 @@ func TestPressure(t *testing.T) {
 		})
 	}
 	p := pressure{share: 0.5}
-	if p.feel(time.Minute, time.Time{}, time.Now()); p.share >= 0.5 {
+	if p.observe(time.Minute, time.Time{}, time.Now()); p.share >= 0.5 {
 		t.Error("what is switched off sheds on")
 	}
 }
@@ -205,11 +205,11 @@ func TestPressureShedsMissesAndNoHits(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Delay: 20 * time.Millisecond} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
-	a := &f.server.load
+	a := &f.server.admission
 	press := func(share float64, delay time.Duration) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.pressure.share, a.looked, a.delay = share, time.Time{}, func() time.Duration { return delay }
+		a.pressure.share, a.readAt, a.delay = share, time.Time{}, func() time.Duration { return delay }
 	}
 	press(pressureMost, time.Second)
 	shed := 0

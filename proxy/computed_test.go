@@ -14,7 +14,7 @@ func TestWhatIsComputedHereIsKeptApart(t *testing.T) {
 	up := newFake(t, `{"v":"hard to get"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
 	for name, path := range map[string]string{"qrcode": "/api/qrcode?text=a", "ipinfo": "/api/ipinfo"} {
-		if class := f.server.set.Load().routes[name].space.Policy().Class; class != cache.Computed {
+		if class := f.server.current.Load().routes[name].space.Policy().Class; class != cache.Computed {
 			t.Errorf("%s is kept in %s", name, class)
 		}
 		first, second := f.get(path), f.get(path)

@@ -56,7 +56,7 @@ func conforms(t *testing.T, a answer, c recorded.ConformanceCall) {
 // parameter, value and form has a row that succeeds.
 func TestTheTableIsWhole(t *testing.T) {
 	f := newFront(t, nil, replayed)
-	set := f.server.set.Load().catalog
+	set := f.server.current.Load().catalog
 	table := conformance(t)
 	if len(table) != 20 || len(set.Endpoints) != 20 {
 		t.Errorf("%d endpoints in the table, %d in the catalog, want 20", len(table), len(set.Endpoints))

@@ -19,7 +19,7 @@ import (
 // TestEveryExampleInEveryForm calls what the home page shows, twice.
 func TestEveryExampleInEveryForm(t *testing.T) {
 	f := newFront(t, nil, replayed)
-	for _, e := range f.server.set.Load().catalog.Endpoints {
+	for _, e := range f.server.current.Load().catalog.Endpoints {
 		for i, q := range recorded.Examples(e) {
 			path := "/api/" + e.Name + "/index.php?" + q
 			if !e.Policy.Stores() || e.Name == "sjbz" {
@@ -233,7 +233,7 @@ func TestRefusalsInText(t *testing.T) {
 	a.want(t, http.StatusTooManyRequests)
 	a.header(t, "Content-Type", "text/plain")
 	f = newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
-	f.server.load.use(Limits{}) // nobody may wait
+	f.server.admission.use(Limits{}) // nobody may wait
 	a = f.get("/api/simple?type=text")
 	a.want(t, http.StatusServiceUnavailable)
 	a.header(t, "Content-Type", "text/plain")

@@ -79,7 +79,7 @@ func good(t *testing.T, f *front) map[string]answer {
 	t.Helper()
 	answers := map[string]answer{}
 	for _, row := range conformance(t) {
-		rt := f.server.set.Load().routes[row.Endpoint]
+		rt := f.server.current.Load().routes[row.Endpoint]
 		for _, c := range row.Calls {
 			path := "/api/" + row.Endpoint + "/index.php?" + strings.ReplaceAll(c.Query, " ", "%20")
 			a := f.get(path)

@@ -70,7 +70,7 @@ func TestPatienceEnds(t *testing.T) {
 	up := newFake(t, `{"v":"late"}`)
 	up.takes.Store(int64(time.Minute))
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
-	f.server.set.Load().routes["simple"].patience = 50 * time.Millisecond
+	f.server.current.Load().routes["simple"].disconnectTimeout = 50 * time.Millisecond
 	if got := f.halfClosed("/api/simple", "1.1"); got != "" {
 		t.Errorf("instead of an aborted connection: %q", got)
 	}
@@ -78,11 +78,11 @@ func TestPatienceEnds(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /api/simple?id=2 HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the request is served", func() bool { n, _ := f.server.load.count(); return n > 0 })
+	eventually(t, "the request is served", func() bool { n, _ := f.server.admission.count(); return n > 0 })
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the caller who left is given up", func() bool { n, _ := f.server.load.count(); return n == 0 })
+	eventually(t, "the caller who left is given up", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }
 
 // hanging is an upstream that never answers, and tells how many calls it has.
@@ -125,5 +125,5 @@ func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
 	if took := time.Since(left); took > time.Second {
 		t.Errorf("the last call outlived its callers by %v", took)
 	}
-	eventually(t, "nobody is under way", func() bool { n, _ := f.server.load.count(); return n == 0 })
+	eventually(t, "nobody is under way", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }

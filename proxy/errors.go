@@ -45,10 +45,10 @@ func errorTypes() []string {
 	return []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
 }
 
-// statusLeft is what the log says of callers who left; nobody receives it.
-const statusLeft = 499
+// statusClientClosed is what the log says of callers who left; nobody receives it.
+const statusClientClosed = 499
 
-func ofParameter(err *catalog.ParamError) *failure {
+func parameterFailure(err *catalog.ParamError) *failure {
 	kind, status := typeInvalid, http.StatusBadRequest
 	switch {
 	case err.Missing:
@@ -82,7 +82,7 @@ func classify(ctx context.Context, err error) *failure {
 	}
 	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here", cause: err}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		f.status = statusLeft
+		f.status = statusClientClosed
 		return f
 	}
 	if paused, ok := errors.AsType[*cache.PausedError](err); ok {
@@ -110,87 +110,87 @@ func classify(ctx context.Context, err error) *failure {
 	return f
 }
 
-// refuse sends a failure that is no endpoint's.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, f *failure) {
-	s.fail(&exchange{w: w, r: r, id: requestID(r)}, outcomeError, f)
+// failPage sends a failure that is no endpoint's.
+func (s *Server) failPage(w http.ResponseWriter, r *http.Request, f *failure) {
+	s.fail(&request{w: w, r: r, id: requestID(r)}, outcomeError, f)
 }
 
 // fail answers with an error document. Refusals come in floods: nothing here
 // reflects, formats or copies what stands ready.
-func (s *Server) fail(x *exchange, o outcome, f *failure) {
-	x.outcome, x.status, x.failed = o, f.status, f
-	if f.status == statusLeft {
+func (s *Server) fail(req *request, o outcome, f *failure) {
+	req.outcome, req.status, req.failed = o, f.status, f
+	if f.status == statusClientClosed {
 		return
 	}
-	h := x.w.Header()
-	if x.hit.Meta.Source != "" {
-		h["Sundry-Source"] = []string{x.hit.Meta.Source}
+	h := req.w.Header()
+	if req.hit.Meta.Source != "" {
+		h["Sundry-Source"] = []string{req.hit.Meta.Source}
 	}
-	if x.hit.State != cache.Absent {
-		h["Cache-Status"], h["Age"] = []string{string(appendCacheStatus(nil, &x.hit))}, []string{seconds(x.hit.Age)}
+	if req.hit.State != cache.Absent {
+		h["Cache-Status"], h["Age"] = []string{string(appendCacheStatus(nil, &req.hit))}, []string{seconds(req.hit.Age)}
 	}
-	x.sent = s.write(x, f, s.mannerOf(x))
+	req.sent = s.writeError(req, f, s.errorFormat(req))
 }
 
-// mannerOf is how the caller wants to be told what went wrong.
-func (s *Server) mannerOf(x *exchange) catalog.Manner {
+// errorFormat is how the caller wants to be told what went wrong.
+func (s *Server) errorFormat(req *request) catalog.Manner {
 	var e *catalog.Endpoint
-	if x.route != nil {
-		e = x.route.endpoint
+	if req.route != nil {
+		e = req.route.endpoint
 	}
-	m := e.Manner(x.r.URL.RawQuery)
-	m.Text = m.Text || x.in.Form != nil && x.in.Form.Kind == "text"
-	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+	m := e.Manner(req.r.URL.RawQuery)
+	m.Text = m.Text || req.in.Form != nil && req.in.Form.Kind == "text"
+	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 		m.Callback = "" // no script asks so
 	}
 	return m
 }
 
-// write sends the failure: an envelope, one line for who asked for text, or a
+// writeError sends the failure: an envelope, one line for who asked for text, or a
 // call of the caller's function. Browsers run no script whose status is an
 // error, so that one tells its status inside alone.
-func (s *Server) write(x *exchange, f *failure, manner catalog.Manner) int {
-	h, status, control := x.w.Header(), f.status, f.control
-	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(manner.Callback)+len(x.id)+128)
+func (s *Server) writeError(req *request, f *failure, format catalog.Manner) int {
+	h, status, control := req.w.Header(), f.status, f.control
+	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
 	switch {
-	case manner.Text:
-		h["Content-Type"] = s.fixed.text
+	case format.Text:
+		h["Content-Type"] = s.preset.text
 		body = append(append(body, f.message...), '\n')
-	case manner.Callback != "":
-		h["Content-Type"] = s.fixed.script
-		body = append(append(append(body, "/**/"...), manner.Callback...), '(')
-		body = append(f.appendTo(body, x.id), ");"...)
+	case format.Callback != "":
+		h["Content-Type"] = s.preset.script
+		body = append(append(append(body, "/**/"...), format.Callback...), '(')
+		body = append(f.appendJSON(body, req.id), ");"...)
 		status, control = http.StatusOK, ""
 	default:
-		h["Content-Type"] = s.fixed.json
-		body = f.appendTo(body, x.id)
+		h["Content-Type"] = s.preset.json
+		body = f.appendJSON(body, req.id)
 	}
-	s.describeFailure(h, f, x.id, control, len(body))
-	x.begin(status)
-	if x.r.Method == http.MethodHead {
+	s.setErrorHeaders(h, f, req.id, control, len(body))
+	req.begin(status)
+	if req.r.Method == http.MethodHead {
 		return 0
 	}
-	n, _ := x.w.Write(body) // a caller who left needs no answer
+	n, _ := req.w.Write(body) // a caller who left needs no answer
 	return n
 }
 
-// describeFailure assigns the headers that every failure has.
-func (s *Server) describeFailure(h http.Header, f *failure, id, control string, length int) {
+// setErrorHeaders assigns the headers that every failure has.
+func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, length int) {
 	v := []string{id, strconv.Itoa(length), control, ""} // one block
 	h["X-Request-Id"], h["Content-Length"] = v[0:1:1], v[1:2:2]
-	h["X-Content-Type-Options"], h["Access-Control-Allow-Origin"] = s.fixed.nosniff, s.fixed.anyone
-	h["Cache-Control"] = s.fixed.noStore
+	h["X-Content-Type-Options"], h["Access-Control-Allow-Origin"] = s.preset.nosniff, s.preset.anyone
+	h["Cache-Control"] = s.preset.noStore
 	if control != "" {
 		h["Cache-Control"] = v[2:3:3]
 	}
 	if f.retry > 0 {
-		v[3] = strconv.FormatInt(upSeconds(f.retry), 10)
+		v[3] = strconv.FormatInt(ceilSeconds(f.retry), 10)
 		h["Retry-After"] = v[3:4:4]
 	}
 }
 
-// appendTo appends the failure's document.
-func (f *failure) appendTo(b []byte, id string) []byte {
+// appendJSON appends the failure's document.
+func (f *failure) appendJSON(b []byte, id string) []byte {
 	b = strconv.AppendInt(append(b, `{"code":`...), int64(f.status), 10)
 	b = appendText(append(b, `,"message":`...), f.message)
 	b = appendText(append(b, `,"error":{"type":`...), f.kind)

@@ -22,7 +22,7 @@ func TestDocumentsOfFailures(t *testing.T) {
 			}
 		}
 		f := &failure{status: 400, kind: typeInvalid, message: text, parameter: text}
-		b := f.appendTo(nil, "some-id")
+		b := f.appendJSON(nil, "some-id")
 		want := strings.ToValidUTF8(text, "\ufffd")
 		if err := json.Unmarshal(b, &doc); err != nil || doc.Code != 400 || doc.Message != want || doc.Error.Type != typeInvalid || doc.Error.RequestID != "some-id" {
 			t.Errorf("%q: %s: %v", text, b, err)

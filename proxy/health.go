@@ -12,7 +12,7 @@ func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 // connection: it says so, and callers who keep theirs leave by themselves.
 func (s *Server) Drain() {
 	s.ready.Store(false)
-	s.last.Store(true)
+	s.draining.Store(true)
 }
 
 // Ready tells whether it does.
@@ -23,7 +23,7 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
 	if !ok {
 		status, word = http.StatusServiceUnavailable, "draining\n"
 	}
-	s.common(h, requestID(r))
+	s.setCommonHeaders(h, requestID(r))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", contentText)
 	h.Set("Content-Length", strconv.Itoa(len(word)))

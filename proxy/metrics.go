@@ -39,13 +39,13 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
 	}
 	inFlight := gauge("requests_in_flight", "Requests that wait for an answer; what the near tier has is served beside them.",
-		func() float64 { waiting, _ := s.load.count(); return float64(waiting) })
+		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
-		func() float64 { _, limit := s.load.count(); return float64(limit) })
+		func() float64 { _, limit := s.admission.count(); return float64(limit) })
 	share := gauge("shed_share", "Share of the requests that must wait for an answer which is shed because all work waits too long for a processor.",
-		s.load.shed)
+		s.admission.shed)
 	clients := gauge("rate_limit_clients", "Clients that have not all of their burst back; 0 without a limit.",
-		func() float64 { return float64(s.set.Load().rules.clients.count(time.Now())) })
+		func() float64 { return float64(s.current.Load().settings.limiter.count(time.Now())) })
 	if reg == nil {
 		return m, nil
 	}
@@ -59,14 +59,14 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 
 // endpointMetrics are resolved once, so that counting a hit looks nothing up.
 type endpointMetrics struct {
-	requests [outcomes][6]prometheus.Counter
-	duration prometheus.Observer
-	traced   prometheus.ExemplarObserver // the same
+	requests  [outcomes][6]prometheus.Counter
+	duration  prometheus.Observer
+	exemplars prometheus.ExemplarObserver // the same
 }
 
 func (m *metrics) endpoint(name string) *endpointMetrics {
 	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
-	e.traced = e.duration.(prometheus.ExemplarObserver) // every histogram is one
+	e.exemplars = e.duration.(prometheus.ExemplarObserver) // every histogram is one
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
@@ -81,8 +81,8 @@ func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id 
 	if c := e.requests[o][min(status/100, 5)]; c != nil {
 		c.Inc()
 	}
-	if o.traced() {
-		e.traced.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id})
+	if o.hasExemplar() {
+		e.exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id})
 		return
 	}
 	e.duration.Observe(took.Seconds())
@@ -119,7 +119,7 @@ func (c *endpointCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *endpointCollector) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
-	for name, rt := range c.server.set.Load().routes {
+	for name, rt := range c.server.current.Load().routes {
 		policy := rt.space.Policy()
 		gauge := func(desc *prometheus.Desc, v time.Duration) {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v.Seconds(), name)

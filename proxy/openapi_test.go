@@ -127,7 +127,7 @@ func valueOf(s *openapi3.Schema, text string) any {
 func TestDescriptionIsWhole(t *testing.T) {
 	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
-	for _, e := range f.server.set.Load().catalog.Endpoints {
+	for _, e := range f.server.current.Load().catalog.Endpoints {
 		item := doc.Paths.Find("/api/" + e.Name + "/index.php")
 		if item == nil || item.Get == nil {
 			t.Errorf("%s: not described", e.Name)
@@ -174,7 +174,7 @@ func TestReferenceForPeople(t *testing.T) {
 	a.want(t, http.StatusOK, "<title>Sundry: API</title>")
 	a.header(t, "Content-Type", "text/html")
 	a.header(t, "Content-Security-Policy", "default-src 'none'")
-	for _, e := range f.server.set.Load().catalog.Endpoints {
+	for _, e := range f.server.current.Load().catalog.Endpoints {
 		a.want(t, http.StatusOK, `id="`+e.Name+`"`, e.ZH)
 		for _, p := range e.Params {
 			if !p.Hidden() && !strings.Contains(a.body, "<td>"+p.Name) {

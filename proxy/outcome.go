@@ -18,7 +18,7 @@ const (
 	outcomeError
 	outcomeLimited
 	outcomeShed
-	outcomeLeft
+	outcomeDisconnected
 	outcomes
 )
 
@@ -28,10 +28,10 @@ func (o outcome) String() string {
 		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
 }
 
-// traced tells the outcomes whose request id is kept as the duration's
+// hasExemplar tells the outcomes whose request id is kept as the duration's
 // exemplar: those that waited for others, or came to nothing. Hits are too many
 // to pay for it.
-func (o outcome) traced() bool {
+func (o outcome) hasExemplar() bool {
 	switch o {
 	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError:
 		return true
@@ -80,8 +80,8 @@ func (f *failure) outcome() outcome {
 	case typeMethod, typeInvalid, typeMissing, typeForbidden:
 		return outcomeInvalid
 	}
-	if f.status == statusLeft {
-		return outcomeLeft
+	if f.status == statusClientClosed {
+		return outcomeDisconnected
 	}
 	return outcomeError
 }

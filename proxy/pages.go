@@ -11,15 +11,15 @@ import (
 // page answers with the page at a path, which is generated when it is first
 // asked for.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, path string) {
-	set := s.set.Load().pages
+	set := s.current.Load().pages
 	if set == nil {
-		s.refuse(w, r, notFound("there is no catalog yet"))
+		s.failPage(w, r, notFound("there is no catalog yet"))
 		return
 	}
 	d, err := set.Document(path)
 	if err != nil {
 		s.cfg.Log.Error("make a page", "path", r.URL.Path, "error", err)
-		s.refuse(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page cannot be made"})
+		s.failPage(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page cannot be made"})
 		return
 	}
 	s.document(w, r, d)
@@ -27,9 +27,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, path string) {
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request, d *pages.Document) {
 	h := w.Header()
-	s.common(h, requestID(r))
+	s.setCommonHeaders(h, requestID(r))
 	h.Set("Cache-Control", "public, max-age=60")
-	h["Vary"] = s.fixed.vary
+	h["Vary"] = s.preset.vary
 	h.Set("Etag", d.ETag)
 	if matches(r.Header["If-None-Match"], d.ETag) {
 		w.WriteHeader(http.StatusNotModified)

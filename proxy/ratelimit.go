@@ -17,95 +17,95 @@ const burstOfRate = 4
 // with every answer. All others get along without two more headers.
 const lowShare = 4
 
-// keep holds the caller to the rate of one client. A trusted proxy that asks for
+// limitRate holds the caller to the rate of one client. A trusted proxy that asks for
 // itself, to see whether all is well, is not: nor is one that does not say for
 // whom it asks, as that would be held against all who come through it.
-func (s *Server) keep(x *exchange) *failure {
-	rules := x.route.rules
-	a := rules.clients.allow(x.caller, x.start)
+func (s *Server) limitRate(req *request) *failure {
+	settings := req.route.settings
+	a := settings.limiter.allow(req.caller, req.start)
 	if a.ok {
 		if a.low {
-			rules.clients.tell(x.w.Header(), &a)
+			settings.limiter.setHeaders(req.w.Header(), &a)
 		}
 		return nil
 	}
-	if isTrusted(x.caller, rules.Trusted) {
+	if isTrusted(req.caller, settings.Trusted) {
 		return nil
 	}
-	rules.clients.tell(x.w.Header(), &a)
+	settings.limiter.setHeaders(req.w.Header(), &a)
 	s.metrics.limited.Inc()
-	s.suspect(x)
-	return limited(a.more)
+	s.warnOfProxy(req)
+	return limited(a.next)
 }
 
-// suspect tells the operator, once, of what looks like a proxy that is not in
+// warnOfProxy tells the operator, once, of what looks like a proxy that is not in
 // trusted_proxies: all who come through it count as one client.
-func (s *Server) suspect(x *exchange) {
-	if !x.caller.IsPrivate() && !x.caller.IsLoopback() {
+func (s *Server) warnOfProxy(req *request) {
+	if !req.caller.IsPrivate() && !req.caller.IsLoopback() {
 		return
 	}
-	if x.r.Header["X-Forwarded-For"] == nil && x.r.Header["Forwarded"] == nil {
+	if req.r.Header["X-Forwarded-For"] == nil && req.r.Header["Forwarded"] == nil {
 		return
 	}
-	if x.route.rules.suspected.CompareAndSwap(false, true) {
+	if req.route.settings.proxyWarned.CompareAndSwap(false, true) {
 		s.cfg.Log.Warn("requests are refused that come through what looks like a proxy: all of its callers count as one client unless it is in trusted_proxies",
-			"proxy", x.caller)
+			"proxy", req.caller)
 	}
 }
 
 // Sizes of the table of clients: 4 MiB, taken as it fills.
 const (
-	clientShards  = 64
-	clientBuckets = 512 // of a shard
-	clientWays    = 8   // of a bucket: two cache lines
+	limiterShards  = 64
+	limiterBuckets = 512 // of a shard
+	limiterWays    = 8   // of a bucket: two cache lines
 )
 
-// clients holds each client to a rate and a burst (generic cell rate algorithm).
+// rateLimiter holds each client to a rate and a burst (generic cell rate algorithm).
 // What is known of one is the time at which it has all of its burst back; after
 // that, nothing need be known, and its place is free. So a flood of addresses
 // takes no more room than the rate leaves time for, and where a bucket is full all
 // the same, the client that has used least is forgotten: never one that is
 // refused, for those that came once. nil allows everything.
-type clients struct {
+type rateLimiter struct {
 	seed     maphash.Seed
 	epoch    time.Time
 	interval int64 // nanoseconds until one more request is allowed
 	burst    int64 // nanoseconds that may be used up: the burst's intervals
 	policy   []string
-	shards   [clientShards]clientShard
+	shards   [limiterShards]limiterShard
 }
 
-type clientShard struct {
+type limiterShard struct {
 	mu      sync.Mutex
-	buckets [clientBuckets][clientWays]client
+	buckets [limiterBuckets][limiterWays]clientSlot
 }
 
-// client is free where full has passed.
-type client struct {
+// clientSlot is free where full has passed.
+type clientSlot struct {
 	key  uint64
 	full int64 // nanoseconds after the epoch
 }
 
 // allowance is what a client may do.
 type allowance struct {
-	ok   bool
-	low  bool          // little is left of it, or nothing
-	left int64         // requests at once
-	more time.Duration // until there is one more
+	ok        bool
+	low       bool          // little is left of it, or nothing
+	remaining int64         // requests at once
+	next      time.Duration // until there is one more
 }
 
-// newClients returns nil without a rate.
-func newClients(l Limits) *clients {
-	if l.Rate <= 0 {
+// newRateLimiter returns nil without a rate.
+func newRateLimiter(limits Limits) *rateLimiter {
+	if limits.Rate <= 0 {
 		return nil
 	}
-	burst := int64(l.Burst)
+	burst := int64(limits.Burst)
 	if burst <= 0 {
-		burst = max(1, int64(burstOfRate*l.Rate))
+		burst = max(1, int64(burstOfRate*limits.Rate))
 	}
-	interval := max(1, int64(float64(time.Second)/l.Rate))
+	interval := max(1, int64(float64(time.Second)/limits.Rate))
 	burst = min(burst, math.MaxInt64/4/interval)
-	return &clients{
+	return &rateLimiter{
 		seed: maphash.MakeSeed(), epoch: time.Now(), interval: interval, burst: burst * interval,
 		policy: []string{ratePolicy(burst, time.Duration(burst*interval))},
 	}
@@ -126,36 +126,36 @@ func keyOf(a netip.Addr) uint64 {
 }
 
 // allow counts a request at now, unless the client has made too many.
-func (c *clients) allow(who netip.Addr, now time.Time) allowance {
-	if c == nil {
+func (l *rateLimiter) allow(who netip.Addr, now time.Time) allowance {
+	if l == nil {
 		return allowance{ok: true}
 	}
-	key, t := keyOf(who), int64(now.Sub(c.epoch))
-	h := maphash.Comparable(c.seed, key)
-	shard := &c.shards[h%clientShards]
+	key, t := keyOf(who), int64(now.Sub(l.epoch))
+	h := maphash.Comparable(l.seed, key)
+	shard := &l.shards[h%limiterShards]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	slot := find(&shard.buckets[h/clientShards%clientBuckets], key)
+	slot := findSlot(&shard.buckets[h/limiterShards%limiterBuckets], key)
 	full := t
 	if slot.key == key {
 		full = max(t, slot.full)
 	}
-	if full += c.interval; full-t > c.burst {
-		return allowance{low: true, more: time.Duration(full - t - c.burst)}
+	if full += l.interval; full-t > l.burst {
+		return allowance{low: true, next: time.Duration(full - t - l.burst)}
 	}
-	*slot = client{key, full}
-	return c.remains(full - t)
+	*slot = clientSlot{key, full}
+	return l.allowance(full - t)
 }
 
-// remains is the allowance of a client that has used up so many nanoseconds.
-func (c *clients) remains(used int64) allowance {
-	left := (c.burst - used) / c.interval
-	return allowance{ok: true, low: (c.burst-used)*lowShare < c.burst, left: left, more: time.Duration(used - (used-1)/c.interval*c.interval)}
+// allowance is the allowance of a client that has used up so many nanoseconds.
+func (l *rateLimiter) allowance(used int64) allowance {
+	remaining := (l.burst - used) / l.interval
+	return allowance{ok: true, low: (l.burst-used)*lowShare < l.burst, remaining: remaining, next: time.Duration(used - (used-1)/l.interval*l.interval)}
 }
 
-// find is the key's slot, or the one that is given up for it: of all, the one
+// findSlot is the key's slot, or the one that is given up for it: of all, the one
 // that is free, or will be first.
-func find(bucket *[clientWays]client, key uint64) *client {
+func findSlot(bucket *[limiterWays]clientSlot, key uint64) *clientSlot {
 	slot := &bucket[0]
 	for i := range bucket {
 		switch {
@@ -169,18 +169,18 @@ func find(bucket *[clientWays]client, key uint64) *client {
 }
 
 // count is how many have not all of their burst back.
-func (c *clients) count(now time.Time) int {
-	if c == nil {
+func (l *rateLimiter) count(now time.Time) int {
+	if l == nil {
 		return 0
 	}
-	n, t := 0, int64(now.Sub(c.epoch))
-	for i := range c.shards {
-		n += c.shards[i].count(t)
+	n, t := 0, int64(now.Sub(l.epoch))
+	for i := range l.shards {
+		n += l.shards[i].count(t)
 	}
 	return n
 }
 
-func (s *clientShard) count(t int64) (n int) {
+func (s *limiterShard) count(t int64) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.buckets {
@@ -197,17 +197,17 @@ func (s *clientShard) count(t int64) (n int) {
 // which a client that used them up has them back.
 func ratePolicy(burst int64, window time.Duration) string {
 	b := strconv.AppendInt([]byte(`"default";q=`), burst, 10)
-	return string(strconv.AppendInt(append(b, ";w="...), upSeconds(window), 10))
+	return string(strconv.AppendInt(append(b, ";w="...), ceilSeconds(window), 10))
 }
 
-// tell sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
+// setHeaders sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
 // from -08 on): r requests are left at once, and in t seconds there is one more.
-func (c *clients) tell(h http.Header, a *allowance) {
-	var room [48]byte
-	b := strconv.AppendInt(append(room[:0], `"default";r=`...), a.left, 10)
-	b = strconv.AppendInt(append(b, ";t="...), upSeconds(a.more), 10)
-	h["Ratelimit"], h["Ratelimit-Policy"] = []string{string(b)}, c.policy
+func (l *rateLimiter) setHeaders(h http.Header, a *allowance) {
+	var buf [48]byte
+	b := strconv.AppendInt(append(buf[:0], `"default";r=`...), a.remaining, 10)
+	b = strconv.AppendInt(append(b, ";t="...), ceilSeconds(a.next), 10)
+	h["Ratelimit"], h["Ratelimit-Policy"] = []string{string(b)}, l.policy
 }
 
-// upSeconds rounds up, and never to none.
-func upSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
+// ceilSeconds rounds up, and never to none.
+func ceilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

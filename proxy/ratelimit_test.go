@@ -105,16 +105,16 @@ func TestClientsAreHeldToTheirRate(t *testing.T) {
 	}
 	for what, row := range rows {
 		t.Run(what, func(t *testing.T) {
-			c := newClients(row.limits)
+			c := newRateLimiter(row.limits)
 			for i, call := range row.calls {
 				got := c.allow(netip.MustParseAddr(call.who), c.epoch.Add(call.at))
-				if got.ok != call.ok || got.left != call.left || got.more != call.more {
+				if got.ok != call.ok || got.remaining != call.left || got.next != call.more {
 					t.Errorf("call %d: %+v, want %+v", i, got, call)
 				}
 			}
 		})
 	}
-	if a := (*clients)(nil).allow(netip.Addr{}, time.Now()); !a.ok || a.low {
+	if a := (*rateLimiter)(nil).allow(netip.Addr{}, time.Now()); !a.ok || a.low {
 		t.Errorf("without a rate: %+v", a)
 	}
 }
@@ -125,7 +125,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	c := newClients(Limits{Rate: 0.01, Burst: 3})
+	c := newRateLimiter(Limits{Rate: 0.01, Burst: 3})
 	greedy, now := netip.MustParseAddr("192.0.2.1"), c.epoch
 	for range 3 {
 		c.allow(greedy, now)
@@ -147,7 +147,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 6<<20 {
 		t.Errorf("a million clients take %d MiB", grown>>20)
 	}
-	if n := c.count(now); n == 0 || n > clientShards*clientBuckets*clientWays {
+	if n := c.count(now); n == 0 || n > limiterShards*limiterBuckets*limiterWays {
 		t.Errorf("%d clients are known", n)
 	}
 	if n := c.count(now.Add(time.Hour)); n != 0 {
@@ -158,7 +158,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 // TestOrdinaryCallersAreNotForgotten: at the usual rate a hundred thousand
 // clients at work know each other's buckets apart.
 func TestOrdinaryCallersAreNotForgotten(t *testing.T) {
-	c := newClients(Limits{Rate: 1, Burst: 2})
+	c := newRateLimiter(Limits{Rate: 1, Burst: 2})
 	var b [4]byte
 	for round, ok := range []bool{true, true, false} {
 		wrong := 0
@@ -175,7 +175,7 @@ func TestOrdinaryCallersAreNotForgotten(t *testing.T) {
 }
 
 func BenchmarkClients(b *testing.B) {
-	c := newClients(Limits{Rate: 50})
+	c := newRateLimiter(Limits{Rate: 50})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		var a [4]byte

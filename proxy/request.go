@@ -16,8 +16,8 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// exchange is one request on its way through the front.
-type exchange struct {
+// request is one request on its way through the front.
+type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	id     string
@@ -26,29 +26,29 @@ type exchange struct {
 	route  *route // nil: there is none of that name
 	in     catalog.Input
 	hit    cache.Hit
-	wait   atomic.Pointer[wait] // nil: nothing was waited for
+	wait   atomic.Pointer[waitState] // nil: nothing was waited for
 
-	outcome outcome
-	began   bool // the header is written: what goes wrong now cannot be told
-	torn    bool // it did
-	status  int
-	sent    int
-	failed  *failure
+	outcome    outcome
+	headerSent bool // the header is written: what goes wrong now cannot be told
+	aborted    bool // it did
+	status     int
+	sent       int
+	failed     *failure
 }
 
 // serveAPI takes a request for an endpoint through every step.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
-	x := &exchange{w: w, r: r, id: requestID(r), start: time.Now(), route: s.set.Load().routes[name]}
-	defer s.finish(x)
-	if f := s.admit(x); f != nil {
-		s.fail(x, f.outcome(), f)
+	req := &request{w: w, r: r, id: requestID(r), start: time.Now(), route: s.current.Load().routes[name]}
+	defer s.finish(req)
+	if f := s.checkRequest(req); f != nil {
+		s.fail(req, f.outcome(), f)
 		return
 	}
 	if r.Method == http.MethodOptions {
-		s.preflight(x)
+		s.preflight(req)
 		return
 	}
-	s.answer(x)
+	s.answer(req)
 }
 
 // requestID keeps an id that came with the request when it is harmless, or
@@ -84,91 +84,91 @@ func headerOf(r *http.Request, name string) string {
 	return ""
 }
 
-// admit refuses what cannot be served at all.
-func (s *Server) admit(x *exchange) *failure {
-	switch x.r.Method {
+// checkRequest refuses what cannot be served at all.
+func (s *Server) checkRequest(req *request) *failure {
+	switch req.r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 	default:
-		x.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		req.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		return &failure{status: http.StatusMethodNotAllowed, kind: typeMethod,
-			message: fmt.Sprintf("method %.20q is not allowed; want GET, HEAD or OPTIONS", x.r.Method)}
+			message: fmt.Sprintf("method %.20q is not allowed; want GET, HEAD or OPTIONS", req.r.Method)}
 	}
-	if x.route == nil {
+	if req.route == nil {
 		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
 	}
-	x.caller = callerOf(x.r, x.route.rules.Trusted, x.route.rules.Forwarded)
-	return s.keep(x)
+	req.caller = callerOf(req.r, req.route.settings.Trusted, req.route.settings.Forwarded)
+	return s.limitRate(req)
 }
 
 // answer parses, asks the cache, and responds.
-func (s *Server) answer(x *exchange) {
+func (s *Server) answer(req *request) {
 	var bad *catalog.ParamError
-	x.in, bad = x.route.endpoint.Parse(x.r.URL.RawQuery, catalog.Caller{Addr: x.caller, Header: x.r.Header})
+	req.in, bad = req.route.endpoint.Parse(req.r.URL.RawQuery, catalog.Caller{Addr: req.caller, Header: req.r.Header})
 	if bad != nil {
-		s.fail(x, outcomeInvalid, ofParameter(bad))
+		s.fail(req, outcomeInvalid, parameterFailure(bad))
 		return
 	}
-	hit, err := s.fetch(x)
+	hit, err := s.fetch(req)
 	if err != nil {
-		f := classify(waiting{x}, err)
+		f := classify(waitContext{req}, err)
 		if f.kind == typeOverloaded {
 			s.metrics.shed.Inc()
 		}
-		s.fail(x, f.outcome(), f)
+		s.fail(req, f.outcome(), f)
 		return
 	}
-	x.hit, x.outcome = hit, outcomeOf(&hit)
+	req.hit, req.outcome = hit, outcomeOf(&hit)
 	switch {
 	case hit.Meta.Negative:
 		f := notFound(hit.Message)
-		f.control = string(appendNegativeControl(nil, &x.in, &hit))
-		s.fail(x, outcomeNegative, f)
+		f.control = string(appendNegativeControl(nil, &req.in, &hit))
+		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
-		f := notFound("this answer has no form " + x.in.Form.Name)
-		f.control = string(appendNegativeControl(nil, &x.in, &hit))
-		s.fail(x, x.outcome, f)
+		f := notFound("this answer has no form " + req.in.Form.Name)
+		f.control = string(appendNegativeControl(nil, &req.in, &hit))
+		s.fail(req, req.outcome, f)
 	default:
-		x.status, x.sent = s.respond(x)
-		if x.status == http.StatusNotModified {
-			x.outcome = outcomeNotModified
+		req.status, req.sent = s.respond(req)
+		if req.status == http.StatusNotModified {
+			req.outcome = outcomeNotModified
 		}
 	}
 }
 
 // fetch asks the cache.
-func (s *Server) fetch(x *exchange) (cache.Hit, error) {
-	if x.in.Form.Through != nil {
-		return s.through(x)
+func (s *Server) fetch(req *request) (cache.Hit, error) {
+	if req.in.Form.Through != nil {
+		return s.fetchPicture(req)
 	}
-	want := cache.Want{Form: x.in.Form.FormIndex()}
-	if x.in.Callback == "" && x.in.Tail == "" {
-		want.Accept = acceptedCodings(x.r.Header["Accept-Encoding"])
+	want := cache.Want{Form: req.in.Form.FormIndex()}
+	if req.in.Callback == "" && req.in.Tail == "" {
+		want.Accept = acceptedCodings(req.r.Header["Accept-Encoding"])
 	}
-	return s.look(x, x.route.space, x.in.Key(), want, loader{x})
+	return s.lookup(req, req.route.space, req.in.Key(), want, loader{req})
 }
 
-// picks is how many candidates are tried for a picture that comes.
-const picks = 3
+// pictureAttempts is how many candidates are tried for a picture that comes.
+const pictureAttempts = 3
 
-// through picks a link from the pool and brings the picture that it leads to.
+// fetchPicture picks a link from the pool and brings the picture that it leads to.
 // One that does not come is passed over for another.
-func (s *Server) through(x *exchange) (cache.Hit, error) {
-	key := x.in.Key()
-	want := cache.Want{Form: x.in.Form.FormIndex()}
+func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
+	key := req.in.Key()
+	want := cache.Want{Form: req.in.Form.FormIndex()}
 	var failed error
-	for range picks {
-		hit, err := s.look(x, x.route.space, key, want, loader{x})
+	for range pictureAttempts {
+		hit, err := s.lookup(req, req.route.space, key, want, loader{req})
 		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
 			return hit, err
 		}
-		p := x.in.Picture(hit.Rep.Location)
-		found, err := s.look(x, x.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+		p := req.in.Picture(hit.Rep.Location)
+		found, err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
 		if err == nil {
 			found.Meta.Source, found.Meta.LastResort = hit.Meta.Source, hit.Meta.LastResort
 			found.Random, found.Rep.ETag = true, ""
 			return found, nil
 		}
-		if failed = err; (waiting{x}).Err() != nil {
+		if failed = err; (waitContext{req}).Err() != nil {
 			break
 		}
 	}
@@ -177,65 +177,65 @@ func (s *Server) through(x *exchange) (cache.Hit, error) {
 
 // loader fills from a request's input. It is a pointer in disguise, so that a
 // hit, which needs none, pays nothing for it.
-type loader struct{ x *exchange }
+type loader struct{ req *request }
 
 // Load implements cache.Loader. The fill may outlive the request: it reads the
 // input and the headers, which nobody writes any more, and leaves the
 // connection alone.
 func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	fill := catalog.Fill{
-		Input: l.x.in, Trace: traceOf(l.x), Client: l.x.caller, Loop: loop.Of(l.x.r.Header[loop.Header]),
+		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Of(l.req.r.Header[loop.Header]),
 	}
 	return fill.Load(ctx, covered)
 }
 
 // preflight answers a browser's question whether it may ask (CORS).
-func (s *Server) preflight(x *exchange) {
-	h := x.w.Header()
-	s.common(h, x.id)
+func (s *Server) preflight(req *request) {
+	h := req.w.Header()
+	s.setCommonHeaders(h, req.id)
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")
 	h.Set("Access-Control-Max-Age", "86400")
 	h.Set("Allow", "GET, HEAD, OPTIONS")
 	h.Set("Cache-Control", "no-store")
-	x.begin(http.StatusNoContent)
-	x.status, x.outcome = http.StatusNoContent, outcomeBypass
+	req.begin(http.StatusNoContent)
+	req.status, req.outcome = http.StatusNoContent, outcomeBypass
 }
 
 // finish recovers, counts and logs. An exchange that ends without an answer, or
 // in the middle of one, ends its connection: net/http would make an empty 200
 // of the first, and a whole answer of the second.
-func (s *Server) finish(x *exchange) {
+func (s *Server) finish(req *request) {
 	if p := recover(); p != nil {
-		s.panicked(x, p)
+		s.failPanic(req, p)
 	}
-	x.wait.Load().end()
-	took := time.Since(x.start)
-	if x.route != nil {
-		x.route.metrics.observe(x.outcome, x.status, took, x.id)
+	req.wait.Load().end()
+	took := time.Since(req.start)
+	if req.route != nil {
+		req.route.metrics.observe(req.outcome, req.status, took, req.id)
 	} else {
-		s.none.observe(x.outcome, x.status, took, x.id)
+		s.unrouted.observe(req.outcome, req.status, took, req.id)
 	}
-	s.log(x, took)
-	if x.status == statusLeft || x.torn {
+	s.log(req, took)
+	if req.status == statusClientClosed || req.aborted {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// panicked tells the caller, unless the answer has begun.
-func (s *Server) panicked(x *exchange, p any) {
+// failPanic tells the caller, unless the answer has begun.
+func (s *Server) failPanic(req *request, p any) {
 	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here",
 		cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-	if x.began {
-		x.outcome, x.status, x.failed, x.torn = outcomeError, f.status, f, true
+	if req.headerSent {
+		req.outcome, req.status, req.failed, req.aborted = outcomeError, f.status, f, true
 		return
 	}
-	h := x.w.Header()
+	h := req.w.Header()
 	connection := h["Connection"]
 	clear(h) // of what was said of another answer
-	x.hit = cache.Hit{}
+	req.hit = cache.Hit{}
 	if connection != nil {
 		h["Connection"] = connection
 	}
-	s.fail(x, outcomeError, f)
+	s.fail(req, outcomeError, f)
 }

@@ -25,7 +25,7 @@ func TestPanicsGiveTheirPlaceBack(t *testing.T) {
 			f.server.ServeHTTP(broken{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/api/simple", http.NoBody))
 		}()
 	}
-	if n, _ := f.server.load.count(); n != 0 {
+	if n, _ := f.server.admission.count(); n != 0 {
 		t.Errorf("%d requests are under way for ever", n)
 	}
 	f.get("/api/simple").want(t, http.StatusOK, "one")
@@ -58,11 +58,11 @@ func TestPanics(t *testing.T) {
 		}
 	}
 
-	f.server.set.Store(&set{routes: map[string]*route{"simple": {endpoint: f.server.set.Load().routes["simple"].endpoint, metrics: f.server.none}}})
+	f.server.current.Store(&snapshot{routes: map[string]*route{"simple": {endpoint: f.server.current.Load().routes["simple"].endpoint, metrics: f.server.unrouted}}})
 	a := f.get("/api/simple", "Accept-Encoding", "gzip")
 	a.want(t, http.StatusInternalServerError, `"type":"internal"`)
 	a.header(t, "Cache-Control", "no-store")
-	if n, _ := f.server.load.count(); n != 0 {
+	if n, _ := f.server.admission.count(); n != 0 {
 		t.Errorf("%d requests are still counted", n)
 	}
 }

@@ -19,15 +19,15 @@ const (
 // depends on the caller's address: addresses change on the way.
 const privateMax = time.Minute
 
-// fixed are header values that never change, ready to be assigned: nothing may
+// presetHeaders are header values that never change, ready to be assigned: nothing may
 // append to them.
-type fixed struct {
+type presetHeaders struct {
 	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
 	text, json, noStore                                                                 []string
 }
 
-func newFixed() *fixed {
-	return &fixed{
+func newPresetHeaders() *presetHeaders {
+	return &presetHeaders{
 		anyone: []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
 		sandbox:      []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
@@ -37,10 +37,10 @@ func newFixed() *fixed {
 	}
 }
 
-// common sets what every answer carries.
-func (s *Server) common(h http.Header, id string) {
-	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.fixed.nosniff
-	h["Access-Control-Allow-Origin"] = s.fixed.anyone
+// setCommonHeaders sets what every answer carries.
+func (s *Server) setCommonHeaders(h http.Header, id string) {
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.preset.nosniff
+	h["Access-Control-Allow-Origin"] = s.preset.anyone
 }
 
 // headerText is where the values that differ from answer to answer are
@@ -54,8 +54,8 @@ type headerText struct {
 func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
 
 // respond writes an answer out of the cache.
-func (s *Server) respond(x *exchange) (status, sent int) {
-	in, rep := &x.in, &x.hit.Rep
+func (s *Server) respond(req *request) (status, sent int) {
+	in, rep := &req.in, &req.hit.Rep
 	prefix, suffix := "", ""
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
@@ -63,29 +63,29 @@ func (s *Server) respond(x *exchange) (status, sent int) {
 	case in.Tail != "" && in.Form.Kind == "text":
 		suffix = in.Tail + "\n" // after the text's last line
 	}
-	s.writeHeaders(x.w.Header(), in, &x.hit, x.id, len(prefix)+len(rep.Data)+len(suffix))
-	if rep.ETag != "" && rep.Status == http.StatusOK && matches(x.r.Header["If-None-Match"], rep.ETag) {
-		delete(x.w.Header(), "Content-Length")
-		delete(x.w.Header(), "Content-Type")
-		x.begin(http.StatusNotModified)
+	s.writeHeaders(req.w.Header(), in, &req.hit, req.id, len(prefix)+len(rep.Data)+len(suffix))
+	if rep.ETag != "" && rep.Status == http.StatusOK && matches(req.r.Header["If-None-Match"], rep.ETag) {
+		delete(req.w.Header(), "Content-Length")
+		delete(req.w.Header(), "Content-Type")
+		req.begin(http.StatusNotModified)
 		return http.StatusNotModified, 0
 	}
-	x.begin(rep.Status)
-	if x.r.Method == http.MethodHead {
+	req.begin(rep.Status)
+	if req.r.Method == http.MethodHead {
 		return rep.Status, 0
 	}
 	if suffix == "" {
-		sent, _ = x.w.Write(rep.Data) // a caller who left needs no answer
+		sent, _ = req.w.Write(rep.Data) // a caller who left needs no answer
 		return rep.Status, sent
 	}
-	sent, _ = x.w.Write([]byte(prefix + string(rep.Data) + suffix))
+	sent, _ = req.w.Write([]byte(prefix + string(rep.Data) + suffix))
 	return rep.Status, sent
 }
 
 // begin writes the header.
-func (x *exchange) begin(status int) {
-	x.w.WriteHeader(status)
-	x.began = true
+func (req *request) begin(status int) {
+	req.w.WriteHeader(status)
+	req.headerSent = true
 }
 
 // writeHeaders assigns ready slices under canonical names: Header.Set would
@@ -109,7 +109,7 @@ func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, 
 	v := values[:] // escapes once, as one block
 	h["Cache-Control"], h["Cache-Status"], h["Content-Length"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	h["X-Request-Id"] = v[4:5:5]
-	h["Access-Control-Allow-Origin"], h["X-Content-Type-Options"] = s.fixed.anyone, s.fixed.nosniff
+	h["Access-Control-Allow-Origin"], h["X-Content-Type-Options"] = s.preset.anyone, s.preset.nosniff
 	h["Content-Type"] = v[6:7:7]
 	if hit.State != cache.Absent {
 		h["Age"] = v[3:4:4]
@@ -121,7 +121,7 @@ func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, 
 		h["Etag"] = v[7:8:8]
 	}
 	if rep.Location != "" {
-		h["Location"], h["Referrer-Policy"] = v[8:9:9], s.fixed.noReferrer
+		h["Location"], h["Referrer-Policy"] = v[8:9:9], s.preset.noReferrer
 	}
 	s.writeVariant(h, in, rep)
 }
@@ -130,20 +130,20 @@ func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, 
 func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) {
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
-		h["Content-Type"] = s.fixed.script
+		h["Content-Type"] = s.preset.script
 	case in.Form.Kind == "interstitial":
-		h["Content-Security-Policy"], h["Referrer-Policy"] = s.fixed.interstitial, s.fixed.noReferrer
+		h["Content-Security-Policy"], h["Referrer-Policy"] = s.preset.interstitial, s.preset.noReferrer
 	case rep.Type == "image/svg+xml":
-		h["Content-Security-Policy"] = s.fixed.sandbox
+		h["Content-Security-Policy"] = s.preset.sandbox
 	}
 	if rep.Varies {
-		h["Vary"] = s.fixed.vary
+		h["Vary"] = s.preset.vary
 	}
 	switch rep.Coding {
 	case cache.Gzip:
-		h["Content-Encoding"] = s.fixed.gzip
+		h["Content-Encoding"] = s.preset.gzip
 	case cache.Zstd:
-		h["Content-Encoding"] = s.fixed.zstd
+		h["Content-Encoding"] = s.preset.zstd
 	case cache.Identity:
 	}
 }

@@ -42,36 +42,36 @@ type Config struct {
 
 // Server is the public front. Swap gives it its endpoints.
 type Server struct {
-	cfg     Config
-	set     atomic.Pointer[set]
-	metrics *metrics
-	none    *endpointMetrics
-	fixed   *fixed
-	load    admission
-	ready   atomic.Bool
-	last    atomic.Bool // the answer on every connection is its last
-	hits    atomic.Uint64
+	cfg       Config
+	current   atomic.Pointer[snapshot]
+	metrics   *metrics
+	unrouted  *endpointMetrics
+	preset    *presetHeaders
+	admission admission
+	ready     atomic.Bool
+	draining  atomic.Bool // the answer on every connection is its last
+	hitCount  atomic.Uint64
 
 	refusals [outcomes]sampler
 }
 
-// set is what a catalog compiles to: it is swapped whole.
-type set struct {
-	catalog *catalog.Catalog
-	routes  map[string]*route
-	rules   *rules
-	pages   *pages.Set // nil before there is a catalog
+// snapshot is what a catalog compiles to: it is swapped whole.
+type snapshot struct {
+	catalog  *catalog.Catalog
+	routes   map[string]*route
+	settings *activeSettings
+	pages    *pages.Set // nil before there is a catalog
 }
 
 // route is one endpoint with its part of the cache.
 type route struct {
-	endpoint *catalog.Endpoint
-	space    *cache.Space
-	pictures *cache.Space // of forms that bring what they lead to; else nil
-	metrics  *endpointMetrics
-	patience time.Duration // with callers who may have left
-	place    *place
-	rules    *rules
+	endpoint          *catalog.Endpoint
+	space             *cache.Space
+	pictures          *cache.Space // of forms that bring what they lead to; else nil
+	metrics           *endpointMetrics
+	disconnectTimeout time.Duration // with callers who may have left
+	load              *endpointLoad
+	settings          *activeSettings
 }
 
 // New makes a front without endpoints.
@@ -79,14 +79,14 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, fixed: newFixed()}
-	s.use(&set{rules: newRules(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
+	s := &Server{cfg: cfg, preset: newPresetHeaders()}
+	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: metrics: %w", err)
 	}
-	s.none = s.metrics.endpoint(unrouted)
+	s.unrouted = s.metrics.endpoint(unrouted)
 	return s, nil
 }
 
@@ -103,16 +103,18 @@ func CheckBasePath(path string) error {
 
 // Swap puts a compiled catalog in the place of the one before. Requests under
 // way keep the one they began with; what is cached stays.
-func (s *Server) Swap(c *catalog.Catalog) error { return s.Reload(c, s.set.Load().rules.Settings) }
+func (s *Server) Swap(c *catalog.Catalog) error {
+	return s.Reload(c, s.current.Load().settings.Settings)
+}
 
 // Reload is Swap with settings, which come into force with the catalog.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
-	next := &set{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), rules: newRules(settings, s.set.Load().rules)}
-	before := s.set.Load().routes
+	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), settings: newActiveSettings(settings, s.current.Load().settings)}
+	before := s.current.Load().routes
 	for _, e := range c.Endpoints {
-		rt := s.newRoute(e, next.rules)
+		rt := s.newRoute(e, next.settings)
 		if old := before[e.Name]; old != nil {
-			rt.place = old.place // who waits there goes on to
+			rt.load = old.load // who waits there goes on to
 		}
 		next.routes[e.Name] = rt
 	}
@@ -125,13 +127,13 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	return nil
 }
 
-func (s *Server) use(next *set) {
-	s.load.use(next.rules.Limits)
-	s.set.Store(next)
+func (s *Server) use(next *snapshot) {
+	s.admission.use(next.settings.Limits)
+	s.current.Store(next)
 }
 
-func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
-	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), patience: patience, place: &place{}, rules: r}
+func (s *Server) newRoute(e *catalog.Endpoint, r *activeSettings) *route {
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), disconnectTimeout: disconnectTimeout, load: &endpointLoad{}, settings: r}
 	for _, f := range e.Forms {
 		if f.Through != nil {
 			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.Through.Policy)
@@ -141,14 +143,14 @@ func (s *Server) newRoute(e *catalog.Endpoint, r *rules) *route {
 }
 
 // Catalog in force; nil before the first Swap.
-func (s *Server) Catalog() *catalog.Catalog { return s.set.Load().catalog }
+func (s *Server) Catalog() *catalog.Catalog { return s.current.Load().catalog }
 
 // ServeHTTP implements http.Handler. Every path there is stands here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.last.Load() || doubtful(r) {
-		w.Header()["Connection"] = s.fixed.close
+	if s.draining.Load() || ambiguousFraming(r) {
+		w.Header()["Connection"] = s.preset.close
 	}
-	if through := r.Header[loop.Header]; through != nil && s.loops(w, r, through) {
+	if through := r.Header[loop.Header]; through != nil && s.refuseLoop(w, r, through) {
 		return
 	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
@@ -175,12 +177,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// doubtful tells a request whose end another reader may have seen elsewhere: in
+// ambiguousFraming tells a request whose end another reader may have seen elsewhere: in
 // chunks, because net/http keeps silent about a length beside them, or with a
 // body in a version that knew no chunks. No caller needs either. Its connection
 // ends with the answer (RFC 9112, 6.1), or what a proxy in front took for its
 // body would be the next request.
-func doubtful(r *http.Request) bool {
+func ambiguousFraming(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || r.ContentLength != 0 && r.ProtoMajor == 1 && r.ProtoMinor == 0
 }
 

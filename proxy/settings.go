@@ -42,16 +42,16 @@ type Settings struct {
 	Mark loop.Mark
 }
 
-// rules are settings made ready.
-type rules struct {
+// activeSettings are settings made ready.
+type activeSettings struct {
 	Settings
-	clients   *clients
-	suspected atomic.Bool // of being held to one rate for many: a proxy
+	limiter     *rateLimiter
+	proxyWarned atomic.Bool // of being held to one rate for many: a proxy
 }
 
-// newRules takes over from those before what clients have used of their rate,
+// newActiveSettings takes over from those before what clients have used of their rate,
 // where that is the same.
-func newRules(settings Settings, before *rules) *rules {
+func newActiveSettings(settings Settings, before *activeSettings) *activeSettings {
 	if settings.Limits.InFlight == 0 {
 		settings.Limits.InFlight = 10_000
 	}
@@ -64,11 +64,11 @@ func newRules(settings Settings, before *rules) *rules {
 	if settings.RefusalSample == 0 {
 		settings.RefusalSample = 100
 	}
-	r := &rules{Settings: settings}
+	r := &activeSettings{Settings: settings}
 	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {
-		r.clients = before.clients
+		r.limiter = before.limiter
 	} else {
-		r.clients = newClients(l)
+		r.limiter = newRateLimiter(l)
 	}
 	return r
 }

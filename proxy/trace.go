@@ -28,13 +28,13 @@ func traceParent(r *http.Request) string {
 
 func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// traceOf are the headers that let a trace be joined across services. No span
+// traceHeaders are the headers that let a trace be joined across services. No span
 // of our own is made: upstreams see the caller's.
-func traceOf(x *exchange) map[string]string {
-	trace := map[string]string{"X-Request-Id": x.id}
-	if parent := traceParent(x.r); parent != "" {
+func traceHeaders(req *request) map[string]string {
+	trace := map[string]string{"X-Request-Id": req.id}
+	if parent := traceParent(req.r); parent != "" {
 		trace["Traceparent"] = parent
-		if state := headerOf(x.r, "Tracestate"); state != "" && len(state) <= traceState {
+		if state := headerOf(req.r, "Tracestate"); state != "" && len(state) <= traceState {
 			trace["Tracestate"] = state
 		}
 	}

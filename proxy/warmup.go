@@ -30,7 +30,7 @@ const warmPause = 10 * time.Minute
 // warmOnce fills what is not fresh, and tells when to look again.
 func (s *Server) warmOnce(ctx context.Context, now time.Time) time.Time {
 	next := now.Add(warmPause)
-	for _, rt := range s.set.Load().routes {
+	for _, rt := range s.current.Load().routes {
 		if !rt.endpoint.Warm {
 			continue
 		}
