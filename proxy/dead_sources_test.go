@@ -48,8 +48,9 @@ func dying(fault upstreams.Fault) option {
 		for _, x := range exchanges() {
 			faults[x.Endpoint] = fault
 		}
-		env.Replay = upstreams.NewReplay(faults)
-		env.Replay.Set(exchanges())
+		replay := upstreams.NewReplay(faults)
+		replay.Set(exchanges())
+		env.Replay = replay
 	}
 }
 

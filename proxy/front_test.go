@@ -226,8 +226,9 @@ var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
 })
 
 func replayed(_ *Config, env *upstreams.Environment) {
-	env.Replay = upstreams.NewReplay(nil)
-	env.Replay.Set(exchanges())
+	replay := upstreams.NewReplay(nil)
+	replay.Set(exchanges())
+	env.Replay = replay
 }
 
 func trusting(ranges ...string) option {

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"context"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -33,10 +34,10 @@ type Environment struct {
 	loop     atomic.Pointer[loop.Mark]
 	// Transport carries requests to declared hosts; a Replay takes its place.
 	Transport http.RoundTripper
-	// Replay answers from recorded exchanges; nil: live.
-	Replay *Replay
+	// Replay answers in the place of every network; nil: live.
+	Replay Network
 	// Record keeps what is exchanged; nil: nothing is kept.
-	Record *Recorder
+	Record Witness
 	// Secret finds a credential in the environment.
 	Secret func(name string) (string, bool)
 	// GeoFile is the operator's address database; nil for none.
@@ -46,6 +47,17 @@ type Environment struct {
 	Log  *slog.Logger
 
 	Metrics *Metrics
+}
+
+// Network answers requests, and connections to game servers.
+type Network interface {
+	http.RoundTripper
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Witness sees what goes through a transport.
+type Witness interface {
+	Through(next http.RoundTripper) http.RoundTripper
 }
 
 // SetOwnHosts says under which names, in lower case, this service is reached. It
@@ -83,15 +95,6 @@ func (env *Environment) CloseIdle() {
 	}
 }
 
-// client follows redirects to the given hosts only, and keeps no cookies.
-func (env *Environment) client(allowed hostSet) *http.Client {
-	rt := env.Transport
-	if env.Replay != nil {
-		rt = env.Replay
-	}
-	return &http.Client{Transport: env.Record.through(rt), CheckRedirect: allowed.redirects}
-}
-
 // sign is the source's name as callers see it: replayed answers say so.
 func (env *Environment) sign(source string) string {
 	if env.Replay != nil {
@@ -110,4 +113,19 @@ func (env *Environment) LoopMark() loop.Mark {
 		return *m
 	}
 	return ""
+}
+
+// declaredHosts carries requests to declared hosts.
+func (env *Environment) declaredHosts() http.RoundTripper {
+	if env.Replay != nil {
+		return env.witnessed(env.Replay)
+	}
+	return env.witnessed(env.Transport)
+}
+
+func (env *Environment) witnessed(rt http.RoundTripper) http.RoundTripper {
+	if env.Record == nil {
+		return rt
+	}
+	return env.Record.Through(rt)
 }

@@ -73,9 +73,9 @@ type injected struct {
 
 // inject does what a fault on the endpoint or the source asks for: it waits,
 // breaks the connection (an error), or answers itself.
-func (r *Replay) inject(ctx context.Context, at replayed) (injected, error) {
+func (r *Replay) inject(ctx context.Context, at Position) (injected, error) {
 	faults := *r.faults.Load()
-	for _, subject := range []string{at.endpoint, at.endpoint + "/" + at.source} {
+	for _, subject := range []string{at.Endpoint, at.Endpoint + "/" + at.Source} {
 		f, ok := faults[subject]
 		if !ok {
 			continue

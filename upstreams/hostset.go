@@ -51,3 +51,8 @@ func (s hostSet) redirects(req *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
+
+// client follows redirects to the given hosts only, and keeps no cookies.
+func client(env *Environment, allowed hostSet) *http.Client {
+	return &http.Client{Transport: env.declaredHosts(), CheckRedirect: allowed.redirects}
+}

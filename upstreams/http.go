@@ -92,7 +92,7 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 		problems.Add(spec.URL.Line, "form beside json; want one of them")
 	}
 	g.setDecoder(spec, problems)
-	g.client = env.client(newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
+	g.client = client(env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":

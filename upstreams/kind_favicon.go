@@ -28,7 +28,7 @@ func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Env
 	if spec.At != "root" && spec.At != "page" {
 		problems.Add(line, "favicon: at: %q: want root or page", spec.At)
 	}
-	return &iconFinder{page: spec.At == "page", client: env.strangers(timeout), env: env}
+	return &iconFinder{page: spec.At == "page", client: targetClient(env, timeout), env: env}
 }
 
 // bound implements bounded.

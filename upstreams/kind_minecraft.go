@@ -50,7 +50,7 @@ func (p *pinger) fetch(ctx context.Context, in *input) (*reply, error) {
 	if !minecraft.AllowedPort(target.Port) {
 		return nil, p.forbidden(minecraft.ErrPort)
 	}
-	status, err := p.client(in).Ping(ctx, target)
+	status, err := p.client().Ping(ctx, target)
 	if err != nil {
 		return p.failed(target, err)
 	}
@@ -60,9 +60,9 @@ func (p *pinger) fetch(ctx context.Context, in *input) (*reply, error) {
 }
 
 // client speaks through the guard, or through a replayed server.
-func (p *pinger) client(in *input) *minecraft.Pinger {
+func (p *pinger) client() *minecraft.Pinger {
 	if p.env.Replay != nil {
-		return &minecraft.Pinger{Dial: p.env.Replay.dialer(in)}
+		return &minecraft.Pinger{Dial: p.env.Replay.DialContext}
 	}
 	srv := func(ctx context.Context, host string) (string, uint16, error) {
 		return p.env.Guard.LookupSRV(ctx, "minecraft", "tcp", host)

@@ -21,7 +21,7 @@ type linkFollower struct {
 }
 
 func compileShortlink(timeout time.Duration, env *Environment) fetcher {
-	return &linkFollower{client: env.strangers(timeout), env: env}
+	return &linkFollower{client: targetClient(env, timeout), env: env}
 }
 
 // bound implements bounded. Where the link leads on is bounded in all.

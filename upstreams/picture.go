@@ -35,7 +35,7 @@ func compilePicture(spec *PictureSpec, env *Environment, problems *declare.Probl
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client = env.client(p.hosts)
+	p.client = client(env, p.hosts)
 	return p
 }
 

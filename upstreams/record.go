@@ -30,13 +30,8 @@ func (r *Recorder) Take(call *Call) []Step {
 	return steps
 }
 
-// through puts the recorder before a transport; a nil one stays out of the way.
-func (r *Recorder) through(next http.RoundTripper) http.RoundTripper {
-	if r == nil {
-		return next
-	}
-	return recording{r, next}
-}
+// Through puts the recorder before a transport.
+func (r *Recorder) Through(next http.RoundTripper) http.RoundTripper { return recording{r, next} }
 
 type recording struct {
 	*Recorder
@@ -45,7 +40,7 @@ type recording struct {
 
 // RoundTrip implements http.RoundTripper.
 func (r recording) RoundTrip(req *http.Request) (*http.Response, error) {
-	at, ok := req.Context().Value(replayKey{}).(replayed)
+	at, ok := PositionOf(req.Context())
 	if !ok {
 		return r.next.RoundTrip(req)
 	}
@@ -66,7 +61,7 @@ func (r recording) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("record: answer larger than %d bytes", recordMax)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	r.add(at, Step{Of: at.step, URL: req.URL.String(), Sent: sent, Status: resp.StatusCode, Header: worthRecording(resp.Header), Body: body})
+	r.add(at, Step{Of: at.Step, URL: req.URL.String(), Sent: sent, Status: resp.StatusCode, Header: worthRecording(resp.Header), Body: body})
 	return resp, nil
 }
 
@@ -79,10 +74,10 @@ func (r recording) sent(req *http.Request) (string, error) {
 	return sent, err
 }
 
-func (r *Recorder) add(at replayed, step Step) {
+func (r *Recorder) add(at Position, step Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.steps[at.call] = append(r.steps[at.call], step)
+	r.steps[at.Call] = append(r.steps[at.Call], step)
 }
 
 // worthRecording are the headers that sources look at.

@@ -2,7 +2,6 @@ package upstreams
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,40 +71,9 @@ func (r *Replay) Set(exchanges []*Exchange) {
 	r.bySource.Store(&bySource)
 }
 
-// replayKey finds the attempt in a request's context.
-type replayKey struct{}
-
-type replayed struct {
-	endpoint, source string
-	call             *Call
-	step             string // "" for the source's own request
-	nth              int    // among those of the step
-}
-
-// withReplay marks the context of an attempt's step.
-func withReplay(ctx context.Context, r replayed) context.Context {
-	return context.WithValue(ctx, replayKey{}, r)
-}
-
-// atStep marks the context of the nth request of a step of the same attempt.
-func atStep(ctx context.Context, step string, nth int) context.Context {
-	at, ok := ctx.Value(replayKey{}).(replayed)
-	if !ok {
-		return ctx
-	}
-	at.step, at.nth = step, nth
-	return withReplay(ctx, at)
-}
-
-// atNth marks the context of the nth request of the step that it is of.
-func atNth(ctx context.Context, nth int) context.Context {
-	at, _ := ctx.Value(replayKey{}).(replayed)
-	return atStep(ctx, at.step, nth)
-}
-
 // RoundTrip implements http.RoundTripper.
 func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
-	at, ok := req.Context().Value(replayKey{}).(replayed)
+	at, ok := PositionOf(req.Context())
 	if !ok {
 		return nil, errors.New("replay: request of no source")
 	}
@@ -128,7 +96,7 @@ func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	return response(req, step.Status, header, dated(step.Body, at.call.Now)), nil
+	return response(req, step.Status, header, dated(step.Body, at.Call.Now)), nil
 }
 
 func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {

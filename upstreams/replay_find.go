@@ -16,21 +16,21 @@ func sentBody(req *http.Request) (string, error) {
 }
 
 // find picks the exchange that fits the parameters, else the ordinary good one.
-func (r *Replay) find(at replayed, url, sent string) (*Step, error) {
+func (r *Replay) find(at Position, url, sent string) (*Step, error) {
 	var best *Step
 	most := 0
-	for _, x := range (*r.bySource.Load())[at.endpoint+"/"+at.source] {
-		step := x.step(at.step, at.nth)
+	for _, x := range (*r.bySource.Load())[at.Endpoint+"/"+at.Source] {
+		step := x.step(at.Step, at.Nth)
 		switch {
 		case step == nil:
 		case r.Strict:
-			return step, x.differs(step, at.call, url, sent)
-		case x.rank(at.call) > most:
-			best, most = step, x.rank(at.call)
+			return step, x.differs(step, at.Call, url, sent)
+		case x.rank(at.Call) > most:
+			best, most = step, x.rank(at.Call)
 		}
 	}
 	if best == nil {
-		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", at.endpoint, at.source, at.step)}
+		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", at.Endpoint, at.Source, at.Step)}
 	}
 	return best, nil
 }

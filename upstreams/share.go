@@ -39,7 +39,7 @@ func (st *step) follow(ctx context.Context, in *input) (any, error) {
 // lead gives where a short link leads, or led not long ago.
 func (st *step) lead(ctx context.Context, in *input, link sharelink.Link) (any, error) {
 	return st.remembered(ctx, in, link.String(), func(ctx context.Context, in *input) (data any, err error) {
-		via := &stranger{client: st.env.strangers(shareTimeout), in: in, ctx: ctx}
+		via := &stranger{client: targetClient(st.env, shareTimeout), in: in, ctx: ctx}
 		for range shareHops {
 			if link, err = st.hop(ctx, via, link); err != nil || !link.Short {
 				break
@@ -69,7 +69,7 @@ func (st *step) hop(ctx context.Context, via *stranger, link sharelink.Link) (sh
 		r := &reply{status: http.StatusOK, header: resp.Header}
 		if resp.StatusCode/100 != 3 {
 			r.status = resp.StatusCode
-			return r, r.notFollowed()
+			return r, notFollowed(r.status)
 		}
 		next, err = link.Follow(resp.Header.Get("Location"))
 		return r, followed(err)
@@ -80,9 +80,9 @@ func (st *step) hop(ctx context.Context, via *stranger, link sharelink.Link) (sh
 // notFollowed is what a short link's host says that does not redirect. That it
 // has no such link is about the link, and no fault of the host; another source
 // may follow it all the same.
-func (r *reply) notFollowed() error {
-	if _, ok := byStatus(r.status); ok || r.status == http.StatusNotFound || r.status == http.StatusGone {
-		return &Error{Kind: Negative, Next: true, Status: r.status, Err: errors.New("the short link leads nowhere")}
+func notFollowed(status int) error {
+	if _, ok := byStatus(status); ok || status == http.StatusNotFound || status == http.StatusGone {
+		return &Error{Kind: Negative, Next: true, Status: status, Err: errors.New("the short link leads nowhere")}
 	}
 	return nil // judged by its status
 }

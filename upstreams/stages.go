@@ -28,7 +28,7 @@ func (s *Source) mark(ctx context.Context, in *input) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
 	}
-	return withReplay(ctx, replayed{s.endpoint, s.bare, in.call, "", 0})
+	return withPosition(ctx, Position{Endpoint: s.endpoint, Source: s.bare, Call: in.call})
 }
 
 // understand maps the reply to data and fetches the picture.

@@ -122,7 +122,8 @@ map: '{id: $vars.link.id}'
 // are on the internet.
 func TestShortLinksAreJudgedByWhereTheyLead(t *testing.T) {
 	env, keeper := environment(t), &memory{kept: map[string]any{}}
-	env.Replay, env.Keeper = NewReplay(nil), keeper
+	replay := NewReplay(nil)
+	env.Replay, env.Keeper = replay, keeper
 	s := compile(t, env, `
 name: one
 before:
@@ -132,7 +133,7 @@ map: '{id: $vars.link.id}'
 `, "url")
 	lead := func(to string) {
 		keeper.forget()
-		env.Replay.Set([]*Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
+		replay.Set([]*Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
 			Steps: []Step{{Of: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
 	}
 	lead("https://www.bilibili.com/opus/1123456789012345678")

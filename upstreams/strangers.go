@@ -18,13 +18,13 @@ type stranger struct {
 	ctx    context.Context //nolint:containedctx // the attempt's, whose step a replay must know
 }
 
-// strangers makes the client that such requests of a source go through.
-func (env *Environment) strangers(timeout time.Duration) *http.Client {
+// targetClient makes the client that such requests of a source go through.
+func targetClient(env *Environment, timeout time.Duration) *http.Client {
 	if env.Replay != nil {
 		return &http.Client{Transport: env.Replay, CheckRedirect: stay, Timeout: timeout}
 	}
 	client := env.Guard.Client(timeout, 0)
-	client.Transport = env.Record.through(client.Transport)
+	client.Transport = env.witnessed(client.Transport)
 	return client
 }
 
@@ -34,8 +34,8 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 func (s *stranger) Do(req *http.Request) (*http.Response, error) {
 	at := atNth(s.ctx, s.sent)
 	s.sent++
-	if r, ok := at.Value(replayKey{}).(replayed); ok {
-		req = req.WithContext(withReplay(req.Context(), r))
+	if p, ok := PositionOf(at); ok {
+		req = req.WithContext(withPosition(req.Context(), p))
 	}
 	s.in.stage("request", requestLine(req))
 	s.in.bear(req.Header)

@@ -227,15 +227,18 @@ func (s *survey) link(in *catalog.Input) string {
 	return ""
 }
 
+// replayOf is what answers in the place of upstreams.
+func replayOf(env *upstreams.Environment) *upstreams.Replay { return env.Replay.(*upstreams.Replay) }
+
 // sources asks again and again, each time without those who answered before.
 func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
-	defer s.env.Replay.SetFaults(nil)
+	defer replayOf(s.env).SetFaults(nil)
 	faults := map[string]upstreams.Fault{}
 	if fill, ok := load.(*catalog.Fill); ok {
 		fill.Watch = func(a upstreams.Attempt) { s.saw(c.endpoint, &a) }
 	}
 	for range 20 {
-		s.env.Replay.SetFaults(faults)
+		replayOf(s.env).SetFaults(faults)
 		content, err := load.Load(s.t.Context(), false)
 		source := strings.TrimPrefix(content.Source, "replay:")
 		if err != nil || source == "" {

@@ -122,7 +122,7 @@ func (e *events) kind(subject string) string {
 
 func (e *events) inject() {
 	for _, env := range e.environments() {
-		env.Replay.SetFaults(maps.Clone(e.faults))
+		replayOf(env).SetFaults(maps.Clone(e.faults))
 	}
 }
 

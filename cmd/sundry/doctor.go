@@ -44,9 +44,13 @@ func (d *doctorCmd) Run(w *world) error {
 		return err
 	}
 	defer env.CloseIdle()
-	into, err := d.recordInto(cfg, env)
+	recorder := upstreams.NewRecorder()
+	into, err := d.recordInto(cfg)
 	if err != nil {
 		return err
+	}
+	if into != "" {
+		env.Record = recorder
 	}
 	set, err := loadCatalog(cfg, env)
 	if err != nil {
@@ -58,7 +62,7 @@ func (d *doctorCmd) Run(w *world) error {
 	}
 	findings := examine(w.ctx, subjects)
 	if into != "" {
-		if err := record(into, env.Record, subjects, findings); err != nil {
+		if err := record(into, recorder, subjects, findings); err != nil {
 			return err
 		}
 	}
@@ -69,14 +73,13 @@ func (d *doctorCmd) Run(w *world) error {
 }
 
 // recordInto is the catalog's directory; "" when nothing is recorded.
-func (d *doctorCmd) recordInto(c *config, env *upstreams.Environment) (string, error) {
+func (d *doctorCmd) recordInto(c *config) (string, error) {
 	if !d.Record {
 		return "", nil
 	}
 	if d.Replay {
 		return "", errors.New("--record with --replay: there is nothing live to record")
 	}
-	env.Record = upstreams.NewRecorder()
 	dir := c.Catalog
 	if dir == "" {
 		dir = filepath.Join("upstreams", "recorded")

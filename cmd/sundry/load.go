@@ -46,7 +46,10 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		}
 	}
 	if f.Replay {
-		env.Replay, c.faults, err = newReplay(f.ReplayFault)
+		var replay *upstreams.Replay
+		if replay, c.faults, err = newReplay(f.ReplayFault); err == nil {
+			env.Replay = replay
+		}
 	} else if len(f.ReplayFault) > 0 {
 		err = errors.New("--replay-fault works with --replay only")
 	}
@@ -130,7 +133,8 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err == nil {
 		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
 	}
-	if err != nil || env.Replay == nil {
+	replay, replays := env.Replay.(*upstreams.Replay)
+	if err != nil || !replays {
 		return set, err
 	}
 	cases, err := allCases(in.config.Catalog)
@@ -141,7 +145,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err != nil {
 		return nil, err
 	}
-	env.Replay.Set(exchanges)
+	replay.Set(exchanges)
 	return set, nil
 }
 

@@ -20,8 +20,11 @@ func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environm
 	t.Helper()
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
-		Replay: replay, Secret: func(string) (string, bool) { return "", false },
+		Secret: func(string) (string, bool) { return "", false },
 		Data: catalog.Data(""), Log: slog.New(slog.DiscardHandler),
+	}
+	if replay != nil {
+		env.Replay = replay
 	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
