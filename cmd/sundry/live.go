@@ -16,7 +16,7 @@ import (
 func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
-		store = s.far.SharedValue("settings")
+		store = live.NewRedis(s.far)
 	}
 	var err error
 	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})

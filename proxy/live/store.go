@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"sundry/cache/far"
 )
 
 // Store keeps the settings as bytes that all instances share.
@@ -22,6 +24,16 @@ type Store interface {
 	// ends. Notices may be lost.
 	Watch(ctx context.Context, changed func())
 }
+
+// settingsName is what the settings are called in Redis, after the tier's prefix.
+const settingsName = "settings"
+
+// Redis keeps settings in the Redis of the far tier, for all instances that share
+// it. The value there is swapped in one step, and a change is announced to all.
+type Redis struct{ *far.SharedValue }
+
+// NewRedis makes the store. It does not call Redis.
+func NewRedis(tier *far.Tier) Redis { return Redis{tier.SharedValue(settingsName)} }
 
 // File keeps settings in a file, for an instance without Redis; with the path ""
 // in memory only, where they are lost at a restart.
