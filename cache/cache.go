@@ -1,27 +1,29 @@
-// Package cache answers a key from memory, or fills it once for everyone who
-// asks. What it promises:
+// Package cache answers a key from memory, or fills it once for all callers that
+// ask for it. What it promises:
 //
 //   - A fresh entry costs one look-up and one copy of the bytes that are sent,
 //     however many candidates its pool holds.
-//   - Freshness is decided when an entry is read, from its birth and the policy
-//     in force at that moment: a changed TTL applies to what is cached already.
-//   - A key is filled by one flight at a time. Whoever leaves hurts nobody; when
-//     the last one leaves, the flight is cancelled, unless it is a refresh.
-//   - Fills are bounded in number, in all and for each endpoint, and so is what an
-//     endpoint may take of the memory while others want some.
+//   - Freshness is decided when an entry is read, from its age and the policy in
+//     force at that moment: a changed TTL applies to what is cached already.
+//   - A key is filled by one flight at a time. A caller that disconnects does not
+//     disturb the other waiters; when the last one leaves, the flight is cancelled,
+//     unless it is a refresh.
+//   - Fills are bounded in number, in total and per endpoint, and so is the share
+//     of the memory that one endpoint may take while others need some.
 //   - A failure is never stored as an answer and never replaces one. Nor do a
-//     definite no and a last resort replace a copy that may still stand in.
-//   - What a purge or a drop meant is gone, in both tiers, and so is what was
-//     loaded for a fill that began before it.
-//   - Redis only helps: without it, or with a sick one, nothing fails.
+//     negative answer and the answer of a last resort replace a usable copy.
+//   - Purged entries are gone from both tiers, and so is what was loaded for a fill
+//     that began before the purge.
+//   - Redis is optional: without it, or while it is unhealthy, nothing fails.
 //
 // The life of an entry, by age:
 //
-//	born        eager     TTL            grace            stale-if-error
+//	created     eager     TTL            grace            stale-if-error
 //	 |-- fresh ---|-fresh--|---- grace ----|---- stale ----| gone
 //	 hit          hit, one  served, one     served when the  filled before
-//	              refresh   refresh behind  refresh fails    answering
-//	              behind                    or is slow
+//	              refresh   refresh in the  refresh fails    answering
+//	              in the    background      or is slow
+//	              background
 //
 // Every answer comes in the forms its endpoint declares (JSON, text, a picture,
 // a redirect), all made at fill. A form with several bodies is a pool: each
@@ -48,29 +50,29 @@ type Config struct {
 	Far Remote
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
-	// Describe and Restore carry failures to other instances: the words for one,
-	// at most 256 bytes ("": the others are not to hear of it), and the failure
-	// for such words, which may be anybody's (nil: none). Nil stands for the
-	// error's own text.
+	// Describe and Restore carry failures to other instances. Describe gives the
+	// text of one, at most 256 bytes ("": it is not shared); Restore turns such a
+	// text back into an error, and does not trust it (nil: not one of ours). The
+	// default of both is the error's own text.
 	Describe func(error) string
 	Restore  func(text string) error
-	// Log takes what a refresh in the background has to say; nil for nobody.
+	// Log takes the failures of background refreshes; nil for none.
 	Log *slog.Logger
 }
 
 // Cache holds both tiers and the flights between them. It is safe for
 // concurrent use. Close it when no more requests come.
 type Cache struct {
-	near   *memory
-	far    Remote
-	packer *packer // with far
-	flight *flights
-	failed *failures
-	marks  marks
-	drops  dropSlots
-	behind behind
-	seen   *metrics
-	log    *slog.Logger
+	near        *memory
+	far         Remote
+	compressor  *compressor // with far
+	flights     *flights
+	failures    *failures
+	purges      purges
+	purgedKeys  purgedKeySlots
+	writeBehind writeBehind
+	metrics     *metrics
+	log         *slog.Logger
 
 	describe func(error) string
 	restore  func(string) error
@@ -97,27 +99,27 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flight: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failed: newFailures(), log: cfg.Log,
-		seen: newMetrics(), spaces: map[string]*Space{},
+		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failures: newFailures(), log: cfg.Log,
+		metrics: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
 	}
 	if c.far != nil {
-		if c.packer, err = newPacker(); err != nil {
+		if c.compressor, err = newCompressor(); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
 		}
 	}
 	if cfg.Registerer != nil {
-		if err := c.seen.register(cfg.Registerer, near, c.flight); err != nil {
+		if err := c.metrics.register(cfg.Registerer, near, c.flights); err != nil {
 			return nil, fmt.Errorf("cache: metrics: %w", err)
 		}
 	}
 	return c, nil
 }
 
-// Close ends the fills under way, and waits for them and until all that is to be
-// kept in Redis was handed over. The far tier is closed after it.
+// Close cancels the fills under way, waits for them, and hands over to the far
+// tier what waits to be written there. Close the far tier after it.
 func (c *Cache) Close() error {
-	c.flight.close()
-	c.behind.wait()
+	c.flights.close()
+	c.writeBehind.wait()
 	return c.near.close()
 }

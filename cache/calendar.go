@@ -22,7 +22,7 @@ type clock int
 func ParseCalendar(text string) (*Calendar, error) {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
-		return nil, fmt.Errorf(`calendar %q: want times of day and a zone, as in "06:00 Asia/Shanghai"`, text)
+		return nil, fmt.Errorf(`calendar %q: expected times of day and a zone, as in "06:00 Asia/Shanghai"`, text)
 	}
 	zone, err := time.LoadLocation(fields[len(fields)-1])
 	if err != nil {
@@ -32,7 +32,7 @@ func ParseCalendar(text string) (*Calendar, error) {
 	for _, f := range fields[:len(fields)-1] {
 		t, err := time.Parse("15:04", f)
 		if err != nil {
-			return nil, fmt.Errorf("calendar %q: time of day %q: want HH:MM", text, f)
+			return nil, fmt.Errorf("calendar %q: time of day %q: expected HH:MM", text, f)
 		}
 		c.times = append(c.times, clock(t.Hour()*60+t.Minute()))
 	}
@@ -42,25 +42,25 @@ func ParseCalendar(text string) (*Calendar, error) {
 
 // Last is the newest publication at or before t.
 func (c *Calendar) Last(t time.Time) time.Time {
-	plain, offset := c.plain(t)
+	constant, offset := c.zoneOffset(t)
 	today := dayOf(t.Unix() + offset)
-	for date := today + outset(plain); date > today-horizon; date-- {
+	for date := today + searchMargin(constant); date > today-horizon; date-- {
 		for _, at := range slices.Backward(c.times) {
-			if p, ok := c.on(date, at, plain, offset); ok && p <= t.Unix() {
+			if p, ok := c.publication(date, at, constant, offset); ok && p <= t.Unix() {
 				return time.Unix(p, 0).In(c.Zone)
 			}
 		}
 	}
-	return t // no zone has lost so many days
+	return t // not reached: no zone has skipped so many days
 }
 
 // Next is the first publication after t.
 func (c *Calendar) Next(t time.Time) time.Time {
-	plain, offset := c.plain(t)
+	constant, offset := c.zoneOffset(t)
 	today := dayOf(t.Unix() + offset)
-	for date := today - outset(plain); date < today+horizon; date++ {
+	for date := today - searchMargin(constant); date < today+horizon; date++ {
 		for _, at := range c.times {
-			if p, ok := c.on(date, at, plain, offset); ok && p > t.Unix() {
+			if p, ok := c.publication(date, at, constant, offset); ok && p > t.Unix() {
 				return time.Unix(p, 0).In(c.Zone)
 			}
 		}
@@ -71,23 +71,22 @@ func (c *Calendar) Next(t time.Time) time.Time {
 const (
 	// day is one in seconds.
 	day = 24 * 60 * 60
-	// reach is how many days a change of the clocks may put a publication away
-	// from its place in the calendar, with one to spare: some zones crossed the
-	// date line.
-	reach = 2
-	// horizon bounds the days that are looked at.
-	horizon = 2*reach + 3
-	// farthest is past every distance between a zone's time and UTC, and any two
-	// times of one zone.
-	farthest = 30 * 60 * 60
+	// changeReach is how many days a change of the clocks may move a publication,
+	// with one to spare: some zones crossed the date line.
+	changeReach = 2
+	// horizon bounds the days that are searched.
+	horizon = 2*changeReach + 3
+	// maxOffset is larger than any zone's offset from UTC, and than any change of
+	// one.
+	maxOffset = 30 * 60 * 60
 )
 
-// outset is the day, counted from t's, beyond which nothing has to be looked at.
-func outset(plain bool) int64 {
-	if plain {
+// searchMargin is how many days around t are searched as well.
+func searchMargin(constant bool) int64 {
+	if constant {
 		return 0
 	}
-	return reach
+	return changeReach
 }
 
 // dayOf counts days of the calendar from 1970-01-01.
@@ -98,9 +97,9 @@ func dayOf(local int64) int64 {
 	return local / day
 }
 
-// plain tells that no clock is changed within reach of t: then every day is as
-// long as another, and the offset is everything there is to know of the zone.
-func (c *Calendar) plain(t time.Time) (plain bool, offset int64) {
+// zoneOffset is the zone's offset from UTC at t in seconds, and whether it is
+// constant around t: then all days have the same length.
+func (c *Calendar) zoneOffset(t time.Time) (constant bool, offset int64) {
 	local := t.In(c.Zone)
 	_, seconds := local.Zone()
 	start, end := local.ZoneBounds()
@@ -108,23 +107,23 @@ func (c *Calendar) plain(t time.Time) (plain bool, offset int64) {
 	return (start.IsZero() || t.Sub(start) > margin) && (end.IsZero() || end.Sub(t) > margin), int64(seconds)
 }
 
-// on is the instant of a time of day on a day: when clocks first show it, or, if
-// they are put forward past it, when they are. So the publications of a day keep
-// their order, and each comes once, though clocks may show its time twice. There
-// is none on a day that the zone leaves out.
-func (c *Calendar) on(date int64, at clock, plain bool, offset int64) (unix int64, ok bool) {
+// publication is the instant of a time of day on a date: when clocks first show
+// it, or, if they are put forward past it, when they are. So the publications of
+// a day keep their order and each comes once, although clocks may show its time
+// twice. There is none on a date that the zone skips.
+func (c *Calendar) publication(date int64, at clock, constant bool, offset int64) (unix int64, ok bool) {
 	midnight := date * day
-	if plain {
+	if constant {
 		return midnight + int64(at)*60 - offset, true
 	}
-	begin := c.first(midnight)
+	begin := c.firstShown(midnight)
 	_, seconds := time.Unix(begin, 0).In(c.Zone).Zone()
-	return c.first(midnight + int64(at)*60), dayOf(begin+int64(seconds)) == date
+	return c.firstShown(midnight + int64(at)*60), dayOf(begin+int64(seconds)) == date
 }
 
-// first is when the zone's clocks first show that time or a later one.
-func (c *Calendar) first(local int64) int64 {
-	from := time.Unix(local-farthest, 0).In(c.Zone)
+// firstShown is when the zone's clocks first show that time or a later one.
+func (c *Calendar) firstShown(local int64) int64 {
+	from := time.Unix(local-maxOffset, 0).In(c.Zone)
 	for {
 		_, offset := from.Zone()
 		_, end := from.ZoneBounds()

@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-var errDigest = errors.New("entry whose content is not what its digest says")
+var errDigest = errors.New("entry whose content does not match its digest")
 
-// check tells what is wrong with a whole entry that comes from elsewhere: its
-// bytes are trusted no further than this reads them.
+// check validates a whole entry that comes from Redis: its bytes are not trusted
+// before.
 func (e *entry) check(now time.Time) error {
 	if e.split() || e.raw[1]&^(flagNegative|flagLastResort) != 0 {
 		return errLayout
@@ -39,28 +39,28 @@ func (e *entry) checkHead() error {
 	return nil
 }
 
-// ages bounds how far from now any date of an entry may be.
-const ages = 100 * 365 * 24 * time.Hour
+// maxDistance bounds how far from now any date of an entry may be.
+const maxDistance = 100 * 365 * 24 * time.Hour
 
-// checkTimes refuses dates that no fill leaves behind, but for what clocks are
-// apart. Expires and Fresh can but shorten an entry's life.
+// checkTimes refuses dates that no fill writes, clock skew allowed for. Expires and
+// Fresh can only shorten an entry's life.
 func (m *Meta) checkTimes(now time.Time) error {
 	latest, earliest := now.Add(skew), time.UnixMilli(0)
 	switch {
 	case m.Created.After(latest) || !m.Created.After(earliest):
-		return fmt.Errorf("entry born %v", m.Created)
+		return fmt.Errorf("entry created %v", m.Created)
 	case m.Modified.After(m.Created) || !m.Modified.After(earliest):
-		return fmt.Errorf("entry that changed %v, born %v", m.Modified, m.Created)
+		return fmt.Errorf("entry changed %v, created %v", m.Modified, m.Created)
 	case !m.Since.IsZero() && (m.Since.After(latest) || !m.Since.After(earliest)):
-		return fmt.Errorf("entry with a part born %v", m.Since)
-	case !m.Expires.IsZero() && (m.Expires.After(now.Add(ages)) || !m.Expires.After(earliest)):
+		return fmt.Errorf("entry with a part created %v", m.Since)
+	case !m.Expires.IsZero() && (m.Expires.After(now.Add(maxDistance)) || !m.Expires.After(earliest)):
 		return fmt.Errorf("entry that expires %v", m.Expires)
 	}
 	return nil
 }
 
-// checkTable holds the records to lie one after another, from the table's end
-// to the entry's.
+// checkTable requires the records to fill the bytes from the table's end to the
+// entry's.
 func (e *entry) checkTable() error {
 	records := 0
 	for i := range e.forms {
@@ -82,7 +82,7 @@ func (e *entry) checkTable() error {
 	return nil
 }
 
-// known tells that there are none but those of this package, identity included.
+// known tells whether there are only codings of this package, identity included.
 func (s Codings) known() bool { return s&1 != 0 && s < 1<<codings }
 
 func (e *entry) checkContent() error {
@@ -125,14 +125,14 @@ func (e *entry) checkRecord(n int, has Codings) (Rep, error) {
 	case err != nil:
 		return Rep{}, err
 	case rep.Status < 200 || rep.Status > 599 || http.StatusText(rep.Status) == "":
-		return Rep{}, fmt.Errorf("representation of status %d", rep.Status)
+		return Rep{}, fmt.Errorf("representation with status %d", rep.Status)
 	case !printable(rep.Type), !printable(rep.Location), !isTag(rep.ETag):
-		return Rep{}, errors.New("representation with a header that is none")
+		return Rep{}, errors.New("representation with an invalid header")
 	}
 	return rep, nil
 }
 
-// printable tells whether text can stand in a header.
+// printable tells whether text is valid in a header.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) < 0
 }

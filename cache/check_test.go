@@ -53,35 +53,35 @@ func TestCheck(t *testing.T) {
 		change func([]byte) []byte
 		want   bool
 	}{
-		"as it was made":          {patch(func([]byte) {}), true},
-		"a last resort":           {forge(func(c *Content) { c.LastResort = true }), true},
-		"a no":                    {forge(func(c *Content) { *c = no() }), true},
-		"a clock a bit ahead":     {patch(put(4, checkedAt.Add(30*time.Second))), true},
-		"born in the future":      {patch(put(4, checkedAt.Add(2*time.Minute))), false},
-		"born at the end":         {patch(func(raw []byte) { le.PutUint64(raw[4:], 1<<63-1) }), false},
-		"born before computers":   {patch(put(4, time.UnixMilli(-1))), false},
-		"changed after its birth": {patch(put(12, checkedAt)), false},
-		"expires in ages":         {patch(put(20, checkedAt.Add(2*ages))), false},
-		"a part of the future":    {patch(put(28, checkedAt.Add(2*time.Minute))), false},
-		"another layout":          {patch(func(raw []byte) { raw[0]++ }), false},
-		"a no without a word":     {patch(func(raw []byte) { raw[1] |= flagNegative }), false},
-		"split":                   {patch(func(raw []byte) { raw[1] |= flagSplit }), false},
-		"an unknown flag":         {patch(func(raw []byte) { raw[1] |= 64 }), false},
-		"another digest":          {patch(func(raw []byte) { raw[48]++ }), false},
-		"cut":                     {func(raw []byte) []byte { return raw[:len(raw)-1] }, false},
-		"longer":                  {func(raw []byte) []byte { return append(raw, 0) }, false},
-		"empty":                   {func([]byte) []byte { return nil }, false},
-		"nothing in it":           {forge(func(c *Content) { c.Forms = nil }), false},
-		"status 255":              {forge(func(c *Content) { c.Forms[0][0].Status = 255 }), false},
-		"status 456":              {forge(func(c *Content) { c.Forms[0][0].Status = 456 }), false},
-		"status 100":              {forge(func(c *Content) { c.Forms[0][0].Status = 100 }), false},
-		"a type in two lines":     {forge(func(c *Content) { c.Forms[0][0].Type = "text/plain\r\nX: y" }), false},
-		"a location in two":       {forge(func(c *Content) { c.Forms[1][0].Location = "https://a/\n" }), false},
-		"an ETag without quotes":  {forge(func(c *Content) { c.Forms[0][0].ETag = "tag" }), false},
-		"an ETag with too many":   {forge(func(c *Content) { c.Forms[0][0].ETag = `"a"b"` }), false},
-		"a weak ETag":             {forge(func(c *Content) { c.Forms[0][0].ETag = `W/"tag"` }), true},
-		"an edition of no day":    {forge(func(c *Content) { c.Edition = "2026/09/21" }), false},
-		"a source of two lines":   {forge(func(c *Content) { c.Source = "a\nb" }), false},
+		"as it was made":             {patch(func([]byte) {}), true},
+		"a last resort":              {forge(func(c *Content) { c.LastResort = true }), true},
+		"a no":                       {forge(func(c *Content) { *c = negativeContent() }), true},
+		"a clock a bit ahead":        {patch(put(4, checkedAt.Add(30*time.Second))), true},
+		"created in the future":      {patch(put(4, checkedAt.Add(2*time.Minute))), false},
+		"created at the end":         {patch(func(raw []byte) { le.PutUint64(raw[4:], 1<<63-1) }), false},
+		"created before computers":   {patch(put(4, time.UnixMilli(-1))), false},
+		"changed after its creation": {patch(put(12, checkedAt)), false},
+		"expires in ages":            {patch(put(20, checkedAt.Add(2*maxDistance))), false},
+		"a part of the future":       {patch(put(28, checkedAt.Add(2*time.Minute))), false},
+		"another layout":             {patch(func(raw []byte) { raw[0]++ }), false},
+		"negative without a message": {patch(func(raw []byte) { raw[1] |= flagNegative }), false},
+		"split":                      {patch(func(raw []byte) { raw[1] |= flagSplit }), false},
+		"an unknown flag":            {patch(func(raw []byte) { raw[1] |= 64 }), false},
+		"another digest":             {patch(func(raw []byte) { raw[48]++ }), false},
+		"cut":                        {func(raw []byte) []byte { return raw[:len(raw)-1] }, false},
+		"longer":                     {func(raw []byte) []byte { return append(raw, 0) }, false},
+		"empty":                      {func([]byte) []byte { return nil }, false},
+		"nothing in it":              {forge(func(c *Content) { c.Forms = nil }), false},
+		"status 255":                 {forge(func(c *Content) { c.Forms[0][0].Status = 255 }), false},
+		"status 456":                 {forge(func(c *Content) { c.Forms[0][0].Status = 456 }), false},
+		"status 100":                 {forge(func(c *Content) { c.Forms[0][0].Status = 100 }), false},
+		"a type in two lines":        {forge(func(c *Content) { c.Forms[0][0].Type = "text/plain\r\nX: y" }), false},
+		"a location in two":          {forge(func(c *Content) { c.Forms[1][0].Location = "https://a/\n" }), false},
+		"an ETag without quotes":     {forge(func(c *Content) { c.Forms[0][0].ETag = "tag" }), false},
+		"an ETag with too many":      {forge(func(c *Content) { c.Forms[0][0].ETag = `"a"b"` }), false},
+		"a weak ETag":                {forge(func(c *Content) { c.Forms[0][0].ETag = `W/"tag"` }), true},
+		"an edition of no day":       {forge(func(c *Content) { c.Edition = "2026/09/21" }), false},
+		"a source of two lines":      {forge(func(c *Content) { c.Source = "a\nb" }), false},
 	} {
 		e, err := parse(r.change(rawOf(t, sound(), soundMeta())))
 		if err == nil {
@@ -102,23 +102,23 @@ func mutate(raw, patch []byte) {
 }
 
 // FuzzFar mutates entries, and their digest with them so that the other checks
-// are put to the test, and packs them as Redis has them: whatever is believed
+// are put to the test, and compresses them as Redis holds them: whatever is believed
 // is sane. Mutations of what is packed are for the decoder.
 func FuzzFar(f *testing.F) {
 	f.Add([]byte{}, true, false, false)
 	f.Add([]byte{1, 0, 1, 60, 0, 4}, true, false, false)
 	f.Add([]byte{11, 0, 127, 4, 0, 255}, true, false, true)
 	f.Add([]byte{7, 0, 255}, false, true, false)
-	pack, err := newPacker()
+	codec, err := newCompressor()
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := newCache(f, Config{Far: newShelf()}).Space("story", usual())
+	s := newCache(f, Config{Far: newFakeRemote()}).Space("story", usual())
 	now := time.Now()
 	f.Fuzz(func(t *testing.T, patch []byte, forge, packed, negative bool) {
 		c := sound()
 		if negative {
-			c = no()
+			c = negativeContent()
 		}
 		raw := rawOf(t, c, &Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Minute)})
 		if !packed {
@@ -129,11 +129,11 @@ func FuzzFar(f *testing.F) {
 				binary.LittleEndian.PutUint64(raw[48:], sum)
 			}
 		}
-		value := pack.enc.EncodeAll(raw, nil)
+		value := codec.enc.EncodeAll(raw, nil)
 		if packed {
 			mutate(value, patch)
 		}
-		if e, ok := s.unpack(value); ok {
+		if e, ok := s.decompress(value); ok {
 			sane(t, s, e)
 		}
 	})
@@ -144,7 +144,7 @@ func sane(t *testing.T, s *Space, e *entry) {
 	now := time.Now()
 	for form := range max(1, e.forms) {
 		for _, accept := range []Codings{0, Codings(0).With(Gzip), Codings(0).With(Zstd)} {
-			h, err := s.present("k", &landing{entry: e, tier: Far}, Want{form, accept}, now)
+			h, err := s.resultHit("k", &flightResult{entry: e, tier: Far}, Want{form, accept}, now)
 			if err != nil {
 				t.Fatalf("believed, but cannot be presented: %v", err)
 			}
@@ -167,7 +167,7 @@ func sane(t *testing.T, s *Space, e *entry) {
 // Random mutations find in a moment what they found before: statuses that are
 // none, and lives without end.
 func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
-	s := newCache(t, Config{Far: newShelf()}).Space("story", usual())
+	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	r := rand.New(rand.NewPCG(5, 6))
 	now := time.Now()
 	for range 3000 {
@@ -175,7 +175,7 @@ func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			raw[r.IntN(len(raw))] ^= byte(1 + r.IntN(255))
 		}
-		if e, ok := s.unpack(s.cache.packer.enc.EncodeAll(raw, nil)); ok {
+		if e, ok := s.decompress(s.cache.compressor.enc.EncodeAll(raw, nil)); ok {
 			sane(t, s, e)
 		}
 	}
@@ -183,25 +183,25 @@ func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
 
 func TestBrokenEntryIsLoadedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
+		far := newFakeRemote()
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		now := time.Now()
 		raw := rawOf(t, sound(), &Meta{Created: now.Add(24 * time.Hour), Modified: now})
-		far.values["k"] = c.packer.enc.EncodeAll(raw, nil)
+		far.values["k"] = c.compressor.enc.EncodeAll(raw, nil)
 		l := &script{}
 		if h := mustFetch(t, s, "k", l); h.Tier != Upstream || h.Left != time.Minute {
 			t.Errorf("%+v", h)
 		}
-		if n := testutil.ToFloat64(s.seen.farBroken); n != 1 {
+		if n := testutil.ToFloat64(s.metrics.farBroken); n != 1 {
 			t.Errorf("%v broken ones were counted", n)
 		}
 	})
 }
 
 // Unpacking a large entry keeps no small one waiting.
-func TestEntriesAreUnpackedSideBySide(t *testing.T) {
-	pack, err := newPacker()
+func TestEntriesAreDecompressedConcurrently(t *testing.T) {
+	codec, err := newCompressor()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,10 +209,10 @@ func TestEntriesAreUnpackedSideBySide(t *testing.T) {
 	for i := range noise {
 		noise[i] = "0123456789abcdef"[rand.IntN(16)]
 	}
-	large, small := pack.enc.EncodeAll(noise, nil), pack.enc.EncodeAll([]byte("small"), nil)
+	large, small := codec.enc.EncodeAll(noise, nil), codec.enc.EncodeAll([]byte("small"), nil)
 	decode := func(b []byte) time.Duration {
 		start := time.Now()
-		if _, err := pack.dec.DecodeAll(b, nil); err != nil {
+		if _, err := codec.dec.DecodeAll(b, nil); err != nil {
 			t.Error(err)
 		}
 		return time.Since(start)

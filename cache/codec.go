@@ -33,12 +33,12 @@ const (
 	flagNegative   = 1
 	flagSplit      = 2
 	flagLastResort = 4
-	flagLarge      = 8 // of a split head alone: its parts are in the class of large ones
+	flagLarge      = 8 // of a split head only: its parts are in the class Large
 )
 
 var errLayout = errors.New("not an entry of this layout")
 
-// entry is an encoded entry: all of it, or when it is split only its head.
+// entry is an encoded entry: all of it, or only the head of a split one.
 type entry struct {
 	raw     []byte
 	meta    Meta
@@ -49,13 +49,13 @@ type entry struct {
 	table   int // where the form rows begin
 }
 
-// text views bytes as a string. The bytes of an entry are never written to
-// after they were encoded or copied out of a tier.
+// text views bytes as a string. The bytes of an entry are never changed after
+// they were encoded or copied out of a tier.
 func text(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // see above
 }
 
-// parse reads an entry's head; it checks every length it later relies on.
+// parse reads an entry's head, and checks every length that is relied on later.
 func parse(raw []byte) (entry, error) {
 	if len(raw) < fixedHead || raw[0] != layoutVersion {
 		return entry{}, errLayout
@@ -148,7 +148,8 @@ func parseRecord(rec []byte, c Coding, has Codings) (Rep, error) {
 	}, nil
 }
 
-// encode lays out content whole. The generation names its split parts.
+// encode lays out content as a whole entry. The generation is part of the keys of
+// its split parts.
 func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 	records, err := encodeRecords(c)
 	if err != nil {
@@ -181,7 +182,7 @@ func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 	message := c.Negative[:min(len(c.Negative), 1<<16-1)]
 	if len(c.Forms) > 255 || len(c.Source) > 255 || len(c.Edition) > 255 {
-		return nil, errors.New("entry with a source, an edition or forms beyond 255")
+		return nil, errors.New("entry whose source, edition or number of forms exceeds 255")
 	}
 	le := binary.LittleEndian
 	flags := byte(0)
@@ -217,7 +218,7 @@ func milliseconds(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// wholeSeconds keeps what is less than a second from becoming nothing.
+// wholeSeconds is at least one for what is less than a second: 0 does not shorten.
 func wholeSeconds(d time.Duration) uint32 {
 	if d <= 0 {
 		return 0
@@ -266,8 +267,8 @@ func encodeRecord(b *Body, data []byte) []byte {
 	return append(r, data...)
 }
 
-// digestOf identifies the content, apart from who gave it and when. What is
-// compressed of it is the same as what is not.
+// digestOf identifies the content, regardless of its source and time. Compressed
+// bodies are not part of it.
 func digestOf(c *Content) uint64 {
 	d := newDigest(c.Negative)
 	for _, f := range c.Forms {
@@ -279,7 +280,7 @@ func digestOf(c *Content) uint64 {
 	return d.sum()
 }
 
-// digest is one in the making.
+// digest computes one.
 type digest struct{ hash.Hash }
 
 func newDigest(negative string) digest {

@@ -4,30 +4,29 @@ import (
 	"time"
 )
 
-// Content is what a load brings back: one answer in all its forms, or a
-// definite no.
+// Content is what a load returns: one answer in all its forms, or a negative
+// answer.
 type Content struct {
-	// Source names who produced it.
+	// Source is the name of the source that produced it.
 	Source string
-	// Edition is the date (2006-01-02) the content bears, or "".
+	// Edition is the date (2006-01-02) of the content, or "".
 	Edition string
 	// Expires is when the content itself stops working, as a signed link
 	// does; zero: never.
 	Expires time.Time
-	// Fresh shortens how long this answer is fresh, as its content suggests: a
-	// parcel on its way is news for less long than one that arrived. Unlike
-	// Expires it does not forbid stale use. Whole seconds count, at least
-	// one; 0: does not shorten.
+	// Fresh shortens how long this answer is fresh, by its content: the trace of a
+	// parcel under way changes sooner than that of a delivered one. Unlike Expires
+	// it does not forbid stale use. Whole seconds, at least one; 0: not shortened.
 	Fresh time.Duration
-	// Since is the birth of the oldest part that it was made of; zero: all was
-	// asked for anew. A purge of what it was made of reaches it by this.
+	// Since is when the oldest part was created that it was made of; zero: all
+	// parts are new. A purge applies to content made of older parts.
 	Since time.Time
-	// LastResort marks what a source gave that is asked only where there is
-	// nothing better: it is kept briefly, and replaces no copy that may stand in.
+	// LastResort marks the answer of a source that is asked only when all others
+	// failed: it is fresh briefly, and replaces no usable copy.
 	LastResort bool
 	// Forms are in the order the endpoint declares them.
 	Forms []Form
-	// Negative makes it a definite no, with a message for the caller.
+	// Negative makes it a negative answer, with this message for the caller.
 	Negative string
 }
 
@@ -35,14 +34,14 @@ type Content struct {
 // More than one: a pool, picked from afresh for every request.
 type Form []Body
 
-// Body is a complete response, encoded as often as it pays.
+// Body is a complete response, in each coding that pays.
 type Body struct {
 	Status   int    // one that HTTP knows, 200 to 599
 	Type     string // Content-Type, at most 255 bytes
 	ETag     string // quoted, at most 255 bytes; "" for none
 	Location string // of a redirect
 	// Data is indexed by Coding; Identity is always there, the others may be
-	// nil. Not changed after it was handed over.
+	// nil. It must not change once it is handed over.
 	Data [codings][]byte
 }
 
@@ -83,7 +82,7 @@ func (s Codings) best(other Codings) Coding {
 type Meta struct {
 	Source   string
 	Edition  string
-	Created  time.Time     // when the load began that confirmed it last, to the millisecond
+	Created  time.Time     // when its last load began, to the millisecond
 	Modified time.Time     // when its content last changed
 	Expires  time.Time     // zero: never
 	Fresh    time.Duration // 0: does not shorten
@@ -91,11 +90,11 @@ type Meta struct {
 	// LastResort and Since are those of the content.
 	LastResort bool
 	Since      time.Time
-	Spread     uint8 // this entry's own part of the jitter
+	Spread     uint8 // this entry's random part of the jitter
 }
 
-// oldest is the birth of the oldest part of it.
-func (m *Meta) oldest() time.Time {
+// oldestPart is when the oldest part of it was created.
+func (m *Meta) oldestPart() time.Time {
 	if !m.Since.IsZero() && m.Since.Before(m.Created) {
 		return m.Since
 	}
@@ -111,7 +110,7 @@ type Want struct {
 	Accept Codings // what the caller can decode
 }
 
-// Tier says where an answer was found.
+// Tier is where an answer was found.
 type Tier uint8
 
 // The tiers. Upstream means that it was just filled.
@@ -124,16 +123,16 @@ const (
 // String is the tier's name in Cache-Status and in metrics.
 func (t Tier) String() string { return [...]string{"upstream", "memory", "redis"}[min(t, Far)] }
 
-// Hit is an answer out of the cache, ready to be written.
+// Hit is an answer from the cache, ready to be written.
 type Hit struct {
 	State     State
 	Tier      Tier
 	Left      time.Duration // of freshness; negative when stale
 	Age       time.Duration
-	Stored    bool  // just filled and kept
+	Stored    bool  // just filled and stored
 	Coalesced bool  // waited for another caller's fill
-	Refreshed bool  // the caller waited while it took a stale entry's place
-	Failed    error // the refresh that failed, when a stale answer stands in
+	Refreshed bool  // the caller waited while it replaced a stale entry
+	Failed    error // why the refresh failed, if a stale copy is served as fallback
 	Meta      Meta
 	Message   string // of a negative answer
 	// Missing means that the answer has no such form.

@@ -11,23 +11,24 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// maxFailures bounds the records of keys that could not be filled.
+// maxFailures bounds the number of keys whose failed fills are remembered.
 const maxFailures = 20_000
 
-// failures remembers which keys failed of late, so that a sick upstream is not
-// asked again by every request. The zero value is not usable; see newFailures.
+// failures remembers which keys failed lately, so that not every request asks a
+// failing upstream again. The zero value is not usable; see newFailures.
 type failures struct {
 	mu  sync.Mutex
 	lru *lru.LRU[string, failure]
 }
 
+// failure is the last failed fill of a key, and pauses it.
 type failure struct {
-	err   error
-	until time.Time
-	times int
-	// covered means that a copy was at hand that neither a no nor a last resort
-	// may replace. Without one, it does not count.
-	covered bool
+	err    error
+	until  time.Time
+	streak int
+	// hadCopy: a usable copy existed, so that negative answers and last resorts
+	// were not taken. Such a failure does not pause the key once there is none.
+	hadCopy bool
 }
 
 func newFailures() *failures {
@@ -38,45 +39,46 @@ func newFailures() *failures {
 	return &failures{lru: l}
 }
 
-// paused returns the failure that still forbids a try at now, with a copy that
-// covers or without, and how long it does; or nil.
-func (f *failures) paused(key string, covered bool, now time.Time) (wait time.Duration, err error) {
+// paused returns the failure that pauses the key at now, and for how long; or
+// nil.
+func (f *failures) paused(key string, hasCopy bool, now time.Time) (wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) && (covered || !r.covered) {
+	if r, ok := f.lru.Peek(key); ok && now.Before(r.until) && (hasCopy || !r.hadCopy) {
 		return r.until.Sub(now), r.err
 	}
 	return 0, nil
 }
 
-// add records a failure, and returns how long it forbids the next try: twice as
-// long with each in a row, spread by a fifth, never past the policy's bound.
-func (f *failures) add(key string, err error, covered bool, p *Policy, now time.Time) failure {
+// add records a failure and pauses the key: twice as long after each consecutive
+// one, up to the policy's maximum, less up to a fifth so that instances do not
+// retry at the same time.
+func (f *failures) add(key string, err error, hadCopy bool, p *Policy, now time.Time) failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, _ := f.lru.Peek(key)
 	spread := 0.8 + 0.2*rand.Float64()
-	pause := time.Duration(float64(p.pauseAfter(r.times)) * spread)
-	r = failure{err: err, until: now.Add(pause), times: r.times + 1, covered: covered}
+	pause := time.Duration(float64(p.pauseAfter(r.streak)) * spread)
+	r = failure{err: err, until: now.Add(pause), streak: r.streak + 1, hadCopy: hadCopy}
 	f.lru.Add(key, r)
 	return r
 }
 
-// adopt takes over a failure of another instance's, unless the own one lasts
-// longer.
+// adopt takes over another instance's failure, unless the own one pauses the key
+// for longer.
 func (f *failures) adopt(key string, r failure) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if own, ok := f.lru.Peek(key); !ok || r.until.After(own.until) {
-		r.times = max(r.times, own.times)
+		r.streak = max(r.streak, own.streak)
 		f.lru.Add(key, r)
 	}
 }
 
-// pauseAfter is the pause when so many tries in a row failed before.
-func (p *Policy) pauseAfter(times int) time.Duration {
+// pauseAfter is the pause after a streak of earlier consecutive failures.
+func (p *Policy) pauseAfter(streak int) time.Duration {
 	pause := max(0, min(p.Pause, p.PauseMax))
-	for range times {
+	for range streak {
 		switch {
 		case pause == 0:
 			return 0
@@ -99,57 +101,57 @@ func (f *failures) clear(key string) {
 const (
 	maxRecord      = 1 << 10
 	maxFailureText = 256
-	maxFailedTimes = 1000
+	maxStreak      = 1000
 )
 
-// failureRecord is what an instance tells the others, in Redis, of a fill that
-// failed.
+// failureRecord is how an instance shares a failed fill with the others, in Redis.
 type failureRecord struct {
 	Text    string `json:"text"`
 	Until   int64  `json:"until"` // unix milliseconds
-	Times   int    `json:"times"` // tries in a row
-	Covered bool   `json:"covered,omitempty"`
+	Streak  int    `json:"times"` // consecutive failures
+	HadCopy bool   `json:"covered,omitempty"`
 }
 
-// record is nil for a failure that the others are not to hear of.
+// record is nil for a failure that is not to be shared.
 func (c *Cache) record(r failure) []byte {
-	said := c.describe(r.err)
-	if said == "" {
+	text := c.describe(r.err)
+	if text == "" {
 		return nil
 	}
-	said = strings.ToValidUTF8(said[:min(len(said), maxFailureText)], "")
-	record, err := json.Marshal(failureRecord{said, r.until.UnixMilli(), min(r.times, maxFailedTimes), r.covered})
+	text = strings.ToValidUTF8(text[:min(len(text), maxFailureText)], "")
+	record, err := json.Marshal(failureRecord{text, r.until.UnixMilli(), min(r.streak, maxStreak), r.hadCopy})
 	if err != nil {
 		return nil
 	}
 	return record
 }
 
-// readRecord believes a record as far as it makes sense and is still in force.
-// No instance can pause a key for longer than this one's policy would.
+// readRecord reads a record that is plausible and still in force. No instance can
+// pause a key for longer than this one's policy would.
 func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bool) {
 	var r failureRecord
 	if len(record) == 0 || len(record) > maxRecord || json.Unmarshal(record, &r) != nil {
 		return failure{}, false
 	}
 	until := time.UnixMilli(r.Until)
-	if r.Text == "" || len(r.Text) > maxFailureText || r.Times < 1 || r.Times > maxFailedTimes || !until.After(now) {
+	if r.Text == "" || len(r.Text) > maxFailureText || r.Streak < 1 || r.Streak > maxStreak || !until.After(now) {
 		return failure{}, false
 	}
 	if longest := now.Add(p.PauseMax); until.After(longest) {
 		until = longest
 	}
 	err := c.restore(r.Text)
-	return failure{err, until, r.Times, r.Covered}, err != nil
+	return failure{err, until, r.Streak, r.HadCopy}, err != nil
 }
 
 func plainText(err error) string { return err.Error() }
 
 func plainError(text string) error { return errors.New(text) }
 
-// tell lets the other instances know of a failure while it pauses the key.
-func (f *fill) tell(r failure, now time.Time) {
-	if !f.shared() {
+// shareFailure shares a failure with the other instances for as long as it pauses
+// the key.
+func (f *fill) shareFailure(r failure, now time.Time) {
+	if !f.usesFar() {
 		return
 	}
 	if record := f.cache.record(r); record != nil {
@@ -157,17 +159,17 @@ func (f *fill) tell(r failure, now time.Time) {
 	}
 }
 
-// paused tells what forbids a try: a failure that another instance told of, or
-// one of our own for which it counts that Redis had a copy.
+// paused is the PausedError of a key that another instance's failure pauses, or
+// one of our own now that Redis has turned out to hold a copy.
 func (f *fill) paused(now time.Time) error {
-	told, ok := f.cache.readRecord(f.told, &f.policy, now)
+	shared, ok := f.cache.readRecord(f.farFailure, &f.policy, now)
 	if ok {
-		f.cache.failed.adopt(f.key, told)
+		f.cache.failures.adopt(f.key, shared)
 	}
 	if !ok && (f.copy == nil || f.copy.tier != Far) {
-		return nil // callers were asked to wait already
+		return nil // our own failures were checked before the flight
 	}
-	if wait, err := f.cache.failed.paused(f.key, f.covered(now), now); err != nil {
+	if wait, err := f.cache.failures.paused(f.key, f.hasCopy(now), now); err != nil {
 		return &PausedError{err, wait}
 	}
 	return nil

@@ -20,10 +20,10 @@ func TestFailureRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// told is a failure as it comes out of Redis.
-type told struct{ kind string }
+// sharedError is a failure as it is restored from Redis.
+type sharedError struct{ kind string }
 
-func (e *told) Error() string { return e.kind }
+func (e *sharedError) Error() string { return e.kind }
 
 func TestFailureRecords(t *testing.T) {
 	now := time.UnixMilli(1_790_000_000_000)
@@ -56,14 +56,14 @@ func TestRecordIsBounded(t *testing.T) {
 	c := newCache(t, Config{})
 	now := time.UnixMilli(1_790_000_000_000)
 	p := usual()
-	record := c.record(failure{err: errors.New(strings.Repeat("错", 10_000)), until: now.Add(time.Second), times: 1 << 40, covered: true})
+	record := c.record(failure{err: errors.New(strings.Repeat("错", 10_000)), until: now.Add(time.Second), streak: 1 << 40, hadCopy: true})
 	r, ok := c.readRecord(record, &p, now)
-	if !ok || len(record) > maxRecord || !r.covered || r.until.Sub(now) != time.Second || r.times != maxFailedTimes {
+	if !ok || len(record) > maxRecord || !r.hadCopy || r.until.Sub(now) != time.Second || r.streak != maxStreak {
 		t.Errorf("%d bytes, %+v", len(record), r)
 	}
 	silent := newCache(t, Config{Describe: func(error) string { return "" }})
 	if silent.record(failure{err: errDown}) != nil {
-		t.Error("a failure nobody is to hear of is told")
+		t.Error("a failure that is not to be shared is")
 	}
 }
 

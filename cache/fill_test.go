@@ -42,17 +42,17 @@ func TestMayReplace(t *testing.T) {
 func TestPrefers(t *testing.T) {
 	now := time.Now()
 	good := func(age time.Duration) Meta { return Meta{Created: now.Add(-age)} }
-	weak := func(age time.Duration) Meta { return Meta{Created: now.Add(-age), LastResort: true} }
+	replaceable := func(age time.Duration) Meta { return Meta{Created: now.Add(-age), LastResort: true} }
 	for name, r := range map[string]struct {
 		next, old Meta
 		want      bool
 	}{
-		"younger":             {good(1), good(2), true},
-		"older":               {good(2), good(1), false},
-		"the same":            {good(1), good(1), false},
-		"older, but not weak": {good(2), weak(1), true},
-		"younger, but weak":   {weak(1), good(2), false},
-		"younger, both weak":  {weak(1), weak(2), true},
+		"younger":                    {good(1), good(2), true},
+		"older":                      {good(2), good(1), false},
+		"the same":                   {good(1), good(1), false},
+		"older, but not replaceable": {good(2), replaceable(1), true},
+		"younger, but replaceable":   {replaceable(1), good(2), false},
+		"younger, both replaceable":  {replaceable(1), replaceable(2), true},
 	} {
 		if got := prefers(&r.next, &r.old); got != r.want {
 			t.Errorf("%s: %v", name, got)
@@ -60,27 +60,27 @@ func TestPrefers(t *testing.T) {
 	}
 }
 
-func no() Content { return Content{Source: "second", Negative: "no such thing"} }
+func negativeContent() Content { return Content{Source: "second", Negative: "no such thing"} }
 
-func resort() Content {
+func lastResortContent() Content {
 	c := textContent("of a last resort")
 	c.LastResort = true
 	return c
 }
 
-// In every state in which a copy may stand in, neither a no nor a last resort
+// In every state in which a copy is usable, neither a negative answer nor a last resort
 // takes its place, in either tier.
-func TestWeakReplacesNoCover(t *testing.T) {
-	for name, weak := range map[string]func() Content{"a no": no, "a last resort": resort} {
+func TestReplaceableReplacesNoUsableCopy(t *testing.T) {
+	for name, replaceable := range map[string]func() Content{"a negative answer": negativeContent, "a last resort": lastResortContent} {
 		for age, where := range map[time.Duration]string{2 * time.Minute: "in grace", 30 * time.Minute: "stale"} {
 			t.Run(name+", "+where, func(t *testing.T) {
-				fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+				fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 					l := &script{}
 					mustFetch(t, one, "k", l)
 					synctest.Wait()
 					before := string(far.values["k"])
 					time.Sleep(age)
-					l.set(func(l *script) { l.make = func(int64) (Content, error) { return weak(), nil } })
+					l.set(func(l *script) { l.make = func(int64) (Content, error) { return replaceable(), nil } })
 					for range 5 {
 						for _, s := range []*Space{one, two} {
 							wantText(t, mustFetch(t, s, "k", l), "answer 1")
@@ -89,7 +89,7 @@ func TestWeakReplacesNoCover(t *testing.T) {
 					}
 					wantCalls(t, l, 3) // one by each instance, then a pause
 					h := mustFetch(t, two, "k", l)
-					if age > 10*time.Minute && !errors.Is(h.Failed, errNo) && !errors.Is(h.Failed, errLastResort) {
+					if age > 10*time.Minute && !errors.Is(h.Failed, errNegative) && !errors.Is(h.Failed, errLastResort) {
 						t.Errorf("%+v", h)
 					}
 					if string(far.values["k"]) != before || len(far.failures) != 0 {
@@ -101,24 +101,24 @@ func TestWeakReplacesNoCover(t *testing.T) {
 	}
 }
 
-func TestLoaderIsToldOfCover(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
-		var told []bool
+func TestLoaderGetsHasCopy(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
+		var got []bool
 		give := textContent("good")
-		l := loaderFunc(func(_ context.Context, covered bool) (Content, error) {
-			told = append(told, covered)
+		l := loaderFunc(func(_ context.Context, hasCopy bool) (Content, error) {
+			got = append(got, hasCopy)
 			return give, nil
 		})
 		expect := func(what string, s *Space, want bool) {
 			t.Helper()
-			told = nil
+			got = nil
 			mustFetch(t, s, "k", l)
 			synctest.Wait()
-			if len(told) != 1 || told[0] != want {
-				t.Errorf("%s: told %v", what, told)
+			if len(got) != 1 || got[0] != want {
+				t.Errorf("%s: hasCopy %v", what, got)
 			}
 		}
-		give = resort()
+		give = lastResortContent()
 		expect("nothing at hand", one, false)
 		time.Sleep(30 * time.Minute)
 		expect("a last resort is no cover", one, false)
@@ -144,7 +144,7 @@ func TestLastResortIsFreshBriefly(t *testing.T) {
 		t.Fatal(err)
 	}
 	daily := Policy{Until: calendar, Poll: time.Hour, StaleIfError: time.Hour}
-	born := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	created := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for name, r := range map[string]struct {
 		policy Policy
 		source string
@@ -155,19 +155,19 @@ func TestLastResortIsFreshBriefly(t *testing.T) {
 		"as its source limits": {longer, "quick", 10 * time.Second},
 		"with a timetable":     {daily, "first", DefaultLastResort},
 	} {
-		m := Meta{Created: born, Modified: born, Source: r.source, LastResort: true}
-		if state, left := r.policy.State(&m, born); state != Fresh || left != r.want {
+		m := Meta{Created: created, Modified: created, Source: r.source, LastResort: true}
+		if state, left := r.policy.State(&m, created); state != Fresh || left != r.want {
 			t.Errorf("%s: %v for %v, want %v", name, state, left, r.want)
 		}
-		if state, _ := r.policy.State(&m, born.Add(r.want)); state != Grace && state != Stale {
+		if state, _ := r.policy.State(&m, created.Add(r.want)); state != Grace && state != Stale {
 			t.Errorf("%s: %v after that", name, state)
 		}
 	}
 }
 
-func TestLastResortStandsInUntilThereIsBetter(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return resort(), nil }}
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestLastResortIsServedUntilThereIsBetter(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) { return lastResortContent(), nil }}
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		if h := mustFetch(t, one, "k", l); !h.Stored || !h.Meta.LastResort {
 			t.Errorf("%+v", h)
 		}
@@ -185,14 +185,14 @@ func TestLastResortStandsInUntilThereIsBetter(t *testing.T) {
 
 // One instance kept a no while Redis was away; Redis has a copy that another
 // one left there.
-func TestNoInRedisHidesNoCopy(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestNegativeInRedisHidesNoCopy(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
 		time.Sleep(30 * time.Minute)
 		delete(far.values, "k")
-		l.set(func(l *script) { l.make = func(int64) (Content, error) { return no(), nil } })
+		l.set(func(l *script) { l.make = func(int64) (Content, error) { return negativeContent(), nil } })
 		if h := mustFetch(t, two, "k", l); !h.Meta.Negative {
 			t.Errorf("%+v", h)
 		}
@@ -201,12 +201,12 @@ func TestNoInRedisHidesNoCopy(t *testing.T) {
 	})
 }
 
-func TestGoneIsDeletedFromRedisAndANoTakesItsPlace(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestGoneIsDeletedFromRedisAndReplacedByANegative(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		time.Sleep(3 * time.Hour)
-		l.set(func(l *script) { l.make = func(int64) (Content, error) { return no(), nil } })
+		l.set(func(l *script) { l.make = func(int64) (Content, error) { return negativeContent(), nil } })
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
 		if h := mustFetch(t, two, "k", l); !h.Meta.Negative || h.Tier != Far {
@@ -215,8 +215,8 @@ func TestGoneIsDeletedFromRedisAndANoTakesItsPlace(t *testing.T) {
 	})
 }
 
-func TestRefreshedIsTold(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+func TestHitTellsRefreshed(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{}
 		if mustFetch(t, one, "k", l).Refreshed {
 			t.Error("a miss")
@@ -254,12 +254,12 @@ func stubborn(what func() (Content, error), takes time.Duration) Loader {
 func TestCancelledFillStoresNothing(t *testing.T) {
 	for name, l := range map[string]Loader{
 		"an answer": stubborn(func() (Content, error) { return textContent("x"), nil }, time.Hour),
-		"a no":      stubborn(func() (Content, error) { return no(), nil }, time.Hour),
+		"a no":      stubborn(func() (Content, error) { return negativeContent(), nil }, time.Hour),
 		"an error":  stubborn(func() (Content, error) { return Content{}, errDown }, time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				far := newShelf()
+				far := newFakeRemote()
 				c := newCache(t, Config{Far: far})
 				s := c.Space("story", usual())
 				var wg sync.WaitGroup
@@ -269,11 +269,11 @@ func TestCancelledFillStoresNothing(t *testing.T) {
 					}
 				})
 				time.Sleep(time.Second)
-				c.flight.stop()
+				c.flights.stop()
 				wg.Wait()
 				synctest.Wait()
 				_, _, found := s.Look("k")
-				if _, err := c.failed.paused("k", false, time.Now()); found || err != nil || len(far.values)+len(far.failures)+len(far.leased) != 0 {
+				if _, err := c.failures.paused("k", false, time.Now()); found || err != nil || len(far.values)+len(far.failures)+len(far.leased) != 0 {
 					t.Errorf("left behind: found %v, paused %v, %d values, %d failures, %d leases", found, err, len(far.values), len(far.failures), len(far.leased))
 				}
 			})
@@ -284,11 +284,11 @@ func TestCancelledFillStoresNothing(t *testing.T) {
 func TestLateFillStoresNothingAndPauses(t *testing.T) {
 	for name, what := range map[string]func() (Content, error){
 		"an answer": func() (Content, error) { return textContent("x"), nil },
-		"a no":      func() (Content, error) { return no(), nil },
+		"a no":      func() (Content, error) { return negativeContent(), nil },
 		"an error":  func() (Content, error) { return Content{}, errDown },
 	} {
 		t.Run(name, func(t *testing.T) {
-			fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 				l := stubborn(what, time.Hour)
 				_, err := one.Fetch(t.Context(), "k", Want{}, l)
 				if !errors.Is(err, context.DeadlineExceeded) || name == "an error" && !errors.Is(err, errDown) {
@@ -310,12 +310,12 @@ func TestLateFillStoresNothingAndPauses(t *testing.T) {
 // As a chain does whose sources are all skipped when time is over.
 func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
+		far := newFakeRemote()
 		far.leased["k"] = true
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		asked := false
-		l := loaderFunc(func(context.Context, bool) (Content, error) { asked = true; return no(), nil })
+		l := loaderFunc(func(context.Context, bool) (Content, error) { asked = true; return negativeContent(), nil })
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
@@ -323,7 +323,7 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 			}
 		})
 		time.Sleep(200 * time.Millisecond)
-		c.flight.stop()
+		c.flights.stop()
 		wg.Wait()
 		synctest.Wait()
 		if asked || len(far.values)+len(far.failures) != 0 {
@@ -334,10 +334,10 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 
 // What a fill holds is given back when its loader panics: the lease, the key, and its place among those that Close waits for (newCache
 // closes).
-func TestPanicGivesBackWhatTheFillHolds(t *testing.T) {
+func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 	p := usual()
 	p.PauseMax = 0
-	fleet(t, p, func(t *testing.T, far *shelf, one, _ *Space) {
+	fleet(t, p, func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
@@ -346,21 +346,21 @@ func TestPanicGivesBackWhatTheFillHolds(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			wantText(t, mustFetch(t, one, "k", l), "answer 1")
 			synctest.Wait()
-			if len(far.leased) != 0 || len(one.cache.flight.of) != 0 {
-				t.Errorf("held: %v, under way: %v", far.leased, one.cache.flight.of)
+			if len(far.leased) != 0 || len(one.cache.flights.byKey) != 0 {
+				t.Errorf("held: %v, under way: %v", far.leased, one.cache.flights.byKey)
 			}
 		}
 		wantCalls(t, l, 4)
 	})
 }
 
-type brokenShelf struct{ *shelf }
+type brokenRemote struct{ *fakeRemote }
 
-func (brokenShelf) Look(context.Context, string) ([]byte, []byte, bool) { panic("far") }
+func (brokenRemote) Look(context.Context, string) ([]byte, []byte, bool) { panic("far") }
 
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newCache(t, Config{Far: brokenShelf{newShelf()}}).Space("story", usual())
+		s := newCache(t, Config{Far: brokenRemote{newFakeRemote()}}).Space("story", usual())
 		if _, err := s.Fetch(t.Context(), "k", Want{}, &script{}); err == nil {
 			t.Error("no error")
 		}

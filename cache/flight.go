@@ -8,209 +8,210 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// DefaultFills is how many fills may run at once when nothing else is said.
+// DefaultFills is how many fills may run at once by default.
 const DefaultFills = 2000
 
-// ErrBusy is of a fill that was not begun because as many run as may. It says
-// nothing about the key, which may be asked for again in a moment.
-var ErrBusy = errors.New("as many fills run as may")
+// ErrBusy means that a fill was not started because the limit of running fills
+// is reached. It says nothing about the key.
+var ErrBusy = errors.New("too many fills are running")
 
-// flights are the fills under way, at most one per key that anybody can join.
-// They know who waits: a flight that everybody left is cancelled. They are
-// bounded in number, and no endpoint may have more than half of them, or a
-// single one's slow upstream would use up all. Use newFlights; close ends them.
+// flights are the fills under way, at most one per key that callers can join.
+// They count their waiters: a flight without any is cancelled. They are bounded
+// in number, and no endpoint may have more than half of them, or the slow
+// upstream of one endpoint would use up all. Use newFlights; close ends them.
 type flights struct {
-	group singleflight.Group
-	life  context.Context //nolint:containedctx // of all flights
-	stop  context.CancelFunc
-	busy  sync.WaitGroup
+	group      singleflight.Group
+	base       context.Context //nolint:containedctx // of all flights
+	stop       context.CancelFunc
+	unfinished sync.WaitGroup
 
 	mu     sync.Mutex // also held while the group's call of a key begins or is forgotten, so that both know the same ones
-	of     map[string]*flight
+	byKey  map[string]*flight
 	closed bool
 	fills  fills
 }
 
-// fills are those that run, be it without anybody who waits. What a fill asks
-// for in its turn is counted with it. The flights' lock guards them.
+// fills counts the running fills, with or without waiters. A fill started by
+// another fill is not counted again. Protected by the flights' lock.
 type fills struct {
 	limit, running int
-	by             map[string]int // endpoint
+	byEndpoint     map[string]int
 }
 
-func (f *fills) begin(endpoint string) bool {
-	if f.running >= f.limit || f.by[endpoint] >= (f.limit+1)/2 {
+func (f *fills) acquire(endpoint string) bool {
+	if f.running >= f.limit || f.byEndpoint[endpoint] >= (f.limit+1)/2 {
 		return false
 	}
 	f.running++
-	f.by[endpoint]++
+	f.byEndpoint[endpoint]++
 	return true
 }
 
-func (f *fills) end(endpoint string) {
+func (f *fills) release(endpoint string) {
 	f.running--
-	if f.by[endpoint]--; f.by[endpoint] == 0 {
-		delete(f.by, endpoint)
+	if f.byEndpoint[endpoint]--; f.byEndpoint[endpoint] == 0 {
+		delete(f.byEndpoint, endpoint)
 	}
 }
 
-// flight is one fill under way. Its context ends with it, when the last one who
-// waits leaves, and when the cache closes.
+// flight is one fill under way. Its context ends with it, when the last waiter
+// leaves, and when the cache closes.
 type flight struct {
-	key     string
-	by      string          // the endpoint it counts for; "" for one inside another
-	ctx     context.Context //nolint:containedctx // of the fill, whoever waits
-	cancel  context.CancelFunc
-	waiters int
-	stays   bool // goes on without waiters: it refreshes what is in the cache
+	key      string
+	endpoint string          // whose fills it counts among; "" for one inside another fill
+	ctx      context.Context //nolint:containedctx // of the fill, not of any waiter
+	cancel   context.CancelFunc
+	waiters  int
+	detached bool // goes on without waiters, as a refresh does
 }
 
-// filler brings what the waiters of a flight get.
-type filler func(life context.Context) (*landing, error)
+// fillFunc produces the result of a flight.
+type fillFunc func(flight context.Context) (*flightResult, error)
 
-// landing is what a flight brings to everyone who waits for it.
-type landing struct {
+// flightResult is what all waiters of a flight get.
+type flightResult struct {
 	entry  *entry
 	tier   Tier
 	stored bool
-	// covered means that a copy was at hand while it was loaded.
-	covered bool
+	// hadCopy: a usable copy existed while it was loaded.
+	hadCopy bool
 }
 
 func newFlights(limit int) *flights {
-	g := &flights{of: map[string]*flight{}, fills: fills{limit: limit, by: map[string]int{}}}
-	g.life, g.stop = context.WithCancel(context.Background())
+	g := &flights{byKey: map[string]*flight{}, fills: fills{limit: limit, byEndpoint: map[string]int{}}}
+	g.base, g.stop = context.WithCancel(context.Background())
 	return g
 }
 
-// join makes the caller one of those who wait for the key's flight, and begins
-// one (led) where there is none. Whoever joined leaves it in the end.
-func (g *flights) join(key, by string, fill filler) (f *flight, results <-chan singleflight.Result, led bool, err error) {
+// join adds the caller to the waiters of the key's flight, which it starts if
+// there is none. Every caller that joined calls leave.
+func (g *flights) join(key, endpoint string, fill fillFunc) (f *flight, results <-chan singleflight.Result, started bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, results, led, err = g.board(key, by, fill)
+	f, results, started, err = g.startOrJoin(key, endpoint, fill)
 	if err == nil {
 		f.waiters++
 	}
-	return f, results, led, err
+	return f, results, started, err
 }
 
-// joinBehind does so for a flight that goes on when nobody waits.
-func (g *flights) joinBehind(key, by string, fill filler) (<-chan singleflight.Result, error) {
+// joinDetached starts the key's flight or joins it, and lets it go on without
+// waiters.
+func (g *flights) joinDetached(key, endpoint string, fill fillFunc) (<-chan singleflight.Result, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, results, _, err := g.board(key, by, fill)
+	f, results, _, err := g.startOrJoin(key, endpoint, fill)
 	if err == nil {
-		f.stays = true
+		f.detached = true
 	}
 	return results, err
 }
 
-func (g *flights) board(key, by string, fill filler) (*flight, <-chan singleflight.Result, bool, error) {
-	f, found := g.of[key]
+func (g *flights) startOrJoin(key, endpoint string, fill fillFunc) (*flight, <-chan singleflight.Result, bool, error) {
+	f, found := g.byKey[key]
 	if !found {
-		if err := g.begin(by); err != nil {
+		if err := g.acquire(endpoint); err != nil {
 			return nil, nil, false, err
 		}
-		f = &flight{key: key, by: by}
-		f.ctx, f.cancel = context.WithCancel(g.life)
-		g.of[key] = f
-		g.busy.Add(1)
+		f = &flight{key: key, endpoint: endpoint}
+		f.ctx, f.cancel = context.WithCancel(g.base)
+		g.byKey[key] = f
+		g.unfinished.Add(1)
 	}
 	results := g.group.DoChan(key, func() (any, error) {
-		defer g.land(f)
+		defer g.finish(f)
 		return fill(f.ctx)
 	})
 	return f, results, !found, nil
 }
 
-// land ends a flight: who comes now finds what it stored.
-func (g *flights) land(f *flight) {
+// finish ends a flight: later callers find what it stored.
+func (g *flights) finish(f *flight) {
 	g.mu.Lock()
 	g.forget(f)
-	g.end(f.by)
+	g.release(f.endpoint)
 	g.mu.Unlock()
 	f.cancel()
-	g.busy.Done()
+	g.unfinished.Done()
 }
 
-// begin counts a fill in, under the lock.
-func (g *flights) begin(by string) error {
+// acquire takes a slot for a fill. The lock is held.
+func (g *flights) acquire(endpoint string) error {
 	switch {
 	case g.closed:
 		return context.Canceled
-	case by != "" && !g.fills.begin(by):
+	case endpoint != "" && !g.fills.acquire(endpoint):
 		return ErrBusy
 	}
 	return nil
 }
 
-func (g *flights) end(by string) {
-	if by != "" {
-		g.fills.end(by)
+func (g *flights) release(endpoint string) {
+	if endpoint != "" {
+		g.fills.release(endpoint)
 	}
 }
 
-// alone counts a fill that nobody can join. Call done when it has ended.
-func (g *flights) alone(by string) (done func(), err error) {
+// acquireUnshared takes a slot for a fill that no other caller can join. Call
+// done when it has ended.
+func (g *flights) acquireUnshared(endpoint string) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.end(by)
-	}, g.begin(by)
+		g.release(endpoint)
+	}, g.acquire(endpoint)
 }
 
-// running is how many fills there are.
+// running is the number of running fills.
 func (g *flights) running() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.fills.running
 }
 
-// leave is for one who waited, whatever came of it. A flight that nobody waits
-// for any more is cancelled, and cannot be joined from then on: who comes begins
-// another one.
+// leave removes a waiter, whatever the outcome. A flight without waiters is
+// cancelled and can no longer be joined: the next caller starts another one.
 func (g *flights) leave(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.waiters--; f.waiters == 0 && !f.stays {
+	if f.waiters--; f.waiters == 0 && !f.detached {
 		g.forget(f)
 		f.cancel()
 	}
 }
 
-// keep lets a flight go on when all have left.
-func (g *flights) keep(f *flight) {
+// detach lets a flight go on without waiters.
+func (g *flights) detach(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f.stays = true
+	f.detached = true
 }
 
-// keepIfAny does so for a key's flight, and tells whether there is one.
-func (g *flights) keepIfAny(key string) bool {
+// detachIfRunning detaches the key's flight, and tells whether there is one.
+func (g *flights) detachIfRunning(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, found := g.of[key]
+	f, found := g.byKey[key]
 	if found {
-		f.stays = true
+		f.detached = true
 	}
 	return found
 }
 
 func (g *flights) forget(f *flight) {
-	if g.of[f.key] == f {
-		delete(g.of, f.key)
+	if g.byKey[f.key] == f {
+		delete(g.byKey, f.key)
 		g.group.Forget(f.key)
 	}
 }
 
-// close cancels all, and waits for them. None begins after it.
+// close cancels all flights and waits for them. None starts after it.
 func (g *flights) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
 	g.stop()
-	g.busy.Wait()
+	g.unfinished.Wait()
 }

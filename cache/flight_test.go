@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// leaver asks, and leaves after a while with what its context says.
-func leaver(t *testing.T, s *Space, key string, l Loader, after time.Duration) {
+// fetchAndLeave asks, and disconnects after a while.
+func fetchAndLeave(t *testing.T, s *Space, key string, l Loader, after time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
@@ -24,15 +24,15 @@ func leaver(t *testing.T, s *Space, key string, l Loader, after time.Duration) {
 	}
 }
 
-// watched is a loader that tells when it was cancelled.
+// watched is a loader that records when it was cancelled.
 type watched struct {
 	script
 	mu        sync.Mutex
 	cancelled []time.Time
 }
 
-func (w *watched) Load(ctx context.Context, covered bool) (Content, error) {
-	c, err := w.script.Load(ctx, covered)
+func (w *watched) Load(ctx context.Context, hasCopy bool) (Content, error) {
+	c, err := w.script.Load(ctx, hasCopy)
 	if ctx.Err() != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -41,14 +41,14 @@ func (w *watched) Load(ctx context.Context, covered bool) (Content, error) {
 	return c, err
 }
 
-func TestTheLastToLeaveEndsTheFill(t *testing.T) {
+func TestLastWaiterCancelsTheFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
+		far := newFakeRemote()
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		l := &watched{script: script{takes: 8 * time.Second}}
 		start := time.Now()
-		together(10, func(i int) { leaver(t, s, "k", l, time.Duration(i+1)*100*time.Millisecond) })
+		together(10, func(i int) { fetchAndLeave(t, s, "k", l, time.Duration(i+1)*100*time.Millisecond) })
 		synctest.Wait()
 		if len(l.cancelled) != 1 || l.cancelled[0].Sub(start) != time.Second {
 			t.Errorf("cancelled %v after %v", l.cancelled, start)
@@ -57,13 +57,13 @@ func TestTheLastToLeaveEndsTheFill(t *testing.T) {
 			t.Errorf("in Redis: %v %v %v", far.values, far.failures, far.leased)
 		}
 		wantText(t, mustFetch(t, s, "k", l), "answer 2")
-		if len(c.flight.of) != 0 {
-			t.Errorf("still under way: %v", c.flight.of)
+		if len(c.flights.byKey) != 0 {
+			t.Errorf("still under way: %v", c.flights.byKey)
 		}
 	})
 }
 
-func TestWhoJoinsAnEndingFlightBeginsAnother(t *testing.T) {
+func TestJoiningACancelledFlightStartsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{}).Space("story", usual())
 		ended := make(chan struct{})
@@ -72,7 +72,7 @@ func TestWhoJoinsAnEndingFlightBeginsAnother(t *testing.T) {
 			<-ended // it takes its time to notice
 			return Content{}, ctx.Err()
 		})
-		leaver(t, s, "k", slow, time.Second)
+		fetchAndLeave(t, s, "k", slow, time.Second)
 		l := &script{takes: time.Second}
 		var late sync.WaitGroup
 		late.Go(func() { wantText(t, mustFetch(t, s, "k", l), "answer 1") })
@@ -95,7 +95,7 @@ func TestLateJoinersAreNeverCancelled(t *testing.T) {
 		case <-ctx.Done():
 			return Content{}, ctx.Err()
 		case <-time.After(200 * time.Microsecond):
-			return no(), nil // which this policy does not keep
+			return negativeContent(), nil // which this policy does not keep
 		}
 	})
 	together(8, func(i int) {
@@ -122,7 +122,7 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 		"after the soft timeout": func(t *testing.T, s *Space, l Loader) {
 			time.Sleep(30 * time.Minute)
 			wantText(t, mustFetch(t, s, "k", l), "answer 1")
-			leaver(t, s, "k", l, 100*time.Millisecond)
+			fetchAndLeave(t, s, "k", l, 100*time.Millisecond)
 		},
 		"warm-up": func(t *testing.T, s *Space, l Loader) {
 			time.Sleep(3 * time.Hour)
@@ -132,11 +132,11 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			leaver(t, s, "k", l, 100*time.Millisecond)
+			fetchAndLeave(t, s, "k", l, 100*time.Millisecond)
 		},
 		"wanted while callers wait": func(t *testing.T, s *Space, l Loader) {
 			time.Sleep(3 * time.Hour)
-			go leaver(t, s, "k", l, time.Second)
+			go fetchAndLeave(t, s, "k", l, time.Second)
 			synctest.Wait()
 			s.refresh(t.Context(), "k", l, false, time.Now())
 		},
@@ -158,18 +158,18 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesBeforeTheSoftTimeoutEndsTheFill(t *testing.T) {
+func TestDisconnectBeforeTheSoftTimeoutCancelsTheFill(t *testing.T) {
 	l := &watched{}
 	story(t, usual(), &l.script, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		l.set(func(l *script) { l.takes = 5 * time.Second })
 		time.Sleep(30 * time.Minute)
-		leaver(t, s, "k", l, 100*time.Millisecond)
+		fetchAndLeave(t, s, "k", l, 100*time.Millisecond)
 		synctest.Wait()
 		if len(l.cancelled) != 1 {
 			t.Error("goes on")
 		}
-		if _, err := s.cache.failed.paused("k", true, time.Now()); err != nil {
+		if _, err := s.cache.failures.paused("k", true, time.Now()); err != nil {
 			t.Errorf("a failure record: %v", err)
 		}
 	})
@@ -190,14 +190,14 @@ func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 		if err := s.cache.near.class[head.partsIn(s.policy.Class)].Delete(partKey("k", head.gen, 0)); err != nil {
 			t.Fatal(err)
 		}
-		hit, err := s.landed(t.Context(), "k", Want{}, l, &landing{entry: &head, tier: Near})
+		hit, err := s.answer(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
 		if err != nil || string(hit.Rep.Data) != large || hit.Tier != Upstream {
 			t.Errorf("%v, %d bytes of %v", err, len(hit.Rep.Data), hit.Tier)
 		}
 	})
 }
 
-// crowd begins fills of the keys, waits until they run, and gives back what
+// crowd starts fills of the keys, waits until they run, and returns what
 // waits for their end.
 func crowd(t *testing.T, s *Space, l Loader, from, to int) *sync.WaitGroup {
 	t.Helper()
@@ -221,7 +221,7 @@ func TestFillsAreBounded(t *testing.T) {
 			if !errors.Is(err, ErrBusy) || time.Since(start) != 0 {
 				t.Errorf("%s: %v after %v", s.name, err, time.Since(start))
 			}
-			if _, err := c.failed.paused(key, false, time.Now()); err != nil {
+			if _, err := c.failures.paused(key, false, time.Now()); err != nil {
 				t.Errorf("%s: a failure record: %v", key, err)
 			}
 		}
@@ -236,13 +236,13 @@ func TestFillsAreBounded(t *testing.T) {
 		}
 		wantCalls(t, l, 8)
 		mustFetch(t, three, "three:0", l)
-		if n := c.flight.running(); n != 0 || len(c.flight.fills.by) != 0 {
-			t.Errorf("%d fills are still counted: %v", n, c.flight.fills.by)
+		if n := c.flights.running(); n != 0 || len(c.flights.fills.byEndpoint) != 0 {
+			t.Errorf("%d fills are still counted: %v", n, c.flights.fills.byEndpoint)
 		}
 	})
 }
 
-func TestStaleCopyStandsInWhenNoFillMayBegin(t *testing.T) {
+func TestStaleCopyIsServedWhenNoFillMayStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Fills: 1})
 		s, busy := c.Space("story", usual()), c.Space("busy", usual())
@@ -286,7 +286,7 @@ func TestWhatIsNotKeptIsCountedToo(t *testing.T) {
 		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
-		running, limit := newFillsGauges(c.flight)
+		running, limit := newFillsGauges(c.flights)
 		if r, l := testutil.ToFloat64(running), testutil.ToFloat64(limit); r != 2 || l != 4 {
 			t.Errorf("%v of %v fills", r, l)
 		}
@@ -300,7 +300,7 @@ func TestCancelledFillsAreCountedUntilTheyEnd(t *testing.T) {
 		c := newCache(t, Config{Fills: 1})
 		s := c.Space("story", usual())
 		end := make(chan struct{})
-		leaver(t, s, "k", loaderFunc(func(context.Context, bool) (Content, error) { <-end; return no(), nil }), time.Second)
+		fetchAndLeave(t, s, "k", loaderFunc(func(context.Context, bool) (Content, error) { <-end; return negativeContent(), nil }), time.Second)
 		if _, err := s.Fetch(t.Context(), "k", Want{}, &script{}); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}

@@ -8,7 +8,7 @@ import (
 // EntryInfo describes an entry of the near tier.
 type EntryInfo struct {
 	Key      string
-	Class    string // the room that its bodies are in
+	Class    string // where its bodies are
 	State    State
 	Left     time.Duration // of freshness; negative when stale
 	Age      time.Duration
@@ -19,9 +19,9 @@ type EntryInfo struct {
 	Complete bool   // its parts have not been evicted
 }
 
-// Walk shows the space's entries to visit until it returns false. Entries that
-// come and go meanwhile may be missed. It reads through the whole near tier:
-// it is for operators, not for requests.
+// Walk calls visit with each of the space's entries until it returns false.
+// Entries that are stored or evicted meanwhile may be missed. It reads the whole
+// near tier: it is for operators, not for requests.
 func (s *Space) Walk(visit func(EntryInfo) bool) {
 	now, prefix := time.Now(), s.name+":"
 	it := s.cache.near.class[s.policy.Class].Iterator()
@@ -40,8 +40,8 @@ func (s *Space) Walk(visit func(EntryInfo) bool) {
 	}
 }
 
-// Look describes one entry and gives a representation of each of its forms: of
-// a pool, one of many.
+// Look describes one entry, with a representation of each of its forms: of a
+// pool, one of many.
 func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
 	e, ok := s.cache.near.head(s.policy.Class, key)
 	if !ok {
@@ -55,7 +55,7 @@ func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
 }
 
 func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
-	state, left := s.judge(key, &e.meta, now)
+	state, left := s.state(key, &e.meta, now)
 	info := EntryInfo{
 		Key: key, Class: e.partsIn(s.policy.Class).String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Created)),
 		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),
@@ -70,7 +70,7 @@ func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	return info
 }
 
-// EditionLate is the lateness of the entry in the near tier; 0 when there is none.
+// EditionLate is that of the entry in the near tier; 0 when there is none.
 func (s *Space) EditionLate(key string, now time.Time) time.Duration {
 	if s.policy.Until == nil {
 		return 0

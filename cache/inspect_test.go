@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// What an endpoint keeps beside its answers is shown apart, dropped by key, and
+// What an endpoint keeps beside its answers is shown apart, purged by key, and
 // purged with them.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, Config{Far: newShelf()})
+		c := newCache(t, Config{Far: newFakeRemote()})
 		answers, pictures := c.Space("sjbz", usual()), c.Space("sjbz/pictures", usual())
 		l := &script{}
 		fill := func() {
@@ -75,7 +75,7 @@ func TestWalkAndLook(t *testing.T) {
 		}
 		s.PurgeKey("story:v1:main:=a|", time.Now())
 		if _, _, ok := s.Look("story:v1:main:=a|"); ok {
-			t.Error("a dropped entry is still there")
+			t.Error("a purged entry is still there")
 		}
 		stop := 0
 		s.Walk(func(EntryInfo) bool { stop++; return false })

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// While another instance holds the lease it is at work, and is waited for; how
-// long a fill goes on without one that it cannot get, and how often it looks.
+// While another instance holds the lease it is filling the key, and is waited
+// for: leaseWait is how long after the lease was last seen, leasePoll how often
+// it is looked for.
 const (
 	leaseWait = 2 * time.Second
 	leasePoll = 50 * time.Millisecond
-	// leaseShare is the part of its time that a fill waits for another one; the
-	// rest is for its own try.
+	// leaseShare is the part of its time that a fill waits for another
+	// instance's; the rest is for its own load.
 	leaseShare = 0.75
 )
 
 // lease asks for the fleet's right to fill the key.
 func (f *fill) lease(ctx context.Context) bool {
-	if !f.shared() {
+	if !f.usesFar() {
 		return true
 	}
 	held, release := f.cache.far.Lease(ctx, f.key, f.policy.FillTimeout)
@@ -27,42 +28,42 @@ func (f *fill) lease(ctx context.Context) bool {
 	return held
 }
 
-// giveBack lets the others have the lease once they can see what this fill came
-// to.
-func (f *fill) giveBack() {
+// releaseLease ends the lease once other instances can see the outcome of this
+// fill.
+func (f *fill) releaseLease() {
 	if f.release != nil {
-		f.cache.behind.add(0, f.release)
+		f.cache.writeBehind.add(0, f.release)
 	}
 }
 
-// wait looks now and then what has become of the instance that holds the lease:
-// it has landed; or its fill failed, which is this one's failure as well; or it
-// is gone, which ends the lease within seconds, and it is taken over. When
-// nothing is heard in time, this one fills too: the lease saves calls, it does
-// not guard anything.
-func (f *fill) wait(ctx context.Context) (*landing, error) {
+// waitForHolder polls for the outcome of the instance that holds the lease. Its
+// fill has finished; or it failed, which is this one's failure as well; or the
+// instance died, which ends the lease within seconds, and it is taken over.
+// Without an outcome in time, this instance fills too: the lease saves upstream
+// calls, correctness does not depend on it.
+func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
 	defer cancel()
-	for seen := time.Now(); time.Since(seen) < leaseWait && nap(ctx, leaseWait-time.Since(seen)); {
-		got, leased, err := f.watch(ctx)
+	for lastSeen := time.Now(); time.Since(lastSeen) < leaseWait && sleep(ctx, leaseWait-time.Since(lastSeen)); {
+		got, leased, err := f.poll(ctx)
 		if got != nil || err != nil {
 			return got, err
 		}
 		if leased {
-			seen = time.Now()
+			lastSeen = time.Now()
 		}
 		if !leased && ctx.Err() == nil && f.lease(ctx) {
-			// It may have landed and given the lease back since.
-			got, _, err := f.watch(ctx)
+			// The holder may have finished and released it since.
+			got, _, err := f.poll(ctx)
 			return got, err
 		}
 	}
-	return nil, nil //nolint:nilnil // nothing was heard
+	return nil, nil //nolint:nilnil // no outcome
 }
 
-// nap lasts until it is time to look again, at the most so long; false once ctx
-// has ended.
-func nap(ctx context.Context, most time.Duration) bool {
+// sleep waits until the next poll is due, at most that long; false once ctx has
+// ended.
+func sleep(ctx context.Context, most time.Duration) bool {
 	t := time.NewTimer(min(most, time.Duration((0.5+rand.Float64())*float64(leasePoll))))
 	defer t.Stop()
 	select {
@@ -73,19 +74,19 @@ func nap(ctx context.Context, most time.Duration) bool {
 	}
 }
 
-// watch looks once: for an entry that is fresh or younger than what Redis had
-// before, and for a failure that it had not.
-func (f *fill) watch(ctx context.Context) (got *landing, leased bool, err error) {
+// poll looks once for an entry that is fresh or newer than the one that Redis held
+// at first, and for a new failure record.
+func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
 	packed, record, leased := f.cache.far.Look(ctx, f.key)
-	if e, ok := f.unpack(packed); ok {
+	if e, ok := f.decompress(packed); ok {
 		got, state := f.promote(e)
-		if got != nil && (state <= Eager || e.meta.Created.After(f.had)) {
-			f.seen.farHit.Inc()
+		if got != nil && (state <= Eager || e.meta.Created.After(f.farCreated)) {
+			f.metrics.farHit.Inc()
 			return got, leased, nil
 		}
 	}
-	if !bytes.Equal(record, f.told) {
-		f.told = record
+	if !bytes.Equal(record, f.farFailure) {
+		f.farFailure = record
 		return nil, leased, f.paused(time.Now())
 	}
 	return nil, leased, nil

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// tellingFleet is two instances that tell failures by a word.
-func tellingFleet(t *testing.T, p Policy, tell func(t *testing.T, far *shelf, one, two *Space)) {
+// sharingFleet is two instances that share failures by their kind.
+func sharingFleet(t *testing.T, p Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
+		far := newFakeRemote()
 		open := func() *Space {
 			return newCache(t, Config{
 				Far:      far,
 				Describe: func(error) string { return "unavailable" },
-				Restore:  func(text string) error { return &told{text} },
+				Restore:  func(text string) error { return &sharedError{text} },
 			}).Space("story", p)
 		}
-		tell(t, far, open(), open())
+		run(t, far, open(), open())
 	})
 }
 
-func TestWaiterHearsOfTheHoldersFailure(t *testing.T) {
-	tellingFleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestWaitingInstanceGetsTheHoldersFailure(t *testing.T) {
+	sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{takes: 500 * time.Millisecond, err: errDown}
 		start := time.Now()
 		together(2, func(i int) {
 			_, err := []*Space{one, two}[i].Fetch(t.Context(), "k", Want{}, l)
-			restored := &told{}
+			restored := &sharedError{}
 			if !errors.Is(err, errDown) && (!errors.As(err, &restored) || restored.kind != "unavailable") {
 				t.Errorf("instance %d: %v", i, err)
 			}
@@ -54,7 +54,7 @@ func TestWaiterHearsOfTheHoldersFailure(t *testing.T) {
 }
 
 func TestFailureOfAnotherInstancePausesTheKey(t *testing.T) {
-	tellingFleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+	sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{err: errDown}
 		_, _ = one.Fetch(t.Context(), "k", Want{}, l)
 		var paused *PausedError
@@ -66,7 +66,7 @@ func TestFailureOfAnotherInstancePausesTheKey(t *testing.T) {
 }
 
 func TestFailureOfAnotherInstanceLeavesTheStaleCopy(t *testing.T) {
-	tellingFleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+	sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		time.Sleep(30 * time.Minute)
@@ -84,8 +84,8 @@ func TestFailureOfAnotherInstanceLeavesTheStaleCopy(t *testing.T) {
 }
 
 // The holder of a lease is gone, and so is its lease after a while.
-func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestLeaseOfADeadInstanceIsTakenOver(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		far.leased["k"] = true
 		after(500*time.Millisecond, func() {
 			far.mu.Lock()
@@ -106,31 +106,31 @@ func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
 	})
 }
 
-// landing lands an entry in the moment in which its lease is looked for.
-type lateShelf struct {
-	*shelf
-	looks int
-	land  func()
+// lateRemote holds the other instance's result only when its lease is looked for.
+type lateRemote struct {
+	*fakeRemote
+	looks  int
+	finish func()
 }
 
-func (s *lateShelf) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
-	value, failure, leased = s.shelf.Look(ctx, key)
+func (s *lateRemote) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	value, failure, leased = s.fakeRemote.Look(ctx, key)
 	if s.looks++; s.looks == 3 {
-		s.land()
+		s.finish()
 		return value, failure, false
 	}
 	return value, failure, leased
 }
 
-func TestLandingBetweenLookAndTakeOverIsSeen(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		mustFetch(t, one, "k", &script{})
 		synctest.Wait()
-		landed := far.values["k"]
+		result := far.values["k"]
 		delete(far.values, "k")
 		far.leased["k"] = true
-		late := &lateShelf{shelf: far}
-		late.land = func() { far.values["k"] = landed; delete(far.leased, "k") }
+		late := &lateRemote{fakeRemote: far}
+		late.finish = func() { far.values["k"] = result; delete(far.leased, "k") }
 		l := &script{}
 		h := mustFetch(t, newCache(t, Config{Far: late}).Space("story", usual()), "k", l)
 		if h.Tier != Far {

@@ -21,118 +21,118 @@ const (
 	// inlineMax is the largest entry that is kept, and copied, in one piece.
 	inlineMax = 4 << 10
 	// keyedMax is the largest entry of callers' input that is kept among small
-	// ones: a lookup's answer in all its codings is smaller, a picture larger.
+	// ones: the answer of a lookup in all its codings is smaller, a picture larger.
 	keyedMax = 32 << 10
 	// queueShare of the cap is given to bigcache's byte queues; the rest is
 	// for its index and for the slack of doubling.
 	queueShare = 0.75
 	// shardSize keeps shards large: bigcache refuses an entry larger than its
-	// shard, and throws the whole shard away first. At the default cap, an entry
-	// of 8 MiB finds room.
+	// shard, after emptying the whole shard for it. At the default cap, an entry
+	// of 8 MiB fits.
 	shardSize = 24 << 20
 	// entryShare is the part of a shard that one entry may take. Above a half,
 	// a shard that has not grown to its size yet could not take it.
 	entryShare = 0.4
-	// entryRoom is what an entry's key, type, ETag and location may take.
-	entryRoom = 8 << 10
-	// longest is past every policy's use of an entry; bigcache may drop what
-	// is older, and our own deadlines decide long before.
-	longest = 400 * 24 * time.Hour
+	// entryOverhead is what an entry's key, type, ETag and location may take.
+	entryOverhead = 8 << 10
+	// lifeWindow is longer than any policy keeps an entry: bigcache may evict what
+	// is older, long after our own deadlines.
+	lifeWindow = 400 * 24 * time.Hour
 )
 
-// room is what a class may hold.
-type room struct {
+// capacity is what a class may hold.
+type capacity struct {
 	size   int // bytes of all
 	shards int
 	value  int // bytes of one stored value
 	entry  int // bytes of one entry, all its parts together
 }
 
-// sharedLeast is enough for what everybody asks for, which does not grow with
-// the memory there is.
-const sharedLeast = 3
+// minShared, in MiB, is enough for the few shared keys, whose number does not
+// depend on the memory there is.
+const minShared = 3
 
-// layout divides the tier, by MiB as bigcache counts: a sixteenth for what is
-// computed, a quarter for what everybody asks for, and of the rest a half each
-// for callers' input and for its large bodies.
-func layout(limit int64) [classes]room {
+// layout divides the tier between the classes, by MiB as bigcache counts: a
+// sixteenth for computed entries, a quarter for shared ones, and of the rest a
+// half each for keyed ones and for large bodies.
+func layout(limit int64) [classes]capacity {
 	all := int(float64(limit)*queueShare) >> 20
-	computed, shared := max(1, all/16), max(sharedLeast, all/4)
+	computed, shared := max(1, all/16), max(minShared, all/4)
 	large := (all - computed - shared) / 2
-	return [classes]room{
-		Computed: newRoom(computed), Shared: newRoom(shared), Large: newRoom(large),
-		Keyed: newRoom(all - computed - shared - large),
+	return [classes]capacity{
+		Computed: newCapacity(computed), Shared: newCapacity(shared), Large: newCapacity(large),
+		Keyed: newCapacity(all - computed - shared - large),
 	}
 }
 
-func newRoom(mib int) room {
+func newCapacity(mib int) capacity {
 	size, shards := mib<<20, 1
 	for shards < 64 && shards*2*shardSize <= size {
 		shards *= 2
 	}
-	return room{size, shards, shareOf(size / shards), shareOf(size)}
+	return capacity{size, shards, shareOf(size / shards), shareOf(size)}
 }
 
-// LargestEntry is how many bytes a body may have, such as a picture, to be kept
-// in memory of that cap; 0 stands for DefaultMemory. Below MinMemory there is
-// no cache, and nothing is kept.
+// LargestEntry is how many bytes a body, such as a picture, may have to be cached
+// in a near tier of that cap; 0 stands for DefaultMemory. Below MinMemory there is
+// no cache, and the result is 0.
 func LargestEntry(memory int64) int64 {
 	memory = cmp.Or(memory, DefaultMemory)
 	if memory < MinMemory {
 		return 0
 	}
-	return int64(layout(memory)[Large].value - entryRoom)
+	return int64(layout(memory)[Large].value - entryOverhead)
 }
 
 func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 
 // memory is the near tier: one bigcache per class, because bigcache evicts
-// first-in first-out and reads protect nothing. Of each class, no endpoint gets
-// more than its share while others want room; see turnover.
+// first-in first-out, whatever is read. In each class, no endpoint gets more than
+// its share while others need it; see endpointShares.
 type memory struct {
-	class [classes]*bigcache.BigCache
-	turn  [classes]*turnover
-	room  [classes]room
-	seen  *memoryCounters
+	class    [classes]*bigcache.BigCache
+	shares   [classes]*endpointShares
+	capacity [classes]capacity
+	counters *memoryCounters
 }
 
 // seeded is bigcache's hasher with a random seed, so that nobody can choose
-// keys which collide with another's.
+// keys that collide with others'.
 type seeded struct{ seed maphash.Seed }
 
 func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
 
 // newMemory sizes the tier for a cap in bytes.
-func newMemory(limit int64, seen *memoryCounters) (*memory, error) {
+func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 	if limit < MinMemory {
-		return nil, fmt.Errorf("near tier: cap of %d bytes: want at least %d", limit, int64(MinMemory))
+		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
-	m := &memory{room: layout(limit), seen: seen}
+	m := &memory{capacity: layout(limit), counters: counters}
 	for c := range classes {
 		big, err := bigcache.New(context.Background(), bigcache.Config{
-			Shards:             m.room[c].shards,
-			LifeWindow:         longest,
-			MaxEntriesInWindow: m.room[c].shards * 64,
+			Shards:             m.capacity[c].shards,
+			LifeWindow:         lifeWindow,
+			MaxEntriesInWindow: m.capacity[c].shards * 64,
 			MaxEntrySize:       512,
-			HardMaxCacheSize:   m.room[c].size >> 20,
+			HardMaxCacheSize:   m.capacity[c].size >> 20,
 			Hasher:             seeded{maphash.MakeSeed()},
 			OnRemoveWithReason: func(key string, value []byte, why bigcache.RemoveReason) {
 				if why == bigcache.NoSpace {
-					t := m.turn[c]
-					t.last = append(t.last, stored{key, value})
+					t := m.shares[c]
+					t.evicted = append(t.evicted, stored{key, value})
 				}
 			},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("near tier: class %s: %w", c, err)
 		}
-		m.class[c], m.turn[c] = big, newTurnover(m.room[c].size)
+		m.class[c], m.shares[c] = big, newEndpointShares(m.capacity[c].size)
 	}
 	return m, nil
 }
 
-// get finds the entry and the representation that is wanted. An entry whose
-// wanted part was evicted is not found.
+// get finds the entry and the requested representation. An entry whose requested
+// part was evicted is not found.
 func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 	raw, err := m.class[class].Get(key)
 	if err != nil {
@@ -144,9 +144,9 @@ func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 	}
 	rep, err := m.pick(class, key, &e, want)
 	if err != nil {
-		// Without the head, the flight that follows cannot take the entry for
-		// complete. A head that is gone already is as good.
-		m.drop(class, key)
+		// Without the head, the next flight does not mistake the entry for a
+		// complete one.
+		m.remove(class, key)
 	}
 	return e, rep, err == nil
 }
@@ -184,7 +184,7 @@ func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error)
 	return parseRecord(rec, coding, has)
 }
 
-// choose is a fair pick of one of n.
+// choose picks one of n at random.
 func choose(n int) int {
 	if n < 2 {
 		return 0
@@ -214,25 +214,25 @@ func (e *entry) partsIn(class Class) Class {
 	return class
 }
 
-// placeOf is the class for the parts of an entry: those of large ones do not
-// drive out what is small and was hard to get. What is computed stays by itself.
-func (m *memory) placeOf(class Class, e *entry) Class {
-	if class == Keyed && len(e.raw) > keyedMax || class == Shared && len(e.raw) > m.room[Shared].value {
+// classForParts is the class for the parts of an entry: those of large ones do not
+// evict small entries of upstreams. Computed entries stay in their own class.
+func (m *memory) classForParts(class Class, e *entry) Class {
+	if class == Keyed && len(e.raw) > keyedMax || class == Shared && len(e.raw) > m.capacity[Shared].value {
 		return Large
 	}
 	return class
 }
 
 // put stores a whole entry, split when it is large or a pool. It returns false
-// when it does not fit. The head alone is found by the key, and knows where its
-// parts are, so that an entry that grows or shrinks leaves no twin behind.
+// when it does not fit. Only the head is stored under the key, and it says where
+// its parts are, so that an entry that grows or shrinks leaves no second copy.
 func (m *memory) put(class Class, key string, e *entry) bool {
 	if !e.wantsSplit() {
 		return m.set(class, key, e.raw)
 	}
-	parts := m.placeOf(class, e)
-	if len(e.raw) > m.room[parts].entry {
-		m.seen.refused[parts].Add(1)
+	parts := m.classForParts(class, e)
+	if len(e.raw) > m.capacity[parts].entry {
+		m.counters.refused[parts].Add(1)
 		return false
 	}
 	for n := range e.records() {
@@ -244,8 +244,8 @@ func (m *memory) put(class Class, key string, e *entry) bool {
 	return m.putHead(class, key, e, parts == Large)
 }
 
-// renew takes over the parts of a split entry of the same content: the head
-// alone is stored.
+// renew reuses the parts of a split entry with the same content: only the head is
+// stored.
 func (m *memory) renew(class Class, key string, e, old *entry) bool {
 	return m.putHead(class, key, e, old.large())
 }
@@ -259,22 +259,22 @@ func (m *memory) putHead(class Class, key string, e *entry, large bool) bool {
 	return m.set(class, key, head)
 }
 
-// set refuses what bigcache would answer by emptying the shard.
+// set refuses a value for which bigcache would empty the shard.
 func (m *memory) set(class Class, key string, value []byte) bool {
-	if len(key)+len(value) > m.room[class].value {
-		m.seen.refused[class].Add(1)
+	if len(key)+len(value) > m.capacity[class].value {
+		m.counters.refused[class].Add(1)
 		return false
 	}
-	m.turn[class].mu.Lock()
-	defer m.turn[class].mu.Unlock()
+	m.shares[class].mu.Lock()
+	defer m.shares[class].mu.Unlock()
 	if err := m.write(class, key, value); err != nil {
-		m.seen.refused[class].Add(1)
+		m.counters.refused[class].Add(1)
 		return false
 	}
 	return true
 }
 
-// partBytes adds up the parts that are still there.
+// partBytes is the size of the parts that have not been evicted.
 func (m *memory) partBytes(class Class, key string, e *entry) int {
 	total := 0
 	for n := range e.records() {
@@ -285,11 +285,11 @@ func (m *memory) partBytes(class Class, key string, e *entry) int {
 	return total
 }
 
-// drop removes an entry's head; its parts are of no use without it.
-func (m *memory) drop(class Class, key string) {
-	m.turn[class].mu.Lock()
-	defer m.turn[class].mu.Unlock()
-	_ = m.class[class].Delete(key) // one that is gone already is as good
+// drop removes an entry's head, without which its parts are not found.
+func (m *memory) remove(class Class, key string) {
+	m.shares[class].mu.Lock()
+	defer m.shares[class].mu.Unlock()
+	_ = m.class[class].Delete(key) // fails only if it is gone already
 }
 
 func (m *memory) close() error {
@@ -304,8 +304,8 @@ func (m *memory) close() error {
 // records is the number of records of all forms.
 func (e *entry) records() int { return e.ordinal(e.forms, 0, Identity) }
 
-// wantsSplit tells whether the near tier keeps the entry in parts, so that a
-// hit copies no more than it sends.
+// wantsSplit tells whether the near tier stores the entry in parts, so that a hit
+// copies only the bytes that it sends.
 func (e *entry) wantsSplit() bool {
 	if len(e.raw) > inlineMax {
 		return true

@@ -42,7 +42,7 @@ func TestCapHolds(t *testing.T) {
 	if grown := heap() - before; grown > limit {
 		t.Errorf("a cache of %d MiB grew to %d MiB", limit>>20, grown>>20)
 	}
-	if c.near.seen.evicted[Keyed].Load() == 0 {
+	if c.near.counters.evicted[Keyed].Load() == 0 {
 		t.Error("nothing was evicted, so the cap was not put to the test")
 	}
 }
@@ -58,7 +58,7 @@ func TestOversizeIsRefusedAndHarmsNobody(t *testing.T) {
 	if got := c.near.class[Shared].Len(); got != 500 {
 		t.Errorf("%d of 500 entries left", got)
 	}
-	if c.near.seen.refused[Shared].Load() != 1 {
+	if c.near.counters.refused[Shared].Load() != 1 {
 		t.Error("the refusal was not counted")
 	}
 }
@@ -75,11 +75,11 @@ func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 		for i := range 20_000 {
 			mustFetch(t, flood, fmt.Sprint("ip", i), &script{text: strings.Repeat("x", 500)})
 		}
-		if c.near.seen.evicted[Keyed].Load() == 0 {
+		if c.near.counters.evicted[Keyed].Load() == 0 {
 			t.Fatal("the flood was too small to evict anything")
 		}
 		if h := mustFetch(t, daily, "60s", l); h.Tier != Near {
-			t.Error("the daily entry was driven out")
+			t.Error("the daily entry was evicted")
 		}
 		wantCalls(t, l, 1)
 	})
@@ -176,12 +176,12 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 		second := mustFetch(t, s, "yiyan", l)
 		wantCalls(t, l, 2)
 		if !second.Meta.Modified.Equal(first.Meta.Modified) || second.Meta.Created.Equal(first.Meta.Created) {
-			t.Errorf("born %v changed %v, then born %v changed %v", first.Meta.Created, first.Meta.Modified, second.Meta.Created, second.Meta.Modified)
+			t.Errorf("created %v changed %v, then created %v changed %v", first.Meta.Created, first.Meta.Modified, second.Meta.Created, second.Meta.Modified)
 		}
 	})
 }
 
-func TestRefreshesOfOneKeyDriveNobodyOut(t *testing.T) {
+func TestRefreshesOfOneKeyEvictNoOtherKey(t *testing.T) {
 	c := newCache(t, Config{Memory: MinMemory})
 	for i := range 500 {
 		c.near.set(Shared, fmt.Sprint("other", i), make([]byte, 1<<10))
@@ -239,7 +239,7 @@ func TestLargestEntry(t *testing.T) {
 				}
 			}
 			before := c.near.class[class].Len() + c.near.class[Large].Len()
-			larger := textContent(strings.Repeat("p", max(c.near.room[class].value, c.near.room[Large].value)+1))
+			larger := textContent(strings.Repeat("p", max(c.near.capacity[class].value, c.near.capacity[Large].value)+1))
 			mustFetch(t, s, "larger", &script{make: func(int64) (Content, error) { return larger, nil }})
 			if after := c.near.class[class].Len() + c.near.class[Large].Len(); after != before {
 				t.Errorf("%s: %d of %d entries are left", class, after, before)
@@ -274,7 +274,7 @@ func flood(t *testing.T, s *Space, n, size int) {
 
 // At the default cap, a lookup and its stale copy outlive a flood of pictures
 // and drawings.
-func TestPicturesAndDrawingsDriveNoLookupOut(t *testing.T) {
+func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 	for _, drawn := range []Class{Keyed, Computed} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCache(t, Config{Memory: DefaultMemory})
@@ -288,7 +288,7 @@ func TestPicturesAndDrawingsDriveNoLookupOut(t *testing.T) {
 			flood(t, pictures, 300, 1<<20)
 			flood(t, drawings, 1500, 20<<10)
 			if h := mustFetch(t, lookups, "kd:1", l); h.Tier != Near || h.State != Fresh {
-				t.Errorf("drawings in %s: the lookup was driven out: %+v", drawn, h)
+				t.Errorf("drawings in %s: the lookup was evicted: %+v", drawn, h)
 			}
 			l.set(func(l *script) { l.err = errDown })
 			time.Sleep(29 * 24 * time.Hour)
@@ -301,7 +301,7 @@ func TestPicturesAndDrawingsDriveNoLookupOut(t *testing.T) {
 
 // An entry that grows or shrinks from one fill to the next is found as it was
 // filled last, wherever its parts are.
-func TestEntryThatChangesItsSizeHasNoTwin(t *testing.T) {
+func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
 	story(t, usual(), nil, func(t *testing.T, s *Space) {
 		p := usual()
@@ -331,7 +331,7 @@ func TestEntryThatChangesItsSizeHasNoTwin(t *testing.T) {
 		}
 		s.PurgeKey("keyed:1", time.Now())
 		if _, _, found := s.Look("keyed:1"); found {
-			t.Error("dropped, and still there")
+			t.Error("purged, and still there")
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 const namespace = "sundry"
 
-// metrics are the cache's own; each is declared once, here.
+// metrics are the cache's.
 type metrics struct {
 	lookups   *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
@@ -56,7 +56,7 @@ func newMetrics() *metrics {
 	}
 }
 
-// space resolves an endpoint's series, which thereby exist at zero.
+// space resolves an endpoint's series, so that they exist at zero.
 func (m *metrics) space(name string) spaceMetrics {
 	look := func(tier Tier, result string) prometheus.Counter {
 		return m.lookups.WithLabelValues(name, tier.String(), result)
@@ -110,14 +110,14 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 		name, big := class.String(), c.near.class[class]
 		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
 		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)
-		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.room[class].size), name)
-		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.seen.evicted[class].Load()), name)
-		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.seen.refused[class].Load()), name)
-		ch <- prometheus.MustNewConstMetric(c.spared, prometheus.CounterValue, float64(c.near.seen.spared[class].Load()), name)
+		ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(c.near.capacity[class].size), name)
+		ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(c.near.counters.evicted[class].Load()), name)
+		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.counters.refused[class].Load()), name)
+		ch <- prometheus.MustNewConstMetric(c.spared, prometheus.CounterValue, float64(c.near.counters.spared[class].Load()), name)
 	}
 }
 
-// newFillsGauges read the flights at scrape.
+// newFillsGauges returns gauges that read the flights at scrape.
 func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "cache", Name: name, Help: help}, value)

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Class says with whom an entry shares its room in memory, so that a flood of
-// keys that are asked for once cannot drive out what everybody asks for.
+// Class divides the memory, so that a flood of keys that are requested once cannot
+// evict the entries that all callers request.
 type Class uint8
 
 const (
-	// Shared holds the few keys everyone asks for: daily content, pools.
+	// Shared holds the few keys that all callers request: daily content, pools.
 	Shared Class = iota
 	// Keyed holds keys made of callers' input: addresses, accounts, texts.
 	Keyed
-	// Computed holds what is computed here in a moment, such as drawings: little
-	// room, since to make it again is cheap.
+	// Computed holds what is computed here in a moment, such as drawings: it gets
+	// little memory, since computing it again is cheap.
 	Computed
 	// Large holds the bodies of large entries of callers' input, whose heads
-	// stay where the policy says. It is nobody's policy.
+	// stay in the policy's class. No policy may name it.
 	Large
 	classes
 )
@@ -35,43 +35,43 @@ type Policy struct {
 	TTL time.Duration
 	// Until ends freshness at the next publication; nil means TTL alone does.
 	Until *Calendar
-	// Poll is how long an edition known to be old is kept before the next
-	// look, once a publication is due. Only with Until.
+	// Poll is how long an outdated edition is fresh once a publication is due,
+	// until the next look for the new one. Only with Until.
 	Poll time.Duration
-	// Grace is how long past its TTL an entry is served while a refresh runs
-	// behind (stale-while-revalidate of RFC 5861).
+	// Grace is how long past its TTL an entry is served while a refresh runs in
+	// the background (stale-while-revalidate of RFC 5861).
 	Grace time.Duration
-	// StaleIfError is how long past its TTL an entry may stand in for a
-	// refresh that failed or is slow (RFC 5861).
+	// StaleIfError is how long past its TTL an entry may be served as fallback
+	// when a refresh failed or is slow (RFC 5861).
 	StaleIfError time.Duration
-	// Negative is how long a definite "no such thing" is kept; 0: not at all.
+	// Negative is how long a negative answer is kept; 0: not at all.
 	Negative time.Duration
-	// LastResort bounds how long what a last resort gave is fresh; 0 means
-	// DefaultLastResort. Then it is kept as any other.
+	// LastResort bounds how long the answer of a last resort is fresh; 0 means
+	// DefaultLastResort. After that it is kept as any other answer.
 	LastResort time.Duration
-	// Limits shortens the TTL of answers by the source that gave them.
+	// Limits shortens the TTL of answers by their source.
 	Limits map[string]time.Duration
-	// Jitter is the share of the TTL, 0 to 0.5, by which entries expire
-	// earlier than others, each by its own part of it.
+	// Jitter is the share of the TTL, 0 to 0.5, by which entries expire early, each
+	// by a random part of it.
 	Jitter float64
-	// Eager is the last share of the TTL, 0 to 0.5, in which a hit begins the
-	// refresh. With Until there is nothing to be had early.
+	// Eager is the last share of the TTL, 0 to 0.5, in which a hit starts the
+	// refresh. Not with Until: there is nothing new before a publication.
 	Eager float64
-	// SoftTimeout is how long a caller waits for a refresh when a stale entry
-	// is at hand.
+	// SoftTimeout is how long a caller waits for a refresh when there is a stale
+	// copy.
 	SoftTimeout time.Duration
-	// FillTimeout bounds a fill, every source of the chain together; and again
-	// each that begins anew because a purge overtook it.
+	// FillTimeout bounds a fill, all sources of the chain together; a fill that
+	// loads again because of a purge meanwhile has it again.
 	FillTimeout time.Duration
 	// Pause is the first wait after a failed fill; it doubles up to PauseMax.
 	Pause, PauseMax time.Duration
-	// Class chooses the room in memory: Shared, Keyed or Computed.
+	// Class is the part of the memory: Shared, Keyed or Computed.
 	Class Class
 	// Local keeps entries out of Redis.
 	Local bool
 }
 
-// Defaults of the knobs that most endpoints leave alone.
+// Defaults of the settings that most endpoints leave alone.
 const (
 	DefaultJitter      = 0.1
 	DefaultEager       = 0.1
@@ -81,14 +81,14 @@ const (
 	DefaultPauseMax    = 30 * time.Second
 	DefaultPoll        = 5 * time.Minute
 	DefaultLastResort  = time.Minute
-	// calendarSpread keeps instances from refreshing in the same instant.
+	// calendarSpread keeps instances from refreshing at the same instant.
 	calendarSpread = 5 * time.Second
 )
 
-// Stores tells whether answers are kept at all.
+// Stores tells whether answers are cached at all.
 func (p *Policy) Stores() bool { return p.TTL > 0 || p.Until != nil }
 
-// State is what an entry is good for at a given time.
+// State is the state of an entry at a given time, which decides how it is used.
 type State uint8
 
 // The states, in the order of an entry's life.
@@ -106,7 +106,7 @@ func (st State) String() string {
 	return [...]string{"absent", "fresh", "eager", "grace", "stale", "gone", "unknown"}[min(st, Gone+1)]
 }
 
-// State tells the state of an entry at now, and how long it is still fresh
+// State is the state of an entry at now, and how long it is still fresh
 // (negative once it is not).
 func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
 	deadline := p.deadline(m)
@@ -128,7 +128,7 @@ func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
 	return Gone, left
 }
 
-// Keep is how long after its birth an entry can be of any use.
+// Keep is how long after it was created an entry can still be used.
 func (p *Policy) Keep(m *Meta) time.Duration {
 	if m.Negative {
 		return p.Negative
@@ -171,8 +171,8 @@ func (p *Policy) ttlEnd(m *Meta) time.Time {
 	return m.Created.Add(ttl - time.Duration(float64(ttl)*p.Jitter*m.jitter()))
 }
 
-// calendarEnd is the end by the timetable: the next publication when the
-// edition is the one last due, a short poll while that one is still awaited.
+// calendarEnd is the end by the timetable: the next publication if the edition is
+// the one last due, else the next poll for it.
 func (p *Policy) calendarEnd(m *Meta) time.Time {
 	next := p.Until.Next(m.Created).Add(time.Duration(m.jitter() * float64(calendarSpread)))
 	if p.current(m) {
@@ -184,8 +184,8 @@ func (p *Policy) calendarEnd(m *Meta) time.Time {
 	return next
 }
 
-// current tells whether the entry holds the edition that was due at its birth:
-// by the date it bears where it bears one, else by whether its content changed
+// current tells whether the entry holds the edition that was due when it was
+// created: by its date if it has one, else by whether its content has changed
 // since that publication.
 func (p *Policy) current(m *Meta) bool {
 	due := p.Until.Last(m.Created)
@@ -196,9 +196,9 @@ func (p *Policy) current(m *Meta) bool {
 }
 
 // EditionLate is how long ago the first publication was due that the entry does not
-// hold; 0 when it holds the newest one, and for policies without a timetable.
-// By the date it bears, an entry holds every publication of that day; without
-// one, those up to its last change.
+// hold; 0 when it holds the newest one, and for policies without a timetable. An
+// entry with a date holds all publications of that day; one without, those up to
+// its last change.
 func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
 	if p.Until == nil || m.Negative {
 		return 0
@@ -210,23 +210,24 @@ func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
 	return max(0, now.Sub(p.Until.Next(held)))
 }
 
-// weak entries give way to any other, and take the place of none that may
-// still stand in: a definite no, and what a last resort gave.
-func (m *Meta) weak() bool { return m.Negative || m.LastResort }
+// replaceable entries are replaced by any other, and replace no usable copy:
+// negative answers, and answers of a last resort.
+func (m *Meta) replaceable() bool { return m.Negative || m.LastResort }
 
-// covers tells whether an entry in this state keeps its place against a weak
-// one. Weak ones never do.
-func covers(m *Meta, state State) bool { return usable(state) && !m.weak() }
+// protected tells whether an entry in this state is a usable copy that a
+// replaceable one may not replace.
+func protected(m *Meta, state State) bool { return usable(state) && !m.replaceable() }
 
-// mayReplace tells whether what was loaded may take the place of an old entry
-// in its state.
-func mayReplace(next, old *Meta, state State) bool { return !next.weak() || !covers(old, state) }
+// mayReplace tells whether a loaded entry may replace an old one in its state.
+func mayReplace(next, old *Meta, state State) bool {
+	return !next.replaceable() || !protected(old, state)
+}
 
-// prefers chooses between two entries that may both stand in: rather one that
-// is not weak, then the younger.
+// prefers tells which of two usable entries is the better copy: one that is not
+// replaceable, then the newer one.
 func prefers(next, old *Meta) bool {
-	if next.weak() != old.weak() {
-		return old.weak()
+	if next.replaceable() != old.replaceable() {
+		return old.replaceable()
 	}
 	return next.Created.After(old.Created)
 }

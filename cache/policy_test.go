@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-func TestJudge(t *testing.T) {
-	born := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+func TestState(t *testing.T) {
+	created := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	p := usual()
 	p.Eager = 0.1
 	p.Limits = map[string]time.Duration{"short": 10 * time.Second, "long": time.Hour}
@@ -39,13 +39,13 @@ func TestJudge(t *testing.T) {
 		{"the shortest counts: the source's", Meta{Source: "short", Fresh: 20 * time.Second}, 10 * time.Second, Grace, 0},
 		{"the shortest counts: the answer's", Meta{Source: "short", Fresh: 5 * time.Second}, 5 * time.Second, Grace, 0},
 		{"a negative has its own life", Meta{Negative: true, Fresh: time.Second}, 29 * time.Second, Fresh, time.Second},
-		{"content that expires", Meta{Expires: born.Add(20 * time.Second)}, 20 * time.Second, Grace, 0},
-		{"expired content is not served stale", Meta{Expires: born.Add(20 * time.Second)}, 21 * time.Second, Gone, -time.Second},
+		{"content that expires", Meta{Expires: created.Add(20 * time.Second)}, 20 * time.Second, Grace, 0},
+		{"expired content is not served stale", Meta{Expires: created.Add(20 * time.Second)}, 21 * time.Second, Gone, -time.Second},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			r.meta.Created = born
-			state, left := p.State(&r.meta, born.Add(r.after))
+			r.meta.Created = created
+			state, left := p.State(&r.meta, created.Add(r.after))
 			if state != r.state || left != r.left {
 				t.Errorf("got %d with %v left, want %d with %v", state, left, r.state, r.left)
 			}
@@ -79,10 +79,10 @@ func TestFreshByTheAnswer(t *testing.T) {
 func TestJitterOnlyShortens(t *testing.T) {
 	p := usual()
 	p.Jitter = 0.2
-	born := time.Now()
+	created := time.Now()
 	seen := map[time.Duration]bool{}
 	for spread := range 256 {
-		_, left := p.State(&Meta{Created: born, Spread: uint8(spread)}, born)
+		_, left := p.State(&Meta{Created: created, Spread: uint8(spread)}, created)
 		if left > p.TTL || left < p.TTL*8/10 {
 			t.Fatalf("spread %d: %v left of %v", spread, left, p.TTL)
 		}
@@ -108,7 +108,7 @@ func TestCalendarPolicy(t *testing.T) {
 	}
 	rows := []struct {
 		name    string
-		born    string
+		created string
 		edition string
 		changed string
 		fresh   string // until when
@@ -122,7 +122,7 @@ func TestCalendarPolicy(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			m := Meta{Created: at(r.born), Edition: r.edition, Modified: at(r.changed)}
+			m := Meta{Created: at(r.created), Edition: r.edition, Modified: at(r.changed)}
 			_, left := p.State(&m, m.Created)
 			if got := m.Created.Add(left); !got.Equal(at(r.fresh)) {
 				t.Errorf("fresh until %v, want %v", got.In(until.Zone), at(r.fresh))
@@ -147,7 +147,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestLate(t *testing.T) {
+func TestEditionLate(t *testing.T) {
 	daily, err := ParseCalendar("00:00 Asia/Shanghai")
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func (d dated) Load(context.Context, bool) (Content, error) {
 	return Content{Source: "s", Edition: string(d), Forms: []Form{{{Status: 200, Data: [codings][]byte{[]byte("x")}}}}}, nil
 }
 
-func TestSpaceLate(t *testing.T) {
+func TestSpaceEditionLate(t *testing.T) {
 	c, err := New(Config{Memory: MinMemory})
 	if err != nil {
 		t.Fatal(err)

@@ -22,52 +22,53 @@ type Purge struct {
 // AllEndpoints names the purge of all endpoints.
 const AllEndpoints = "*"
 
-// apply turns what the policy says of an entry into what is left of it.
-func (m *Purge) apply(meta *Meta, p *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
-	if m == nil {
+// apply is the entry's state after the purge, from its state by the policy.
+func (p *Purge) apply(meta *Meta, policy *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
+	if p == nil {
 		return state, left
 	}
-	switch born := meta.oldest(); {
-	case !born.After(m.Hard):
-		return Gone, min(left, m.Hard.Sub(now))
-	case born.After(m.Soft) || state >= Grace:
+	switch oldest := meta.oldestPart(); {
+	case !oldest.After(p.Hard):
+		return Gone, min(left, p.Hard.Sub(now))
+	case oldest.After(p.Soft) || state >= Grace:
 		return state, left
 	case meta.Negative:
-		return Gone, min(left, m.Soft.Sub(now))
-	case p.Grace > 0:
-		return Grace, min(left, m.Soft.Sub(now))
+		return Gone, min(left, p.Soft.Sub(now))
+	case policy.Grace > 0:
+		return Grace, min(left, p.Soft.Sub(now))
 	}
-	return Stale, min(left, m.Soft.Sub(now))
+	return Stale, min(left, p.Soft.Sub(now))
 }
 
-// marks are the purges in force, by endpoint. The zero value is ready.
-type marks struct {
-	mu sync.Mutex
-	of map[string]*atomic.Pointer[Purge]
-	// all is the latest mark of each kind that is for every endpoint.
-	all Purge
-	set map[string]Purge
+// purges are those in force, by endpoint. The zero value is ready.
+type purges struct {
+	mu    sync.Mutex
+	slots map[string]*atomic.Pointer[Purge]
+	// everywhere is the purge of all endpoints.
+	everywhere Purge
+	byEndpoint map[string]Purge
 }
 
-// slot is where an endpoint's spaces look for their mark.
-func (m *marks) slot(name string) *atomic.Pointer[Purge] {
+// slot is where an endpoint's spaces read their purge; it holds nil while there is
+// none.
+func (m *purges) slot(name string) *atomic.Pointer[Purge] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[string]*atomic.Pointer[Purge]{}
+	if m.slots == nil {
+		m.slots = map[string]*atomic.Pointer[Purge]{}
 	}
-	p, ok := m.of[name]
+	p, ok := m.slots[name]
 	if !ok {
 		p = &atomic.Pointer[Purge]{}
-		m.of[name] = p
+		m.slots[name] = p
 		m.store(name, p)
 	}
 	return p
 }
 
-func (m *marks) store(name string, p *atomic.Pointer[Purge]) {
-	own := m.set[name]
-	merged := Purge{Soft: later(own.Soft, m.all.Soft), Hard: later(own.Hard, m.all.Hard)}
+func (m *purges) store(name string, p *atomic.Pointer[Purge]) {
+	own := m.byEndpoint[name]
+	merged := Purge{Soft: later(own.Soft, m.everywhere.Soft), Hard: later(own.Hard, m.everywhere.Hard)}
 	if merged == (Purge{}) {
 		p.Store(nil)
 		return
@@ -85,36 +86,37 @@ func later(a, b time.Time) time.Time {
 // SetPurges replaces all purges in force by these, by endpoint or for
 // AllEndpoints. A purge lies in the past: later entries are not affected.
 func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
-	m := &c.marks
+	m := &c.purges
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.all, m.set = byEndpoint[AllEndpoints], byEndpoint
-	for name, p := range m.of {
+	m.everywhere, m.byEndpoint = byEndpoint[AllEndpoints], byEndpoint
+	for name, p := range m.slots {
 		m.store(name, p)
 	}
 }
 
 const (
-	// dropKeep is how long a drop is remembered: longer than a fill that began
-	// before it, or a write of one that waits for Redis, may take.
-	dropKeep = 10 * time.Minute
-	// maxDrops bounds what a space remembers; past it, the oldest is forgotten.
-	maxDrops = 1024
-	// skew is how far apart the clocks of a fleet are taken to be at most.
+	// purgedKeyTime is how long the purge of a key is remembered: longer than a
+	// fill that began before it, or its write that waits for Redis, may take.
+	purgedKeyTime = 10 * time.Minute
+	// maxPurgedKeys bounds the number remembered for a space; past it, the oldest
+	// is forgotten.
+	maxPurgedKeys = 1024
+	// skew is how far apart the clocks of a fleet are assumed to be at most.
 	skew = time.Minute
 )
 
-// drops are the keys of a space that were dropped lately. A value of it does
-// not change: readers have it without a lock.
-type drops struct {
-	at    map[string]dropped
+// purgedKeys are the keys of a space that were purged lately. A value does not
+// change: readers need no lock.
+type purgedKeys struct {
+	at    map[string]purgedKey
 	until time.Time // when all may be forgotten
 }
 
-type dropped struct{ at, until time.Time }
+type purgedKey struct{ at, until time.Time }
 
 // before is the instant up to which entries of the key are gone; zero: none.
-func (d *drops) before(key string, now time.Time) time.Time {
+func (d *purgedKeys) before(key string, now time.Time) time.Time {
 	if d == nil {
 		return time.Time{}
 	}
@@ -124,21 +126,21 @@ func (d *drops) before(key string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// with is d and one drop more, without those that may be forgotten.
-func (d *drops) with(key string, at, now time.Time) *drops {
-	next := &drops{at: map[string]dropped{}, until: now.Add(dropKeep)}
+// with is a copy with one more purge, without those that may be forgotten.
+func (d *purgedKeys) with(key string, at, now time.Time) *purgedKeys {
+	next := &purgedKeys{at: map[string]purgedKey{}, until: now.Add(purgedKeyTime)}
 	if d != nil {
 		maps.Copy(next.at, d.at)
-		maps.DeleteFunc(next.at, func(_ string, r dropped) bool { return !now.Before(r.until) })
+		maps.DeleteFunc(next.at, func(_ string, r purgedKey) bool { return !now.Before(r.until) })
 	}
-	next.at[key] = dropped{later(at, next.at[key].at), next.until}
-	if len(next.at) > maxDrops {
+	next.at[key] = purgedKey{later(at, next.at[key].at), next.until}
+	if len(next.at) > maxPurgedKeys {
 		delete(next.at, next.oldest())
 	}
 	return next
 }
 
-func (d *drops) oldest() string {
+func (d *purgedKeys) oldest() string {
 	first, end := "", d.until.Add(time.Nanosecond)
 	for key, r := range d.at {
 		if r.until.Before(end) {
@@ -148,82 +150,82 @@ func (d *drops) oldest() string {
 	return first
 }
 
-// dropSlots are where spaces look for their drops, by name. The zero value is
-// ready.
-type dropSlots struct {
-	mu sync.Mutex
-	of map[string]*atomic.Pointer[drops]
+// purgedKeySlots are where spaces read their purged keys, by name. The zero value
+// is ready.
+type purgedKeySlots struct {
+	mu     sync.Mutex
+	byName map[string]*atomic.Pointer[purgedKeys]
 }
 
-// slot holds nil while nothing was dropped lately.
-func (d *dropSlots) slot(name string) *atomic.Pointer[drops] {
+// slot holds nil while no key was purged lately.
+func (d *purgedKeySlots) slot(name string) *atomic.Pointer[purgedKeys] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.of == nil {
-		d.of = map[string]*atomic.Pointer[drops]{}
+	if d.byName == nil {
+		d.byName = map[string]*atomic.Pointer[purgedKeys]{}
 	}
-	p, ok := d.of[name]
+	p, ok := d.byName[name]
 	if !ok {
-		p = &atomic.Pointer[drops]{}
-		d.of[name] = p
+		p = &atomic.Pointer[purgedKeys]{}
+		d.byName[name] = p
 	}
 	return p
 }
 
-// PurgeKey makes the entries of a key gone that were created at or before at, here
-// and in Redis, and those of fills that began before it. The time is that of the
-// order, the same on every instance; one ahead of this clock by more than a
-// minute counts as now.
+// PurgeKey makes the entries of a key unusable that were created at or before at,
+// here and in Redis, and those of fills that began before it. The time is that of
+// the operator's request, the same on every instance; one more than a minute
+// ahead of this clock counts as now.
 func (s *Space) PurgeKey(key string, at time.Time) {
 	now := time.Now()
 	if at.Sub(now) > skew {
 		at = now
 	}
-	s.remember(key, at, now)
+	s.rememberPurge(key, at, now)
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Created.After(at) {
-		s.cache.near.drop(s.policy.Class, key)
+		s.cache.near.remove(s.policy.Class, key)
 	}
-	if s.shared() {
-		s.cache.behind.add(0, func() { s.cache.far.Delete(key) }) // after a write that waits
+	if s.usesFar() {
+		s.cache.writeBehind.add(0, func() { s.cache.far.Delete(key) }) // after a write that waits
 	}
 }
 
-func (s *Space) remember(key string, at, now time.Time) {
-	s.cache.drops.mu.Lock()
-	defer s.cache.drops.mu.Unlock()
-	s.drops.Store(s.drops.Load().with(key, at, now))
+func (s *Space) rememberPurge(key string, at, now time.Time) {
+	s.cache.purgedKeys.mu.Lock()
+	defer s.cache.purgedKeys.mu.Unlock()
+	s.purgedKeys.Store(s.purgedKeys.Load().with(key, at, now))
 }
 
-// droppedBefore is the instant up to which entries of the key are gone. It
-// costs a hit nothing while nothing was dropped lately.
-func (s *Space) droppedBefore(key string, now time.Time) time.Time {
-	d := s.drops.Load()
+// keyPurgedBefore is the instant up to which entries of the key are gone by a
+// purge of the key. It costs a hit nothing while no key was purged lately.
+func (s *Space) keyPurgedBefore(key string, now time.Time) time.Time {
+	d := s.purgedKeys.Load()
 	if d == nil {
 		return time.Time{}
 	}
 	if !now.Before(d.until) {
-		s.drops.CompareAndSwap(d, nil)
+		s.purgedKeys.CompareAndSwap(d, nil)
 		return time.Time{}
 	}
 	return d.before(key, now)
 }
 
-// goneBefore is the instant up to which entries of the key are gone, whatever
-// the policy says: by a hard purge, or by a drop.
-func (s *Space) goneBefore(key string, now time.Time) time.Time {
-	at := s.droppedBefore(key, now)
-	if m := s.mark.Load(); m != nil {
-		at = later(at, m.Hard)
+// purgedBefore is the instant up to which entries of the key are gone, by a hard
+// purge of the endpoint or a purge of the key.
+func (s *Space) purgedBefore(key string, now time.Time) time.Time {
+	at := s.keyPurgedBefore(key, now)
+	if p := s.purge.Load(); p != nil {
+		at = later(at, p.Hard)
 	}
 	return at
 }
 
-// birth is the time a load counts from that begins now. It follows all purges
-// and drops that are known by then, although they come from other clocks.
-func (s *Space) birth(key string, now time.Time) time.Time {
-	last := s.goneBefore(key, now)
-	if m := s.mark.Load(); m != nil {
-		last = later(last, m.Soft)
+// creationTime is that of an entry whose load begins now. It is after all purges
+// known by then, although those may come from clocks that are ahead.
+func (s *Space) creationTime(key string, now time.Time) time.Time {
+	last := s.purgedBefore(key, now)
+	if p := s.purge.Load(); p != nil {
+		last = later(last, p.Soft)
 	}
 	if now.Truncate(time.Millisecond).After(last) || last.Sub(now) > skew {
 		return now
@@ -231,11 +233,11 @@ func (s *Space) birth(key string, now time.Time) time.Time {
 	return last.Add(time.Millisecond)
 }
 
-// overtaken tells whether a purge or a drop meant the entry.
-func (s *Space) overtaken(key string, m *Meta, now time.Time) bool {
-	if !m.Created.After(s.droppedBefore(key, now)) {
+// purgedSince tells whether the entry was hard purged after it was created.
+func (s *Space) purgedSince(key string, m *Meta, now time.Time) bool {
+	if !m.Created.After(s.keyPurgedBefore(key, now)) {
 		return true
 	}
-	mark := s.mark.Load()
-	return mark != nil && !m.oldest().After(mark.Hard)
+	p := s.purge.Load()
+	return p != nil && !m.oldestPart().After(p.Hard)
 }

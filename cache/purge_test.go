@@ -9,7 +9,7 @@ import (
 )
 
 func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		time.Sleep(time.Second)
@@ -28,7 +28,7 @@ func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
 	})
 }
 
-func TestSoftPurgeKeepsAStandIn(t *testing.T) {
+func TestSoftPurgeKeepsAStaleCopy(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
@@ -56,48 +56,48 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 		s.cache.SetPurges(map[string]Purge{"other": {Hard: time.Now()}})
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		late := s.cache.Space("other", usual())
-		if m := late.mark.Load(); m == nil || m.Hard.IsZero() {
+		if m := late.purge.Load(); m == nil || m.Hard.IsZero() {
 			t.Error("a space that was opened later does not know of the purge")
 		}
 		s.cache.SetPurges(nil)
-		if late.mark.Load() != nil {
-			t.Error("marks cannot be taken back")
+		if late.purge.Load() != nil {
+			t.Error("purges cannot be withdrawn")
 		}
 	})
 }
 
-func TestMarks(t *testing.T) {
-	born := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	now := born.Add(10 * time.Second)
-	before, after := born.Add(-time.Second), born.Add(time.Second)
+func TestPurgesByEndpoint(t *testing.T) {
+	created := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	now := created.Add(10 * time.Second)
+	before, after := created.Add(-time.Second), created.Add(time.Second)
 	p := usual()
 	ungraceful := p
 	ungraceful.Grace = 0
 	for name, r := range map[string]struct {
-		mark   Purge
+		purge  Purge
 		meta   Meta
 		policy *Policy
 		given  State
 		want   State
 	}{
-		"nothing is marked":             {Purge{}, Meta{Created: born}, &p, Fresh, Fresh},
-		"born after both":               {Purge{before, before}, Meta{Created: born}, &p, Fresh, Fresh},
-		"hard":                          {Purge{Hard: after}, Meta{Created: born}, &p, Fresh, Gone},
-		"hard, at the same instant":     {Purge{Hard: born}, Meta{Created: born}, &p, Eager, Gone},
-		"soft":                          {Purge{Soft: after}, Meta{Created: born}, &p, Fresh, Grace},
-		"soft, of what is stale anyway": {Purge{Soft: after}, Meta{Created: born}, &p, Stale, Stale},
-		"soft, without grace":           {Purge{Soft: after}, Meta{Created: born}, &ungraceful, Eager, Stale},
-		"soft, a no":                    {Purge{Soft: after}, Meta{Created: born, Negative: true}, &p, Fresh, Gone},
+		"nothing is purged":             {Purge{}, Meta{Created: created}, &p, Fresh, Fresh},
+		"created after both":            {Purge{before, before}, Meta{Created: created}, &p, Fresh, Fresh},
+		"hard":                          {Purge{Hard: after}, Meta{Created: created}, &p, Fresh, Gone},
+		"hard, at the same instant":     {Purge{Hard: created}, Meta{Created: created}, &p, Eager, Gone},
+		"soft":                          {Purge{Soft: after}, Meta{Created: created}, &p, Fresh, Grace},
+		"soft, of what is stale anyway": {Purge{Soft: after}, Meta{Created: created}, &p, Stale, Stale},
+		"soft, without grace":           {Purge{Soft: after}, Meta{Created: created}, &ungraceful, Eager, Stale},
+		"soft, negative":                {Purge{Soft: after}, Meta{Created: created, Negative: true}, &p, Fresh, Gone},
 	} {
-		state, left := r.mark.apply(&r.meta, r.policy, now, r.given, time.Minute)
+		state, left := r.purge.apply(&r.meta, r.policy, now, r.given, time.Minute)
 		if state != r.want || (state != r.given) != (left < 0) {
 			t.Errorf("%s: %v, %v left; want %v", name, state, left, r.want)
 		}
 	}
 }
 
-func TestDropReachesTheFarTier(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+func TestPurgeKeyReachesTheFarTier(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		one.PurgeKey("k", time.Now())
@@ -127,7 +127,7 @@ func TestAgeCountsFromBeforeTheLoad(t *testing.T) {
 }
 
 func TestHardPurgeReachesAFillUnderWay(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{takes: 3 * time.Second}
 		after(time.Second, func() { hardPurge(one, two) })
 		wantText(t, mustFetch(t, one, "k", l), "answer 2")
@@ -140,7 +140,7 @@ func TestHardPurgeReachesAFillUnderWay(t *testing.T) {
 }
 
 func TestPurgeAfterPurgeIsAnsweredAndNotKept(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		l := &script{takes: 3 * time.Second}
 		for at := time.Second; at < 10*time.Second; at += 2 * time.Second {
 			after(at, func() { hardPurge(one) })
@@ -148,7 +148,7 @@ func TestPurgeAfterPurgeIsAnsweredAndNotKept(t *testing.T) {
 		if h := mustFetch(t, one, "k", l); h.Stored {
 			t.Errorf("stored: %+v", h)
 		}
-		wantCalls(t, l, rounds)
+		wantCalls(t, l, maxLoads)
 		synctest.Wait()
 		if len(far.values) != 0 {
 			t.Error("Redis has what a purge overtook")
@@ -185,7 +185,7 @@ func TestPurgeFromAClockAhead(t *testing.T) {
 	})
 }
 
-func TestPurgedCopyStandsInForNothing(t *testing.T) {
+func TestPurgedCopyIsNoFallback(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"at once": 100 * time.Millisecond, "past the soft timeout": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			l := &script{}
@@ -229,8 +229,8 @@ func TestPurgeReachesWhatPartsWereMadeBefore(t *testing.T) {
 	})
 }
 
-func TestDropReachesBothTiersAndFills(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+func TestPurgeKeyReachesBothTiersAndFills(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		mustFetch(t, one, "other", l)
@@ -240,7 +240,7 @@ func TestDropReachesBothTiersAndFills(t *testing.T) {
 		one.PurgeKey("k", time.Now())
 		synctest.Wait()
 		if far.values["k"] != nil || far.values["other"] == nil {
-			t.Error("Redis has the dropped one, or lost another")
+			t.Error("Redis has the purged entry, or lost another")
 		}
 		far.values["k"] = kept // as a write that was late leaves it
 		l.set(func(l *script) { l.text = "new" })
@@ -254,15 +254,15 @@ func TestDropReachesBothTiersAndFills(t *testing.T) {
 		two.PurgeKey("k", time.Now())
 		after(500*time.Millisecond, func() { two.PurgeKey("k", time.Now()) })
 		wantText(t, mustFetch(t, two, "k", l), "answer 5")
-		time.Sleep(dropKeep + time.Second)
+		time.Sleep(purgedKeyTime + time.Second)
 		_, _, _ = two.Look("k")
-		if two.drops.Load() != nil {
-			t.Error("drops are not forgotten")
+		if two.purgedKeys.Load() != nil {
+			t.Error("purged keys are not forgotten")
 		}
 	})
 }
 
-func TestDropOfThePastSparesWhatCameLater(t *testing.T) {
+func TestPurgeKeyOfThePastSparesLaterEntries(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		ordered := time.Now()
@@ -274,15 +274,15 @@ func TestDropOfThePastSparesWhatCameLater(t *testing.T) {
 	})
 }
 
-func TestDropsAreBoundedAndSharedByName(t *testing.T) {
+func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		for i := range maxDrops + 10 {
+		for i := range maxPurgedKeys + 10 {
 			s.PurgeKey(string(rune('a'+i)), time.Now())
 		}
-		if n := len(s.drops.Load().at); n != maxDrops {
-			t.Errorf("%d drops are remembered", n)
+		if n := len(s.purgedKeys.Load().at); n != maxPurgedKeys {
+			t.Errorf("%d purged keys are remembered", n)
 		}
 		s.cache.Space("story", usual()).PurgeKey("k", time.Now())
 		mustFetch(t, s, "k", l)
@@ -290,6 +290,6 @@ func TestDropsAreBoundedAndSharedByName(t *testing.T) {
 	})
 }
 
-type loaderFunc func(ctx context.Context, covered bool) (Content, error)
+type loaderFunc func(ctx context.Context, hasCopy bool) (Content, error)
 
-func (f loaderFunc) Load(ctx context.Context, covered bool) (Content, error) { return f(ctx, covered) }
+func (f loaderFunc) Load(ctx context.Context, hasCopy bool) (Content, error) { return f(ctx, hasCopy) }

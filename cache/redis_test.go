@@ -83,23 +83,23 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		two.write("copy", e) // as one that could not look
+		two.writeNow("copy", e) // as one that could not look
 		two.cache.far.Fail("copy", []byte("after it"), time.Minute)
 		inRedis(t, server, "failed:copy", true)
 		if now, err := server.Do("GET sundry:copy"); err != nil || now != before {
 			t.Errorf("%q became %q (%v)", before, now, err)
 		}
 	})
-	t.Run("a drop during a fill", func(t *testing.T) {
+	t.Run("a purge during a fill", func(t *testing.T) {
 		l := &script{takes: 300 * time.Millisecond}
-		time.AfterFunc(100*time.Millisecond, func() { one.PurgeKey("dropped", time.Now()) })
-		wantText(t, mustFetch(t, one, "dropped", l), "answer 2")
-		inRedis(t, server, "dropped", true)
-		wantText(t, mustFetch(t, two, "dropped", l), "answer 2")
+		time.AfterFunc(100*time.Millisecond, func() { one.PurgeKey("purged", time.Now()) })
+		wantText(t, mustFetch(t, one, "purged", l), "answer 2")
+		inRedis(t, server, "purged", true)
+		wantText(t, mustFetch(t, two, "purged", l), "answer 2")
 	})
 	t.Run("closed in mid-fill", func(t *testing.T) {
-		l := stubborn(func() (Content, error) { return no(), nil }, time.Minute)
-		time.AfterFunc(100*time.Millisecond, one.cache.flight.stop)
+		l := stubborn(func() (Content, error) { return negativeContent(), nil }, time.Minute)
+		time.AfterFunc(100*time.Millisecond, one.cache.flights.stop)
 		if _, err := one.Fetch(t.Context(), "closed", Want{}, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// shelf is a Remote in memory.
-type shelf struct {
+// fakeRemote is a Remote in memory.
+type fakeRemote struct {
 	mu       sync.Mutex
 	values   map[string][]byte
 	failures map[string][]byte
@@ -20,18 +20,18 @@ type shelf struct {
 	gets     int
 }
 
-func newShelf() *shelf {
-	return &shelf{values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{}}
+func newFakeRemote() *fakeRemote {
+	return &fakeRemote{values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{}}
 }
 
-func (s *shelf) Look(_ context.Context, key string) (value, failure []byte, leased bool) {
+func (s *fakeRemote) Look(_ context.Context, key string) (value, failure []byte, leased bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
 	return s.values[key], s.failures[key], s.leased[key]
 }
 
-func (s *shelf) Add(key string, value []byte, _ time.Duration) {
+func (s *fakeRemote) Add(key string, value []byte, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.values[key]; !ok {
@@ -39,25 +39,25 @@ func (s *shelf) Add(key string, value []byte, _ time.Duration) {
 	}
 }
 
-func (s *shelf) Fail(key string, record []byte, _ time.Duration) {
+func (s *fakeRemote) Fail(key string, record []byte, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures[key] = record
 }
 
-func (s *shelf) Set(key string, value []byte, _ time.Duration) {
+func (s *fakeRemote) Set(key string, value []byte, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[key] = value
 }
 
-func (s *shelf) Delete(key string) {
+func (s *fakeRemote) Delete(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.values, key)
 }
 
-func (s *shelf) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
+func (s *fakeRemote) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deny || s.leased[key] {
@@ -72,16 +72,16 @@ func (s *shelf) Lease(_ context.Context, key string, _ time.Duration) (bool, fun
 }
 
 // fleet is two instances with one far tier.
-func fleet(t *testing.T, p Policy, tell func(t *testing.T, far *shelf, one, two *Space)) {
+func fleet(t *testing.T, p Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
-		tell(t, far, newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: far}).Space("story", p))
+		far := newFakeRemote()
+		run(t, far, newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: far}).Space("story", p))
 	})
 }
 
 func TestFarHitIsPromoted(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
@@ -102,7 +102,7 @@ func TestFarHitIsPromoted(t *testing.T) {
 func TestFreshTravels(t *testing.T) {
 	for name, texts := range map[string][]string{"whole": {"a"}, "in parts": {"a", "b", "c"}} {
 		t.Run(name, func(t *testing.T) {
-			fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+			fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 				l := &script{make: func(n int64) (Content, error) {
 					c := textContent(texts...)
 					c.Fresh = 20 * time.Second / time.Duration(n)
@@ -130,7 +130,7 @@ func TestFreshTravels(t *testing.T) {
 }
 
 func TestPoolTravels(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{make: func(int64) (Content, error) { return pool(50), nil }}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
@@ -145,8 +145,8 @@ func TestPoolTravels(t *testing.T) {
 	})
 }
 
-func TestFarInGraceIsServedAndRefreshedBehind(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+func TestFarInGraceIsServedAndRefreshedInTheBackground(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{takes: 100 * time.Millisecond}
 		mustFetch(t, one, "k", l)
 		time.Sleep(2 * time.Minute)
@@ -159,8 +159,8 @@ func TestFarInGraceIsServedAndRefreshedBehind(t *testing.T) {
 	})
 }
 
-func TestFarStaleStandsInForAFailure(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+func TestFarStaleIsTheFallbackOfAFailure(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		l.set(func(s *script) { s.err = errDown })
@@ -174,7 +174,7 @@ func TestFarStaleStandsInForAFailure(t *testing.T) {
 }
 
 func TestRubbishInRedisIsAMiss(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
@@ -191,7 +191,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 }
 
 func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{takes: 500 * time.Millisecond}
 		together(2, func(i int) {
 			h := mustFetch(t, []*Space{one, two}[i], "k", l)
@@ -203,15 +203,15 @@ func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
 
 // A holder that is at work is waited for, however slow its upstream is.
 func TestASlowHolderIsWaitedFor(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, _ *shelf, one, two *Space) {
+	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{takes: 6 * time.Second}
 		together(2, func(i int) { wantText(t, mustFetch(t, []*Space{one, two}[i], "k", l), "answer 1") })
 		wantCalls(t, l, 1)
 	})
 }
 
-func TestLeaseThatNeverLandsIsNotWaitedForLong(t *testing.T) {
-	fleet(t, usual(), func(t *testing.T, far *shelf, one, _ *Space) {
+func TestLeaseWithoutOutcomeIsNotWaitedForLong(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		far.deny = true
 		l := &script{}
 		start := time.Now()
@@ -225,7 +225,7 @@ func TestLeaseThatNeverLandsIsNotWaitedForLong(t *testing.T) {
 func TestLocalPolicyLeavesRedisAlone(t *testing.T) {
 	p := usual()
 	p.Local = true
-	fleet(t, p, func(t *testing.T, far *shelf, one, two *Space) {
+	fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		mustFetch(t, two, "k", l)
@@ -236,9 +236,9 @@ func TestLocalPolicyLeavesRedisAlone(t *testing.T) {
 	})
 }
 
-func TestBehindKeepsOrderAndIsWaitedFor(t *testing.T) {
+func TestWriteBehindKeepsOrderAndIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b behind
+		var b writeBehind
 		var done []int
 		for i := range 100 {
 			if !b.add(i%3, func() { time.Sleep(time.Millisecond); done = append(done, i) }) {
@@ -253,11 +253,11 @@ func TestBehindKeepsOrderAndIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestBehindIsBounded(t *testing.T) {
+func TestWriteBehindIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b behind
+		var b writeBehind
 		hold := make(chan struct{})
-		b.add(behindBytes, func() { <-hold })
+		b.add(maxWriteBytes, func() { <-hold })
 		synctest.Wait()
 		if b.add(1, func() {}) {
 			t.Error("more bytes were taken than may wait")
@@ -267,66 +267,66 @@ func TestBehindIsBounded(t *testing.T) {
 		}
 		close(hold)
 		b.wait()
-		if !b.add(behindBytes, func() {}) {
+		if !b.add(maxWriteBytes, func() {}) {
 			t.Error("still full")
 		}
 		b.wait()
 	})
 }
 
-// slowShelf tells in which order it was called.
-type slowShelf struct {
-	*shelf
+// slowRemote records in which order it was called.
+type slowRemote struct {
+	*fakeRemote
 	mu    sync.Mutex
 	calls []string
 }
 
-func (s *slowShelf) note(call string) {
+func (s *slowRemote) note(call string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
 }
 
-func (s *slowShelf) Set(key string, value []byte, ttl time.Duration) {
+func (s *slowRemote) Set(key string, value []byte, ttl time.Duration) {
 	s.note("set " + key)
-	s.shelf.Set(key, value, ttl)
+	s.fakeRemote.Set(key, value, ttl)
 }
 
-func (s *slowShelf) Delete(key string) {
+func (s *slowRemote) Delete(key string) {
 	s.note("delete " + key)
-	s.shelf.Delete(key)
+	s.fakeRemote.Delete(key)
 }
 
 func TestCallersDoNotWaitForRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := &slowShelf{shelf: newShelf()}
+		far := &slowRemote{fakeRemote: newFakeRemote()}
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		hold := make(chan struct{})
-		c.behind.add(0, func() { <-hold })
+		c.writeBehind.add(0, func() { <-hold })
 		l := &script{}
-		mustFetch(t, s, "dropped", l)
+		mustFetch(t, s, "purged", l)
 		mustFetch(t, s, "kept", l)
-		s.PurgeKey("dropped", time.Now())
+		s.PurgeKey("purged", time.Now())
 		if len(far.calls) != 0 {
 			t.Errorf("%v", far.calls)
 		}
 		close(hold)
 		synctest.Wait()
-		if want := []string{"set kept", "delete dropped"}; !slices.Equal(far.calls, want) {
+		if want := []string{"set kept", "delete purged"}; !slices.Equal(far.calls, want) {
 			t.Errorf("%v, want %v", far.calls, want)
 		}
-		mustFetch(t, s, "dropped", l)
+		mustFetch(t, s, "purged", l)
 		synctest.Wait()
-		if far.values["dropped"] == nil {
-			t.Error("what came after the drop is not in Redis")
+		if far.values["purged"] == nil {
+			t.Error("what came after the purge is not in Redis")
 		}
 	})
 }
 
 func TestCloseHandsOverWhatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		far := newShelf()
+		far := newFakeRemote()
 		c, err := New(Config{Memory: MinMemory, Far: far})
 		if err != nil {
 			t.Fatal(err)

@@ -10,35 +10,35 @@ const (
 	// endpointShare is the part of a class that one endpoint may fill while
 	// others keep something there.
 	endpointShare = 0.5
-	// spans divide a turnover: as many are remembered, and the one that is being
-	// written.
+	// spans is how many parts of equal bytes a class's queue is counted in; one
+	// more is being written.
 	spans = 16
-	// moves bounds how many bytes are moved for each byte that is written, of
-	// which some may be saved up: a longer run of others' values loses one in so
-	// many, rather than that who writes waits for all of them.
-	moves = 16
-	saved = 32 << 20
-	// valueRoom is what bigcache writes beside a key and its value.
-	valueRoom = 24
+	// moveFactor bounds how many bytes are moved per byte written, and
+	// maxMoveBudget how many of them are saved up: of a longer run of others'
+	// values some are evicted, rather than that a write waits for all to be moved.
+	moveFactor    = 16
+	maxMoveBudget = 32 << 20
+	// valueOverhead is what bigcache stores beside a key and its value.
+	valueOverhead = 24
 )
 
-// turnover keeps a flood of one endpoint's keys from driving out what others
-// keep. A class is a queue: it holds what was written last, as many bytes as it
-// has room for. While more than its share of these are one endpoint's, values of
-// others that come to the queue's end are moved to its beginning, until one of
-// that endpoint's comes, which is driven out.
-type turnover struct {
-	mu    sync.Mutex // held by whoever writes to the class
+// endpointShares keep a flood of one endpoint's keys from evicting the entries of
+// others. A class is a queue that holds the last bytes written, up to its
+// capacity. While one endpoint has more than its share of them, values of others
+// that reach the queue's end are moved back to its beginning, until one of that
+// endpoint's arrives and is evicted.
+type endpointShares struct {
+	mu    sync.Mutex // held while the class is written to
 	span  int        // bytes
-	share int        // bytes that an endpoint may have written of the last turnover
+	share int        // bytes of the queue that one endpoint may have
 
-	by     map[string]int            // bytes of the last turnover, by endpoint
-	recent [spans + 1]map[string]int // the same by span, a ring
-	at     int                       // the span that is being written
-	filled int                       // bytes of it
-	over   string                    // the endpoint that has more than its share; "": none has
-	credit int                       // bytes that may be moved
-	last   []stored                  // what came to the queue's end during a write
+	byEndpoint map[string]int            // bytes in the queue, by endpoint
+	recent     [spans + 1]map[string]int // the same by span, a ring
+	current    int                       // the span that is being written
+	filled     int                       // bytes of it
+	overShare  string                    // the endpoint with more than its share; "": none
+	moveBudget int                       // bytes that may be moved
+	evicted    []stored                  // values that reached the queue's end during a write
 }
 
 type stored struct {
@@ -46,43 +46,45 @@ type stored struct {
 	value []byte
 }
 
-func newTurnover(size int) *turnover {
-	t := &turnover{span: size / spans, share: int(endpointShare * float64(size)), by: map[string]int{}}
+func newEndpointShares(size int) *endpointShares {
+	t := &endpointShares{span: size / spans, share: int(endpointShare * float64(size)), byEndpoint: map[string]int{}}
 	for i := range t.recent {
 		t.recent[i] = map[string]int{}
 	}
 	return t
 }
 
-// wrote counts what an endpoint has written; "" stands for nobody, who has no
-// share.
-func (t *turnover) wrote(endpoint string, bytes int) {
-	t.by[endpoint] += bytes
-	t.recent[t.at][endpoint] += bytes
+// count adds bytes that an endpoint has written; "" stands for no endpoint, and
+// has no share.
+func (t *endpointShares) count(endpoint string, bytes int) {
+	t.byEndpoint[endpoint] += bytes
+	t.recent[t.current][endpoint] += bytes
 	for t.filled += bytes; t.filled >= t.span; t.filled -= t.span {
-		t.turn()
+		t.nextSpan()
 	}
-	if t.by[endpoint] > t.share {
-		t.over = endpoint
+	if t.byEndpoint[endpoint] > t.share {
+		t.overShare = endpoint
 	}
-	if t.by[t.over] <= t.share {
-		t.over = ""
+	if t.byEndpoint[t.overShare] <= t.share {
+		t.overShare = ""
 	}
 }
 
-// turn forgets the oldest span, in whose place the next one is written.
-func (t *turnover) turn() {
-	t.at = (t.at + 1) % len(t.recent)
-	for endpoint, bytes := range t.recent[t.at] {
-		if t.by[endpoint] -= bytes; t.by[endpoint] == 0 {
-			delete(t.by, endpoint)
+// nextSpan forgets the oldest span, which the next one overwrites.
+func (t *endpointShares) nextSpan() {
+	t.current = (t.current + 1) % len(t.recent)
+	for endpoint, bytes := range t.recent[t.current] {
+		if t.byEndpoint[endpoint] -= bytes; t.byEndpoint[endpoint] == 0 {
+			delete(t.byEndpoint, endpoint)
 		}
 	}
-	clear(t.recent[t.at])
+	clear(t.recent[t.current])
 }
 
-// spares tells whether a value is to be moved rather than driven out.
-func (t *turnover) spares(key string) bool { return t.over != "" && endpointOf(key) != t.over }
+// spares tells whether a value is to be moved rather than evicted.
+func (t *endpointShares) spares(key string) bool {
+	return t.overShare != "" && endpointOf(key) != t.overShare
+}
 
 // endpointOf is the endpoint that a key belongs to.
 func endpointOf(key string) string {
@@ -94,36 +96,36 @@ func endpointOf(key string) string {
 	return endpoint
 }
 
-// write stores a value, and moves what is spared for it. The class's lock is
-// held.
+// write stores a value, and moves the values of others that it would evict. The
+// class's lock is held.
 func (m *memory) write(class Class, key string, value []byte) error {
-	t := m.turn[class]
-	t.credit = min(t.span*spans/4, saved, t.credit+moves*len(value))
+	t := m.shares[class]
+	t.moveBudget = min(t.span*spans/4, maxMoveBudget, t.moveBudget+moveFactor*len(value))
 	if err := m.push(class, key, value); err != nil {
 		return err
 	}
-	for len(t.last) > 0 {
-		v := t.last[0]
-		t.last = t.last[1:]
-		if !t.spares(v.key) || t.credit < len(v.value) || !m.current(class, v.key) || m.push(class, v.key, v.value) != nil {
-			m.seen.evicted[class].Add(1)
+	for len(t.evicted) > 0 {
+		v := t.evicted[0]
+		t.evicted = t.evicted[1:]
+		if !t.spares(v.key) || t.moveBudget < len(v.value) || !m.inUse(class, v.key) || m.push(class, v.key, v.value) != nil {
+			m.counters.evicted[class].Add(1)
 			continue
 		}
-		m.seen.spared[class].Add(1)
-		t.credit -= len(v.value)
+		m.counters.spared[class].Add(1)
+		t.moveBudget -= len(v.value)
 	}
-	t.last = nil
+	t.evicted = nil
 	return nil
 }
 
 func (m *memory) push(class Class, key string, value []byte) error {
-	m.turn[class].wrote(endpointOf(key), len(key)+len(value)+valueRoom)
+	m.shares[class].count(endpointOf(key), len(key)+len(value)+valueOverhead)
 	return m.class[class].Set(key, value)
 }
 
-// current tells whether a value that came to the queue's end is still of use: a
-// part is while its head names it.
-func (m *memory) current(class Class, key string) bool {
+// inUse tells whether a value that reached the queue's end still belongs to an
+// entry: a part does while its head names it.
+func (m *memory) inUse(class Class, key string) bool {
 	whole, part, isPart := strings.Cut(key, "\x00")
 	if !isPart {
 		return true

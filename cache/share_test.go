@@ -53,7 +53,7 @@ const (
 
 func TestFloodOfOneEndpointLeavesTheOthersTheirHalf(t *testing.T) {
 	c := newCrowded(t)
-	if size := c.near.room[Keyed].size; size>>10 != holds {
+	if size := c.near.capacity[Keyed].size; size>>10 != holds {
 		t.Fatalf("a class of %d bytes", size)
 	}
 	kd, avatar, ip := c.open("kd"), c.open("avatar/step"), c.open("ip")
@@ -64,7 +64,7 @@ func TestFloodOfOneEndpointLeavesTheOthersTheirHalf(t *testing.T) {
 		t.Errorf("%d and %d of 500 entries survived", a, b)
 	}
 	if n := c.has(ip, 0, many); n < holds*6/10 {
-		t.Errorf("the flood itself got room for %d entries only", n)
+		t.Errorf("the flood itself got only %d entries", n)
 	}
 	// What others bring meanwhile is kept, too, until they have their half.
 	for round := range 10 {
@@ -86,7 +86,7 @@ func TestEndpointAloneHasTheWholeClass(t *testing.T) {
 }
 
 // Others who fill more than their half give way by age, as everybody does
-// where nobody has more than its share.
+// where no endpoint has more than its share.
 func TestFloodTakesItsHalf(t *testing.T) {
 	c := newCrowded(t)
 	kd, ip := c.open("kd"), c.open("ip")
@@ -100,24 +100,24 @@ func TestFloodTakesItsHalf(t *testing.T) {
 	}
 }
 
-// What was dropped or replaced does not come back when it is moved.
+// What was purged or replaced does not come back when it is moved.
 func TestMovedValuesAreTheLastOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowded(t)
 		kd, ip := c.open("kd"), c.open("ip")
-		mustFetch(t, kd, "kd:dropped", &script{text: "old"})
+		mustFetch(t, kd, "kd:purged", &script{text: "old"})
 		mustFetch(t, kd, "kd:replaced", &script{text: "old"})
 		mustFetch(t, kd, "kd:large", &script{text: strings.Repeat("old", 3000)})
 		c.fill(ip, 0, holds*6/10)
-		kd.PurgeKey("kd:dropped", time.Now())
+		kd.PurgeKey("kd:purged", time.Now())
 		time.Sleep(2 * time.Hour)
 		mustFetch(t, kd, "kd:replaced", &script{text: "new"})
 		large := strings.Repeat("new", 3000)
 		mustFetch(t, kd, "kd:large", &script{text: large})
 		c.fill(ip, holds*6/10, many)
-		time.Sleep(dropKeep)
-		if _, _, found := kd.Look("kd:dropped"); found {
-			t.Error("what was dropped is back")
+		time.Sleep(purgedKeyTime)
+		if _, _, found := kd.Look("kd:purged"); found {
+			t.Error("what was purged is back")
 		}
 		_, reps, _ := kd.Look("kd:replaced")
 		if len(reps) != 1 || string(reps[0].Data) != "new" {
@@ -145,9 +145,9 @@ func TestMovesAreBounded(t *testing.T) {
 	kd, ip := c.open("kd"), c.open("ip")
 	c.fill(kd, 0, holds*9/20)
 	c.fill(ip, 0, holds)
-	before := c.near.seen.spared[Keyed].Load()
+	before := c.near.counters.spared[Keyed].Load()
 	c.fill(ip, holds, many)
-	if moved := c.near.seen.spared[Keyed].Load() - before; moved == 0 || moved > 2*(many-holds) {
+	if moved := c.near.counters.spared[Keyed].Load() - before; moved == 0 || moved > 2*(many-holds) {
 		t.Errorf("%d values were moved for %d that were written", moved, many-holds)
 	}
 }

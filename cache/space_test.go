@@ -18,9 +18,9 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func story(t *testing.T, p Policy, l *script, tell func(t *testing.T, s *Space)) {
+func story(t *testing.T, p Policy, l *script, run func(t *testing.T, s *Space)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { tell(t, newCache(t, Config{}).Space("story", p)) })
+	synctest.Test(t, func(t *testing.T) { run(t, newCache(t, Config{}).Space("story", p)) })
 }
 
 func TestMissThenHit(t *testing.T) {
@@ -65,7 +65,7 @@ func TestExpiredKeyIsRefreshedOnceAndNobodyWaits(t *testing.T) {
 			}
 		})
 		if took := time.Since(start); took != 0 {
-			t.Errorf("somebody waited %v", took)
+			t.Errorf("a caller waited %v", took)
 		}
 		time.Sleep(time.Second)
 		wantText(t, mustFetch(t, s, "k", l), "answer 2")
@@ -73,7 +73,7 @@ func TestExpiredKeyIsRefreshedOnceAndNobodyWaits(t *testing.T) {
 	})
 }
 
-func TestLeaderLeavesAndFollowersAreServed(t *testing.T) {
+func TestFirstCallerDisconnectsAndWaitersAreServed(t *testing.T) {
 	l := &script{takes: 300 * time.Millisecond}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		var leader sync.WaitGroup
@@ -173,7 +173,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 		l.set(func(s *script) { s.err = errDown })
 		time.Sleep(3 * time.Hour)
 		_, _ = s.Fetch(t.Context(), "k", Want{}, l)
-		if wait, err := s.cache.failed.paused("k", false, time.Now()); err == nil || wait > 1200*time.Millisecond {
+		if wait, err := s.cache.failures.paused("k", false, time.Now()); err == nil || wait > 1200*time.Millisecond {
 			t.Errorf("a success did not reset the pause: %v %v", wait, err)
 		}
 	})
@@ -347,7 +347,7 @@ func TestPeekAnswersWhatNeedsNoWaiting(t *testing.T) {
 	}{
 		"fresh":                      {time.Second, true, Fresh, 1},
 		"within grace":               {2 * time.Minute, true, Grace, 2},
-		"to stand in for an error":   {30 * time.Minute, false, Stale, 1},
+		"as fallback for an error":   {30 * time.Minute, false, Stale, 1},
 		"past every use of it":       {3 * time.Hour, false, Gone, 1},
 		"of a key that is not there": {-1, false, Absent, 0},
 	}
@@ -370,9 +370,9 @@ func TestPeekAnswersWhatNeedsNoWaiting(t *testing.T) {
 	}
 }
 
-// TestFallback: only what may stand in does, as long as it may.
+// TestFallback: only a usable copy is served, as long as it is one.
 func TestFallback(t *testing.T) {
-	l, errFull := &script{}, errors.New("no room")
+	l, errFull := &script{}, errors.New("overloaded")
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(30 * time.Minute)
@@ -383,11 +383,11 @@ func TestFallback(t *testing.T) {
 		}
 		wantText(t, hit, "answer 1")
 		if _, ok := s.Fallback("nothing", &Hit{}, errFull); ok {
-			t.Error("nothing stood in")
+			t.Error("a copy was served for a key that was never filled")
 		}
 		s.PurgeKey("k", time.Now())
 		if _, ok := s.Fallback("k", &seen, errFull); ok {
-			t.Error("what was dropped meanwhile stood in")
+			t.Error("a copy purged meanwhile was served")
 		}
 	})
 }
