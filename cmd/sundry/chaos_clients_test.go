@@ -43,7 +43,7 @@ func (c *client) errand() *errand {
 	return c.errands[c.rnd.IntN(len(c.errands))]
 }
 
-func (c *client) once(ctx context.Context, i *instance) {
+func (c *client) once(ctx context.Context, i *member) {
 	switch n := c.rnd.IntN(100); {
 	case n < 70:
 		c.get(ctx, i, http.MethodGet)
@@ -64,7 +64,7 @@ func (c *client) once(ctx context.Context, i *instance) {
 	}
 }
 
-func (c *client) get(ctx context.Context, i *instance, method string) {
+func (c *client) get(ctx context.Context, i *member, method string) {
 	e := c.errand()
 	req, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, "http://"+i.addr+e.path(), http.NoBody)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *client) get(ctx context.Context, i *instance, method string) {
 }
 
 // do makes a call whose answer is awaited.
-func (c *client) do(req *http.Request, e *errand, i *instance) *seen {
+func (c *client) do(req *http.Request, e *errand, i *member) *seen {
 	s := &seen{of: e, by: req.Method, instance: i.name, from: time.Now()}
 	resp, err := c.http.Do(req)
 	if err == nil {
@@ -112,7 +112,7 @@ func (c *client) head(s *seen) {
 }
 
 // conditional asks for what it has.
-func (c *client) conditional(ctx context.Context, i *instance) {
+func (c *client) conditional(ctx context.Context, i *member) {
 	e := c.errand()
 	for range 2 {
 		if i != c.one && i != c.two.Load() {
@@ -142,7 +142,7 @@ func (c *client) conditional(ctx context.Context, i *instance) {
 	}
 }
 
-func (c *client) dial(i *instance) *net.TCPConn {
+func (c *client) dial(i *member) *net.TCPConn {
 	conn, err := net.Dial("tcp", i.addr)
 	if err != nil {
 		c.t.Errorf("seed %d: connect to %s: %v", c.seed, i.name, err)
@@ -157,7 +157,7 @@ func ask(e *errand) string {
 }
 
 // leaves goes away in the middle.
-func (c *client) leaves(i *instance) {
+func (c *client) leaves(i *member) {
 	conn := c.dial(i)
 	if conn == nil {
 		return
@@ -175,7 +175,7 @@ func (c *client) leaves(i *instance) {
 }
 
 // raw makes calls on a connection of their own, all of them at once.
-func (c *client) raw(i *instance, by string, n int, then func(*net.TCPConn), slow time.Duration) {
+func (c *client) raw(i *member, by string, n int, then func(*net.TCPConn), slow time.Duration) {
 	conn := c.dial(i)
 	if conn == nil {
 		return
@@ -238,7 +238,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 }
 
 // garbage is what no client should send.
-func (c *client) garbage(i *instance) {
+func (c *client) garbage(i *member) {
 	conn := c.dial(i)
 	if conn == nil {
 		return

@@ -225,11 +225,11 @@ func (e *events) order() {
 }
 
 // purge is hard. While it is carried out, nobody knows what is left.
-func (e *events) purge(i *instance, subject string) {
+func (e *events) purge(i *member, subject string) {
 	e.gone(i, subject, fmt.Sprintf(`{"endpoint":%q,"mode":"hard"}`, subject))
 }
 
-func (e *events) gone(i *instance, subject, body string) {
+func (e *events) gone(i *member, subject, body string) {
 	from, end := time.Now(), e.line.begin("purge", subject, i.name)
 	if e.admin(i, http.MethodPost, "purge", body) {
 		e.line.add(&episode{what: "purged", subject: subject, detail: i.name, from: from, to: time.Now()})
@@ -237,7 +237,7 @@ func (e *events) gone(i *instance, subject, body string) {
 	end()
 }
 
-func (e *events) drop(i *instance, endpoint string) {
+func (e *events) drop(i *member, endpoint string) {
 	status, doc := i.ask(http.MethodGet, "endpoints/"+endpoint+"/entries?limit=20", "")
 	entries, _ := doc["entries"].([]any)
 	if status != http.StatusOK || len(entries) == 0 {
@@ -249,7 +249,7 @@ func (e *events) drop(i *instance, endpoint string) {
 }
 
 // breaker is held, let go, or made to forget.
-func (e *events) breaker(i *instance) {
+func (e *events) breaker(i *member) {
 	hosts := e.hosts(i)
 	if len(hosts) == 0 {
 		return
@@ -268,7 +268,7 @@ func (e *events) breaker(i *instance) {
 	e.admin(i, http.MethodPost, "upstreams/"+host, body)
 }
 
-func (e *events) hosts(i *instance) []string {
+func (e *events) hosts(i *member) []string {
 	var names []string
 	for _, h := range i.env.Hosts.All() {
 		names = append(names, h.Name)
@@ -280,7 +280,7 @@ func (e *events) hosts(i *instance) []string {
 // admin asks for a change, and tells whether it is in force there. Only where
 // Redis fails, it may be so there alone for now; one that is full
 // refuses, and what a breaker learned waits for nobody.
-func (e *events) admin(i *instance, method, path, body string) bool {
+func (e *events) admin(i *member, method, path, body string) bool {
 	from := time.Now()
 	status, doc := i.ask(method, path, body)
 	said := fmt.Sprint(doc)

@@ -37,15 +37,15 @@ type chaos struct {
 	redis   *redistest.Server
 	wire    *relay // before the Redis of the first instance
 	dir     string
-	one     *instance
-	two     atomic.Pointer[instance] // nil: it is down
+	one     *member
+	two     atomic.Pointer[member] // nil: it is down
 	starts  int
 	rest    time.Duration // the most that clients wait between calls
 }
 
-// instance is a process with what the test sees of its inside.
-type instance struct {
-	*process
+// member is an instance with what the test sees of its inside.
+type member struct {
+	*instance
 	name string // of this start
 	addr string
 	env  *upstreams.Environment
@@ -221,15 +221,15 @@ func (r *chaos) startSecond() {
 }
 
 // start starts an instance whose breakers do not stay open for long.
-func (r *chaos) start(name string, env map[string]string, args ...string) *instance {
-	i := &instance{name: name}
+func (r *chaos) start(name string, env map[string]string, args ...string) *member {
+	i := &member{name: name}
 	getenv := func(key string) (string, bool) {
 		if v, ok := env[key]; ok || key != "SUNDRY_DRAIN_DELAY" {
 			return v, ok
 		}
 		return "0s", true
 	}
-	i.process = launch(r.t, &world{getenv: getenv, made: func(env *upstreams.Environment) {
+	i.instance = launch(r.t, &process{getenv: getenv, onEnvironment: func(env *upstreams.Environment) {
 		i.env = env
 		env.Hosts.Config = host.Config{Open: 200 * time.Millisecond, OpenMax: time.Second, Probe: time.Second, Window: chaosWindow}
 	}}, append([]string{"--replay"}, args...)...)
@@ -247,7 +247,7 @@ func (e *events) endSecond() {
 	e.end(i)
 }
 
-func (r *chaos) end(i *instance) {
+func (r *chaos) end(i *member) {
 	r.two.CompareAndSwap(i, nil)
 	i.end()
 	i.down()
@@ -255,7 +255,7 @@ func (r *chaos) end(i *instance) {
 }
 
 // watch notes when breakers are open.
-func (r *chaos) watch(ctx context.Context, i *instance) {
+func (r *chaos) watch(ctx context.Context, i *member) {
 	ends := map[string]func(){}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -281,11 +281,11 @@ func (r *chaos) watch(ctx context.Context, i *instance) {
 	}
 }
 
-func (r *chaos) instances() []*instance {
+func (r *chaos) instances() []*member {
 	if two := r.two.Load(); two != nil {
-		return []*instance{r.one, two}
+		return []*member{r.one, two}
 	}
-	return []*instance{r.one}
+	return []*member{r.one}
 }
 
 func (r *chaos) environments() []*upstreams.Environment {
@@ -296,7 +296,7 @@ func (r *chaos) environments() []*upstreams.Environment {
 	return all
 }
 
-func (r *chaos) pick(rnd *rand.Rand) *instance {
+func (r *chaos) pick(rnd *rand.Rand) *member {
 	all := r.instances()
 	return all[rnd.IntN(len(all))]
 }
@@ -325,7 +325,7 @@ func (r *chaos) storm(e *events, length time.Duration) {
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // all makes every call once; nothing is wrong by now.
-func (r *chaos) all(i *instance) {
+func (r *chaos) all(i *member) {
 	r.t.Helper()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -372,7 +372,7 @@ func (r *chaos) healed() {
 }
 
 // ordinary tells what of an answer is not as if nothing had been; "": all is.
-func (r *chaos) ordinary(client *http.Client, i *instance, e *errand) string {
+func (r *chaos) ordinary(client *http.Client, i *member, e *errand) string {
 	resp, err := client.Get("http://" + i.addr + e.path())
 	if err != nil {
 		return err.Error()

@@ -12,9 +12,9 @@ import (
 
 type checkCmd struct{ flags }
 
-// Run compiles everything and prints every mistake, and what is allowed but
-// will not work as well as it may seem.
-func (c *checkCmd) Run(w *world) error {
+// Run compiles everything and prints every mistake, and warnings about settings
+// that are allowed but defeat their purpose.
+func (c *checkCmd) Run(w *process) error {
 	set, cfg, err := c.load(w)
 	if err != nil {
 		_, _ = fmt.Fprintln(w.stderr, err)
@@ -24,21 +24,22 @@ func (c *checkCmd) Run(w *world) error {
 	for _, e := range set.Endpoints {
 		sources += len(e.Sources())
 	}
-	for _, line := range unkept(set, cfg.Cache.Memory) {
+	for _, line := range uncacheablePictures(set, cfg.Cache.Memory) {
 		_, _ = fmt.Fprintln(w.stderr, "warning:", line)
 	}
 	_, err = fmt.Fprintf(w.stdout, "ok: %d endpoints, %d sources\n", len(set.Endpoints), sources)
 	return err
 }
 
-// compile loads as serve would, metrics and connections aside.
-func (f *flags) compile(w *world) (*catalog.Catalog, error) {
+// compile loads configuration and catalog as serve does, without metrics and
+// connections.
+func (f *flags) compile(w *process) (*catalog.Catalog, error) {
 	set, _, err := f.load(w)
 	return set, err
 }
 
-// load is compile with the configuration.
-func (f *flags) load(w *world) (*catalog.Catalog, *config, error) {
+// load is compile that returns the configuration as well.
+func (f *flags) load(w *process) (*catalog.Catalog, *config, error) {
 	cfg, mistakes := f.loadConfig(w, nil)
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -49,16 +50,16 @@ func (f *flags) load(w *world) (*catalog.Catalog, *config, error) {
 	return set, cfg, errors.Join(mistakes, err)
 }
 
-// unkept says of which endpoints the near tier cannot keep the largest pictures
-// that their sources may bring: each of those is asked for again every time.
-func unkept(set *catalog.Catalog, memory size) []string {
+// uncacheablePictures warns of endpoints whose largest pictures do not fit into
+// the near tier: those are fetched again for every request.
+func uncacheablePictures(set *catalog.Catalog, memory size) []string {
 	most := cache.LargestEntry(int64(memory))
 	var out []string
 	for _, e := range set.Endpoints {
 		largest, source := largestPicture(e)
 		if e.Policy.Stores() && largest > most {
-			out = append(out, fmt.Sprintf("%s: source %s: its pictures may have %d KiB (max_kib); of more than %d KiB none is kept with cache.memory: %s; want %s",
-				e.Name, source, largest>>10, most>>10, memory, enough(largest)))
+			out = append(out, fmt.Sprintf("%s: source %s: its pictures may have up to %d KiB (max_kib), but with cache.memory: %s pictures of more than %d KiB are not cached; set cache.memory to %s or more",
+				e.Name, source, largest>>10, memory, most>>10, memoryFor(largest)))
 		}
 	}
 	return out
@@ -76,9 +77,9 @@ func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 	return most, source
 }
 
-// enough is the least memory, in steps of 8 MiB, that keeps a picture of so many
-// bytes.
-func enough(picture int64) size {
+// memoryFor is the least cache.memory, in steps of 8 MiB, with which a picture of
+// so many bytes is cached.
+func memoryFor(picture int64) size {
 	for memory := int64(cache.MinMemory); memory < maxMemory; memory += 8 << 20 {
 		if cache.LargestEntry(memory) >= picture {
 			return size(memory)

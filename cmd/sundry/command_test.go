@@ -27,16 +27,16 @@ var update = flag.Bool("update", false, "write golden files and the README's tab
 func call(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	w := worldOf(t, env)
+	w := processOf(t, env)
 	w.stdout, w.stderr = &out, &errs
 	err = execute(w, args)
 	return out.String(), errs.String(), err
 }
 
-// worldOf has no variables but these.
-func worldOf(t testing.TB, env map[string]string) *world {
+// processOf has no variables but these.
+func processOf(t testing.TB, env map[string]string) *process {
 	t.Helper()
-	return &world{
+	return &process{
 		ctx: t.Context(), urgent: t.Context(), stdout: io.Discard, stderr: io.Discard,
 		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, variables: slices.Sorted(maps.Keys(env)),
 	}

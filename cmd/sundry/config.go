@@ -24,10 +24,10 @@ import (
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config      string   `help:"Configuration file (default sundry.yaml, if there is one here)." type:"path" placeholder:"FILE"`
-	Catalog     string   `help:"Directory of catalog files that replace or add endpoints." type:"path" placeholder:"DIR"`
-	Replay      bool     `help:"Answer every upstream call from recorded exchanges; needs no network."`
-	ReplayFault []string `help:"Fault for replay: ENDPOINT[/SOURCE]=error:SHARE,status:CODE,latency:SPAN." placeholder:"SPEC" sep:"none"`
+	Config      string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
+	Catalog     string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
+	Replay      bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	ReplayFault []string `help:"Inject a fault in replay: ENDPOINT[/SOURCE]=error:SHARE,status:CODE,latency:DURATION. May be given several times." placeholder:"SPEC" sep:"none"`
 }
 
 // config is sundry.yaml, with what environment and flags laid over it.
@@ -52,10 +52,10 @@ type config struct {
 	Cache                 cacheConfig
 	Endpoints             map[string]catalog.Overrides
 	file                  string
-	endpointsFrom         string           // the file, or the variable, in which these stand
+	endpointsFrom         string           // the file, or the variable, that sets them
 	places                map[string]place // of settings that are not the default
-	variables             []string         // those of the environment that are for us
-	faults                []string         // what --replay-fault is about
+	variables             []string         // environment variables that begin with SUNDRY_
+	faults                []string         // endpoints and sources named by --replay-fault
 }
 
 type cacheConfig struct {
@@ -64,7 +64,7 @@ type cacheConfig struct {
 	Warm choice
 }
 
-// place is where a setting was made: in a line of a file, or in a variable or
+// place is where a setting was set: in a line of a file, or in a variable or
 // flag.
 type place struct {
 	file string
@@ -72,7 +72,7 @@ type place struct {
 	name string
 }
 
-// mistake is one at the place.
+// mistake says what is wrong at the place.
 func (p place) mistake(text string) error {
 	if p.file != "" {
 		return catalog.Mistake{File: p.file, Line: p.line, Msg: text}
@@ -80,8 +80,8 @@ func (p place) mistake(text string) error {
 	return fmt.Errorf("%s: %s", p.name, text)
 }
 
-// usualFile is read where no other is named.
-const usualFile = "sundry.yaml"
+// defaultFile is read where no other is named.
+const defaultFile = "sundry.yaml"
 
 func defaults() *config {
 	return &config{
@@ -95,16 +95,16 @@ func defaults() *config {
 
 // loadConfig reads the file, then the environment over it, then flags, by the
 // keys of their settings. With mistakes it still returns what could be read, so
-// that a check goes on.
-func (f *flags) loadConfig(w *world, given map[string]string) (*config, error) {
+// that check can report the mistakes of the catalog as well.
+func (f *flags) loadConfig(w *process, flagValues map[string]string) (*config, error) {
 	c := defaults()
 	c.variables = w.variables
 	c.file = f.Config
 	if c.file == "" {
 		c.file, _ = w.getenv("SUNDRY_CONFIG")
 	}
-	if _, err := os.Stat(usualFile); c.file == "" && err == nil {
-		c.file = usualFile
+	if _, err := os.Stat(defaultFile); c.file == "" && err == nil {
+		c.file = defaultFile
 	}
 	all := settings()
 	var mistakes []error
@@ -112,16 +112,16 @@ func (f *flags) loadConfig(w *world, given map[string]string) (*config, error) {
 		mistakes = append(mistakes, c.read(all, c.file))
 	}
 	mistakes = append(mistakes, c.environment(all, w.getenv))
-	given = maps.Clone(given)
-	if given == nil {
-		given = map[string]string{}
+	flagValues = maps.Clone(flagValues)
+	if flagValues == nil {
+		flagValues = map[string]string{}
 	}
-	given["catalog"] = f.Catalog
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if given[key] == "" {
+	flagValues["catalog"] = f.Catalog
+	for _, key := range slices.Sorted(maps.Keys(flagValues)) {
+		if flagValues[key] == "" {
 			continue
 		}
-		mistakes = append(mistakes, c.assign(find(all, key), given[key], place{name: "--" + strings.ReplaceAll(key, "_", "-")}))
+		mistakes = append(mistakes, c.assign(find(all, key), flagValues[key], place{name: "--" + strings.ReplaceAll(key, "_", "-")}))
 	}
 	return c, errors.Join(append(mistakes, c.exposed(w))...)
 }
@@ -129,7 +129,7 @@ func (f *flags) loadConfig(w *world, given map[string]string) (*config, error) {
 // assign reads a setting from a variable or a flag.
 func (c *config) assign(s *setting, text string, at place) error {
 	if text == "" && !s.empty {
-		return nil // as if it were not set
+		return nil // the same as not set
 	}
 	if err := s.read(c, text); err != nil {
 		return at.mistake(s.mistake(text, err))
@@ -138,8 +138,9 @@ func (c *config) assign(s *setting, text string, at place) error {
 	return nil
 }
 
-// exposed refuses an admin listener that everybody could reach.
-func (c *config) exposed(w *world) error {
+// exposed refuses an admin listener that other machines could reach without a
+// token.
+func (c *config) exposed(w *process) error {
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	err := admin.CheckAddress(c.Admin, token)
 	if err == nil {
@@ -148,10 +149,10 @@ func (c *config) exposed(w *world) error {
 	return c.places["admin"].mistake((&setting{key: "admin"}).mistake(c.Admin, err))
 }
 
-// endpointsVariable holds what the file has below endpoints, in YAML.
+// endpointsVariable holds the value of the file's key endpoints, in YAML.
 const endpointsVariable = "SUNDRY_ENDPOINTS"
 
-// environment lays SUNDRY_LISTEN and its like over the file.
+// environment applies SUNDRY_LISTEN and its like over the file.
 func (c *config) environment(all []setting, getenv func(string) (string, bool)) error {
 	var mistakes []error
 	for i := range all {
@@ -162,7 +163,7 @@ func (c *config) environment(all []setting, getenv func(string) (string, bool)) 
 				continue
 			}
 			if set != "" {
-				mistakes = append(mistakes, fmt.Errorf("%s and %s are both set: want one", set, name))
+				mistakes = append(mistakes, fmt.Errorf("%s and %s are both set: expected only one of them", set, name))
 				continue
 			}
 			if text != "" {
@@ -191,16 +192,16 @@ func (c *config) front() proxy.Settings {
 	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals, Mark: c.mark()}
 }
 
-// mark of what this service sends.
+// mark is the loop mark of the requests that this service sends upstream.
 func (c *config) mark() loop.Mark {
 	return loop.NewMark(c.LoopID, c.OwnHosts, c.BasePath)
 }
 
-// variablePrefix is that of variables meant for this program.
+// variablePrefix begins the variables of this program.
 const variablePrefix = "SUNDRY_"
 
-// ours are the names among the environment's variables that begin so.
-func ours(environ []string) []string {
+// ownVariables are the names of the environment's variables that begin with it.
+func ownVariables(environ []string) []string {
 	var names []string
 	for _, pair := range environ {
 		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, variablePrefix) {
@@ -211,21 +212,21 @@ func ours(environ []string) []string {
 	return names
 }
 
-// fromServices are variables that Kubernetes, and Docker's links, make of a
-// service whose name begins with ours: nobody meant them for the program.
-var fromServices = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+// serviceVariable matches what Kubernetes, and Docker's links, set for a service
+// whose name begins with sundry. They are not settings.
+var serviceVariable = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
 // unknownVariables finds those that nothing reads: a misspelt one would
-// otherwise be a setting that is silently not made.
+// otherwise be ignored in silence.
 func (c *config) unknownVariables(set *catalog.Catalog) error {
 	known := knownVariables(set)
 	var mistakes []error
 	for _, name := range c.variables {
 		secret, _ := strings.CutSuffix(name, "_FILE")
-		if slices.Contains(known, name) || slices.Contains(known, secret) || strings.HasPrefix(name, "SUNDRY_TEST_") || fromServices.MatchString(name) {
+		if slices.Contains(known, name) || slices.Contains(known, secret) || strings.HasPrefix(name, "SUNDRY_TEST_") || serviceVariable.MatchString(name) {
 			continue
 		}
-		mistakes = append(mistakes, fmt.Errorf("%s: there is no such variable%s", name, meant(name, known)))
+		mistakes = append(mistakes, fmt.Errorf("%s: unknown variable%s", name, suggestion(name, known)))
 	}
 	return errors.Join(mistakes...)
 }
@@ -247,7 +248,7 @@ func knownVariables(set *catalog.Catalog) []string {
 	return known
 }
 
-// nearest is the candidate that a misspelt name most likely meant; "" where
+// nearest is the candidate that a misspelt name most likely stands for; "" where
 // none is near enough.
 func nearest(name string, candidates []string) string {
 	best, least := "", max(2, len(name)/3)+1
@@ -259,8 +260,8 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// meant adds the nearest candidate to what is said of an unknown name.
-func meant(name string, candidates []string) string {
+// suggestion adds the nearest candidate to the message about an unknown name.
+func suggestion(name string, candidates []string) string {
 	if n := nearest(name, candidates); n != "" {
 		return fmt.Sprintf("; did you mean %s?", n)
 	}

@@ -21,57 +21,57 @@ func TestLoadBadConfigs(t *testing.T) {
 		"limits: {rat: 1}":           `1: field limits.rat not found; did you mean limits.rate?`,
 		"limit: {rate: 1}":           `1: field limit not found; did you mean limits?`,
 		"colour: red":                `1: field colour not found`,
-		"listen: ':1'\nlisten: ':2'": `2: listen: stands here twice`,
-		"- listen":                   `1: want keys with values`,
-		"limits: 5":                  `1: limits: want keys with values`,
-		"\nlisten: 8080":             `2: listen: "8080": want an address and a port, as in :8080`,
-		"listen: ''":                 `1: listen: "": want an address and a port, as in :8080`,
-		"listen: ':99999'":           `1: listen: ":99999": want an address and a port, as in :8080`,
-		"listen: [':1']":             `1: listen: want an address and a port, as in :8080`,
-		"listen: 'http://a:80'":      `1: listen: "http://a:80": want an address and a port, as in :8080`,
-		"admin: localhost":           `1: admin: "localhost": want an address and a port, as in 127.0.0.1:9090`,
+		"listen: ':1'\nlisten: ':2'": `2: listen: set twice`,
+		"- listen":                   `1: expected keys with values`,
+		"limits: 5":                  `1: limits: expected keys with values`,
+		"\nlisten: 8080":             `2: listen: "8080": expected an address and a port, such as :8080`,
+		"listen: ''":                 `1: listen: "": expected an address and a port, such as :8080`,
+		"listen: ':99999'":           `1: listen: ":99999": expected an address and a port, such as :8080`,
+		"listen: [':1']":             `1: listen: expected an address and a port, such as :8080`,
+		"listen: 'http://a:80'":      `1: listen: "http://a:80": expected an address and a port, such as :8080`,
+		"admin: localhost":           `1: admin: "localhost": expected an address and a port, such as 127.0.0.1:9090`,
 		"admin: ':9090'":             `1: admin: ":9090": the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1`,
 		"catalog: /does/not/exist":   `1: catalog: "/does/not/exist": stat /does/not/exist: no such file or directory`,
-		"base_path: tools/":          `1: base_path: "tools/": want a path such as /tools, without a slash at its end, as in /tools`,
-		"base_path: /a//b":           `1: base_path: "/a//b": want a path such as /tools, without a slash at its end, as in /tools`,
-		"base_path: '/a?b'":          `1: base_path: "/a?b": want a path such as /tools, without a slash at its end, as in /tools`,
-		"base_path: /../a":           `1: base_path: "/../a": want a path such as /tools, without a slash at its end, as in /tools`,
-		"log_format: xml":            `1: log_format: "xml": want text or json, as in json`,
-		"log_level: loud":            `1: log_level: "loud": want debug, info, warn or error, as in info`,
-		"log_level: info+2":          `1: log_level: "info+2": want debug, info, warn or error, as in info`,
-		"log_hits: 0":                `1: log_hits: "0": want a whole number from 1 to 1000000000, as in 100`,
-		"log_hits: -5":               `1: log_hits: "-5": want a whole number from 1 to 1000000000, as in 100`,
-		"log_refusals: 0":            `1: log_refusals: "0": want a whole number from 1 to 1000000000, as in 100`,
-		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": want an address range, as in 10.0.0.0/8`,
-		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": want an address range, as in 10.0.0.0/8`,
-		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": want a host's name, without scheme, port and path, as in api.example.org`,
-		"geo_file: city.csv":                            `1: geo_file: "city.csv": want a file ending in .mmdb or .xdb, as in /var/lib/sundry/city.mmdb`,
+		"base_path: tools/":          `1: base_path: "tools/": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"base_path: /a//b":           `1: base_path: "/a//b": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"base_path: '/a?b'":          `1: base_path: "/a?b": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"base_path: /../a":           `1: base_path: "/../a": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"log_format: xml":            `1: log_format: "xml": expected text or json, such as json`,
+		"log_level: loud":            `1: log_level: "loud": expected debug, info, warn or error, such as info`,
+		"log_level: info+2":          `1: log_level: "info+2": expected debug, info, warn or error, such as info`,
+		"log_hits: 0":                `1: log_hits: "0": expected a whole number from 1 to 1000000000, such as 100`,
+		"log_hits: -5":               `1: log_hits: "-5": expected a whole number from 1 to 1000000000, such as 100`,
+		"log_refusals: 0":            `1: log_refusals: "0": expected a whole number from 1 to 1000000000, such as 100`,
+		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": expected an address range, such as 10.0.0.0/8`,
+		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": expected an address range, such as 10.0.0.0/8`,
+		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": expected a host name without scheme, port and path, such as api.example.org`,
+		"geo_file: city.csv":                            `1: geo_file: "city.csv": expected a file ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
 		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
-		"state: /none/state":                            `1: state: "/none/state": want a file in a directory that exists, as in /var/lib/sundry/state`,
-		"drain_delay: 5":                                `1: drain_delay: "5": want a span from 0s to 10m, as in 5s`,
-		"drain_delay: -1s":                              `1: drain_delay: "-1s": want a span from 0s to 10m, as in 5s`,
-		"drain_timeout: 2h":                             `1: drain_timeout: "2h": want a span from 0s to 1h, as in 20s`,
-		"limits:\n  rate: -1":                           `2: limits.rate: "-1": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
-		"limits: {rate: .nan}":                          `1: limits.rate: ".nan": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
-		"limits: {rate: NaN}":                           `1: limits.rate: "NaN": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
-		"limits: {rate: 1e300}":                         `1: limits.rate: "1e300": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
-		"limits: {rate: fast}":                          `1: limits.rate: "fast": want requests a second, 0 (no limit) or 0.001 to 1000000, as in 20`,
-		"limits: {burst: -3}":                           `1: limits.burst: "-3": want a whole number from 0 to 1000000, as in 40`,
-		"limits: {burst: 1.5}":                          `1: limits.burst: "1.5": want a whole number from 0 to 1000000, as in 40`,
-		"limits: {in_flight: -1}":                       `1: limits.in_flight: "-1": want a whole number from 1 to 10000000, as in 10000`,
-		"limits: {in_flight: 0}":                        `1: limits.in_flight: "0": want a whole number from 1 to 10000000, as in 10000`,
-		"limits: {in_flight_share: 0}":                  `1: limits.in_flight_share: "0": want a share from 0.01 to 1, as in 0.5`,
-		"limits: {in_flight_share: 2}":                  `1: limits.in_flight_share: "2": want a share from 0.01 to 1, as in 0.5`,
-		"limits: {queue_delay: 1m}":                     `1: limits.queue_delay: "1m": want a span from 0s to 10s, as in 20ms`,
-		"limits: {fills: 0}":                            `1: limits.fills: "0": want a whole number from 1 to 1000000, as in 2000`,
-		"limits: {fills: 1e9}":                          `1: limits.fills: "1e9": want a whole number from 1 to 1000000, as in 2000`,
-		"limits: {reply_memory: 1MiB}":                  `1: limits.reply_memory: "1MiB": want 16MiB to 1024GiB, as in 128MiB`,
-		"limits: {reply_memory: 0}":                     `1: limits.reply_memory: "0": want 16MiB to 1024GiB, as in 128MiB`,
-		"cache: {memory: lots}":                         `1: cache.memory: "lots": want 8MiB to 1024GiB, as in 256MiB`,
-		"cache: {memory: 1MiB}":                         `1: cache.memory: "1MiB": want 8MiB to 1024GiB, as in 256MiB`,
-		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": want 8MiB to 1024GiB, as in 256MiB`,
-		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": want 8MiB to 1024GiB, as in 256MiB`,
-		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": want true or false, as in false`,
+		"state: /none/state":                            `1: state: "/none/state": expected a file in a directory that exists, such as /var/lib/sundry/state`,
+		"drain_delay: 5":                                `1: drain_delay: "5": expected a duration from 0s to 10m, such as 5s`,
+		"drain_delay: -1s":                              `1: drain_delay: "-1s": expected a duration from 0s to 10m, such as 5s`,
+		"drain_timeout: 2h":                             `1: drain_timeout: "2h": expected a duration from 0s to 1h, such as 20s`,
+		"limits:\n  rate: -1":                           `2: limits.rate: "-1": expected a number of requests per second from 0.001 to 1000000, or 0 for no limit, such as 20`,
+		"limits: {rate: .nan}":                          `1: limits.rate: ".nan": expected a number of requests per second from 0.001 to 1000000, or 0 for no limit, such as 20`,
+		"limits: {rate: NaN}":                           `1: limits.rate: "NaN": expected a number of requests per second from 0.001 to 1000000, or 0 for no limit, such as 20`,
+		"limits: {rate: 1e300}":                         `1: limits.rate: "1e300": expected a number of requests per second from 0.001 to 1000000, or 0 for no limit, such as 20`,
+		"limits: {rate: fast}":                          `1: limits.rate: "fast": expected a number of requests per second from 0.001 to 1000000, or 0 for no limit, such as 20`,
+		"limits: {burst: -3}":                           `1: limits.burst: "-3": expected a whole number from 0 to 1000000, such as 40`,
+		"limits: {burst: 1.5}":                          `1: limits.burst: "1.5": expected a whole number from 0 to 1000000, such as 40`,
+		"limits: {in_flight: -1}":                       `1: limits.in_flight: "-1": expected a whole number from 1 to 10000000, such as 10000`,
+		"limits: {in_flight: 0}":                        `1: limits.in_flight: "0": expected a whole number from 1 to 10000000, such as 10000`,
+		"limits: {in_flight_share: 0}":                  `1: limits.in_flight_share: "0": expected a share from 0.01 to 1, such as 0.5`,
+		"limits: {in_flight_share: 2}":                  `1: limits.in_flight_share: "2": expected a share from 0.01 to 1, such as 0.5`,
+		"limits: {queue_delay: 1m}":                     `1: limits.queue_delay: "1m": expected a duration from 0s to 10s, such as 20ms`,
+		"limits: {fills: 0}":                            `1: limits.fills: "0": expected a whole number from 1 to 1000000, such as 2000`,
+		"limits: {fills: 1e9}":                          `1: limits.fills: "1e9": expected a whole number from 1 to 1000000, such as 2000`,
+		"limits: {reply_memory: 1MiB}":                  `1: limits.reply_memory: "1MiB": expected 16MiB to 1024GiB, such as 128MiB`,
+		"limits: {reply_memory: 0}":                     `1: limits.reply_memory: "0": expected 16MiB to 1024GiB, such as 128MiB`,
+		"cache: {memory: lots}":                         `1: cache.memory: "lots": expected 8MiB to 1024GiB, such as 256MiB`,
+		"cache: {memory: 1MiB}":                         `1: cache.memory: "1MiB": expected 8MiB to 1024GiB, such as 256MiB`,
+		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": expected 8MiB to 1024GiB, such as 256MiB`,
+		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": expected 8MiB to 1024GiB, such as 256MiB`,
+		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
 		"endpoints: {nope: {}}":                         `endpoints: nope: there is no such endpoint`,
 		"endpoints:\n  ip: {x: 1}":                      `2: field x not found`,
 	} {
@@ -109,9 +109,9 @@ func TestRedisMistakeHidesTheAddress(t *testing.T) {
 
 func TestMistakesInVariablesAndFlags(t *testing.T) {
 	for variable, want := range map[string]string{
-		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": want a whole number`,
-		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": want 8MiB to 1024GiB`,
-		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": want an address range`,
+		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": expected a whole number`,
+		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
+		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": expected an address range`,
 		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: admin: ":1": the admin listener beyond loopback needs a token`,
 		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: field cach not found`,
 		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: duration "soon"`,
@@ -121,21 +121,21 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 			t.Errorf("%s: %v\n%s", variable, err, errs)
 		}
 	}
-	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: log_level: "loud": want debug, info, warn or error, as in info` {
+	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: log_level: "loud": expected debug, info, warn or error, such as info` {
 		t.Error(err)
 	}
 	_, errs, err := call(t, map[string]string{"SUNDRY_MEMORY": "64MiB", "SUNDRY_CACHE_MEMORY": "64MiB"}, "check")
-	if err == nil || !strings.Contains(errs, "SUNDRY_CACHE_MEMORY and SUNDRY_MEMORY are both set: want one") {
+	if err == nil || !strings.Contains(errs, "SUNDRY_CACHE_MEMORY and SUNDRY_MEMORY are both set: expected only one") {
 		t.Errorf("%v %s", err, errs)
 	}
 }
 
 func TestUnknownVariablesAreMistakes(t *testing.T) {
 	for name, want := range map[string]string{
-		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: there is no such variable; did you mean SUNDRY_LISTEN?",
-		"SUNDRY_RATE":            "SUNDRY_RATE: there is no such variable",
+		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: unknown variable; did you mean SUNDRY_LISTEN?",
+		"SUNDRY_RATE":            "SUNDRY_RATE: unknown variable",
 		"SUNDRY_KDNIAO_KYE":      "did you mean SUNDRY_KDNIAO_KEY?",
-		"SUNDRY_ADMIN_TOKN_FILE": "there is no such variable",
+		"SUNDRY_ADMIN_TOKN_FILE": "unknown variable",
 		"SUNDRY_REDIS_URI":       "did you mean SUNDRY_REDIS_URL?",
 	} {
 		for _, command := range [][]string{{"check"}, {"serve"}, {"try", "--replay", "60s"}} {
@@ -153,14 +153,14 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, errs)
 		}
 	}
-	if got := ours([]string{"PATH=/", "SUNDRY_B=1", "XSUNDRY_A=2", "SUNDRY_A="}); !slices.Equal(got, []string{"SUNDRY_A", "SUNDRY_B"}) {
+	if got := ownVariables([]string{"PATH=/", "SUNDRY_B=1", "XSUNDRY_A=2", "SUNDRY_A="}); !slices.Equal(got, []string{"SUNDRY_A", "SUNDRY_B"}) {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestUnknownFaultsAreMistakes(t *testing.T) {
 	for fault, want := range map[string]string{
-		"60z=error:1": "60z: there is no such endpoint, or source of it; did you mean 60s?", "60s/60s-statik=error:1": "did you mean 60s/60s-static?", "nonsense/x=error:1": "nonsense/x: there is no such endpoint",
+		"60z=error:1": "60z: unknown endpoint or source; did you mean 60s?", "60s/60s-statik=error:1": "did you mean 60s/60s-static?", "nonsense/x=error:1": "nonsense/x: unknown endpoint or source",
 	} {
 		if _, _, err := call(t, nil, "serve", "--replay", "--replay-fault", fault); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", fault, err)
@@ -169,7 +169,7 @@ func TestUnknownFaultsAreMistakes(t *testing.T) {
 }
 
 func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
-	for arg, want := range map[string]string{"ipp=8.8.8.8": `parameter "ipp": ip has none of that name; did you mean ip?`, "colour=red": `parameter "colour": ip has none of that name; want one of`} {
+	for arg, want := range map[string]string{"ipp=8.8.8.8": `unknown parameter "ipp" of ip; did you mean ip?`, "colour=red": `unknown parameter "colour" of ip; expected one of`} {
 		if _, _, err := call(t, nil, "try", "--replay", "ip", arg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arg, err)
 		}
@@ -217,7 +217,7 @@ func sample(t *testing.T) map[string]*yaml.Node {
 // its variable in the other.
 func TestEverySettingIsInTheSampleAndTheREADME(t *testing.T) {
 	keys, readme := sample(t), readFile(t, "../../README.md")
-	c, err := (&flags{Config: filepath.Join(samples, "sundry.yaml")}).loadConfig(worldOf(t, nil), nil)
+	c, err := (&flags{Config: filepath.Join(samples, "sundry.yaml")}).loadConfig(processOf(t, nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,13 +255,13 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 	}
 	for _, s := range settings() {
 		for _, variable := range s.variables() {
-			c, err := (&flags{}).loadConfig(worldOf(t, map[string]string{variable: values[s.key]}), nil)
+			c, err := (&flags{}).loadConfig(processOf(t, map[string]string{variable: values[s.key]}), nil)
 			if err != nil || s.show(c) == s.show(defaults()) {
 				t.Errorf("%s=%s: %s %v", variable, values[s.key], s.show(c), err)
 			}
 		}
 	}
-	c, err := (&flags{}).loadConfig(worldOf(t, map[string]string{"SUNDRY_ENDPOINTS": "{ip: {cache: {ttl: 6h}}}", "SUNDRY_OWN_HOSTS": "API.example.org", "SUNDRY_LISTEN": "", "SUNDRY_REDIS_URL": ""}), nil)
+	c, err := (&flags{}).loadConfig(processOf(t, map[string]string{"SUNDRY_ENDPOINTS": "{ip: {cache: {ttl: 6h}}}", "SUNDRY_OWN_HOSTS": "API.example.org", "SUNDRY_LISTEN": "", "SUNDRY_REDIS_URL": ""}), nil)
 	if err != nil || len(c.Endpoints) != 1 || c.OwnHosts[0] != "api.example.org" || c.Listen != ":8080" {
 		t.Errorf("%+v %v", c, err)
 	}
@@ -270,7 +270,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
 	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
 	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
-	c, err := (&serveCmd{Redis: "redis://flag"}).config(worldOf(t, env))
+	c, err := (&serveCmd{Redis: "redis://flag"}).config(processOf(t, env))
 	if err != nil || c.Listen != ":1" || c.Admin != "127.0.0.1:3" || c.Redis != "redis://flag" || c.Cache.Memory != 64<<20 {
 		t.Errorf("%+v %v", c, err)
 	}
@@ -280,7 +280,7 @@ func TestUsualFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, dir, "sundry.yaml", "listen: ':1'\n")
-	if c, err := (&serveCmd{}).config(worldOf(t, nil)); err != nil || c.Listen != ":1" {
+	if c, err := (&serveCmd{}).config(processOf(t, nil)); err != nil || c.Listen != ":1" {
 		t.Errorf("%+v %v", c, err)
 	}
 }
@@ -291,7 +291,7 @@ func TestFilesMayBeWrittenInManyWays(t *testing.T) {
 base: &base
   rate: 3
 `)
-	if _, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil); err == nil {
+	if _, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil); err == nil {
 		t.Error("an unknown key with an anchor was accepted")
 	}
 	file = write(t, t.TempDir(), "sundry.yaml", `
@@ -299,7 +299,7 @@ redis:
 limits: &limits {rate: 3, burst: 4}
 limits_: null
 `)
-	if _, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil); err == nil {
+	if _, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil); err == nil {
 		t.Error("an unknown key without a value was accepted")
 	}
 	file = write(t, t.TempDir(), "sundry.yaml", `
@@ -311,7 +311,7 @@ limits:
   <<: {rate: 3, burst: 4}
   burst: 5
 `)
-	c, err := (&flags{Config: file}).loadConfig(worldOf(t, nil), nil)
+	c, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil)
 	if err != nil || c.Limits.Rate != 3 || c.Limits.Burst != 5 || c.DrainDelay != 0 || c.DrainTimeout != 20*time.Second {
 		t.Errorf("%+v %v", c, err)
 	}
@@ -323,7 +323,7 @@ limits:
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
-		if _, err := (&flags{Config: write(t, t.TempDir(), "sundry.yaml", text)}).loadConfig(worldOf(t, nil), nil); err != nil {
+		if _, err := (&flags{Config: write(t, t.TempDir(), "sundry.yaml", text)}).loadConfig(processOf(t, nil), nil); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -335,9 +335,9 @@ func TestCheckNamesPicturesThatAreNotKept(t *testing.T) {
 	if err != nil || !strings.HasPrefix(out, "ok: ") || !strings.Contains(errs, "warning: sjbz: source ") || !strings.Contains(errs, "6144 KiB (max_kib)") {
 		t.Errorf("%s %s %v", out, errs, err)
 	}
-	want := regexp.MustCompile(`warning: sjbz: .*; want (\d+MiB)\n`).FindStringSubmatch(errs)
+	want := regexp.MustCompile(`warning: sjbz: .*; set cache.memory to (\d+MiB) or more\n`).FindStringSubmatch(errs)
 	if want == nil {
-		t.Fatalf("no word of what would do: %s", errs)
+		t.Fatalf("no advice: %s", errs)
 	}
 	for _, memory := range []string{want[1], ""} {
 		if _, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": memory}, "check"); err != nil || strings.Contains(errs, "sjbz") {

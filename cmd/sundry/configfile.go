@@ -11,7 +11,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// read takes settings from the file.
+// read reads the settings of the file.
 func (c *config) read(all []setting, file string) error {
 	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *config) read(all []setting, file string) error {
 	}
 	var doc yaml.Node
 	if err := yaml.Load(b, &doc); err != nil {
-		if nothing(string(b)) {
+		if blank(string(b)) {
 			return nil
 		}
 		return yamlMistakes(file, err)
@@ -32,8 +32,8 @@ func (c *config) read(all []setting, file string) error {
 	return errors.Join(r.mistakes...)
 }
 
-// nothing tells a file without a document: blank lines and comments alone.
-func nothing(text string) bool {
+// blank tells a file without a document: nothing but blank lines and comments.
+func blank(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			return false
@@ -42,7 +42,7 @@ func nothing(text string) bool {
 	return true
 }
 
-// yamlMistakes takes the lines out of the YAML library's errors.
+// yamlMistakes gives each of the YAML library's errors its file and line.
 func yamlMistakes(file string, err error) error {
 	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		var all []error
@@ -57,7 +57,7 @@ func yamlMistakes(file string, err error) error {
 	return catalog.Mistake{File: file, Msg: err.Error()}
 }
 
-// fileReader takes a document apart by the keys of the settings.
+// fileReader reads a document by the keys of the settings.
 type fileReader struct {
 	config   *config
 	all      []setting
@@ -76,7 +76,7 @@ func (r *fileReader) mapping(section string, n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.wrong(n, "%swant keys with values", labelled(section))
+		r.wrong(n, "%sexpected keys with values", labelled(section))
 		return
 	}
 	r.merged(section, n)
@@ -87,7 +87,7 @@ func (r *fileReader) mapping(section string, n *yaml.Node) {
 			continue
 		}
 		if seen[name.Value] {
-			r.wrong(name, "%s%s: stands here twice", section, name.Value)
+			r.wrong(name, "%s%s: set twice", section, name.Value)
 			continue
 		}
 		seen[name.Value] = true
@@ -95,7 +95,7 @@ func (r *fileReader) mapping(section string, n *yaml.Node) {
 	}
 }
 
-// merged reads what stands below << first: the mapping's own keys beat it.
+// merged reads the mappings under << first: the mapping's own keys override them.
 func (r *fileReader) merged(section string, n *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Tag != "!!merge" {
@@ -122,7 +122,7 @@ func (r *fileReader) key(key string, name, value *yaml.Node) {
 	case r.section(key):
 		r.mapping(key+".", value)
 	default:
-		r.wrong(name, "field %s not found%s", key, meant(key, r.keys()))
+		r.wrong(name, "field %s not found%s", key, suggestion(key, r.keys()))
 	}
 }
 
@@ -155,10 +155,10 @@ func (r *fileReader) setting(s *setting, n *yaml.Node) {
 		r.list(s, n)
 		return
 	case n.Kind != yaml.ScalarNode:
-		r.wrong(n, "%s: want %s, as in %s", s.key, s.want, s.like)
+		r.wrong(n, "%s: expected %s, such as %s", s.key, s.expected, s.example)
 		return
 	case text == "" && !s.empty:
-		err = errWant
+		err = errInvalid
 	default:
 		err = s.read(r.config, text)
 	}
@@ -204,10 +204,10 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// absent tells a key without a value, which leaves the default.
+// absent tells a key without a value: it keeps its default.
 func absent(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// labelled names a section at the beginning of what is said of it.
+// labelled begins a message about a section with its name.
 func labelled(section string) string {
 	if section == "" {
 		return ""

@@ -40,7 +40,7 @@ const failing = "wallpaper.apc.360.cn"
 
 // withHistory is a server on which something has happened: hits, failures, a
 // failover, and an endpoint all of whose texts are hostile.
-func withHistory(t *testing.T) *process {
+func withHistory(t *testing.T) *instance {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, "own.yaml", `version: 1
@@ -124,7 +124,7 @@ func (b *browser) walk(t *testing.T) {
 }
 
 // tune sets a TTL, sees it outside, and takes it back.
-func (b *browser) tune(t *testing.T, p *process) {
+func (b *browser) tune(t *testing.T, p *instance) {
 	b.t = t
 	asked := p.public + "/api/ip?ip=8.8.8.8"
 	before := ageOf(t, asked)
@@ -192,7 +192,7 @@ func (b *browser) breaker(t *testing.T) {
 }
 
 // purge previews, purges and sees the next caller wait.
-func (b *browser) purge(t *testing.T, p *process) {
+func (b *browser) purge(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("cache")
 	for name, body := range map[string]string{"60s": `"is_today":true`, "ip": "personal"} {
@@ -234,7 +234,7 @@ func (b *browser) choose(endpoint string) {
 }
 
 // again tries a failure anew, which fails again, and one that works by now.
-func (b *browser) again(t *testing.T, p *process) {
+func (b *browser) again(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("failures")
 	b.text("#panel tbody", "injected fault")
@@ -314,7 +314,7 @@ func (b *browser) renewal(t *testing.T) {
 
 // looks takes pictures, and measures that nothing is wider than the screen.
 // go test -artifacts keeps them.
-func (b *browser) looks(t *testing.T, p *process) {
+func (b *browser) looks(t *testing.T, p *instance) {
 	b.t = t
 	dir := t.ArtifactDir()
 	b.tab("cache")

@@ -10,8 +10,8 @@ import (
 
 type docsCmd struct{ flags }
 
-// Run prints the table that the README holds.
-func (d *docsCmd) Run(w *world) error {
+// Run prints the table of endpoints in the README.
+func (d *docsCmd) Run(w *process) error {
 	set, err := d.compile(w)
 	if err != nil {
 		return err

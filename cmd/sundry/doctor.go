@@ -21,20 +21,20 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-// examined at once: enough to be done in a minute, too few to be taken for an
-// attack.
-const examined = 6
+// examineParallel is how many sources are called at a time: enough to finish in a
+// minute, too few to be taken for an attack.
+const examineParallel = 6
 
 type doctorCmd struct {
 	flags
-	JSON     bool     `name:"json" help:"Print JSON for machines."`
-	Record   bool     `help:"Write what the live sources answered as recorded exchanges, into --catalog or the source tree."`
-	Subjects []string `arg:"" optional:"" help:"Endpoints to examine; all without any. With one, parameters too, as in kd id=YT0000000000001." placeholder:"ENDPOINT"`
+	JSON     bool     `name:"json" help:"Print the findings as JSON."`
+	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT"`
 }
 
-// Run calls every source once, alone, and compares what it answers to what was
-// recorded.
-func (d *doctorCmd) Run(w *world) error {
+// Run calls every source once, on its own, and compares its answer with the
+// recorded one.
+func (d *doctorCmd) Run(w *process) error {
 	cfg, err := d.loadConfig(w, nil)
 	if err != nil {
 		return err
@@ -78,14 +78,14 @@ func (d *doctorCmd) recordInto(c *config) (string, error) {
 		return "", nil
 	}
 	if d.Replay {
-		return "", errors.New("--record with --replay: there is nothing live to record")
+		return "", errors.New("--record and --replay exclude each other: replay calls no live source")
 	}
 	dir := c.Catalog
 	if dir == "" {
 		dir = filepath.Join("upstreams", "recorded")
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return "", fmt.Errorf("--record: %s is no directory: want --catalog DIR, or to run in the source tree", dir)
+		return "", fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir)
 	}
 	return dir, nil
 }
@@ -118,7 +118,7 @@ func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]recorded.Subje
 	return out, nil
 }
 
-// arguments parts endpoints from parameters.
+// arguments separates endpoints from parameters.
 func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.Values, err error) {
 	values = url.Values{}
 	for _, a := range d.Subjects {
@@ -127,12 +127,12 @@ func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.
 			continue
 		}
 		if _, ok := set.Get(a); !ok {
-			return nil, nil, fmt.Errorf("endpoint %q: there is none; see sundry docs", a)
+			return nil, nil, fmt.Errorf("unknown endpoint %q; see sundry docs", a)
 		}
 		names = append(names, a)
 	}
 	if len(values) > 0 && len(names) != 1 {
-		return nil, nil, errors.New("parameters belong to one endpoint: name it, as in sundry doctor kd id=YT0000000000001")
+		return nil, nil, errors.New("parameters require exactly one endpoint, such as in sundry doctor kd id=YT0000000000001")
 	}
 	return names, values, nil
 }
@@ -141,19 +141,19 @@ func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.
 func examine(ctx context.Context, subjects []recorded.Subject) []recorded.Finding {
 	findings := make([]recorded.Finding, len(subjects))
 	var group errgroup.Group
-	group.SetLimit(examined)
+	group.SetLimit(examineParallel)
 	for i := range subjects {
 		group.Go(func() error {
 			findings[i] = subjects[i].Examine(ctx, time.Now())
 			return nil
 		})
 	}
-	_ = group.Wait() // what goes wrong is a finding
+	_ = group.Wait() // failures are findings
 	return findings
 }
 
-// record writes the exchanges of the sources that work or have changed. Those
-// with a key are passed over: their requests show it, or are signed with it.
+// record saves the exchanges of the sources that work or have changed. Sources
+// with a key are skipped: their requests contain it or are signed with it.
 func record(dir string, recorder *upstreams.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
 	for i := range findings {
 		f := &findings[i]
@@ -162,7 +162,7 @@ func record(dir string, recorder *upstreams.Recorder, subjects []recorded.Subjec
 		switch {
 		case len(steps) == 0 || !answered:
 		case subjects[i].Source.Keyed():
-			f.Notes = append(f.Notes, "not recorded: its requests show a key")
+			f.Notes = append(f.Notes, "not recorded: its requests contain a key")
 		default:
 			if err := f.Record(dir, steps); err != nil {
 				return err
@@ -173,7 +173,7 @@ func record(dir string, recorder *upstreams.Recorder, subjects []recorded.Subjec
 	return nil
 }
 
-func (d *doctorCmd) print(w *world, findings []recorded.Finding) error {
+func (d *doctorCmd) print(w *process, findings []recorded.Finding) error {
 	if d.JSON {
 		return printJSON(w, findings)
 	}
@@ -192,7 +192,7 @@ func (d *doctorCmd) print(w *world, findings []recorded.Finding) error {
 	return errors.Join(err, table.Flush())
 }
 
-func printJSON(w *world, findings []recorded.Finding) error {
+func printJSON(w *process, findings []recorded.Finding) error {
 	type line struct {
 		recorded.Finding
 		Milliseconds int64 `json:"ms"`
@@ -220,7 +220,7 @@ func verdict(findings []recorded.Finding) error {
 		}
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("without a working source: %s", strings.Join(without, ", "))
+		return fmt.Errorf("no working source: %s", strings.Join(without, ", "))
 	}
 	return nil
 }

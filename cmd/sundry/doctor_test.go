@@ -208,7 +208,7 @@ forms: [{name: json, json: .}]
 sources: [{name: gone, http: {url: "`+gone.URL+`/"}}]
 `)
 	out, _, err := call(t, nil, "doctor", "--catalog", dir, "ill")
-	if err == nil || !strings.Contains(err.Error(), "without a working source: ill") || !strings.Contains(out, "unreachable") {
+	if err == nil || !strings.Contains(err.Error(), "no working source: ill") || !strings.Contains(out, "unreachable") {
 		t.Errorf("%v: %s", err, out)
 	}
 	for _, args := range [][]string{{"nothing"}, {"a=b"}, {"--record", "--replay"}, {"60s", "ip", "a=b"}} {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// lastCall is how long after the listener's end connections that rest may
-	// still bring a request. One that rests longer is closed.
-	lastCall = time.Second
-	// closeTime bounds the end of the admin listener, and that of fills and
+	// idleTime is how long after the listener is closed an idle connection may
+	// still bring a request. Then it is closed.
+	idleTime = time.Second
+	// closeTime bounds the closing of the admin listener, and that of fills and
 	// writes to Redis.
 	closeTime = 2 * time.Second
 )
 
-// errUrgent is what a server comes to that was told twice to end.
-var errUrgent = errors.New("ended at once by a second signal: requests under way were cut off")
+// errUrgent is the result of a server that a second signal stopped at once.
+var errUrgent = errors.New("stopped at once by a second signal: requests in flight were cut off")
 
 // public is the public listener with its server, and the number of its open
 // connections.
@@ -31,7 +31,7 @@ type public struct {
 	*http.Server
 	gate   *gate
 	conns  atomic.Int64
-	served chan struct{} // closed when no connection is accepted any more
+	served chan struct{} // closed when no more connections are accepted
 }
 
 func newPublic(srv *http.Server, g *gate) *public {
@@ -57,9 +57,9 @@ func (p *public) run() error {
 	return nil
 }
 
-// empty waits until no connection is open, for as long as the last call takes.
+// empty waits until no connection is open, but no longer than idleTime.
 func (p *public) empty(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lastCall)
+	ctx, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -72,11 +72,12 @@ func (p *public) empty(ctx context.Context) {
 	}
 }
 
-// drain ends the service without failing anybody. First this instance says that
-// it is not ready, while it answers as ever, each answer as the last of its
-// connection: who asks /readyz sends others elsewhere, and who keeps a connection
-// leaves it. Then the listener closes. What net/http calls a shutdown comes
-// last: it throws away what arrives in that moment on a connection that rested.
+// drain stops the service without failing a request. First this instance says
+// that it is not ready, but answers as before, with each answer as the last of
+// its connection: load balancers that ask /readyz choose other instances, and
+// clients with open connections let go of them. Then the listener closes.
+// Shutdown of net/http comes last: it drops a request that arrives at that moment
+// on an idle connection.
 func (s *server) drain(front *public, back *http.Server) error {
 	s.mu.Lock()
 	delay, timeout := s.loaded.config.DrainDelay, s.loaded.config.DrainTimeout
@@ -84,7 +85,7 @@ func (s *server) drain(front *public, back *http.Server) error {
 	s.front.Drain()
 	s.notify("STOPPING=1")
 	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", front.conns.Load())
-	urgent := s.world.urgent
+	urgent := s.process.urgent
 	select {
 	case <-time.After(delay):
 	case <-urgent.Done():
@@ -93,7 +94,7 @@ func (s *server) drain(front *public, back *http.Server) error {
 	defer cancel()
 	err, open := s.finish(ctx, front), front.conns.Load()
 	if urgent.Err() != nil {
-		s.log.Error("a second signal: ended at once", "connections", open)
+		s.log.Error("stopped at once by a second signal", "connections", open)
 		return errors.Join(errUrgent, back.Close())
 	}
 	return errors.Join(err, s.finishAdmin(urgent, back))
@@ -102,7 +103,7 @@ func (s *server) drain(front *public, back *http.Server) error {
 // finish closes the public listener and waits for its connections.
 func (s *server) finish(ctx context.Context, front *public) error {
 	if err := front.gate.close(); err != nil {
-		s.log.Warn("public listener", "error", err)
+		s.log.Warn("the public listener could not be closed", "error", err)
 	}
 	select {
 	case <-front.served:
@@ -111,13 +112,13 @@ func (s *server) finish(ctx context.Context, front *public) error {
 	front.empty(ctx)
 	err := front.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("drain: %d connections were cut off with requests under way: drain_timeout is over", front.conns.Load())
+		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", front.conns.Load())
 	}
 	return errors.Join(err, front.Close())
 }
 
-// finishAdmin ends the private listener last, so that it tells until then. What
-// takes its time there, a profile, is cut off.
+// finishAdmin closes the admin listener last, so that metrics can be read until
+// then. A request that takes long, such as a profile, is cut off.
 func (s *server) finishAdmin(ctx context.Context, back *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -128,9 +129,9 @@ func (s *server) finishAdmin(ctx context.Context, back *http.Server) error {
 }
 
 // close ends what outlives requests: fills, then writes to Redis. A fill that
-// heeds nobody is left behind.
+// does not heed its cancellation is abandoned.
 func (s *server) close() {
-	ctx, cancel := context.WithTimeout(s.world.urgent, closeTime)
+	ctx, cancel := context.WithTimeout(s.process.urgent, closeTime)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- errors.Join(s.cache.Close(), s.far.Close(ctx)) }()
@@ -138,21 +139,21 @@ func (s *server) close() {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		err = fmt.Errorf("fills were left behind: %w", ctx.Err())
+		err = fmt.Errorf("fills were abandoned: %w", ctx.Err())
 	}
 	if err != nil {
-		s.log.Warn("close", "error", err)
+		s.log.Warn("not everything was closed in order", "error", err)
 	}
 	s.env.CloseIdle()
 	s.log.Info("stopped")
 }
 
-// haste is how long after a second signal the process may still run.
-const haste = time.Second
+// exitTime is how long after a second signal the process may still run.
+const exitTime = time.Second
 
-// interrupts makes contexts of signals to end: the first one ends ctx, which
-// asks for an orderly end, the second urgent, which asks for one at once. A
-// command that does not heed that in time is ended by exit.
+// interrupts makes contexts of the signals to stop: the first signal ends ctx,
+// which asks for an orderly stop, the second ends urgent, which asks to stop at
+// once. A command that does not stop within exitTime is ended by exit.
 func interrupts(exit func(status int)) (ctx, urgent context.Context, stop func()) {
 	ctx, orderly := context.WithCancel(context.Background())
 	urgent, now := context.WithCancel(context.Background())
@@ -168,7 +169,7 @@ func interrupts(exit func(status int)) (ctx, urgent context.Context, stop func()
 			}
 		}
 		select {
-		case <-time.After(haste):
+		case <-time.After(exitTime):
 			exit(1)
 		case <-done:
 		}
@@ -181,18 +182,18 @@ func interrupts(exit func(status int)) (ctx, urgent context.Context, stop func()
 	}
 }
 
-// gate is a listener that can be closed without losing anybody: whom the system
-// has let in by then is accepted first.
+// gate is a listener that can be closed without resetting connections: those that
+// the kernel has established by then are accepted first.
 type gate struct {
 	net.Listener
-	own    bool // opened by this process, and not kept open by another
+	own    bool // opened by this process, not inherited from systemd
 	closed atomic.Bool
-	// unaccepted hears of those whom the system would not hand over.
-	unaccepted *unaccepted
+	// acceptFailures is told of connections that could not be accepted.
+	acceptFailures *acceptFailures
 }
 
-// openGate listens. On a socket of Multipath TCP, which Go would open, what gate
-// needs to close without loss is not supported.
+// openGate listens, without Multipath TCP, which Go would use by default: its
+// sockets do not support what gate needs to close without loss.
 func openGate(ctx context.Context, addr string) (*gate, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
@@ -200,27 +201,27 @@ func openGate(ctx context.Context, addr string) (*gate, error) {
 	return &gate{Listener: l, own: true}, err
 }
 
-// lastEntry is how long connections that were begun may take to be there.
-const lastEntry = 100 * time.Millisecond
+// handshakeTime is how long TCP handshakes under way may take to complete.
+const handshakeTime = 100 * time.Millisecond
 
-// close lets nobody new in, and ends Accept with net.ErrClosed when those who
-// are on their way have come. It returns before.
+// close refuses new connections, and ends Accept with net.ErrClosed when the
+// handshakes under way had time to complete. It returns before that.
 func (g *gate) close() error {
 	l, ok := g.Listener.(*net.TCPListener)
 	if !ok {
 		return g.Close()
 	}
 	if g.own {
-		// Where this cannot be done, who comes in the instant between the last
-		// accept and the close is cut off.
+		// Where this cannot be done, a connection established between the last
+		// accept and the close is reset.
 		_ = refuseNew(l)
 	}
 	g.closed.Store(true)
-	return l.SetDeadline(time.Now().Add(lastEntry))
+	return l.SetDeadline(time.Now().Add(handshakeTime))
 }
 
-// Close implements net.Listener. One that is closed already is as good: net/http
-// and the drain both close it, in either order.
+// Close implements net.Listener. Closing twice is not an error: net/http and the
+// drain both close it, in either order.
 func (g *gate) Close() error {
 	if err := g.Listener.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
@@ -232,11 +233,11 @@ func (g *gate) Close() error {
 func (g *gate) Accept() (net.Conn, error) {
 	conn, err := g.Listener.Accept()
 	if g.closed.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		_ = g.Close() // whoever calls Accept closes it again, and hears of it
+		_ = g.Close() // the caller of Accept closes it again and gets the error
 		return nil, net.ErrClosed
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) {
-		g.unaccepted.note(err, time.Now())
+		g.acceptFailures.note(err, time.Now())
 	}
 	return conn, err
 }

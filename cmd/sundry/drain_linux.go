@@ -6,12 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseNew has the kernel pass over what would open a new connection, as if it
-// had been lost on the way: callers try again a second later, when the address
-// is closed or another process listens. Closing a listener resets what has been
-// opened and not yet accepted, and while new ones come there is always one.
+// refuseNew makes the kernel drop packets that would open a new connection, as if
+// they had been lost on the way: clients try again a second later, when the
+// address is closed or another process listens. Closing a listener resets
+// connections that are established and not yet accepted, and as long as new ones
+// come there is always one of those.
 func refuseNew(l *net.TCPListener) error {
-	const flags, syn = 13, 0x02 // of a TCP header: where they are, and the one
+	const flags, syn = 13, 0x02 // offset of the flags in a TCP header, and the flag SYN
 	program := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
 		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: 1, K: syn},

@@ -104,7 +104,7 @@ func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, bala
 const clients = 40
 
 // gather starts the crowd and waits until it is at work.
-func gather(ctx context.Context, t *testing.T, p *process, balancer func() bool) *crowd {
+func gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool) *crowd {
 	t.Helper()
 	c := &crowd{}
 	for n := range clients {
@@ -164,7 +164,7 @@ func TestStopWithoutDelayFailsNobody(t *testing.T) {
 }
 
 // rest is a connection on which nothing happens for now.
-func rest(t *testing.T, p *process, path string) *caller {
+func rest(t *testing.T, p *instance, path string) *caller {
 	t.Helper()
 	c := &caller{addr: strings.TrimPrefix(p.public, "http://")}
 	t.Cleanup(c.leave)
@@ -208,7 +208,7 @@ func TestDrainIsBounded(t *testing.T) {
 	p.stop()
 	err := <-p.done
 	close(p.done)
-	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "drain: 1 connections were cut off") || took > 2500*time.Millisecond {
+	if took := time.Since(begun); err == nil || !strings.Contains(err.Error(), "drain_timeout exceeded: 1 connections with requests in flight were cut off") || took > 2500*time.Millisecond {
 		t.Errorf("%v after %s", err, took)
 	}
 }
@@ -302,7 +302,7 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 }
 
 // kill stops the process, whose requests under way may be cut off.
-func (p *process) kill(t *testing.T) {
+func (p *instance) kill(t *testing.T) {
 	t.Helper()
 	p.stop()
 	select {

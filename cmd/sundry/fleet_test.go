@@ -54,7 +54,7 @@ func TestChangesArriveWhateverIsLost(t *testing.T) {
 }
 
 // ttl of an endpoint in force.
-func (p *process) ttl(endpoint string) string {
+func (p *instance) ttl(endpoint string) string {
 	p.t.Helper()
 	for _, item := range p.mustAsk(http.MethodGet, "endpoints", "")["endpoints"].([]any) {
 		if e := item.(map[string]any); e["name"] == endpoint {
@@ -65,7 +65,7 @@ func (p *process) ttl(endpoint string) string {
 }
 
 // bornAfter tells whether the one entry of ip was made after a time.
-func (p *process) bornAfter(t *testing.T, at string) bool {
+func (p *instance) bornAfter(t *testing.T, at string) bool {
 	t.Helper()
 	entries := p.mustAsk(http.MethodGet, "endpoints/ip/entries", "")["entries"].([]any)
 	return len(entries) == 1 && moment(t, entries[0].(map[string]any)["born"].(string)).After(moment(t, at))
@@ -81,7 +81,7 @@ func moment(t *testing.T, s string) time.Time {
 }
 
 // sequence of the settings, as the metrics say.
-func (p *process) sequence() string {
+func (p *instance) sequence() string {
 	p.t.Helper()
 	_, body := mustGet(p.t, p.admin+"/metrics")
 	_, rest, _ := strings.Cut(body, "\nsundry_settings_sequence ")
@@ -144,7 +144,7 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 		t.Errorf("it was built on the backup: %v", record)
 	}
 	eventually(t, "agreement", func() bool { return one.sequence() == two.sequence() })
-	for _, p := range []*process{one, two} {
+	for _, p := range []*instance{one, two} {
 		if ttl := p.ttl("ip"); ttl != "1m20s" || p.ttl("60s") != "1m10s" {
 			t.Errorf("ttl %s", ttl)
 		}
@@ -186,7 +186,7 @@ func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
 	one, two := serve(t, "--replay", "--redis", wire.url()), serve(t, "--replay", "--redis", redis.URL())
-	for _, p := range []*process{one, two} {
+	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}
 	wire.set(true, nil)

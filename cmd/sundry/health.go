@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// healthTime bounds the whole probe. Whoever calls this has a timeout of its
-// own, which should be longer, so that ours tells why.
+// healthTime bounds the whole probe. The caller's own timeout should be longer, so
+// that the reason is printed.
 const healthTime = 2 * time.Second
 
 type healthCmd struct {
-	Config string `help:"Configuration file of the server (default sundry.yaml, if there is one here)." type:"path" placeholder:"FILE"`
-	Listen string `help:"Public address that the server was given." placeholder:"ADDR"`
-	Ready  bool   `help:"Ask whether it takes requests, which it does not while draining, instead of whether it lives."`
+	Config string `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
+	Listen string `help:"Address of the server's public listener, if given to it by a flag." placeholder:"ADDR"`
+	Ready  bool   `help:"Check /readyz, which fails while the server drains, instead of /healthz."`
 }
 
 // Run asks the server on this machine, so that an image needs neither a shell
-// nor curl for its health check. Mistakes in the file count only where the
-// server does not answer: one that runs on what it read before is healthy.
-func (h *healthCmd) Run(w *world) error {
+// nor curl for its health check. Mistakes in the file are reported only where the
+// server does not answer: one that runs with an earlier configuration is healthy.
+func (h *healthCmd) Run(w *process) error {
 	c, mistakes := (&flags{Config: h.Config}).loadConfig(w, nil)
 	if h.Listen != "" {
 		c.Listen = h.Listen
@@ -42,8 +42,8 @@ func (h *healthCmd) Run(w *world) error {
 	return err
 }
 
-// probe wants 200 from the path, asked of whoever listens on the address. The
-// address is dialled as it stands, ports by name included.
+// probe expects status 200 from the path at the address. The address is dialled as
+// written, including ports given by name.
 func probe(ctx context.Context, listen, path string) error {
 	addr, err := reachable(listen)
 	if err != nil {
@@ -71,15 +71,15 @@ func probe(ctx context.Context, listen, path string) error {
 	return nil
 }
 
-// reachable is where to find who listens on the address from this machine:
-// where that is all addresses, loopback is one of them.
+// reachable is the address at which this machine reaches the listener: where that
+// listens on all addresses, loopback is one of them.
 func reachable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return "", fmt.Errorf("listen address: %w", err)
 	}
 	if port == "" || port == "0" {
-		return "", fmt.Errorf("listen address %q: the system chose the port, and only the server knows it", listen)
+		return "", fmt.Errorf("listen address %q: the port is chosen by the system and only known to the server", listen)
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -55,7 +55,7 @@ func TestHealthTellsWhatIsWrong(t *testing.T) {
 	}{
 		"503 Service Unavailable: draining": {nil, []string{"--listen", addr, "--ready"}},
 		"302 Found":                         {map[string]string{"SUNDRY_BASE_PATH": "/moved"}, []string{"--listen", addr}},
-		"only the server knows it":          {nil, []string{"--listen", ":0"}},
+		"only known to the server":          {nil, []string{"--listen", ":0"}},
 		"missing port":                      {nil, []string{"--listen", "localhost"}},
 		"/does/not/exist":                   {map[string]string{"SUNDRY_LISTEN": "127.0.0.1:1"}, []string{"--config", "/does/not/exist"}},
 	} {

@@ -21,15 +21,15 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	if err != nil {
 		return fmt.Errorf("public listener: %w", err)
 	}
-	public.unaccepted = s.unaccepted
+	public.acceptFailures = s.acceptFailures
 	closed, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
 		_ = public.Close()
 		return fmt.Errorf("admin listener: %w", err)
 	}
-	s.join(ctx)
+	s.catchUp(ctx)
 	front, back := newPublic(newHTTPServer(s.front, s.log), public), newHTTPServer(private, s.log)
-	back.WriteTimeout = 2 * time.Minute // profiles take their time
+	back.WriteTimeout = 2 * time.Minute // a CPU profile is long
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(front.run)
 	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
@@ -49,17 +49,17 @@ func (s *server) run(ctx context.Context, private http.Handler) error {
 	return group.Wait()
 }
 
-// listen opens the public address, unless systemd has: then that one is served.
+// listen opens the public address, unless systemd has opened it already.
 func (s *server) listen(ctx context.Context) (*gate, error) {
-	if l, err := inherited(s.world.getenv); l != nil || err != nil {
+	if l, err := inherited(s.process.getenv); l != nil || err != nil {
 		return &gate{Listener: l}, err
 	}
 	return openGate(ctx, s.config.Listen)
 }
 
 func (s *server) notify(state string) {
-	if err := notify(s.world.getenv, state); err != nil {
-		s.log.Warn("systemd is not told", "state", state, "error", err)
+	if err := notify(s.process.getenv, state); err != nil {
+		s.log.Warn("systemd could not be notified", "state", state, "error", err)
 	}
 }
 
@@ -78,33 +78,33 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// unaccepted tells of connections that the system would not hand over, as when
-// this process has no descriptor left: callers wait then, and nothing else says
-// why. The server tries again by itself.
-type unaccepted struct {
+// acceptFailures counts and logs connections that could not be accepted, for
+// example because this process has no file descriptor left: callers wait then,
+// and nothing else says why. The server tries again by itself.
+type acceptFailures struct {
 	total prometheus.Counter
 	log   *slog.Logger
-	until atomic.Int64 // unix nanoseconds: what fails before is counted alone
+	until atomic.Int64 // unix nanoseconds: failures before are counted, not logged
 }
 
-// unacceptedLog is the least time between two lines of it.
-const unacceptedLog = 10 * time.Second
+// acceptLogInterval is the least time between two lines in the log.
+const acceptLogInterval = 10 * time.Second
 
-func newUnaccepted(reg prometheus.Registerer, log *slog.Logger) (*unaccepted, error) {
-	u := &unaccepted{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Name: "accept_failures_total",
+func newAcceptFailures(reg prometheus.Registerer, log *slog.Logger) (*acceptFailures, error) {
+	u := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Name: "accept_failures_total",
 		Help: "Tries to accept a public connection that failed, as for lack of descriptors."})}
 	return u, reg.Register(u.total)
 }
 
-// note one failure. A nil unaccepted takes none.
-func (u *unaccepted) note(err error, now time.Time) {
+// note counts a failure. On a nil acceptFailures it does nothing.
+func (u *acceptFailures) note(err error, now time.Time) {
 	if u == nil {
 		return
 	}
 	u.total.Inc()
 	until := u.until.Load()
-	if now.UnixNano() < until || !u.until.CompareAndSwap(until, now.Add(unacceptedLog).UnixNano()) {
+	if now.UnixNano() < until || !u.until.CompareAndSwap(until, now.Add(acceptLogInterval).UnixNano()) {
 		return
 	}
-	u.log.Error("connections cannot be accepted", "error", err, "advice", "raise the limit of open files (ulimit -n, LimitNOFILE), or lower limits.in_flight")
+	u.log.Error("connections cannot be accepted", "error", err, "advice", "raise the limit of open files (ulimit -n, LimitNOFILE) or lower limits.in_flight")
 }

@@ -37,13 +37,13 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := &output{}
-	told, err := newUnaccepted(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(lines, nil)))
+	told, err := newAcceptFailures(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(lines, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	few := &starved{Listener: l}
 	few.left.Store(4)
-	g := &gate{Listener: few, unaccepted: told}
+	g := &gate{Listener: few, acceptFailures: told}
 	p := newPublic(newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), slog.New(slog.DiscardHandler)), g)
 	done := make(chan error, 1)
 	go func() { done <- p.run() }()

@@ -19,7 +19,7 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 		store = live.NewRedis(s.far)
 	}
 	var err error
-	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{Store: store, Check: s.tryOut, Apply: s.apply, Registerer: reg, Log: s.log})
+	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{Store: store, Check: s.validate, Apply: s.apply, Registerer: reg, Log: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -34,29 +34,29 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	}, nil
 }
 
-// joinTime bounds how long a start waits to learn what operators changed.
-const joinTime = 2 * time.Second
+// catchUpTime bounds how long a start waits for what operators changed.
+const catchUpTime = 2 * time.Second
 
-// join takes over what operators changed before this instance serves: a
-// restarted one must not answer with what was purged out of Redis. A store that
-// is away keeps nobody from serving.
-func (s *server) join(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, joinTime)
+// catchUp learns what operators changed before this instance serves: after a
+// restart it must not answer with entries that were purged out of Redis. It serves
+// also where the store is unavailable.
+func (s *server) catchUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	if err := s.replicator.FirstSync(ctx); err != nil {
-		s.log.Warn("serving without the settings made while it runs: they cannot be read yet", "error", err)
+		s.log.Warn("serving without the settings that operators changed: they cannot be read yet", "error", err)
 	}
 }
 
-// learned is the far tier as long as this instance has heard of every purge.
-// While it has not, what Redis holds may be what was purged meanwhile.
-type learned struct {
+// purgeAware is the far tier, which is read only while this instance knows every
+// purge. Otherwise an entry in Redis may have been purged since.
+type purgeAware struct {
 	cache.Remote
 	inStep func() bool
 }
 
 // Look implements cache.Remote.
-func (l learned) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+func (l purgeAware) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
 	if !l.inStep() {
 		return nil, nil, false
 	}
@@ -66,9 +66,9 @@ func (l learned) Look(ctx context.Context, key string) (value, failure []byte, l
 // inStep tells whether the replicator is; one that is not made yet is not.
 func (s *server) inStep() bool { return s.replicator != nil && s.replicator.InSync() }
 
-// tryOut compiles a set with the knobs, aside. Changes that leave them as they
+// validate compiles a set with the knobs, aside. Changes that leave them as they
 // are, a purge or a breaker's, need none.
-func (s *server) tryOut(knobs map[string]map[string]string) error {
+func (s *server) validate(knobs map[string]map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.inForce(knobs) {
@@ -79,35 +79,37 @@ func (s *server) tryOut(knobs map[string]map[string]string) error {
 }
 
 // apply puts settings into force on this instance. Purges and orders come
-// first: they hold even where knobs cannot be compiled here.
+// first: they apply even where the cache settings cannot be compiled here.
 func (s *server) apply(e live.EffectiveSettings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache.SetPurges(e.Purges)
 	for _, o := range e.Orders {
-		s.carryOut(&o)
+		s.execOrder(&o)
 	}
 	s.held = e.Breakers
-	s.hold()
+	s.applyHolds()
 	if s.inForce(e.Cache) {
 		return nil
 	}
-	return s.retune(e.Cache)
+	return s.recompile(e.Cache)
 }
 
-// inForce tells knobs that the running set was made with. The caller holds mu.
+// inForce tells whether the catalog in force was compiled with these cache
+// settings. The caller holds mu.
 func (s *server) inForce(live map[string]map[string]string) bool {
 	return maps.EqualFunc(live, s.live, maps.Equal)
 }
 
-// hold keeps the breakers as operators said. The caller holds mu.
-func (s *server) hold() {
+// applyHolds opens and closes breakers as operators' holds say. The caller holds
+// mu.
+func (s *server) applyHolds() {
 	for _, h := range s.env.Hosts.All() {
 		h.Force(s.held[h.Name])
 	}
 }
 
-func (s *server) carryOut(o *live.Order) {
+func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
 	case "drop":
 		if space, ok := admin.Holder(s.cache.Spaces(o.Target), o.Key); ok {

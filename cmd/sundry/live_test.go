@@ -16,7 +16,7 @@ import (
 )
 
 // ask calls the admin API of a process.
-func (p *process) ask(method, path, body string) (int, map[string]any) {
+func (p *instance) ask(method, path, body string) (int, map[string]any) {
 	p.t.Helper()
 	req, err := http.NewRequest(method, p.admin+"/admin/api/"+path, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *process) ask(method, path, body string) (int, map[string]any) {
 	return resp.StatusCode, doc
 }
 
-func (p *process) mustAsk(method, path, body string) map[string]any {
+func (p *instance) mustAsk(method, path, body string) map[string]any {
 	p.t.Helper()
 	status, doc := p.ask(method, path, body)
 	if status != http.StatusOK {
@@ -48,7 +48,7 @@ func (p *process) mustAsk(method, path, body string) map[string]any {
 }
 
 // maxAge is what the next caller of an endpoint is told.
-func (p *process) maxAge(path string) int {
+func (p *instance) maxAge(path string) int {
 	p.t.Helper()
 	header, _ := mustGet(p.t, p.public+path)
 	var n int
@@ -106,7 +106,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 func TestPurgeReachesTheFleet(t *testing.T) {
 	redis := redistest.Start(t)
 	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
-	for _, p := range []*process{one, two} {
+	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}
 	look := one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard","preview":true}`)
@@ -130,7 +130,7 @@ func TestPurgeReachesTheFleet(t *testing.T) {
 }
 
 // entryKey makes and finds the entry of ip.
-func (p *process) entryKey(t *testing.T) string {
+func (p *instance) entryKey(t *testing.T) string {
 	t.Helper()
 	mustGet(t, p.public+ipCall)
 	entries := p.mustAsk(http.MethodGet, "endpoints/ip/entries", "")["entries"].([]any)
@@ -244,7 +244,9 @@ func TestFilesAreWatched(t *testing.T) {
 		return strings.Contains(log, "ip: ttl 1m30s, was 2h0m0s") && strings.Contains(log, "files changed")
 	})
 	write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: never}}}\n")
-	eventually(t, "the word of the mistake", func() bool { return strings.Contains(p.stderr.String(), "reload failed; the set before it stays") })
+	eventually(t, "the word of the mistake", func() bool {
+		return strings.Contains(p.stderr.String(), "reload failed; the previous configuration and catalog stay in force")
+	})
 	if n := p.maxAge(ipCall); n > 90 {
 		t.Errorf("a mistake was taken over: max-age=%d", n)
 	}

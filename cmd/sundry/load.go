@@ -20,7 +20,8 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-// newEnvironment makes what sources are compiled into.
+// newEnvironment makes the environment of the sources: what they share while
+// they run.
 func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
 		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
@@ -51,12 +52,12 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 			env.Replay = replay
 		}
 	} else if len(f.ReplayFault) > 0 {
-		err = errors.New("--replay-fault works with --replay only")
+		err = errors.New("--replay-fault requires --replay")
 	}
 	return env, err
 }
 
-// newReplay also lists what the faults are about.
+// newReplay also lists the endpoints and sources that the faults name.
 func newReplay(specs []string) (*upstreams.Replay, []string, error) {
 	faults := map[string]upstreams.Fault{}
 	for _, spec := range specs {
@@ -69,7 +70,7 @@ func newReplay(specs []string) (*upstreams.Replay, []string, error) {
 	return upstreams.NewReplay(faults), slices.Sorted(maps.Keys(faults)), nil
 }
 
-// allCases are the operator's recorded exchanges, then ours.
+// allCases are the operator's recorded exchanges, then the built-in ones.
 func allCases(dir string) ([]*recorded.Case, error) {
 	var all []*recorded.Case
 	if dir != "" {
@@ -81,13 +82,13 @@ func allCases(dir string) ([]*recorded.Case, error) {
 			all = own
 		}
 	}
-	ours, err := recorded.Cases(recorded.Builtin(), "testdata")
-	return append(all, ours...), err
+	builtin, err := recorded.Cases(recorded.Builtin(), "testdata")
+	return append(all, builtin...), err
 }
 
-// inputs are all that a set is compiled from, as it was read at one time: the
-// configuration, the catalog's files, the keys of sources. A setting made while
-// it runs compiles from those in force; only a reload reads anew.
+// inputs are all that a catalog is compiled from, as it was read at one time: the
+// configuration, the catalog's files, the keys of sources. Changed cache settings
+// are compiled with the inputs in force; only a reload reads new ones.
 type inputs struct {
 	config *config
 	files  *catalog.Files
@@ -96,11 +97,11 @@ type inputs struct {
 
 func readInputs(c *config, secret func(string) (string, bool)) (*inputs, error) {
 	files, err := catalog.ReadFiles(c.Catalog)
-	return &inputs{c, files, remembered(secret)}, err
+	return &inputs{c, files, memoized(secret)}, err
 }
 
-// remembered asks for each name once.
-func remembered(secret func(string) (string, bool)) func(string) (string, bool) {
+// memoized looks up each name once.
+func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
 	type answer struct {
 		value string
 		ok    bool
@@ -119,15 +120,16 @@ func remembered(secret func(string) (string, bool)) func(string) (string, bool) 
 	}
 }
 
-// compile makes a set of them. live are settings made while it runs; nil for
-// none. Of one environment, one set is compiled at a time.
+// compile makes a catalog of them. live are the cache settings that operators
+// changed while it runs; nil for none. With one environment, only one catalog
+// may be compiled at a time.
 func (in *inputs) compile(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
 	env.Data, env.Secret = in.files.Data(), in.secret
 	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: live}, env)
 }
 
-// compileAnew compiles what was just read, and in replay gives the environment
-// its exchanges.
+// compileAnew compiles what was just read, and in replay hands the environment
+// its recorded exchanges.
 func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
 	set, err := in.compile(env, live)
 	if err == nil {
@@ -158,7 +160,8 @@ func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error
 	return in.compileAnew(env, nil)
 }
 
-// unknownFaults finds faults that would never strike.
+// unknownFaults finds faults that would never occur: their endpoint or source is
+// unknown.
 func (c *config) unknownFaults(set *catalog.Catalog) error {
 	var known []string
 	for _, e := range set.Endpoints {
@@ -170,7 +173,7 @@ func (c *config) unknownFaults(set *catalog.Catalog) error {
 	var mistakes []error
 	for _, subject := range c.faults {
 		if !slices.Contains(known, subject) {
-			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: there is no such endpoint, or source of it%s", subject, meant(subject, known)))
+			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", subject, suggestion(subject, known)))
 		}
 	}
 	return errors.Join(mistakes...)

@@ -18,7 +18,7 @@ func nested(public string, levels int) string {
 var requestsTotal = regexp.MustCompile(`(?m)^sundry_requests_total\{.*\} (\d+)$`)
 
 // requests that a process has answered.
-func (p *process) requests(t testing.TB) int {
+func (p *instance) requests(t testing.TB) int {
 	t.Helper()
 	_, text := mustGet(t, p.admin+"/metrics")
 	sum := 0
@@ -55,7 +55,7 @@ func TestFleetIsOneService(t *testing.T) {
 	two := serve(t, "--config", settings("own_hosts: [a.example.org, b.example.org]\n"))
 	other := serve(t, "--config", settings("own_hosts: [a.example.org, b.example.org]\nloop_id: another\n"))
 	for _, c := range []struct {
-		asked, leads *process
+		asked, leads *instance
 		want         int
 	}{{one, two, http.StatusForbidden}, {one, other, http.StatusOK}, {other, two, http.StatusOK}} {
 		if status, _, body, err := get(c.asked.public + "/api/dwzrec?url=" + c.leads.public + "/docs"); err != nil || status != c.want {

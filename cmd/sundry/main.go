@@ -12,13 +12,14 @@ func main() {
 	os.Exit(program(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// program is everything but the process: its result is the exit status.
+// program is the command but for the end of the process: its result is the exit
+// status.
 func program(args, environ []string, stdout, stderr io.Writer) int {
 	ctx, urgent, stop := interrupts(os.Exit)
 	defer stop()
 	getenv, err := secretFiles(environ)
 	if err == nil {
-		err = execute(&world{ctx: ctx, urgent: urgent, getenv: getenv, variables: ours(environ), stdout: stdout, stderr: stderr}, args)
+		err = execute(&process{ctx: ctx, urgent: urgent, getenv: getenv, variables: ownVariables(environ), stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "sundry:", err)

@@ -9,7 +9,7 @@ import (
 )
 
 // held lists what an instance's memory holds of an endpoint, by part.
-func (p *process) held(endpoint string) map[string][]map[string]any {
+func (p *instance) held(endpoint string) map[string][]map[string]any {
 	p.t.Helper()
 	out := map[string][]map[string]any{}
 	for _, item := range p.mustAsk(http.MethodGet, "endpoints/"+endpoint+"/entries?limit=1000", "")["entries"].([]any) {

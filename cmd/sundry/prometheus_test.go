@@ -31,10 +31,10 @@ import (
 const adminToken = "a-token-of-the-tests"
 
 // serveWithToken is serve, with an admin listener that wants a token.
-func serveWithToken(t *testing.T, args ...string) *process {
+func serveWithToken(t *testing.T, args ...string) *instance {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
+	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	getenv := func(name string) (string, bool) { return adminToken, name == "SUNDRY_ADMIN_TOKEN" }
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
@@ -235,7 +235,7 @@ endpoints:
 
 // load asks every endpoint for all that the catalog shows of it, and for keys
 // never seen, until ctx ends.
-func (p *process) load(ctx context.Context, set *catalog.Catalog) {
+func (p *instance) load(ctx context.Context, set *catalog.Catalog) {
 	for n := 0; ctx.Err() == nil; n++ {
 		for _, e := range set.Endpoints {
 			for _, c := range recorded.Calls(e) {
@@ -248,7 +248,7 @@ func (p *process) load(ctx context.Context, set *catalog.Catalog) {
 	}
 }
 
-func (p *process) request(ctx context.Context, path string) {
+func (p *instance) request(ctx context.Context, path string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.public+path, nil)
 	if err != nil {
 		p.t.Error(err)
@@ -359,7 +359,7 @@ func within(t *testing.T, limit time.Duration, missing func() []string) {
 func builtinCatalog(t *testing.T) *catalog.Catalog {
 	t.Helper()
 	f, c := &flags{Replay: true}, defaults()
-	log, _ := newLogger(c, &world{stderr: io.Discard})
+	log, _ := newLogger(c, &process{stderr: io.Discard})
 	env, err := newEnvironment(f, c, noEnv, nil, log)
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}
 			}
 			eventually(t, "the order has arrived", func() bool { return one.sequence() == two.sequence() })
 			for range 3 {
-				for _, p := range []*process{one, two} {
+				for _, p := range []*instance{one, two} {
 					if _, body := mustGet(t, p.public+call); !strings.Contains(body, after) {
 						t.Errorf("what was purged is served: %s", body)
 					}

@@ -17,7 +17,7 @@ import (
 )
 
 // watch reloads configuration and catalog on SIGHUP, and when their files
-// change. A mistake keeps the old set.
+// change. After a mistake the old ones stay in force.
 func (s *server) watch(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -31,19 +31,19 @@ func (s *server) watch(ctx context.Context) {
 		case <-hup:
 			_, _ = s.reloadOnce("SIGHUP") // logged
 		case <-changed:
-			settle(ctx, changed)
+			debounce(ctx, changed)
 			_, _ = s.reloadOnce("files changed") // logged
 		}
 	}
 }
 
-// quiet is how long files must have been left alone: editors and deployments
+// debounceTime is how long files must have been unchanged: editors and deployments
 // write in several steps.
-const quiet = 300 * time.Millisecond
+const debounceTime = 300 * time.Millisecond
 
-func settle(ctx context.Context, changed <-chan struct{}) {
+func debounce(ctx context.Context, changed <-chan struct{}) {
 	for {
-		t := time.NewTimer(quiet)
+		t := time.NewTimer(debounceTime)
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -65,7 +65,7 @@ func (s *server) watchFiles() (<-chan struct{}, func()) {
 	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
-		s.log.Warn("files are not watched; SIGHUP reloads", "error", err)
+		s.log.Warn("files are not watched; send SIGHUP to reload", "error", err)
 		return nil, func() {}
 	}
 	for _, path := range []string{s.config.file, s.config.Catalog} {
@@ -77,16 +77,17 @@ func (s *server) watchFiles() (<-chan struct{}, func()) {
 			dir = filepath.Dir(path)
 		}
 		if err := w.Add(dir); err != nil {
-			s.log.Warn("directory is not watched; SIGHUP reloads", "directory", dir, "error", err)
+			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
 		}
 	}
 	changed := make(chan struct{}, 1)
-	go s.sift(w, changed)
-	return changed, func() { _ = w.Close() } // nothing is lost with it
+	go s.filter(w, changed)
+	return changed, func() { _ = w.Close() } // its error has no consequence
 }
 
-// sift passes on the word of changes that matter, until the watcher is closed.
-func (s *server) sift(w *fsnotify.Watcher, changed chan<- struct{}) {
+// filter passes on events that concern this instance's files, until the watcher
+// is closed.
+func (s *server) filter(w *fsnotify.Watcher, changed chan<- struct{}) {
 	for {
 		select {
 		case e, open := <-w.Events:
@@ -96,58 +97,58 @@ func (s *server) sift(w *fsnotify.Watcher, changed chan<- struct{}) {
 			if s.concerns(e) {
 				select {
 				case changed <- struct{}{}:
-				default: // it is known already
+				default: // a reload is due already
 				}
 			}
 		case err, open := <-w.Errors:
 			if !open {
 				return
 			}
-			s.log.Warn("watch files", "error", err)
+			s.log.Warn("watching files failed", "error", err)
 		}
 	}
 }
 
-// concerns tells changes of the configuration, of catalog files, and of the
+// concerns tells events of the configuration file, of catalog files, and of the
 // link that Kubernetes swaps.
 func (s *server) concerns(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
 	}
 	name := filepath.Base(e.Name)
-	ours := s.config.file != "" && name == filepath.Base(s.config.file)
+	configuration := s.config.file != "" && name == filepath.Base(s.config.file)
 	listed := s.config.Catalog != "" && filepath.Clean(filepath.Dir(e.Name)) == filepath.Clean(s.config.Catalog) && filepath.Ext(name) == ".yaml"
-	return ours || listed || name == "..data"
+	return configuration || listed || name == "..data"
 }
 
-// reloadOnce loads configuration and catalog anew. A mistake anywhere, and
-// nothing of it is applied.
+// reloadOnce loads configuration and catalog again. With a mistake anywhere,
+// nothing is applied.
 func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done, err := s.reread(why)
 	if err != nil {
 		s.reload.Success.Set(0)
-		s.log.Error("reload failed; the set before it stays", "why", why, "error", err)
+		s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", err)
 		return done, err
 	}
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
 	if len(done.Changed)+len(done.NeedRestart) == 0 {
-		s.log.Info("reloaded; nothing is different", "why", why)
+		s.log.Info("reloaded; nothing has changed", "why", why)
 	}
 	return done, nil
 }
 
-// reread applies what is on the disk now, as far as it can be while it serves,
-// and keeps of the rest what is in force. The caller holds mu.
+// reread applies what the files hold now, as far as it can be applied without a
+// restart, and keeps the values in force of the rest. The caller holds mu.
 func (s *server) reread(why string) (done admin.Reloaded, err error) {
-	c, err := s.cmd.config(s.world)
+	c, err := s.cmd.config(s.process)
 	if err != nil {
 		return done, err
 	}
-	differ := c.settle(s.config, s.loaded.config)
-	in, err := readInputs(c, s.world.getenv)
+	differ := c.reconcile(s.config, s.loaded.config)
+	in, err := readInputs(c, s.process.getenv)
 	if err != nil {
 		return done, err
 	}
@@ -160,13 +161,13 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 		return done, err
 	}
 	s.loaded = in
-	s.tell(differ, why)
+	s.logChanges(differ, why)
 	differ.Changed = append(differ.Changed, lines...)
 	return differ, nil
 }
 
-// tell logs what is different in the configuration.
-func (s *server) tell(differ admin.Reloaded, why string) {
+// logChanges logs the differences in the configuration.
+func (s *server) logChanges(differ admin.Reloaded, why string) {
 	for _, line := range differ.Changed {
 		s.log.Info("reloaded", "why", why, "change", line)
 	}
@@ -175,8 +176,9 @@ func (s *server) tell(differ admin.Reloaded, why string) {
 	}
 }
 
-// retune compiles the set in force anew with other knobs. The caller holds mu.
-func (s *server) retune(live map[string]map[string]string) error {
+// recompile compiles the catalog in force with other cache settings. The caller
+// holds mu.
+func (s *server) recompile(live map[string]map[string]string) error {
 	set, err := s.loaded.compile(s.env, live)
 	if err != nil {
 		return err
@@ -188,8 +190,8 @@ func (s *server) retune(live map[string]map[string]string) error {
 	return nil
 }
 
-// swap puts a set and the configuration's settings into force, and says what is
-// new of the set. The caller holds mu.
+// swap puts a catalog and the configuration's settings into force, and returns
+// the differences of the catalog. The caller holds mu.
 func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, error) {
 	old := s.front.Catalog()
 	if old == nil {
@@ -203,16 +205,17 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	s.env.SetOwnHosts(c.OwnHosts)
 	s.env.SetLoopMark(c.mark())
 	s.env.Guard.Allow(c.AllowTargets)
-	s.hold()
+	s.applyHolds()
 	for _, line := range diff {
 		s.log.Info("reloaded", "why", why, "change", line)
 	}
 	return diff, nil
 }
 
-// settle compares the configuration to the one in force, and tells what is
-// different. Of what only a start can change, it takes the started one's.
-func (c *config) settle(started, inForce *config) admin.Reloaded {
+// reconcile compares the configuration with the one in force and returns the
+// differences. Settings that only a restart can change keep the value that this
+// instance was started with.
+func (c *config) reconcile(started, inForce *config) admin.Reloaded {
 	var done admin.Reloaded
 	all := settings()
 	for i := range all {
@@ -231,21 +234,21 @@ func (c *config) settle(started, inForce *config) admin.Reloaded {
 	return done
 }
 
-// difference says what a setting is now and was before; "" where it is the same.
+// difference describes how a setting differs from before; "" where it does not.
 func (s *setting) difference(was, is *config) string {
 	a, b := s.show(was), s.show(is)
 	switch {
 	case a == b:
 		return ""
 	case s.secret:
-		return s.key + " is another"
+		return s.key + " has changed (its value is not shown)"
 	}
-	return fmt.Sprintf("%s: %s, was %s", s.key, orNothing(b), orNothing(a))
+	return fmt.Sprintf("%s: %s, was %s", s.key, orUnset(b), orUnset(a))
 }
 
-func orNothing(s string) string {
+func orUnset(s string) string {
 	if s == "" {
-		return "nothing"
+		return "not set"
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // reloaded asks for a reload of a new configuration.
-func (p *process) reloaded(t *testing.T, file, text string) (status int, doc map[string]any) {
+func (p *instance) reloaded(t *testing.T, file, text string) (status int, doc map[string]any) {
 	t.Helper()
 	// Whole, as nobody should read half of it, and not under a watched name: the
 	// answer of the call is what is wanted here.
@@ -107,14 +107,14 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 		t.Errorf("what can be applied is not: max-age=%d", n)
 	}
 	log := p.stderr.String()
-	if !strings.Contains(log, `level=WARN msg="needs a restart" why="an operator asked" change="base_path: /tools, was nothing"`) || !strings.Contains(log, `change="redis is another"`) ||
-		strings.Contains(log, "secret") || strings.Contains(log, "nothing is different") {
+	if !strings.Contains(log, `level=WARN msg="needs a restart" why="an operator asked" change="base_path: /tools, was not set"`) || !strings.Contains(log, `change="redis has changed (its value is not shown)"`) ||
+		strings.Contains(log, "secret") || strings.Contains(log, "nothing has changed") {
 		t.Errorf("the log says\n%s", log)
 	}
 	if status, doc := p.reloaded(t, file, "endpoints: {ip: {cache: {ttl: 90s}}}\n"); status != http.StatusOK || len(doc["needs_restart"].([]any)) != 0 || len(doc["changed"].([]any)) != 0 {
 		t.Errorf("as it was: %d %v", status, doc)
 	}
-	if !strings.Contains(p.stderr.String(), "nothing is different") {
+	if !strings.Contains(p.stderr.String(), "nothing has changed") {
 		t.Error("a reload of the same is not told")
 	}
 }

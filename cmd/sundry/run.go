@@ -12,44 +12,43 @@ import (
 	"sundry/upstreams"
 )
 
-// world is what a command may touch: everything of the process that is not an
-// argument.
-type world struct {
-	ctx    context.Context // ends when the command should
-	urgent context.Context // ends when it must, at once
+// process is what a command may touch of the process it runs in, arguments
+// aside. Tests hand it over.
+type process struct {
+	ctx    context.Context // ends when the command is asked to stop
+	urgent context.Context // ends when it must stop at once
 	getenv func(string) (string, bool)
-	// variables are the names of those of the environment that are meant for
-	// this program.
+	// variables are the names of environment variables that begin with SUNDRY_.
 	variables []string
 	stdout    io.Writer
 	stderr    io.Writer
-	// made sees what serve compiles sources into, before it does; nil: nobody
-	// looks.
-	made func(*upstreams.Environment)
+	// onEnvironment, unless nil, is called with the environment of the sources
+	// before serve compiles them.
+	onEnvironment func(*upstreams.Environment)
 }
 
 // cli is the command line.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Serve the endpoints."`
-	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with file and line."`
+	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line."`
 	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
-	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer to what was recorded; exit 1 if an endpoint has none that works."`
-	Health  healthCmd  `cmd:"" help:"Ask the server on this machine whether it lives; exit 1 if not. For health checks of containers."`
-	Docs    docsCmd    `cmd:"" help:"Print the table of endpoints as Markdown."`
+	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 1 if an endpoint has no working source."`
+	Health  healthCmd  `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks."`
+	Docs    docsCmd    `cmd:"" help:"Print the endpoints as a Markdown table."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 // errUsage carries the message that kong has printed already.
 var errUsage = errors.New("see sundry --help")
 
-// run is execute without anybody who could be in a hurry.
+// run is execute where no second signal can come.
 func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
-	return execute(&world{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
+	return execute(&process{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
 }
 
 // execute carries out a command line. It returns when the command is done or,
-// for serve, when the world's context ends and everything is drained.
-func execute(w *world, args []string) error {
+// for serve, when ctx of the process ends and everything is drained.
+func execute(w *process, args []string) error {
 	var c cli
 	exited := false
 	parser, err := kong.New(&c, kong.Name("sundry"),
@@ -72,7 +71,7 @@ func execute(w *world, args []string) error {
 type versionCmd struct{}
 
 // Run prints the version.
-func (versionCmd) Run(w *world) error {
+func (versionCmd) Run(w *process) error {
 	_, err := fmt.Fprintln(w.stdout, "sundry", version())
 	return err
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// plainFile tells of a variable that ends in _FILE and names no secret.
+// plainFile tells variables that end in _FILE and do not name a file of a secret.
 func plainFile(name string) bool { return name == "SUNDRY_GEO_FILE" }
 
 // secretFiles is the environment, in which SUNDRY_X_FILE names a file that
 // holds what SUNDRY_X would: the token, the address of Redis with its password,
-// the keys of sources. Each file must be readable and hold something, and none
-// may stand beside the variable itself. Files are read when they are asked for,
-// so a key that was changed counts from the next reload on.
+// the keys of sources. Each file must be readable and not empty, and the variable
+// itself must not be set as well. Files are read when the value is needed, so a
+// changed key takes effect with the next reload.
 func secretFiles(environ []string) (func(string) (string, bool), error) {
 	values := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -30,7 +30,7 @@ func secretFiles(environ []string) (func(string) (string, bool), error) {
 			continue
 		}
 		if values[name] != "" {
-			failed = append(failed, fmt.Errorf("%s and %s are both set: want one", name, variable))
+			failed = append(failed, fmt.Errorf("%s and %s are both set: expected only one of them", name, variable))
 		} else if _, err := readSecret(file); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", variable, err))
 		}
@@ -46,7 +46,8 @@ func secretFiles(environ []string) (func(string) (string, bool), error) {
 	}, errors.Join(failed...)
 }
 
-// readSecret is the file without the line's end that editors and echo leave.
+// readSecret is the content of the file without the final newline that editors
+// and echo leave.
 func readSecret(file string) (string, error) {
 	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {

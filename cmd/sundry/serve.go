@@ -22,15 +22,15 @@ import (
 
 type serveCmd struct {
 	flags
-	Listen    string `help:"Public address (default :8080)." placeholder:"ADDR"`
-	Admin     string `help:"Private address (default 127.0.0.1:9090)." placeholder:"ADDR"`
-	State     string `help:"File that keeps what operators change, where there is no Redis." type:"path" placeholder:"FILE"`
+	Listen    string `help:"Address of the public listener (default :8080)." placeholder:"ADDR"`
+	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
+	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
-	LogFormat string `help:"text or json." placeholder:"FORMAT"`
-	LogLevel  string `help:"debug, info, warn or error." placeholder:"LEVEL"`
+	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT"`
+	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL"`
 }
 
-func (s *serveCmd) config(w *world) (*config, error) {
+func (s *serveCmd) config(w *process) (*config, error) {
 	c, err := s.loadConfig(w, map[string]string{
 		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "state": s.State, "log_format": s.LogFormat, "log_level": s.LogLevel,
 	})
@@ -40,11 +40,11 @@ func (s *serveCmd) config(w *world) (*config, error) {
 	return c, nil
 }
 
-// server is everything that runs.
+// server is what serve runs, wired together.
 type server struct {
 	cmd        *serveCmd
 	config     *config
-	world      *world
+	process    *process
 	log        *slog.Logger
 	level      *slog.LevelVar
 	env        *upstreams.Environment
@@ -54,23 +54,23 @@ type server struct {
 	reload     *metrics.Reload
 	replicator *live.Replicator
 
-	unaccepted *unaccepted
+	acceptFailures *acceptFailures
 
-	mu     sync.Mutex // of what a reload and a change set
-	loaded *inputs    // what the set in force was compiled from
+	mu     sync.Mutex // guards what reloads and operators' changes write
+	loaded *inputs    // what the catalog in force was compiled from
 	live   map[string]map[string]string
-	held   map[string]host.Force // breakers, by host
+	held   map[string]host.Force // breakers that operators hold, by host
 }
 
 // Run serves until the context ends.
-func (s *serveCmd) Run(w *world) error {
+func (s *serveCmd) Run(w *process) error {
 	c, err := s.config(w)
 	if err != nil {
 		return err
 	}
 	log, level := newLogger(c, w)
-	defer pace(int64(c.Cache.Memory))()
-	srv := &server{cmd: s, config: c, world: w, log: log, level: level}
+	defer ballast(int64(c.Cache.Memory))()
+	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
 	reg := metrics.New(version())
 	if err := srv.build(reg); err != nil {
 		return err
@@ -92,11 +92,11 @@ func (s *serveCmd) Run(w *world) error {
 // build makes the parts, from the far tier up to the front.
 func (s *server) build(reg *prometheus.Registry) error {
 	var err error
-	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.world.getenv, reg, s.log); err != nil {
+	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log); err != nil {
 		return err
 	}
-	if s.world.made != nil {
-		s.world.made(s.env)
+	if s.process.onEnvironment != nil {
+		s.process.onEnvironment(s.env)
 	}
 	settings := cache.Config{
 		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
@@ -105,21 +105,21 @@ func (s *server) build(reg *prometheus.Registry) error {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
 			return err
 		}
-		settings.Far = learned{s.far, s.inStep}
+		settings.Far = purgeAware{s.far, s.inStep}
 	}
 	if s.cache, err = cache.New(settings); err != nil {
 		return err
 	}
 	s.env.Keeper = catalog.Keeper{Cache: s.cache}
-	if s.loaded, err = readInputs(s.config, s.world.getenv); err != nil {
+	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return err
 	}
 	set, err := s.loaded.compileAnew(s.env, nil)
 	if err != nil {
 		return err
 	}
-	for _, line := range unkept(set, s.config.Cache.Memory) {
-		s.log.Warn("pictures are not kept", "which", line)
+	for _, line := range uncacheablePictures(set, s.config.Cache.Memory) {
+		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
@@ -128,7 +128,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if err != nil {
 		return err
 	}
-	if s.unaccepted, err = newUnaccepted(reg, s.log); err != nil {
+	if s.acceptFailures, err = newAcceptFailures(reg, s.log); err != nil {
 		return err
 	}
 	s.reload = metrics.NewReload(reg)
@@ -137,8 +137,8 @@ func (s *server) build(reg *prometheus.Registry) error {
 	return s.front.Reload(set, s.config.front())
 }
 
-// warms is yes unless the operator says no; in replay it would hide the first
-// miss from who watches.
+// warms is true unless the operator says otherwise, but not in replay, where it
+// would hide the first miss from whoever watches.
 func (s *server) warms() bool {
 	if s.config.Cache.Warm != "" {
 		return s.config.Cache.Warm == "true"
@@ -146,9 +146,9 @@ func (s *server) warms() bool {
 	return !s.cmd.Replay
 }
 
-// describeFailure tells the other instances of what failed. What is wrong with
-// one caller's input is not theirs to hear: it says to whom, and which. That
-// this one is busy is its own trouble.
+// describeFailure is the failure record that other instances read. What is wrong
+// with one caller's input is not shared, for it names that input; nor is that this
+// instance is busy, which says nothing of the others.
 func describeFailure(err error) string {
 	switch k := upstreams.KindOf(err); k {
 	case upstreams.Invalid, upstreams.Forbidden, upstreams.Skipped, upstreams.Busy:
@@ -158,8 +158,7 @@ func describeFailure(err error) string {
 	}
 }
 
-// restoreFailure believes no more of what another instance told than that
-// something failed, and how.
+// restoreFailure takes from another instance's failure record only its kind.
 func restoreFailure(text string) error {
 	k, ok := upstreams.ParseKind(text)
 	if err := (&upstreams.Error{Kind: k, Err: errElsewhere}); ok && describeFailure(err) != "" {
@@ -170,13 +169,14 @@ func restoreFailure(text string) error {
 
 var errElsewhere = errors.New("failed on another instance a moment ago")
 
-// pace keeps the collector from working every few milliseconds while the heap
-// is small: it starts when the heap has doubled, and of a heap of 15 MiB that is
-// soon. A block that is never touched counts as live without taking memory, so
-// that it starts so much later. It costs the same room for garbage however full
-// the cache is, where a higher GOGC would cost a multiple of it. What comes back
-// must be called at the end; GOGC and GOMEMLIMIT work as ever.
-func pace(memory int64) (keep func()) {
+// ballast keeps the garbage collector from running every few milliseconds while
+// the heap is small: a collection starts when the heap has doubled, which with
+// 15 MiB is soon. A block that is never touched counts as live heap without
+// taking memory, so collections start later. It allows the same amount of garbage
+// however full the cache is, where a higher GOGC would allow a multiple of it.
+// The returned function must be called at the end; GOGC and GOMEMLIMIT keep their
+// meaning.
+func ballast(memory int64) (keep func()) {
 	if memory == 0 {
 		memory = cache.DefaultMemory
 	}
@@ -184,8 +184,8 @@ func pace(memory int64) (keep func()) {
 	return func() { runtime.KeepAlive(block) }
 }
 
-// newLogger also gives the level, which may change.
-func newLogger(c *config, w *world) (*slog.Logger, *slog.LevelVar) {
+// newLogger also returns the level, which a reload may change.
+func newLogger(c *config, w *process) (*slog.Logger, *slog.LevelVar) {
 	level := &slog.LevelVar{}
 	level.Set(c.level())
 	opts := &slog.HandlerOptions{Level: level}
@@ -197,6 +197,6 @@ func newLogger(c *config, w *world) (*slog.Logger, *slog.LevelVar) {
 
 func (c *config) level() slog.Level {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows only what can be read
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows valid levels only
 	return level
 }

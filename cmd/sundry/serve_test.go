@@ -49,8 +49,8 @@ func (o *output) String() string {
 
 func noEnv(string) (string, bool) { return "", false }
 
-// process is `sundry serve` running in this process.
-type process struct {
+// instance is `sundry serve` running in this process.
+type instance struct {
 	t      testing.TB
 	stderr *output
 	public string
@@ -61,14 +61,14 @@ type process struct {
 
 var listening = regexp.MustCompile(`msg=serving public=(\S+) admin=(\S+)`)
 
-func serve(t testing.TB, args ...string) *process {
+func serve(t testing.TB, args ...string) *instance {
 	t.Helper()
 	return serveWith(t, nil, args...)
 }
 
 // serveWith adds variables. Nobody is in front of the server that had to hear
 // of its end first.
-func serveWith(t testing.TB, env map[string]string, args ...string) *process {
+func serveWith(t testing.TB, env map[string]string, args ...string) *instance {
 	t.Helper()
 	getenv := func(name string) (string, bool) {
 		if v, ok := env[name]; ok || name != "SUNDRY_DRAIN_DELAY" {
@@ -76,14 +76,14 @@ func serveWith(t testing.TB, env map[string]string, args ...string) *process {
 		}
 		return "0s", true
 	}
-	return launch(t, &world{getenv: getenv}, args...)
+	return launch(t, &process{getenv: getenv}, args...)
 }
 
-// launch serves in a world that is given its end and its outputs.
-func launch(t testing.TB, w *world, args ...string) *process {
+// launch serves with a process that gets its end and its outputs here.
+func launch(t testing.TB, w *process, args ...string) *instance {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	p := &process{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
+	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	w.ctx, w.urgent, w.stdout, w.stderr = ctx, context.Background(), io.Discard, p.stderr
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
 		// Nothing here may ask a real upstream, and warming would. All clients of a
@@ -104,7 +104,7 @@ func launch(t testing.TB, w *world, args ...string) *process {
 	return p
 }
 
-func (p *process) end() {
+func (p *instance) end() {
 	http.DefaultClient.CloseIdleConnections()
 	p.stop()
 	select {
@@ -226,9 +226,9 @@ func TestReplayNeedsNothing(t *testing.T) {
 func TestBoundsOfFillsAreSettings(t *testing.T) {
 	var budget int64
 	env := map[string]string{"SUNDRY_LIMITS_FILLS": "7", "SUNDRY_LIMITS_REPLY_MEMORY": "32MiB"}
-	p := launch(t, &world{
-		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		made:   func(env *upstreams.Environment) { budget = env.Budget.Limit },
+	p := launch(t, &process{
+		getenv:        func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		onEnvironment: func(env *upstreams.Environment) { budget = env.Budget.Limit },
 	}, "--replay")
 	if _, body := mustGet(t, p.admin+"/metrics"); !strings.Contains(body, "\nsundry_cache_fills_limit 7\n") || budget != 32<<20 {
 		t.Errorf("the budget is %d, and of fills the metrics say\n%s", budget, body)

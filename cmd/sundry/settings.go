@@ -23,37 +23,37 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// setting is one key of sundry.yaml. The table of them is the one place where a
-// setting is described: what is read from file, environment and flags, what is
-// a mistake, and what a reload does are made of it.
+// setting is one key of sundry.yaml. The table of them is the one place that
+// describes a setting: reading file, environment and flags, messages about
+// mistakes, and reloads all follow it.
 type setting struct {
-	key  string // with its section, as in limits.rate
-	want string // what is allowed
-	like string // an example
-	// also is another name of its variable, from before there was a rule.
-	also   string
+	key      string // with its section, as in limits.rate
+	expected string // what is allowed
+	example  string // an example
+	// alias is a second name of its variable, kept for older deployments.
+	alias  string
 	live   bool // a reload applies it
 	empty  bool // the empty text is a value
-	secret bool // what it is set to is not shown
+	secret bool // its value is never shown
 
-	read  func(into *config, text string) error // errWant: it is not what is wanted
+	read  func(into *config, text string) error // errInvalid: it is not what the setting expects
 	items func(into *config, texts []string) error
 	show  func(c *config) string
 	carry func(into, from *config)
 }
 
-// errWant is of a value that is not what the setting wants.
-var errWant = errors.New("not what is wanted")
+// errInvalid is returned for a value that is not what the setting expects.
+var errInvalid = errors.New("not the expected value")
 
 // variable is the setting's name in the environment.
 func (s *setting) variable() string {
 	return "SUNDRY_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 
-// variables are its names there.
+// variables are its names in the environment.
 func (s *setting) variables() []string {
-	if s.also != "" {
-		return []string{s.variable(), s.also}
+	if s.alias != "" {
+		return []string{s.variable(), s.alias}
 	}
 	return []string{s.variable()}
 }
@@ -64,15 +64,15 @@ func (s *setting) mistake(value string, err error) string {
 	if !s.secret {
 		text += strconv.Quote(value) + ": "
 	}
-	if !errors.Is(err, errWant) {
+	if !errors.Is(err, errInvalid) {
 		return text + err.Error()
 	}
-	return text + "want " + s.want + ", as in " + s.like
+	return text + "expected " + s.expected + ", such as " + s.example
 }
 
-// one makes a setting of a single value, which lies at a place of the
+// single makes a setting of one value, which is stored in a field of the
 // configuration.
-func one[T any](s setting, at func(*config) *T, parse func(string) (T, error)) setting {
+func single[T any](s setting, at func(*config) *T, parse func(string) (T, error)) setting {
 	s.read = func(c *config, text string) error {
 		v, err := parse(text)
 		if err == nil {
@@ -85,19 +85,20 @@ func one[T any](s setting, at func(*config) *T, parse func(string) (T, error)) s
 	return s
 }
 
-// many makes a setting of a list, which the environment parts with commas.
-func many[T any](s setting, at func(*config) *[]T, parse func(string) (T, error)) setting {
+// list makes a setting of several values, separated by commas in the
+// environment.
+func list[T any](s setting, at func(*config) *[]T, parse func(string) (T, error)) setting {
 	s.empty = true
 	s.items = func(c *config, texts []string) error {
-		list := make([]T, 0, len(texts))
+		items := make([]T, 0, len(texts))
 		for _, text := range texts {
 			v, err := parse(text)
 			if err != nil {
 				return err
 			}
-			list = append(list, v)
+			items = append(items, v)
 		}
-		*at(c) = list
+		*at(c) = items
 		return nil
 	}
 	s.read = func(c *config, text string) error { return s.items(c, splitList(text)) }
@@ -116,7 +117,7 @@ func splitList(text string) []string {
 	return out
 }
 
-// Bounds of settings: what is beyond them is a slip of the pen.
+// Bounds of settings: a value beyond them is taken for a slip.
 const (
 	maxRate     = 1e6
 	maxBurst    = 1e6
@@ -130,53 +131,53 @@ const (
 	maxTimeout    = time.Hour
 )
 
-// settings are all there are, but for endpoints, in the order of deploy/sundry.yaml.
+// settings are all settings but endpoints, in the order of deploy/sundry.yaml.
 func settings() []setting {
 	return []setting{
-		one(setting{key: "listen", want: "an address and a port", like: ":8080"}, func(c *config) *string { return &c.Listen }, parseAddress),
-		one(setting{key: "admin", want: "an address and a port", like: "127.0.0.1:9090"}, func(c *config) *string { return &c.Admin }, parseAddress),
-		one(setting{key: "redis", also: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *config) *string { return &c.Redis }, parseRedis),
-		one(setting{key: "catalog", want: "a directory", like: "/etc/sundry/catalog", empty: true}, func(c *config) *string { return &c.Catalog }, parseDirectory),
-		one(setting{key: "base_path", want: "a path such as /tools, without a slash at its end", like: "/tools", empty: true}, func(c *config) *string { return &c.BasePath }, parseBasePath),
-		one(setting{key: "log_format", want: "text or json", like: "json"}, func(c *config) *string { return &c.LogFormat }, oneOf("text", "json")),
-		one(setting{key: "log_level", want: "debug, info, warn or error", like: "info", live: true},
+		single(setting{key: "listen", expected: "an address and a port", example: ":8080"}, func(c *config) *string { return &c.Listen }, parseAddress),
+		single(setting{key: "admin", expected: "an address and a port", example: "127.0.0.1:9090"}, func(c *config) *string { return &c.Admin }, parseAddress),
+		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *config) *string { return &c.Redis }, parseRedis),
+		single(setting{key: "catalog", expected: "a directory", example: "/etc/sundry/catalog", empty: true}, func(c *config) *string { return &c.Catalog }, parseDirectory),
+		single(setting{key: "base_path", expected: "a path that begins with a slash and does not end with one", example: "/tools", empty: true}, func(c *config) *string { return &c.BasePath }, parseBasePath),
+		single(setting{key: "log_format", expected: "text or json", example: "json"}, func(c *config) *string { return &c.LogFormat }, oneOf("text", "json")),
+		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", live: true},
 			func(c *config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
-		one(setting{key: "log_hits", want: wholeWords(1, maxLogHits), like: "100", live: true},
+		single(setting{key: "log_hits", expected: wholeRange(1, maxLogHits), example: "100", live: true},
 			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxLogHits)),
-		one(setting{key: "log_refusals", want: wholeWords(1, maxLogHits), like: "100", live: true},
+		single(setting{key: "log_refusals", expected: wholeRange(1, maxLogHits), example: "100", live: true},
 			func(c *config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxLogHits)),
-		many(setting{key: "trusted_proxies", want: "an address range", like: "10.0.0.0/8", live: true},
+		list(setting{key: "trusted_proxies", expected: "an address range", example: "10.0.0.0/8", live: true},
 			func(c *config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
-		one(setting{key: "forwarded", want: "either, x-forwarded-for or forwarded", like: "x-forwarded-for", live: true},
+		single(setting{key: "forwarded", expected: "one of either, x-forwarded-for and forwarded", example: "x-forwarded-for", live: true},
 			func(c *config) *string { return &c.Forwarded }, oneOf(string(proxy.ByEither), string(proxy.ByXForwardedFor), string(proxy.ByForwarded))),
-		many(setting{key: "allow_targets", want: "an address range", like: "10.0.0.0/8", live: true},
+		list(setting{key: "allow_targets", expected: "an address range", example: "10.0.0.0/8", live: true},
 			func(c *config) *[]netip.Prefix { return &c.AllowTargets }, parsePrefix),
-		many(setting{key: "own_hosts", want: "a host's name, without scheme, port and path", like: "api.example.org", live: true},
+		list(setting{key: "own_hosts", expected: "a host name without scheme, port and path", example: "api.example.org", live: true},
 			func(c *config) *[]string { return &c.OwnHosts }, parseHost),
-		one(setting{key: "loop_id", want: "1 to 64 letters, digits, dots, hyphens and underscores", like: "example-1", live: true, empty: true},
+		single(setting{key: "loop_id", expected: "1 to 64 letters, digits, dots, hyphens and underscores", example: "example-1", live: true, empty: true},
 			func(c *config) *string { return &c.LoopID }, parseLoopID),
-		one(setting{key: "geo_file", want: "a file ending in .mmdb or .xdb", like: "/var/lib/sundry/city.mmdb", empty: true},
+		single(setting{key: "geo_file", expected: "a file ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", empty: true},
 			func(c *config) *string { return &c.GeoFile }, parseGeoFile),
-		one(setting{key: "state", want: "a file in a directory that exists", like: "/var/lib/sundry/state", empty: true},
+		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},
 			func(c *config) *string { return &c.State }, parseState),
-		one(setting{key: "drain_delay", want: "a span from 0s to 10m", like: "5s", live: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
-		one(setting{key: "drain_timeout", want: "a span from 0s to 1h", like: "20s", live: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
-		one(setting{key: "limits.rate", want: "requests a second, 0 (no limit) or 0.001 to 1000000", like: "20", live: true},
+		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", live: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
+		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", live: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
+		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", live: true},
 			func(c *config) *float64 { return &c.Limits.Rate }, parseRate),
-		one(setting{key: "limits.burst", want: wholeWords(0, maxBurst), like: "40", live: true},
+		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", live: true},
 			func(c *config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
-		one(setting{key: "limits.in_flight", want: wholeWords(1, maxInFlight), like: "10000", live: true},
+		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", live: true},
 			func(c *config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
-		one(setting{key: "limits.in_flight_share", want: "a share from 0.01 to 1", like: "0.5", live: true},
+		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", live: true},
 			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
-		one(setting{key: "limits.queue_delay", want: "a span from 0s to 10s", like: "20ms", live: true},
+		single(setting{key: "limits.queue_delay", expected: "a duration from 0s to 10s", example: "20ms", live: true},
 			func(c *config) *time.Duration { return &c.Limits.Delay }, span(0, maxQueueDelay)),
-		one(setting{key: "limits.fills", want: wholeWords(1, maxFills), like: "2000"}, func(c *config) *int { return &c.Fills }, whole[int](1, maxFills)),
-		one(setting{key: "limits.reply_memory", want: sizeWords(upstreams.MinBudget), like: "128MiB"},
+		single(setting{key: "limits.fills", expected: wholeRange(1, maxFills), example: "2000"}, func(c *config) *int { return &c.Fills }, whole[int](1, maxFills)),
+		single(setting{key: "limits.reply_memory", expected: sizeRange(upstreams.MinBudget), example: "128MiB"},
 			func(c *config) *size { return &c.ReplyMemory }, parseSize(upstreams.MinBudget)),
-		one(setting{key: "cache.memory", also: "SUNDRY_MEMORY", want: sizeWords(cache.MinMemory), like: "256MiB"},
+		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(cache.MinMemory), example: "256MiB"},
 			func(c *config) *size { return &c.Cache.Memory }, parseSize(cache.MinMemory)),
-		one(setting{key: "cache.warm", want: "true or false", like: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),
+		single(setting{key: "cache.warm", expected: "true or false", example: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),
 	}
 }
 
@@ -191,16 +192,16 @@ func find(all []setting, key string) *setting {
 func parseAddress(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil || port == "" {
-		return "", errWant
+		return "", errInvalid
 	}
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
-		return "", errWant
+		return "", errInvalid
 	}
 	if _, err := netip.ParseAddr(host); host == "" || err == nil {
 		return s, nil
 	}
 	if _, err := guard.CheckHost(host); err != nil {
-		return "", errWant
+		return "", errInvalid
 	}
 	return s, nil
 }
@@ -217,7 +218,7 @@ func parseRedis(s string) (string, error) {
 
 func parseBasePath(s string) (string, error) {
 	if proxy.CheckBasePath(s) != nil {
-		return "", errWant
+		return "", errInvalid
 	}
 	return s, nil
 }
@@ -228,7 +229,7 @@ func parseDirectory(s string) (string, error) {
 	}
 	st, err := os.Stat(s)
 	if err == nil && !st.IsDir() {
-		err = errWant
+		err = errInvalid
 	}
 	return s, err
 }
@@ -238,7 +239,7 @@ func parseGeoFile(s string) (string, error) {
 		return "", nil
 	}
 	if ext := strings.ToLower(filepath.Ext(s)); ext != ".mmdb" && ext != ".xdb" {
-		return "", errWant
+		return "", errInvalid
 	}
 	_, err := os.Stat(s)
 	return s, err
@@ -249,10 +250,10 @@ func parseState(s string) (string, error) {
 		return "", nil
 	}
 	if st, err := os.Stat(s); err == nil && st.IsDir() {
-		return "", errWant
+		return "", errInvalid
 	}
 	if st, err := os.Stat(filepath.Dir(s)); err != nil || !st.IsDir() {
-		return "", errWant
+		return "", errInvalid
 	}
 	return s, nil
 }
@@ -262,7 +263,7 @@ func oneOf(allowed ...string) func(string) (string, error) {
 		if s = strings.ToLower(s); slices.Contains(allowed, s) {
 			return s, nil
 		}
-		return "", errWant
+		return "", errInvalid
 	}
 }
 
@@ -270,28 +271,28 @@ func whole[T int | int64 | uint64](least, most int64) func(string) (T, error) {
 	return func(s string) (T, error) {
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || v < least || v > most {
-			return 0, errWant
+			return 0, errInvalid
 		}
 		return T(v), nil
 	}
 }
 
-func wholeWords(least, most int64) string {
+func wholeRange(least, most int64) string {
 	return fmt.Sprintf("a whole number from %d to %d", least, most)
 }
 
 func parseRate(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || v != 0 && !(v >= 0.001 && v <= maxRate) {
-		return 0, errWant
+		return 0, errInvalid
 	}
-	return math.Abs(v), nil // of a negative zero
+	return math.Abs(v), nil // so that -0 becomes 0
 }
 
 func parseShare(s string) (float64, error) {
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(v >= 0.01 && v <= 1) {
-		return 0, errWant
+		return 0, errInvalid
 	}
 	return v, nil
 }
@@ -300,7 +301,7 @@ func span(least, most time.Duration) func(string) (time.Duration, error) {
 	return func(s string) (time.Duration, error) {
 		v, err := declare.ParseDuration(s)
 		if err != nil || v < least || v > most {
-			return 0, errWant
+			return 0, errInvalid
 		}
 		return v, nil
 	}
@@ -315,11 +316,11 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	}
 	p, err := netip.ParsePrefix(s)
 	if err != nil {
-		return p, errWant
+		return p, errInvalid
 	}
 	if p.Addr().Is4In6() {
 		if p.Bits() < 96 {
-			return p, errWant
+			return p, errInvalid
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
@@ -329,14 +330,14 @@ func parsePrefix(s string) (netip.Prefix, error) {
 func parseHost(s string) (string, error) {
 	name, err := guard.CheckHost(s)
 	if err != nil {
-		return "", errWant
+		return "", errInvalid
 	}
 	return name, nil
 }
 
 func parseLoopID(s string) (string, error) {
 	if s != "" && !loop.CheckID(s) {
-		return "", errWant
+		return "", errInvalid
 	}
 	return s, nil
 }
@@ -363,22 +364,22 @@ func parseSize(least float64) func(string) (size, error) {
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 		if err != nil || !(v*unit >= least && v*unit <= maxMemory) {
-			return 0, errWant
+			return 0, errInvalid
 		}
 		return size(v * unit), nil
 	}
 }
 
-func sizeWords(least int64) string {
+func sizeRange(least int64) string {
 	return fmt.Sprintf("%dMiB to %dGiB", least>>20, maxMemory>>30)
 }
 
-// choice is yes, no, or left to the program.
+// choice is "true", "false" or, where it is not set, "".
 type choice string
 
 func parseChoice(s string) (choice, error) {
 	if s != "true" && s != "false" {
-		return "", errWant
+		return "", errInvalid
 	}
 	return choice(s), nil
 }

@@ -11,15 +11,15 @@ import (
 // firstInherited is the descriptor that sd_listen_fds(3) counts from.
 const firstInherited = 3
 
-// inherited is the public listener where systemd has opened it for us, as a
-// sundry.socket unit makes it do, and nil where it has not. It stays open in
-// systemd while we restart, so that callers wait instead of being refused.
+// inherited is the public listener that systemd has opened for this process, as
+// the unit sundry.socket makes it do; nil where it has not. It stays open in
+// systemd during a restart, so that clients wait instead of being refused.
 func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 	if pid, _ := getenv("LISTEN_PID"); pid != strconv.Itoa(os.Getpid()) {
-		return nil, nil // none, or meant for the process that started us
+		return nil, nil // none, or meant for the parent process
 	}
 	if n, _ := getenv("LISTEN_FDS"); n != "1" {
-		return nil, fmt.Errorf("LISTEN_FDS=%s: want one socket, the public one", n)
+		return nil, fmt.Errorf("LISTEN_FDS=%s: expected one socket, the public listener's", n)
 	}
 	f := os.NewFile(firstInherited, "LISTEN_FDS")
 	l, err := net.FileListener(f) // which has a descriptor of its own
@@ -28,13 +28,13 @@ func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 	}
 	if _, ok := l.(*net.TCPListener); !ok {
 		_ = l.Close()
-		return nil, fmt.Errorf("the socket from systemd: %s %s: want TCP", l.Addr().Network(), l.Addr())
+		return nil, fmt.Errorf("the socket from systemd: %s %s: expected a TCP socket", l.Addr().Network(), l.Addr())
 	}
 	return l, nil
 }
 
-// notify tells systemd of our state, as sd_notify(3) does; nothing where
-// nobody wants to know.
+// notify tells systemd the state of this process, as sd_notify(3) does. Without
+// NOTIFY_SOCKET it does nothing.
 func notify(getenv func(string) (string, bool), state string) error {
 	path, ok := getenv("NOTIFY_SOCKET")
 	if !ok || path == "" {

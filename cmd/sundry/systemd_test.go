@@ -204,7 +204,7 @@ func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
 	}
 	defer socket.Close()
 	cmd, log := activated(t, socket, "serve --replay --admin 127.0.0.1:0")
-	if err := cmd.Run(); err == nil || !strings.Contains(log.String(), "want TCP") {
+	if err := cmd.Run(); err == nil || !strings.Contains(log.String(), "expected a TCP socket") {
 		t.Errorf("a Unix socket: %v %s", err, log)
 	}
 	of := func(pid, n string) func(string) (string, bool) {
@@ -213,7 +213,7 @@ func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
 			return v, ok
 		}
 	}
-	if l, err := inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "want one socket") {
+	if l, err := inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "expected one socket") {
 		t.Errorf("two sockets: %v %v", l, err)
 	}
 	if l, err := inherited(of(strconv.Itoa(os.Getppid()), "1")); l != nil || err != nil {

@@ -19,11 +19,11 @@ import (
 type tryCmd struct {
 	flags
 	Endpoint string   `arg:"" help:"Endpoint to call."`
-	Params   []string `arg:"" optional:"" help:"Parameters, as in ip=8.8.8.8." placeholder:"NAME=VALUE"`
+	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8." placeholder:"NAME=VALUE"`
 }
 
-// Run makes one call past the cache and shows each stage of every attempt.
-func (t *tryCmd) Run(w *world) error {
+// Run makes one call without the cache and shows each stage of every attempt.
+func (t *tryCmd) Run(w *process) error {
 	cfg, err := t.loadConfig(w, nil)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (t *tryCmd) Run(w *world) error {
 	if err != nil {
 		return err
 	}
-	fill, err := t.question(set)
+	fill, err := t.input(set)
 	if err != nil {
 		return err
 	}
@@ -52,22 +52,22 @@ func (t *tryCmd) Run(w *world) error {
 	return out.err
 }
 
-func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
+func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
 		names := make([]string, len(set.Endpoints))
 		for i, e := range set.Endpoints {
 			names[i] = e.Name
 		}
-		return nil, fmt.Errorf("endpoint %q: there is none; want one of %s%s", t.Endpoint, strings.Join(names, ", "), meant(t.Endpoint, names))
+		return nil, fmt.Errorf("unknown endpoint %q; expected one of %s%s", t.Endpoint, strings.Join(names, ", "), suggestion(t.Endpoint, names))
 	}
 	query := url.Values{}
 	for _, p := range t.Params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, fmt.Errorf("parameter %q: want name=value", p)
+			return nil, fmt.Errorf("parameter %q: expected name=value", p)
 		}
-		if err := known(e, name); err != nil {
+		if err := checkParameter(e, name); err != nil {
 			return nil, err
 		}
 		query.Set(name, value)
@@ -79,8 +79,9 @@ func (t *tryCmd) question(set *catalog.Catalog) (*catalog.Fill, error) {
 	return &catalog.Fill{Input: in}, nil
 }
 
-// known refuses a parameter that the endpoint would pass over.
-func known(e *catalog.Endpoint, name string) error {
+// checkParameter refuses a parameter that the endpoint does not have: serve would
+// ignore it.
+func checkParameter(e *catalog.Endpoint, name string) error {
 	var names []string
 	for _, p := range e.Params {
 		names = append(names, p.Name)
@@ -88,17 +89,17 @@ func known(e *catalog.Endpoint, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near := meant(name, names); near != "" {
-		return fmt.Errorf("parameter %q: %s has none of that name%s", name, e.Name, near)
+	if near := suggestion(name, names); near != "" {
+		return fmt.Errorf("unknown parameter %q of %s%s", name, e.Name, near)
 	}
-	return fmt.Errorf("parameter %q: %s has none of that name; want one of %s", name, e.Name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown parameter %q of %s; expected one of %s", name, e.Name, strings.Join(names, ", "))
 }
 
 // printer writes stages and keeps the first error of writing.
 type printer struct {
-	w   *world
+	w   *process
 	err error
-	// hide blots out secrets of the attempts so far.
+	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
 }
 
@@ -128,7 +129,7 @@ func (p *printer) attempt(a upstreams.Attempt) {
 	}
 }
 
-// longest line of raw material, in runes.
+// longest is the length to which raw replies are cut, in runes.
 const longest = 600
 
 func (p *printer) content(c *cache.Content, took time.Duration) {
