@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache"
 	"sundry/upstreams"
 )
@@ -72,7 +74,7 @@ func TestHitsAreNeverShed(t *testing.T) {
 		func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 40} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	shed, wait := f.crowd("/api/simple?id=%d", 120)
-	eventually(t, "who finds no place is shed", func() bool { return shed.Load() == 100 })
+	waittest.Until(t, "who finds no place is shed", func() bool { return shed.Load() == 100 })
 	if n, _ := f.server.admission.count(); n != 20 {
 		t.Errorf("%d wait for one endpoint, want half of 40", n)
 	}
@@ -82,7 +84,7 @@ func TestHitsAreNeverShed(t *testing.T) {
 	f.get("/api/other?id=7").want(t, http.StatusOK, "other")
 	close(up.gate)
 	wait()
-	eventually(t, "all places are free", func() bool { n, _ := f.server.admission.count(); return n == 0 })
+	waittest.Until(t, "all places are free", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 	f.get("/api/simple?id=500").want(t, http.StatusOK)
 }
 
@@ -93,7 +95,7 @@ func TestWhoMustWaitForARefreshGetsTheStaleCopy(t *testing.T) {
 		func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 2} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	_, wait := f.crowd("/api/simple?id=%d", 1)
-	eventually(t, "the place is taken", func() bool { n, _ := f.server.admission.count(); return n == 1 })
+	waittest.Until(t, "the place is taken", func() bool { n, _ := f.server.admission.count(); return n == 1 })
 	a := f.get("/api/simple?id=1")
 	a.want(t, http.StatusOK, "x")
 	a.header(t, "Cache-Status", "fwd=stale")
@@ -246,7 +248,7 @@ func TestFillsBeyondTheirBoundAreRefused(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var caller sync.WaitGroup
 	caller.Go(func() { _, _ = f.try(ctx, http.MethodGet, "/api/simple?id=1") }) // leaves
-	eventually(t, "a call upstream", func() bool { return up.open.Load() == 1 })
+	waittest.Until(t, "a call upstream", func() bool { return up.open.Load() == 1 })
 	a := f.get("/api/simple?id=2")
 	a.want(t, http.StatusServiceUnavailable, `"type":"overloaded"`)
 	a.header(t, "Retry-After", "1")

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sundry/upstreams/waittest"
 )
 
 // halfClosed sends a request, says that nothing more comes, and gives all that
@@ -78,11 +80,11 @@ func TestPatienceEnds(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /api/simple?id=2 HTTP/1.1\r\nHost: test\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the request is served", func() bool { n, _ := f.server.admission.count(); return n > 0 })
+	waittest.Until(t, "the request is served", func() bool { n, _ := f.server.admission.count(); return n > 0 })
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the caller who left is given up", func() bool { n, _ := f.server.admission.count(); return n == 0 })
+	waittest.Until(t, "the caller who left is given up", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }
 
 // hanging is an upstream that never answers, and tells how many calls it has.
@@ -117,13 +119,13 @@ func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
 			_, _ = f.try(ctx, http.MethodGet, fmt.Sprintf("/api/simple?id=%d", i%100+1)) // left, or refused
 		})
 	}
-	eventually(t, "calls upstream", func() bool { return up.open.Load() >= 20 })
+	waittest.Until(t, "calls upstream", func() bool { return up.open.Load() >= 20 })
 	leave()
 	callers.Wait()
 	left := time.Now()
-	eventually(t, "the calls have ended", func() bool { return up.open.Load() == 0 })
+	waittest.Until(t, "the calls have ended", func() bool { return up.open.Load() == 0 })
 	if took := time.Since(left); took > time.Second {
 		t.Errorf("the last call outlived its callers by %v", took)
 	}
-	eventually(t, "nobody is under way", func() bool { n, _ := f.server.admission.count(); return n == 0 })
+	waittest.Until(t, "nobody is under way", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }

@@ -10,27 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 )
-
-// eventually asks until the answer is as wanted, for at most ten seconds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
-}
 
 func TestTwoHundredCallersOneCall(t *testing.T) {
 	up := newFake(t, `{"v":"once"}`)
@@ -43,7 +29,7 @@ func TestTwoHundredCallersOneCall(t *testing.T) {
 			t.Error("the first caller was answered, but had hung up")
 		}
 	})
-	eventually(t, "the call upstream", func() bool { return up.calls.Load() == 1 })
+	waittest.Until(t, "the call upstream", func() bool { return up.calls.Load() == 1 })
 	var collapsed, served atomic.Int64
 	var wg sync.WaitGroup
 	for range 199 {
@@ -90,7 +76,7 @@ func TestFailoverBreakerAndHealing(t *testing.T) {
 	}
 	one.status.Store(http.StatusOK)
 	n := 100
-	eventually(t, "the first source is used again", func() bool {
+	waittest.Until(t, "the first source is used again", func() bool {
 		n++
 		return f.get("/api/simple?id="+itoa(n)).Header.Get("Sundry-Source") == "first"
 	})
@@ -154,7 +140,7 @@ func TestStaleAnswerIsMarked(t *testing.T) {
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, jitter: 0, stale_if_error: 1h", up)})
 	f.get("/api/simple").want(t, http.StatusOK, "good")
 	up.status.Store(http.StatusBadGateway)
-	eventually(t, "the millisecond is over", func() bool {
+	waittest.Until(t, "the millisecond is over", func() bool {
 		return strings.Contains(f.get("/api/simple").Header.Get("Cache-Status"), "fwd=stale")
 	})
 	for range 5 {

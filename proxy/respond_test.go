@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache"
 	"sundry/upstreams/catalog"
 )
@@ -92,7 +94,7 @@ func TestWhatRemainsIsToldOnce(t *testing.T) {
 	}
 	first := f.get("/api/simple")
 	check(first, 3600)
-	eventually(t, "an age", func() bool { return f.get("/api/simple").Header.Get("Age") != "0" })
+	waittest.Until(t, "an age", func() bool { return f.get("/api/simple").Header.Get("Age") != "0" })
 	check(f.get("/api/simple"), 3600)
 	check(f.do(t.Context(), http.MethodHead, "/api/simple"), 3600)
 	notModified := f.get("/api/simple", "If-None-Match", first.Header.Get("Etag"))
@@ -104,7 +106,7 @@ func TestWhatRemainsIsToldOnce(t *testing.T) {
 	check(f.get("/api/simple"), 7200)
 	up.status.Store(http.StatusNotFound)
 	check(f.get("/api/simple?id=2"), 300)
-	eventually(t, "an age of the no", func() bool { return f.get("/api/simple?id=2").Header.Get("Age") != "0" })
+	waittest.Until(t, "an age of the no", func() bool { return f.get("/api/simple?id=2").Header.Get("Age") != "0" })
 	check(f.get("/api/simple?id=2"), 300)
 }
 
@@ -155,7 +157,7 @@ func TestARefreshThatIsWaitedForIsTold(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, jitter: 0, grace: 0s, stale_if_error: 1h, soft_timeout: 10s", up)})
 	f.get("/api/simple").header(t, "Cache-Status", "sundry; fwd=uri-miss; stored")
-	eventually(t, "a refresh", func() bool {
+	waittest.Until(t, "a refresh", func() bool {
 		return strings.HasPrefix(f.get("/api/simple").Header.Get("Cache-Status"), "sundry; fwd=stale; stored; ttl=")
 	})
 }

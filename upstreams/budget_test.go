@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/upstreams/heaptest"
 )
 
 // Sixty-four replies that are small on the wire and large in memory, all at
@@ -20,33 +20,15 @@ func TestHostileRepliesShareABudget(t *testing.T) {
 	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostile) })
 	env := environment(t)
 	s := compile(t, env, "name: one\ntimeout: 60s\nhttp: {url: "+url+"/, max_kib: 8192}\nmap: sort_by(.) | length\n")
-	runtime.GC()
-	var before, now runtime.MemStats
-	runtime.ReadMemStats(&before)
-	var peak atomic.Uint64
-	done := make(chan struct{})
-	var watching, calls sync.WaitGroup
-	watching.Go(func() {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				runtime.ReadMemStats(&now)
-				peak.Store(max(peak.Load(), now.HeapAlloc))
-			}
+	peak := heaptest.Peak(func() {
+		var calls sync.WaitGroup
+		for range 64 {
+			calls.Go(func() { _, _ = s.do(t.Context(), &Call{}, nil) })
 		}
+		calls.Wait()
 	})
-	for range 64 {
-		calls.Go(func() { _, _ = s.do(t.Context(), &Call{}, nil) })
-	}
-	calls.Wait()
-	close(done)
-	watching.Wait()
-	if got := (peak.Load() - min(peak.Load(), before.HeapAlloc)) >> 20; got > 400 {
-		t.Errorf("%d MiB at the peak", got)
+	if peak>>20 > 400 {
+		t.Errorf("%d MiB at the peak", peak>>20)
 	}
 	if a, err := s.do(t.Context(), &Call{}, nil); KindOf(err) == Busy {
 		t.Errorf("the budget was not given back: %v %v", a.Data, err)

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 
@@ -119,7 +121,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 				t.Errorf("%v writes were tried on a Redis that refuses them", n)
 			}
 			server.Must(c.well)
-			eventually(t, "writes again", func() bool {
+			waittest.Until(t, "writes again", func() bool {
 				tier.Set("after", []byte("v"), time.Minute)
 				v, _, _ := tier.Look(t.Context(), "after")
 				return v != nil

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -39,15 +41,6 @@ func open(t *testing.T, url string, change ...func(*Config)) *Tier {
 	return tier
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // servers runs a test on an in-process Redis and, where there is one, on a
 // real one.
 func servers(t *testing.T, f func(t *testing.T, url string)) {
@@ -63,10 +56,10 @@ func TestKeepsAndForgets(t *testing.T) {
 		}
 		big := strings.Repeat("x", 1<<20)
 		tier.Set("k", []byte(big), time.Minute)
-		eventually(t, "the write", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
+		waittest.Until(t, "the write", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
 		tier.Delete("k")
-		eventually(t, "the deletion", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value == nil })
-		eventually(t, "the accounts to be settled", empty(tier))
+		waittest.Until(t, "the deletion", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value == nil })
+		waittest.Until(t, "the accounts to be settled", empty(tier))
 		tier.Set("short", []byte("v"), 0)
 		if all, _ := tier.queue.waiting(); all != 0 {
 			t.Error("a value without a lifetime was queued")
@@ -91,7 +84,7 @@ func TestLease(t *testing.T) {
 		}
 		release()
 		release()
-		eventually(t, "the release", func() bool {
+		waittest.Until(t, "the release", func() bool {
 			held, release := two.Lease(t.Context(), "k", time.Minute)
 			release()
 			return held
@@ -128,7 +121,7 @@ func TestFrozenRedis(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.Set("k", []byte("v"), time.Minute)
-	eventually(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	srv.Freeze()
 	for range 8 {
 		quick(t, tier)
@@ -140,7 +133,7 @@ func TestFrozenRedis(t *testing.T) {
 		t.Error("a frozen Redis denies leases")
 	}
 	srv.Thaw()
-	eventually(t, "Redis is used again", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "Redis is used again", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 }
 
 func TestStoppedAndRestartedRedis(t *testing.T) {
@@ -151,12 +144,12 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 		quick(t, tier)
 	}
 	srv.Restart()
-	eventually(t, "Redis is used again", func() bool {
+	waittest.Until(t, "Redis is used again", func() bool {
 		tier.Set("k", []byte("v"), time.Minute)
 		value, _, _ := tier.Look(t.Context(), "k")
 		return value != nil
 	})
-	eventually(t, "the last of the writes", empty(tier))
+	waittest.Until(t, "the last of the writes", empty(tier))
 	if _, err := srv.Do("FLUSHALL"); err != nil {
 		t.Fatal(err)
 	}
@@ -169,14 +162,14 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.Set("k", []byte("v"), time.Minute)
-	eventually(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		tier.Set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
-	eventually(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")) >= 3 })
+	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")) >= 3 })
 	if value, _, _ := tier.Look(t.Context(), "k"); value == nil {
 		t.Error("a full Redis cannot be read")
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -17,7 +19,7 @@ func everything(t *testing.T, url string) {
 	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
 	for i := range 20 { // of all slots
 		key := fmt.Sprint("key", i)
-		eventually(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.shut() })
+		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.shut() })
 		held, release := tier.Lease(t.Context(), key, time.Minute)
 		if !held {
 			t.Fatal("a free lease was denied")
@@ -29,14 +31,14 @@ func everything(t *testing.T, url string) {
 		tier.Add(key, []byte("second"), time.Minute)
 		tier.Fail(key, []byte("record"), time.Minute)
 		release()
-		eventually(t, "the writes", empty(tier))
+		waittest.Until(t, "the writes", empty(tier))
 		value, failure, leased := tier.Look(t.Context(), key)
 		if string(value) != "first" || string(failure) != "record" || leased {
 			t.Fatalf("%q %q %v", value, failure, leased)
 		}
 		tier.Set(key, []byte("third"), time.Minute)
 		tier.Delete(key)
-		eventually(t, "the writes", empty(tier))
+		waittest.Until(t, "the writes", empty(tier))
 		if value, failure, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
 			t.Fatalf("%q %q", value, failure)
 		}
@@ -89,7 +91,7 @@ func TestFrozenTLS(t *testing.T) {
 		quick(t, tier)
 	}
 	server.Thaw()
-	eventually(t, "Redis is used again", func() bool {
+	waittest.Until(t, "Redis is used again", func() bool {
 		tier.Set("k", []byte("v"), time.Minute)
 		v, _, _ := tier.Look(t.Context(), "k")
 		return v != nil
@@ -140,14 +142,14 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	for i := range 20 {
 		tier.Set(fmt.Sprint(i), []byte("v"), time.Minute)
 	}
-	eventually(t, "the writes", empty(tier))
+	waittest.Until(t, "the writes", empty(tier))
 	has := 0
 	if _, err := fmt.Sscanf(nodes[0].Must("DBSIZE"), ":%d", &has); err != nil || has == 0 || has == 20 {
 		t.Fatal(has, err)
 	}
 	nodes[1].Freeze()
 	found := map[int]bool{}
-	eventually(t, "what the node that is well has", func() bool {
+	waittest.Until(t, "what the node that is well has", func() bool {
 		for _, i := range rand.Perm(20) { // half-open, the breaker tries whichever comes
 			start := time.Now()
 			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
@@ -160,7 +162,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 		return len(found) == has
 	})
 	nodes[1].Thaw()
-	eventually(t, "all of it", func() bool {
+	waittest.Until(t, "all of it", func() bool {
 		for i := range 20 {
 			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
 				return false

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -36,18 +38,18 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 		t.Fatal("a free lease was denied")
 	}
 	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseBeat)
-	eventually(t, "its first term to be over", func() bool {
+	waittest.Until(t, "its first term to be over", func() bool {
 		if _, _, leased := tier.Look(t.Context(), "k"); !leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
 		return time.Since(begin) > leaseLife+leaseBeat/2
 	})
-	eventually(t, "the end of one that nobody releases", func() bool { _, _, leased := tier.Look(t.Context(), "short"); return !leased })
+	waittest.Until(t, "the end of one that nobody releases", func() bool { _, _, leased := tier.Look(t.Context(), "short"); return !leased })
 	if took := time.Since(begin); took > 2*leaseLife {
 		t.Errorf("it was held for %v", took)
 	}
 	release()
-	eventually(t, "its release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
 }
 
 // TestLostReplyLeavesNoLease: Redis granted it, and nobody heard.
@@ -61,12 +63,12 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 		t.Fatal("a frozen Redis denies leases")
 	}
 	server.Thaw()
-	eventually(t, "the lease that nobody heard of", func() bool {
+	waittest.Until(t, "the lease that nobody heard of", func() bool {
 		_, _, leased := two.Look(t.Context(), "k")
 		return leased
 	})
 	release()
-	eventually(t, "its release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
 }
 
 // TestReleaseComesThroughAfterAFreeze: one that failed is tried again.
@@ -79,9 +81,9 @@ func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	}
 	server.Freeze()
 	release()
-	eventually(t, "the release to fail", func() bool { return sick(one) > 0 })
+	waittest.Until(t, "the release to fail", func() bool { return sick(one) > 0 })
 	server.Thaw()
-	eventually(t, "the release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
 }
 
 // TestLeaseGoesAfterWhatWasWritten: who sees it gone sees the value, or the
@@ -100,7 +102,7 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 			one.Fail(key, value, time.Minute)
 		}
 		release()
-		eventually(t, "the release", func() bool {
+		waittest.Until(t, "the release", func() bool {
 			v, f, leased := two.Look(t.Context(), key)
 			if !leased && v == nil && f == nil {
 				t.Fatal("the lease is gone, and nothing came of it")
@@ -119,5 +121,5 @@ func TestPanickingHolderGivesBack(t *testing.T) {
 		defer release()
 		panic("in the middle of a fill")
 	}()
-	eventually(t, "the release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -49,11 +51,11 @@ func TestEverybodyIsToldOfChanges(t *testing.T) {
 		var told atomic.Int64
 		var done sync.WaitGroup
 		done.Go(func() { two.Watch(ctx, func() { told.Add(1) }) })
-		eventually(t, "the word that the watch stands", func() bool { return told.Load() == 1 })
+		waittest.Until(t, "the word that the watch stands", func() bool { return told.Load() == 1 })
 		if _, err := one.Swap(t.Context(), nil, []byte("v")); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the word of a change", func() bool { return told.Load() == 2 })
+		waittest.Until(t, "the word of a change", func() bool { return told.Load() == 2 })
 		stop()
 		done.Wait()
 	})
@@ -67,14 +69,14 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 	var told atomic.Int64
 	var done sync.WaitGroup
 	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
-	eventually(t, "the watch", func() bool { return told.Load() > 0 })
+	waittest.Until(t, "the watch", func() bool { return told.Load() > 0 })
 	server.Stop()
 	if _, err := d.Load(t.Context()); err == nil {
 		t.Error("a value out of a dead Redis")
 	}
 	before := told.Load()
 	server.Restart()
-	eventually(t, "the watch after the outage", func() bool { return told.Load() > before })
+	waittest.Until(t, "the watch after the outage", func() bool { return told.Load() > before })
 	stop()
 	done.Wait()
 }
@@ -135,11 +137,11 @@ func TestWatchNoticesSilence(t *testing.T) {
 	var told atomic.Int64
 	var done sync.WaitGroup
 	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
-	eventually(t, "the watch", func() bool { return told.Load() == 1 })
+	waittest.Until(t, "the watch", func() bool { return told.Load() == 1 })
 	server.Freeze()
 	lost := time.AfterFunc(documentTime+500*time.Millisecond, server.Thaw)
 	defer lost.Stop()
-	eventually(t, "a new subscription", func() bool { return told.Load() == 2 })
+	waittest.Until(t, "a new subscription", func() bool { return told.Load() == 2 })
 	stop()
 	done.Wait()
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -70,8 +72,8 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	if d := time.Duration(unwaited.ns.Load()); d > tier.cfg.Timeout {
 		t.Errorf("calls that do not wait took %v", d)
 	}
-	eventually(t, "the accounts to be settled", empty(tier))
-	eventually(t, "Redis is used again", func() bool {
+	waittest.Until(t, "the accounts to be settled", empty(tier))
+	waittest.Until(t, "Redis is used again", func() bool {
 		tier.Set("after", []byte("v"), time.Minute)
 		v, _, _ := tier.Look(t.Context(), "after")
 		return v != nil

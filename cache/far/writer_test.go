@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache/far/redistest"
@@ -33,10 +35,10 @@ func TestAddKeepsWhatIsThere(t *testing.T) {
 		tier.Add("k", []byte("first"), time.Minute)
 		tier.Add("k", []byte("second"), time.Minute)
 		tier.Add("brief", []byte("v"), 0)
-		eventually(t, "the writes", empty(tier))
-		eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
+		waittest.Until(t, "the writes", empty(tier))
+		waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
 		tier.Set("k", []byte("third"), time.Minute)
-		eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
+		waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
 	})
 }
 
@@ -44,7 +46,7 @@ func TestAddedValuesEnd(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	tier.Add("k", []byte("v"), time.Minute)
-	eventually(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v != nil })
+	waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v != nil })
 	if reply := server.Must("TTL sundry:k"); reply != ":60\r\n" && reply != ":59\r\n" {
 		t.Errorf("it ends in %q", reply)
 	}
@@ -114,13 +116,13 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			for i := range 30 {
 				tier.Delete(fmt.Sprint(i))
 			}
-			eventually(t, "trouble", func() bool { return sick(tier) >= 5 })
+			waittest.Until(t, "trouble", func() bool { return sick(tier) >= 5 })
 			c.well(server)
-			eventually(t, "the deletions", func() bool {
+			waittest.Until(t, "the deletions", func() bool {
 				reply := server.Must("EVAL \"local n = 0 for i = 0, 29 do n = n + redis.call('exists', 'sundry:' .. i) end return n\" 0")
 				return strings.HasPrefix(reply, ":0")
 			})
-			eventually(t, "the accounts to be settled", empty(tier))
+			waittest.Until(t, "the accounts to be settled", empty(tier))
 		})
 	}
 }
@@ -134,9 +136,9 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 	for range 10 {
 		tier.Set("more", []byte("v"), time.Minute)
 	}
-	eventually(t, "a pause of writes", func() bool { return tier.writes.shut() })
+	waittest.Until(t, "a pause of writes", func() bool { return tier.writes.shut() })
 	tier.Delete("k")
-	eventually(t, "the deletion", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v == nil })
+	waittest.Until(t, "the deletion", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v == nil })
 }
 
 func TestOldDeletionsStand(t *testing.T) {
@@ -146,8 +148,8 @@ func TestOldDeletionsStand(t *testing.T) {
 	hour := time.Now().Add(-time.Hour)
 	tier.queue.push(&job{kind: setting, of: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
 	tier.queue.push(&job{kind: deleting, of: "k", key: "sundry:k", at: hour})
-	eventually(t, "the writes", empty(tier))
-	eventually(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
+	waittest.Until(t, "the writes", empty(tier))
+	waittest.Until(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
 	if n := testutil.ToFloat64(tier.seen.dropped); n != 1 {
 		t.Errorf("%v dropped", n)
 	}
@@ -198,10 +200,10 @@ func TestValueAfterAnOwedDeletion(t *testing.T) {
 	server.Must("SET sundry:k old")
 	server.Must("ACL SETUSER default -del")
 	tier.Delete("k")
-	eventually(t, "the refusal", func() bool { return sick(tier) > 0 })
+	waittest.Until(t, "the refusal", func() bool { return sick(tier) > 0 })
 	server.Must("ACL SETUSER default +del")
 	tier.Add("k", []byte("new"), time.Minute)
-	eventually(t, "the writes", empty(tier))
+	waittest.Until(t, "the writes", empty(tier))
 	if v, _, _ := tier.Look(t.Context(), "k"); string(v) != "new" {
 		t.Errorf("%q", v)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/upstreams/peertest"
 
 	"github.com/chromedp/cdproto/log"
@@ -119,7 +121,7 @@ func (b *browser) is(condition string) bool {
 
 func (b *browser) until(condition string) {
 	b.t.Helper()
-	eventually(b.t, condition, func() bool { return b.is(condition) })
+	waittest.Until(b.t, condition, func() bool { return b.is(condition) })
 }
 
 func (b *browser) keys(keys ...string) {

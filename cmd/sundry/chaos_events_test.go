@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/upstreams"
 )
 
@@ -320,7 +322,7 @@ func (e *events) heal() {
 		e.startSecond()
 	}
 	i := e.instances()[0]
-	eventually(e.t, "changes are kept again", func() bool {
+	waittest.Until(e.t, "changes are kept again", func() bool {
 		status, _ := i.ask(http.MethodPost, "purge", `{"endpoint":"*","mode":"soft"}`)
 		return status == http.StatusOK
 	})

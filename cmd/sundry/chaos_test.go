@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"go.uber.org/goleak"
 
 	"sundry/cache/far/redistest"
@@ -85,7 +87,7 @@ func TestChaos(t *testing.T) {
 	events.end(r.one)
 	r.oracle.openings(r.survey.behind)
 	r.read()
-	eventually(t, "descriptors are closed", func() bool { return openFiles(t) <= descriptors })
+	waittest.Until(t, "descriptors are closed", func() bool { return openFiles(t) <= descriptors })
 	http.DefaultClient.CloseIdleConnections()
 	// The relay ends with the test, after this.
 	if err := goleak.Find(before, goleak.IgnoreAnyFunction("sundry/cmd/sundry.(*relay).accept")); err != nil {
@@ -344,7 +346,7 @@ func (r *chaos) all(i *member) {
 func (r *chaos) healed() {
 	r.t.Helper()
 	for _, i := range r.instances() {
-		eventually(r.t, "breakers of "+i.name+" let calls through", func() bool {
+		waittest.Until(r.t, "breakers of "+i.name+" let calls through", func() bool {
 			for _, h := range i.env.Hosts.All() {
 				if h.State() == "open" {
 					return false
@@ -357,7 +359,7 @@ func (r *chaos) healed() {
 	client := &http.Client{CheckRedirect: stay, Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for _, i := range r.instances() {
-		eventually(r.t, "settings of "+i.name, func() bool { return i.sequence() == r.one.sequence() })
+		waittest.Until(r.t, "settings of "+i.name, func() bool { return i.sequence() == r.one.sequence() })
 		for _, e := range r.errands {
 			what := ""
 			healthy := func() bool { what = r.ordinary(client, i, e); return what == "" }

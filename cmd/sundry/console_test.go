@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/upstreams/waittest"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -289,7 +291,7 @@ func (b *browser) renewal(t *testing.T) {
 	b.keys("xy")
 	twice := func() {
 		from := b.polls.Load()
-		eventually(t, "two renewals", func() bool { return b.polls.Load() >= from+2 })
+		waittest.Until(t, "two renewals", func() bool { return b.polls.Load() >= from+2 })
 	}
 	twice()
 	if !b.is(`document.activeElement.id === "cache-filter" && document.activeElement.value === "xy"`) {

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"github.com/redis/go-redis/v9"
 
 	"sundry/cache/far/redistest"
@@ -110,7 +112,7 @@ func gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool
 	for n := range clients {
 		c.wg.Go(func() { c.call(ctx, t, strings.TrimPrefix(p.public, "http://"), n, balancer) })
 	}
-	eventually(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
+	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
 	return c
 }
 
@@ -124,7 +126,7 @@ func TestDrainFailsNobody(t *testing.T) {
 	c := gather(t.Context(), t, p, away.Load)
 	p.stop()
 	for _, base := range []string{p.public, p.admin} {
-		eventually(t, "not ready", func() bool {
+		waittest.Until(t, "not ready", func() bool {
 			status, _, body, err := get(base + "/readyz")
 			if err != nil {
 				t.Fatalf("nobody answers any more: %v", err)
@@ -133,7 +135,7 @@ func TestDrainFailsNobody(t *testing.T) {
 		})
 	}
 	before := c.answers.Load()
-	eventually(t, "requests are answered while draining", func() bool { return c.answers.Load() > before+clients })
+	waittest.Until(t, "requests are answered while draining", func() bool { return c.answers.Load() > before+clients })
 	if status, _, _, err := get(p.public + "/healthz"); err != nil || status != http.StatusOK {
 		t.Errorf("while draining it lives: %d %v", status, err)
 	}
@@ -180,7 +182,7 @@ func TestConnectionsThatRestGetALastCall(t *testing.T) {
 	p := serve(t, "--replay")
 	wakes, sleeps := rest(t, p, "/healthz"), rest(t, p, "/healthz")
 	p.stop()
-	eventually(t, "the listener is closed", func() bool {
+	waittest.Until(t, "the listener is closed", func() bool {
 		conn, err := net.DialTimeout("tcp", wakes.addr, time.Second)
 		if err == nil {
 			conn.Close()
@@ -203,7 +205,7 @@ func TestDrainIsBounded(t *testing.T) {
 	u.takes.Store(int64(3 * time.Second))
 	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_TIMEOUT": "1500ms"}, "--catalog", catalogDir(t, u, "ttl: 1h"))
 	go func() { _, _, _, _ = get(p.public + "/api/own") }()
-	eventually(t, "the call", func() bool { return u.calls.Load() == 1 })
+	waittest.Until(t, "the call", func() bool { return u.calls.Load() == 1 })
 	begun := time.Now()
 	p.stop()
 	err := <-p.done
@@ -225,18 +227,18 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server listens", func() bool { return listening.MatchString(log.String()) })
+	waittest.Until(t, "the server listens", func() bool { return listening.MatchString(log.String()) })
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
 		_, _, _, _ = get("http://" + listening.FindStringSubmatch(log.String())[1] + "/api/own")
 	}()
-	eventually(t, "the call", func() bool { return u.calls.Load() == 1 })
+	waittest.Until(t, "the call", func() bool { return u.calls.Load() == 1 })
 	for _, sign := range []string{"msg=draining", "second signal"} {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, sign, func() bool { return strings.Contains(log.String(), sign) })
+		waittest.Until(t, sign, func() bool { return strings.Contains(log.String(), sign) })
 	}
 	_ = cmd.Wait()
 	<-asked
@@ -280,9 +282,9 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 	one, two := serve(t, settings...), serve(t, settings...)
 	var calls sync.WaitGroup
 	calls.Go(func() { _, _, _, _ = get(one.public + "/api/own?id=1") })
-	eventually(t, "the lease of the first", func() bool { _, _, leases := kept(t, srv); return len(leases) == 1 && u.calls.Load() == 1 })
+	waittest.Until(t, "the lease of the first", func() bool { _, _, leases := kept(t, srv); return len(leases) == 1 && u.calls.Load() == 1 })
 	calls.Go(func() { _, _, _, _ = get(two.public + "/api/own?id=1") })
-	eventually(t, "the second waits", func() bool {
+	waittest.Until(t, "the second waits", func() bool {
 		_, body := mustGet(t, two.admin+"/metrics")
 		return strings.Contains(body, "\nsundry_cache_fills_running 1\n")
 	})
@@ -291,7 +293,7 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 		t.Errorf("left in Redis: %v %v", entries, failures)
 	}
 	calls.Wait()
-	eventually(t, "the entry of the first", func() bool { entries, _, _ := kept(t, srv); return len(entries) == 1 })
+	waittest.Until(t, "the entry of the first", func() bool { entries, _, _ := kept(t, srv); return len(entries) == 1 })
 	if u.calls.Load() != 1 {
 		t.Errorf("%d calls upstream, want one", u.calls.Load())
 	}

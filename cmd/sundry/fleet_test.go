@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -40,8 +42,8 @@ func TestChangesArriveWhateverIsLost(t *testing.T) {
 			one.mustAsk(http.MethodPut, "endpoints/ip/cache", fmt.Sprintf(`{"set":{"ttl":"%ds"}}`, ttl))
 			purged := one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)["change"].(map[string]any)["at"].(string)
 			row.heal()
-			eventually(t, "the ttl", func() bool { return two.ttl("ip") == fmt.Sprintf("1m%ds", ttl-60) })
-			eventually(t, "the purge", func() bool {
+			waittest.Until(t, "the ttl", func() bool { return two.ttl("ip") == fmt.Sprintf("1m%ds", ttl-60) })
+			waittest.Until(t, "the purge", func() bool {
 				mustGet(t, two.public+ipCall)
 				return two.bornAfter(t, purged)
 			})
@@ -102,7 +104,7 @@ func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 		t.Errorf("max-age=%d\n%s", n, two.stderr)
 	}
 	wire.set(false, notices)
-	eventually(t, "the setting once Redis is back", func() bool { return two.ttl("ip") == "1m30s" && two.maxAge(ipCall) <= 90 })
+	waittest.Until(t, "the setting once Redis is back", func() bool { return two.ttl("ip") == "1m30s" && two.maxAge(ipCall) <= 90 })
 }
 
 // TestARestartedInstanceKnowsPurges: what was purged while it was away is not
@@ -111,7 +113,7 @@ func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	redis := redistest.Start(t)
 	one := serve(t, "--replay", "--redis", redis.URL())
 	mustGet(t, one.public+ipCall)
-	eventually(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	waittest.Until(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	for range 3 {
@@ -135,7 +137,7 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"80s"}}`)
-	eventually(t, "the change there", func() bool { return two.ttl("ip") == "1m20s" })
+	waittest.Until(t, "the change there", func() bool { return two.ttl("ip") == "1m20s" })
 	if reply, err := redis.Do("COPY backup sundry:settings REPLACE"); err != nil || reply != ":1\r\n" {
 		t.Fatalf("%q %v", reply, err)
 	}
@@ -143,7 +145,7 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 	if record["seq"].(float64) < 3 {
 		t.Errorf("it was built on the backup: %v", record)
 	}
-	eventually(t, "agreement", func() bool { return one.sequence() == two.sequence() })
+	waittest.Until(t, "agreement", func() bool { return one.sequence() == two.sequence() })
 	for _, p := range []*instance{one, two} {
 		if ttl := p.ttl("ip"); ttl != "1m20s" || p.ttl("60s") != "1m10s" {
 			t.Errorf("ttl %s", ttl)
@@ -160,7 +162,7 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 	redis := redistest.Start(t)
 	one := serve(t, "--replay", "--redis", redis.URL())
 	mustGet(t, one.public+ipCall)
-	eventually(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	waittest.Until(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	wire := newRelay(t, redis.Addr)
@@ -171,7 +173,7 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 		t.Errorf("a purged entry is served: %s", s)
 	}
 	wire.set(false, nil)
-	eventually(t, "the purge", func() bool { return two.sequence() == "1" })
+	waittest.Until(t, "the purge", func() bool { return two.sequence() == "1" })
 	three := serve(t, "--replay", "--redis", wire.url())
 	header, _ = mustGet(t, three.public+ipCall)
 	if s := header.Get("Cache-Status"); !strings.Contains(s, "redis") {
@@ -213,8 +215,8 @@ func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
 		t.Error("the other instance knows of it, though Redis is away from the one")
 	}
 	wire.set(false, nil)
-	eventually(t, "the purge there", func() bool { mustGet(t, two.public+ipCall); return two.bornAfter(t, purged) })
-	eventually(t, "nothing pending", func() bool { return one.mustAsk(http.MethodGet, "overview", "")["pending"] == 0.0 })
+	waittest.Until(t, "the purge there", func() bool { mustGet(t, two.public+ipCall); return two.bornAfter(t, purged) })
+	waittest.Until(t, "nothing pending", func() bool { return one.mustAsk(http.MethodGet, "overview", "")["pending"] == 0.0 })
 	if ttl := one.ttl("ip"); ttl != "1m17s" || one.sequence() != two.sequence() {
 		t.Errorf("ttl %s, sequence %s and %s", ttl, one.sequence(), two.sequence())
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -74,15 +76,15 @@ func TestLiveTTL(t *testing.T) {
 	if n := one.maxAge(ipCall); n > 90 {
 		t.Errorf("the next answer says max-age=%d", n)
 	}
-	eventually(t, "the other instance", func() bool { return two.maxAge(ipCall) <= 90 })
+	waittest.Until(t, "the other instance", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.end()
 	three := serve(t, "--replay", "--redis", redis.URL())
-	eventually(t, "an instance that started later", func() bool { return three.maxAge(ipCall) <= 90 })
+	waittest.Until(t, "an instance that started later", func() bool { return three.maxAge(ipCall) <= 90 })
 	three.mustAsk(http.MethodPost, fmt.Sprintf("audit/%v/undo", record["seq"]), "")
 	if n := three.maxAge(ipCall); n <= 90 {
 		t.Errorf("after the undo: max-age=%d", n)
 	}
-	eventually(t, "the undo on the first instance", func() bool { return one.maxAge(ipCall) > 90 })
+	waittest.Until(t, "the undo on the first instance", func() bool { return one.maxAge(ipCall) > 90 })
 	audit := one.mustAsk(http.MethodGet, "audit", "")["audit"].([]any)
 	if len(audit) != 2 || audit[1].(map[string]any)["undoes"] != record["seq"] {
 		t.Errorf("%v", audit)
@@ -96,7 +98,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"},"for":"1h"}`)
 	one.end()
 	two := serve(t, "--replay", "--state", state)
-	eventually(t, "the setting after the restart", func() bool { return two.maxAge(ipCall) <= 90 })
+	waittest.Until(t, "the setting after the restart", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.mustAsk(http.MethodDelete, "endpoints/ip/cache", "")
 	if n := two.maxAge(ipCall); n <= 90 {
 		t.Errorf("back to the file: max-age=%d", n)
@@ -118,7 +120,7 @@ func TestPurgeReachesTheFleet(t *testing.T) {
 		t.Errorf("the preview purged: %s", header.Get("Cache-Status"))
 	}
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
-	eventually(t, "the purge on the other instance", func() bool {
+	waittest.Until(t, "the purge on the other instance", func() bool {
 		header, _ := mustGet(t, two.public+ipCall)
 		return strings.Contains(header.Get("Cache-Status"), "uri-miss") || strings.Contains(header.Get("Cache-Status"), "redis")
 	})
@@ -144,7 +146,7 @@ func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
 	redis := redistest.Start(t)
 	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
 	one.mustAsk(http.MethodPost, "upstreams/wallpaper.apc.360.cn", `{"do":"open","for":"1h"}`)
-	eventually(t, "failover on the other instance", func() bool {
+	waittest.Until(t, "failover on the other instance", func() bool {
 		header, _ := mustGet(t, two.public+"/api/wpcat?n=4&p="+fmt.Sprint(time.Now().UnixNano()%900+1))
 		return header.Get("Sundry-Source") == "replay:birdpaper"
 	})
@@ -238,13 +240,13 @@ func TestFilesAreWatched(t *testing.T) {
 	if err := os.Rename(next, cfg); err != nil { // as editors save
 		t.Fatal(err)
 	}
-	eventually(t, "the changed file", func() bool { return p.maxAge(ipCall) <= 90 })
-	eventually(t, "the word of what changed", func() bool {
+	waittest.Until(t, "the changed file", func() bool { return p.maxAge(ipCall) <= 90 })
+	waittest.Until(t, "the word of what changed", func() bool {
 		log := p.stderr.String()
 		return strings.Contains(log, "ip: ttl 1m30s, was 2h0m0s") && strings.Contains(log, "files changed")
 	})
 	write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: never}}}\n")
-	eventually(t, "the word of the mistake", func() bool {
+	waittest.Until(t, "the word of the mistake", func() bool {
 		return strings.Contains(p.stderr.String(), "reload failed; the previous configuration and catalog stay in force")
 	})
 	if n := p.maxAge(ipCall); n > 90 {

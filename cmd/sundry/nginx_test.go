@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/upstreams/peertest"
 )
 
@@ -104,7 +106,7 @@ func (s *site) start(t *testing.T, nginx string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stop(); _ = cmd.Wait() })
-	eventually(t, "nginx listens", func() bool {
+	waittest.Until(t, "nginx listens", func() bool {
 		c, err := net.Dial("tcp", s.tls)
 		if err != nil {
 			return false
@@ -205,7 +207,7 @@ func TestNginxInFront(t *testing.T) {
 		t.Errorf("a long text: %s %s", resp.Status, body)
 	}
 	ask(site+"/api/sfz?card=110101199001010015", nil)
-	eventually(t, "the log", func() bool {
+	waittest.Until(t, "the log", func() bool {
 		return strings.Count(readFile(t, filepath.Join(s.dir, "sundry.access.log")), "/api/sfz") == 2
 	})
 	if log := readFile(t, filepath.Join(s.dir, "sundry.access.log")); strings.Contains(log, "card") {

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/peertest"
@@ -39,7 +41,7 @@ func serveWithToken(t *testing.T, args ...string) *instance {
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
 	t.Cleanup(p.end)
-	eventually(t, "the server listens", func() bool {
+	waittest.Until(t, "the server listens", func() bool {
 		m := listening.FindStringSubmatch(p.stderr.String())
 		if m != nil {
 			p.public, p.admin = "http://"+m[1], "http://"+m[2]
@@ -83,7 +85,7 @@ func startPrometheus(t *testing.T, target string) *scraper {
 		}
 	})
 	p := &scraper{t, "http://" + address}
-	eventually(t, "Prometheus is ready", func() bool {
+	waittest.Until(t, "Prometheus is ready", func() bool {
 		status, _, _, err := get(p.url + "/-/ready")
 		return err == nil && status == http.StatusOK
 	})
@@ -280,7 +282,7 @@ func TestDashboardsShowWhatHappens(t *testing.T) {
 		t.Fatalf("metrics without the token: %d", status)
 	}
 	prom := startPrometheus(t, p.admin)
-	eventually(t, "a first scrape, while all counters are zero", func() bool {
+	waittest.Until(t, "a first scrape, while all counters are zero", func() bool {
 		n, err := prom.numbers(`up{job="sundry"} == 1`, true)
 		return err == nil && n == 1
 	})

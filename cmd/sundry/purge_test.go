@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/cache/far/redistest"
 )
 
@@ -79,7 +81,7 @@ sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}
 			one.t, two.t = t, t
 			lost := strings.Contains(row.name, "lost")
 			two.mustAsk(http.MethodPost, "purge", hard)
-			eventually(t, "both know", func() bool { return one.sequence() == two.sequence() })
+			waittest.Until(t, "both know", func() bool { return one.sequence() == two.sequence() })
 			if lost {
 				wire.set(false, notices)
 			}
@@ -88,17 +90,17 @@ sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}
 			open := u.shut()
 			filled := make(chan error, 1)
 			go func() { _, _, _, err := get(one.public + call); filled <- err }()
-			eventually(t, "the fill is on its way", func() bool { return u.waiting.Load() > 0 })
+			waittest.Until(t, "the fill is on its way", func() bool { return u.waiting.Load() > 0 })
 			u.edition.Store(after)
 			two.mustAsk(http.MethodPost, "purge", row.order)
 			if !lost {
-				eventually(t, "the order arrives", func() bool { return one.sequence() == two.sequence() })
+				waittest.Until(t, "the order arrives", func() bool { return one.sequence() == two.sequence() })
 			}
 			open()
 			if err := <-filled; err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the order has arrived", func() bool { return one.sequence() == two.sequence() })
+			waittest.Until(t, "the order has arrived", func() bool { return one.sequence() == two.sequence() })
 			for range 3 {
 				for _, p := range []*instance{one, two} {
 					if _, body := mustGet(t, p.public+call); !strings.Contains(body, after) {
@@ -137,5 +139,5 @@ func TestOrdersOfAnOutage(t *testing.T) {
 		t.Fatalf("%d entries while it is cut off", n)
 	}
 	wire.set(false, notices)
-	eventually(t, "the drop", func() bool { return usable(two.held("ip")[""]) == 0 })
+	waittest.Until(t, "the drop", func() bool { return usable(two.held("ip")[""]) == 0 })
 }

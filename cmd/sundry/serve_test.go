@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"go.uber.org/goleak"
 
 	"sundry/cache/far/redistest"
@@ -92,7 +94,7 @@ func launch(t testing.TB, w *process, args ...string) *instance {
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- execute(w, args) }()
-	eventually(t, "the server listens", func() bool {
+	waittest.Until(t, "the server listens", func() bool {
 		m := listening.FindStringSubmatch(p.stderr.String())
 		if m == nil {
 			return false
@@ -119,21 +121,6 @@ func (p *instance) end() {
 		p.t.Error("the server does not stop")
 	}
 	http.DefaultClient.CloseIdleConnections()
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(15 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
 }
 
 func get(url string) (status int, header http.Header, body string, err error) {
@@ -255,7 +242,7 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all calls are on their way", func() bool { return u.calls.Load() == 20 })
+	waittest.Until(t, "all calls are on their way", func() bool { return u.calls.Load() == 20 })
 	p.end()
 	wg.Wait()
 	if _, _, _, err := get(p.public + "/api/own"); err == nil {
@@ -281,10 +268,10 @@ func TestReload(t *testing.T) {
 	}
 	writeOwn(t, dir, u, "ttl: 10m, jitter: 0")
 	hup()
-	eventually(t, "the new TTL", maxAge("max-age=5"))
+	waittest.Until(t, "the new TTL", maxAge("max-age=5"))
 	writeOwn(t, dir, u, "ttl: soon")
 	hup()
-	eventually(t, "the mistake is logged", func() bool {
+	waittest.Until(t, "the mistake is logged", func() bool {
 		return strings.Contains(p.stderr.String(), "own.yaml:6") && strings.Contains(p.stderr.String(), "reload failed")
 	})
 	if !maxAge("max-age=5")() {
@@ -295,7 +282,7 @@ func TestReload(t *testing.T) {
 	}
 	writeOwn(t, dir, u, "ttl: 2h, jitter: 0")
 	hup()
-	eventually(t, "the next TTL", maxAge("max-age=7"))
+	waittest.Until(t, "the next TTL", maxAge("max-age=7"))
 	if u.calls.Load() != 1 {
 		t.Errorf("%d calls", u.calls.Load())
 	}
@@ -349,7 +336,7 @@ func TestRedisComesAndGoesUnderLoad(t *testing.T) {
 	during := func(what string, event func()) {
 		event()
 		from := done.Load()
-		eventually(t, what, func() bool { return done.Load() > from+300 || failed.Load() > 0 })
+		waittest.Until(t, what, func() bool { return done.Load() > from+300 || failed.Load() > 0 })
 	}
 	during("served while frozen", redis.Freeze)
 	during("served after the thaw", redis.Thaw)
@@ -360,7 +347,7 @@ func TestRedisComesAndGoesUnderLoad(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "Redis is written to again", func() bool {
+	waittest.Until(t, "Redis is written to again", func() bool {
 		reply, err := redis.Do("DBSIZE")
 		return err == nil && !strings.HasPrefix(reply, ":0")
 	})
@@ -378,7 +365,7 @@ func TestTwoInstancesShareRedis(t *testing.T) {
 	dir := catalogDir(t, u, "ttl: 1h")
 	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
 	mustGet(t, one.public+"/api/own")
-	eventually(t, "the write behind", func() bool {
+	waittest.Until(t, "the write behind", func() bool {
 		reply, err := redis.Do("EXISTS nothing")
 		if err != nil || !strings.HasPrefix(reply, ":0") {
 			return false

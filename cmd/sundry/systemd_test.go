@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/upstreams/peertest"
 )
 
@@ -67,7 +69,7 @@ func TestSystemdPassesItsSocketOn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "an answer", func() bool {
+	waittest.Until(t, "an answer", func() bool {
 		status, _, _, err := get("http://" + addr + "/readyz")
 		return err == nil && status == 200
 	})

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/waittest"
+
 	"sundry/upstreams/peertest"
 )
 
@@ -51,7 +53,7 @@ sub vcl_deliver { set resp.http.Front-TTL = obj.ttl; set resp.http.Front-Hits = 
 			t.Logf("varnish: %s", &log)
 		}
 	})
-	eventually(t, "varnish listens", func() bool {
+	waittest.Until(t, "varnish listens", func() bool {
 		c, err := net.Dial("tcp", listen)
 		if err != nil {
 			return false
@@ -75,7 +77,7 @@ func TestACacheInFrontKeepsAnAnswerAsLongAsWeDo(t *testing.T) {
 	front := varnish(t, p.public)
 	mustGet(t, p.public+"/api/own")
 	born := time.Now()
-	eventually(t, "the answer is a third of its life old", func() bool {
+	waittest.Until(t, "the answer is a third of its life old", func() bool {
 		h, _ := mustGet(t, p.public+"/api/own")
 		return h.Get("Age") == "2"
 	})
@@ -84,7 +86,7 @@ func TestACacheInFrontKeepsAnAnswerAsLongAsWeDo(t *testing.T) {
 		t.Fatalf("the cache in front means to keep %s for %v s, want the rest of 6 s: %v", body, ttl, h)
 	}
 	hits, last := 0.0, time.Duration(0)
-	eventually(t, "the next edition", func() bool {
+	waittest.Until(t, "the next edition", func() bool {
 		asked := time.Now()
 		h, body := mustGet(t, front+"/api/own")
 		if strings.Contains(body, `"edition":1`) {

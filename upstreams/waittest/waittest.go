@@ -1,0 +1,28 @@
+// Package waittest waits in tests for what other goroutines and processes do, so
+// that no test sleeps.
+package waittest
+
+import (
+	"testing"
+	"time"
+)
+
+// limit is long: a busy machine takes its time, and only a failure waits for it.
+const limit = 15 * time.Second
+
+// Until returns when ok holds, and fails the test, naming what it waited for,
+// where that takes too long.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("still waiting after %s: %s", limit, what)
+		case <-tick.C:
+		}
+	}
+}
