@@ -31,7 +31,7 @@ func newParcels(t *testing.T) *parcels {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = memory.Close() })
-	env.Keeper = catalog.Keeper{Cache: memory}
+	env.Keeper = catalog.StepCache{Cache: memory}
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		t.Fatal(err)

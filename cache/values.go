@@ -1,0 +1,76 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Values are JSON values in a space: what programs need again, rather than what
+// callers are answered with, such as the result of an upstream's first step.
+// They are filled once for all who ask, bounded, purged and inspected as answers
+// are. A failure pauses an id only if the space's policy has a pause.
+type Values struct {
+	space  *Space
+	source string
+	prefix string
+}
+
+// Values opens a space for values. The source is what inspection shows. Values
+// of another version are not found.
+func (s *Space) Values(source, version string) *Values {
+	return &Values{space: s, source: source, prefix: s.name + ":" + version + ":"}
+}
+
+// Fetch returns the value of an id, and when it was created. Without one it calls
+// load, once for all callers that wait at the same time, on a context of its own
+// that may outlive this caller's. What load returns must be JSON-ready; numbers
+// come back as json.Number.
+func (v *Values) Fetch(ctx context.Context, id string, load func(context.Context) (any, error)) (any, time.Time, error) {
+	hit, err := v.space.Fetch(ctx, v.key(id), Want{}, &valueLoader{v.source, load})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	d := json.NewDecoder(bytes.NewReader(hit.Rep.Data))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return nil, time.Time{}, fmt.Errorf("cached value: %w", err)
+	}
+	return value, hit.Meta.Created, nil
+}
+
+// Drop purges the value of an id.
+func (v *Values) Drop(id string) { v.space.PurgeKey(v.key(id), time.Now()) }
+
+// key hides the id: it may hold a session, or a caller's input.
+func (v *Values) key(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return v.prefix + "#" + hex.EncodeToString(sum[:16])
+}
+
+// valueLoader loads one value.
+type valueLoader struct {
+	source string
+	load   func(context.Context) (any, error)
+}
+
+// Load implements Loader.
+func (l *valueLoader) Load(ctx context.Context, _ bool) (Content, error) {
+	value, err := l.load(ctx)
+	if err != nil {
+		return Content{}, err
+	}
+	b, err := json.Marshal(value)
+	if err != nil {
+		return Content{}, fmt.Errorf("value to cache: %w", err)
+	}
+	body := Body{Status: http.StatusOK, Type: "application/json"}
+	body.Data[Identity] = b
+	return Content{Source: l.source, Forms: []Form{{body}}}, nil
+}

@@ -1,0 +1,25 @@
+package catalog
+
+import (
+	"sundry/cache"
+	"sundry/upstreams"
+)
+
+// StepCache keeps the results of steps in the cache, each step's in a space of
+// its own beside its endpoint's: bounded, purged and inspected as answers are.
+type StepCache struct{ Cache *cache.Cache }
+
+var _ upstreams.Keeper = StepCache{}
+
+// Shelf implements upstreams.Keeper. The results stay in this process: they may
+// be sessions at an upstream. A failure makes no pause of its own: the answers
+// that need the result have theirs.
+func (c StepCache) Shelf(endpoint string, rule upstreams.ShelfRule) upstreams.Shelf {
+	class := cache.Keyed
+	if rule.Shared {
+		class = cache.Shared
+	}
+	return c.Cache.Space(endpoint+"/"+rule.Step, cache.Policy{
+		TTL: rule.Lasts, FillTimeout: rule.Timeout, Class: class, Local: true,
+	}).Values("step", rule.Version)
+}
