@@ -25,8 +25,8 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 	}
 	return &admin.System{
 		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Replicator: s.replicator, Metrics: reg, Log: s.log,
-		Reload:  func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
-		Lasting: s.far != nil || s.config.State != "",
+		Reload:     func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
+		Persistent: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
 			"config": s.config.file, "catalog": s.config.Catalog,
@@ -112,7 +112,7 @@ func (s *server) applyHolds() {
 func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
 	case "drop":
-		if space, ok := admin.Holder(s.cache.Spaces(o.Target), o.Key); ok {
+		if space, ok := admin.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {
 			space.PurgeKey(o.Key, o.At)
 		}
 	case "reset":

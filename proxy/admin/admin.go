@@ -1,7 +1,7 @@
 // Package admin is the private listener: metrics, profiles, and the API and
 // console with which operators see and change a running Sundry. It promises
-// never to be reachable from beyond this machine without its token, nor by the
-// pages of strangers in an operator's browser.
+// never to answer beyond this machine without its token, nor to be used by other
+// sites through an operator's browser.
 package admin
 
 import (
@@ -27,29 +27,30 @@ type Config struct {
 	Token string
 	// Metrics serves /metrics.
 	Metrics http.Handler
-	// Ready tells readiness, for who probes here.
+	// Ready tells readiness, for probes of this listener.
 	Ready func() bool
 	// System that the API shows and changes; nil for no API.
 	System *System
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
-	// Log is told of wrong tokens; nil: nobody is.
+	// Log takes lines about wrong tokens; nil for none.
 	Log *slog.Logger
 }
 
 // ErrExposed refuses an address beyond loopback without a token.
 var ErrExposed = errors.New("the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1")
 
-// shortestToken is how many bytes a token has at least that strangers can try.
-const shortestToken = 16
+// minTokenLength is the least length, in bytes, of a token that others can try to
+// guess.
+const minTokenLength = 16
 
-// ErrGuessable refuses an address beyond loopback with a token that can be
-// guessed.
-var ErrGuessable = fmt.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1", shortestToken)
+// ErrGuessable refuses an address beyond loopback with a token that is short
+// enough to be guessed.
+var ErrGuessable = fmt.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1", minTokenLength)
 
 // CheckAddress tells whether the address may be listened on.
 func CheckAddress(addr, token string) error {
-	if len(token) >= shortestToken {
+	if len(token) >= minTokenLength {
 		return nil
 	}
 	refused := ErrExposed
@@ -70,25 +71,25 @@ func CheckAddress(addr, token string) error {
 	return nil
 }
 
-// New makes the handler.
+// New returns the handler.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	seen := newLogins(cfg.Log)
+	logins := newLogins(cfg.Log)
 	if cfg.Registerer != nil {
-		if err := cfg.Registerer.Register(seen.failed); err != nil {
+		if err := cfg.Registerer.Register(logins.failed); err != nil {
 			return nil, fmt.Errorf("admin: metrics: %w", err)
 		}
 	}
-	guarded := sealed(http.NewCrossOriginProtection().Handler(ownPages(cfg.routes())))
+	handler := limitBody(http.NewCrossOriginProtection().Handler(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
-		return plain(local(guarded)), nil
+		return securityHeaders(requireLoopbackHost(handler)), nil
 	}
-	return plain(locked(guarded, cfg.Token, seen)), nil
+	return securityHeaders(requireToken(handler, cfg.Token, logins)), nil
 }
 
-// routes are all that there is.
+// routes of the listener.
 func (cfg *Config) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
@@ -108,7 +109,7 @@ func (cfg *Config) routes() http.Handler {
 			return
 		}
 		if n := cfg.System.Replicator.Pending(); n > 0 {
-			_, _ = fmt.Fprintf(w, "settings: %d pending, in force on this instance alone until they can be kept\n", n)
+			_, _ = fmt.Fprintf(w, "settings: %d pending, in force on this instance only until they can be stored\n", n)
 		}
 	})
 	if cfg.System != nil {
@@ -121,8 +122,8 @@ func (cfg *Config) routes() http.Handler {
 //go:embed console
 var consoleFiles embed.FS
 
-// console serves the page for operators. It loads nothing from elsewhere, and
-// may not.
+// console serves the page for operators. Its Content-Security-Policy lets it load
+// nothing from elsewhere.
 func console(mux *http.ServeMux) {
 	files, err := fs.Sub(consoleFiles, "console")
 	if err != nil {

@@ -65,7 +65,7 @@ func TestOpenOnLoopback(t *testing.T) {
 	}
 }
 
-func TestStrangersPagesAreRefused(t *testing.T) {
+func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 	h := handler("")
 	for host, want := range map[string]int{"localhost:9090": 200, "127.0.0.1": 200, "[::1]:9090": 200, "evil.example": 403, "evil.example:9090": 403, "10.0.0.1": 403, "": 403} {
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -85,7 +85,7 @@ func TestStrangersPagesAreRefused(t *testing.T) {
 	}
 }
 
-func TestBrowsersBearTheTokenAsPassword(t *testing.T) {
+func TestTheTokenIsAPasswordForBrowsers(t *testing.T) {
 	h := handler("secret")
 	for password, want := range map[string]int{"secret": 200, "wrong": 401, "": 401} {
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -97,10 +97,10 @@ func TestBrowsersBearTheTokenAsPassword(t *testing.T) {
 	}
 }
 
-// TestStrangersPagesChangeNothing: what a browser on the operator's machine can
+// TestPagesOfOtherSitesChangeNothing: what a browser on the operator's machine can
 // be made to send is refused, under the name of this machine (CSRF) and under
 // one that was made to lead here (DNS rebinding), with a token and without.
-func TestStrangersPagesChangeNothing(t *testing.T) {
+func TestPagesOfOtherSitesChangeNothing(t *testing.T) {
 	for name, row := range map[string]struct {
 		host   string
 		header map[string]string
@@ -134,9 +134,9 @@ func TestStrangersPagesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestStrangersPagesReadNothing, not even to make it cost: a profile takes a
+// TestPagesOfOtherSitesReadNothing, not even to make it cost: a profile takes a
 // CPU for as long as is asked. A link to the console is followed.
-func TestStrangersPagesReadNothing(t *testing.T) {
+func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 	visit := map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 	frame := map[string]string{"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
 	picture := map[string]string{"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
@@ -161,8 +161,8 @@ func TestStrangersPagesReadNothing(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerIsForItsReaderAlone, refusals too.
-func TestEveryAnswerIsForItsReaderAlone(t *testing.T) {
+// TestSecurityHeaders are on every answer, errors included.
+func TestSecurityHeaders(t *testing.T) {
 	for name, w := range map[string]*httptest.ResponseRecorder{
 		"metrics": get(handler(""), "/metrics", ""), "nothing": get(handler(""), "/nope", ""), "no token": get(handler(rightToken), "/metrics", ""),
 		"not ready": get(handler(""), "/readyz", ""), "profiles": get(handler(""), "/debug/pprof/", ""),
@@ -184,13 +184,13 @@ func TestBodiesAreBounded(t *testing.T) {
 		r.ContentLength = length
 		var err error
 		w := httptest.NewRecorder()
-		sealed(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = read(r, &struct{}{}) })).ServeHTTP(w, r)
+		limitBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = decodeBody(r, &struct{}{}) })).ServeHTTP(w, r)
 		if length >= 0 && w.Code != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %d", name, w.Code)
 		}
 		r.Header.Set("Content-Type", "application/json")
 		r.ContentLength = -1
-		if sealed(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = read(r, &struct{}{}) })).ServeHTTP(w, r); statusOf(err) != http.StatusRequestEntityTooLarge {
+		if limitBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = decodeBody(r, &struct{}{}) })).ServeHTTP(w, r); statusOf(err) != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -23,30 +23,30 @@ import (
 type System struct {
 	// Catalog in force.
 	Catalog func() *catalog.Catalog
-	// Spaces of an endpoint: its answers', then those of its parts.
+	// Spaces of an endpoint: that of its answers, then those of its parts.
 	Spaces     func(endpoint string) []*cache.Space
 	Env        *upstreams.Environment
 	Replicator *live.Replicator
-	// Reload loads configuration and catalog anew.
+	// Reload reads configuration and catalog again.
 	Reload func() (Reloaded, error)
 	// Metrics of this instance.
 	Metrics prometheus.Gatherer
 	// About this instance: version, listeners, and the like.
 	About map[string]any
-	// Lasting tells whether settings survive a restart.
-	Lasting bool
-	Log     *slog.Logger
+	// Persistent tells whether settings survive a restart.
+	Persistent bool
+	Log        *slog.Logger
 }
 
-// Reloaded is what a reload came to, a line for each thing that is different.
+// Reloaded is what a reload changed, a line for each setting.
 type Reloaded struct {
 	// Changed is in force now.
 	Changed []string `json:"changed"`
-	// NeedRestart was changed, and will be in force after a restart only.
+	// NeedRestart was changed, and will be in force after a restart.
 	NeedRestart []string `json:"needs_restart"`
 }
 
-// maxBody bounds what is sent here with a request.
+// maxBody bounds the body of a request.
 const maxBody = 64 << 10
 
 // api serves /admin/api/.
@@ -55,15 +55,15 @@ type api struct {
 	started time.Time
 }
 
-// routes lists every call there is.
+// routes of the API.
 func (a *api) routes(mux *http.ServeMux) {
 	for pattern, h := range map[string]func(*http.Request) (any, error){
 		"GET /admin/api/overview":                  a.overview,
 		"GET /admin/api/upstreams":                 a.upstreams,
 		"POST /admin/api/upstreams/{host}":         a.changeBreaker,
 		"GET /admin/api/endpoints":                 a.endpoints,
-		"PUT /admin/api/endpoints/{name}/cache":    a.changeKnobs,
-		"DELETE /admin/api/endpoints/{name}/cache": a.resetKnobs,
+		"PUT /admin/api/endpoints/{name}/cache":    a.changeCache,
+		"DELETE /admin/api/endpoints/{name}/cache": a.resetCache,
 		"GET /admin/api/endpoints/{name}/entries":  a.entries,
 		"GET /admin/api/endpoints/{name}/entry":    a.entry,
 		"POST /admin/api/purge":                    a.purge,
@@ -73,29 +73,29 @@ func (a *api) routes(mux *http.ServeMux) {
 		"POST /admin/api/audit/{seq}/undo":         a.undo,
 		"POST /admin/api/reload":                   a.reload,
 	} {
-		mux.Handle(pattern, a.answer(h))
+		mux.Handle(pattern, a.serveJSON(h))
 	}
 }
 
-// refusal is a mistake of the operator's, with its status.
-type refusal struct {
+// requestError is a mistake in a request, with the status of its answer.
+type requestError struct {
 	status int
 	err    error
 }
 
-func (r *refusal) Error() string { return r.err.Error() }
-func (r *refusal) Unwrap() error { return r.err }
+func (r *requestError) Error() string { return r.err.Error() }
+func (r *requestError) Unwrap() error { return r.err }
 
-func bad(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, fmt.Errorf(format, args...)}
+func badRequest(format string, args ...any) error {
+	return &requestError{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-func absent(what, name string) error {
-	return &refusal{http.StatusNotFound, fmt.Errorf("there is no %s %q", what, name)}
+func notFound(what, name string) error {
+	return &requestError{http.StatusNotFound, fmt.Errorf("%s %q not found", what, name)}
 }
 
-// answer turns what a call returns into JSON.
-func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
+// serveJSON answers with what a call returns, or its error.
+func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := h(r)
 		status := http.StatusOK
@@ -117,7 +117,7 @@ func (a *api) answer(h func(*http.Request) (any, error)) http.Handler {
 }
 
 func statusOf(err error) int {
-	if r, ok := errors.AsType[*refusal](err); ok {
+	if r, ok := errors.AsType[*requestError](err); ok {
 		return r.status
 	}
 	switch {
@@ -129,61 +129,62 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// read decodes a call's body strictly.
-func read(r *http.Request, into any) error {
+// decodeBody reads a JSON body; unknown fields are errors.
+func decodeBody(r *http.Request, into any) error {
 	if typ := r.Header.Get("Content-Type"); !strings.HasPrefix(typ, "application/json") {
-		return &refusal{http.StatusUnsupportedMediaType, errors.New("want Content-Type: application/json")}
+		return &requestError{http.StatusUnsupportedMediaType, errors.New("expected Content-Type: application/json")}
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("body: more than %d bytes", large.Limit)}
+			return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("body: larger than %d bytes", large.Limit)}
 		}
-		return bad("body: %w", err)
+		return badRequest("body: %w", err)
 	}
 	return nil
 }
 
-// who made a call, as far as it can be told.
-func who(r *http.Request) string {
+// caller names who made a request, for the audit log: the address, and the user
+// name if the client sent one.
+func caller(r *http.Request) string {
 	if name, _, ok := r.BasicAuth(); ok && name != "" {
 		return fmt.Sprintf("%.40q from %s", name, r.RemoteAddr)
 	}
 	return r.RemoteAddr
 }
 
-// span reads an optional duration.
-func span(s string) (time.Duration, error) {
+// parseFor reads how long a change lasts; 0 when it is not limited.
+func parseFor(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
 	}
 	d, err := declare.ParseDuration(s)
 	if err != nil || d < time.Second {
-		return 0, bad("for: %q: want a span such as 10m or 2h", s)
+		return 0, badRequest("for: %q: expected a duration of at least 1s, such as 10m or 2h", s)
 	}
 	return d, nil
 }
 
 func (a *api) overview(*http.Request) (any, error) {
-	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Lasting, "knobs": catalog.Knobs()}
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.Knobs()}
 	maps.Copy(v, a.About)
 	v["requests"] = a.totals()
-	v["breakers_open"], v["pending"] = a.open(), a.Replicator.Pending()
+	v["breakers_open"], v["pending"] = a.openBreakers(), a.Replicator.Pending()
 	return v, nil
 }
 
 func (a *api) reload(r *http.Request) (any, error) {
 	done, err := a.Reload()
 	if err != nil {
-		return nil, bad("the set before it stays: %w", err)
+		return nil, badRequest("nothing was changed: %w", err)
 	}
-	a.Log.Info("reloaded by an operator", "by", who(r))
-	return map[string]any{"reloaded": true, "changed": orNone(done.Changed), "needs_restart": orNone(done.NeedRestart)}, nil
+	a.Log.Info("reloaded by an operator", "by", caller(r))
+	return map[string]any{"reloaded": true, "changed": orEmpty(done.Changed), "needs_restart": orEmpty(done.NeedRestart)}, nil
 }
 
-// orNone makes an empty list of none.
-func orNone(list []string) []string {
+// orEmpty makes nil an empty list, so that JSON has [] and not null.
+func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

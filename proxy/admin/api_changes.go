@@ -8,9 +8,9 @@ import (
 	"sundry/proxy/live"
 )
 
-// change carries out a change and answers with its record.
+// change makes a change and returns its record.
 func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
-	c.By = who(r)
+	c.By = caller(r)
 	s, err := a.Replicator.Change(r.Context(), c)
 	if err != nil {
 		return recordView{}, err
@@ -19,10 +19,10 @@ func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 	return recordView{record, a.Replicator.IsPending(record)}, nil
 }
 
-// recordView is a change as the API tells it.
+// recordView is a record of the audit log in the API.
 type recordView struct {
 	live.Record
-	// Pending: it is in force on this instance alone until the store is back.
+	// Pending means in force on this instance only, until it can be stored.
 	Pending bool `json:"pending,omitempty"`
 }
 
@@ -34,22 +34,22 @@ func (v recordView) status() int {
 }
 
 func (a *api) audit(*http.Request) (any, error) {
-	s, kept := a.Replicator.AuditLog()
+	s, stored := a.Replicator.AuditLog()
 	records := make([]recordView, len(s.Audit))
 	for i, r := range s.Audit {
-		records[i] = recordView{r, r.Seq > kept}
+		records[i] = recordView{r, r.Seq > stored}
 	}
-	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - kept, "knobs": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
+	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "knobs": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
 
 func (a *api) undo(r *http.Request) (any, error) {
 	var seq int64
 	if _, err := fmt.Sscan(r.PathValue("seq"), &seq); err != nil {
-		return nil, absent("change", r.PathValue("seq"))
+		return nil, notFound("change", r.PathValue("seq"))
 	}
-	c, err := a.Replicator.Settings().Undo(seq, who(r), time.Now())
+	c, err := a.Replicator.Settings().Undo(seq, caller(r), time.Now())
 	if err != nil {
-		return nil, bad("%w", err)
+		return nil, badRequest("%w", err)
 	}
 	return a.change(r, c)
 }

@@ -10,33 +10,34 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// endpointView is an endpoint with its cache rule and how it fares.
+// endpointView is an endpoint with its cache settings and statistics.
 type endpointView struct {
 	Name     string `json:"name"`
 	Group    string `json:"group"`
 	EN       string `json:"en"`
 	ZH       string `json:"zh"`
 	Cached   bool   `json:"cached"`
-	Daily    bool   `json:"daily"` // a calendar decides beside the ttl
+	Daily    bool   `json:"daily"` // a calendar bounds freshness beside the ttl
 	Personal bool   `json:"personal"`
-	// Policy in force and of the files, by knob, as texts such as 1h30m0s.
+	// Policy in force and Base, that of the files: by name of the setting, as
+	// texts such as 1h30m0s.
 	Policy map[string]string `json:"policy"`
 	Base   map[string]string `json:"base"`
-	// Live are the knobs that operators set, until when.
+	// Live are the settings that operators changed, and Until when they expire.
 	Live  map[string]string `json:"live,omitempty"`
 	Until time.Time         `json:"live_until,omitzero"`
 	Stats *endpointStats    `json:"stats"`
 }
 
-// endpoints lists them.
+// endpoints lists all endpoints.
 func (a *api) endpoints(*http.Request) (any, error) {
 	stats, settings := a.stats(), a.Replicator.Settings()
-	set := settings.ActiveCache(time.Now())
+	changed := settings.ActiveCache(time.Now())
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
 			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
-			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: set[e.Name], Stats: stats[e.Name],
+			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
 		}
 		if v.Live != nil {
 			v.Until = settings.Cache[e.Name].Until
@@ -44,7 +45,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 		if v.Stats == nil {
 			v.Stats = &endpointStats{}
 		}
-		v.Stats.finish()
+		v.Stats.setRatios()
 		views = append(views, v)
 	}
 	return map[string]any{"endpoints": views}, nil
@@ -58,26 +59,26 @@ func knobs(p *cache.Policy) map[string]string {
 	return out
 }
 
-// changeKnobs sets knobs of an endpoint, beside those that are set already; ""
-// takes one back.
-func (a *api) changeKnobs(r *http.Request) (any, error) {
+// changeCache sets cache settings of an endpoint, beside those that are changed
+// already; "" goes back to the file.
+func (a *api) changeCache(r *http.Request) (any, error) {
 	var body struct {
 		Set map[string]string `json:"set"`
 		For string            `json:"for"`
 	}
-	if err := read(r, &body); err != nil {
+	if err := decodeBody(r, &body); err != nil {
 		return nil, err
 	}
 	e, ok := a.Catalog().Get(r.PathValue("name"))
 	switch {
 	case !ok:
-		return nil, absent("endpoint", r.PathValue("name"))
+		return nil, notFound("endpoint", r.PathValue("name"))
 	case !e.Base.Stores():
-		return nil, bad("%s is not cached, by its file", e.Name)
+		return nil, badRequest("%s is not cached, so it has no cache settings", e.Name)
 	case len(body.Set) == 0:
-		return nil, bad(`set: nothing to set; want knobs as in {"set":{"ttl":"2h"},"for":"1h"}`)
+		return nil, badRequest(`set: expected cache settings, as in {"set":{"ttl":"2h"},"for":"1h"}`)
 	}
-	d, err := span(body.For)
+	d, err := parseFor(body.For)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +92,15 @@ func (a *api) changeKnobs(r *http.Request) (any, error) {
 		}
 	}
 	if err := catalog.CheckKnobs(values); err != nil {
-		return nil, bad("%w", err)
+		return nil, badRequest("%w", err)
 	}
 	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d})
 }
 
-// resetKnobs goes back to the files.
-func (a *api) resetKnobs(r *http.Request) (any, error) {
+// resetCache goes back to the files.
+func (a *api) resetCache(r *http.Request) (any, error) {
 	if _, ok := a.Catalog().Get(r.PathValue("name")); !ok {
-		return nil, absent("endpoint", r.PathValue("name"))
+		return nil, notFound("endpoint", r.PathValue("name"))
 	}
 	return a.change(r, live.Change{Do: live.DoCache, Target: r.PathValue("name")})
 }

@@ -14,10 +14,10 @@ import (
 // entryView is an entry of the near tier.
 type entryView struct {
 	Key string `json:"key"`
-	// Part of the endpoint that it belongs to, such as pictures; "" for answers.
+	// Part of the endpoint whose entry it is, such as pictures; "" for answers.
 	Part     string    `json:"part,omitempty"`
 	State    string    `json:"state"`
-	LeftS    int64     `json:"left_s"` // of freshness; negative when stale
+	LeftS    int64     `json:"left_s"` // freshness left; negative when stale
 	AgeS     int64     `json:"age_s"`
 	Born     time.Time `json:"born"`
 	Modified time.Time `json:"modified"`
@@ -31,7 +31,7 @@ type entryView struct {
 	Class    string    `json:"class"`
 }
 
-func entryOf(part string, i *cache.EntryInfo) entryView {
+func newEntryView(part string, i *cache.EntryInfo) entryView {
 	return entryView{
 		Key: i.Key, Part: part, State: i.State.String(), LeftS: int64(i.Left / time.Second), AgeS: int64(i.Age / time.Second),
 		Born: i.Meta.Created, Modified: i.Meta.Modified, Expires: i.Meta.Expires, Source: i.Meta.Source, Edition: i.Meta.Edition,
@@ -39,17 +39,17 @@ func entryOf(part string, i *cache.EntryInfo) entryView {
 	}
 }
 
-// entriesMax bounds a listing.
-const entriesMax = 1000
+// maxEntries bounds a listing.
+const maxEntries = 1000
 
-// partOf is the part of its endpoint that a space is for; "" for answers.
-func partOf(s *cache.Space) string {
+// partName is the part of its endpoint that a space holds; "" for answers.
+func partName(s *cache.Space) string {
 	_, part, _ := strings.Cut(s.Name(), "/")
 	return part
 }
 
-// Holder finds the space that a key is of.
-func Holder(spaces []*cache.Space, key string) (*cache.Space, bool) {
+// SpaceOf finds the space that a key belongs to.
+func SpaceOf(spaces []*cache.Space, key string) (*cache.Space, bool) {
 	i := slices.IndexFunc(spaces, func(s *cache.Space) bool { return strings.HasPrefix(key, s.Name()+":") })
 	if i < 0 {
 		return nil, false
@@ -57,31 +57,31 @@ func Holder(spaces []*cache.Space, key string) (*cache.Space, bool) {
 	return spaces[i], true
 }
 
-// partView sums up what the near tier holds of a part.
+// partView counts what the near tier holds of a part.
 type partView struct {
 	Part    string `json:"part"` // "" for answers
 	Entries int    `json:"entries"`
 	Bytes   int    `json:"bytes"`
 }
 
-// entries lists those of an endpoint and its parts in the near tier of this
-// instance, the youngest first.
+// entries lists those of an endpoint and its parts in this instance's near tier,
+// the newest first.
 func (a *api) entries(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if _, ok := a.Catalog().Get(name); !ok {
-		return nil, absent("endpoint", name)
+		return nil, notFound("endpoint", name)
 	}
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
-	if err != nil || limit < 1 || limit > entriesMax {
+	if err != nil || limit < 1 || limit > maxEntries {
 		limit = 100
 	}
 	views, parts, bytes := []entryView{}, []partView{}, 0
 	for _, space := range a.Spaces(name) {
-		p := partView{Part: partOf(space)}
+		p := partView{Part: partName(space)}
 		space.Walk(func(i cache.EntryInfo) bool {
 			p.Entries++
 			p.Bytes += i.Bytes
-			views = append(views, entryOf(p.Part, &i))
+			views = append(views, newEntryView(p.Part, &i))
 			return true
 		})
 		parts = append(parts, p)
@@ -91,49 +91,49 @@ func (a *api) entries(r *http.Request) (any, error) {
 	return map[string]any{"entries": views[:min(limit, len(views))], "total": len(views), "bytes": bytes, "parts": parts}, nil
 }
 
-// entry shows one, with a look at a body of each form.
+// entry shows one, with the beginning of each form's body.
 func (a *api) entry(r *http.Request) (any, error) {
 	name, key := r.PathValue("name"), r.URL.Query().Get("key")
 	e, known := a.Catalog().Get(name)
 	if !known {
-		return nil, absent("endpoint", name)
+		return nil, notFound("endpoint", name)
 	}
-	space, ok := Holder(a.Spaces(name), key)
+	space, ok := SpaceOf(a.Spaces(name), key)
 	if !ok {
-		return nil, absent("entry", key)
+		return nil, notFound("entry", key)
 	}
 	info, reps, found := space.Look(key)
 	if !found {
-		return nil, absent("entry", key)
+		return nil, notFound("entry", key)
 	}
-	hidden := ""
+	hiddenBecause := ""
 	switch {
 	case e.Personal():
-		hidden = "not shown: what is asked here is personal"
+		hiddenBecause = "not shown: parameters of this endpoint are personal"
 	case space.Name() != e.Name && space.Name() != e.Pictures():
-		hidden = "not shown: what a step brought may be what lets us in elsewhere"
+		hiddenBecause = "not shown: a step's result may hold credentials"
 	}
 	bodies := []map[string]any{}
 	for i := range reps {
-		bodies = append(bodies, bodyOf(&reps[i], hidden))
+		bodies = append(bodies, bodyView(&reps[i], hiddenBecause))
 	}
-	return map[string]any{"entry": entryOf(partOf(space), &info), "message": info.Message, "bodies": bodies}, nil
+	return map[string]any{"entry": newEntryView(partName(space), &info), "message": info.Message, "bodies": bodies}, nil
 }
 
-// previewMax is how much of a body is shown, in bytes.
-const previewMax = 2 << 10
+// maxPreview is how much of a body is shown, in bytes.
+const maxPreview = 2 << 10
 
-// bodyOf shows the headers of a body and its beginning, unless hidden says why
-// not.
-func bodyOf(rep *cache.Rep, hidden string) map[string]any {
+// bodyView shows the headers of a body and its beginning, unless hiddenBecause
+// says why not.
+func bodyView(rep *cache.Rep, hiddenBecause string) map[string]any {
 	v := map[string]any{"status": rep.Status, "type": rep.Type, "etag": rep.ETag, "location": rep.Location, "bytes": len(rep.Data)}
-	head := rep.Data[:min(len(rep.Data), previewMax)]
-	for len(head) > 0 && len(head) < len(rep.Data) && !utf8.Valid(head) && len(rep.Data)-len(head) < previewMax {
+	head := rep.Data[:min(len(rep.Data), maxPreview)]
+	for len(head) > 0 && len(head) < len(rep.Data) && !utf8.Valid(head) && len(rep.Data)-len(head) < maxPreview {
 		head = head[:len(head)-1]
 	}
 	switch {
-	case hidden != "":
-		v["location"], v["preview"] = "", hidden
+	case hiddenBecause != "":
+		v["location"], v["preview"] = "", hiddenBecause
 	case utf8.Valid(head):
 		v["preview"] = string(head)
 	}

@@ -7,8 +7,8 @@ import (
 	"sundry/proxy/live"
 )
 
-// purge makes an endpoint, all, or one entry stale or gone. A preview tells
-// what this instance has of it.
+// purge makes entries stale or gone: of an endpoint, of all, or one entry. A
+// preview counts those of this instance.
 func (a *api) purge(r *http.Request) (any, error) {
 	var body struct {
 		Endpoint string `json:"endpoint"` // or * for all
@@ -16,19 +16,19 @@ func (a *api) purge(r *http.Request) (any, error) {
 		Mode     string `json:"mode"`     // soft or hard
 		Preview  bool   `json:"preview"`
 	}
-	if err := read(r, &body); err != nil {
+	if err := decodeBody(r, &body); err != nil {
 		return nil, err
 	}
 	_, known := a.Catalog().Get(body.Endpoint)
 	switch {
 	case !known && body.Endpoint != cache.AllEndpoints:
-		return nil, absent("endpoint", body.Endpoint)
-	case body.Key != "" && !a.holds(body.Endpoint, body.Key):
-		return nil, bad("key: not one of the endpoint's")
+		return nil, notFound("endpoint", body.Endpoint)
+	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):
+		return nil, badRequest("key: not a cache key of %s", body.Endpoint)
 	case body.Key == "" && body.Mode != "soft" && body.Mode != "hard":
-		return nil, bad("mode: %q: want soft (kept as stale) or hard", body.Mode)
+		return nil, badRequest("mode: %q: expected soft (entries become stale) or hard (entries are gone)", body.Mode)
 	}
-	entries, bytes := a.weigh(body.Endpoint, body.Key)
+	entries, bytes := a.countEntries(body.Endpoint, body.Key)
 	if body.Preview {
 		return map[string]any{"entries": entries, "bytes": bytes}, nil
 	}
@@ -40,27 +40,27 @@ func (a *api) purge(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return purged{entries, bytes, record, record.Pending}, nil
+	return purgeView{entries, bytes, record, record.Pending}, nil
 }
 
-// purged is what a purge reached of this instance's near tier.
-type purged struct {
+// purgeView is what a purge reached in this instance's near tier.
+type purgeView struct {
 	Entries int        `json:"entries"`
 	Bytes   int        `json:"bytes"`
 	Change  recordView `json:"change"`
 	Pending bool       `json:"pending,omitempty"`
 }
 
-func (p purged) status() int { return p.Change.status() }
+func (p purgeView) status() int { return p.Change.status() }
 
-// holds tells whether a key is of an endpoint, or of one of its parts.
-func (a *api) holds(endpoint, key string) bool {
-	_, ok := Holder(a.Spaces(endpoint), key)
+// hasKey tells whether a key belongs to an endpoint, or to one of its parts.
+func (a *api) hasKey(endpoint, key string) bool {
+	_, ok := SpaceOf(a.Spaces(endpoint), key)
 	return ok
 }
 
-// weigh counts what a purge would reach in the near tier here.
-func (a *api) weigh(endpoint, key string) (entries, bytes int) {
+// countEntries counts what a purge would reach in this instance's near tier.
+func (a *api) countEntries(endpoint, key string) (entries, bytes int) {
 	for _, e := range a.Catalog().Endpoints {
 		if endpoint != cache.AllEndpoints && endpoint != e.Name {
 			continue

@@ -43,8 +43,8 @@ func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 func TestStatusOfRefusals(t *testing.T) {
 	for want, errs := range map[int][]error{
 		http.StatusServiceUnavailable:  {live.ErrNotStored, live.ErrUnconfirmed},
-		http.StatusBadRequest:          {live.ErrInvalid, bad("no")},
-		http.StatusNotFound:            {absent("endpoint", "x")},
+		http.StatusBadRequest:          {live.ErrInvalid, badRequest("no")},
+		http.StatusNotFound:            {notFound("endpoint", "x")},
 		http.StatusInternalServerError: {errors.New("other")},
 	} {
 		for _, err := range errs {
@@ -55,19 +55,19 @@ func TestStatusOfRefusals(t *testing.T) {
 	}
 }
 
-// TestTheAPISaysWhatIsPending: the answer, the audit log, readiness.
-func TestTheAPISaysWhatIsPending(t *testing.T) {
+// TestTheAPIShowsPendingChanges: the answer, the audit log, readiness.
+func TestTheAPIShowsPendingChanges(t *testing.T) {
 	store := &awayStore{}
 	replicator := newReplicator(t, store)
 	a := &api{System: System{Replicator: replicator, Log: slog.New(slog.DiscardHandler)}}
 	call := func(h func(*http.Request) (any, error)) (int, string) {
 		w := httptest.NewRecorder()
-		a.answer(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+		a.serveJSON(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
 		return w.Code, w.Body.String()
 	}
 	purge := func(r *http.Request) (any, error) {
 		record, err := a.change(r, live.Change{Do: live.DoPurge, Target: cache.AllEndpoints})
-		return purged{1, 2, record, record.Pending}, err
+		return purgeView{1, 2, record, record.Pending}, err
 	}
 	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {
 		t.Errorf("%d %s", code, body)

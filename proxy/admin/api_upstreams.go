@@ -11,24 +11,24 @@ import (
 	"sundry/upstreams/host"
 )
 
-// hostView is an upstream host.
+// hostView is an upstream host with its breaker.
 type hostView struct {
 	Name  string `json:"name"`
 	State string `json:"state"` // of the breaker
 	Force string `json:"force"` // auto, open or closed
-	// Until the force ends by itself.
+	// Until is when the hold expires.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// sourceView is a source with what it did lately.
+// sourceView is a source with its recent attempts.
 type sourceView struct {
 	Endpoint string `json:"endpoint"`
 	Chain    string `json:"chain"`
 	Source   string `json:"source"`
 	Host     string `json:"host,omitempty"`
-	// Missing names the variable with the key that it lacks.
+	// Missing is the variable for the key that the source needs and does not have.
 	Missing string `json:"missing,omitempty"`
-	// Recent attempts, oldest first: milliseconds, and result.
+	// Recent attempts, the oldest first.
 	Recent  []attemptView `json:"recent"`
 	LastErr string        `json:"last_error,omitempty"`
 	ErrAt   time.Time     `json:"last_error_at,omitzero"`
@@ -52,15 +52,15 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	for _, e := range a.Catalog().Endpoints {
 		for _, c := range e.Chains {
 			for _, s := range slices.Concat(c.Sources, c.LeftOut) {
-				sources = append(sources, a.source(e.Name, c.Name, s))
+				sources = append(sources, a.sourceView(e.Name, c.Name, s))
 			}
 		}
 	}
 	return map[string]any{"hosts": hosts, "sources": sources}, nil
 }
 
-// open names the hosts whose breakers let no call through.
-func (a *api) open() []string {
+// openBreakers names the hosts whose breakers are open.
+func (a *api) openBreakers() []string {
 	names := []string{}
 	for _, h := range a.Env.Hosts.All() {
 		if h.State() == "open" {
@@ -71,7 +71,7 @@ func (a *api) open() []string {
 	return names
 }
 
-func (a *api) source(endpoint, chain string, s *upstreams.Source) sourceView {
+func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
 	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Bare(), Missing: s.Missing, Recent: []attemptView{}}
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
@@ -85,20 +85,20 @@ func (a *api) source(endpoint, chain string, s *upstreams.Source) sourceView {
 	return v
 }
 
-// changeBreaker holds a breaker, lets go of it, or makes it forget.
+// changeBreaker holds a breaker, releases it, or resets its failures.
 func (a *api) changeBreaker(r *http.Request) (any, error) {
 	var body struct {
 		Do  string `json:"do"` // open, closed, auto or reset
 		For string `json:"for"`
 	}
-	if err := read(r, &body); err != nil {
+	if err := decodeBody(r, &body); err != nil {
 		return nil, err
 	}
 	name := r.PathValue("host")
 	if !slices.ContainsFunc(a.Env.Hosts.All(), func(h *host.Host) bool { return h.Name == name }) {
-		return nil, absent("upstream host", name)
+		return nil, notFound("upstream host", name)
 	}
-	d, err := span(body.For)
+	d, err := parseFor(body.For)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 		return a.change(r, live.Change{Do: live.DoReset, Target: name})
 	}
 	if _, err := host.ParseForce(body.Do); err != nil {
-		return nil, bad("do: %q: want open, closed, auto or reset", body.Do)
+		return nil, badRequest("do: %q: expected open, closed, auto or reset", body.Do)
 	}
 	return a.change(r, live.Change{Do: live.DoBreaker, Target: name, Force: body.Do, For: d})
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// plain gives every answer, refusals too, what keeps browsers from showing it
-// in a stranger's page, guessing its type, or keeping it.
-func plain(next http.Handler) http.Handler {
+// securityHeaders keep browsers from showing an answer, errors included, in
+// another site's page, from guessing its type, and from storing it.
+func securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -24,11 +24,11 @@ func plain(next http.Handler) http.Handler {
 	})
 }
 
-// sealed bounds what is sent here, whatever it is sent to.
-func sealed(next http.Handler) http.Handler {
+// limitBody bounds the bodies of all requests.
+func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			http.Error(w, "more is sent than any call takes", http.StatusRequestEntityTooLarge)
+			http.Error(w, "the request body is too large", http.StatusRequestEntityTooLarge)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -36,30 +36,32 @@ func sealed(next http.Handler) http.Handler {
 	})
 }
 
-// ownPages refuses reads that a page of another origin makes: it learns nothing
-// by them, but a profile costs. A link that an operator follows leads to the
-// console, and to nothing else.
-func ownPages(next http.Handler) http.Handler {
+// refuseOtherOrigins refuses reads that a page of another origin makes: the page
+// cannot see the answer, but a profile costs CPU time. Only a link to the console
+// may be followed.
+func refuseOtherOrigins(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
-		if (site == "cross-site" || site == "same-site") && !isLink(r) {
-			http.Error(w, "this listener answers no pages of other origins", http.StatusForbidden)
+		if (site == "cross-site" || site == "same-site") && !isConsoleLink(r) {
+			http.Error(w, "requests from pages of other origins are refused", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isLink tells a browser's visit of the console out of another page.
-func isLink(r *http.Request) bool {
+// isConsoleLink tells a browser that follows a link from another page to the
+// console.
+func isConsoleLink(r *http.Request) bool {
 	h := r.Header
 	return h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" &&
 		(r.URL.Path == "/admin" || r.URL.Path == "/admin/")
 }
 
-// local refuses requests under names that are not this machine's: a page of a
-// stranger's whose name was made to lead here would have one (DNS rebinding).
-func local(next http.Handler) http.Handler {
+// requireLoopbackHost refuses requests whose Host is not this machine's: with DNS
+// rebinding another site's name leads here, and the browser takes this listener
+// for that site.
+func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if h, _, err := net.SplitHostPort(host); err == nil {
@@ -67,38 +69,38 @@ func local(next http.Handler) http.Handler {
 		}
 		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			http.Error(w, "without a token this listener is called localhost, or by its loopback address", http.StatusForbidden)
+			http.Error(w, "without a token, the host must be localhost or a loopback address", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// locked lets only bearers of the token through, also with it as the password
-// of whatever user: that is how browsers can bear it. Hashes are compared, so
-// that neither length nor content shows in the time it takes. Whoever bore wrong
-// ones waits first.
-func locked(next http.Handler, token string, seen *logins) http.Handler {
+// requireToken lets only requests with the token pass. It may also be the password
+// of any user, since that is what browsers can send. Hashes are compared, so that
+// the time it takes tells neither the token's length nor its content. Addresses
+// that sent wrong tokens are slowed down first.
+func requireToken(next http.Handler, token string, logins *logins) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if _, password, basic := r.BasicAuth(); basic {
-			given, ok = password, true
+			sent, ok = password, true
 		}
 		from := client(r)
-		if ok && !seen.wait(r.Context(), from) {
+		if ok && !logins.wait(r.Context(), from) {
 			tooMany(w)
 			return
 		}
-		got := sha256.Sum256([]byte(given))
+		got := sha256.Sum256([]byte(sent))
 		right := subtle.ConstantTimeCompare(got[:], want[:]) == 1
 		switch {
 		case ok && right:
-			seen.succeed(from)
+			logins.succeed(from)
 			next.ServeHTTP(w, r)
 			return
-		case ok && given != "":
-			seen.fail(from, r)
+		case ok && sent != "":
+			logins.fail(from, r)
 		}
 		unauthorized(w)
 	})
@@ -107,5 +109,5 @@ func locked(next http.Handler, token string, seen *logins) http.Handler {
 func unauthorized(w http.ResponseWriter) {
 	w.Header().Add("WWW-Authenticate", `Bearer realm="sundry admin"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="sundry admin: the token as password", charset="UTF-8"`)
-	http.Error(w, "this listener needs Authorization: Bearer with the admin token", http.StatusUnauthorized)
+	http.Error(w, "unauthorized: send the admin token as Authorization: Bearer", http.StatusUnauthorized)
 }

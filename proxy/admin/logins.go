@@ -13,33 +13,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Bounds on who bears wrong tokens.
+// Bounds on wrong tokens.
 const (
-	freeLogins   = 3                      // failures without a delay, for mistakes in typing
-	loginDelay   = 200 * time.Millisecond // of the first that has one; each after it has twice as much
-	loginDelays  = 3 * time.Second        // the longest
-	loginMemory  = 15 * time.Minute       // how long failures count against an address
-	loginClients = 1024                   // addresses that are remembered
-	loginWaiting = 4                      // requests of an address that wait at once
-	loginLines   = time.Second            // between two lines of the log
+	freeLogins       = 3                      // failures without a delay, for typing mistakes
+	loginDelay       = 200 * time.Millisecond // the first one; it doubles with each failure
+	maxLoginDelay    = 3 * time.Second        // the longest one
+	loginWindow      = 15 * time.Minute       // how long a failure counts against its address
+	maxLoginClients  = 1024                   // addresses whose failures are remembered
+	maxLoginsWaiting = 4                      // delayed requests of one address at a time
+	loginLogInterval = time.Second            // between two log lines
 )
 
-// logins slows down guesses of the token. Requests of an address with failures
-// wait before their token is looked at, be it right or wrong: were only wrong
-// ones slow, whoever guesses would not wait for the answer. Others are never
-// behind them. Addresses of IPv6 are taken by /64.
+// logins slows down guessing of the token. Requests from an address with failures
+// are delayed before their token is checked, whether it is right or wrong: if only
+// wrong ones were slow, an attacker would not wait for the answer. Requests from
+// other addresses are not delayed. IPv6 addresses count by /64.
 type logins struct {
 	failed prometheus.Counter
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	clients map[netip.Prefix]*guesses
-	logged  time.Time // the last line
-	unsaid  int       // failures since then
+	mu       sync.Mutex
+	clients  map[netip.Prefix]*loginFailures
+	logged   time.Time // the last log line
+	unlogged int       // failures since then
 }
 
-// guesses of one address.
-type guesses struct {
+// loginFailures of one address.
+type loginFailures struct {
 	failed  int
 	last    time.Time
 	waiting int
@@ -47,7 +47,7 @@ type guesses struct {
 
 func newLogins(log *slog.Logger) *logins {
 	return &logins{
-		log: log, clients: map[netip.Prefix]*guesses{},
+		log: log, clients: map[netip.Prefix]*loginFailures{},
 		failed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Subsystem: "admin", Name: "logins_failed_total",
 			Help: "Requests to the admin listener with a wrong token."}),
 	}
@@ -57,7 +57,7 @@ func newLogins(log *slog.Logger) *logins {
 func client(r *http.Request) netip.Prefix {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return netip.Prefix{} // of a test's making
+		return netip.Prefix{} // not of a real connection
 	}
 	addr, length := peer.Addr().Unmap().WithZone(""), 32
 	if addr.Is6() {
@@ -72,19 +72,19 @@ func delay(failed int) time.Duration {
 	if failed < freeLogins {
 		return 0
 	}
-	return min(loginDelay<<min(failed-freeLogins, 10), loginDelays)
+	return min(loginDelay<<min(failed-freeLogins, 10), maxLoginDelay)
 }
 
-// wait lets a request of the address have its turn; false when too many of it
-// wait already, or it left.
+// wait delays a request from an address with failures; false when too many from
+// that address are waiting, or the client disconnected.
 func (l *logins) wait(ctx context.Context, who netip.Prefix) bool {
 	l.mu.Lock()
 	g := l.clients[who]
-	if g == nil || delay(g.failed) == 0 || time.Since(g.last) >= loginMemory {
+	if g == nil || delay(g.failed) == 0 || time.Since(g.last) >= loginWindow {
 		l.mu.Unlock()
 		return true
 	}
-	if g.waiting >= loginWaiting {
+	if g.waiting >= maxLoginsWaiting {
 		l.mu.Unlock()
 		return false
 	}
@@ -101,7 +101,7 @@ func (l *logins) wait(ctx context.Context, who netip.Prefix) bool {
 	}
 }
 
-// fail notes a wrong token.
+// fail counts a wrong token.
 func (l *logins) fail(who netip.Prefix, r *http.Request) {
 	l.failed.Inc()
 	now := time.Now()
@@ -109,45 +109,46 @@ func (l *logins) fail(who netip.Prefix, r *http.Request) {
 	defer l.mu.Unlock()
 	g := l.remember(who, now)
 	g.failed, g.last = g.failed+1, now
-	l.unsaid++
-	// Of one address the first, second, fourth, eighth and so on.
-	if bits.OnesCount(uint(g.failed)) != 1 || now.Sub(l.logged) < loginLines && !l.logged.IsZero() {
+	l.unlogged++
+	// Of one address the first, second, fourth, eighth failure and so on.
+	if bits.OnesCount(uint(g.failed)) != 1 || now.Sub(l.logged) < loginLogInterval && !l.logged.IsZero() {
 		return
 	}
-	l.log.Warn("log-in to the admin listener failed: wrong token", "from", r.RemoteAddr, "in_a_row", g.failed, "failed_since_last_line", l.unsaid)
-	l.logged, l.unsaid = now, 0
+	l.log.Warn("login to the admin listener failed: wrong token", "from", r.RemoteAddr, "in_a_row", g.failed, "failed_since_last_line", l.unlogged)
+	l.logged, l.unlogged = now, 0
 }
 
-// remember finds an address, or makes room for it. The caller holds mu.
-func (l *logins) remember(who netip.Prefix, now time.Time) *guesses {
+// remember returns the failures of an address, which may be new. The caller holds
+// mu.
+func (l *logins) remember(who netip.Prefix, now time.Time) *loginFailures {
 	g := l.clients[who]
-	if g != nil && now.Sub(g.last) < loginMemory {
+	if g != nil && now.Sub(g.last) < loginWindow {
 		return g
 	}
-	if g == nil && len(l.clients) >= loginClients {
+	if g == nil && len(l.clients) >= maxLoginClients {
 		l.forget(now)
 	}
 	if g == nil {
-		g = &guesses{}
+		g = &loginFailures{}
 		l.clients[who] = g
 	}
 	g.failed = 0
 	return g
 }
 
-// forget drops addresses whose failures count no more, else the one whose last
-// failure is the longest ago. The caller holds mu.
+// forget removes addresses whose failures no longer count, or else the one whose
+// last failure is the oldest. The caller holds mu.
 func (l *logins) forget(now time.Time) {
 	var oldest netip.Prefix
 	var at time.Time
 	for who, g := range l.clients {
-		if now.Sub(g.last) >= loginMemory {
+		if now.Sub(g.last) >= loginWindow {
 			delete(l.clients, who)
 		} else if at.IsZero() || g.last.Before(at) {
 			oldest, at = who, g.last
 		}
 	}
-	if len(l.clients) >= loginClients {
+	if len(l.clients) >= maxLoginClients {
 		delete(l.clients, oldest)
 	}
 }
@@ -159,8 +160,8 @@ func (l *logins) succeed(who netip.Prefix) {
 	delete(l.clients, who)
 }
 
-// tooMany refuses a request that may not even wait.
+// tooMany refuses a request because too many of its address are waiting.
 func tooMany(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(loginDelays/time.Second)))
+	w.Header().Set("Retry-After", strconv.Itoa(int(maxLoginDelay/time.Second)))
 	http.Error(w, "too many wrong tokens from this address; try again in a moment", http.StatusTooManyRequests)
 }

@@ -42,7 +42,7 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 			}
 			took = append(took, time.Since(start))
 		}
-		want := []time.Duration{0, 0, 0, loginDelay, 2 * loginDelay, 4 * loginDelay, 8 * loginDelay, loginDelays, loginDelays, loginDelays, loginDelays, loginDelays}
+		want := []time.Duration{0, 0, 0, loginDelay, 2 * loginDelay, 4 * loginDelay, 8 * loginDelay, maxLoginDelay, maxLoginDelay, maxLoginDelay, maxLoginDelay, maxLoginDelay}
 		if fmt.Sprint(took) != fmt.Sprint(want) {
 			t.Errorf("waits %v, want %v", took, want)
 		}
@@ -50,7 +50,7 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 		if code := login(t.Context(), h, "192.0.2.2:1000", rightToken); code != http.StatusOK || time.Since(start) != 0 {
 			t.Errorf("another address: %d after %v", code, time.Since(start))
 		}
-		if code := login(t.Context(), h, "192.0.2.1:1001", rightToken); code != http.StatusOK || time.Since(start) != loginDelays {
+		if code := login(t.Context(), h, "192.0.2.1:1001", rightToken); code != http.StatusOK || time.Since(start) != maxLoginDelay {
 			t.Errorf("the right token of that address: %d after %v", code, time.Since(start))
 		}
 		start = time.Now()
@@ -81,7 +81,7 @@ func TestGuessesAtOnceAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		mu.Lock()
-		if codes[http.StatusTooManyRequests] != 100-loginWaiting || len(codes) != 1 {
+		if codes[http.StatusTooManyRequests] != 100-maxLoginsWaiting || len(codes) != 1 {
 			t.Errorf("while some wait: %v", codes)
 		}
 		mu.Unlock()
@@ -137,15 +137,15 @@ sundry_admin_logins_failed_total 5004
 func TestAddressesThatGuessAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLogins(slog.New(slog.DiscardHandler))
-		for i := range 3 * loginClients {
+		for i := range 3 * maxLoginClients {
 			r := &http.Request{RemoteAddr: fmt.Sprintf("10.%d.%d.1:1", i/250, i%250)}
 			l.fail(client(r), r)
 			time.Sleep(time.Millisecond)
 		}
-		if len(l.clients) != loginClients {
+		if len(l.clients) != maxLoginClients {
 			t.Errorf("%d addresses", len(l.clients))
 		}
-		time.Sleep(loginMemory)
+		time.Sleep(loginWindow)
 		r := &http.Request{RemoteAddr: "10.0.0.9:1"}
 		if l.fail(client(r), r); len(l.clients) != 1 {
 			t.Errorf("%d addresses after their time", len(l.clients))

@@ -4,23 +4,24 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// endpointStats are sums over this instance's life, out of its metrics.
+// endpointStats are read from this instance's metrics, and count from its start.
 type endpointStats struct {
 	Requests float64 `json:"requests"`
 	Hits     float64 `json:"hits"`
 	Misses   float64 `json:"misses"`
 	Stale    float64 `json:"stale"`
 	Errors   float64 `json:"errors"`
-	// Changed and Same are refreshes, by whether they brought news.
+	// Changed and Same are refreshes, by whether the answer was a new one.
 	Changed float64 `json:"refreshes_changed"`
 	Same    float64 `json:"refreshes_same"`
-	// HitRatio is of answers that came out of the cache; null without any.
+	// HitRatio is the share of answers from the cache; null without any answers.
 	HitRatio *float64 `json:"hit_ratio"`
-	// ChangeRatio is of refreshes that brought news; null without any.
+	// ChangeRatio is the share of refreshes with a new answer; null without any
+	// refreshes.
 	ChangeRatio *float64 `json:"change_ratio"`
 }
 
-func (s *endpointStats) finish() {
+func (s *endpointStats) setRatios() {
 	s.HitRatio = ratio(s.Hits+s.Stale, s.Hits+s.Stale+s.Misses)
 	s.ChangeRatio = ratio(s.Changed, s.Changed+s.Same)
 }
@@ -38,7 +39,7 @@ func (a *api) stats() map[string]*endpointStats {
 	out := map[string]*endpointStats{}
 	families, err := a.Metrics.Gather()
 	if err != nil {
-		a.Log.Warn("gather metrics", "error", err) // what came is shown
+		a.Log.Warn("gather metrics", "error", err) // what was gathered is shown
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
@@ -64,7 +65,7 @@ func labelsOf(m *dto.Metric) map[string]string {
 	return labels
 }
 
-// add puts one counter where it belongs.
+// add counts one counter in the sum that it belongs to.
 func (s *endpointStats) add(family string, labels map[string]string, v float64) {
 	switch family {
 	case "sundry_requests_total":
@@ -101,6 +102,6 @@ func (a *api) totals() *endpointStats {
 		all.Changed += s.Changed
 		all.Same += s.Same
 	}
-	all.finish()
+	all.setRatios()
 	return all
 }
