@@ -221,7 +221,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/guard":     {}, "upstreams/geoip": {}, "upstreams/qrcode": {}, "upstreams/minecraft": {},
 		"upstreams/bilibili": {}, "upstreams/douyin": {}, "upstreams/idcard": {}, "upstreams/idcard/internal/areas": {},
 		"upstreams/ipcard": {}, "upstreams/sharelink": {}, "upstreams/waybill": {},
-		"upstreams/webpage": {}, "upstreams/peertest": {}, "upstreams/waittest": {}, "upstreams/heaptest": {},
+		"upstreams/webpage": {}, "upstreams/webpage/webtest": {}, "upstreams/peertest": {}, "upstreams/waittest": {}, "upstreams/heaptest": {},
 		"upstreams/favicon": {"upstreams/guard", "upstreams/webpage"}, "upstreams/shortlink": {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/declare": {}, "upstreams/redact": {}, "upstreams/loop": {}, "upstreams/host": {},
 		"upstreams/jq": {"upstreams/declare", "upstreams/bilibili", "upstreams/douyin", "upstreams/sharelink", "upstreams/waybill"},

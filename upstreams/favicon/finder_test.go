@@ -18,9 +18,10 @@ import (
 	"time"
 
 	"sundry/upstreams/guard"
+	"sundry/upstreams/webpage/webtest"
 )
 
-type pages = map[string]http.HandlerFunc
+type pages = webtest.Pages
 
 func TestRoot(t *testing.T) {
 	ico := gives(picture(icoMagic))
@@ -33,15 +34,15 @@ func TestRoot(t *testing.T) {
 		"http where https has not": {pages: pages{"http://a.example/favicon.ico": ico}, url: "http://a.example/favicon.ico"},
 		"http where https fails":   {pages: pages{"http://a.example/favicon.ico": ico}, closed: []string{"https://a.example"}, url: "http://a.example/favicon.ico"},
 		"redirect": {
-			pages: pages{"https://a.example/favicon.ico": to("//www.a.example/x.ico?v=1"), "https://www.a.example/x.ico": ico},
+			pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("//www.a.example/x.ico?v=1"), "https://www.a.example/x.ico": ico},
 			url:   "https://www.a.example/x.ico?v=1",
 		},
 		"five redirects": {pages: chain(5, ico), url: "https://a.example/5"},
 		"six redirects":  {pages: chain(6, ico), closed: []string{"http://a.example"}, url: "?"},
-		"redirect loop":  {pages: pages{"https://a.example/favicon.ico": to("/favicon.ico")}, closed: []string{"http://a.example"}, url: "?"},
+		"redirect loop":  {pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("/favicon.ico")}, closed: []string{"http://a.example"}, url: "?"},
 		"not found":      {},
 		"soft 404":       {pages: pages{"https://a.example/favicon.ico": page("")}},
-		"empty":          {pages: pages{"https://a.example/favicon.ico": status(204)}},
+		"empty":          {pages: pages{"https://a.example/favicon.ico": webtest.Status(204)}},
 		"a part alone": {
 			pages: pages{"https://a.example/favicon.ico": func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(http.StatusPartialContent)
@@ -49,21 +50,21 @@ func TestRoot(t *testing.T) {
 			}}, closed: []string{"http://a.example"}, url: "?",
 		},
 		"gone, http not there": {
-			pages: pages{"https://a.example/favicon.ico": status(410)}, closed: []string{"http://a.example"},
+			pages: pages{"https://a.example/favicon.ico": webtest.Status(410)}, closed: []string{"http://a.example"},
 		},
 		"https not there, http has none": {closed: []string{"https://a.example"}},
 		"nobody there":                   {closed: []string{"https://a.example", "http://a.example"}, url: "?"},
 		"robots not wanted": {
-			pages: pages{"https://a.example/favicon.ico": status(403), "http://a.example/favicon.ico": status(503)}, url: "?",
+			pages: pages{"https://a.example/favicon.ico": webtest.Status(403), "http://a.example/favicon.ico": webtest.Status(503)}, url: "?",
 		},
 		"location is not a URL": {
-			pages: pages{"https://a.example/favicon.ico": to("http://[::")}, closed: []string{"http://a.example"}, url: "?",
+			pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("http://[::")}, closed: []string{"http://a.example"}, url: "?",
 		},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb(t, r.pages, r.closed...)
-			icon, err := w.finder().Root(t.Context(), "a.example")
+			icon, err := finderOf(w).Root(t.Context(), "a.example")
 			expect(t, icon, err, r.url)
 			if icon != nil && icon.Type != "image/x-icon" {
 				t.Errorf("type %s", icon.Type)
@@ -92,7 +93,7 @@ func chain(n int, end http.HandlerFunc) pages {
 	all, at := pages{}, "/favicon.ico"
 	for i := range n {
 		next := "/" + strconv.Itoa(i+1)
-		all["https://a.example"+at], at = to(next), next
+		all["https://a.example"+at], at = webtest.RedirectTo(next), next
 	}
 	all["https://a.example"+at] = end
 	return all
@@ -112,7 +113,7 @@ func TestPage(t *testing.T) {
 		},
 		"against the end of redirects": {
 			pages: pages{
-				"https://a.example/": to("https://www.a.example/en/"), "https://www.a.example/en/": page(`<LINK REL='Shortcut Icon' HREF=' i.png '>`),
+				"https://a.example/": webtest.RedirectTo("https://www.a.example/en/"), "https://www.a.example/en/": page(`<LINK REL='Shortcut Icon' HREF=' i.png '>`),
 				"https://www.a.example/en/i.png": png,
 			},
 			url: "https://www.a.example/en/i.png",
@@ -176,17 +177,17 @@ func TestPage(t *testing.T) {
 			closed: []string{"https://cdn.example", "http://a.example"}, url: "?",
 		},
 		"page in trouble": {
-			pages: pages{"https://a.example/": status(500), "http://a.example/": status(429)}, url: "?",
+			pages: pages{"https://a.example/": webtest.Status(500), "http://a.example/": webtest.Status(429)}, url: "?",
 		},
 		"no page": {},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb(t, r.pages, r.closed...)
-			icon, err := w.finder().Page(t.Context(), "a.example")
+			icon, err := finderOf(w).Page(t.Context(), "a.example")
 			expect(t, icon, err, r.url)
-			if r.asked != 0 && len(w.asked) != r.asked {
-				t.Errorf("asked %q", w.asked)
+			if r.asked != 0 && len(w.Asked) != r.asked {
+				t.Errorf("asked %q", w.Asked)
 			}
 		})
 	}
@@ -197,7 +198,7 @@ func TestIconIsCapped(t *testing.T) {
 		b := make([]byte, size)
 		copy(b, pngMagic)
 		w := newWeb(t, pages{"https://a.example/favicon.ico": gives(b)})
-		icon, err := w.finder().Root(t.Context(), "a.example")
+		icon, err := finderOf(w).Root(t.Context(), "a.example")
 		expect(t, icon, err, want)
 	}
 }
@@ -221,12 +222,12 @@ func TestEndlessBodiesEnd(t *testing.T) {
 		"https://b.example/":            endless("<title>", chunk),
 		"https://c.example/":            endless("", []byte("<p>")),
 	})
-	icon, err := w.finder().Root(t.Context(), "a.example")
+	icon, err := finderOf(w).Root(t.Context(), "a.example")
 	expect(t, icon, err, "")
-	icon, err = w.finder().Page(t.Context(), "a.example")
+	icon, err = finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://a.example/i.png")
 	for _, host := range []string{"b.example", "c.example"} {
-		icon, err = w.finder().Page(t.Context(), host)
+		icon, err = finderOf(w).Page(t.Context(), host)
 		expect(t, icon, err, "")
 	}
 }
@@ -260,14 +261,14 @@ func TestGzipIsUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, asks := range []bool{true, false} {
 				w := newWeb(t, pages{"https://a.example/favicon.ico": r.answer}, "http://a.example")
-				w.client.Transport.(*http.Transport).DisableCompression = !asks
-				icon, err := w.finder().Root(t.Context(), "a.example")
+				w.Client.Transport.(*http.Transport).DisableCompression = !asks
+				icon, err := finderOf(w).Root(t.Context(), "a.example")
 				expect(t, icon, err, r.want)
 			}
 		})
 	}
 	w := newWeb(t, pages{"https://a.example/": gives(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": gives(picture(pngMagic))})
-	icon, err := w.finder().Page(t.Context(), "a.example")
+	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://a.example/i.png")
 }
 
@@ -277,7 +278,7 @@ func TestCutBodyIsNoAnswer(t *testing.T) {
 		_, _ = w.Write(picture(pngMagic))
 	}
 	w := newWeb(t, pages{"https://a.example/favicon.ico": cut}, "http://a.example")
-	icon, err := w.finder().Root(t.Context(), "a.example")
+	icon, err := finderOf(w).Root(t.Context(), "a.example")
 	expect(t, icon, err, "?")
 }
 
@@ -362,15 +363,15 @@ func TestEverythingHangs(t *testing.T) {
 
 func TestEveryHopIsChecked(t *testing.T) {
 	w := newWeb(t, pages{
-		"https://a.example/":      to("/home"),
+		"https://a.example/":      webtest.RedirectTo("/home"),
 		"https://a.example/home":  page(`<link rel=icon href=1.png><link rel=icon href=/2.png>`),
-		"https://a.example/2.png": to("//cdn.example/3.png"), "https://cdn.example/3.png": gives(picture(pngMagic)),
+		"https://a.example/2.png": webtest.RedirectTo("//cdn.example/3.png"), "https://cdn.example/3.png": gives(picture(pngMagic)),
 	})
-	icon, err := w.finder().Page(t.Context(), "a.example")
+	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://cdn.example/3.png")
 	want := []string{"https://a.example/", "https://a.example/home", "https://a.example/1.png", "https://a.example/2.png", "https://cdn.example/3.png"}
-	if !slices.Equal(w.checked, want) || !slices.Equal(w.asked, want) {
-		t.Errorf("checked %q, asked %q", w.checked, w.asked)
+	if !slices.Equal(w.Checked, want) || !slices.Equal(w.Asked, want) {
+		t.Errorf("checked %q, asked %q", w.Checked, w.Asked)
 	}
 }
 
@@ -393,8 +394,8 @@ func TestGuardRefusesEachHop(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	f := &Finder{Do: client, Check: g.CheckURL}
 	origin := "http://site.example.org:" + plain
-	w.pages = pages{
-		origin + "/favicon.ico": to("/second"), origin + "/second": to(metadata),
+	w.Pages = pages{
+		origin + "/favicon.ico": webtest.RedirectTo("/second"), origin + "/second": webtest.RedirectTo(metadata),
 		origin + "/": page(`<link rel=icon href="` + metadata + `"><link rel=icon href=no.png>`),
 	}
 	_, root := f.Root(t.Context(), "site.example.org:"+plain)
@@ -413,16 +414,16 @@ func TestGuardRefusesEachHop(t *testing.T) {
 	if dns, ok := errors.AsType[*net.DNSError](dialled); !ok || !dns.IsNotFound || errors.Is(dialled, ErrNone) || strings.Contains(dialled.Error(), "10.9.8.7") {
 		t.Errorf("dialled: %v", dialled)
 	}
-	w.pages[origin+"/good.png"] = gives(picture(pngMagic))
-	w.pages[origin+"/"] = page(`<link rel=icon href="` + metadata + `"><link rel=icon href=good.png>`)
+	w.Pages[origin+"/good.png"] = gives(picture(pngMagic))
+	w.Pages[origin+"/"] = page(`<link rel=icon href="` + metadata + `"><link rel=icon href=good.png>`)
 	icon, err := f.Page(t.Context(), "site.example.org:"+plain)
 	expect(t, icon, err, origin+"/good.png")
 }
 
 // httpPort is where the plain server listens.
-func httpPort(t *testing.T, w *web) string {
+func httpPort(t *testing.T, w *webtest.Web) string {
 	t.Helper()
-	conn, err := w.client.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "any.example:80")
+	conn, err := w.Client.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "any.example:80")
 	if err != nil {
 		t.Fatal(err)
 	}

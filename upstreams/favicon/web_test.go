@@ -2,89 +2,30 @@ package favicon
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
 	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
-	"sync"
 	"testing"
+
+	"sundry/upstreams/webpage/webtest"
 
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// web is an internet whose every name leads to two servers on loopback. Keys
-// are URLs without query; what is missing is a 404 with an HTML body.
-type web struct {
-	pages   map[string]http.HandlerFunc
-	closed  map[string]bool // origins that refuse connections
-	client  *http.Client
-	mu      sync.Mutex
-	asked   []string
-	checked []string
-}
-
-func newWeb(t *testing.T, pages map[string]http.HandlerFunc, closed ...string) *web {
+// newWeb starts a web that has no other pages: for the rest it answers 404 with
+// an HTML body of the type of an icon.
+func newWeb(t *testing.T, pages webtest.Pages, closed ...string) *webtest.Web {
 	t.Helper()
-	w := &web{pages: pages, closed: map[string]bool{}}
-	for _, c := range closed {
-		w.closed[c] = true
-	}
-	plain := httptest.NewServer(w.handler("http://"))
-	secure := httptest.NewUnstartedServer(w.handler("https://"))
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			host, port, _ := net.SplitHostPort(addr)
-			to, origin := plain, "http://"+host
-			if port == "443" {
-				to, origin = secure, "https://"+host
-			}
-			if w.closed[origin] {
-				return nil, &net.OpError{Op: "dial", Err: io.EOF}
-			}
-			return (&net.Dialer{}).DialContext(ctx, network, to.Listener.Addr().String())
-		},
-	}
-	w.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		plain.Close()
-		secure.Close()
-	})
-	return w
-}
-
-func (w *web) handler(scheme string) http.Handler {
-	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		at := scheme + r.Host + r.URL.Path
-		w.mu.Lock()
-		w.asked = append(w.asked, at)
-		w.mu.Unlock()
-		if page := w.pages[at]; page != nil {
-			page(rw, r)
-			return
-		}
-		rw.Header().Set("Content-Type", "image/x-icon") // as soft as a 404 gets
+	return webtest.New(t, pages, func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "image/x-icon")
 		rw.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(rw, "<!DOCTYPE html><title>no such page</title>"+strings.Repeat(" ", 100))
-	})
+	}, closed...)
 }
 
-func (w *web) finder() *Finder {
-	return &Finder{Do: w.client, Check: func(raw string) (*url.URL, error) {
-		w.checked = append(w.checked, raw)
-		return url.Parse(raw)
-	}}
-}
+func finderOf(w *webtest.Web) *Finder { return &Finder{Do: w.Client, Check: w.Check} }
 
 // gives answers with bytes of a type that is always wrong.
 func gives(b []byte) http.HandlerFunc {
@@ -96,17 +37,6 @@ func gives(b []byte) http.HandlerFunc {
 
 func page(head string) http.HandlerFunc {
 	return gives([]byte("<!DOCTYPE html><html><head><title>t</title>" + head + "</head><body><p>x</p></body></html>"))
-}
-
-func to(location string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Location", location)
-		w.WriteHeader(http.StatusFound)
-	}
-}
-
-func status(code int) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
 // picture has a type's first bytes and nothing else of it.

@@ -21,13 +21,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams/guard"
+	"sundry/upstreams/webpage/webtest"
 )
 
 // chain leads from /0 to /n on a host in n redirects.
 func chain(origin string, n int) pages {
 	all := pages{origin + "/" + strconv.Itoa(n): page("the end")}
 	for i := range n {
-		all[origin+"/"+strconv.Itoa(i)] = to("/" + strconv.Itoa(i+1))
+		all[origin+"/"+strconv.Itoa(i)] = webtest.RedirectTo("/" + strconv.Itoa(i+1))
 	}
 	return all
 }
@@ -42,12 +43,12 @@ func TestFollow(t *testing.T) {
 		asked  int
 	}{
 		"known shortener's target is not asked": {
-			url: "https://t.cn/x", pages: pages{"https://t.cn/x": to("https://weibo.com/1?utm_source=a&b=c#d")},
+			url: "https://t.cn/x", pages: pages{"https://t.cn/x": webtest.RedirectTo("https://weibo.com/1?utm_source=a&b=c#d")},
 			want:  Result{Long: "https://weibo.com/1?utm_source=a&b=c#d", Clean: "https://weibo.com/1?b=c#d", Status: 302, Via: "http", Final: true},
 			asked: 1,
 		},
 		"through the family": {
-			url: "https://t.co/x", pages: pages{"https://t.co/x": to("http://bit.ly/y"), "http://bit.ly/y": to("https://bit.ly/y"), "https://bit.ly/y": to("https://maps.app.goo.gl/z"), "https://maps.app.goo.gl/z": to("https://a.example/")},
+			url: "https://t.co/x", pages: pages{"https://t.co/x": webtest.RedirectTo("http://bit.ly/y"), "http://bit.ly/y": webtest.RedirectTo("https://bit.ly/y"), "https://bit.ly/y": webtest.RedirectTo("https://maps.app.goo.gl/z"), "https://maps.app.goo.gl/z": webtest.RedirectTo("https://a.example/")},
 			want: Result{
 				Long: "https://a.example/", Hops: []string{"http://bit.ly/y", "https://bit.ly/y", "https://maps.app.goo.gl/z", "https://a.example/"},
 				Status: 302, Via: "http", Final: true,
@@ -55,16 +56,16 @@ func TestFollow(t *testing.T) {
 			asked: 4,
 		},
 		"unknown host": {
-			url: "https://a.example/x", pages: pages{"https://a.example/x": to("https://b.example/y"), "https://b.example/y": end},
+			url: "https://a.example/x", pages: pages{"https://a.example/x": webtest.RedirectTo("https://b.example/y"), "https://b.example/y": end},
 			want: Result{Long: "https://b.example/y", Status: 200, Via: "http", Final: true}, asked: 2,
 		},
 		"unknown to known": {
-			url: "https://a.example/x", pages: pages{"https://a.example/x": to("https://is.gd/y"), "https://is.gd/y": to("https://b.example/")},
+			url: "https://a.example/x", pages: pages{"https://a.example/x": webtest.RedirectTo("https://is.gd/y"), "https://is.gd/y": webtest.RedirectTo("https://b.example/")},
 			want:  Result{Long: "https://b.example/", Hops: []string{"https://is.gd/y", "https://b.example/"}, Status: 302, Via: "http", Final: true},
 			asked: 2,
 		},
 		"name that only ends like a shortener": {
-			url: "https://not.cn/", pages: pages{"https://not.cn/": to("https://a.example/"), "https://a.example/": end},
+			url: "https://not.cn/", pages: pages{"https://not.cn/": webtest.RedirectTo("https://a.example/"), "https://a.example/": end},
 			want: Result{Long: "https://a.example/", Status: 200, Via: "http", Final: true}, asked: 2,
 		},
 		"no redirect": {
@@ -72,19 +73,19 @@ func TestFollow(t *testing.T) {
 			want: Result{Long: "https://a.example/?fbclid=1", Clean: "https://a.example/", Status: 200, Via: "none", Final: true}, asked: 1,
 		},
 		"refused robot": {
-			url: "https://a.example/", pages: pages{"https://a.example/": status(403)},
+			url: "https://a.example/", pages: pages{"https://a.example/": webtest.Status(403)},
 			want: Result{Long: "https://a.example/", Status: 403, Via: "none", Final: true}, asked: 1,
 		},
 		"not modified is no redirect": {
-			url: "https://a.example/", pages: pages{"https://a.example/": status(304)},
+			url: "https://a.example/", pages: pages{"https://a.example/": webtest.Status(304)},
 			want: Result{Long: "https://a.example/", Status: 304, Via: "none", Final: true}, asked: 1,
 		},
 		"target is missing": {
-			url: "https://a.example/", pages: pages{"https://a.example/": to("/gone")},
+			url: "https://a.example/", pages: pages{"https://a.example/": webtest.RedirectTo("/gone")},
 			want: Result{Long: "https://a.example/gone", Status: 404, Via: "http", Final: true}, asked: 2,
 		},
 		"target does not answer": {
-			url: "https://a.example/", pages: pages{"https://a.example/": to("https://b.example/")}, closed: []string{"b.example"},
+			url: "https://a.example/", pages: pages{"https://a.example/": webtest.RedirectTo("https://b.example/")}, closed: []string{"b.example"},
 			want: Result{Long: "https://b.example/", Via: "http"}, asked: 1,
 		},
 		"five hops": {
@@ -104,19 +105,19 @@ func TestFollow(t *testing.T) {
 			asked: 6,
 		},
 		"loop": {
-			url: "https://a.example/0", pages: pages{"https://a.example/0": to("https://b.example/1"), "https://b.example/1": to("https://a.example/0#x")},
+			url: "https://a.example/0", pages: pages{"https://a.example/0": webtest.RedirectTo("https://b.example/1"), "https://b.example/1": webtest.RedirectTo("https://a.example/0#x")},
 			want: Result{Long: "https://b.example/1", Status: 302, Via: "http"}, asked: 2,
 		},
 		"to itself": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("/0")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("/0")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none"}, asked: 1,
 		},
 		"scheme-relative": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("//a.example/x")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("//a.example/x")},
 			want: Result{Long: "https://a.example/x", Status: 302, Via: "http", Final: true}, asked: 1,
 		},
 		"raw text": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to(" https://例子.测试/路 径?问=答 案&p=100%#节")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo(" https://例子.测试/路 径?问=答 案&p=100%#节")},
 			want: Result{
 				Long:   "https://%E4%BE%8B%E5%AD%90.%E6%B5%8B%E8%AF%95/%E8%B7%AF%20%E5%BE%84?%E9%97%AE=%E7%AD%94%20%E6%A1%88&p=100%25#%E8%8A%82",
 				Status: 302, Via: "http", Final: true,
@@ -124,31 +125,31 @@ func TestFollow(t *testing.T) {
 			asked: 1,
 		},
 		"raw text on the way": {
-			url: "https://a.example/0", pages: pages{"https://a.example/0": to("/路?问=答 案"), "https://a.example/%E8%B7%AF?%E9%97%AE=%E7%AD%94%20%E6%A1%88": end},
+			url: "https://a.example/0", pages: pages{"https://a.example/0": webtest.RedirectTo("/路?问=答 案"), "https://a.example/%E8%B7%AF?%E9%97%AE=%E7%AD%94%20%E6%A1%88": end},
 			want: Result{Long: "https://a.example/%E8%B7%AF?%E9%97%AE=%E7%AD%94%20%E6%A1%88", Status: 200, Via: "http", Final: true}, asked: 2,
 		},
 		"script URL": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("javascript:alert(1)")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("javascript:alert(1)")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none", Final: true}, asked: 1,
 		},
 		"data URL": {
-			url: "https://a.example/0", pages: pages{"https://a.example/0": to("data:text/html,<meta http-equiv=refresh content='0;url=http://b.example'>")},
+			url: "https://a.example/0", pages: pages{"https://a.example/0": webtest.RedirectTo("data:text/html,<meta http-equiv=refresh content='0;url=http://b.example'>")},
 			want: Result{Long: "https://a.example/0", Status: 302, Via: "none", Final: true}, asked: 1,
 		},
 		"app": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("weixin://dl/business/?t=1")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("weixin://dl/business/?t=1")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none", Final: true, AppURL: "weixin://dl/business/?t=1"}, asked: 1,
 		},
 		"other app": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("gopher://a.example/")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("gopher://a.example/")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none", Final: true}, asked: 1,
 		},
 		"intent": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("intent://x/#Intent;scheme=taobao;S.browser_fallback_url=https%3A%2F%2Fa.example%2F%3Fb%3Dc%26d;end")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("intent://x/#Intent;scheme=taobao;S.browser_fallback_url=https%3A%2F%2Fa.example%2F%3Fb%3Dc%26d;end")},
 			want: Result{Long: "https://a.example/?b=c&d", Status: 302, Via: "http", Final: true}, asked: 1,
 		},
 		"intent without a page": {
-			url: "https://t.cn/0", pages: pages{"https://t.cn/0": to("intent://x/#Intent;S.browser_fallback_url=file%3A%2F%2F%2Fetc%2Fpasswd;end")},
+			url: "https://t.cn/0", pages: pages{"https://t.cn/0": webtest.RedirectTo("intent://x/#Intent;S.browser_fallback_url=file%3A%2F%2F%2Fetc%2Fpasswd;end")},
 			want: Result{Long: "https://t.cn/0", Status: 302, Via: "none", Final: true}, asked: 1,
 		},
 		"wrapper": {
@@ -156,7 +157,7 @@ func TestFollow(t *testing.T) {
 			want: Result{Long: "https://a.example/b?c=%E8%B7%AF&d", Via: "query", Final: true},
 		},
 		"wrapper of a short link": {
-			url: "https://www.jianshu.com/go-wild?ac=2&url=https%3A%2F%2Ft.cn%2Fx", pages: pages{"https://t.cn/x": to("https://weibo.cn/sinaurl?toasturl=http%3A%2F%2Fa.example%2F")},
+			url: "https://www.jianshu.com/go-wild?ac=2&url=https%3A%2F%2Ft.cn%2Fx", pages: pages{"https://t.cn/x": webtest.RedirectTo("https://weibo.cn/sinaurl?toasturl=http%3A%2F%2Fa.example%2F")},
 			want: Result{
 				Long: "http://a.example/", Hops: []string{"https://t.cn/x", "https://weibo.cn/sinaurl?toasturl=http%3A%2F%2Fa.example%2F", "http://a.example/"},
 				Status: 302, Via: "query", Final: true,
@@ -168,7 +169,7 @@ func TestFollow(t *testing.T) {
 			want: Result{Long: "https://gitee.com/link?target=%2Fetc", Status: 200, Via: "none", Final: true}, asked: 1,
 		},
 		"QQ's warning": {
-			url: "https://url.cn/x", pages: pages{"https://url.cn/x": to("https://c.pc.qq.com/middlem.html?pfurl=a.example%2Fb&level=14")},
+			url: "https://url.cn/x", pages: pages{"https://url.cn/x": webtest.RedirectTo("https://c.pc.qq.com/middlem.html?pfurl=a.example%2Fb&level=14")},
 			want: Result{
 				Long: "http://a.example/b", Hops: []string{"https://c.pc.qq.com/middlem.html?pfurl=a.example%2Fb&level=14", "http://a.example/b"},
 				Status: 302, Via: "query", Warned: true, Final: true,
@@ -176,7 +177,7 @@ func TestFollow(t *testing.T) {
 			asked: 1,
 		},
 		"bit.ly's warning": {
-			url: "https://bit.ly/x", pages: pages{"https://bit.ly/x": to("https://bitly.com/a/warning?hash=x&url=https%3A%2F%2Fa.example%2F")},
+			url: "https://bit.ly/x", pages: pages{"https://bit.ly/x": webtest.RedirectTo("https://bitly.com/a/warning?hash=x&url=https%3A%2F%2Fa.example%2F")},
 			want: Result{
 				Long: "https://a.example/", Hops: []string{"https://bitly.com/a/warning?hash=x&url=https%3A%2F%2Fa.example%2F", "https://a.example/"},
 				Status: 302, Via: "query", Warned: true, Final: true,
@@ -184,7 +185,7 @@ func TestFollow(t *testing.T) {
 			asked: 1,
 		},
 		"WeChat's block": {
-			url: "https://w.url.cn/x", pages: pages{"https://w.url.cn/x": to("https://weixin110.qq.com/cgi-bin/mmspamsupport-bin/newredirectconfirmcgi?main_type=2")},
+			url: "https://w.url.cn/x", pages: pages{"https://w.url.cn/x": webtest.RedirectTo("https://weixin110.qq.com/cgi-bin/mmspamsupport-bin/newredirectconfirmcgi?main_type=2")},
 			want:  Result{Long: "https://weixin110.qq.com/cgi-bin/mmspamsupport-bin/newredirectconfirmcgi?main_type=2", Status: 302, Via: "http", Blocked: true},
 			asked: 1,
 		},
@@ -235,7 +236,7 @@ func TestFollow(t *testing.T) {
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb(t, r.pages, r.closed...)
-			got, err := w.follower().Follow(t.Context(), r.url)
+			got, err := followerOf(w).Follow(t.Context(), r.url)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,11 +250,11 @@ func TestFollow(t *testing.T) {
 			if diff := cmp.Diff(r.want, *got); diff != "" {
 				t.Error(diff)
 			}
-			if len(w.asked) != r.asked {
-				t.Errorf("asked %q, want %d", w.asked, r.asked)
+			if len(w.Asked) != r.asked {
+				t.Errorf("asked %q, want %d", w.Asked, r.asked)
 			}
-			if want := append([]string{r.url}, got.Hops...); r.want.Status != 302 && r.want.Final && !slices.Equal(w.checked, want) {
-				t.Errorf("checked %q, want %q", w.checked, want)
+			if want := append([]string{r.url}, got.Hops...); r.want.Status != 302 && r.want.Final && !slices.Equal(w.Checked, want) {
+				t.Errorf("checked %q, want %q", w.Checked, want)
 			}
 		})
 	}
@@ -266,23 +267,23 @@ func TestLinkWithoutAnAnswer(t *testing.T) {
 		gone   bool
 		status int
 	}{
-		"gone":      {status(410), "a.example", true, 0},
-		"not found": {status(404), "t.cn", true, 0},
+		"gone":      {webtest.Status(410), "a.example", true, 0},
+		"not found": {webtest.Status(404), "t.cn", true, 0},
 		"page not found": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, `<meta http-equiv=refresh content="0;url=/">`)
 		}, "a.example", true, 0},
 		"b23.tv's not found": {typed("application/json; charset=utf-8", `{"code":-404,"message":"x"}`), "b23.tv", true, 0},
-		"down":               {status(503), "a.example", false, 503},
-		"limited":            {status(429), "a.example", false, 429},
-		"shortener refuses":  {status(403), "bit.ly", false, 403},
-		"shortener's part":   {status(206), "bit.ly", false, 206},
-		"shortener's none":   {status(204), "t.cn", false, 204},
+		"down":               {webtest.Status(503), "a.example", false, 503},
+		"limited":            {webtest.Status(429), "a.example", false, 429},
+		"shortener refuses":  {webtest.Status(403), "bit.ly", false, 403},
+		"shortener's part":   {webtest.Status(206), "bit.ly", false, 206},
+		"shortener's none":   {webtest.Status(204), "t.cn", false, 204},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			w := newWeb(t, pages{"https://" + r.host + "/x": r.answer})
-			got, err := w.follower().Follow(t.Context(), "https://"+r.host+"/x")
+			got, err := followerOf(w).Follow(t.Context(), "https://"+r.host+"/x")
 			var failure *StatusError
 			if got != nil || errors.Is(err, ErrGone) != r.gone || errors.As(err, &failure) != (r.status != 0) {
 				t.Fatalf("%+v %v", got, err)
@@ -293,7 +294,7 @@ func TestLinkWithoutAnAnswer(t *testing.T) {
 		})
 	}
 	w := newWeb(t, nil, "a.example")
-	if got, err := w.follower().Follow(t.Context(), "https://a.example/secret"); err == nil || strings.Contains(err.Error(), "secret") {
+	if got, err := followerOf(w).Follow(t.Context(), "https://a.example/secret"); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -307,17 +308,17 @@ func TestUnreadableLocation(t *testing.T) {
 	if err != nil || got.Long != "https://t.cn/0" || got.Final || got.Status != 302 {
 		t.Errorf("%+v %v", got, err)
 	}
-	w := newWeb(t, pages{"https://t.cn/0": to("http://[::")})
-	if got, err := w.follower().Follow(t.Context(), "https://t.cn/0"); err == nil {
+	w := newWeb(t, pages{"https://t.cn/0": webtest.RedirectTo("http://[::")})
+	if got, err := followerOf(w).Follow(t.Context(), "https://t.cn/0"); err == nil {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestLongestWalk(t *testing.T) {
 	w := newWeb(t, chain("https://t.cn", maxHops+3))
-	got, err := w.follower().Follow(t.Context(), "https://t.cn/0")
-	if err != nil || got.Long != "https://t.cn/10" || got.Final || len(got.Hops) != maxHops || len(w.asked) != maxHops+1 {
-		t.Errorf("%+v %v, asked %d", got, err, len(w.asked))
+	got, err := followerOf(w).Follow(t.Context(), "https://t.cn/0")
+	if err != nil || got.Long != "https://t.cn/10" || got.Final || len(got.Hops) != maxHops || len(w.Asked) != maxHops+1 {
+		t.Errorf("%+v %v, asked %d", got, err, len(w.Asked))
 	}
 }
 
@@ -327,10 +328,10 @@ func TestWalksEndInside(t *testing.T) {
 		nested = "https://link.zhihu.com/?target=" + url.QueryEscape(nested)
 	}
 	w := newWeb(t, nil)
-	f := w.follower()
+	f := followerOf(w)
 	f.Check = func(raw string) (*url.URL, error) { return url.Parse(raw) }
 	got, err := f.Follow(t.Context(), nested)
-	if err != nil || got.Final || len(got.Hops) != maxHops || len(w.asked) != 0 {
+	if err != nil || got.Final || len(got.Hops) != maxHops || len(w.Asked) != 0 {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -340,24 +341,24 @@ func TestCookiesOfOneWalk(t *testing.T) {
 	var elsewhere []string
 	needs := func(w http.ResponseWriter, r *http.Request) {
 		if c, err := r.Cookie("seen"); err == nil && c.Value == "1" {
-			to("https://b.example/")(w, r)
+			webtest.RedirectTo("https://b.example/")(w, r)
 			return
 		}
 		http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", Domain: ".example", Path: "/"})
-		to(r.URL.Path)(w, r)
+		webtest.RedirectTo(r.URL.Path)(w, r)
 	}
 	w := newWeb(t, pages{"https://a.example/x": needs, "https://b.example/": func(_ http.ResponseWriter, r *http.Request) {
 		elsewhere = append(elsewhere, r.Header.Get("Cookie"))
 	}})
-	f := w.follower()
+	f := followerOf(w)
 	for range 2 { // the second knows nothing of the first
 		got, err := f.Follow(t.Context(), "https://a.example/x")
 		if err != nil || !got.Final || !slices.Equal(got.Hops, []string{"https://a.example/x", "https://b.example/"}) {
 			t.Errorf("%+v %v", got, err)
 		}
 	}
-	if !slices.Equal(elsewhere, []string{"", ""}) || len(w.asked) != 6 {
-		t.Errorf("cookies elsewhere %q, asked %q", elsewhere, w.asked)
+	if !slices.Equal(elsewhere, []string{"", ""}) || len(w.Asked) != 6 {
+		t.Errorf("cookies elsewhere %q, asked %q", elsewhere, w.Asked)
 	}
 }
 
@@ -366,7 +367,7 @@ func TestWhatIsSent(t *testing.T) {
 	note := func(_ http.ResponseWriter, r *http.Request) { sent[r.Host] = r.Header }
 	w := newWeb(t, pages{"https://t.co/": note, "https://v.douyin.com/": note, "https://xhslink.com/": note, "https://a.example/": note})
 	for _, host := range []string{"t.co", "v.douyin.com", "xhslink.com", "a.example"} {
-		if _, err := w.follower().Follow(t.Context(), "https://"+host+"/"); err != nil {
+		if _, err := followerOf(w).Follow(t.Context(), "https://"+host+"/"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -383,7 +384,7 @@ func TestWhatIsSent(t *testing.T) {
 
 func TestRefreshHeader(t *testing.T) {
 	w := newWeb(t, pages{"https://is.gd/x": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Refresh", "0; url=https://a.example/") }})
-	got, err := w.follower().Follow(t.Context(), "https://is.gd/x")
+	got, err := followerOf(w).Follow(t.Context(), "https://is.gd/x")
 	if err != nil || got.Long != "https://a.example/" || got.Via != "http" {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -429,10 +430,10 @@ func TestGzipIsUndone(t *testing.T) {
 	_, _ = z.Write(make([]byte, 8<<20))
 	_ = z.Close()
 	w := newWeb(t, pages{"https://is.gd/x": typed("text/html", b.String()), "https://is.gd/y": typed("text/html", "\x1f\x8bx")})
-	if got, err := w.follower().Follow(t.Context(), "https://is.gd/x"); err != nil || got.Long != "https://a.example/" {
+	if got, err := followerOf(w).Follow(t.Context(), "https://is.gd/x"); err != nil || got.Long != "https://a.example/" {
 		t.Errorf("%+v %v", got, err)
 	}
-	if got, err := w.follower().Follow(t.Context(), "https://is.gd/y"); err != nil || len(got.Hops) != 0 {
+	if got, err := followerOf(w).Follow(t.Context(), "https://is.gd/y"); err != nil || len(got.Hops) != 0 {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -495,15 +496,15 @@ func TestGuardRefusesEachHop(t *testing.T) {
 	client := g.Client(5*time.Second, 0)
 	t.Cleanup(client.CloseIdleConnections)
 	f := &Follower{Do: client, Check: g.CheckURL}
-	port := w.plain.URL[strings.LastIndexByte(w.plain.URL, ':'):]
+	port := w.Plain.URL[strings.LastIndexByte(w.Plain.URL, ':'):]
 	origin := "http://a.example.org" + port
-	w.pages[origin+"/1"] = to("/2")
-	w.pages[origin+"/2"] = to("/3")
-	w.pages[origin+"/3"] = to(metadata)
-	w.pages["http://t.cn"+port+"/1"] = to(metadata) // would not be asked
-	w.pages[origin+"/meta"] = page(`<meta http-equiv=refresh content="0;url=` + metadata + `">`)
-	w.pages[origin+"/login"] = to("http://u:p@a.example.org" + port + "/2")
-	w.pages[origin+"/inside"] = to("http://inside.example.org" + port + "/x")
+	w.Pages[origin+"/1"] = webtest.RedirectTo("/2")
+	w.Pages[origin+"/2"] = webtest.RedirectTo("/3")
+	w.Pages[origin+"/3"] = webtest.RedirectTo(metadata)
+	w.Pages["http://t.cn"+port+"/1"] = webtest.RedirectTo(metadata) // would not be asked
+	w.Pages[origin+"/meta"] = page(`<meta http-equiv=refresh content="0;url=` + metadata + `">`)
+	w.Pages[origin+"/login"] = webtest.RedirectTo("http://u:p@a.example.org" + port + "/2")
+	w.Pages[origin+"/inside"] = webtest.RedirectTo("http://inside.example.org" + port + "/x")
 	for _, in := range []string{
 		metadata, "http://2130706433/", "http://localhost/", origin + "/1", origin + "/3", "http://t.cn" + port + "/1", origin + "/meta", origin + "/login",
 		"https://link.zhihu.com/?target=" + url.QueryEscape(metadata),
@@ -524,15 +525,15 @@ func TestGuardRefusesEachHop(t *testing.T) {
 	if got, err := f.Follow(t.Context(), origin+"/inside"); err != nil || got.Final || got.Status != 0 {
 		t.Errorf("to inside: %+v %v", got, err)
 	}
-	w.pages[origin+"/3"] = page("the end")
+	w.Pages[origin+"/3"] = page("the end")
 	if got, err := f.Follow(t.Context(), origin+"/1"); err != nil || got.Long != origin+"/3" || !got.Final {
 		t.Errorf("%+v %v", got, err)
 	}
 }
 
 func TestOwnHosts(t *testing.T) {
-	w := newWeb(t, pages{"https://t.cn/x": to("https://API.own.example:8443/api/dwzrec/index.php?url=t.cn/x")})
-	f := w.follower()
+	w := newWeb(t, pages{"https://t.cn/x": webtest.RedirectTo("https://API.own.example:8443/api/dwzrec/index.php?url=t.cn/x")})
+	f := followerOf(w)
 	f.OwnHosts = []string{"api.own.example"}
 	for _, in := range []string{"https://t.cn/x", "http://api.own.example/", "https://gitee.com/link?target=http://api.own.example/"} {
 		if got, err := f.Follow(t.Context(), in); !errors.Is(err, ErrSelf) {

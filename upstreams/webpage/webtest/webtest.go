@@ -1,0 +1,107 @@
+// Package webtest is a web for tests: every host name leads to two servers on
+// loopback, one for http and one for https, which answer with the pages of a
+// table.
+package webtest
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Pages are handlers by URL, with its query where that matters.
+type Pages = map[string]http.HandlerFunc
+
+// Web answers requests to any host. What it recorded may be read when they are
+// done.
+type Web struct {
+	Pages   Pages
+	Missing http.HandlerFunc // answers for all other URLs
+	Client  *http.Client     // reaches the servers, and follows no redirect
+	Plain   *httptest.Server // the one for http
+	Asked   []string         // URLs of requests
+	Checked []string         // URLs that Check was called with
+
+	closed map[string]bool
+	mu     sync.Mutex
+}
+
+// New starts a web that ends with the test. The closed origins, as in
+// http://a.example, accept no connection.
+func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) *Web {
+	t.Helper()
+	w := &Web{Pages: pages, Missing: missing, closed: map[string]bool{}}
+	for _, origin := range closed {
+		w.closed[origin] = true
+	}
+	w.Plain = httptest.NewServer(w.handler("http://"))
+	secure := httptest.NewUnstartedServer(w.handler("https://"))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DialContext: w.dial(secure)}
+	w.Client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		w.Plain.Close()
+		secure.Close()
+	})
+	return w
+}
+
+func (w *Web) dial(secure *httptest.Server) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		host, port, _ := net.SplitHostPort(addr)
+		server, origin := w.Plain, "http://"+host
+		if port == "443" {
+			server, origin = secure, "https://"+host
+		}
+		if w.closed[origin] {
+			return nil, &net.OpError{Op: "dial", Err: io.EOF}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
+	}
+}
+
+func (w *Web) handler(scheme string) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		full := scheme + r.Host + r.URL.RequestURI()
+		w.mu.Lock()
+		w.Asked = append(w.Asked, full)
+		page := w.Pages[full]
+		if base, _, ok := strings.Cut(full, "?"); ok && page == nil {
+			page = w.Pages[base]
+		}
+		w.mu.Unlock()
+		if page == nil {
+			page = w.Missing
+		}
+		page(rw, r)
+	})
+}
+
+// Check records a URL and accepts it.
+func (w *Web) Check(raw string) (*url.URL, error) {
+	w.Checked = append(w.Checked, raw)
+	return url.Parse(raw)
+}
+
+// Status answers with a status alone.
+func Status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// RedirectTo answers with a redirect, whose location is sent as it is.
+func RedirectTo(location string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Location"] = []string{location}
+		w.WriteHeader(http.StatusFound)
+	}
+}
