@@ -31,7 +31,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Att
 	for i := range turns {
 		t := &turns[i]
 		within, done := ctx, func() {}
-		if t.source.remote {
+		if t.source.AsksOthers() {
 			within, done = share(asking, turns[i:])
 		}
 		if within.Err() != nil {
@@ -44,7 +44,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Att
 			c.answered(failures, &answer)
 			return answer, nil
 		}
-		failures = append(failures, failure{err, t.source.optional})
+		failures = append(failures, failure{err, t.source.Optional})
 		if c.ends(t.source, err) {
 			return Answer{}, err
 		}
@@ -65,7 +65,7 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 // ends tells whether a source's failure is the last word.
 func (c *Chain) ends(s *Source, err error) bool {
 	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
-		return c.refuses && !s.next && !typed.Next
+		return c.refuses && !s.Next && !typed.Next
 	}
 	return KindOf(err).definite()
 }
@@ -123,4 +123,21 @@ func (c *Chain) sum(ctx context.Context, failures []failure, turns int) error {
 		kind = Busy
 	}
 	return &Error{Kind: kind, Err: errors.Join(causes...)}
+}
+
+// NewChain joins compiled sources. Those that are nil are dropped, those
+// without their key are left out. refuses tells that the endpoint takes input
+// that can be at fault: without, the chain never ends in a definite no.
+func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
+	c := &Chain{refuses: refuses, seen: env.Metrics.chain(endpoint)}
+	for _, s := range sources {
+		switch {
+		case s == nil:
+		case s.Missing != "":
+			c.LeftOut = append(c.LeftOut, s)
+		default:
+			c.Sources = append(c.Sources, s)
+		}
+	}
+	return c
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/encoding"
 
 	"sundry/upstreams/declare"
@@ -24,6 +25,7 @@ const (
 
 // getter is a compiled HTTP source.
 type getter struct {
+	host    *host.Host
 	base    *url.URL // scheme and host; the path is a template
 	path    jq.Template
 	query   []pair
@@ -49,14 +51,22 @@ type pair struct {
 	value jq.Template
 }
 
-func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Environment, problems *declare.Problems) (*getter, *host.Host) {
-	g := &getter{limit: defaultMax, trace: spec.Trace, listing: CompileOptional(spec.Parts.Program, problems)}
+// compileHTTPSource compiles the section of a source of the kind http.
+func compileHTTPSource(c *Compiler, section *yaml.Node) Compiled {
+	var spec HTTPSpec
+	c.Decode(section, &spec)
+	g := compileHTTP(&spec, c.Line, c)
+	return Compiled{Fetcher: g, Host: g.host, Remote: true}
+}
+
+func compileHTTP(spec *HTTPSpec, line int, c *Compiler) *getter {
+	scope, problems := c.Scope, c.Problems
+	g := &getter{limit: defaultMax, trace: spec.Trace, listing: jq.CompileOptional(spec.Parts.Program, problems)}
 	for _, part := range spec.Parts.List {
 		g.parts = append(g.parts, part)
 	}
 	if spec.Parts.given() {
-		declared = maps.Clone(declared)
-		declared["part"] = true
+		scope = scope.With("part")
 	}
 	if spec.Max > 0 {
 		g.limit = int64(spec.Max) << 10
@@ -64,15 +74,15 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	u, err := url.Parse(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		problems.Add(max(spec.URL.Line, line), "url: %q: want an http or https address with a literal host and no query, as in https://api.example.org/v1/{id}; the query goes under query:", spec.URL.Value)
-		return g, nil
+		return g
 	}
 	g.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
 	if !strings.HasPrefix(spec.URL.Value, g.base.String()) {
 		problems.Add(spec.URL.Line, "url: the host must be literal, without placeholders")
 	}
 	path := strings.TrimPrefix(spec.URL.Value, g.base.String())
-	g.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, declared, problems)
-	g.query = compilePairs(spec.Query, declared, problems)
+	g.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
+	g.query = compilePairs(spec.Query, scope, problems)
 	for _, p := range g.query {
 		p.value.EscapeLiterals(url.QueryEscape)
 	}
@@ -80,11 +90,11 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 		if len(spec.Query) > 0 {
 			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
 		}
-		g.raw = jq.CompileTemplate(spec.RawQuery, declared, problems)
-		g.encoded = strings.Join(g.raw.Literal, "") == ""
+		g.raw = jq.CompileTemplate(spec.RawQuery, scope, problems)
+		g.encoded = g.raw.Bare()
 	}
-	g.headers = compilePairs(spec.Headers, declared, problems)
-	g.form, g.json = compilePairs(spec.Form, declared, problems), CompileOptional(spec.JSON, problems)
+	g.headers = compilePairs(spec.Headers, scope, problems)
+	g.form, g.json = compilePairs(spec.Form, scope, problems), jq.CompileOptional(spec.JSON, problems)
 	for _, p := range g.form {
 		p.value.EscapeLiterals(url.QueryEscape)
 	}
@@ -92,7 +102,7 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 		problems.Add(spec.URL.Line, "form beside json; want one of them")
 	}
 	g.setDecoder(spec, problems)
-	g.client = client(env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
+	g.client = client(c.Env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":
@@ -100,7 +110,9 @@ func compileHTTP(spec *HTTPSpec, line int, declared map[string]bool, env *Enviro
 	default:
 		problems.Add(spec.URL.Line, "redirects: %q: want follow or none", spec.Redirects)
 	}
-	return g, env.Hosts.Get(u.Host)
+	g.host = c.Env.Hosts.Get(u.Host)
+	g.signs, g.signsParts = scope.Reads(spec.JSON), scope.Reads(spec.Parts.Program)
+	return g
 }
 
 func (g *getter) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
@@ -127,10 +139,10 @@ func (g *getter) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
 }
 
 // compilePairs keeps names in order, so that equal calls send equal requests.
-func compilePairs(m map[string]declare.Text, declared map[string]bool, problems *declare.Problems) []pair {
+func compilePairs(m map[string]declare.Text, scope *jq.Scope, problems *declare.Problems) []pair {
 	var out []pair
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, pair{name, jq.CompileTemplate(m[name], declared, problems)})
+		out = append(out, pair{name, jq.CompileTemplate(m[name], scope, problems)})
 	}
 	return out
 }
@@ -169,4 +181,22 @@ func (g *getter) exchange(req *http.Request, in *input) (*reply, error) {
 	}
 	r.broken = err
 	return r, nil
+}
+
+// bears tells whether a request shows a secret, or is signed with one.
+func (g *getter) bears(scope *jq.Scope) bool {
+	shows := g.signs || scope.Shows(g.path) || scope.Shows(g.raw)
+	for _, p := range slices.Concat(g.query, g.headers, g.form) {
+		shows = shows || scope.Shows(p.value)
+	}
+	return shows
+}
+
+// LargestPicture is how many bytes a picture of the source may have; 0 for a
+// source whose answers are none.
+func (g *getter) LargestPicture() int64 {
+	if g.decode == nil {
+		return g.limit
+	}
+	return 0
 }

@@ -20,7 +20,7 @@ type input struct {
 	// derived are texts computed from its secrets.
 	derived []string
 	env     *jq.Env   // of its programs
-	rules   []rule    // of its reply
+	rules   []Rule    // of its reply
 	entry   []entry   // what is kept of steps that let us in
 	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
 	room    allowance // memory that its replies take
@@ -35,14 +35,14 @@ func (in *input) stage(name string, detail any) {
 }
 
 // compute runs the programs of placeholders.
-func (in *input) compute(ctx context.Context, vars []variable) error {
+func (in *input) compute(ctx context.Context, vars []jq.Variable) error {
 	for _, v := range vars {
-		value, err := v.query.One(ctx, nil, in.env)
+		value, err := v.Program.One(ctx, nil, in.env)
 		if err != nil {
-			return fail(Malformed, "var %s: %w", v.name, err)
+			return fail(Malformed, "var %s: %w", v.Name, err)
 		}
-		in.keep(v.name, value)
-		if v.secret && len(in.hidden) > 0 {
+		in.keep(v.Name, value)
+		if v.Secret && len(in.hidden) > 0 {
 			in.derive(value, redact.DerivedMin)
 		}
 	}

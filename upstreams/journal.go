@@ -114,7 +114,7 @@ func (j *Journal) Failures() []Note {
 
 // note is an attempt on its way into the journal.
 func (s *Source) note(call *Call, start time.Time, took time.Duration, result string, err error) Note {
-	n := Note{At: start, Endpoint: s.endpoint, Source: s.bare, Result: result, Took: took, Private: call.Private}
+	n := Note{At: start, Endpoint: s.endpoint, Source: s.Declared, Result: result, Took: took, Private: call.Private}
 	if err != nil {
 		n.Err = redact.Truncate(err.Error(), errorMax)
 	}

@@ -5,14 +5,15 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 )
 
-// rule is a compiled judge rule.
-type rule struct {
+// Rule is a compiled judge rule.
+type Rule struct {
 	status  []int
 	cond    *jq.Program
 	verdict Kind
@@ -38,8 +39,8 @@ func verdict(name string) (kind Kind, success, ok bool) {
 	return 0, false, false
 }
 
-func compileRules(specs []RuleSpec, problems *declare.Problems) []rule {
-	rules := make([]rule, 0, len(specs))
+func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
+	rules := make([]Rule, 0, len(specs))
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
 		if !ok {
@@ -48,7 +49,7 @@ func compileRules(specs []RuleSpec, problems *declare.Problems) []rule {
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition: want status: [404] or if: a jq condition")
 		}
-		r := rule{status: s.Status, verdict: kind, success: success}
+		r := Rule{status: s.Status, verdict: kind, success: success}
 		if s.If != nil {
 			r.cond = jq.Compile(s.If, problems)
 		}
@@ -69,7 +70,7 @@ type reply struct {
 
 // judge returns nil for a success, or the failure the reply amounts to. The
 // first rule that fits decides, then the default table.
-func judge(ctx context.Context, rules []rule, r *reply, env *jq.Env) error {
+func judge(ctx context.Context, rules []Rule, r *reply, env *jq.Env) error {
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
 		switch {
@@ -92,7 +93,7 @@ func judge(ctx context.Context, rules []rule, r *reply, env *jq.Env) error {
 }
 
 // fits tells whether the rule decides about a reply.
-func (r *rule) fits(ctx context.Context, re *reply, env *jq.Env) (bool, error) {
+func (r *Rule) fits(ctx context.Context, re *reply, env *jq.Env) (bool, error) {
 	switch {
 	case !r.covers(re.status), r.cond != nil && re.broken != nil:
 		return false, nil
@@ -104,7 +105,7 @@ func (r *rule) fits(ctx context.Context, re *reply, env *jq.Env) (bool, error) {
 
 // covers tells whether the rule is about a status: those it names, else those of
 // answers. What an answer must hold is no rule for error documents.
-func (r *rule) covers(status int) bool {
+func (r *Rule) covers(status int) bool {
 	if len(r.status) > 0 {
 		return slices.Contains(r.status, status)
 	}
@@ -145,4 +146,32 @@ func retryAfter(h http.Header) time.Duration {
 		return 0
 	}
 	return min(time.Duration(n)*time.Second, time.Hour)
+}
+
+// see gives programs what they may know of a reply beside its body.
+func see(e *jq.Env, r *reply) {
+	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
+}
+
+// cookies are those that a reply sets, by name.
+func cookies(h http.Header) map[string]any {
+	set := map[string]any{}
+	for _, line := range h["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil {
+			set[c.Name] = c.Value
+		}
+	}
+	return set
+}
+
+// headers are those of a reply by their names in small letters; of several of a
+// name the first.
+func headers(h http.Header) map[string]any {
+	all := make(map[string]any, len(h))
+	for name, values := range h {
+		if len(values) > 0 {
+			all[strings.ToLower(name)] = values[0]
+		}
+	}
+	return all
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io/fs"
 
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/declare"
 )
 
@@ -14,19 +16,32 @@ type EmbeddedSpec struct {
 
 type embedded struct{ body any }
 
-func compileEmbedded(spec *EmbeddedSpec, line int, env *Environment, problems *declare.Problems) fetcher {
-	line = max(line, spec.File.Line)
-	b, err := fs.ReadFile(env.Data, "data/"+spec.File.Value)
+func compileEmbedded(c *Compiler, section *yaml.Node) Compiled {
+	var spec EmbeddedSpec
+	c.Decode(section, &spec)
+	line := max(c.Line, spec.File.Line)
+	b, err := fs.ReadFile(c.Env.Data, "data/"+spec.File.Value)
 	if err != nil {
-		problems.Add(line, "embedded: file %q: not among the catalog's data", spec.File.Value)
-		return nil
+		c.Problems.Add(line, "embedded: file %q: not among the catalog's data", spec.File.Value)
+		return Compiled{}
 	}
 	v, err := decodeJSON(b)
 	if err != nil {
-		problems.Add(line, "embedded: file %q: %v", spec.File.Value, err)
+		c.Problems.Add(line, "embedded: file %q: %v", spec.File.Value, err)
 	}
-	return embedded{v}
+	return Compiled{Fetcher: embedded{v}}
 }
 
-// fetch implements fetcher.
-func (e embedded) fetch(context.Context, *input) (*reply, error) { return &reply{body: e.body}, nil }
+// Fetch implements Fetcher.
+func (e embedded) Fetch(context.Context, *input) (*reply, error) { return &reply{body: e.body}, nil }
+
+// DataFile is the file that a source answers from; "" for one of another kind.
+func DataFile(spec *SourceSpec) string {
+	section, ok := spec.Sections["embedded"]
+	if !ok {
+		return ""
+	}
+	var embedded EmbeddedSpec
+	declare.Decode(section.Node, &embedded, &declare.Problems{}) // mistakes were reported when it was compiled
+	return embedded.File.Value
+}

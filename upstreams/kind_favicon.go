@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
-	"sundry/upstreams/declare"
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/favicon"
 	"sundry/upstreams/jq"
 )
@@ -24,20 +24,22 @@ type iconFinder struct {
 	env    *Environment
 }
 
-func compileFavicon(spec *FaviconSpec, line int, timeout time.Duration, env *Environment, problems *declare.Problems) fetcher {
+func compileFavicon(c *Compiler, section *yaml.Node) Compiled {
+	var spec FaviconSpec
+	c.Decode(section, &spec)
 	if spec.At != "root" && spec.At != "page" {
-		problems.Add(line, "favicon: at: %q: want root or page", spec.At)
+		c.Add("favicon: at: %q: want root or page", spec.At)
 	}
-	return &iconFinder{page: spec.At == "page", client: targetClient(env, timeout), env: env}
+	return Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: targetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
-// bound implements bounded.
-func (f *iconFinder) bound(ctx context.Context, in *input) (func(), error) {
+// Bound implements bounded.
+func (f *iconFinder) Bound(ctx context.Context, in *input) (func(), error) {
 	return f.env.Work.Visit(ctx, jq.AsText(in.call.Params["url"]))
 }
 
-// fetch implements fetcher.
-func (f *iconFinder) fetch(ctx context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (f *iconFinder) Fetch(ctx context.Context, in *input) (*reply, error) {
 	host, _ := in.call.Params["url"].(string)
 	finder := &favicon.Finder{Do: &stranger{client: f.client, in: in, ctx: ctx}, Check: f.env.Guard.CheckURL}
 	find := finder.Root

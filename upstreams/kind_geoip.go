@@ -3,7 +3,8 @@ package upstreams
 import (
 	"context"
 
-	"sundry/upstreams/declare"
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/geoip"
 )
 
@@ -22,24 +23,26 @@ type placeFinder struct {
 	always bool // an unknown address is an answer, too
 }
 
-func compileGeoIP(spec *GeoIPSpec, line int, env *Environment, problems *declare.Problems) fetcher {
+func compileGeoIP(c *Compiler, section *yaml.Node) Compiled {
+	var spec GeoIPSpec
+	c.Decode(section, &spec)
 	switch spec.Use {
 	case "scope":
-		return scopeFinder{}
+		return Compiled{Fetcher: scopeFinder{}}
 	case "file":
-		if env.GeoFile == nil {
-			return nil
+		if c.Env.GeoFile == nil {
+			return Compiled{}
 		}
-		return placeFinder{db: env.GeoFile}
+		return Compiled{Fetcher: placeFinder{db: c.Env.GeoFile}}
 	case "country":
-		return placeFinder{db: geoip.Country(), always: true}
+		return Compiled{Fetcher: placeFinder{db: geoip.Country(), always: true}}
 	}
-	problems.Add(line, "geoip: use: %q: want scope, file or country", spec.Use)
-	return nil
+	c.Add("geoip: use: %q: want scope, file or country", spec.Use)
+	return Compiled{}
 }
 
-// fetch implements fetcher.
-func (scopeFinder) fetch(_ context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (scopeFinder) Fetch(_ context.Context, in *input) (*reply, error) {
 	ip, _ := in.call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {
@@ -52,8 +55,8 @@ func (scopeFinder) fetch(_ context.Context, in *input) (*reply, error) {
 	return &reply{body: map[string]any{"scope": scope}}, nil
 }
 
-// fetch implements fetcher.
-func (f placeFinder) fetch(_ context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (f placeFinder) Fetch(_ context.Context, in *input) (*reply, error) {
 	ip, _ := in.call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {

@@ -3,6 +3,8 @@ package upstreams
 import (
 	"context"
 
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/idcard"
 )
 
@@ -12,8 +14,13 @@ type IDCardSpec struct{}
 
 type cardReader struct{}
 
-// fetch implements fetcher.
-func (cardReader) fetch(_ context.Context, in *input) (*reply, error) {
+func compileIDCard(c *Compiler, section *yaml.Node) Compiled {
+	c.Decode(section, &IDCardSpec{})
+	return Compiled{Fetcher: cardReader{}}
+}
+
+// Fetch implements Fetcher.
+func (cardReader) Fetch(_ context.Context, in *input) (*reply, error) {
 	card, _ := in.call.Params["card"].(string)
 	info, err := idcard.Parse(card, in.call.Now)
 	if err != nil {

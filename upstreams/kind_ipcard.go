@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"sundry/upstreams/declare"
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/host"
 	"sundry/upstreams/ipcard"
@@ -27,18 +28,20 @@ type cardDrawer struct {
 	work *host.Work
 }
 
-func compileIPCard(spec *IPCardSpec, line int, env *Environment, problems *declare.Problems) fetcher {
+func compileIPCard(c *Compiler, section *yaml.Node) Compiled {
+	var spec IPCardSpec
+	c.Decode(section, &spec)
 	if spec.As != "png" && spec.As != "svg" {
-		problems.Add(line, "ipcard: as: %q: want png or svg", spec.As)
+		c.Add("ipcard: as: %q: want png or svg", spec.As)
 	}
-	return &cardDrawer{svg: spec.As == "svg", file: env.GeoFile, work: &env.Work}
+	return Compiled{Fetcher: &cardDrawer{svg: spec.As == "svg", file: c.Env.GeoFile, work: &c.Env.Work}}
 }
 
-// bound implements bounded.
-func (d *cardDrawer) bound(ctx context.Context, _ *input) (func(), error) { return d.work.Draw(ctx) }
+// Bound implements bounded.
+func (d *cardDrawer) Bound(ctx context.Context, _ *input) (func(), error) { return d.work.Draw(ctx) }
 
-// fetch implements fetcher.
-func (d *cardDrawer) fetch(_ context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (d *cardDrawer) Fetch(_ context.Context, in *input) (*reply, error) {
 	card := d.card(in.call)
 	blob, err := draw(card, d.svg)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/minecraft"
@@ -23,22 +25,24 @@ type pinger struct {
 	env    *Environment
 }
 
-func compileMinecraft(spec *MinecraftSpec, env *Environment) fetcher {
-	return &pinger{assume: spec.Assume, env: env}
+func compileMinecraft(c *Compiler, section *yaml.Node) Compiled {
+	var spec MinecraftSpec
+	c.Decode(section, &spec)
+	return Compiled{Fetcher: &pinger{assume: spec.Assume, env: c.Env}, Remote: !spec.Assume}
 }
 
-// bound implements bounded.
-func (p *pinger) bound(ctx context.Context, in *input) (func(), error) {
+// Bound implements bounded.
+func (p *pinger) Bound(ctx context.Context, in *input) (func(), error) {
 	if p.assume {
 		return func() {}, nil
 	}
 	return p.env.Work.Visit(ctx, jq.AsText(in.call.Params["host"]))
 }
 
-// fetch implements fetcher. A server that refuses, or whose name does not
+// Fetch implements Fetcher. A server that refuses, or whose name does not
 // exist, is offline, which is an answer. When nothing can be told, another
 // source may know more.
-func (p *pinger) fetch(ctx context.Context, in *input) (*reply, error) {
+func (p *pinger) Fetch(ctx context.Context, in *input) (*reply, error) {
 	host, _ := in.call.Params["host"].(string)
 	target, err := minecraft.ParseTarget(host)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"sundry/upstreams/declare"
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/host"
 	"sundry/upstreams/qrcode"
 )
@@ -22,18 +23,20 @@ type qrMaker struct {
 	paint *qrcode.Painter
 }
 
-func compileQRCode(spec *QRCodeSpec, line int, env *Environment, problems *declare.Problems) fetcher {
+func compileQRCode(c *Compiler, section *yaml.Node) Compiled {
+	var spec QRCodeSpec
+	c.Decode(section, &spec)
 	if spec.As != "png" && spec.As != "svg" {
-		problems.Add(line, "qrcode: as: %q: want png or svg", spec.As)
+		c.Add("qrcode: as: %q: want png or svg", spec.As)
 	}
-	return qrMaker{svg: spec.As == "svg", work: &env.Work, paint: &qrcode.Painter{}}
+	return Compiled{Fetcher: qrMaker{svg: spec.As == "svg", work: &c.Env.Work, paint: &qrcode.Painter{}}}
 }
 
-// bound implements bounded.
-func (q qrMaker) bound(ctx context.Context, _ *input) (func(), error) { return q.work.Draw(ctx) }
+// Bound implements bounded.
+func (q qrMaker) Bound(ctx context.Context, _ *input) (func(), error) { return q.work.Draw(ctx) }
 
-// fetch implements fetcher.
-func (q qrMaker) fetch(_ context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (q qrMaker) Fetch(_ context.Context, in *input) (*reply, error) {
 	text, _ := in.call.Params["text"].(string)
 	size, _ := in.call.Params["size"].(int)
 	code, err := qrcode.Encode(text)

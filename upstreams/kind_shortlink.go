@@ -5,7 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
+
+	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/jq"
 	"sundry/upstreams/shortlink"
@@ -20,12 +21,13 @@ type linkFollower struct {
 	env    *Environment
 }
 
-func compileShortlink(timeout time.Duration, env *Environment) fetcher {
-	return &linkFollower{client: targetClient(env, timeout), env: env}
+func compileShortlink(c *Compiler, section *yaml.Node) Compiled {
+	c.Decode(section, &ShortlinkSpec{})
+	return Compiled{Fetcher: &linkFollower{client: targetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
-// bound implements bounded. Where the link leads on is bounded in all.
-func (f *linkFollower) bound(ctx context.Context, in *input) (func(), error) {
+// Bound implements bounded. Where the link leads on is bounded in all.
+func (f *linkFollower) Bound(ctx context.Context, in *input) (func(), error) {
 	name := jq.AsText(in.call.Params["url"])
 	if u, err := url.Parse(name); err == nil {
 		name = u.Hostname()
@@ -33,8 +35,8 @@ func (f *linkFollower) bound(ctx context.Context, in *input) (func(), error) {
 	return f.env.Work.Visit(ctx, name)
 }
 
-// fetch implements fetcher.
-func (f *linkFollower) fetch(ctx context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (f *linkFollower) Fetch(ctx context.Context, in *input) (*reply, error) {
 	link, _ := in.call.Params["url"].(string)
 	follower := &shortlink.Follower{
 		Do: &stranger{client: f.client, in: in, ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),

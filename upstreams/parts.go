@@ -7,8 +7,8 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// fetch implements fetcher.
-func (g *getter) fetch(ctx context.Context, in *input) (*reply, error) {
+// Fetch implements Fetcher.
+func (g *getter) Fetch(ctx context.Context, in *input) (*reply, error) {
 	parts, err := g.partsOf(ctx, in)
 	if err != nil {
 		return nil, err

@@ -39,8 +39,8 @@ func compilePicture(spec *PictureSpec, env *Environment, problems *declare.Probl
 	return p
 }
 
-// fetch gets the picture that the data leads to.
-func (p *picture) fetch(ctx context.Context, data any, in *input, vars *jq.Env) (*Blob, error) {
+// Fetch implements Picture: it gets the picture that the data leads to.
+func (p *picture) Fetch(ctx context.Context, data any, in *input, vars *jq.Env) (*Blob, error) {
 	raw, err := p.url.Text(ctx, data, vars)
 	if err != nil {
 		return nil, fail(Malformed, "picture address: %w", err)
@@ -79,3 +79,6 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *input) (*reply, error
 	r.blob, r.broken = Sniff(body)
 	return r, nil
 }
+
+// LargestPicture is how many bytes it may have.
+func (p *picture) LargestPicture() int64 { return p.limit }

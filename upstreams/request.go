@@ -49,7 +49,7 @@ func (g *getter) target(in *input) string {
 	if len(g.query) > 0 {
 		b.WriteString("?" + encodePairs(g.query, in.values))
 	}
-	if len(g.raw.Literal) > 0 {
+	if !g.raw.IsZero() {
 		escape := url.QueryEscape
 		if g.encoded {
 			escape = jq.EscapeHeader // which keeps it on its line

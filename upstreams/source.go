@@ -10,67 +10,94 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// defaultTimeout bounds an attempt that does not say otherwise.
-const defaultTimeout = 3 * time.Second
+// DefaultTimeout bounds an attempt that does not say otherwise.
+const DefaultTimeout = 3 * time.Second
 
-// fetcher is what a kind of source compiles to. It asks, and brings a reply to
+// Fetcher is what a kind of source compiles to. It asks, and brings a reply to
 // be judged, or an Error.
-type fetcher interface {
-	fetch(ctx context.Context, in *input) (*reply, error)
+type Fetcher interface {
+	Fetch(ctx context.Context, in *input) (*reply, error)
 }
 
-// Source is a compiled source. It is safe for concurrent use.
-type Source struct {
-	Name string
+// BeforeStep is what is done before a source's own request; what it brings, it keeps in
+// the attempt's input.
+type BeforeStep interface {
+	Do(ctx context.Context, in *input) error
+}
+
+// Picture is fetched after the data, from where the data says.
+type Picture interface {
+	Fetch(ctx context.Context, data any, in *input, env *jq.Env) (*Blob, error)
+	// LargestPicture is how many bytes it may have.
+	LargestPicture() int64
+}
+
+// SourceConfig is a compiled declaration.
+type SourceConfig struct {
+	// Declared is the source's name in its file.
+	Declared string
 	// Limit shortens how long its answers are fresh; 0: does not.
 	Limit time.Duration
+	// Timeout bounds one attempt.
+	Timeout time.Duration
+	// Retry is how often an attempt that failed in passing is made again.
+	Retry int
+	// Next: a negative leads to the next source.
+	Next bool
+	// Optional is one whose failure does not outweigh what the others said.
+	Optional bool
+	// LastResort is one that is asked where no copy may stand in.
+	LastResort bool
 	// Missing is the environment variable with the key that it lacks; "": it
 	// lacks none.
 	Missing string
 	// Variables are all those with its keys.
 	Variables []string
-	endpoint  string
-	bare      string // the name as declared
-	timeout   time.Duration
-	retry     int
-	next      bool // a negative leads to the next source
-	remote    bool // it needs a network
-	// optional is one whose failure does not outweigh what the others said.
-	optional bool
-	// lastResort is one that is asked where no copy may stand in.
-	lastResort bool
-	kind       fetcher
-	host       *host.Host // nil: the target is the caller's, or there is none
-	when       *jq.Program
-	before     []step
-	vars       []variable
-	secrets    map[string]any
-	hidden     []string // the forms of secrets, as a Redactor looks for them
-	rules      []rule
-	mapping    *jq.Program
-	expires    *jq.Program
-	picture    *picture
-	env        *Environment
-	seen       sourceMetrics
+	Secrets   map[string]any // of Variables, by the names of their placeholders
+	Hidden    []string       // the forms of Secrets, as a Redactor looks for them
+
+	When    *jq.Program // nil: always
+	Before  []BeforeStep
+	Vars    []jq.Variable
+	Kind    Compiled
+	Rules   []Rule
+	Map     *jq.Program // nil: data is what was brought
+	Expires *jq.Program // nil: never
+	Picture Picture     // nil: none
+}
+
+// Source is a compiled source. It is safe for concurrent use.
+type Source struct {
+	SourceConfig
+	// Name as callers see it: replayed answers say so.
+	Name     string
+	endpoint string
+	env      *Environment
+	seen     sourceMetrics
+}
+
+// NewSource makes a source of an endpoint.
+func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
+	return &Source{SourceConfig: cfg, Name: env.sign(cfg.Declared), endpoint: endpoint, env: env, seen: env.Metrics.source(endpoint, cfg.Declared)}
 }
 
 // serves tells whether the source is for this input.
 func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
-	if s.when == nil {
+	if s.When == nil {
 		return true, nil
 	}
-	return s.when.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.secrets})
+	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
 }
 
 // patience is the most that its attempts take together.
-func (s *Source) patience() time.Duration { return s.timeout * time.Duration(1+s.retry) }
+func (s *Source) patience() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
 // do is one attempt, retried when the host is unavailable and the budget
 // allows.
 func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
 		answer, err := s.attempt(ctx, call, watch)
-		if err == nil || !passing(err) || try >= s.retry || !s.worthRetry(ctx) {
+		if err == nil || !passing(err) || try >= s.Retry || !s.worthRetry(ctx) {
 			return answer, err
 		}
 	}
@@ -86,15 +113,15 @@ func passing(err error) bool {
 // worthRetry asks the host's budget, and whether there is time for more than
 // half an attempt.
 func (s *Source) worthRetry(ctx context.Context) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.timeout/2 {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.Timeout/2 {
 		return false
 	}
-	return s.host != nil && s.host.Retries.Allow()
+	return s.Kind.Host != nil && s.Kind.Host.Retries.Allow()
 }
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &input{call: call, hidden: s.hidden, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
+	in := &input{call: call, hidden: s.Hidden, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.room.release()
 	var stages []Stage
 	if watch != nil {
@@ -144,13 +171,13 @@ func (s *Source) sign(err error) error {
 }
 
 func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	in.env = &jq.Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.secrets, Vars: map[string]any{}}
+	in.env = &jq.Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.Secrets, Vars: map[string]any{}}
 	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
-	in.rules = s.rules
+	in.rules = s.Rules
 	r, err := s.ask(ctx, in)
 	if err != nil {
 		return Answer{}, err
@@ -161,35 +188,32 @@ func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
 
 // ask makes the source's own request, or does its work, within its bounds.
 func (s *Source) ask(ctx context.Context, in *input) (*reply, error) {
-	if b, ok := s.kind.(bounded); ok && s.host == nil {
-		leave, err := b.bound(ctx, in)
+	if b, ok := s.Kind.Fetcher.(bounded); ok && s.Kind.Host == nil {
+		leave, err := b.Bound(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		defer leave()
 	}
-	return guarded(ctx, s.host, s.rules, in, func(ctx context.Context) (*reply, error) { return s.kind.fetch(s.mark(ctx, in), in) })
+	return guarded(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
 }
 
 // bounded kinds without a declared host take a place before they work.
 type bounded interface {
-	bound(ctx context.Context, in *input) (leave func(), err error)
+	Bound(ctx context.Context, in *input) (leave func(), err error)
 }
 
-// Remote tells whether it asks somebody else over HTTP.
-func (s *Source) Remote() bool {
-	_, ok := s.kind.(*getter)
-	return ok || len(s.before) > 0
-}
+// Remote tells whether it asks a declared host.
+func (s *Source) Remote() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
 
 // AsksOthers tells whether it needs somebody else to answer.
-func (s *Source) AsksOthers() bool { return s.remote }
+func (s *Source) AsksOthers() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
 // Bare is the source's name as declared, in replay too.
-func (s *Source) Bare() string { return s.bare }
+func (s *Source) Bare() string { return s.Declared }
 
 // Keyed tells whether its requests hold a secret, or are signed with one.
-func (s *Source) Keyed() bool { return len(s.secrets) > 0 }
+func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
 
 // Probe asks this source alone. watch, when not nil, sees every attempt with
 // its stages.
@@ -200,4 +224,4 @@ func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (An
 }
 
 // Host is where it asks; nil when that is the caller's choice, or nobody.
-func (s *Source) Host() *host.Host { return s.host }
+func (s *Source) Host() *host.Host { return s.Kind.Host }

@@ -1,6 +1,8 @@
 package upstreams
 
-import "sundry/upstreams/declare"
+import (
+	"sundry/upstreams/declare"
+)
 
 // SourceSpec is a source as the catalog declares it. Exactly one of its kinds
 // is given.
@@ -41,14 +43,6 @@ type SourceSpec struct {
 	// Picture is fetched after the data, from where the data says.
 	Picture *PictureSpec `yaml:"picture"`
 
-	HTTP      *HTTPSpec      `yaml:"http"`
-	Minecraft *MinecraftSpec `yaml:"minecraft"`
-	QRCode    *QRCodeSpec    `yaml:"qrcode"`
-	GeoIP     *GeoIPSpec     `yaml:"geoip"`
-	Embedded  *EmbeddedSpec  `yaml:"embedded"`
-	Computed  *ComputedSpec  `yaml:"computed"`
-	IDCard    *IDCardSpec    `yaml:"idcard"`
-	IPCard    *IPCardSpec    `yaml:"ipcard"`
-	Favicon   *FaviconSpec   `yaml:"favicon"`
-	Shortlink *ShortlinkSpec `yaml:"shortlink"`
+	// Sections hold that of the source's kind, by its name.
+	Sections map[string]declare.Section `yaml:",inline"`
 }

@@ -445,30 +445,30 @@ func TestBreakerCounts(t *testing.T) {
 		time.AfterFunc(time.Millisecond, cancel)
 		_, _ = s.do(ctx, &Call{}, nil)
 	}
-	if s.host.State() != "closed" {
-		t.Fatalf("negatives or callers who left have opened the breaker: %s", s.host.State())
+	if s.Kind.Host.State() != "closed" {
+		t.Fatalf("negatives or callers who left have opened the breaker: %s", s.Kind.Host.State())
 	}
 	status.Store(500)
 	for range 5 {
 		_, _ = s.do(t.Context(), &Call{}, nil)
 	}
-	if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != Rejected || s.host.State() != "open" {
-		t.Fatalf("%v, %s", err, s.host.State())
+	if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != Rejected || s.Kind.Host.State() != "open" {
+		t.Fatalf("%v, %s", err, s.Kind.Host.State())
 	}
 	status.Store(404)
 	deadline := time.Now().Add(5 * time.Second)
-	for s.host.State() != "closed" && time.Now().Before(deadline) {
+	for s.Kind.Host.State() != "closed" && time.Now().Before(deadline) {
 		_, _ = s.do(t.Context(), &Call{}, nil)
 		time.Sleep(5 * time.Millisecond)
 	}
-	if s.host.State() != "closed" {
-		t.Errorf("the breaker did not heal: %s", s.host.State())
+	if s.Kind.Host.State() != "closed" {
+		t.Errorf("the breaker did not heal: %s", s.Kind.Host.State())
 	}
 	seen := host.NewCollector(&env.Hosts)
 	if n := testutil.CollectAndCount(seen, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
 	}
-	if n := s.host.Opened.Load(); n < 1 {
+	if n := s.Kind.Host.Opened.Load(); n < 1 {
 		t.Errorf("the breaker opened %d times", n)
 	}
 }
@@ -621,7 +621,7 @@ func BenchmarkMap(b *testing.B) {
 	input := map[string]any{"items": items}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.mapping.One(b.Context(), input, &jq.Env{}); err != nil {
+		if _, err := s.Map.One(b.Context(), input, &jq.Env{}); err != nil {
 			b.Fatal(err)
 		}
 	}

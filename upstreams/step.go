@@ -3,12 +3,8 @@ package upstreams
 import (
 	"cmp"
 	"context"
-	"net/http"
-	"strings"
 	"time"
 
-	"sundry/upstreams/declare"
-	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/redact"
 )
@@ -17,11 +13,10 @@ import (
 type step struct {
 	name  string
 	when  *jq.Program
-	vars  []variable
+	vars  []jq.Variable
 	get   *getter // or else share is given
 	share *jq.Program
-	host  *host.Host // of get
-	rules []rule
+	rules []Rule
 	keep  *jq.Program
 	shelf Shelf // nil: its outcome is for one call alone
 	renew bool
@@ -35,53 +30,52 @@ type step struct {
 	secret bool
 }
 
-// variable is a placeholder computed by jq.
-type variable struct {
-	name  string
-	query *jq.Program
-	// secret: it is computed from a secret.
-	secret bool
-}
-
-// compileStep checks the declaration. declared are the placeholders known so
-// far; the step's own are added, its result for all that follow.
-func (s *Source) compileStep(spec *StepSpec, declared map[string]bool, env *Environment, problems *declare.Problems) step {
-	line := spec.Name.Line
-	st := step{
-		name: spec.Name.Value, when: CompileOptional(spec.When, problems), keep: CompileOptional(spec.Keep, problems),
-		share: CompileOptional(spec.Share, problems), rules: compileRules(spec.Judge, problems), vars: compileVars(spec.Vars, declared, problems),
-		renew: spec.Renew, env: env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
+// compileStep checks the declaration. What the step keeps is in scope for all that
+// follows it.
+func compileStep(spec *StepSpec, c *Compiler) *step {
+	st := &step{
+		name: spec.Name.Value, when: jq.CompileOptional(spec.When, c.Problems), keep: jq.CompileOptional(spec.Keep, c.Problems),
+		share: jq.CompileOptional(spec.Share, c.Problems), rules: CompileRules(spec.Judge, c.Problems), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
+		renew: spec.Renew, env: c.Env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
-	if spec.For > 0 && env.Keeper != nil {
-		st.shelf = env.Keeper.Shelf(s.endpoint, ShelfRule{
-			Step: st.name, Version: spec.version(), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, s.timeout), Shared: spec.Shared,
+	if spec.For > 0 && c.Env.Keeper != nil {
+		st.shelf = c.Env.Keeper.Shelf(c.Endpoint, ShelfRule{
+			Step: st.name, Version: spec.version(), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Shared: spec.Shared,
 		})
 	}
-	if !varName.MatchString(st.name) {
-		problems.Add(line, "step %q: want a name of small letters, digits and _", st.name)
-	}
-	if spec.Renew && spec.For == 0 {
-		problems.Add(line, "step %s: renew: without for: there is nothing to forget", st.name)
-	}
-	if spec.Shared && spec.For == 0 {
-		problems.Add(line, "step %s: shared: without for: nothing is kept", st.name)
-	}
-	if (spec.HTTP == nil) == (spec.Share == nil) {
-		problems.Add(line, "step %s: want http or share, and one of them only", st.name)
-	}
+	spec.check(c)
 	if spec.HTTP != nil {
-		st.get, st.host = compileHTTP(spec.HTTP, line, declared, env, problems)
-		if spec.HTTP.Decode == "image" || spec.HTTP.Parts.given() {
-			problems.Add(line, "step %s: want neither decode: image nor parts", st.name)
-		}
+		st.get = compileHTTP(spec.HTTP, spec.Name.Line, c)
+		st.bearer = st.get.bears(c.Scope)
 	}
-	declared[st.name] = true
+	st.secret = c.Scope.Reads(spec.Keep)
+	c.Scope.Add(st.name, st.secret)
 	return st
 }
 
-// do makes the request, unless its outcome is still kept from another call,
+// check tells mistakes of a step.
+func (s *StepSpec) check(c *Compiler) {
+	add := func(format string) { c.Problems.Add(s.Name.Line, format, s.Name.Value) }
+	if !jq.IsName(s.Name.Value) {
+		add("step %q: want a name of small letters, digits and _")
+	}
+	if s.Renew && s.For == 0 {
+		add("step %s: renew: without for: there is nothing to forget")
+	}
+	if s.Shared && s.For == 0 {
+		add("step %s: shared: without for: nothing is kept")
+	}
+	if (s.HTTP == nil) == (s.Share == nil) {
+		add("step %s: want http or share, and one of them only")
+	}
+	if s.HTTP != nil && (s.HTTP.Decode == "image" || s.HTTP.Parts.given()) {
+		add("step %s: want neither decode: image nor parts")
+	}
+}
+
+// Do implements BeforeStep: it makes the request, unless its outcome is still kept from another call,
 // and keeps what it is for.
-func (st *step) do(ctx context.Context, in *input) error {
+func (st *step) Do(ctx context.Context, in *input) error {
 	if st.when != nil {
 		serves, err := st.when.True(ctx, nil, in.env)
 		if err != nil || !serves {
@@ -144,7 +138,7 @@ func (st *step) exchange(ctx context.Context, in *input) (any, error) {
 		in.entry = append(in.entry, entry{st.shelf, id})
 	}
 	return st.remembered(ctx, in, id, func(ctx context.Context, in *input) (any, error) {
-		r, err := guarded(ctx, st.host, st.rules, in, func(ctx context.Context) (*reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
+		r, err := guarded(ctx, st.get.host, st.rules, in, func(ctx context.Context) (*reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
 		if err != nil {
 			return nil, err
 		}
@@ -184,59 +178,4 @@ func (st *step) kept(ctx context.Context, r *reply, env *jq.Env) (any, error) {
 		return nil, fail(Malformed, "step %s: keep: %w", st.name, err)
 	}
 	return v, nil
-}
-
-// guarded makes one exchange under the host's breaker; the verdict is part of
-// what the breaker learns, because upstreams say "not now" with status 200. A
-// nil host has no breaker.
-func guarded(ctx context.Context, h *host.Host, rules []rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
-	done := func(host.Outcome) {}
-	if h != nil {
-		var err error
-		if ctx, done, err = h.Enter(ctx, in.call.Caller); err != nil {
-			return nil, err
-		}
-	}
-	returned := false
-	defer func() {
-		if !returned { // a panic gives back what was taken
-			done(host.Healthy)
-		}
-	}()
-	r, err := ask(ctx)
-	if err == nil && !r.judged {
-		see(in.env, r)
-		err = judge(ctx, rules, r, in.env)
-	}
-	returned = true
-	done(outcome(err))
-	return r, err
-}
-
-// see gives programs what they may know of a reply beside its body.
-func see(e *jq.Env, r *reply) {
-	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
-}
-
-// cookies are those that a reply sets, by name.
-func cookies(h http.Header) map[string]any {
-	set := map[string]any{}
-	for _, line := range h["Set-Cookie"] {
-		if c, err := http.ParseSetCookie(line); err == nil {
-			set[c.Name] = c.Value
-		}
-	}
-	return set
-}
-
-// headers are those of a reply by their names in small letters; of several of a
-// name the first.
-func headers(h http.Header) map[string]any {
-	all := make(map[string]any, len(h))
-	for name, values := range h {
-		if len(values) > 0 {
-			all[strings.ToLower(name)] = values[0]
-		}
-	}
-	return all
 }

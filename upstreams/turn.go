@@ -17,7 +17,7 @@ type turn struct {
 func (c *Chain) turns(ctx context.Context, call *Call, covered bool) []turn {
 	turns := make([]turn, 0, len(c.Sources))
 	for _, s := range c.Sources {
-		if s.lastResort && covered {
+		if s.LastResort && covered {
 			continue
 		}
 		t := turn{source: s}
@@ -63,7 +63,7 @@ func share(ctx context.Context, turns []turn) (context.Context, context.CancelFu
 	}
 	var wanted time.Duration
 	for _, t := range turns {
-		if t.serves && t.source.remote {
+		if t.serves && t.source.AsksOthers() {
 			wanted += t.source.patience()
 		}
 	}

@@ -102,7 +102,7 @@ func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 	if serves, err := s.serves(ctx, &Call{}); err == nil || serves {
 		t.Errorf("when: %v %v", serves, err)
 	}
-	rules := compileRules([]RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, &declare.Problems{})
+	rules := CompileRules([]RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, &declare.Problems{})
 	if err := judge(ctx, rules, &reply{body: true}, &jq.Env{}); err == nil || KindOf(err) == Negative {
 		t.Errorf("judge: %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
 )
 
 // rendering is raised whenever this program makes other answers of the same
@@ -56,10 +58,10 @@ func (e *Endpoint) embedded(s *endpointSpec, h io.Writer) {
 		sources = append(sources, s.Chains[name].Sources...)
 	}
 	for i := range sources {
-		if sources[i].Embedded == nil {
+		name := upstreams.DataFile(&sources[i])
+		if name == "" {
 			continue
 		}
-		name := sources[i].Embedded.File.Value
 		b, err := fs.ReadFile(e.env.Data, "data/"+name)
 		if err != nil {
 			b = []byte(err.Error()) // a mistake that was reported when it was compiled

@@ -85,7 +85,7 @@ func compileFile(name string, from source, opts Options, env *upstreams.Environm
 	var problems, settings declare.Problems
 	var spec endpointSpec
 	if err := yaml.Load(from.data, &spec, yaml.WithKnownFields()); err != nil {
-		addYAML(err, &problems)
+		problems.AddYAML(err)
 		return nil, mistakes(from.path, problems)
 	}
 	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
@@ -167,19 +167,4 @@ func mistakes(file string, problems declare.Problems) []error {
 		out = append(out, Mistake{file, p.Line, p.Msg})
 	}
 	return out
-}
-
-// addYAML takes the lines out of the YAML library's errors.
-func addYAML(err error, problems *declare.Problems) {
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		for _, one := range many.Errors {
-			problems.Add(one.Mark.Line, "%s", one.Message)
-		}
-		return
-	}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		problems.Add(one.Mark.Line, "%s", one.Message)
-		return
-	}
-	problems.Add(0, "%v", err)
 }

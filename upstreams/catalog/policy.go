@@ -66,9 +66,7 @@ func share(v *float64, otherwise float64, name string, line int, problems *decla
 // override lays the operator's settings over the file's. Lines are those of
 // the operator's file, so its mistakes are reported apart.
 func (s *cacheSpec) override(n *yaml.Node, problems *declare.Problems) {
-	if err := n.Load(s, yaml.WithKnownFields()); err != nil {
-		addYAML(err, problems)
-	}
+	declare.Decode(n, s, problems)
 }
 
 // Knobs of the cache rule that may be set while it runs, in the order in which

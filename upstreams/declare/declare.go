@@ -4,6 +4,7 @@
 package declare
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -82,4 +83,35 @@ type Problems []Problem
 // Add notes one.
 func (p *Problems) Add(line int, format string, args ...any) {
 	*p = append(*p, Problem{line, fmt.Sprintf(format, args...)})
+}
+
+// Section is a part of a declaration that somebody else decodes.
+type Section struct{ *yaml.Node }
+
+// UnmarshalYAML keeps the node.
+func (s *Section) UnmarshalYAML(n *yaml.Node) error {
+	s.Node = n
+	return nil
+}
+
+// Decode reads a node, which may hold no other fields than those of into.
+func Decode(n *yaml.Node, into any, problems *Problems) {
+	if err := n.Load(into, yaml.WithKnownFields()); err != nil {
+		problems.AddYAML(err)
+	}
+}
+
+// AddYAML notes the YAML library's errors, with their lines.
+func (p *Problems) AddYAML(err error) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		for _, one := range many.Errors {
+			p.Add(one.Mark.Line, "%s", one.Message)
+		}
+		return
+	}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		p.Add(one.Mark.Line, "%s", one.Message)
+		return
+	}
+	p.Add(0, "%v", err)
 }

@@ -14,45 +14,51 @@ var Placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
 
 // Template is a text with placeholders, cut up at load.
 type Template struct {
-	Literal []string // one more than names
-	Names   []string
+	literal []string // one more than names
+	names   []string
 }
 
-// CompileTemplate checks every placeholder against the declared names.
-func CompileTemplate(t declare.Text, declared map[string]bool, problems *declare.Problems) Template {
+// CompileTemplate checks every placeholder against the names in scope.
+func CompileTemplate(t declare.Text, scope *Scope, problems *declare.Problems) Template {
 	var out Template
 	at := 0
 	for _, m := range Placeholder.FindAllStringSubmatchIndex(t.Value, -1) {
 		name := t.Value[m[2]:m[3]]
-		if !declared[name] {
+		if !scope.declared[name] {
 			problems.Add(t.Line, "placeholder {%s}: no parameter, var or secret of that name", name)
 		}
-		out.Literal = append(out.Literal, t.Value[at:m[0]])
-		out.Names = append(out.Names, name)
+		out.literal = append(out.literal, t.Value[at:m[0]])
+		out.names = append(out.names, name)
 		at = m[1]
 	}
-	out.Literal = append(out.Literal, t.Value[at:])
+	out.literal = append(out.literal, t.Value[at:])
 	return out
 }
 
+// IsZero tells a template that was never compiled.
+func (t Template) IsZero() bool { return len(t.literal) == 0 }
+
+// Bare tells a template of placeholders alone.
+func (t Template) Bare() bool { return strings.Join(t.literal, "") == "" }
+
 // EscapeLiterals encodes what stands between the placeholders, once.
 func (t Template) EscapeLiterals(escape func(string) string) {
-	for i, s := range t.Literal {
-		t.Literal[i] = escape(s)
+	for i, s := range t.literal {
+		t.literal[i] = escape(s)
 	}
 }
 
 // Render fills the placeholders, each value passed through escape.
 func (t Template) Render(values map[string]any, escape func(string) string) string {
-	if len(t.Names) == 0 {
-		return t.Literal[0]
+	if len(t.names) == 0 {
+		return t.literal[0]
 	}
 	var b strings.Builder
-	for i, name := range t.Names {
-		b.WriteString(t.Literal[i])
+	for i, name := range t.names {
+		b.WriteString(t.literal[i])
 		b.WriteString(escape(AsText(values[name])))
 	}
-	b.WriteString(t.Literal[len(t.Names)])
+	b.WriteString(t.literal[len(t.names)])
 	return b.String()
 }
 

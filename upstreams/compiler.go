@@ -1,0 +1,44 @@
+package upstreams
+
+import (
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/jq"
+)
+
+// Compiler compiles the declaration of one source, from top to bottom. Mistakes
+// go to Problems.
+type Compiler struct {
+	// Endpoint and Source as declared.
+	Endpoint, Source string
+	// Line that the source begins on, for mistakes without a line of their own.
+	Line int
+	// Timeout of an attempt.
+	Timeout time.Duration
+	// Scope grows with each step and variable.
+	Scope    *jq.Scope
+	Env      *Environment
+	Problems *declare.Problems
+}
+
+// Add notes a mistake of the source.
+func (c *Compiler) Add(format string, args ...any) { c.Problems.Add(c.Line, format, args...) }
+
+// Decode reads a section of the declaration, which may hold no other fields than
+// those of into.
+func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Decode(section, into, c.Problems) }
+
+// Compiled is what the section of a source's kind compiles to.
+type Compiled struct {
+	// Fetcher asks; nil leaves the source out.
+	Fetcher Fetcher
+	// Host is where it asks; nil when the target is the caller's, or there is
+	// none.
+	Host *host.Host
+	// Remote: it needs somebody else to answer.
+	Remote bool
+}

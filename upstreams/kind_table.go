@@ -1,0 +1,60 @@
+package upstreams
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sundry/upstreams/declare"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// kind is a kind of source: the name of its section, and how that is compiled.
+type kind struct {
+	name    string
+	compile func(c *Compiler, section *yaml.Node) Compiled
+}
+
+// table holds every kind of source there is.
+func table() []kind {
+	return []kind{
+		{"http", compileHTTPSource},
+		{"minecraft", compileMinecraft},
+		{"qrcode", compileQRCode},
+		{"geoip", compileGeoIP},
+		{"embedded", compileEmbedded},
+		{"computed", compileComputed},
+		{"idcard", compileIDCard},
+		{"ipcard", compileIPCard},
+		{"favicon", compileFavicon},
+		{"shortlink", compileShortlink},
+	}
+}
+
+// compileKind compiles the one section that says of which kind a source is.
+func compileKind(sections map[string]declare.Section, c *Compiler) (out Compiled) {
+	var names []string
+	given := 0
+	rest := maps.Clone(sections)
+	for _, k := range table() {
+		names = append(names, k.name)
+		section := sections[k.name]
+		delete(rest, k.name)
+		if section.Node == nil {
+			continue
+		}
+		if given++; given == 1 {
+			out = k.compile(c, section.Node)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		c.Problems.Add(rest[name].Line, "source %q: unknown field %q; a source has one section of %s beside its own fields", c.Source, name, strings.Join(names, ", "))
+	}
+	switch {
+	case given > 1:
+		c.Add("source %q: of two kinds; want one", c.Source)
+	case given == 0 && len(rest) == 0:
+		c.Add("source %q: of no kind; want one of %s", c.Source, strings.Join(names, ", "))
+	}
+	return out
+}
