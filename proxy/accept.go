@@ -7,8 +7,8 @@ import (
 	"sundry/cache"
 )
 
-// acceptedCodings reads every line of Accept-Encoding: a coding with q=0 is
-// refused, "*" stands for those not named (RFC 9110, 12.5.3).
+// acceptedCodings parses all lines of Accept-Encoding: a coding with q=0 is
+// refused, "*" stands for those that are not named (RFC 9110, 12.5.3).
 func acceptedCodings(lines []string) cache.Codings {
 	var set, refused cache.Codings
 	wild := false
@@ -33,8 +33,8 @@ func acceptedCodings(lines []string) cache.Codings {
 	return set &^ refused
 }
 
-// codingOf knows the codings that answers are made in, and the one that stands
-// for any.
+// codingOf returns the coding of that name, or any for "*"; ok is false for
+// codings that answers do not come in.
 func codingOf(name string) (coding cache.Coding, any, ok bool) {
 	switch {
 	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
@@ -45,7 +45,7 @@ func codingOf(name string) (coding cache.Coding, any, ok bool) {
 	return cache.Identity, true, name == "*"
 }
 
-// acceptable is false for a weight of zero, and for one that is none.
+// acceptable is false for a weight of zero, and for one that is not a number.
 func acceptable(params string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, weight, _ := strings.Cut(param, "=")
@@ -57,8 +57,8 @@ func acceptable(params string) bool {
 	return true
 }
 
-// matches tells whether a line of If-None-Match names the tag; the comparison
-// is weak (RFC 9110, 13.1.2).
+// matches reports whether If-None-Match names the tag; the comparison is weak
+// (RFC 9110, 13.1.2).
 func matches(lines []string, tag string) bool {
 	if len(lines) == 0 || tag == "" {
 		return false

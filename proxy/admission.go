@@ -10,11 +10,12 @@ import (
 	"sundry/cache"
 )
 
-// errShed means that there was no place to wait for an answer.
+// errShed means that a request was shed because it would have had to wait.
 var errShed = errors.New("too many requests are waiting")
 
-// lookup answers out of the near tier, or waits where there is a place to wait in.
-// Where there is none, a stale copy that may stand in for a refresh does.
+// lookup answers from the near tier without admission. What is not ready there
+// has to be admitted to wait for a fill; a request that is shed gets the stale
+// copy where one may be served as fallback.
 func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
 	ctx := waitContext{req}
 	hit, ready := space.Peek(ctx, key, want, load)
@@ -31,40 +32,41 @@ func (s *Server) lookup(req *request, space *cache.Space, key string, want cache
 	return space.Await(ctx, key, want, load, &hit)
 }
 
-// admission counts the requests that wait for an answer, and lets no more wait
-// than the limit. Of the places that are free, an endpoint may hold as many as
-// its share allows (with a half: no more than are free): one alone gets just its
-// share, several get less each, and there is always room for another.
+// admission bounds how many requests wait for an answer, in all and per endpoint.
+// An endpoint may have waiting at most share/(1-share) times as many requests as
+// there are free places (with a share of a half: as many as are free). So one
+// endpoint alone can take its share of the limit, several get less each, and
+// another endpoint always finds a place.
 type admission struct {
 	mu      sync.Mutex
 	limit   int64
-	ratio   float64 // of an endpoint's places to free ones
+	ratio   float64 // of an endpoint's waiting requests to free places
 	waiting int64
 
 	pressure pressure
-	delays   delays
-	delay    func() time.Duration // reads them; tests have their own
+	latency  schedLatencies
+	delay    func() time.Duration // latency.read; replaced by tests
 	readAt   time.Time
 }
 
-// endpointLoad counts the requests of an endpoint among them; admission guards it. It
-// is the same before and after a reload.
+// endpointLoad counts the waiting requests of an endpoint; admission's mutex
+// protects it. A reload keeps it.
 type endpointLoad struct{ waiting int64 }
 
-// use takes over limits, whose zero values are filled in.
+// use sets the limits, whose zero values are already replaced by the defaults.
 func (a *admission) use(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // of all: infinite
+	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // a share of 1: infinite
 	a.pressure.target = l.Delay
 	if a.delay == nil {
-		a.delay = a.delays.read
+		a.delay = a.latency.read
 	}
 }
 
-// underPressure tells whether a request that comes at now is shed by the time that
-// others wait. It looks at that when it is due: without requests that must wait,
-// there is nothing to shed. The caller holds mu.
+// underPressure reports whether a request that arrives at now is shed because of
+// the scheduling delay. It measures on demand, at most once per pressureEvery:
+// without requests that have to wait there is nothing to shed. The caller holds mu.
 func (a *admission) underPressure(now time.Time) bool {
 	if a.pressure.target == 0 {
 		return false
@@ -76,7 +78,8 @@ func (a *admission) underPressure(now time.Time) bool {
 	return a.pressure.share > 0 && rand.Float64() < a.pressure.share
 }
 
-// enter takes a place for a request of the endpoint; false: it is to be shed.
+// enter admits a request of the endpoint, for which leave has to be called, or
+// returns false: it has to be shed.
 func (a *admission) enter(of *endpointLoad, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,49 +102,51 @@ func (a *admission) leave(of *endpointLoad) {
 	of.waiting--
 }
 
-// shed is the share that is shed by the time that others wait.
+// shed returns the share of requests that is shed because of the scheduling delay.
 func (a *admission) shed() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pressure.share
 }
 
-// count tells how many wait, and how many may.
+// count returns how many requests wait and how many may.
 func (a *admission) count() (waiting, limit int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.waiting, a.limit
 }
 
-// How pressure is felt and answered.
+// Parameters of pressure.
 const (
-	// pressureEvery is the least time between two looks.
+	// pressureEvery is the shortest interval between two measurements.
 	pressureEvery = 50 * time.Millisecond
-	// pressureAfter is how long the delay must be too long without a break: a
-	// burst, a start or a collection is no overload.
+	// pressureAfter is how long the delay has to stay above the target before
+	// requests are shed: a burst, a start or a garbage collection is no overload.
 	pressureAfter = 500 * time.Millisecond
-	// pressureRise and pressureFall change the share with each look.
+	// pressureRise and pressureFall change the shed share at each measurement.
 	pressureRise = 0.05
 	pressureFall = 0.1
-	// pressureMost lets a few through, so that it is seen when it is over.
+	// pressureMost leaves some load to measure by when the overload is over.
 	pressureMost = 0.95
-	// pressureQuantile of the waits is the delay: most of a request's steps are
-	// handed on without any, and only the one at which it joins the others waits.
+	// pressureQuantile of the scheduling latencies is the delay. It is high
+	// because most goroutines that serve a request are scheduled at once; only the
+	// one that joins the run queue behind others waits.
 	pressureQuantile = 0.95
 )
 
-// pressure sheds by the time that work which could go on waits for a processor
-// (as CoDel does by the time in a queue): where that is the load, what waits is in
-// the scheduler, hits too, and no count of requests tells. While the delay stays
-// above the target, a rising share of those who must wait is shed, until hits do
-// not wait any more. The zero value sheds nobody.
+// pressure sheds by scheduling delay: how long runnable goroutines wait for a
+// processor (as CoDel sheds by the time in a queue). Where processors are the
+// bottleneck, requests queue in the scheduler, hits among them, and the number of
+// requests in flight does not show it. While the delay stays above the target, a
+// rising share of the requests that have to wait is shed, until hits are no longer
+// delayed. The zero value sheds nothing.
 type pressure struct {
 	target time.Duration // 0: off
-	since  time.Time     // of when it is exceeded without a break; zero: it is not
-	share  float64       // that is shed
+	since  time.Time     // the delay has been above the target since then; zero: it is not
+	share  float64       // of requests to shed
 }
 
-// observe takes the delay between two looks.
+// observe takes the delay that was measured between from and now.
 func (p *pressure) observe(delay time.Duration, from, now time.Time) {
 	if p.target == 0 || delay <= p.target {
 		p.since, p.share = time.Time{}, max(0, p.share-pressureFall)
@@ -155,39 +160,38 @@ func (p *pressure) observe(delay time.Duration, from, now time.Time) {
 	}
 }
 
-// delays reads how long goroutines that were ready waited until they ran, out of
-// what the runtime counts of some of them all the time.
-type delays struct {
+// schedLatencies reads from the runtime how long goroutines were runnable before
+// they ran.
+type schedLatencies struct {
 	sample [1]runtimemetrics.Sample
 	before []uint64
 }
 
-// read is the quantile of the waits since it was read before; 0 where there are
-// none.
-func (d *delays) read() time.Duration {
-	d.sample[0].Name = "/sched/latencies:seconds"
-	runtimemetrics.Read(d.sample[:])
-	if d.sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
+// read returns the quantile of the latencies since the last call; 0 without any.
+func (l *schedLatencies) read() time.Duration {
+	l.sample[0].Name = "/sched/latencies:seconds"
+	runtimemetrics.Read(l.sample[:])
+	if l.sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
 		return 0
 	}
-	h := d.sample[0].Value.Float64Histogram()
-	if len(d.before) != len(h.Counts) {
-		d.before = make([]uint64, len(h.Counts))
+	h := l.sample[0].Value.Float64Histogram()
+	if len(l.before) != len(h.Counts) {
+		l.before = make([]uint64, len(h.Counts))
 	}
-	delay := quantileSince(d.before, h)
-	copy(d.before, h.Counts)
+	delay := quantileSince(l.before, h)
+	copy(l.before, h.Counts)
 	return delay
 }
 
-// quantileSince is the lower bound of the bucket in which the quantile lies of
+// quantileSince returns the lower bound of the bucket that holds the quantile of
 // what was counted since before.
 func quantileSince(before []uint64, h *runtimemetrics.Float64Histogram) time.Duration {
-	var all, seen uint64
+	var all, sum uint64
 	for i, n := range h.Counts {
 		all += n - before[i]
 	}
 	for i, n := range h.Counts {
-		if seen += n - before[i]; seen > 0 && float64(seen) >= pressureQuantile*float64(all) {
+		if sum += n - before[i]; sum > 0 && float64(sum) >= pressureQuantile*float64(all) {
 			return time.Duration(max(0, h.Buckets[i]) * float64(time.Second))
 		}
 	}

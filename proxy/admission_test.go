@@ -192,12 +192,12 @@ func TestQuantileOfWaits(t *testing.T) {
 // TestDelaysAreThoseOfTheRuntime: the name that is read exists, and waits are
 // counted under it.
 func TestDelaysAreThoseOfTheRuntime(t *testing.T) {
-	var d delays
-	if d.read(); d.sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
+	var l schedLatencies
+	if l.read(); l.sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
 		t.Fatal("the runtime has no such histogram")
 	}
-	if n := testing.AllocsPerRun(100, func() { d.read() }); n > 1 {
-		t.Errorf("a look takes %.0f allocations", n)
+	if n := testing.AllocsPerRun(100, func() { l.read() }); n > 1 {
+		t.Errorf("a measurement takes %.0f allocations", n)
 	}
 }
 

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Forwarded is the header in which trusted proxies say who called. One that they
-// do not write is the caller's own, and they pass it on as it came.
+// Forwarded names the header in which trusted proxies send the client's address. A
+// header that they do not write themselves is passed on as the client sent it, and
+// must not be believed.
 type Forwarded string
 
-// The headers. ByEither takes X-Forwarded-For where there is one, and Forwarded
-// (RFC 7239) where there is none: good for proxies that write the first, or let
-// neither through.
+// The headers. ByEither reads X-Forwarded-For, and Forwarded (RFC 7239) where that
+// is missing: right for proxies that write X-Forwarded-For or remove both.
 const (
 	ByEither        Forwarded = "either"
 	ByXForwardedFor Forwarded = "x-forwarded-for"
 	ByForwarded     Forwarded = "forwarded"
 )
 
-// callerOf tells who called: the peer, unless that is a trusted proxy. Then it
-// is the right-most hop of the header that is not one; what stands left of it is
-// the caller's own claim. An empty by is ByEither.
+// callerOf returns the client's address: the peer's, unless that is a trusted
+// proxy. Then it is the right-most hop of the header that is not trusted; the hops
+// left of it may be forged. An empty by is ByEither.
 func callerOf(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr {
 	peer := parseHop(r.RemoteAddr)
 	if len(trusted) == 0 || !isTrusted(peer, trusted) {
@@ -32,7 +32,7 @@ func callerOf(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr 
 	for _, hop := range slices.Backward(hops) {
 		addr := parseHop(hop)
 		if !addr.IsValid() {
-			return peer // garbage: whoever is left of it cannot be believed
+			return peer // not an address: what is left of it may be forged
 		}
 		if !isTrusted(addr, trusted) {
 			return addr
@@ -46,7 +46,7 @@ func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return a.IsValid() && slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// forwardedHops lists the hops from left to right.
+// forwardedHops returns the hops from left to right.
 func forwardedHops(h http.Header, by Forwarded) []string {
 	if lines := h.Values("X-Forwarded-For"); by == ByXForwardedFor || by != ByForwarded && len(lines) > 0 {
 		return splitList(lines)
@@ -73,8 +73,8 @@ func splitList(lines []string) []string {
 	return out
 }
 
-// parseHop reads an address with or without a port, an IPv6 one with or
-// without brackets. The zero Addr is anything else.
+// parseHop parses an address with or without a port, IPv6 with or without
+// brackets; the zero Addr for anything else.
 func parseHop(s string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone("")

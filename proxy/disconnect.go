@@ -5,23 +5,25 @@ import (
 	"time"
 )
 
-// disconnectTimeout is how long a caller is waited for whose side of the connection has
-// ended: no call upstream outlives the last who wanted it by more than a second.
+// disconnectTimeout is how long a request goes on after the client has closed its
+// side of the connection. It is short, so that no upstream call outlives the last
+// client that waits for it by more than a second.
 const disconnectTimeout = 700 * time.Millisecond
 
-// waitContext is the context of a caller who waits for a fill. It ends later than
-// the request's own, which net/http ends with the caller's side of the
-// connection: whoever half-closes (nc -N, some balancers) still reads. One who
-// left looks the same until something is written, so that patience is short: a
-// fill that nobody waits for any more is cancelled.
+// waitContext is the context of a request that waits for a fill. net/http cancels
+// the request's own context as soon as the client closes its side of the
+// connection, but a client that only half-closes (nc -N, some load balancers) still
+// reads the answer. A client disconnect looks the same until something is written,
+// so this context ends a short disconnectTimeout later; a fill without waiters is
+// then cancelled.
 //
-// It is a pointer in disguise and makes nothing until somebody asks for its
-// end, so that a hit, which waits for nobody, pays nothing for it.
+// It is a single pointer, and its state is created when its end is first asked
+// for, so that a hit, which does not wait, allocates nothing for it.
 type waitContext struct{ req *request }
 
 var _ context.Context = waitContext{}
 
-// waitState is what a caller who waits needs.
+// waitState is the context of a request that does wait.
 type waitState struct {
 	ctx  context.Context
 	stop func()
@@ -39,7 +41,7 @@ func (c waitContext) Done() <-chan struct{} { return c.state().ctx.Done() }
 // Err implements context.Context.
 func (c waitContext) Err() error { return c.state().ctx.Err() }
 
-// state makes what is needed when it is first asked for.
+// state creates the state on first use; it may be called concurrently.
 func (c waitContext) state() *waitState {
 	if w := c.req.wait.Load(); w != nil {
 		return w
@@ -51,7 +53,7 @@ func (c waitContext) state() *waitState {
 	return c.req.wait.Load()
 }
 
-// newWaitState ends a timeout after the request's own context. Call end.
+// newWaitState ends a timeout after the request's own context. end releases it.
 func newWaitState(request context.Context, timeout time.Duration) *waitState {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(request))
 	unhook := context.AfterFunc(request, func() {
@@ -66,7 +68,7 @@ func newWaitState(request context.Context, timeout time.Duration) *waitState {
 	return &waitState{ctx, func() { unhook(); cancel() }}
 }
 
-// end frees it; nil has nothing to free.
+// end releases the context; nil has none.
 func (w *waitState) end() {
 	if w != nil {
 		w.stop()

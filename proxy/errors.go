@@ -14,11 +14,11 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// failure is what a caller is told when there is no answer. Its message is
-// ours: upstream text, addresses and causes stay in the log.
+// failure is an error as the caller sees it. The message is our own text: upstream
+// text, addresses and causes are only logged.
 type failure struct {
 	status    int
-	kind      string // from the contract's closed list
+	kind      string // one of errorTypes
 	parameter string
 	message   string
 	retry     time.Duration // Retry-After; 0 for none
@@ -40,12 +40,13 @@ const (
 	typeTimeout     = "upstream_timeout"
 )
 
-// errorTypes is the closed list, as it is published.
+// errorTypes returns the closed list for the OpenAPI document.
 func errorTypes() []string {
 	return []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
 }
 
-// statusClientClosed is what the log says of callers who left; nobody receives it.
+// statusClientClosed is logged for a client disconnect (as nginx does); it is
+// never sent.
 const statusClientClosed = 499
 
 func parameterFailure(err *catalog.ParamError) *failure {
@@ -76,11 +77,11 @@ func limited(wait time.Duration) *failure {
 // classify is the one place where an error becomes a status.
 func classify(ctx context.Context, err error) *failure {
 	if errors.Is(err, errShed) || errors.Is(err, cache.ErrBusy) {
-		f := overloaded() // the context is not asked: that would begin a wait
+		f := overloaded() // ctx.Err is not called: that would create its state
 		f.cause = err
 		return f
 	}
-	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here", cause: err}
+	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "internal error", cause: err}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f.status = statusClientClosed
 		return f
@@ -96,27 +97,27 @@ func classify(ctx context.Context, err error) *failure {
 	case upstreams.Invalid:
 		f.status, f.kind, f.message = http.StatusBadRequest, typeInvalid, typed.Message
 	case upstreams.Forbidden:
-		f.status, f.kind, f.message = http.StatusForbidden, typeForbidden, "this address must not be reached from here"
+		f.status, f.kind, f.message = http.StatusForbidden, typeForbidden, "requests to this address are not allowed"
 	case upstreams.Negative:
-		f.status, f.kind, f.message = http.StatusNotFound, typeNotFound, "there is no such thing"
+		f.status, f.kind, f.message = http.StatusNotFound, typeNotFound, "not found"
 	case upstreams.Timeout:
 		f.status, f.kind, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
 	case upstreams.Busy:
-		f.status, f.kind, f.message = http.StatusServiceUnavailable, typeOverloaded, "too much of this kind is being done; try again in a moment"
+		f.status, f.kind, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
 		f.retry = max(f.retry, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
-		f.status, f.kind, f.message = http.StatusBadGateway, typeUnavailable, "no upstream can answer this at the moment; try again later"
+		f.status, f.kind, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
 	}
 	return f
 }
 
-// failPage sends a failure that is no endpoint's.
+// failPage answers a request for a page with an error.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, f *failure) {
 	s.fail(&request{w: w, r: r, id: requestID(r)}, outcomeError, f)
 }
 
-// fail answers with an error document. Refusals come in floods: nothing here
-// reflects, formats or copies what stands ready.
+// fail answers with an error. Refused requests come in floods: nothing here uses
+// reflection or formatting, or copies what is preset.
 func (s *Server) fail(req *request, o outcome, f *failure) {
 	req.outcome, req.status, req.failed = o, f.status, f
 	if f.status == statusClientClosed {
@@ -132,7 +133,7 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 	req.sent = s.writeError(req, f, s.errorFormat(req))
 }
 
-// errorFormat is how the caller wants to be told what went wrong.
+// errorFormat returns the format of the error body that the caller asked for.
 func (s *Server) errorFormat(req *request) catalog.Manner {
 	var e *catalog.Endpoint
 	if req.route != nil {
@@ -141,14 +142,14 @@ func (s *Server) errorFormat(req *request) catalog.Manner {
 	m := e.Manner(req.r.URL.RawQuery)
 	m.Text = m.Text || req.in.Form != nil && req.in.Form.Kind == "text"
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
-		m.Callback = "" // no script asks so
+		m.Callback = "" // scripts are loaded with GET
 	}
 	return m
 }
 
-// writeError sends the failure: an envelope, one line for who asked for text, or a
-// call of the caller's function. Browsers run no script whose status is an
-// error, so that one tells its status inside alone.
+// writeError sends the failure as JSON, as one line of text, or as a call of the
+// caller's JSONP callback. Browsers do not run a script whose status is an error,
+// so JSONP is sent with 200 and has the real status in the body only.
 func (s *Server) writeError(req *request, f *failure, format catalog.Manner) int {
 	h, status, control := req.w.Header(), f.status, f.control
 	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
@@ -170,13 +171,13 @@ func (s *Server) writeError(req *request, f *failure, format catalog.Manner) int
 	if req.r.Method == http.MethodHead {
 		return 0
 	}
-	n, _ := req.w.Write(body) // a caller who left needs no answer
+	n, _ := req.w.Write(body) // a failed write has no reader
 	return n
 }
 
-// setErrorHeaders assigns the headers that every failure has.
+// setErrorHeaders sets the headers of an error.
 func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, length int) {
-	v := []string{id, strconv.Itoa(length), control, ""} // one block
+	v := []string{id, strconv.Itoa(length), control, ""} // one allocation
 	h["X-Request-Id"], h["Content-Length"] = v[0:1:1], v[1:2:2]
 	h["X-Content-Type-Options"], h["Access-Control-Allow-Origin"] = s.preset.nosniff, s.preset.anyone
 	h["Cache-Control"] = s.preset.noStore
@@ -189,7 +190,7 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 	}
 }
 
-// appendJSON appends the failure's document.
+// appendJSON appends the error body.
 func (f *failure) appendJSON(b []byte, id string) []byte {
 	b = strconv.AppendInt(append(b, `{"code":`...), int64(f.status), 10)
 	b = appendText(append(b, `,"message":`...), f.message)
@@ -201,8 +202,8 @@ func (f *failure) appendJSON(b []byte, id string) []byte {
 	return append(b, "}}"...)
 }
 
-// appendText appends a string of JSON: what JSON, or a script in which it stands,
-// cannot hold is escaped, and what is not UTF-8 replaced.
+// appendText appends a JSON string. It escapes what JSON or a script (U+2028 and
+// U+2029) cannot hold, and replaces what is not UTF-8.
 func appendText(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	if !utf8.ValidString(s) {

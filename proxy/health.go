@@ -5,17 +5,18 @@ import (
 	"strconv"
 )
 
-// SetReady says whether this instance wants traffic; /readyz tells.
+// SetReady sets what /readyz answers: whether this instance wants traffic.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
-// Drain turns readiness off, and makes every answer from now on the last of its
-// connection: it says so, and callers who keep theirs leave by themselves.
+// Drain turns readiness off and makes every answer from now on the last of its
+// connection (Connection: close), so that clients with idle connections go to
+// another instance before the listener closes.
 func (s *Server) Drain() {
 	s.ready.Store(false)
 	s.draining.Store(true)
 }
 
-// Ready tells whether it does.
+// Ready reports whether this instance wants traffic.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
 func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
@@ -29,6 +30,6 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
 	h.Set("Content-Length", strconv.Itoa(len(word)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(word)) // as above
+		_, _ = w.Write([]byte(word)) // a failed write has no reader
 	}
 }

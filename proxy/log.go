@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// sampler picks of many lines of a kind the first of each second, and one of so
-// many.
+// sampler picks the first event of each second, and one of N.
 type sampler struct {
 	count  atomic.Uint64
 	second atomic.Int64
@@ -21,7 +20,7 @@ func (s *sampler) pick(now time.Time, of uint64) bool {
 	return second != last && s.second.CompareAndSwap(last, second) || nth
 }
 
-// wasRefused tells who was sent away without anything being tried.
+// wasRefused reports whether the request was refused before upstreams were asked.
 func (req *request) wasRefused() bool {
 	switch req.outcome {
 	case outcomeLimited, outcomeShed, outcomeInvalid:
@@ -30,8 +29,8 @@ func (req *request) wasRefused() bool {
 	return req.route == nil && req.outcome == outcomeNegative
 }
 
-// sampledOut tells which requests have no line: all hits and refusals but a
-// sample.
+// sampledOut reports whether the request is not logged: of hits and refused
+// requests only a sample is.
 func (s *Server) sampledOut(req *request) bool {
 	switch {
 	case req.outcome == outcomeHit:
@@ -42,8 +41,8 @@ func (s *Server) sampledOut(req *request) bool {
 	return false
 }
 
-// log writes one line per request: a sample of the hits and refusals, all of the
-// rest. Parameters are never in it.
+// log writes one line per request, unless it is sampled out. Parameters are never
+// logged.
 func (s *Server) log(req *request, took time.Duration) {
 	if s.sampledOut(req) {
 		return

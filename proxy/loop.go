@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// refuseLoop refuses a request that this service sent, on whatever way it came back:
-// a link that holds itself so many times would make as many requests of one.
+// refuseLoop refuses a request that this service itself sent (RFC 8586), however
+// it came back: a URL that names this service, nested fifty times, would become
+// fifty requests.
 func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []string) bool {
 	mark := s.current.Load().settings.Mark
 	if mark == "" || !mark.Borne(through) {
@@ -22,5 +23,5 @@ func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []st
 
 func loopDetected() *failure {
 	return &failure{status: http.StatusForbidden, kind: typeForbidden,
-		message: "this request was sent by this very service: what was asked for leads back to it, and is not followed any further"}
+		message: "request loop: this request was sent by this service itself and is not followed"}
 }

@@ -8,7 +8,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// metrics of the front.
+// metrics of the server.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -16,8 +16,8 @@ type metrics struct {
 	shed     prometheus.Counter
 }
 
-// unrouted is the endpoint label of requests for nothing we have; what they
-// asked for is never a label.
+// unrouted is the endpoint label of requests for unknown endpoints: what they ask
+// for would be an unbounded label.
 const unrouted = "none"
 
 func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
@@ -27,8 +27,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 			Help: "Requests answered, by how."}, []string{"endpoint", "outcome", "class"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
 			Help: "Time from a request's arrival to the last byte handed over.",
-			// Classic buckets alone: a native histogram beside them makes an
-			// observation three times as dear, and every hit makes two.
+			// Classic buckets only: with a native histogram as well, an observation
+			// costs three times as much, and every hit makes two.
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client made too many."}),
@@ -57,7 +57,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	return m, nil
 }
 
-// endpointMetrics are resolved once, so that counting a hit looks nothing up.
+// endpointMetrics holds the resolved series of an endpoint, so that counting a hit
+// needs no lookup by label.
 type endpointMetrics struct {
 	requests  [outcomes][6]prometheus.Counter
 	duration  prometheus.Observer
@@ -75,8 +76,8 @@ func (m *metrics) endpoint(name string) *endpointMetrics {
 	return e
 }
 
-// observe counts a request. The id is one that requestID let through: short,
-// and of plain letters.
+// observe counts a request. The id is requestID's, which is short enough for an
+// exemplar.
 func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id string) {
 	if c := e.requests[o][min(status/100, 5)]; c != nil {
 		c.Inc()
@@ -88,9 +89,9 @@ func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id 
 	e.duration.Observe(took.Seconds())
 }
 
-// endpointCollector reads at scrape what rule each endpoint is under, as an
-// operator may change it at any time, and whether its edition is late. An
-// endpoint that a reload removed is gone from it too.
+// endpointCollector reads the cache policy of each endpoint at scrape time, because
+// an operator may change it at any time, and whether its edition is late. Endpoints
+// that a reload removed disappear.
 type endpointCollector struct {
 	server                  *Server
 	ttl, staleIfError, late *prometheus.Desc
@@ -130,8 +131,8 @@ func (c *endpointCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// late looks at the answer to a request without parameters, which is the
-// newest edition's.
+// late returns how late the edition is in the answer to a request without
+// parameters, which asks for the newest.
 func (rt *route) late(now time.Time) time.Duration {
 	if rt.space.Policy().Until == nil {
 		return 0

@@ -28,9 +28,9 @@ func (o outcome) String() string {
 		"invalid", "error", "limited", "shed", "left", "unknown"}[min(o, outcomes)]
 }
 
-// hasExemplar tells the outcomes whose request id is kept as the duration's
-// exemplar: those that waited for others, or came to nothing. Hits are too many
-// to pay for it.
+// hasExemplar reports whether the request id becomes an exemplar of the duration:
+// where upstreams were asked, or the request failed. For hits it would cost too
+// much.
 func (o outcome) hasExemplar() bool {
 	switch o {
 	case outcomeMiss, outcomeCoalesced, outcomeBypass, outcomeStaleError, outcomeError:
@@ -39,11 +39,11 @@ func (o outcome) hasExemplar() bool {
 	return false
 }
 
-// classes of statuses that an outcome comes with.
+// classes returns the status classes that an outcome can have.
 func (o outcome) classes() []int {
 	switch o {
 	case outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass:
-		return []int{2, 3, 4} // 4: the answer has no such form
+		return []int{2, 3, 4} // 4: not available in that form
 	case outcomeNotModified:
 		return []int{3}
 	case outcomeError, outcomeShed:

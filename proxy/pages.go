@@ -8,24 +8,23 @@ import (
 	"sundry/proxy/pages"
 )
 
-// page answers with the page at a path, which is generated when it is first
-// asked for.
-func (s *Server) page(w http.ResponseWriter, r *http.Request, path string) {
+// servePage answers with the page at a path.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) {
 	set := s.current.Load().pages
 	if set == nil {
-		s.failPage(w, r, notFound("there is no catalog yet"))
+		s.failPage(w, r, notFound("the catalog is not loaded yet"))
 		return
 	}
 	d, err := set.Document(path)
 	if err != nil {
-		s.cfg.Log.Error("make a page", "path", r.URL.Path, "error", err)
-		s.failPage(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page cannot be made"})
+		s.cfg.Log.Error("generating a page failed", "path", r.URL.Path, "error", err)
+		s.failPage(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page could not be generated"})
 		return
 	}
-	s.document(w, r, d)
+	s.serveDocument(w, r, d)
 }
 
-func (s *Server) document(w http.ResponseWriter, r *http.Request, d *pages.Document) {
+func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document) {
 	h := w.Header()
 	s.setCommonHeaders(h, requestID(r))
 	h.Set("Cache-Control", "public, max-age=60")
@@ -46,6 +45,6 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, d *pages.Docum
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) //nolint:gosec // the request only chooses among pages; a write that fails has no reader
+		_, _ = w.Write(body) //nolint:gosec // the path only selects a generated page; a failed write has no reader
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// burstOfRate is the burst, in seconds of the rate, where none is set.
+// burstOfRate is the default burst in seconds of the rate.
 const burstOfRate = 4
 
-// lowShare of its burst, as a divisor, is little: who has less left is told so
-// with every answer. All others get along without two more headers.
+// lowShare is the divisor of a burst below which a client's answers carry the
+// RateLimit fields: all others do without two more headers.
 const lowShare = 4
 
-// limitRate holds the caller to the rate of one client. A trusted proxy that asks for
-// itself, to see whether all is well, is not: nor is one that does not say for
-// whom it asks, as that would be held against all who come through it.
+// limitRate refuses a client that is over its rate. A trusted proxy is not
+// limited itself: it asks on its own behalf (a health check), or does not name the
+// client, and then the limit would hit all clients behind it.
 func (s *Server) limitRate(req *request) *failure {
 	settings := req.route.settings
 	a := settings.limiter.allow(req.caller, req.start)
@@ -38,8 +38,8 @@ func (s *Server) limitRate(req *request) *failure {
 	return limited(a.next)
 }
 
-// warnOfProxy tells the operator, once, of what looks like a proxy that is not in
-// trusted_proxies: all who come through it count as one client.
+// warnOfProxy logs a warning, once per reload, when what is limited looks like a
+// proxy that is missing in trusted_proxies.
 func (s *Server) warnOfProxy(req *request) {
 	if !req.caller.IsPrivate() && !req.caller.IsLoopback() {
 		return
@@ -48,24 +48,25 @@ func (s *Server) warnOfProxy(req *request) {
 		return
 	}
 	if req.route.settings.proxyWarned.CompareAndSwap(false, true) {
-		s.cfg.Log.Warn("requests are refused that come through what looks like a proxy: all of its callers count as one client unless it is in trusted_proxies",
+		s.cfg.Log.Warn("the rate limit refuses requests of what looks like a proxy: all clients behind it count as one unless it is listed in trusted_proxies",
 			"proxy", req.caller)
 	}
 }
 
-// Sizes of the table of clients: 4 MiB, taken as it fills.
+// Sizes of the table of clients: 4 MiB of address space, of which memory is used
+// as it fills.
 const (
 	limiterShards  = 64
-	limiterBuckets = 512 // of a shard
-	limiterWays    = 8   // of a bucket: two cache lines
+	limiterBuckets = 512 // per shard
+	limiterWays    = 8   // per bucket: two cache lines
 )
 
-// rateLimiter holds each client to a rate and a burst (generic cell rate algorithm).
-// What is known of one is the time at which it has all of its burst back; after
-// that, nothing need be known, and its place is free. So a flood of addresses
-// takes no more room than the rate leaves time for, and where a bucket is full all
-// the same, the client that has used least is forgotten: never one that is
-// refused, for those that came once. nil allows everything.
+// rateLimiter limits each client to a rate and a burst (GCRA, the generic cell
+// rate algorithm) in bounded memory. All that is stored of a client is the time at
+// which its burst is restored; after that its slot is free. Where a bucket is full
+// all the same, as in a flood of addresses, the client that has used least is
+// evicted: clients that made one request, never one that is being refused. nil
+// allows everything.
 type rateLimiter struct {
 	seed     maphash.Seed
 	epoch    time.Time
@@ -80,21 +81,21 @@ type limiterShard struct {
 	buckets [limiterBuckets][limiterWays]clientSlot
 }
 
-// clientSlot is free where full has passed.
+// clientSlot is free once full has passed.
 type clientSlot struct {
 	key  uint64
-	full int64 // nanoseconds after the epoch
+	full int64 // when the burst is restored, in nanoseconds after the epoch
 }
 
-// allowance is what a client may do.
+// allowance is the limiter's answer for one request.
 type allowance struct {
 	ok        bool
-	low       bool          // little is left of it, or nothing
-	remaining int64         // requests at once
-	next      time.Duration // until there is one more
+	low       bool          // little or nothing of the burst remains
+	remaining int64         // requests that may be made at once
+	next      time.Duration // until one more may be made
 }
 
-// newRateLimiter returns nil without a rate.
+// newRateLimiter returns nil where there is no rate limit.
 func newRateLimiter(limits Limits) *rateLimiter {
 	if limits.Rate <= 0 {
 		return nil
@@ -111,8 +112,9 @@ func newRateLimiter(limits Limits) *rateLimiter {
 	}
 }
 
-// keyOf tells clients apart: IPv6 by the /64, because a single one has that
-// many addresses. IPv4 has its keys in a range that is no network's.
+// keyOf identifies a client: an IPv4 address, or the /64 of an IPv6 address,
+// because one subscriber has at least that many addresses. The keys of IPv4 are in
+// a range that is not allocated in IPv6.
 func keyOf(a netip.Addr) uint64 {
 	b := a.As16()
 	if a.Is4() || a.Is4In6() {
@@ -125,7 +127,7 @@ func keyOf(a netip.Addr) uint64 {
 	return key
 }
 
-// allow counts a request at now, unless the client has made too many.
+// allow counts a request at now, unless the client is over its limit.
 func (l *rateLimiter) allow(who netip.Addr, now time.Time) allowance {
 	if l == nil {
 		return allowance{ok: true}
@@ -147,14 +149,14 @@ func (l *rateLimiter) allow(who netip.Addr, now time.Time) allowance {
 	return l.allowance(full - t)
 }
 
-// allowance is the allowance of a client that has used up so many nanoseconds.
+// allowance is that of a client that has used so many nanoseconds of its burst.
 func (l *rateLimiter) allowance(used int64) allowance {
 	remaining := (l.burst - used) / l.interval
 	return allowance{ok: true, low: (l.burst-used)*lowShare < l.burst, remaining: remaining, next: time.Duration(used - (used-1)/l.interval*l.interval)}
 }
 
-// findSlot is the key's slot, or the one that is given up for it: of all, the one
-// that is free, or will be first.
+// findSlot returns the key's slot, or the one to evict for it: the one that is
+// free or will be free first.
 func findSlot(bucket *[limiterWays]clientSlot, key uint64) *clientSlot {
 	slot := &bucket[0]
 	for i := range bucket {
@@ -168,7 +170,7 @@ func findSlot(bucket *[limiterWays]clientSlot, key uint64) *clientSlot {
 	return slot
 }
 
-// count is how many have not all of their burst back.
+// count returns how many clients are stored: those whose burst is not restored.
 func (l *rateLimiter) count(now time.Time) int {
 	if l == nil {
 		return 0
@@ -193,15 +195,15 @@ func (s *limiterShard) count(t int64) (n int) {
 	return n
 }
 
-// ratePolicy is the value of RateLimit-Policy: so many requests in the time in
-// which a client that used them up has them back.
+// ratePolicy is the value of RateLimit-Policy: the burst, and the window in which a
+// used-up burst is restored.
 func ratePolicy(burst int64, window time.Duration) string {
 	b := strconv.AppendInt([]byte(`"default";q=`), burst, 10)
 	return string(strconv.AppendInt(append(b, ";w="...), ceilSeconds(window), 10))
 }
 
 // setHeaders sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
-// from -08 on): r requests are left at once, and in t seconds there is one more.
+// from -08 on): r requests may be made at once, and in t seconds one more.
 func (l *rateLimiter) setHeaders(h http.Header, a *allowance) {
 	var buf [48]byte
 	b := strconv.AppendInt(append(buf[:0], `"default";r=`...), a.remaining, 10)
@@ -209,5 +211,5 @@ func (l *rateLimiter) setHeaders(h http.Header, a *allowance) {
 	h["Ratelimit"], h["Ratelimit-Policy"] = []string{string(b)}, l.policy
 }
 
-// ceilSeconds rounds up, and never to none.
+// ceilSeconds rounds up to whole seconds, at least one.
 func ceilSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -16,27 +16,28 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// request is one request on its way through the front.
+// request is an HTTP request while it is served, with what each step found.
 type request struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	id     string
 	start  time.Time
 	caller netip.Addr
-	route  *route // nil: there is none of that name
+	route  *route // nil: no such endpoint
 	in     catalog.Input
 	hit    cache.Hit
-	wait   atomic.Pointer[waitState] // nil: nothing was waited for
+	wait   atomic.Pointer[waitState] // nil: it did not wait
 
 	outcome    outcome
-	headerSent bool // the header is written: what goes wrong now cannot be told
-	aborted    bool // it did
+	headerSent bool // from now on an error cannot be reported to the caller
+	aborted    bool // an error occurred after that: the connection is aborted
 	status     int
 	sent       int
 	failed     *failure
 }
 
-// serveAPI takes a request for an endpoint through every step.
+// serveAPI takes a request for an endpoint through every step; an empty name is
+// no endpoint's.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 	req := &request{w: w, r: r, id: requestID(r), start: time.Now(), route: s.current.Load().routes[name]}
 	defer s.finish(req)
@@ -51,8 +52,8 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 	s.answer(req)
 }
 
-// requestID keeps an id that came with the request when it is harmless, or
-// makes one.
+// requestID returns the request's X-Request-Id where it is short and of plain
+// characters, else a random one.
 func requestID(r *http.Request) string {
 	if id := headerOf(r, "X-Request-Id"); id != "" && len(id) <= 64 && plainToken(id) {
 		return id
@@ -76,7 +77,8 @@ func plainToken(s string) bool {
 	return true
 }
 
-// headerOf reads a header by its canonical name, without canonicalising.
+// headerOf returns a header by its canonical name: Header.Get would canonicalise
+// it for every request.
 func headerOf(r *http.Request, name string) string {
 	if v := r.Header[name]; len(v) > 0 {
 		return v[0]
@@ -84,17 +86,18 @@ func headerOf(r *http.Request, name string) string {
 	return ""
 }
 
-// checkRequest refuses what cannot be served at all.
+// checkRequest refuses a method that is not allowed, an unknown endpoint and a
+// client over its rate limit.
 func (s *Server) checkRequest(req *request) *failure {
 	switch req.r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 	default:
 		req.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
 		return &failure{status: http.StatusMethodNotAllowed, kind: typeMethod,
-			message: fmt.Sprintf("method %.20q is not allowed; want GET, HEAD or OPTIONS", req.r.Method)}
+			message: fmt.Sprintf("method %.20q is not allowed; expected GET, HEAD or OPTIONS", req.r.Method)}
 	}
 	if req.route == nil {
-		return notFound("there is no such endpoint; the list is at " + s.cfg.BasePath + "/")
+		return notFound("endpoint not found; see the list at " + s.cfg.BasePath + "/")
 	}
 	req.caller = callerOf(req.r, req.route.settings.Trusted, req.route.settings.Forwarded)
 	return s.limitRate(req)
@@ -124,7 +127,7 @@ func (s *Server) answer(req *request) {
 		f.control = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
-		f := notFound("this answer has no form " + req.in.Form.Name)
+		f := notFound("this answer is not available in the form " + req.in.Form.Name)
 		f.control = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, req.outcome, f)
 	default:
@@ -147,11 +150,11 @@ func (s *Server) fetch(req *request) (cache.Hit, error) {
 	return s.lookup(req, req.route.space, req.in.Key(), want, loader{req})
 }
 
-// pictureAttempts is how many candidates are tried for a picture that comes.
+// pictureAttempts is how many links are tried until one leads to a picture.
 const pictureAttempts = 3
 
-// fetchPicture picks a link from the pool and brings the picture that it leads to.
-// One that does not come is passed over for another.
+// fetchPicture answers with the picture behind a link out of the pool. Where one
+// cannot be fetched, another link is picked.
 func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	key := req.in.Key()
 	want := cache.Want{Form: req.in.Form.FormIndex()}
@@ -175,13 +178,12 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	return cache.Hit{}, fmt.Errorf("picture of a link: %w", failed)
 }
 
-// loader fills from a request's input. It is a pointer in disguise, so that a
-// hit, which needs none, pays nothing for it.
+// loader fills an entry from a request's input. It is a single pointer, so that
+// making it an interface allocates nothing for a hit, which needs none.
 type loader struct{ req *request }
 
-// Load implements cache.Loader. The fill may outlive the request: it reads the
-// input and the headers, which nobody writes any more, and leaves the
-// connection alone.
+// Load implements cache.Loader. The fill may outlive the request: it only reads
+// the input and the request's headers, which nothing writes any more.
 func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	fill := catalog.Fill{
 		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Of(l.req.r.Header[loop.Header]),
@@ -189,7 +191,7 @@ func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	return fill.Load(ctx, covered)
 }
 
-// preflight answers a browser's question whether it may ask (CORS).
+// preflight answers a CORS preflight request.
 func (s *Server) preflight(req *request) {
 	h := req.w.Header()
 	s.setCommonHeaders(h, req.id)
@@ -202,9 +204,9 @@ func (s *Server) preflight(req *request) {
 	req.status, req.outcome = http.StatusNoContent, outcomeBypass
 }
 
-// finish recovers, counts and logs. An exchange that ends without an answer, or
-// in the middle of one, ends its connection: net/http would make an empty 200
-// of the first, and a whole answer of the second.
+// finish recovers, counts and logs. A request that ends without an answer, or in
+// the middle of one, aborts its connection: net/http would send an empty 200 for
+// the first, and end the second as if it were complete.
 func (s *Server) finish(req *request) {
 	if p := recover(); p != nil {
 		s.failPanic(req, p)
@@ -222,9 +224,9 @@ func (s *Server) finish(req *request) {
 	}
 }
 
-// failPanic tells the caller, unless the answer has begun.
+// failPanic answers with an error, unless the answer has begun.
 func (s *Server) failPanic(req *request, p any) {
-	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "something went wrong here",
+	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "internal error",
 		cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 	if req.headerSent {
 		req.outcome, req.status, req.failed, req.aborted = outcomeError, f.status, f, true
@@ -232,7 +234,7 @@ func (s *Server) failPanic(req *request, p any) {
 	}
 	h := req.w.Header()
 	connection := h["Connection"]
-	clear(h) // of what was said of another answer
+	clear(h) // of the answer that was being prepared
 	req.hit = cache.Hit{}
 	if connection != nil {
 		h["Connection"] = connection

@@ -15,12 +15,12 @@ const (
 	contentText = "text/plain; charset=utf-8"
 )
 
-// privateMax bounds how long a caller's own software may keep an answer that
-// depends on the caller's address: addresses change on the way.
+// privateMax bounds max-age of an answer that depends on the caller's address:
+// a mobile client gets another address soon.
 const privateMax = time.Minute
 
-// presetHeaders are header values that never change, ready to be assigned: nothing may
-// append to them.
+// presetHeaders are constant header values, allocated once; nothing may append to
+// them.
 type presetHeaders struct {
 	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
 	text, json, noStore                                                                 []string
@@ -37,14 +37,14 @@ func newPresetHeaders() *presetHeaders {
 	}
 }
 
-// setCommonHeaders sets what every answer carries.
+// setCommonHeaders sets the headers that every answer has.
 func (s *Server) setCommonHeaders(h http.Header, id string) {
 	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, s.preset.nosniff
 	h["Access-Control-Allow-Origin"] = s.preset.anyone
 }
 
-// headerText is where the values that differ from answer to answer are
-// written, one after the other, to become one string.
+// headerText collects the header values that differ from answer to answer in one
+// buffer, so that they become one string with one allocation.
 type headerText struct {
 	buf  []byte
 	ends [6]int
@@ -53,7 +53,7 @@ type headerText struct {
 
 func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
 
-// respond writes an answer out of the cache.
+// respond writes an answer from the cache.
 func (s *Server) respond(req *request) (status, sent int) {
 	in, rep := &req.in, &req.hit.Rep
 	prefix, suffix := "", ""
@@ -75,21 +75,21 @@ func (s *Server) respond(req *request) (status, sent int) {
 		return rep.Status, 0
 	}
 	if suffix == "" {
-		sent, _ = req.w.Write(rep.Data) // a caller who left needs no answer
+		sent, _ = req.w.Write(rep.Data) // a failed write has no reader
 		return rep.Status, sent
 	}
 	sent, _ = req.w.Write([]byte(prefix + string(rep.Data) + suffix))
 	return rep.Status, sent
 }
 
-// begin writes the header.
+// begin writes the response header.
 func (req *request) begin(status int) {
 	req.w.WriteHeader(status)
 	req.headerSent = true
 }
 
-// writeHeaders assigns ready slices under canonical names: Header.Set would
-// canonicalise each name and allocate for each value.
+// writeHeaders assigns slices of one array under canonical names: Header.Set would
+// canonicalise each name and allocate a slice for each value.
 func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, id string, length int) {
 	rep := &hit.Rep
 	t := headerText{buf: make([]byte, 0, 256)}
@@ -106,7 +106,7 @@ func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, 
 		all[:t.ends[0]], all[t.ends[0]:t.ends[1]], all[t.ends[1]:t.ends[2]], all[t.ends[2]:t.ends[3]],
 		id, hit.Meta.Source, rep.Type, rep.ETag, rep.Location,
 	}
-	v := values[:] // escapes once, as one block
+	v := values[:] // one allocation
 	h["Cache-Control"], h["Cache-Status"], h["Content-Length"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	h["X-Request-Id"] = v[4:5:5]
 	h["Access-Control-Allow-Origin"], h["X-Content-Type-Options"] = s.preset.anyone, s.preset.nosniff
@@ -126,7 +126,7 @@ func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, 
 	s.writeVariant(h, in, rep)
 }
 
-// writeVariant sets what few answers have.
+// writeVariant sets the headers that only some forms and codings have.
 func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) {
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
@@ -148,9 +148,9 @@ func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) 
 	}
 }
 
-// appendCacheControl says for how long caches may keep the answer. Random
-// answers are for one request only; what the caller's address decided is for
-// that caller only, and not for long.
+// appendCacheControl says for how long downstream caches may store the answer. A
+// random answer is not stored; one that depends on the caller's address is private
+// and short-lived.
 func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	if in.Form.Pool || hit.State == cache.Absent {
 		return append(b, "no-store"...)
@@ -164,8 +164,8 @@ func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	return appendStale(b, ", stale-if-error=", p.StaleIfError, hit)
 }
 
-// appendNegativeControl is the same for a definite no, which nobody may use
-// past its freshness.
+// appendNegativeControl is the same for a negative answer, which must not be used
+// once it is stale.
 func appendNegativeControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	if hit.State == cache.Absent || hit.Left <= 0 {
 		return append(b, "no-store"...)
@@ -173,7 +173,7 @@ func appendNegativeControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	return appendMaxAge(b, in, hit)
 }
 
-// appendMaxAge says who may keep the answer, and its whole freshness lifetime.
+// appendMaxAge appends public or private, and max-age.
 func appendMaxAge(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	left := hit.Left
 	if in.Private {
@@ -184,9 +184,10 @@ func appendMaxAge(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 	return strconv.AppendInt(b, lifetime(hit.Age, left), 10)
 }
 
-// lifetime is the whole of it in seconds, as RFC 9111, 4.2, has it: less what
-// Age says, it is what remains, or nothing once the answer is stale. Both parts
-// are rounded as they are told, so that no cache counts a second too many.
+// lifetime is the freshness lifetime in seconds (RFC 9111, 4.2): minus Age it is
+// the time that remains, or nothing once the answer is stale. Age and the rest are
+// rounded down separately, as Age is in its header, so that no cache counts a
+// second too many.
 func lifetime(age, left time.Duration) int64 {
 	if left < 0 {
 		return int64(max(0, age+left) / time.Second)
@@ -194,8 +195,8 @@ func lifetime(age, left time.Duration) int64 {
 	return int64(age/time.Second) + int64(left/time.Second)
 }
 
-// appendStale says how long past its freshness an answer may be used: never
-// past the end of what it holds, such as a signed link.
+// appendStale says how long a stale answer may be used: not after its content
+// expires, as signed links do.
 func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit) []byte {
 	if end := hit.Meta.Expires; !end.IsZero() {
 		span = min(span, end.Sub(hit.Meta.Created)-hit.Age-hit.Left)
@@ -206,8 +207,8 @@ func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit)
 	return strconv.AppendInt(append(b, directive...), int64(span/time.Second), 10)
 }
 
-// appendCacheStatus says how the cache came to the answer (RFC 9211), and marks
-// one that a last resort gave by a parameter of our own.
+// appendCacheStatus says how the cache came to the answer (RFC 9211). A parameter
+// of our own marks answers of a last_resort source.
 func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
 	b = appendForward(append(b, "sundry; "...), hit)
 	if hit.State != cache.Absent {
@@ -222,7 +223,7 @@ func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
 	return b
 }
 
-// appendForward says whether upstreams were asked, and why.
+// appendForward says whether upstreams were asked, and why (fwd).
 func appendForward(b []byte, hit *cache.Hit) []byte {
 	switch {
 	case hit.State == cache.Absent:

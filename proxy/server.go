@@ -24,23 +24,23 @@ type Config struct {
 	Cache *cache.Cache
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
 	BasePath string
-	// Trusted are the proxies whose word on the caller's address counts.
+	// Trusted are the proxies that are believed about the caller's address.
 	Trusted []netip.Prefix
 	Limits  Limits
 	Log     *slog.Logger
-	// Recorded are the exchanges that show what answers look like; nil for
-	// none. It is asked when somebody wants the description of the API.
+	// Recorded returns the recorded exchanges that show what answers look like;
+	// nil for none. It is called when a page that shows them is first requested.
 	Recorded func() ([]*recorded.Case, error)
-	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
+	// HitSample is N where one of N hits is logged; 0 means 100, 1 logs all.
 	HitSample uint64
-	// RefusalSample logs one of so many requests that are refused (400, 403, 405,
-	// 429, 503, and 404 of what there is not), beside the first of each second for
-	// each outcome; 0 means 100, 1 all of them.
+	// RefusalSample is N where one of N refused requests is logged (400, 403, 405,
+	// 429, 503, and 404 for an unknown endpoint), besides the first of each second
+	// for each outcome; 0 means 100, 1 logs all.
 	RefusalSample uint64
 	Registerer    prometheus.Registerer
 }
 
-// Server is the public front. Swap gives it its endpoints.
+// Server is the handler of the public listener. Swap gives it its endpoints.
 type Server struct {
 	cfg       Config
 	current   atomic.Pointer[snapshot]
@@ -49,13 +49,14 @@ type Server struct {
 	preset    *presetHeaders
 	admission admission
 	ready     atomic.Bool
-	draining  atomic.Bool // the answer on every connection is its last
+	draining  atomic.Bool // every answer is the last of its connection
 	hitCount  atomic.Uint64
 
 	refusals [outcomes]sampler
 }
 
-// snapshot is what a catalog compiles to: it is swapped whole.
+// snapshot is what a catalog and the settings compile to. It never changes; a
+// reload swaps it as a whole.
 type snapshot struct {
 	catalog  *catalog.Catalog
 	routes   map[string]*route
@@ -67,14 +68,14 @@ type snapshot struct {
 type route struct {
 	endpoint          *catalog.Endpoint
 	space             *cache.Space
-	pictures          *cache.Space // of forms that bring what they lead to; else nil
+	pictures          *cache.Space // of forms that answer with the picture behind a link; else nil
 	metrics           *endpointMetrics
-	disconnectTimeout time.Duration // with callers who may have left
+	disconnectTimeout time.Duration
 	load              *endpointLoad
 	settings          *activeSettings
 }
 
-// New makes a front without endpoints.
+// New returns a server without endpoints.
 func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
@@ -90,31 +91,31 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// basePath are paths that stand in a URL as they are.
+// basePath matches paths that need no escaping in a URL.
 var basePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
 // CheckBasePath accepts "" and paths such as /tools.
 func CheckBasePath(path string) error {
 	if path != "" && !basePath.MatchString(path) {
-		return fmt.Errorf("base_path: %q: want a path such as /tools, without a slash at its end", path)
+		return fmt.Errorf("base_path: %q: expected a path such as /tools, without a trailing slash", path)
 	}
 	return nil
 }
 
-// Swap puts a compiled catalog in the place of the one before. Requests under
-// way keep the one they began with; what is cached stays.
+// Swap replaces the catalog. Requests in flight keep the one they began with;
+// what is cached stays.
 func (s *Server) Swap(c *catalog.Catalog) error {
 	return s.Reload(c, s.current.Load().settings.Settings)
 }
 
-// Reload is Swap with settings, which come into force with the catalog.
+// Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), settings: newActiveSettings(settings, s.current.Load().settings)}
 	before := s.current.Load().routes
 	for _, e := range c.Endpoints {
 		rt := s.newRoute(e, next.settings)
 		if old := before[e.Name]; old != nil {
-			rt.load = old.load // who waits there goes on to
+			rt.load = old.load // requests that wait there are still counted
 		}
 		next.routes[e.Name] = rt
 	}
@@ -142,10 +143,10 @@ func (s *Server) newRoute(e *catalog.Endpoint, r *activeSettings) *route {
 	return rt
 }
 
-// Catalog in force; nil before the first Swap.
+// Catalog returns the catalog in use; nil before the first Swap.
 func (s *Server) Catalog() *catalog.Catalog { return s.current.Load().catalog }
 
-// ServeHTTP implements http.Handler. Every path there is stands here.
+// ServeHTTP implements http.Handler. It is the routing table.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() || ambiguousFraming(r) {
 		w.Header()["Connection"] = s.preset.close
@@ -159,7 +160,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		s.serveAPI(w, r, "") // which refuses
+		s.serveAPI(w, r, "") // answers 405
 		return
 	}
 	if path == "" && s.cfg.BasePath != "" {
@@ -167,7 +168,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case inside && pages.Has(path):
-		s.page(w, r, path)
+		s.servePage(w, r, path)
 	case inside && path == "/healthz":
 		s.probe(w, r, true)
 	case inside && path == "/readyz":
@@ -177,17 +178,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ambiguousFraming tells a request whose end another reader may have seen elsewhere: in
-// chunks, because net/http keeps silent about a length beside them, or with a
-// body in a version that knew no chunks. No caller needs either. Its connection
-// ends with the answer (RFC 9112, 6.1), or what a proxy in front took for its
-// body would be the next request.
+// ambiguousFraming reports whether a proxy in front may see another end of this
+// request than net/http does: a chunked body, because net/http does not tell
+// whether there was a Content-Length too, or a body in HTTP/1.0. No caller needs
+// either. The connection is closed after the answer (RFC 9112, 6.1), so that
+// what the proxy took for the body is not read as another request.
 func ambiguousFraming(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || r.ContentLength != 0 && r.ProtoMajor == 1 && r.ProtoMinor == 0
 }
 
-// endpointOf takes the name out of <name>, <name>/ and <name>/index.php; ""
-// for any other path.
+// endpointOf returns the name in <name>, <name>/ and <name>/index.php; "" for
+// any other path.
 func endpointOf(rest string) string {
 	name, tail, _ := strings.Cut(rest, "/")
 	if tail != "" && tail != "index.php" {

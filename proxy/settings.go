@@ -8,49 +8,50 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// Limits of admission. A rate of zero switches that limit off.
+// Limits of the requests that are served. A rate of zero switches the rate limit
+// off.
 type Limits struct {
-	// Rate of requests a second that one client may make in the long run.
+	// Rate is the number of requests per second that one client may make in the
+	// long run.
 	Rate float64
-	// Burst is how many it may make at once; 0 means four seconds of
-	// the rate.
+	// Burst is how many it may make at once; 0 means four seconds of the rate.
 	Burst int
-	// InFlight requests that wait for an answer at once, of all clients; 0 means
-	// 10,000. What the near tier has is served beside them.
+	// InFlight is how many requests of all clients may wait for an answer at once;
+	// 0 means 10,000. What the near tier has is served besides.
 	InFlight int64
 	// Share of InFlight that one endpoint may take, above 0 and at most 1; 0
-	// means a half. See admission.
+	// means 0.5. See admission.
 	Share float64
-	// Delay is how long work that could go on may wait for a processor, most of
-	// the time, before a part of those who must wait for an answer is shed; 0
-	// sheds nobody for that.
+	// Delay is the scheduling delay (the 95th percentile of the time that runnable
+	// goroutines wait for a processor) above which a share of the requests that
+	// have to wait is shed; 0 switches that off.
 	Delay time.Duration
 }
 
-// Settings are what may change while it serves, beside the catalog.
+// Settings are what a reload may change, besides the catalog.
 type Settings struct {
-	// Trusted are the proxies whose word on the caller's address counts.
+	// Trusted are the proxies that are believed about the caller's address.
 	Trusted []netip.Prefix
-	// Forwarded is the header in which they give it; "" means ByEither.
+	// Forwarded is the header in which they send it; "" means ByEither.
 	Forwarded Forwarded
 	Limits    Limits
-	// HitSample logs one of so many hits; 0 means 100, 1 all of them.
+	// HitSample is Config's.
 	HitSample uint64
 	// RefusalSample is Config's.
 	RefusalSample uint64
-	// Mark of requests that this service sent; "": they bear none.
+	// Mark of requests that this service sends; "" for none.
 	Mark loop.Mark
 }
 
-// activeSettings are settings made ready.
+// activeSettings are settings in use, with the state that belongs to them.
 type activeSettings struct {
 	Settings
 	limiter     *rateLimiter
-	proxyWarned atomic.Bool // of being held to one rate for many: a proxy
+	proxyWarned atomic.Bool // see warnOfProxy
 }
 
-// newActiveSettings takes over from those before what clients have used of their rate,
-// where that is the same.
+// newActiveSettings fills in the defaults. Where the rate limit stays the same,
+// the limiter is taken over from the settings before, with what clients have used.
 func newActiveSettings(settings Settings, before *activeSettings) *activeSettings {
 	if settings.Limits.InFlight == 0 {
 		settings.Limits.InFlight = 10_000

@@ -9,8 +9,8 @@ import (
 // asks for at least 512 characters).
 const traceState = 512
 
-// traceParent is the request's place in a trace, "" for none: a traceparent of
-// W3C Trace Context that is well-formed. Anything else is as good as none.
+// traceParent returns the request's traceparent (W3C Trace Context); "" where there
+// is none, or where it is not well-formed.
 func traceParent(r *http.Request) string {
 	v := headerOf(r, "Traceparent")
 	if len(v) < 55 || len(v) > 64 || v[2] != '-' || v[35] != '-' || v[52] != '-' {
@@ -28,8 +28,8 @@ func traceParent(r *http.Request) string {
 
 func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// traceHeaders are the headers that let a trace be joined across services. No span
-// of our own is made: upstreams see the caller's.
+// traceHeaders returns the headers that are passed on to upstreams to join traces
+// across services. We add no span of our own: upstreams get the caller's.
 func traceHeaders(req *request) map[string]string {
 	trace := map[string]string{"X-Request-Id": req.id}
 	if parent := traceParent(req.r); parent != "" {

@@ -8,12 +8,12 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// Warm fills the endpoints that ask for it, now and again shortly after each
-// publication, until ctx ends. Between, hits and their refreshes keep them.
+// Warm fills the endpoints that are declared with warm, now and shortly after each
+// publication, until ctx ends. In between, refreshes keep them fresh.
 func (s *Server) Warm(ctx context.Context) {
 	for {
 		next := s.warmOnce(ctx, time.Now())
-		// A spread of a few seconds keeps the instances of a fleet apart.
+		// Jitter keeps the instances of a fleet from asking at the same moment.
 		pause := time.NewTimer(time.Until(next) + time.Duration(rand.Int64N(int64(5*time.Second))))
 		select {
 		case <-ctx.Done():
@@ -24,10 +24,10 @@ func (s *Server) Warm(ctx context.Context) {
 	}
 }
 
-// warmPause is the longest time between two rounds.
+// warmPause is the longest pause between two rounds.
 const warmPause = 10 * time.Minute
 
-// warmOnce fills what is not fresh, and tells when to look again.
+// warmOnce fills what is not fresh, and returns when the next round is due.
 func (s *Server) warmOnce(ctx context.Context, now time.Time) time.Time {
 	next := now.Add(warmPause)
 	for _, rt := range s.current.Load().routes {
