@@ -127,7 +127,7 @@ func (s *Server) answer(req *request) {
 		f.control = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
-		f := notFound("this answer is not available in the form " + req.in.Form.Name)
+		f := notFound("this answer is not available in the format " + req.in.Form.Name)
 		f.control = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, req.outcome, f)
 	default:

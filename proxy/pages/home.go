@@ -25,7 +25,7 @@ type homeEndpoint struct {
 
 type homeLink struct{ URL, As string }
 
-// renderHome makes the page for people once per catalog.
+// renderHome generates the home page.
 func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 	t, err := template.ParseFS(templates, "home.html")
 	if err != nil {
@@ -44,7 +44,7 @@ func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// links are the calls that show an endpoint.
+// links returns the example calls of an endpoint.
 func links(e *catalog.Endpoint, base string) []homeLink {
 	path := (&url.URL{Path: base + "/api/" + e.Name + "/index.php"}).EscapedPath()
 	var out []homeLink

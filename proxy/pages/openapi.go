@@ -16,25 +16,25 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-// object is a JSON object that is written once and read by others.
+// object is a JSON object.
 type object = map[string]any
 
-// renderOpenAPI describes the set in OpenAPI 3.1. What answers look like comes
-// from the recorded exchanges, examples from the table of the specification.
+// renderOpenAPI generates an OpenAPI 3.1 document. The schemas of answers come from
+// the recorded exchanges, the example calls from the conformance table.
 func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string, errorTypes []string) ([]byte, error) {
-	if _, err := recorded.Exchanges(c, cases); err != nil { // which makes their parameters canonical
+	if _, err := recorded.Exchanges(c, cases); err != nil { // it also makes their parameters canonical
 		return nil, err
 	}
 	paths := object{}
 	for _, e := range c.Endpoints {
-		d := described{e, recorded.SampleOf(ctx, e, cases)}
-		paths["/api/"+e.Name+"/index.php"] = object{"get": d.operation()}
+		o := operation{e, recorded.SampleOf(ctx, e, cases)}
+		paths["/api/"+e.Name+"/index.php"] = object{"get": o.describe()}
 	}
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "Sundry", "version": "1", "summary": "Public, read-only utility endpoints.",
-			"description": "Every endpoint is called with GET. Unknown parameters are ignored; of a repeated one the first counts; an empty one counts as absent. A query holds at most 256. " +
-				"The path may also end in the endpoint's name, with or without a slash."},
+			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. A query holds at most 256 parameters. " +
+				"The path may also end with the endpoint's name, with or without a trailing slash."},
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
 		"tags":       tags(),
 		"paths":      paths,
@@ -49,7 +49,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 	return b.Bytes(), nil
 }
 
-// tags are the specification's groups.
+// tags are the groups of the catalog.
 func tags() []any {
 	var out []any
 	for _, g := range catalog.Groups() {
@@ -58,32 +58,32 @@ func tags() []any {
 	return out
 }
 
-// described is an endpoint with what is known of its answers and calls.
-type described struct {
+// operation is an endpoint with a sample of its answers.
+type operation struct {
 	*catalog.Endpoint
 	sample recorded.Sample
 }
 
-func (d *described) operation() object {
+func (o *operation) describe() object {
 	op := object{
-		"operationId": d.Name, "tags": []string{d.Group}, "summary": d.EN, "description": d.ZH,
-		"parameters": d.parameters(), "responses": d.responses(),
+		"operationId": o.Name, "tags": []string{o.Group}, "summary": o.EN, "description": o.ZH,
+		"parameters": o.parameters(), "responses": o.responses(),
 	}
 	var calls []any
-	for _, c := range recorded.Calls(d.Endpoint) {
+	for _, c := range recorded.Calls(o.Endpoint) {
 		calls = append(calls, object{"summary": c.As, "query": c.Query})
 	}
 	op["x-examples"] = calls
 	return op
 }
 
-func (d *described) responses() object {
+func (o *operation) responses() object {
 	content := object{}
 	responses := object{"default": object{"$ref": "#/components/responses/Error"}}
-	for _, f := range d.Forms {
+	for _, f := range o.Forms {
 		switch {
 		case f.Kind == "json":
-			content["application/json"] = d.envelope()
+			content["application/json"] = o.envelope()
 		case f.Kind == "text":
 			content["text/plain"] = object{"schema": object{"type": "string"}}
 		case f.Kind == "picture", f.Through != nil:
@@ -94,20 +94,20 @@ func (d *described) responses() object {
 			responses["302"] = object{"$ref": "#/components/responses/Redirect"}
 		}
 	}
-	if slices.ContainsFunc(d.Params, func(p *catalog.Param) bool { return p.Role == "callback" }) {
+	if slices.ContainsFunc(o.Params, func(p *catalog.Param) bool { return p.Role == "callback" }) {
 		content["text/javascript"] = object{"schema": object{"type": "string"}}
 	}
 	if len(content) > 0 {
-		responses["200"] = object{"description": d.forms(), "headers": answerHeaders(), "content": content}
+		responses["200"] = object{"description": o.formats(), "headers": answerHeaders(), "content": content}
 	}
-	for _, status := range d.failures() {
-		responses[status] = object{"$ref": "#/components/responses/" + failureNamed(status)}
+	for _, status := range o.errorStatuses() {
+		responses[status] = object{"$ref": "#/components/responses/" + errorResponse(status)}
 	}
 	return responses
 }
 
-// failureNamed is the component that describes a failure of this status.
-func failureNamed(status string) string {
+// errorResponse names the component that describes an error of this status.
+func errorResponse(status string) string {
 	switch status {
 	case "429":
 		return "Limited"
@@ -117,10 +117,10 @@ func failureNamed(status string) string {
 	return "Error"
 }
 
-// failures are the statuses that callers should be ready for.
-func (d *described) failures() []string {
+// errorStatuses are the statuses of errors that callers have to expect.
+func (o *operation) errorStatuses() []string {
 	statuses := []string{"429", "502", "503", "504"}
-	for _, p := range d.Params {
+	for _, p := range o.Params {
 		if p.Hidden() {
 			continue
 		}
@@ -136,28 +136,28 @@ func (d *described) failures() []string {
 	return slices.Compact(statuses)
 }
 
-func (d *described) forms() string {
-	return "The answer; forms: " + strings.Join(d.FormNames(), ", ") + "."
+func (o *operation) formats() string {
+	return "The answer; formats: " + strings.Join(o.FormNames(), ", ") + "."
 }
 
-// envelope is the JSON answer around the endpoint's data.
-func (d *described) envelope() object {
+// envelope describes the JSON answer around the endpoint's data.
+func (o *operation) envelope() object {
 	media := object{"schema": object{
 		"type": "object", "required": []string{"code", "message", "data"},
 		"properties": object{
-			"code": object{"const": http.StatusOK}, "message": object{"const": "ok"}, "data": d.sample.Shape.Schema(),
+			"code": object{"const": http.StatusOK}, "message": object{"const": "ok"}, "data": o.sample.Shape.Schema(),
 		},
 	}}
-	if d.sample.Data != nil {
-		media["example"] = object{"code": http.StatusOK, "message": "ok", "data": d.sample.Data}
+	if o.sample.Data != nil {
+		media["example"] = object{"code": http.StatusOK, "message": "ok", "data": o.sample.Data}
 	}
 	return media
 }
 
-// parameters of the query, those aside that no caller gives.
-func (d *described) parameters() []any {
+// parameters describes the query, without hidden parameters.
+func (o *operation) parameters() []any {
 	out := []any{}
-	for _, p := range d.Params {
+	for _, p := range o.Params {
 		if p.Hidden() {
 			continue
 		}
@@ -165,7 +165,7 @@ func (d *described) parameters() []any {
 			"name": p.Name, "in": "query", "required": p.Required, "schema": schemaOf(p),
 			"description": strings.TrimSpace(p.EN + " " + p.ZH),
 		}
-		if examples := d.examplesOf(p); len(examples) > 0 {
+		if examples := o.examplesOf(p); len(examples) > 0 {
 			param["examples"] = examples
 		}
 		out = append(out, param)
@@ -173,13 +173,13 @@ func (d *described) parameters() []any {
 	return out
 }
 
-// examplesOf are the parameter's values in the calls that are shown.
-func (d *described) examplesOf(p *catalog.Param) object {
+// examplesOf returns the parameter's values in the example calls.
+func (o *operation) examplesOf(p *catalog.Param) object {
 	examples := object{}
 	add := func(name, summary, value string) {
 		examples[name] = object{"summary": summary, "value": typed(p, value)}
 	}
-	for i, c := range recorded.Calls(d.Endpoint) {
+	for i, c := range recorded.Calls(o.Endpoint) {
 		values, err := url.ParseQuery(c.Query)
 		if v := values.Get(p.Name); err == nil && v != "" {
 			add("call"+strconv.Itoa(i+1), c.As, v)
@@ -191,7 +191,7 @@ func (d *described) examplesOf(p *catalog.Param) object {
 	return examples
 }
 
-// typed is an example of the type that the schema says.
+// typed converts an example to the type in the schema.
 func typed(p *catalog.Param, value string) any {
 	if n, err := strconv.Atoi(value); err == nil && p.Type == "int" {
 		return n
@@ -199,7 +199,7 @@ func typed(p *catalog.Param, value string) any {
 	return value
 }
 
-// schemaOf says what values are allowed.
+// schemaOf describes the values that are allowed.
 func schemaOf(p *catalog.Param) object {
 	s := object{"type": "string"}
 	spec := &p.Spec
@@ -237,53 +237,53 @@ func integer(low, high *int, also []int) object {
 	return object{"type": "integer", "anyOf": []any{object{"minimum": *low, "maximum": *high}, object{"enum": also}}}
 }
 
-// answerHeaders are those of every answer.
+// answerHeaders describes the headers of every answer.
 func answerHeaders() object {
 	headers := rateHeaders(false)
 	for name, what := range map[string]string{
-		"Age":           "Seconds since the answer was made; on those that were kept.",
-		"Cache-Control": "Who may keep the answer. max-age is its whole freshness lifetime: less Age, it is what remains.",
-		"Cache-Status":  "How the cache came to the answer (RFC 9211); sundry-last-resort marks one of a source that is asked when nothing else is left.",
-		"Sundry-Source": "Which upstream the data is from.",
-		"X-Request-Id":  "Names this exchange in the logs.",
+		"Age":           "Seconds since the answer was created; on cached answers.",
+		"Cache-Control": "Which caches may store the answer. max-age is the whole freshness lifetime: max-age minus Age is the time that remains.",
+		"Cache-Status":  "How the cache came to the answer (RFC 9211); sundry-last-resort marks an answer of a source of last resort, which is asked when all others have failed.",
+		"Sundry-Source": "The upstream source of the data.",
+		"X-Request-Id":  "Identifies this request in the logs.",
 	} {
 		headers[name] = object{"description": what, "schema": object{"type": "string"}}
 	}
 	return headers
 }
 
-// rateHeaders tell what the rate limit leaves to the caller.
+// rateHeaders describes the fields that tell the caller's remaining rate limit.
 func rateHeaders(required bool) object {
 	return object{
 		"RateLimit": object{
-			"description": "r requests may be made at once, and in t seconds one more (draft-ietf-httpapi-ratelimit-headers). Only told to who has little left.",
+			"description": "r requests may be made at once, and in t seconds one more (draft-ietf-httpapi-ratelimit-headers). Sent only when few requests remain.",
 			"required":    required, "schema": object{"type": "string", "pattern": `^"default";r=[0-9]+;t=[1-9][0-9]*$`}, "example": `"default";r=0;t=2`,
 		},
 		"RateLimit-Policy": object{
-			"description": "q requests may be made at once; who used them up has them all back after w seconds. Beside RateLimit.",
+			"description": "q requests may be made at once; after w seconds without a request all of them are available again. Sent with RateLimit.",
 			"required":    required, "schema": object{"type": "string", "pattern": `^"default";q=[1-9][0-9]*;w=[1-9][0-9]*$`}, "example": `"default";q=80;w=4`,
 		},
 	}
 }
 
-// retryAfter tells when to ask again.
+// retryAfter describes Retry-After.
 func retryAfter(required bool) object {
-	return object{"description": "Seconds after which to ask again.", "required": required, "schema": object{"type": "integer", "minimum": 1}}
+	return object{"description": "Seconds after which to retry.", "required": required, "schema": object{"type": "integer", "minimum": 1}}
 }
 
-// components are what operations refer to.
+// components are what the operations refer to.
 func components(errorTypes []string) object {
 	limited, overloaded := rateHeaders(true), rateHeaders(false)
 	limited["Retry-After"], overloaded["Retry-After"] = retryAfter(true), retryAfter(true)
 	other := rateHeaders(false)
 	other["Retry-After"] = retryAfter(false)
 	return object{
-		"schemas": object{"Error": errorDocument(errorTypes)},
+		"schemas": object{"Error": errorBody(errorTypes)},
 		"responses": object{
-			"Error":      failedResponse("What went wrong", other),
-			"Limited":    failedResponse("Too many requests from this address (IPv6: from its /64)", limited),
-			"Overloaded": failedResponse("Too much is being done at the moment", overloaded),
-			"Redirect":   object{"description": "Leads to the media.", "headers": redirectHeaders()},
+			"Error":      describeError("An error", other),
+			"Limited":    describeError("Too many requests from this address (IPv6: from its /64)", limited),
+			"Overloaded": describeError("The service is overloaded", overloaded),
+			"Redirect":   object{"description": "Redirects to the media.", "headers": redirectHeaders()},
 		},
 	}
 }
@@ -294,20 +294,20 @@ func redirectHeaders() object {
 	return headers
 }
 
-func failedResponse(what string, headers object) object {
-	what += "; one line of text where type=text stands in the query. A callback, where the endpoint has one, is called with the same document, with the status 200."
+func describeError(what string, headers object) object {
+	what += "; one line of text if the query has type=text. With a callback, where the endpoint has one, the callback is called with the same body, and the HTTP status is 200."
 	return object{"description": what, "headers": headers, "content": object{
 		"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": object{"type": "string"}},
 	}}
 }
 
-// errorDocument is the JSON of every failure.
-func errorDocument(errorTypes []string) object {
+// errorBody describes the JSON of every error.
+func errorBody(errorTypes []string) object {
 	text := object{"type": "string"}
 	return object{
 		"type": "object", "required": []string{"code", "message", "error"},
 		"properties": object{
-			"code": object{"type": "integer", "minimum": http.StatusBadRequest, "maximum": 599, "description": "The HTTP status again."}, "message": text,
+			"code": object{"type": "integer", "minimum": http.StatusBadRequest, "maximum": 599, "description": "The HTTP status."}, "message": text,
 			"error": object{
 				"type": "object", "required": []string{"type", "request_id"},
 				"properties": object{"type": object{"enum": errorTypes}, "parameter": text, "request_id": text},

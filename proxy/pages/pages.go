@@ -1,8 +1,8 @@
 // Package pages generates what people and programs read about the API: the home
-// page, the reference and the OpenAPI document. It promises that a page depends
-// on nothing but the catalog and the recorded examples, is generated once per
-// catalog, and is ready in every content coding. Serving it is left to the
-// importer: nothing here is on the way of a request for an endpoint.
+// page, the reference and the OpenAPI document. It promises that a page depends on
+// nothing but the catalog and the recorded exchanges, is generated once per
+// catalog, and is ready in every content coding. The importer serves it: nothing
+// here is on the way of a request for an endpoint.
 package pages
 
 import (
@@ -30,8 +30,8 @@ type Config struct {
 	Catalog *catalog.Catalog
 	// BasePath is the prefix of all links, such as /tools; "" for none.
 	BasePath string
-	// Recorded returns the examples that show what answers look like; nil for
-	// none. It is called when a page that shows them is first asked for.
+	// Recorded returns the recorded exchanges that show what answers look like; nil
+	// for none. It is called when a page that shows them is first requested.
 	Recorded func() ([]*recorded.Case, error)
 	// ErrorTypes is the closed list of the types of error answers.
 	ErrorTypes []string
@@ -43,9 +43,9 @@ type Set struct {
 	documents map[string]func() (*Document, error) // by path
 }
 
-// New generates the home page, so that a template's error is found before the
-// catalog comes into force; the other pages, which need the recorded examples,
-// are generated when they are first asked for.
+// New generates the home page, so that an error in it is found before the catalog
+// is used. The other pages, which need the recorded exchanges, are generated when
+// they are first requested.
 func New(cfg Config) (*Set, error) {
 	home, err := renderHome(cfg.Catalog, cfg.BasePath)
 	if err != nil {

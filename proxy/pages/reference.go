@@ -11,22 +11,22 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-// docsEndpoint is an endpoint on the page that describes the API.
-type docsEndpoint struct {
+// referenceEndpoint is an endpoint in the reference.
+type referenceEndpoint struct {
 	Name, EN, ZH string
-	Params       []docsParam
+	Params       []referenceParam
 	Forms        string
 	Links        []homeLink
 	Example      string // a whole JSON answer, or ""
 }
 
-type docsParam struct {
+type referenceParam struct {
 	Name, EN, ZH, Allowed, Default string
 	Required                       bool
 }
 
-// renderReference makes the page that describes the API to people, of what the
-// description for machines is made of.
+// renderReference generates the API reference for people from the same data as the
+// OpenAPI document.
 func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string) ([]byte, error) {
 	t, err := template.ParseFS(templates, "reference.html")
 	if err != nil {
@@ -37,13 +37,13 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.
 	}
 	type group struct {
 		catalog.Group
-		Endpoints []docsEndpoint
+		Endpoints []referenceEndpoint
 	}
 	var groups []group
 	for _, g := range catalog.Groups() {
 		one := group{Group: g}
 		for _, e := range c.InGroup(g.Name) {
-			one.Endpoints = append(one.Endpoints, docsOf(ctx, e, cases, base))
+			one.Endpoints = append(one.Endpoints, referenceOf(ctx, e, cases, base))
 		}
 		groups = append(groups, one)
 	}
@@ -52,13 +52,13 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.
 	return b.Bytes(), err
 }
 
-func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, base string) docsEndpoint {
-	d := docsEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
+func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, base string) referenceEndpoint {
+	d := referenceEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
 	for _, p := range e.Params {
 		if p.Hidden() {
 			continue
 		}
-		param := docsParam{Name: p.Name, EN: p.EN, ZH: p.ZH, Allowed: p.Allowed, Required: p.Required}
+		param := referenceParam{Name: p.Name, EN: p.EN, ZH: p.ZH, Allowed: p.Allowed, Required: p.Required}
 		if p.Spec.Default != nil {
 			param.Default = p.Spec.Default.Value
 		}
@@ -70,7 +70,7 @@ func docsOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, ba
 	return d
 }
 
-// exampleOf is an answer as callers see it, laid out to be read.
+// exampleOf is an answer as callers get it, indented.
 func exampleOf(data any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
