@@ -77,7 +77,7 @@ func TestConsole(t *testing.T) {
 	b := newBrowser(t, p.admin)
 	b.until(`document.querySelectorAll("tbody tr").length > 20`)
 	b.text("#facts", "replay")
-	b.text("#notices", "forgotten at a restart")
+	b.text("#notices", "lost at a restart")
 	b.sound()
 	for _, step := range []struct {
 		name string
@@ -134,7 +134,7 @@ func (b *browser) tune(t *testing.T, p *instance) {
 		t.Fatalf("max-age=%d before anything was changed", before)
 	}
 	b.tab("endpoints")
-	const edit = `button[aria-label="Edit the cache rule of ip"]`
+	const edit = `button[aria-label="Edit the cache settings of ip"]`
 	b.press(edit)
 	b.until(`document.getElementById("dialog").open && document.activeElement.name === "ttl"`)
 	b.keys(kb.Escape)
@@ -145,7 +145,7 @@ func (b *browser) tune(t *testing.T, p *instance) {
 	b.forgive("status of 400")
 	b.run(chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input[name=ttl]").select()`))
 	b.keys("90s", kb.Enter)
-	b.outcome("ip: the cache rule is changed")
+	b.outcome("ip: cache settings changed")
 	b.until(`[...document.querySelectorAll("li.live")].some((li) => li.textContent.includes("1m30s"))`)
 	if age := ageOf(t, asked); age > 90 {
 		t.Errorf("max-age=%d after the ttl was set to 90s", age)
@@ -162,7 +162,7 @@ func (b *browser) tune(t *testing.T, p *instance) {
 }
 
 // breaker sees the one that failures opened, resets it, holds another open for
-// a while, and lets go of it.
+// a while, and releases it.
 func (b *browser) breaker(t *testing.T) {
 	b.t = t
 	b.tab("upstreams")
@@ -177,7 +177,7 @@ func (b *browser) breaker(t *testing.T) {
 	b.press(`button[aria-label="Breaker of ` + failing + `…"]`)
 	b.run(chromedp.Click(chromedp.CSS("dialog input[value=reset]")))
 	b.press("dialog button[type=submit]")
-	b.outcome("has forgotten what failed")
+	b.outcome("the breaker was reset")
 	b.until(row(failing) + `.includes("closed")`)
 	b.until(`document.title === "Sundry console"`)
 	const host = "wp.shanhutech.cn"
@@ -187,8 +187,8 @@ func (b *browser) breaker(t *testing.T) {
 	b.outcome("the breaker is held open")
 	b.until(row(host) + `.includes("held open until")`)
 	b.until(`document.title === "▲ 1 breaker open – Sundry"`)
-	b.press(`button[aria-label="Let go of ` + host + `"]`)
-	b.outcome("decides by itself")
+	b.press(`button[aria-label="Release the breaker of ` + host + `"]`)
+	b.outcome("automatic again")
 	b.until(row(host) + `.includes("closed")`)
 	b.sound()
 }
@@ -209,7 +209,7 @@ func (b *browser) purge(t *testing.T, p *instance) {
 	b.press(`button[title^="Make all entries of this endpoint"]`)
 	b.text("dialog .preview", "1 entry")
 	b.run(chromedp.Click(chromedp.CSS("dialog input[value=hard]")))
-	b.text("dialog .preview", "would go")
+	b.text("dialog .preview", "would be removed")
 	b.press("dialog button[type=submit]")
 	b.outcome("Purged all of ip: 1 entry")
 	header, _ := mustGet(t, p.public+"/api/ip?ip=8.8.8.8")
@@ -240,7 +240,7 @@ func (b *browser) again(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("failures")
 	b.text("#panel tbody", "injected fault")
-	b.press(`button[aria-label="Try wpcat/wallpaper-360 again"]`)
+	b.press(`button[aria-label="Retry wpcat/wallpaper-360"]`)
 	b.text("dialog .stages", "It still fails")
 	b.text("dialog .stages ol", "request")
 	b.text("dialog .stages li:last-child", "verdict")
@@ -251,7 +251,7 @@ func (b *browser) again(t *testing.T, p *instance) {
 		t.Fatalf("with both sources gone: %d %s %v", status, body, err)
 	}
 	tell(t, http.MethodPost, p.admin+host, `{"do":"auto"}`)
-	b.press(`button[aria-label="Try wpcat/birdpaper again"]`)
+	b.press(`button[aria-label="Retry wpcat/birdpaper"]`)
 	b.text("dialog .stages", "It works now")
 	b.text("dialog .stages", "reply")
 	b.text("dialog .stages", "data")
@@ -264,7 +264,7 @@ func (b *browser) reload(t *testing.T) {
 	b.t = t
 	b.press("#reload")
 	b.press("dialog button[type=submit]")
-	b.outcome("loaded anew")
+	b.outcome("were reloaded")
 	b.sound()
 }
 
@@ -340,10 +340,10 @@ func (b *browser) looks(t *testing.T, p *instance) {
 		b.tab("upstreams")
 		b.run(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("main section")[1].scrollIntoView()`))
 		b.picture(filepath.Join(dir, as.name+"-sources.png"))
-		for name, opener := range map[string]string{"endpoints": `button[aria-label="Edit the cache rule of 60s"]`, "cache": ".danger", "failures": "button[aria-label^=Try]"} {
+		for name, opener := range map[string]string{"endpoints": `button[aria-label="Edit the cache settings of 60s"]`, "cache": ".danger", "failures": "button[aria-label^=Retry]"} {
 			b.tab(name)
 			b.press(opener)
-			b.until(`document.getElementById("dialog").open && !/Asking…|Counting…/.test(document.querySelector("dialog").textContent)`)
+			b.until(`document.getElementById("dialog").open && !/Calling…|Counting…/.test(document.querySelector("dialog").textContent)`)
 			b.until(`document.getElementById("dialog").scrollWidth <= innerWidth`)
 			b.picture(filepath.Join(dir, as.name+"-"+name+"-dialog.png"))
 			b.keys(kb.Escape)

@@ -1,4 +1,4 @@
-// Calls of the admin API. One that is refused throws with the server's words.
+// Calls of the admin API. One that is refused throws the server's message.
 
 export class Lost extends Error {}
 

@@ -1,19 +1,19 @@
-// Who changed what, and taking it back.
+// Who changed what, and undoing it.
 import { change, read } from "./api.js";
-import { tell } from "./ask.js";
+import { notify } from "./ask.js";
 import { badge, button, h, table } from "./dom.js";
 import { knobs } from "./endpoints.js";
-import { ago, moment, span, waits } from "./text.js";
+import { ago, moment, pendingNote, shortDuration } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { knobs: "cache rule", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings stored anew", overtaken: "overtaken" };
+const verbs = { knobs: "cache settings", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings restored", overtaken: "overtaken" };
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
   return h("section", null,
-    h("p", { class: "soft" }, "Changes made while it runs, newest first. Undo brings back what was before that change."),
-    table("Changes", ["When", "Who", "What", "Before → after", "Undo"], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), "Nothing was changed yet."));
+    h("p", { class: "soft" }, "Changes by operators, newest first. Undo restores what was set before a change."),
+    table("Changes", ["When", "Who", "What", "Before → after", "Undo"], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), "No changes yet."));
 }
 
 function cells(r, by, refresh) {
@@ -21,34 +21,34 @@ function cells(r, by, refresh) {
   return [
     h("time", { datetime: r.at, title: r.at }, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
     h("span", { class: "words" }, r.by),
-    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`)), r.pending && h("div", null, badge("warn", "◌", "pending", "In force on this instance alone, until Redis is back"))],
+    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`)), r.pending && h("div", null, badge("warn", "◌", "pending", "In force on this instance only, until Redis is back"))],
     difference(r),
-    takeBack(r, by, target, refresh),
+    undoCell(r, by, target, refresh),
   ];
 }
 
 function difference(r) {
   if (r.do === "purge" || r.do === "drop" || r.do === "restore" || r.do === "overtaken") return h("span", { class: "mono words" }, r.note ?? "");
-  if (r.do === "reset") return h("span", { class: "soft" }, "what failed is forgotten");
+  if (r.do === "reset") return h("span", { class: "soft" }, "failure history cleared");
   return h("span", null, h("span", { class: "before" }, state(r.do, r.before)), h("span", { "aria-label": "to" }, " → "), h("span", { class: "after" }, state(r.do, r.after)));
 }
 
 function state(what, value) {
-  if (!value) return what === "knobs" ? "as in the file" : "by itself";
+  if (!value) return what === "knobs" ? "as in the file" : "automatic";
   const until = value.until ? ` until ${moment(value.until)}` : "";
   if (what === "breaker") return `held ${value.force}${until}`;
-  return Object.entries(value.values ?? {}).map(([name, v]) => `${knobs[name]?.[0] ?? name} ${span(v)}`).join(", ") + until;
+  return Object.entries(value.values ?? {}).map(([name, v]) => `${knobs[name]?.[0] ?? name} ${shortDuration(v)}`).join(", ") + until;
 }
 
-function takeBack(r, by, target, refresh) {
+function undoCell(r, by, target, refresh) {
   if (by) return badge("plain", "↶", `undone by #${by}`);
   if (r.do !== "knobs" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
   const undo = async () => {
     try {
       const record = await change("POST", `audit/${r.seq}/undo`);
-      tell(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}${waits(record)}`);
+      notify(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}${pendingNote(record)}`);
     } catch (e) {
-      tell(e.message, true);
+      notify(e.message, true);
     }
     refresh();
   };

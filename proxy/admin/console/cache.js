@@ -1,8 +1,8 @@
-// What this instance's memory holds, and purges.
+// Entries in this instance's memory, and purges.
 import { change, part, read } from "./api.js";
-import { ask } from "./ask.js";
+import { openDialog } from "./ask.js";
 import { badge, button, h, show, table } from "./dom.js";
-import { bytes, moment, plural, roughly, waits } from "./text.js";
+import { approximate, bytes, moment, pendingNote, plural } from "./text.js";
 
 let chosen = "", limit = 100, filter = "";
 
@@ -28,35 +28,35 @@ export function view({ endpoints, entries, total, bytes: size, parts = [] }, { r
   return h("section", null,
     h("div", { class: "bar-row" },
       h("label", null, "Endpoint ", h("select", { id: "cache-endpoint", onchange: choose }, endpoints.map((e) => h("option", { key: e.name, value: e.name, selected: e.name === name }, e.name)))),
-      h("label", null, "Key holds ", h("input", { id: "cache-filter", type: "search", value: filter, oninput: narrow, autocomplete: "off", spellcheck: "false" })),
+      h("label", null, "Key contains ", h("input", { id: "cache-filter", type: "search", value: filter, oninput: narrow, autocomplete: "off", spellcheck: "false" })),
       h("span", { class: "push row" },
-        button("Purge endpoint…", "Make all entries of this endpoint stale or gone", () => purge(name, "", refresh), { key: "one" }),
-        button("Purge everything…", "Make all entries of all endpoints stale or gone", () => purge("*", "", refresh), { key: "all", class: "danger" }))),
+        button("Purge endpoint…", "Make all entries of this endpoint stale, or remove them", () => purge(name, "", refresh), { key: "one" }),
+        button("Purge everything…", "Make all entries of all endpoints stale, or remove them", () => purge("*", "", refresh), { key: "all", class: "danger" }))),
     h("p", { class: "soft" }, `${plural(total, "entry", "entries")} in this instance's memory, ${bytes(size)}.`, beside(parts), personal && [" ", badge("plain", "◇", "personal", "Bodies are not shown, and keys are hashed")],
-      filter && ` ${plural(rows.length, "key")} of the ${entries.length} listed ${rows.length === 1 ? "holds" : "hold"} “${filter}”.`),
-    table(`Entries of ${name}`, ["Key", "State", "Age", "Fresh for", "Source", "Size", "Look"], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), "Nothing is cached here."),
+      filter && ` ${plural(rows.length, "key")} of the ${entries.length} listed ${rows.length === 1 ? "contains" : "contain"} “${filter}”.`),
+    table(`Entries of ${name}`, ["Key", "State", "Age", "Fresh for", "Source", "Size", "Actions"], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), "Nothing is cached here."),
     total > entries.length && limit < 1000 && h("p", null, button("Show up to 1000", "List more entries", () => {
       limit = 1000;
       refresh();
-    }), h("span", { class: "soft" }, ` The youngest ${entries.length} are listed.`)));
+    }), h("span", { class: "soft" }, ` The newest ${entries.length} are listed.`)));
 }
 
-// beside says how much of it is not answers but parts, such as pictures.
+// beside says how many of the entries are parts, such as pictures, and not answers.
 const beside = (parts) => parts.filter((p) => p.part && p.entries > 0).map((p) => ` Of these ${p.part}: ${plural(p.entries, "entry", "entries")}, ${bytes(p.bytes)}.`);
 
 const states = { fresh: ["good", "●"], eager: ["good", "◕"], grace: ["warn", "◐"], stale: ["warn", "○"], gone: ["plain", "✕"] };
 const meanings = {
-  fresh: "Served as it is", eager: "Fresh, and due to be refreshed early", grace: "Served stale at once and refreshed behind",
-  stale: "Served only where a refresh fails", gone: "No longer served",
+  fresh: "Served from the cache", eager: "Fresh, and due for an early refresh", grace: "Served stale at once and refreshed in the background",
+  stale: "Served only if a refresh fails", gone: "No longer served",
 };
-const state = (e) => [badge(...(states[e.state] ?? ["plain", "·"]), e.state, meanings[e.state]), e.negative && [" ", badge("plain", "∅", "negative", "A definite no")], !e.complete && [" ", badge("warn", "◌", "in part", "Parts of it were evicted")]];
+const state = (e) => [badge(...(states[e.state] ?? ["plain", "·"]), e.state, meanings[e.state]), e.negative && [" ", badge("plain", "∅", "negative", "The upstream says that it does not exist")], !e.complete && [" ", badge("warn", "◌", "incomplete", "Some of its bodies were evicted")]];
 
 function cells(name, e, refresh) {
   return [
-    [h("span", { class: "mono words" }, e.key), e.part && h("div", null, badge("plain", "◫", e.part, `Kept beside the answers of ${name}`))],
+    [h("span", { class: "mono words" }, e.key), e.part && h("div", null, badge("plain", "◫", e.part, `Part of the answers of ${name}`))],
     h("span", null, state(e)),
-    h("time", { class: "number", datetime: e.born, title: e.born }, roughly(e.age_s)),
-    h("span", { class: "number" }, e.left_s > 0 ? roughly(e.left_s) : h("span", { class: "soft" }, `over since ${roughly(e.left_s)}`)),
+    h("time", { class: "number", datetime: e.born, title: e.born }, approximate(e.age_s)),
+    h("span", { class: "number" }, e.left_s > 0 ? approximate(e.left_s) : h("span", { class: "soft" }, `expired ${approximate(e.left_s)} ago`)),
     [h("span", { class: "mono" }, e.source), e.edition && h("div", { class: "soft" }, `edition ${e.edition}`)],
     [h("span", { class: "number" }, bytes(e.bytes)), h("div", { class: "soft" }, plural(e.bodies.length, "form"))],
     h("span", { class: "row" },
@@ -69,18 +69,18 @@ const pairs = (list) => h("dl", null, list.filter(([, value]) => value).map(([na
 
 async function inspect(name, key, refresh) {
   const box = h("div", { class: "stages" }, h("p", { class: "soft" }, "Loading…"));
-  const dialog = ask({ title: key, body: box, wide: true });
+  const dialog = openDialog({ title: key, body: box, wide: true });
   try {
     const { entry, message, bodies } = await read(`endpoints/${part(name)}/entry?key=${part(key)}`);
     if (!dialog.open()) return;
     show(box,
       pairs([
-        ["Part", entry.part], ["State", h("span", null, state(entry))], ["Source", entry.source], ["Edition", entry.edition], ["Message", message], ["Born", moment(entry.born)],
-        ["Modified", moment(entry.modified)], ["Fresh for", entry.left_s > 0 ? roughly(entry.left_s) : `over since ${roughly(entry.left_s)}`],
-        ["Its own end", entry.expires && moment(entry.expires)], ["Class", entry.class], ["Size", bytes(entry.bytes)],
+        ["Part", entry.part], ["State", h("span", null, state(entry))], ["Source", entry.source], ["Edition", entry.edition], ["Message", message], ["Created", moment(entry.born)],
+        ["Modified", moment(entry.modified)], ["Fresh for", entry.left_s > 0 ? approximate(entry.left_s) : `expired ${approximate(entry.left_s)} ago`],
+        ["Expires", entry.expires && moment(entry.expires)], ["Class", entry.class], ["Size", bytes(entry.bytes)],
       ]),
       bodies.map((body, i) => h("section", null, h("h3", null, `Form ${i + 1}`),
-        pairs([["Status", String(body.status)], ["Type", body.type], ["ETag", body.etag], ["Location", body.location], ["Length", bytes(body.bytes)], ["Of this form", plural(entry.bodies[i] ?? 0, "body", "bodies")]]),
+        pairs([["Status", String(body.status)], ["Type", body.type], ["ETag", body.etag], ["Location", body.location], ["Length", bytes(body.bytes)], ["Bodies", plural(entry.bodies[i] ?? 0, "body", "bodies")]]),
         body.bytes > 0 && h("pre", { tabindex: 0, "aria-label": `Beginning of form ${i + 1}` }, body.preview ?? "(not text)"))),
       h("p", null, button("Drop this entry…", "Remove it", () => purge(name, key, refresh))));
   } catch (e) {
@@ -88,10 +88,10 @@ async function inspect(name, key, refresh) {
   }
 }
 
-// purge shows what would go before it can be confirmed.
+// purge shows what it would reach before it can be confirmed.
 function purge(endpoint, key, refresh) {
   const preview = h("p", { class: "preview", role: "status" });
-  const modes = [["soft", "Soft", "it becomes stale: the next caller refreshes it, and it still stands in when that fails"], ["hard", "Hard", "it is gone: the next caller waits for a new answer"]];
+  const modes = [["soft", "Soft", "entries become stale: the next request refreshes them, and they are served if that fails"], ["hard", "Hard", "entries are removed: the next request waits for a new answer"]];
   let mode = key ? "hard" : "soft", dialog;
   const look = async () => {
     dialog.submit.disabled = true;
@@ -100,7 +100,7 @@ function purge(endpoint, key, refresh) {
     try {
       const { entries, bytes: size } = await change("POST", "purge", { endpoint, key, mode, preview: true });
       if (asked !== mode) return;
-      preview.textContent = `${plural(entries, "entry", "entries")}, ${bytes(size)} in this instance's memory would ${mode === "soft" ? "become stale" : "go"}.`;
+      preview.textContent = `${plural(entries, "entry", "entries")}, ${bytes(size)} in this instance's memory would ${mode === "soft" ? "become stale" : "be removed"}.`;
       dialog.submit.disabled = false;
     } catch (e) {
       preview.textContent = `✕ ${e.message}`;
@@ -115,18 +115,18 @@ function purge(endpoint, key, refresh) {
     return h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)));
   };
   const what = key || (endpoint === "*" ? "all endpoints" : `all of ${endpoint}`);
-  dialog = ask({
+  dialog = openDialog({
     title: key ? "Drop an entry" : endpoint === "*" ? "Purge everything" : `Purge ${endpoint}`,
     action: key ? "Drop" : "Purge", danger: true, done: refresh,
     body: [
       h("p", { class: "mono words" }, what),
       !key && h("fieldset", null, h("legend", null, "How"), modes.map(radio)),
       preview,
-      h("p", { class: "soft" }, "It reaches every instance, and Redis where there is one. It cannot be undone."),
+      h("p", { class: "soft" }, "This applies to every instance, and to Redis if it is configured. It cannot be undone."),
     ],
     async go() {
       const done = await change("POST", "purge", key ? { endpoint, key } : { endpoint, mode });
-      return `${key ? "Dropped" : "Purged"} ${what}: ${plural(done.entries, "entry", "entries")}, ${bytes(done.bytes)} here${waits(done)}`;
+      return `${key ? "Dropped" : "Purged"} ${what}: ${plural(done.entries, "entry", "entries")}, ${bytes(done.bytes)} on this instance${pendingNote(done)}`;
     },
   });
   look();

@@ -1,12 +1,12 @@
-// The page: header, tabs, and bringing them up to date.
+// The page: header and tabs, and refreshing them.
 import { change, Lost, read } from "./api.js";
-import { ask } from "./ask.js";
+import { openDialog } from "./ask.js";
 import * as audit from "./audit.js";
 import * as cache from "./cache.js";
 import { badge, h, show } from "./dom.js";
 import * as endpoints from "./endpoints.js";
 import * as failures from "./failures.js";
-import { moment, plural, roughly, share } from "./text.js";
+import { approximate, moment, plural, share } from "./text.js";
 import * as upstreams from "./upstreams.js";
 
 const tabs = [["endpoints", "Endpoints", endpoints], ["upstreams", "Upstreams", upstreams], ["cache", "Cache", cache], ["failures", "Failures", failures], ["audit", "Audit", audit]];
@@ -16,7 +16,7 @@ const panel = place("panel"), lost = place("lost");
 
 let current = tabs[0], round = 0, timer, answered = Date.now();
 
-// refresh loads what is looked at. Of several under way the last one counts.
+// refresh loads the current tab. Of several that are running the last one counts.
 async function refresh() {
   clearTimeout(timer);
   const mine = ++round, [name, , tab] = current;
@@ -42,7 +42,7 @@ async function refresh() {
 }
 
 function report(e) {
-  const text = e instanceof Lost ? `Sundry does not answer (${e.message}). What is shown is of ${moment(answered)}.` : `This cannot be shown: ${e.message}`;
+  const text = e instanceof Lost ? `Sundry does not answer (${e.message}). The data shown is from ${moment(answered)}.` : `Cannot show this tab: ${e.message}`;
   if (!lost.hidden && lost.textContent.endsWith(text)) return;
   lost.replaceChildren(h("span", { "aria-hidden": "true" }, "▲ "), text);
   lost.hidden = false;
@@ -53,28 +53,28 @@ function header(o) {
   const open = o.breakers_open ?? [];
   document.title = open.length > 0 ? `▲ ${plural(open.length, "breaker")} open – Sundry` : "Sundry console";
   show(place("facts"),
-    h("span", { class: "mono" }, o.version), h("span", null, `up ${roughly(o.uptime_s)}`),
+    h("span", { class: "mono" }, o.version), h("span", null, `up ${approximate(o.uptime_s)}`),
     h("span", null, `${plural(o.requests.requests, "request")}, ${share(o.requests.hit_ratio)} from cache`),
     o.replay && badge("warn", "▷", "replay", "Upstream calls are answered from recorded exchanges"),
-    o.redis ? badge("good", "●", "Redis", "The far tier is on, and settings are shared") : badge("plain", "○", "memory only", "There is no far tier"),
-    o.lasting ? badge("good", "●", "settings last", "What is changed here survives a restart") : badge("warn", "◌", "settings do not last"),
+    o.redis ? badge("good", "●", "Redis", "Redis is the second cache tier, and settings are shared") : badge("plain", "○", "memory only", "Redis is not configured"),
+    o.lasting ? badge("good", "●", "settings persistent", "Changes made here survive a restart") : badge("warn", "◌", "settings not persistent"),
     open.length > 0 && badge("bad", "▲", `${plural(open.length, "breaker")} open`, open.join(", ")));
-  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), `${plural(o.pending, "change")} pending: in force on this instance alone, and shared with the others once Redis is back. A restart before that forgets them.`);
-  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), "What is changed here is forgotten at a restart. To keep it, start with ", h("code", null, "--state FILE"), " or with Redis."));
+  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), `${plural(o.pending, "change")} pending: in force on this instance only, and stored for the others once Redis is back. A restart before then loses them.`);
+  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), "Changes made here are lost at a restart. To keep them, start with ", h("code", null, "--state FILE"), " or with Redis."));
 }
 
-place("reload").onclick = () => ask({
+place("reload").onclick = () => openDialog({
   title: "Reload?",
   action: "Reload",
-  body: h("p", null, "Configuration and catalog are read anew. With a mistake in them, everything stays as it is and the mistake is shown here."),
+  body: h("p", null, "Reads configuration and catalog again. If they contain a mistake, nothing changes and the mistake is shown here."),
   done: refresh,
   async go() {
     await change("POST", "reload");
-    return "Configuration and catalog are loaded anew";
+    return "Configuration and catalog were reloaded";
   },
 });
 
-// Tabs: arrows move among them, and the one that has the focus is shown.
+// Tabs: arrow keys move among them, and the one with the focus is shown.
 const labels = tabs.map((tab, i) => h("button", {
   type: "button", role: "tab", id: `tab-${tab[0]}`, "aria-controls": "panel", title: `Show ${tab[1].toLowerCase()}`,
   onclick: () => open(i),

@@ -1,5 +1,5 @@
-// Elements, and how the page is brought up to date. Text of the server's gets
-// in as text nodes and attributes alone: nothing here reads HTML.
+// Elements, and how the page is refreshed. Text from the server becomes text nodes
+// and attributes only: nothing here parses HTML.
 
 const properties = ["onclick", "onchange", "oninput", "onsubmit"];
 
@@ -13,7 +13,8 @@ function make(node, attributes, kids) {
   return node;
 }
 
-// h makes an element; key tells it from its siblings when the page is renewed.
+// h makes an element; key identifies it among its siblings when the page is
+// refreshed.
 export function h(tag, attributes, ...kids) {
   const { key, ...rest } = attributes ?? {};
   const node = make(document.createElement(tag), rest, kids);
@@ -26,7 +27,7 @@ export const svg = (tag, attributes, ...kids) => make(document.createElementNS("
 const same = (a, b) => a.nodeName === b.nodeName && a.key === b.key;
 
 // morph makes the children of old like those of fresh, and keeps each node that
-// can stay: focus, selection, scrolling and what was typed survive.
+// can stay, so that focus, selection, scrolling and input survive.
 export function morph(old, fresh) {
   const wanted = [...fresh.childNodes];
   for (const node of [...old.childNodes]) {
@@ -69,7 +70,7 @@ export function show(place, ...view) {
 
 export const button = (label, title, onclick, attributes) => h("button", { type: "button", title, onclick, ...attributes }, label);
 
-// badge marks a state: by word and sign, then by colour.
+// badge shows a state by a word and a sign, and only then by a color.
 export const badge = (kind, sign, word, title) => h("span", { class: `badge ${kind}`, title }, h("span", { "aria-hidden": "true" }, sign), word);
 
 // table of rows, each {key, class, cells}. Its roles are spelled out because on

@@ -1,4 +1,4 @@
-// Numbers, times and spans as people read them.
+// Numbers, times and durations as people read them.
 
 const whole = new Intl.NumberFormat("en");
 export const count = (n) => whole.format(Math.round(n));
@@ -11,8 +11,8 @@ export function bytes(n) {
   return `${(n / 1024 ** step).toFixed(n / 1024 ** step < 10 ? 1 : 0)} ${["B", "KiB", "MiB", "GiB"][step]}`;
 }
 
-// roughly says seconds in one or two units.
-export function roughly(s) {
+// approximate writes seconds in one or two units.
+export function approximate(s) {
   s = Math.round(Math.abs(s));
   const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
   const first = units.findIndex(([, size]) => s >= size);
@@ -25,8 +25,8 @@ export function roughly(s) {
 
 const sizes = { d: 86400e3, h: 3600e3, m: 60e3, s: 1e3, ms: 1, "µs": 1e-3, ns: 1e-6 };
 
-// span writes the server's "1h30m0s" as short as the editor takes it: "1h30m".
-export function span(text) {
+// shortDuration writes the server's "1h30m0s" as "1h30m".
+export function shortDuration(text) {
   let ms = 0;
   for (const [, n, unit] of (text ?? "").matchAll(/([\d.]+)(ms|µs|ns|d|h|m|s)/g)) ms += n * sizes[unit];
   if (ms === 0) return "0s";
@@ -39,13 +39,13 @@ export function span(text) {
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-// moment says when: the clock today, else with the day.
+// moment writes a time: without the day if it is today.
 export function moment(iso) {
   const at = new Date(iso);
   return (at.toDateString() === new Date().toDateString() ? clock : day).format(at);
 }
 
-export const ago = (iso) => `${roughly((Date.now() - new Date(iso)) / 1000)} ago`;
+export const ago = (iso) => `${approximate((Date.now() - new Date(iso)) / 1000)} ago`;
 
-// What to say of a change that is not kept yet.
-export const waits = (answer) => answer.pending ? " – here alone, until Redis is back" : "";
+// pendingNote says of a change that it could not be stored yet.
+export const pendingNote = (answer) => answer.pending ? " – pending: on this instance only, until Redis is back" : "";

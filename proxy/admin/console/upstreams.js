@@ -1,8 +1,8 @@
-// Hosts with their breakers, and sources with what they did lately.
+// Hosts with their breakers, and sources with their recent attempts.
 import { change, part, read } from "./api.js";
-import { ask, lasting, tell } from "./ask.js";
+import { durationField, notify, openDialog } from "./ask.js";
 import { badge, button, h, svg, table } from "./dom.js";
-import { ago, moment, plural, waits } from "./text.js";
+import { ago, moment, pendingNote, plural } from "./text.js";
 
 export const load = () => read("upstreams");
 
@@ -12,29 +12,29 @@ export function view({ hosts, sources }, { refresh }) {
   const endpoints = [...new Set(sources.map((s) => s.endpoint))];
   return [
     h("section", { key: "hosts" }, h("h2", null, "Hosts"),
-      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open.length === 0 ? "all breakers closed: calls go through." : `${plural(open.length, "breaker")} not closed: ${open.join(", ")}.`}`),
-      table("Hosts", ["Host", "Breaker", "Held", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No source names a host.")),
+      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open.length === 0 ? "all breakers closed." : `${plural(open.length, "breaker")} not closed: ${open.join(", ")}.`}`),
+      table("Hosts", ["Host", "Breaker", "Held", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No upstream hosts.")),
     h("section", { key: "sources" }, h("h2", null, "Sources"),
-      h("p", { class: "soft legend" }, "Latest attempts, oldest first. ", example("bar", "answered"), example("bar none", "a definite no"), example("cross", "failed")),
+      h("p", { class: "soft legend" }, "Latest attempts, oldest first. ", example("bar", "answered"), example("bar none", "negative"), example("cross", "failed")),
       endpoints.map((endpoint) => h("div", { key: endpoint }, h("h3", { class: "mono" }, endpoint),
         table(`Sources of ${endpoint}`, ["Source", "Host", "Latest attempts", "Last result", "Last error"],
           sources.filter((s) => s.endpoint === endpoint).map((s) => ({ key: `${s.chain}/${s.source}`, class: !!s.missing && "out", cells: sourceCells(s, state) })))))),
   ];
 }
 
-export const breaker = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), state, { closed: "Calls go through", open: "No calls go there" }[state] ?? "A few calls are let through to see how it fares");
+export const breaker = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), state, { closed: "Calls are made", open: "No calls are made" }[state] ?? "A few trial calls are made");
 
 function hostCells(host, refresh) {
   const held = host.force !== "auto";
   const act = async (body, said) => {
     const record = await change("POST", `upstreams/${part(host.name)}`, body);
-    return `${host.name}: ${said}${waits(record)}`;
+    return `${host.name}: ${said}${pendingNote(record)}`;
   };
-  const letGo = async () => {
+  const release = async () => {
     try {
-      tell(await act({ do: "auto" }, "the breaker decides by itself again"));
+      notify(await act({ do: "auto" }, "the breaker is automatic again"));
     } catch (e) {
-      tell(e.message, true);
+      notify(e.message, true);
     }
     refresh();
   };
@@ -43,29 +43,29 @@ function hostCells(host, refresh) {
     breaker(host.state),
     held ? badge("live", "◆", `held ${host.force}${host.until ? ` until ${moment(host.until)}` : ""}`) : "",
     h("span", { class: "row" },
-      button("Change…", `Hold, let go of or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
-      held && button("Let go", `Let the breaker of ${host.name} decide by itself`, letGo, { key: "go", "aria-label": `Let go of ${host.name}` })),
+      button("Change…", `Hold, release or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
+      held && button("Release", `Let the breaker of ${host.name} open and close automatically`, release, { key: "go", "aria-label": `Release the breaker of ${host.name}` })),
   ];
 }
 
 const choices = [
-  ["open", "Hold open", "no call goes there", "the breaker is held open"],
-  ["closed", "Hold closed", "calls go there whatever comes of them", "the breaker is held closed"],
-  ["auto", "Let go", "the breaker decides by itself", "the breaker decides by itself again"],
-  ["reset", "Reset", "it forgets what failed, and is closed until more fails", "the breaker has forgotten what failed"],
+  ["open", "Hold open", "no calls are made", "the breaker is held open"],
+  ["closed", "Hold closed", "calls are made even if they fail", "the breaker is held closed"],
+  ["auto", "Release", "the breaker opens and closes automatically", "the breaker is automatic again"],
+  ["reset", "Reset", "the failure history is cleared and the breaker closes", "the breaker was reset"],
 ];
 
 function hold(host, act, refresh) {
-  const time = lasting("Holds");
+  const time = durationField("Duration");
   const radios = choices.map(([value, label, what], i) => {
     const input = h("input", { type: "radio", name: "do", value, onchange: () => (time.field.hidden = i > 1) });
     input.checked = i === 0;
     return [input, h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)))];
   });
-  ask({
+  openDialog({
     title: `Breaker of ${host.name}`,
     action: "Apply",
-    body: [h("p", null, "Now ", breaker(host.state)), h("fieldset", null, h("legend", null, "What to do"), radios.map(([, label]) => label)), time.field],
+    body: [h("p", null, "Current state: ", breaker(host.state)), h("fieldset", null, h("legend", null, "Action"), radios.map(([, label]) => label)), time.field],
     done: refresh,
     go: () => {
       const i = radios.findIndex(([input]) => input.checked);
@@ -76,24 +76,24 @@ function hold(host, act, refresh) {
 }
 
 const failed = (attempt) => attempt.result !== "success" && attempt.result !== "negative";
-const sign = (result) => badge(...(result === "success" ? ["good", "●"] : result === "negative" ? ["plain", "○"] : ["bad", "✕"]), result);
+const resultBadge = (result) => badge(...(result === "success" ? ["good", "●"] : result === "negative" ? ["plain", "○"] : ["bad", "✕"]), result);
 
 function sourceCells(s, state) {
   const latest = s.recent.at(-1);
   return [
     [h("span", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
-      s.missing && h("div", null, badge("warn", "⚿", `left out: no ${s.missing}`, `Set ${s.missing} to use this source`))],
+      s.missing && h("div", null, badge("warn", "⚿", `not in use: ${s.missing} is not set`, `Set ${s.missing} to use this source`))],
     s.host ? [h("span", { class: "mono soft words" }, s.host), state[s.host] !== "closed" && h("div", null, breaker(state[s.host]))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
-    latest ? [sign(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
+    latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
     s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "–"),
   ];
 }
 
 const slots = 40, step = 4.5, height = 24;
 
-// spark draws a bar for each attempt, as high as it took long, and a cross for
-// one that failed.
+// spark draws a bar for each attempt, as high as it took long, and a cross for a
+// failed one.
 function spark(all) {
   const recent = all.slice(-slots);
   const most = Math.max(50, ...recent.map((a) => a.ms));
