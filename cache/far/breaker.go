@@ -10,25 +10,25 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// guard stands before one kind of calls, reads or writes, so that they fail
-// apart. Its breaker opens when Redis is silent: refused connections, time-outs,
-// rubbish. An error that Redis replies proves that it lives, and that it does
-// not want this kind of calls now (full, read-only, loading, password): they
-// pause, briefly at first, and the breaker stays closed.
-type guard struct {
-	breaker *gobreaker.CircuitBreaker[struct{}]
-	refused refusals
+// breaker protects one kind of calls, reads or writes, so that they fail
+// independently. Its circuit opens when Redis does not reply: refused
+// connections, timeouts, invalid replies. An error that Redis replies shows that
+// it is up but refuses this kind of calls (out of memory, read-only, loading,
+// password): these pause, briefly at first, and the circuit stays closed.
+type breaker struct {
+	circuit  *gobreaker.CircuitBreaker[struct{}]
+	refusals refusals
 }
 
-func newGuard(name string, openFor time.Duration) *guard {
-	return &guard{
-		breaker: gobreaker.NewCircuitBreaker[struct{}](settings(name, openFor)),
-		refused: refusals{longest: openFor},
+func newBreaker(name string, openFor time.Duration) *breaker {
+	return &breaker{
+		circuit:  gobreaker.NewCircuitBreaker[struct{}](settings(name, openFor)),
+		refusals: refusals{longest: openFor},
 	}
 }
 
-// settings of a breaker: five failures in a row, or half of at least ten within
-// ten seconds.
+// settings of a circuit: it opens after five consecutive failures, or when half of
+// at least ten calls failed within ten seconds.
 func settings(name string, openFor time.Duration) gobreaker.Settings {
 	return gobreaker.Settings{
 		Name: "redis " + name, MaxRequests: 1, Timeout: spread(openFor),
@@ -36,59 +36,60 @@ func settings(name string, openFor time.Duration) gobreaker.Settings {
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return c.ConsecutiveFailures >= 5 || c.Requests >= 10 && 2*c.TotalFailures >= c.Requests
 		},
-		IsSuccessful: func(err error) bool { return err == nil || replied(err) },
+		IsSuccessful: func(err error) bool { return err == nil || isReply(err) },
 		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
 	}
 }
 
 // errPaused: Redis replied errors to the last calls of this kind.
-var errPaused = errors.New("redis replied errors, and is left alone for a moment")
+var errPaused = errors.New("redis replied errors, calls are paused")
 
-// call makes one, unless they pause or the breaker is open.
-func (g *guard) call(f func() error) error {
-	if g.refused.pausing(time.Now()) {
+// call makes a call, unless they pause or the circuit is open.
+func (g *breaker) call(f func() error) error {
+	if g.refusals.pausing(time.Now()) {
 		return errPaused
 	}
-	err := g.order(f)
-	if err == nil || replied(err) {
-		g.refused.note(err != nil, time.Now())
+	err := g.callAlways(f)
+	if err == nil || isReply(err) {
+		g.refusals.note(err != nil, time.Now())
 	}
 	return err
 }
 
-// order makes a call that does not pause with the others, because Redis may
-// well take it while it refuses them: a full one deletes.
-func (g *guard) order(f func() error) error {
-	_, err := g.breaker.Execute(func() (struct{}, error) { return struct{}{}, f() })
+// callAlways makes a call that does not pause with the others, because Redis may
+// accept it while it refuses them: one that is out of memory still deletes.
+func (g *breaker) callAlways(f func() error) error {
+	_, err := g.circuit.Execute(func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-func (g *guard) open() bool { return g.breaker.State() == gobreaker.StateOpen }
+func (g *breaker) open() bool { return g.circuit.State() == gobreaker.StateOpen }
 
-// shut tells whether nothing is asked now, for either reason.
-func (g *guard) shut() bool { return g.open() || g.refused.pausing(time.Now()) }
+// blocked tells whether no calls are made now, for either reason.
+func (g *breaker) blocked() bool { return g.open() || g.refusals.pausing(time.Now()) }
 
-// replied tells whether an error is Redis' own word, not that of the network.
-func replied(err error) bool {
+// isReply tells whether Redis replied the error, rather than the network failed.
+func isReply(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
 
-// unsent tells of an error of the guard itself: Redis never heard of the call.
-func unsent(err error) bool {
+// rejected tells whether the breaker rejected the call: it was not sent.
+func rejected(err error) bool {
 	return errors.Is(err, errPaused) || errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
 }
 
-// patience is how many errors in a row Redis may reply before calls pause: one
-// may be about a single key, or a single node of many.
-const patience = 3
+// refusalsBeforePause is how many consecutive errors Redis may reply before calls
+// pause: one may be about a single key, or a single node of many.
+const refusalsBeforePause = 3
 
-// refusals are the errors that Redis replied in a row, and the pause that
-// follows from them: a sixteenth of the longest, and twice that each time.
+// refusals are the consecutive errors that Redis replied, and the pause that
+// follows from them: a sixteenth of the longest at first, then twice as long each
+// time.
 type refusals struct {
 	longest time.Duration
 	mu      sync.Mutex
-	row     int
+	streak  int
 	pause   time.Duration
 	until   time.Time
 }
@@ -99,16 +100,16 @@ func (r *refusals) pausing(now time.Time) bool {
 	return now.Before(r.until)
 }
 
-// note takes a reply. Those that were under way when the pause began do not
-// make it longer.
+// note records a reply. Replies to calls that were under way when the pause began
+// do not make it longer.
 func (r *refusals) note(refused bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !refused {
-		r.row, r.pause, r.until = 0, 0, time.Time{}
+		r.streak, r.pause, r.until = 0, 0, time.Time{}
 		return
 	}
-	if r.row++; r.row < patience || now.Before(r.until) {
+	if r.streak++; r.streak < refusalsBeforePause || now.Before(r.until) {
 		return
 	}
 	r.pause = min(max(2*r.pause, r.longest/16), r.longest)

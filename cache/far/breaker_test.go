@@ -23,7 +23,7 @@ import (
 func TestRefusalsPauseLongerEachTime(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	r := refusals{longest: 1600 * time.Millisecond}
-	for range patience - 1 {
+	for range refusalsBeforePause - 1 {
 		r.note(true, now)
 	}
 	if r.pausing(now) {
@@ -45,7 +45,7 @@ func TestRefusalsPauseLongerEachTime(t *testing.T) {
 	}
 }
 
-func TestGuardTellsRefusalFromSilence(t *testing.T) {
+func TestBreakerTellsRefusalFromSilence(t *testing.T) {
 	silence := errors.New("connection refused")
 	cases := map[string]struct {
 		err         error
@@ -62,20 +62,20 @@ func TestGuardTellsRefusalFromSilence(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGuard("test", time.Second)
+				g := newBreaker("test", time.Second)
 				for range 20 {
-					if err := g.call(func() error { return c.err }); !unsent(err) && !errors.Is(err, c.err) {
+					if err := g.call(func() error { return c.err }); !rejected(err) && !errors.Is(err, c.err) {
 						t.Fatal(err)
 					}
 				}
-				if g.open() != c.open || g.refused.pausing(time.Now()) != c.pause {
+				if g.open() != c.open || g.refusals.pausing(time.Now()) != c.pause {
 					t.Errorf("open %v, pausing %v", g.open(), !c.pause)
 				}
-				if err := g.order(func() error { return nil }); (err == nil) == c.open {
-					t.Errorf("an order: %v", err)
+				if err := g.callAlways(func() error { return nil }); (err == nil) == c.open {
+					t.Errorf("a deletion: %v", err)
 				}
 				time.Sleep(1300 * time.Millisecond)
-				if err := g.call(func() error { return nil }); err != nil || g.shut() {
+				if err := g.call(func() error { return nil }); err != nil || g.blocked() {
 					t.Errorf("not used again: %v", err)
 				}
 			})
@@ -85,7 +85,7 @@ func TestGuardTellsRefusalFromSilence(t *testing.T) {
 
 // TestReadsGoOnWhileWritesAreRefused on a Redis that is full, or a replica.
 func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
-	cases := map[string]struct{ sick, well, reply string }{
+	cases := map[string]struct{ fail, recover, reply string }{
 		"OOM":       {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "-OOM"},
 		"READONLY":  {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "-READONLY"},
 		"MISCONF":   {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "-NOREPLICAS"},
@@ -96,14 +96,14 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			server := redistest.Start(t)
 			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 500*time.Millisecond })
 			server.Must("SET sundry:k v")
-			server.Must(c.sick)
+			server.Must(c.fail)
 			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
 				t.Fatalf("the test's Redis says %q", reply)
 			}
 			for i := range 50 {
 				tier.Set(fmt.Sprint("x", i), []byte("v"), time.Minute)
 				if held, release := tier.Lease(t.Context(), "k", time.Minute); !held {
-					t.Fatal("denied a lease that nobody has")
+					t.Fatal("denied a lease that no instance holds")
 				} else {
 					release()
 				}
@@ -111,16 +111,16 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 					t.Fatalf("read %d: %q", i, v)
 				}
 			}
-			if tier.reads.shut() || tier.writes.open() || !tier.writes.refused.pausing(time.Now()) {
-				t.Errorf("reads shut %v, write breaker open %v", tier.reads.shut(), tier.writes.open())
+			if tier.reads.blocked() || tier.writes.open() || !tier.writes.refusals.pausing(time.Now()) {
+				t.Errorf("reads shut %v, write breaker open %v", tier.reads.blocked(), tier.writes.open())
 			}
-			if n := testutil.ToFloat64(tier.seen.shutOut); n != 1 {
+			if n := testutil.ToFloat64(tier.metrics.breakerWrites); n != 1 {
 				t.Errorf("the gauge of writes says %v", n)
 			}
-			if n := testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")); n > 20 {
+			if n := testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")); n > 20 {
 				t.Errorf("%v writes were tried on a Redis that refuses them", n)
 			}
-			server.Must(c.well)
+			server.Must(c.recover)
 			waittest.Until(t, "writes again", func() bool {
 				tier.Set("after", []byte("v"), time.Minute)
 				v, _, _ := tier.Look(t.Context(), "after")
@@ -171,10 +171,10 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 					t.Fatalf("%q %q %v", v, f, leased)
 				}
 			}
-			if tier.reads.open() || tier.writes.shut() {
+			if tier.reads.open() || tier.writes.blocked() {
 				t.Error("the breaker took a reply for silence, or writes for reads")
 			}
-			if n := testutil.ToFloat64(tier.seen.reads.WithLabelValues("refused")); n != patience {
+			if n := testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")); n != refusalsBeforePause {
 				t.Errorf("%v reads were refused, and the rest not spared", n)
 			}
 		})
@@ -187,7 +187,7 @@ func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
 	for range 10 {
 		tier.Look(t.Context(), "k")
 	}
-	if tier.reads.open() || testutil.ToFloat64(tier.seen.reads.WithLabelValues("refused")) < patience {
+	if tier.reads.open() || testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")) < refusalsBeforePause {
 		t.Error("a password that is refused counts as silence")
 	}
 }

@@ -20,8 +20,8 @@ type times struct {
 	connections             int
 }
 
-// callTimes are those of what requests wait for, and of what is written behind
-// them: nobody waits for a write, so it may take longer.
+// callTimes are those of reads, which requests wait for, and of writes, which may
+// take longer because no request waits for them.
 func (o *options) callTimes(budget time.Duration) times {
 	return times{
 		dial: cmp.Or(o.dialTime, 2*budget), read: budget, write: cmp.Or(o.writeTime, 5*budget),
@@ -29,14 +29,14 @@ func (o *options) callTimes(budget time.Duration) times {
 	}
 }
 
-// documentTimes are those of documents: few calls, each with its own time.
-func documentTimes() times {
-	return times{dial: documentTime, read: documentTime, write: documentTime, pool: documentTime, connections: 4}
+// sharedValueTimes are those of shared values: few calls, each with its own time.
+func sharedValueTimes() times {
+	return times{dial: sharedValueTime, read: sharedValueTime, write: sharedValueTime, pool: sharedValueTime, connections: 4}
 }
 
-// client sets what the defaults get wrong for a cache: they ignore the
-// context's deadline, and try again where a miss would do. A reply to a write is
-// waited for as long as a write may take; the context of each call bounds it.
+// client overrides defaults that are wrong for a cache: they ignore the context's
+// deadline, and retry where a miss is sooner had. The read timeout covers the reply
+// to a write, too; the context of each call bounds it.
 func (o *options) client(t times) redis.UniversalClient {
 	u := o.universal
 	u.Dialer = o.dialer(t.dial)
@@ -57,10 +57,11 @@ func (o *options) client(t times) redis.UniversalClient {
 	return redis.NewClient(u.Simple())
 }
 
-// quiet sends what go-redis logs by itself, once per process, to debug.
-func quiet(log *slog.Logger) { quietOnce(log) }
+// redirectLog sends go-redis' own log to ours at level debug. The first call in a
+// process counts: go-redis has one logger.
+func redirectLog(log *slog.Logger) { redirectLogOnce(log) }
 
-var quietOnce = func() func(*slog.Logger) {
+var redirectLogOnce = func() func(*slog.Logger) {
 	var once sync.Once
 	return func(log *slog.Logger) { once.Do(func() { redis.SetLogger(logger{log}) }) }
 }()
@@ -72,12 +73,12 @@ func (l logger) Printf(ctx context.Context, format string, v ...any) {
 	l.log.DebugContext(ctx, "redis client", "message", fmt.Sprintf(format, v...))
 }
 
-// dialer is the form in which go-redis takes one.
+// dialer is go-redis' type of one.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 // dialer connects as the URL says, for at most the timeout, the TLS handshake
-// included: that of go-redis forgets the context there. A socket file is
-// dialled whatever address is asked for.
+// included, where go-redis' own ignores the context. With a socket file the
+// address is ignored.
 func (o *options) dialer(timeout time.Duration) dialer {
 	plain := net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: time.Second, Count: 5}}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {

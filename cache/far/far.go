@@ -1,13 +1,14 @@
-// Package far is the second cache tier, on Redis. It promises to be harmless:
-// whatever Redis does (refuses, hangs, fills up, answers rubbish), a read comes
-// back within its small budget as a miss, a write never blocks, and the tier is
-// used again by itself once Redis is well.
+// Package far is the far cache tier, on Redis. It promises to do no harm: whatever
+// Redis does (refuses, hangs, runs out of memory, sends invalid replies), a read
+// returns within its small budget as a miss, a write never blocks, and the tier is
+// used again by itself once Redis has recovered.
 //
-// Writes happen behind, those of one key in their order. Values get lost where
-// there is no room, Redis is away or they waited for more than five seconds.
-// Deletions do not, as long as the process lives and fewer than some thousands
-// wait: they have room of their own and are tried until Redis took them. Reads
-// and writes fail apart: a Redis that is full or read-only is still read.
+// Writes happen in the background, those of one key in order. Values are dropped
+// when the queue is full, Redis is down or they have waited for more than five
+// seconds. Deletions are not, as long as the process lives and no more than some
+// thousands wait: they are counted apart and retried until they succeed. Reads
+// and writes fail independently: a Redis that is out of memory or read-only is
+// still read.
 package far
 
 import (
@@ -27,20 +28,20 @@ import (
 type Config struct {
 	// URL: redis://[user:password@]host:port/db or unix:///path for one server,
 	// redis+sentinel://[user:password@]host:port,host:port/master/db,
-	// redis+cluster://[user:password@]host:port,host:port; with rediss in the
+	// redis+cluster://[user:password@]host:port,host:port; with rediss in
 	// place of redis over TLS. Options may follow (?pool_size=64&read_timeout=50ms);
-	// those that are not known are errors.
+	// unknown ones are errors.
 	URL string
 	// Timeout is the budget of one read; 0 means what the URL says, else 100 ms.
 	// A write's is five times as long, unless the URL says otherwise.
 	Timeout time.Duration
 	// Prefix of every key; "" means "sundry:".
 	Prefix string
-	// Queue bounds the writes that wait, in number; 0 means 1024.
+	// Queue bounds the number of values that wait to be written; 0 means 1024.
 	Queue int
 	// QueueBytes bounds them in bytes; 0 means 64 MiB.
 	QueueBytes int64
-	// OpenFor is how long a sick Redis is left alone; 0 means 2 s.
+	// OpenFor is how long the breakers stay open; 0 means 2 s.
 	OpenFor time.Duration
 }
 
@@ -63,24 +64,24 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Tier is the far tier. A nil one is usable: it knows nothing and keeps
-// nothing.
+// Tier is the far tier. A nil one is usable: all reads miss, and nothing is
+// stored.
 type Tier struct {
-	cfg       Config
-	cluster   bool
-	writeTime time.Duration // a write's budget
-	client    redis.UniversalClient
-	documents redis.UniversalClient // with the documents' time budget
-	reads     *guard
-	writes    *guard
-	queue     *queue
-	seen      *metrics
-	log       *slog.Logger
-	workers   sync.WaitGroup
+	cfg          Config
+	cluster      bool
+	writeTime    time.Duration // a write's budget
+	client       redis.UniversalClient
+	sharedValues redis.UniversalClient // with the shared values' time budget
+	reads        *breaker
+	writes       *breaker
+	queue        *queue
+	metrics      *metrics
+	log          *slog.Logger
+	workers      sync.WaitGroup
 }
 
-// Open makes the tier. Only a URL that cannot be read is an error: a Redis that
-// is not there may come.
+// Open makes the tier. Only an invalid URL is an error: Redis may be started
+// later.
 func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error) {
 	opts, err := parseURL(cfg.URL)
 	if err != nil {
@@ -89,29 +90,29 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	cfg.Timeout = cmp.Or(cfg.Timeout, opts.readTime)
 	cfg = cfg.withDefaults()
 	times := opts.callTimes(cfg.Timeout)
-	quiet(log)
+	redirectLog(log)
 	t := &Tier{
-		cfg: cfg, cluster: opts.cluster, writeTime: times.write, client: opts.client(times), documents: opts.client(documentTimes()),
-		reads: newGuard("reads", cfg.OpenFor), writes: newGuard("writes", cfg.OpenFor),
+		cfg: cfg, cluster: opts.cluster, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
+		reads: newBreaker("reads", cfg.OpenFor), writes: newBreaker("writes", cfg.OpenFor),
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
 	}
-	t.seen = newMetrics(t)
+	t.metrics = newMetrics(t)
 	if reg != nil {
-		if err := t.seen.register(reg); err != nil {
+		if err := t.metrics.register(reg); err != nil {
 			return nil, fmt.Errorf("redis: metrics: %w", err)
 		}
 	}
-	for i := range t.queue.lanes {
-		w := &writer{tier: t, lane: &t.queue.lanes[i]}
+	for i := range t.queue.shards {
+		w := &writer{tier: t, shard: &t.queue.shards[i]}
 		t.workers.Go(w.run)
 	}
 	return t, nil
 }
 
-// Healthy tells whether reads are let through to Redis.
-func (t *Tier) Healthy() bool { return t == nil || !t.reads.shut() }
+// Healthy tells whether the breaker lets reads through to Redis.
+func (t *Tier) Healthy() bool { return t == nil || !t.reads.blocked() }
 
-// Close writes what waits, as long as ctx lasts, and ends.
+// Close writes what waits until ctx ends, and drops the rest.
 func (t *Tier) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -125,5 +126,5 @@ func (t *Tier) Close(ctx context.Context) error {
 		t.queue.discard()
 		<-done // each write has its own short deadline
 	}
-	return errors.Join(t.client.Close(), t.documents.Close())
+	return errors.Join(t.client.Close(), t.sharedValues.Close())
 }

@@ -59,7 +59,7 @@ func TestKeepsAndForgets(t *testing.T) {
 		waittest.Until(t, "the write", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
 		tier.Delete("k")
 		waittest.Until(t, "the deletion", func() bool { value, _, _ := tier.Look(t.Context(), "k"); return value == nil })
-		waittest.Until(t, "the accounts to be settled", empty(tier))
+		waittest.Until(t, "the queue to be empty", empty(tier))
 		tier.Set("short", []byte("v"), 0)
 		if all, _ := tier.queue.waiting(); all != 0 {
 			t.Error("a value without a lifetime was queued")
@@ -100,17 +100,17 @@ func TestNilTierIsUsable(t *testing.T) {
 	held, release := tier.Lease(t.Context(), "k", time.Minute)
 	release()
 	if value != nil || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
-		t.Error("a nil tier is not the tier of nobody")
+		t.Error("a nil tier is not usable")
 	}
 }
 
-// quick asserts that a read of a sick Redis comes back within the budget, and
+// quick asserts that a read of a failing Redis returns within the budget, and
 // some scheduling.
 func quick(t *testing.T, tier *Tier) {
 	t.Helper()
 	start := time.Now()
 	if value, _, _ := tier.Look(t.Context(), "k"); value != nil {
-		t.Error("a sick Redis gave a value")
+		t.Error("a failing Redis returned a value")
 	}
 	if took := time.Since(start); took > 4*tier.cfg.Timeout {
 		t.Errorf("a read took %v", took)
@@ -169,7 +169,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	for i := range 3 {
 		tier.Set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
-	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.seen.writes.WithLabelValues("refused")) >= 3 })
+	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")) >= 3 })
 	if value, _, _ := tier.Look(t.Context(), "k"); value == nil {
 		t.Error("a full Redis cannot be read")
 	}
@@ -211,7 +211,7 @@ func TestQueueDropsAndNeverBlocks(t *testing.T) {
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("a thousand writes took %v", took)
 	}
-	if n := testutil.ToFloat64(tier.seen.dropped); n < 900 {
+	if n := testutil.ToFloat64(tier.metrics.dropped); n < 900 {
 		t.Errorf("%v dropped", n)
 	}
 	srv.Thaw()
@@ -270,14 +270,14 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 					t.Fatalf("%+v, want %+v", got, c.want)
 				}
 			}
-			if tier.reads.shut() {
+			if tier.reads.blocked() {
 				t.Error("the tier takes it for a failure")
 			}
 			result := "miss"
 			if c.want.value != "" {
 				result = "hit"
 			}
-			if n := testutil.ToFloat64(tier.seen.reads.WithLabelValues(result)); n != 10 {
+			if n := testutil.ToFloat64(tier.metrics.reads.WithLabelValues(result)); n != 10 {
 				t.Errorf("%v of ten counted as %s", n, result)
 			}
 		})

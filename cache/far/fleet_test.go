@@ -14,12 +14,12 @@ import (
 )
 
 // everything a tier does, done once.
-func everything(t *testing.T, url string) {
+func runAll(t *testing.T, url string) {
 	t.Helper()
 	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
 	for i := range 20 { // of all slots
 		key := fmt.Sprint("key", i)
-		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.shut() })
+		waittest.Until(t, "the first contact", func() bool { tier.Look(t.Context(), key); return !tier.reads.blocked() })
 		held, release := tier.Lease(t.Context(), key, time.Minute)
 		if !held {
 			t.Fatal("a free lease was denied")
@@ -61,7 +61,7 @@ func TestTLS(t *testing.T) {
 	file := redistest.Certificate(t)
 	addr, options := redistest.TLS(t, file)
 	redistest.Start(t, append(options, "--requirepass", "s3cret")...)
-	everything(t, with(file, "rediss", ":s3cret@", addr, "/0"))
+	runAll(t, with(file, "rediss", ":s3cret@", addr, "/0"))
 
 	stranger := redistest.Certificate(t)
 	for name, url := range map[string]string{
@@ -80,7 +80,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestFrozenTLS: a handshake that hangs keeps nobody.
+// TestFrozenTLS: a handshake that hangs delays no caller.
 func TestFrozenTLS(t *testing.T) {
 	file := redistest.Certificate(t)
 	addr, options := redistest.TLS(t, file)
@@ -102,7 +102,7 @@ func TestSentinel(t *testing.T) {
 	master := redistest.Start(t, "--requirepass", "masterpass")
 	sentinel := redistest.StartSentinel(t, master, "sentinel auth-pass main masterpass",
 		"user default off", "user watcher on >watchpass allcommands allchannels")
-	everything(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main/3?sentinel_username=watcher&sentinel_password=watchpass")
+	runAll(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main/3?sentinel_username=watcher&sentinel_password=watchpass")
 
 	d := open(t, "redis+sentinel://:masterpass@"+sentinel.Addr+"/main?sentinel_username=watcher&sentinel_password=wr0ng").SharedValue("settings")
 	if _, err := d.Load(t.Context()); err == nil || strings.Contains(err.Error(), "wr0ng") {
@@ -122,16 +122,16 @@ func TestSentinelOverTLS(t *testing.T) {
 		lines = append(lines, strings.TrimPrefix(sentinelOptions[i], "--")+" "+sentinelOptions[i+1])
 	}
 	redistest.StartSentinel(t, &watched, lines...)
-	everything(t, with(file, "rediss+sentinel", "", sentinelAddr, "/main"))
+	runAll(t, with(file, "rediss+sentinel", "", sentinelAddr, "/main"))
 }
 
 func TestCluster(t *testing.T) {
 	nodes := redistest.StartCluster(t)
-	everything(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
+	runAll(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
 	for _, n := range nodes {
 		n.Must("FLUSHALL")
 	}
-	everything(t, "redis+cluster://"+nodes[1].Addr)
+	runAll(t, "redis+cluster://"+nodes[1].Addr)
 }
 
 // TestClusterWithAFrozenNode: what the other node has is still read, and no

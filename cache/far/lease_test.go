@@ -37,14 +37,14 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 	if !held {
 		t.Fatal("a free lease was denied")
 	}
-	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseBeat)
+	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseRenewal)
 	waittest.Until(t, "its first term to be over", func() bool {
 		if _, _, leased := tier.Look(t.Context(), "k"); !leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
-		return time.Since(begin) > leaseLife+leaseBeat/2
+		return time.Since(begin) > leaseLife+leaseRenewal/2
 	})
-	waittest.Until(t, "the end of one that nobody releases", func() bool { _, _, leased := tier.Look(t.Context(), "short"); return !leased })
+	waittest.Until(t, "the end of one that is not released", func() bool { _, _, leased := tier.Look(t.Context(), "short"); return !leased })
 	if took := time.Since(begin); took > 2*leaseLife {
 		t.Errorf("it was held for %v", took)
 	}
@@ -52,7 +52,7 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 	waittest.Until(t, "its release", func() bool { _, _, leased := tier.Look(t.Context(), "k"); return !leased })
 }
 
-// TestLostReplyLeavesNoLease: Redis granted it, and nobody heard.
+// TestLostReplyLeavesNoLease: Redis granted it, and the reply was lost.
 func TestLostReplyLeavesNoLease(t *testing.T) {
 	server := redistest.Start(t)
 	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
@@ -63,7 +63,7 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 		t.Fatal("a frozen Redis denies leases")
 	}
 	server.Thaw()
-	waittest.Until(t, "the lease that nobody heard of", func() bool {
+	waittest.Until(t, "the lease whose reply was lost", func() bool {
 		_, _, leased := two.Look(t.Context(), "k")
 		return leased
 	})
@@ -81,7 +81,7 @@ func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	}
 	server.Freeze()
 	release()
-	waittest.Until(t, "the release to fail", func() bool { return sick(one) > 0 })
+	waittest.Until(t, "the release to fail", func() bool { return unhealthy(one) > 0 })
 	server.Thaw()
 	waittest.Until(t, "the release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
 }
@@ -112,7 +112,7 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestPanickingHolderGivesBack(t *testing.T) {
+func TestPanickingHolderReleasesTheLease(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	func() {

@@ -15,12 +15,12 @@ import (
 )
 
 type metrics struct {
-	reads, writes   *prometheus.CounterVec
-	duration        prometheus.Histogram
-	dropped         prometheus.Counter
-	queued, orders  prometheus.GaugeFunc
-	shutIn, shutOut prometheus.GaugeFunc
-	size            *sizeCollector
+	reads, writes               *prometheus.CounterVec
+	duration                    prometheus.Histogram
+	dropped                     prometheus.Counter
+	queued, deletions           prometheus.GaugeFunc
+	breakerReads, breakerWrites prometheus.GaugeFunc
+	size                        *sizeCollector
 }
 
 func newMetrics(t *Tier) *metrics {
@@ -37,11 +37,11 @@ func newMetrics(t *Tier) *metrics {
 			Help: "Time of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
 		queued: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
 			Help: "Writes that wait."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) }),
-		orders: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
+		deletions: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
 			Help: "Writes that wait and must arrive: deletions, and releases of leases, those that failed and are tried again included."},
-			func() float64 { _, orders := t.queue.waiting(); return float64(orders) }),
+			func() float64 { _, deletions := t.queue.waiting(); return float64(deletions) }),
 	}
-	m.shutIn, m.shutOut = breakerOpen("read", t.reads), breakerOpen("write", t.writes)
+	m.breakerReads, m.breakerWrites = breakerOpen("read", t.reads), breakerOpen("write", t.writes)
 	for _, r := range []string{"hit", "miss", "timeout", "refused", "error", "rejected", "canceled"} {
 		m.reads.WithLabelValues(r)
 	}
@@ -53,11 +53,11 @@ func newMetrics(t *Tier) *metrics {
 }
 
 // breakerOpen is the gauge of one kind of calls.
-func breakerOpen(operation string, g *guard) prometheus.GaugeFunc {
+func breakerOpen(operation string, g *breaker) prometheus.GaugeFunc {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sundry", Subsystem: "far", Name: "breaker_open",
 		ConstLabels: prometheus.Labels{"operation": operation},
 		Help:        "1 while Redis is left alone with reads or writes because they failed."}, func() float64 {
-		if g.shut() {
+		if g.blocked() {
 			return 1
 		}
 		return 0
@@ -65,7 +65,7 @@ func breakerOpen(operation string, g *guard) prometheus.GaugeFunc {
 }
 
 func (m *metrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.orders, m.shutIn, m.shutOut, m.size} {
+	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.deletions, m.breakerReads, m.breakerWrites, m.size} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (m *metrics) read(value []byte, err error, took time.Duration) {
 	result := "hit"
 	switch {
 	case err != nil:
-		result = failure(err)
+		result = resultOf(err)
 	case value == nil:
 		result = "miss"
 	}
@@ -90,7 +90,7 @@ func (m *metrics) read(value []byte, err error, took time.Duration) {
 func (m *metrics) wrote(err error) {
 	result := "stored"
 	if err != nil {
-		result = failure(err)
+		result = resultOf(err)
 	}
 	if result == "timeout" {
 		result = "error"
@@ -98,13 +98,13 @@ func (m *metrics) wrote(err error) {
 	m.writes.WithLabelValues(result).Inc()
 }
 
-// failure names an error for a label.
-func failure(err error) string {
+// resultOf is the label value for an error.
+func resultOf(err error) string {
 	var network net.Error
 	switch {
-	case unsent(err):
+	case rejected(err):
 		return "rejected"
-	case replied(err):
+	case isReply(err):
 		return "refused"
 	case errors.Is(err, context.Canceled):
 		return "canceled"
@@ -114,9 +114,9 @@ func failure(err error) string {
 	return "error"
 }
 
-// sizeCollector asks Redis how full it is, at scrape and within the budget of
-// one read. Both commands cost Redis the same however much it holds. While it
-// cannot be asked, what it said last stands: 0 before the first word.
+// sizeCollector asks Redis for its size at scrape, within the budget of one read.
+// Both commands are of constant cost. While Redis cannot be reached the gauges keep
+// their last values, at first 0.
 type sizeCollector struct {
 	tier                *Tier
 	keys, memory, limit reading
@@ -159,7 +159,7 @@ func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
 		ctx, cancel := context.WithTimeout(context.Background(), c.tier.cfg.Timeout)
 		defer cancel()
 		if err := c.ask(ctx); err != nil {
-			c.tier.log.Debug("size of redis not known", "error", err)
+			c.tier.log.Debug("size of redis not read", "error", err)
 		}
 	}
 	for _, r := range []*reading{&c.keys, &c.memory, &c.limit} {
@@ -167,8 +167,8 @@ func (c *sizeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// ask reads anew what Redis lets us read: INFO may be forbidden. The breaker
-// neither hears of it nor is asked twice.
+// ask updates what Redis lets us read: INFO may be forbidden. It does not go
+// through the breaker.
 func (c *sizeCollector) ask(ctx context.Context) error {
 	keys, err := c.tier.client.DBSize(ctx).Result()
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *sizeCollector) ask(ctx context.Context) error {
 	case *redis.ClusterClient:
 		err = client.ForEachMaster(ctx, add)
 	default:
-		err = errors.New("a kind of client that is not known here")
+		err = errors.New("unknown type of client")
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// options are those of one server, a Sentinel set-up or a Cluster.
+// options are those of one server, of Sentinel or of a Cluster.
 type options struct {
 	universal redis.UniversalOptions
 	cluster   bool
@@ -30,11 +30,11 @@ type options struct {
 }
 
 // errURL never repeats the URL: it may hold a password.
-var errURL = errors.New("want redis://[user:password@]host:port/0, unix:///path, redis+sentinel://host:port,host:port/master/0 " +
-	"or redis+cluster://host:port,host:port, with rediss in the place of redis for TLS, and special characters as %XX")
+var errURL = errors.New("expected redis://[user:password@]host:port/0, unix:///path, redis+sentinel://host:port,host:port/master/0 " +
+	"or redis+cluster://host:port,host:port, with rediss in place of redis for TLS, and special characters as %XX")
 
-// parseURL reads all of a URL: what it cannot honour is an error, which names
-// the part and never repeats its value.
+// parseURL reads a whole URL: what is not supported is an error, which names the
+// part and never repeats its value.
 func parseURL(raw string) (*options, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || strings.Contains(rest, "#") {
@@ -42,14 +42,14 @@ func parseURL(raw string) (*options, error) {
 	}
 	rest, query, _ := strings.Cut(rest, "?")
 	if strings.Contains(query, "@") {
-		return nil, errURL // a password with a question mark: nothing after it is an option
+		return nil, errURL // a password with an unescaped question mark
 	}
 	o := &options{}
 	rest, err := o.credentials(rest)
 	if err != nil {
 		return nil, err
 	}
-	if o.tls, ok = secured(scheme); !ok {
+	if o.tls, ok = tlsOf(scheme); !ok {
 		return nil, errURL
 	}
 	switch scheme {
@@ -73,7 +73,7 @@ func parseURL(raw string) (*options, error) {
 	return o, o.query(query)
 }
 
-// CheckURL tells whether Open would take the URL. The error does not repeat it.
+// CheckURL tells whether Open accepts the URL. The error does not repeat it.
 func CheckURL(raw string) error {
 	if _, err := parseURL(raw); err != nil {
 		return fmt.Errorf("redis: %w", err)
@@ -81,8 +81,9 @@ func CheckURL(raw string) error {
 	return nil
 }
 
-// secured gives a scheme's TLS, nil for none, and whether it is one of ours.
-func secured(scheme string) (*tls.Config, bool) {
+// tlsOf is the TLS configuration of a scheme, nil for none, and whether the scheme
+// is supported.
+func tlsOf(scheme string) (*tls.Config, bool) {
 	switch scheme {
 	case "redis", "redis+sentinel", "redis+cluster", "unix":
 		return nil, true
@@ -92,7 +93,7 @@ func secured(scheme string) (*tls.Config, bool) {
 	return nil, false
 }
 
-// credentials takes user:password@ from the front.
+// credentials cuts user:password@ off the front.
 func (o *options) credentials(rest string) (string, error) {
 	at := strings.LastIndex(rest, "@")
 	if at < 0 {
@@ -106,12 +107,12 @@ func (o *options) credentials(rest string) (string, error) {
 		return "", errURL
 	}
 	if user != "" && password == "" {
-		return "", errors.New("the user has no password: want user:password@, or :password@ for the default user")
+		return "", errors.New("the user has no password: expected user:password@, or :password@ for the default user")
 	}
 	return rest[at+1:], nil
 }
 
-// one reads host:port[/db]; Redis' own port, and this machine, go without saying.
+// one reads host:port[/db]; the defaults are localhost and Redis' own port.
 func (o *options) one(rest string) error {
 	host, path, _ := strings.Cut(rest, "/")
 	if host == "" || strings.HasPrefix(host, ":") {
@@ -150,7 +151,7 @@ func (o *options) nodes(rest string) error {
 	return o.hosts(hosts, "6379")
 }
 
-// hosts reads addresses; the port may go without saying.
+// hosts reads addresses with their ports, or the default port.
 func (o *options) hosts(list, port string) error {
 	for addr := range strings.SplitSeq(list, ",") {
 		u, err := url.Parse("//" + addr)
@@ -179,18 +180,18 @@ func (o *options) database(number string) error {
 	return nil
 }
 
-// option is one of those that may stand behind the question mark of a URL.
+// option is a query parameter of a URL.
 type option struct {
-	want string // what its value has to be
-	// fits tells which set-ups it means something to; nil: all.
-	fits func(o *options) bool
-	set  func(o *options, value string) error
+	expected string // the values it takes, for messages
+	// applies tells for which deployments of Redis it has a meaning; nil: all.
+	applies func(o *options) bool
+	set     func(o *options, value string) error
 }
 
-// errValue: the value is not what the option wants. It is not repeated.
-var errValue = errors.New("not a value for it")
+// errValue: the value is invalid for the option. It is not repeated.
+var errValue = errors.New("invalid value")
 
-// query honours the options of a URL, or names the one that it cannot honour.
+// query sets the options of a URL, or names the one that is not supported.
 func (o *options) query(raw string) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -199,7 +200,7 @@ func (o *options) query(raw string) error {
 	known := knownOptions()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		opt, ok := known[name]
-		if !ok || opt.fits != nil && !opt.fits(o) {
+		if !ok || opt.applies != nil && !opt.applies(o) {
 			return o.unknown(name, known)
 		}
 		if len(values[name]) != 1 {
@@ -207,55 +208,55 @@ func (o *options) query(raw string) error {
 		}
 		err := opt.set(o, values[name][0])
 		if errors.Is(err, errValue) {
-			return fmt.Errorf("option %s: want %s", name, opt.want)
+			return fmt.Errorf("option %s: expected %s", name, opt.expected)
 		}
 		if err != nil {
 			return fmt.Errorf("option %s: %w", name, err)
 		}
 	}
-	return o.whole()
+	return o.checkCombinations()
 }
 
-// unknown tells what is allowed. What is no name is not repeated: it may be the
-// rest of a password.
+// unknown lists what is supported. What is not like a name is not repeated: it may
+// be the rest of a password.
 func (o *options) unknown(name string, known map[string]option) error {
 	var allowed []string
 	for k, opt := range known {
-		if opt.fits == nil || opt.fits(o) {
+		if opt.applies == nil || opt.applies(o) {
 			allowed = append(allowed, k)
 		}
 	}
 	slices.Sort(allowed)
 	if !regexp.MustCompile(`^[a-z][a-z_]{1,39}$`).MatchString(name) {
-		name = "behind the question mark"
+		name = "(name not shown)"
 	}
-	return fmt.Errorf("option %s: not taken here; there are %s", name, strings.Join(allowed, ", "))
+	return fmt.Errorf("option %s: not supported here; expected one of %s", name, strings.Join(allowed, ", "))
 }
 
-// whole checks options that want one another.
-func (o *options) whole() error {
+// checkCombinations checks options that need one another.
+func (o *options) checkCombinations() error {
 	if o.universal.SentinelUsername != "" && o.universal.SentinelPassword == "" {
-		return errors.New("option sentinel_username: there is no sentinel_password")
+		return errors.New("option sentinel_username: expected sentinel_password as well")
 	}
 	return nil
 }
 
-// knownOptions are all there are, under the names that other clients of Redis
-// give them. Missing on purpose: retries (a miss is sooner had) and reading from
-// replicas (they bring back what was deleted).
+// knownOptions are all supported ones, under the names that other clients of Redis
+// use. Left out on purpose: retries (a miss is sooner had) and reading from
+// replicas (they may still return what was deleted).
 func knownOptions() map[string]option {
 	return map[string]option{
-		"db":          {"the number of a database, and none in the path", oneMaster, setDatabase},
+		"db":          {"the number of a database, with none in the path", oneMaster, setDatabase},
 		"protocol":    {"2 or 3", nil, setNumber(2, 3, func(o *options) *int { return &o.universal.Protocol })},
-		"client_name": {"letters, digits and .:_- alone", nil, setClientName},
+		"client_name": {"only letters, digits and .:_-", nil, setClientName},
 
 		"sentinel_username": {"a name", sentinels, setText(func(o *options) *string { return &o.universal.SentinelUsername })},
 		"sentinel_password": {"a password", sentinels, setText(func(o *options) *string { return &o.universal.SentinelPassword })},
 
 		"pool_size":          {"a number from 1 to 10000", nil, setNumber(1, 10_000, func(o *options) *int { return &o.universal.PoolSize })},
-		"min_idle_conns":     {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MinIdleConns })},
-		"max_idle_conns":     {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxIdleConns })},
-		"max_active_conns":   {"a number up to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxActiveConns })},
+		"min_idle_conns":     {"a number from 0 to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MinIdleConns })},
+		"max_idle_conns":     {"a number from 0 to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxIdleConns })},
+		"max_active_conns":   {"a number from 0 to 10000", nil, setNumber(0, 10_000, func(o *options) *int { return &o.universal.MaxActiveConns })},
 		"conn_max_idle_time": {"a time from 1s to 24h", nil, setTime(time.Second, 24*time.Hour, func(o *options) *time.Duration { return &o.universal.ConnMaxIdleTime })},
 		"conn_max_lifetime":  {"a time from 1s to 24h", nil, setTime(time.Second, 24*time.Hour, func(o *options) *time.Duration { return &o.universal.ConnMaxLifetime })},
 
@@ -314,7 +315,7 @@ func setDatabase(o *options, value string) error {
 	return nil
 }
 
-// setClientName keeps to what Redis takes in CLIENT SETNAME.
+// setClientName accepts what Redis does in CLIENT SETNAME.
 func setClientName(o *options, value string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9.:_-]{1,100}$`).MatchString(value) {
 		return errValue

@@ -75,59 +75,59 @@ func TestURLTimesAreBudgets(t *testing.T) {
 	if o.DialTimeout != time.Second || o.PoolTimeout != 20*time.Millisecond || o.PoolSize != 3 || o.PipelinePoolSize > 0 {
 		t.Errorf("%+v", o)
 	}
-	if d := tier.documents.(*redis.Client).Options(); d.ReadTimeout != documentTime || d.DialTimeout != documentTime {
-		t.Errorf("documents: %+v", d)
+	if d := tier.sharedValues.(*redis.Client).Options(); d.ReadTimeout != sharedValueTime || d.DialTimeout != sharedValueTime {
+		t.Errorf("shared values: %+v", d)
 	}
 }
 
 // TestURLsThatAreRefused name what is wrong and never repeat what may be secret.
-func TestURLsThatAreRefused(t *testing.T) {
+func TestInvalidURLs(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "s3cret.pem")
 	if err := os.WriteFile(broken, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]string{ // a part of the error
-		"":                                              "want redis://",
-		"localhost:6379":                                "want redis://",
-		"http://localhost":                              "want redis://",
-		"redis+tls://h":                                 "want redis://",
-		"redis://:s3cret@%zz":                           "want redis://",
-		"redis://:s3cret%zz@h":                          "want redis://",
-		"redis://:s3#cret@h":                            "want redis://",
-		"redis://:s3?cret@h/0":                          "want redis://",
-		"redis://:x?s3cret&cret@h/0":                    "want redis://",
-		"redis://:s3/cret@h/x":                          "want redis://",
-		"redis://a,b":                                   "want redis://",
-		"redis://h:0":                                   "want redis://",
-		"redis://h:65536":                               "want redis://",
-		"redis://h/1/2":                                 "want redis://",
-		"redis://h/-1":                                  "want redis://",
+		"":                                              "expected redis://",
+		"localhost:6379":                                "expected redis://",
+		"http://localhost":                              "expected redis://",
+		"redis+tls://h":                                 "expected redis://",
+		"redis://:s3cret@%zz":                           "expected redis://",
+		"redis://:s3cret%zz@h":                          "expected redis://",
+		"redis://:s3#cret@h":                            "expected redis://",
+		"redis://:s3?cret@h/0":                          "expected redis://",
+		"redis://:x?s3cret&cret@h/0":                    "expected redis://",
+		"redis://:s3/cret@h/x":                          "expected redis://",
+		"redis://a,b":                                   "expected redis://",
+		"redis://h:0":                                   "expected redis://",
+		"redis://h:65536":                               "expected redis://",
+		"redis://h/1/2":                                 "expected redis://",
+		"redis://h/-1":                                  "expected redis://",
 		"redis://s3cret@h":                              "the user has no password",
-		"unix://run/redis.sock":                         "want redis://",
-		"redis+sentinel://h:1":                          "want redis://",
-		"redis+sentinel://h:1/m/x":                      "want redis://",
-		"redis+sentinel://,h:1/m":                       "want redis://",
-		"redis+cluster://":                              "want redis://",
-		"redis+cluster://a/3":                           "want redis://",
-		"redis://h?max_retries=3":                       "option max_retries: not taken here; there are client_name, ",
-		"redis://h?s3cret%20=1":                         "option behind the question mark: not taken here",
-		"redis://h?db=s3cret":                           "option db: want the number",
-		"redis://h/1?db=2":                              "option db: want the number of a database, and none in the path",
+		"unix://run/redis.sock":                         "expected redis://",
+		"redis+sentinel://h:1":                          "expected redis://",
+		"redis+sentinel://h:1/m/x":                      "expected redis://",
+		"redis+sentinel://,h:1/m":                       "expected redis://",
+		"redis+cluster://":                              "expected redis://",
+		"redis+cluster://a/3":                           "expected redis://",
+		"redis://h?max_retries=3":                       "option max_retries: not supported here; expected one of client_name, ",
+		"redis://h?s3cret%20=1":                         "option (name not shown): not supported here",
+		"redis://h?db=s3cret":                           "option db: expected the number",
+		"redis://h/1?db=2":                              "option db: expected the number of a database, with none in the path",
 		"redis://h?db=1&db=2":                           "option db: given more than once",
-		"redis+cluster://h?db=2":                        "option db: not taken here",
-		"redis://h?protocol=4":                          "option protocol: want 2 or 3",
-		"redis://h?client_name=s3%20cret":               "option client_name: want letters",
-		"redis://h?pool_size=-1":                        "option pool_size: want a number from 1",
-		"redis://h?read_timeout=5s":                     "option read_timeout: want a time from 1ms to 2s",
-		"redis://h?dial_timeout=s3cret":                 "option dial_timeout: want a time",
-		"redis://h?dial_timeout=5":                      "option dial_timeout: want a time",
-		"redis://h?sentinel_password=x":                 "option sentinel_password: not taken here",
-		"redis://h?skip_verify=true":                    "option skip_verify: not taken here",
-		"rediss://h?skip_verify=s3cret":                 "option skip_verify: want true or false",
+		"redis+cluster://h?db=2":                        "option db: not supported here",
+		"redis://h?protocol=4":                          "option protocol: expected 2 or 3",
+		"redis://h?client_name=s3%20cret":               "option client_name: expected only letters",
+		"redis://h?pool_size=-1":                        "option pool_size: expected a number from 1",
+		"redis://h?read_timeout=5s":                     "option read_timeout: expected a time from 1ms to 2s",
+		"redis://h?dial_timeout=s3cret":                 "option dial_timeout: expected a time",
+		"redis://h?dial_timeout=5":                      "option dial_timeout: expected a time",
+		"redis://h?sentinel_password=x":                 "option sentinel_password: not supported here",
+		"redis://h?skip_verify=true":                    "option skip_verify: not supported here",
+		"rediss://h?skip_verify=s3cret":                 "option skip_verify: expected true or false",
 		"rediss://h?tls_ca_file=/none":                  "option tls_ca_file: open /none",
-		"rediss://h?tls_ca_file=" + broken:              "option tls_ca_file: want a file with certificates",
-		"redis+cluster://h?read_only=true":              "option read_only: not taken here",
-		"redis+sentinel://h/m?sentinel_username=s3cret": "option sentinel_username: there is no sentinel_password",
+		"rediss://h?tls_ca_file=" + broken:              "option tls_ca_file: expected a file with certificates",
+		"redis+cluster://h?read_only=true":              "option read_only: not supported here",
+		"redis+sentinel://h/m?sentinel_username=s3cret": "option sentinel_username: expected sentinel_password as well",
 	}
 	for url, want := range cases {
 		_, err := Open(Config{URL: url}, nil, slog.New(slog.DiscardHandler))

@@ -19,80 +19,80 @@ const (
 
 // job is one write.
 type job struct {
-	kind  kind
-	of    string // the key that the write is about: one lane for all of its writes
-	key   string // the key in Redis
-	value []byte
-	token string // of the lease to release
-	ttl   time.Duration
-	at    time.Time
+	kind     kind
+	cacheKey string // as the cache knows it: all writes of one key are in one shard
+	key      string // the key in Redis
+	value    []byte
+	token    string // of the lease to release
+	ttl      time.Duration
+	at       time.Time
 }
 
-// order tells of a write that is small and must arrive, a deletion or a
-// release, in contrast to a value, which may get lost.
-func (j *job) order() bool { return j.kind == deleting || j.kind == releasing }
+// deletion tells whether the write deletes a value or, as a release, a lease. It
+// is small and must arrive; values may be dropped.
+func (j *job) deletion() bool { return j.kind == deleting || j.kind == releasing }
 
-// same tells whether two orders have the same effect.
+// same tells whether two deletions have the same effect.
 func (j *job) same(k *job) bool { return j.kind == k.kind && j.key == k.key && j.token == k.token }
 
-// lanes are worked off side by side, so that one large value does not hold up
-// all; within a lane writes keep their order.
-const lanes = 4
+// shardCount is how many shards are written concurrently, so that one large value
+// does not delay all writes; within a shard writes keep their order.
+const shardCount = 4
 
-// maxOrders bounds the orders of each lane, those that are tried again
-// included: their room is their own, values do not take it.
-const maxOrders = 4096
+// maxDeletions bounds the deletions of each shard, those to be retried included.
+// Values do not count towards it.
+const maxDeletions = 4096
 
-// queue bounds the writes that wait: values in number and in bytes, orders in
+// queue bounds the waiting writes: values in number and in bytes, deletions in
 // number.
 type queue struct {
-	seed  maphash.Seed
-	lanes [lanes]lane
+	seed   maphash.Seed
+	shards [shardCount]shard
 
 	mu        sync.Mutex
 	slots     int
 	limit     int64
 	values    int
 	bytes     int64
-	orders    int
+	deletions int
 	closed    bool
 	discarded bool
 }
 
-// lane is the writes of some of the keys, in their order. The queue's mutex
-// guards it.
-type lane struct {
-	jobs   []*job
-	of     map[string]int // how many of them each key has
-	orders int            // those that are not carried out yet
-	wake   chan struct{}  // holds one word: there is something new
+// shard is the queue of some of the keys' writes, in their order. Protected by the
+// queue's mutex.
+type shard struct {
+	jobs      []*job
+	queued    map[string]int // how many of the jobs each key has
+	deletions int            // those that are not done yet
+	wake      chan struct{}  // signals new jobs, or the end
 }
 
 func newQueue(slots int, limit int64) *queue {
 	q := &queue{seed: maphash.MakeSeed(), slots: slots, limit: limit}
-	for i := range q.lanes {
-		q.lanes[i].wake, q.lanes[i].of = make(chan struct{}, 1), map[string]int{}
+	for i := range q.shards {
+		q.shards[i].wake, q.shards[i].queued = make(chan struct{}, 1), map[string]int{}
 	}
 	return q
 }
 
-// push never blocks; false means that there is no room, or the queue is closed.
+// push never blocks; false means that the queue is full or closed.
 func (q *queue) push(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := &q.lanes[maphash.String(q.seed, j.of)%lanes]
+	l := &q.shards[maphash.String(q.seed, j.cacheKey)%shardCount]
 	switch {
 	case q.closed:
 		return false
 	case j.kind == deleting:
-		q.void(l, j.key)
+		q.removeWrites(l, j.key)
 		fallthrough
 	case j.kind == releasing:
-		if l.orders >= maxOrders {
+		if l.deletions >= maxDeletions {
 			return false
 		}
-		l.orders++
-		q.orders++
+		l.deletions++
+		q.deletions++
 	case q.values >= q.slots || q.bytes+int64(len(j.value)) > q.limit:
 		return false
 	default:
@@ -100,79 +100,79 @@ func (q *queue) push(j *job) bool {
 		q.bytes += int64(len(j.value))
 	}
 	l.jobs = append(l.jobs, j)
-	l.of[j.key]++
-	l.rouse()
+	l.queued[j.key]++
+	l.signal()
 	return true
 }
 
-// void takes out what the deletion of a key leaves pointless.
-func (q *queue) void(l *lane, key string) {
-	if l.of[key] == 0 {
+// removeWrites removes the writes of a key that is going to be deleted.
+func (q *queue) removeWrites(l *shard, key string) {
+	if l.queued[key] == 0 {
 		return
 	}
-	delete(l.of, key)
+	delete(l.queued, key)
 	l.jobs = slices.DeleteFunc(l.jobs, func(j *job) bool {
 		if j.key == key {
-			q.leave(l, j)
+			q.uncount(l, j)
 		}
 		return j.key == key
 	})
 }
 
-// leave takes a write out of the accounts.
-func (q *queue) leave(l *lane, j *job) {
-	if j.order() {
-		l.orders--
-		q.orders--
+// uncount ends the counting of a write.
+func (q *queue) uncount(l *shard, j *job) {
+	if j.deletion() {
+		l.deletions--
+		q.deletions--
 		return
 	}
 	q.values--
 	q.bytes -= int64(len(j.value))
 }
 
-// pop takes the next write of a lane; nil when there is none. It stays in the
-// accounts until it is settled.
-func (q *queue) pop(l *lane) *job {
+// pop takes the next write of a shard; nil when there is none. It counts as
+// waiting until it is done.
+func (q *queue) pop(l *shard) *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(l.jobs) == 0 {
-		l.jobs = nil // and the room behind them
+		l.jobs = nil // frees the memory behind them
 		return nil
 	}
 	j := l.jobs[0]
 	l.jobs[0] = nil
 	l.jobs = l.jobs[1:]
-	if l.of[j.key]--; l.of[j.key] == 0 {
-		delete(l.of, j.key)
+	if l.queued[j.key]--; l.queued[j.key] == 0 {
+		delete(l.queued, j.key)
 	}
 	return j
 }
 
-// settle ends a write: it was carried out, or is given up.
-func (q *queue) settle(l *lane, j *job) {
+// done ends a write that was carried out or dropped.
+func (q *queue) done(l *shard, j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.leave(l, j)
+	q.uncount(l, j)
 }
 
-// waiting counts all that is not written yet, and of that the orders.
-func (q *queue) waiting() (all, orders int) {
+// waiting counts the writes that are not done yet, and the deletions among them.
+func (q *queue) waiting() (all, deletions int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.values + q.orders, q.orders
+	return q.values + q.deletions, q.deletions
 }
 
-// ended tells that nothing new comes, and whether what waits is given up.
+// ended tells whether the queue is closed, and whether waiting writes are dropped.
 func (q *queue) ended() (closed, discarded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed, q.discarded
 }
 
-// close takes nothing more. What waits is still written.
+// close ends the queue for new writes. Waiting ones are still written.
 func (q *queue) close() { q.end(false) }
 
-// discard gives up what waits.
+// discard drops the waiting writes.
 func (q *queue) discard() { q.end(true) }
 
 func (q *queue) end(discard bool) {
@@ -180,12 +180,12 @@ func (q *queue) end(discard bool) {
 	defer q.mu.Unlock()
 	q.closed = true
 	q.discarded = q.discarded || discard
-	for i := range q.lanes {
-		q.lanes[i].rouse()
+	for i := range q.shards {
+		q.shards[i].signal()
 	}
 }
 
-func (l *lane) rouse() {
+func (l *shard) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -12,7 +12,7 @@ import (
 	"sundry/cache/far/redistest"
 )
 
-func TestDocumentIsSwappedOnce(t *testing.T) {
+func TestSharedValueIsSwappedOnce(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two := open(t, url).SharedValue("settings"), open(t, url).SharedValue("settings")
 		if v, err := one.Load(t.Context()); v != nil || err != nil {
@@ -44,56 +44,56 @@ func TestDocumentIsSwappedOnce(t *testing.T) {
 	})
 }
 
-func TestEverybodyIsToldOfChanges(t *testing.T) {
+func TestAllWatchersAreNotified(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two := open(t, url).SharedValue("settings"), open(t, url).SharedValue("settings")
 		ctx, stop := context.WithCancel(t.Context())
-		var told atomic.Int64
+		var notified atomic.Int64
 		var done sync.WaitGroup
-		done.Go(func() { two.Watch(ctx, func() { told.Add(1) }) })
-		waittest.Until(t, "the word that the watch stands", func() bool { return told.Load() == 1 })
+		done.Go(func() { two.Watch(ctx, func() { notified.Add(1) }) })
+		waittest.Until(t, "the confirmation of the subscription", func() bool { return notified.Load() == 1 })
 		if _, err := one.Swap(t.Context(), nil, []byte("v")); err != nil {
 			t.Fatal(err)
 		}
-		waittest.Until(t, "the word of a change", func() bool { return told.Load() == 2 })
+		waittest.Until(t, "the notice of a change", func() bool { return notified.Load() == 2 })
 		stop()
 		done.Wait()
 	})
 }
 
-// TestWatchSurvivesAnOutage: after it, who watches is told to look again.
+// TestWatchSurvivesAnOutage: after it, watchers are notified, as changes may have been missed.
 func TestWatchSurvivesAnOutage(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	ctx, stop := context.WithCancel(t.Context())
-	var told atomic.Int64
+	var notified atomic.Int64
 	var done sync.WaitGroup
-	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
-	waittest.Until(t, "the watch", func() bool { return told.Load() > 0 })
+	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }) })
+	waittest.Until(t, "the watch", func() bool { return notified.Load() > 0 })
 	server.Stop()
 	if _, err := d.Load(t.Context()); err == nil {
 		t.Error("a value out of a dead Redis")
 	}
-	before := told.Load()
+	before := notified.Load()
 	server.Restart()
-	waittest.Until(t, "the watch after the outage", func() bool { return told.Load() > before })
+	waittest.Until(t, "the watch after the outage", func() bool { return notified.Load() > before })
 	stop()
 	done.Wait()
 }
 
-func TestDocumentOfADeadRedisFailsSoon(t *testing.T) {
+func TestSharedValueOfADeadRedisFailsSoon(t *testing.T) {
 	d := open(t, "redis://127.0.0.1:1").SharedValue("settings")
 	start := time.Now()
 	if _, err := d.Swap(t.Context(), nil, []byte("v")); err == nil {
 		t.Error("swapped in a Redis that is not there")
 	}
-	if took := time.Since(start); took > 2*documentTime {
+	if took := time.Since(start); took > 2*sharedValueTime {
 		t.Errorf("it took %v", took)
 	}
 }
 
 // TestDocumentsHaveTheirOwnTime: what is too slow for a request is not for them.
-func TestDocumentsHaveTheirOwnTime(t *testing.T) {
+func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	if ok, err := d.Swap(t.Context(), nil, []byte("v1")); !ok || err != nil {
@@ -120,28 +120,28 @@ func TestDocumentsHaveTheirOwnTime(t *testing.T) {
 		if err := call(); err != nil {
 			t.Errorf("%s while Redis slept for half a second: %v", name, err)
 		}
-		if took := time.Since(start); took < 400*time.Millisecond || took > documentTime {
+		if took := time.Since(start); took < 400*time.Millisecond || took > sharedValueTime {
 			t.Errorf("%s took %v", name, took)
 		}
 		thaw.Stop()
 	}
 }
 
-// TestWatchNoticesSilence: a connection that stands but says nothing any more
-// is given up, and what was missed is told once Redis speaks again.
+// TestWatchNoticesSilence: a connection that is open but silent is given up, and a
+// notice follows once Redis replies again, as changes may have been missed.
 func TestWatchNoticesSilence(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
-	d.silence = 20 * time.Millisecond
+	d.pingAfter = 20 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
-	var told atomic.Int64
+	var notified atomic.Int64
 	var done sync.WaitGroup
-	done.Go(func() { d.Watch(ctx, func() { told.Add(1) }) })
-	waittest.Until(t, "the watch", func() bool { return told.Load() == 1 })
+	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }) })
+	waittest.Until(t, "the watch", func() bool { return notified.Load() == 1 })
 	server.Freeze()
-	lost := time.AfterFunc(documentTime+500*time.Millisecond, server.Thaw)
+	lost := time.AfterFunc(sharedValueTime+500*time.Millisecond, server.Thaw)
 	defer lost.Stop()
-	waittest.Until(t, "a new subscription", func() bool { return told.Load() == 2 })
+	waittest.Until(t, "a new subscription", func() bool { return notified.Load() == 2 })
 	stop()
 	done.Wait()
 }

@@ -72,7 +72,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	if d := time.Duration(unwaited.ns.Load()); d > tier.cfg.Timeout {
 		t.Errorf("calls that do not wait took %v", d)
 	}
-	waittest.Until(t, "the accounts to be settled", empty(tier))
+	waittest.Until(t, "the queue to be empty", empty(tier))
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.Set("after", []byte("v"), time.Minute)
 		v, _, _ := tier.Look(t.Context(), "after")

@@ -9,43 +9,43 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Look reads within the budget the value of a key, the record of a fill that
-// failed, and whether its lease is held. What cannot be read is not there.
+// Look reads within the budget the value of a key, the record of its failed fill,
+// and whether its lease is held. What cannot be read counts as missing.
 func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
 	if t == nil {
 		return nil, nil, false
 	}
 	start := time.Now()
-	var f found
+	var f lookup
 	err := t.reads.call(func() error { return t.look(ctx, key, &f) })
-	t.seen.read(f.value, err, time.Since(start))
+	t.metrics.read(f.value, err, time.Since(start))
 	return f.value, f.failure, f.leased
 }
 
-// found is what one look brought.
-type found struct {
+// lookup is the result of one Look.
+type lookup struct {
 	value, failure []byte
 	leased         bool
 }
 
-// look is one round trip. Each reply counts for itself; that of the value tells
-// how Redis is.
-func (t *Tier) look(caller context.Context, key string, f *found) error {
+// look is one round trip. Each reply is used by itself; that of the value decides
+// whether the call failed.
+func (t *Tier) look(caller context.Context, key string, f *lookup) error {
 	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
 	defer cancel()
 	p := t.client.Pipeline()
-	value, failure, leased := p.Get(ctx, t.name("", key)), p.Get(ctx, t.name(failed, key)), p.Exists(ctx, t.name(lease, key))
+	value, failure, leased := p.Get(ctx, t.name("", key)), p.Get(ctx, t.name(failedPrefix, key)), p.Exists(ctx, t.name(leasePrefix, key))
 	_, err := p.Exec(ctx)
 	if err != nil && value.Err() == nil && failure.Err() == nil && leased.Err() == nil {
-		return cut(caller, err) // nothing was asked: the connection was refused
+		return markCanceled(caller, err) // nothing was sent: the connection was refused
 	}
-	f.value, f.failure = held(value), held(failure)
+	f.value, f.failure = bytesOf(value), bytesOf(failure)
 	f.leased = leased.Err() == nil && leased.Val() > 0
-	return cut(caller, absent(value.Err()))
+	return markCanceled(caller, ignoreMissing(value.Err()))
 }
 
-// held are a reply's; nil when there is none, or nothing in it.
-func held(reply *redis.StringCmd) []byte {
+// bytesOf is a reply's value; nil when there is none, or an empty one.
+func bytesOf(reply *redis.StringCmd) []byte {
 	b, err := reply.Bytes()
 	if err != nil || len(b) == 0 {
 		return nil
@@ -53,64 +53,65 @@ func held(reply *redis.StringCmd) []byte {
 	return b
 }
 
-// absent turns what only says that there is no such value into none.
-func absent(err error) error {
+// ignoreMissing is nil for an error that only says that there is no value.
+func ignoreMissing(err error) error {
 	if errors.Is(err, redis.Nil) || redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return nil
 	}
 	return err
 }
 
-// cut marks what failed because the caller's time was over: no fault of Redis.
-func cut(caller context.Context, err error) error {
-	if err != nil && caller.Err() != nil && !replied(err) {
+// markCanceled marks a call that failed because its caller's context ended, which
+// says nothing about Redis.
+func markCanceled(caller context.Context, err error) error {
+	if err != nil && caller.Err() != nil && !isReply(err) {
 		return fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return err
 }
 
-// What else is known of a key, before it in its name.
+// Prefixes of what is stored about a key besides its value.
 const (
-	failed = "failed:"
-	lease  = "lease:"
+	failedPrefix = "failed:"
+	leasePrefix  = "lease:"
 )
 
-// name is Redis' for what is known of a key. On a Cluster the key is its hash
-// tag: one node has all of it, and is asked once.
-func (t *Tier) name(what, key string) string {
+// name is the key in Redis. On a Cluster the cache's key is the hash tag, so that
+// one node holds all that is stored about it, for one round trip.
+func (t *Tier) name(prefix, key string) string {
 	if t.cluster {
-		return t.cfg.Prefix + what + "{" + key + "}"
+		return t.cfg.Prefix + prefix + "{" + key + "}"
 	}
-	return t.cfg.Prefix + what + key
+	return t.cfg.Prefix + prefix + key
 }
 
-// Set keeps a value, some time after it returned. A ttl below a millisecond
-// keeps nothing.
+// Set stores a value, some time after it returned. A ttl below a millisecond
+// stores nothing.
 func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
-	t.push("", &job{kind: setting, of: key, value: value, ttl: ttl})
+	t.push("", &job{kind: setting, cacheKey: key, value: value, ttl: ttl})
 }
 
 // Add is Set where there is no value yet.
 func (t *Tier) Add(key string, value []byte, ttl time.Duration) {
-	t.push("", &job{kind: adding, of: key, value: value, ttl: ttl})
+	t.push("", &job{kind: adding, cacheKey: key, value: value, ttl: ttl})
 }
 
-// Fail keeps the record of a fill that failed, for ttl.
+// Fail stores the record of a failed fill for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
-	t.push(failed, &job{kind: setting, of: key, value: record, ttl: ttl})
+	t.push(failedPrefix, &job{kind: setting, cacheKey: key, value: record, ttl: ttl})
 }
 
-// Delete removes a value, some time after it returned: after what was Set
-// before it, before what is Set after it. It is tried until Redis took it.
-func (t *Tier) Delete(key string) { t.push("", &job{kind: deleting, of: key}) }
+// Delete removes a value, some time after it returned: after earlier calls of Set
+// and before later ones. It is retried until it succeeds.
+func (t *Tier) Delete(key string) { t.push("", &job{kind: deleting, cacheKey: key}) }
 
-// push queues a write of what is known of a key.
-func (t *Tier) push(what string, j *job) {
-	if t == nil || !j.order() && j.ttl < time.Millisecond {
+// push queues a write.
+func (t *Tier) push(prefix string, j *job) {
+	if t == nil || !j.deletion() && j.ttl < time.Millisecond {
 		return
 	}
-	j.key, j.at = t.name(what, j.of), time.Now()
+	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()
 	if !t.queue.push(j) {
-		t.seen.dropped.Inc()
+		t.metrics.dropped.Inc()
 	}
 }

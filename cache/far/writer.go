@@ -10,161 +10,162 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxWait is how old a value may get in the queue: later it would only keep
-// newer ones waiting. Orders have no such limit.
-const maxWait = 5 * time.Second
+// maxAge is how long a value may wait in the queue: older ones would only delay
+// newer ones. Deletions have no such limit.
+const maxAge = 5 * time.Second
 
-// An order that failed is tried again after firstRetry, then after twice as
-// long each time up to lastRetry, as long as the process lives. A round ends
-// early when so many failed: Redis is not well yet.
+// A failed deletion is retried after firstRetry, then after twice as long each
+// time up to lastRetry, until it succeeds. A round of retries ends early after
+// maxFailedPerRound failures: Redis has not recovered yet.
 const (
-	firstRetry   = 100 * time.Millisecond
-	lastRetry    = 5 * time.Second
-	failedEnough = 3
+	firstRetry        = 100 * time.Millisecond
+	lastRetry         = 5 * time.Second
+	maxFailedPerRound = 3
 )
 
 // releaseScript deletes a lease only if it is still ours.
 const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 
-// writer works one lane off.
+// writer carries out the writes of one shard.
 type writer struct {
-	tier *Tier
-	lane *lane
-	owed []*job // orders to be tried again, in the order in which they will be
-	wait time.Duration
-	due  time.Time
-	// unsure is when the outcome of a value's write was last unknown: what was
-	// sent may yet arrive.
-	unsure time.Time
+	tier    *Tier
+	shard   *shard
+	retries []*job // failed deletions, in the order of their retries
+	backoff time.Duration
+	due     time.Time
+	// unknownAt is when the outcome of a value's write was last unknown: what was
+	// sent may still arrive.
+	unknownAt time.Time
 }
 
-// run ends once the queue is closed and its lane is empty.
+// run ends once the queue is closed and the shard is empty.
 func (w *writer) run() {
 	for {
-		if len(w.owed) > 0 && !time.Now().Before(w.due) {
+		if len(w.retries) > 0 && !time.Now().Before(w.due) {
 			w.retry()
 		}
-		if j := w.tier.queue.pop(w.lane); j != nil {
-			w.carryOut(j)
+		if j := w.tier.queue.pop(w.shard); j != nil {
+			w.process(j)
 			continue
 		}
 		if closed, _ := w.tier.queue.ended(); closed {
 			w.retry() // for the last time
-			w.giveUp(w.owed...)
+			w.drop(w.retries...)
 			return
 		}
 		w.sleep()
 	}
 }
 
-// sleep waits for a write, or for those owed to be due.
+// sleep waits for a write, or until the retries are due.
 func (w *writer) sleep() {
 	var due <-chan time.Time
-	if len(w.owed) > 0 {
+	if len(w.retries) > 0 {
 		t := time.NewTimer(time.Until(w.due))
 		defer t.Stop()
 		due = t.C
 	}
 	select {
-	case <-w.lane.wake:
+	case <-w.shard.wake:
 	case <-due:
 	}
 }
 
-func (w *writer) carryOut(j *job) {
+func (w *writer) process(j *job) {
 	_, discarded := w.tier.queue.ended()
 	switch {
-	case discarded || !j.order() && time.Since(j.at) > maxWait:
-		w.giveUp(j)
-	case j.order():
-		w.order(j)
+	case discarded || !j.deletion() && time.Since(j.at) > maxAge:
+		w.drop(j)
+	case j.deletion():
+		w.delete(j)
 	default:
-		w.value(j)
+		w.write(j)
 	}
 }
 
-// order carries one out, and keeps it where that failed. After a write whose
-// outcome is not known, a deletion is made twice: a value under way in a broken
-// connection may land between.
-func (w *writer) order(j *job) {
-	w.forget(j) // the same from before
-	err := w.tier.order(j)
-	if err == nil && (j.kind == releasing || time.Since(w.unsure) > 2*lastRetry) {
-		w.tier.queue.settle(w.lane, j)
+// delete carries out a deletion, and keeps it for a retry if it failed. After a
+// write whose outcome is unknown, deletions are made twice: a value under way in a
+// broken connection may arrive after the first.
+func (w *writer) delete(j *job) {
+	w.doneRetry(j) // an earlier one to the same effect
+	err := w.tier.delete(j)
+	if err == nil && (j.kind == releasing || time.Since(w.unknownAt) > 2*lastRetry) {
+		w.tier.queue.done(w.shard, j)
 		return
 	}
-	if len(w.owed) == 0 {
-		w.wait = firstRetry
+	if len(w.retries) == 0 {
+		w.backoff = firstRetry
 		if err == nil {
-			w.wait = lastRetry
+			w.backoff = lastRetry
 		}
-		w.due = time.Now().Add(spread(w.wait))
+		w.due = time.Now().Add(spread(w.backoff))
 	}
-	w.owed = append(w.owed, j)
+	w.retries = append(w.retries, j)
 }
 
-// value writes a value, and before it the deletion of its key that is still
-// owed: else that would delete what is newer than itself.
-func (w *writer) value(j *job) {
-	owed := &job{kind: deleting, key: j.key}
-	if slices.ContainsFunc(w.owed, owed.same) {
-		if w.tier.order(owed) != nil {
-			w.giveUp(j)
+// write writes a value, after the deletion of its key if that is to be retried:
+// the retry would delete the newer value.
+func (w *writer) write(j *job) {
+	deletion := &job{kind: deleting, key: j.key}
+	if slices.ContainsFunc(w.retries, deletion.same) {
+		if w.tier.delete(deletion) != nil {
+			w.drop(j)
 			return
 		}
-		w.forget(owed)
+		w.doneRetry(deletion)
 	}
 	err := w.tier.writes.call(func() error { return w.tier.put(j) })
 	w.tier.wrote(err)
-	w.tier.queue.settle(w.lane, j)
-	if err != nil && !replied(err) && !unsent(err) {
-		w.unsure = time.Now()
+	w.tier.queue.done(w.shard, j)
+	if err != nil && !isReply(err) && !rejected(err) {
+		w.unknownAt = time.Now()
 	}
 }
 
-// forget settles what is owed and the same as an order.
-func (w *writer) forget(order *job) {
-	w.owed = slices.DeleteFunc(w.owed, func(j *job) bool {
-		if j.same(order) {
-			w.tier.queue.settle(w.lane, j)
+// doneRetry ends the retry of the same deletion.
+func (w *writer) doneRetry(deletion *job) {
+	w.retries = slices.DeleteFunc(w.retries, func(j *job) bool {
+		if j.same(deletion) {
+			w.tier.queue.done(w.shard, j)
 		}
-		return j.same(order)
+		return j.same(deletion)
 	})
 }
 
-func (w *writer) giveUp(jobs ...*job) {
+func (w *writer) drop(jobs ...*job) {
 	for _, j := range jobs {
-		w.tier.seen.dropped.Inc()
-		w.tier.queue.settle(w.lane, j)
+		w.tier.metrics.dropped.Inc()
+		w.tier.queue.done(w.shard, j)
 	}
 }
 
-// retry tries what is owed, and puts what fails again behind the rest.
+// retry tries the failed deletions again, and puts those that fail again behind
+// the rest.
 func (w *writer) retry() {
 	var failed []*job
-	for len(w.owed) > 0 && len(failed) < failedEnough {
-		j := w.owed[0]
-		w.owed = w.owed[1:]
+	for len(w.retries) > 0 && len(failed) < maxFailedPerRound {
+		j := w.retries[0]
+		w.retries = w.retries[1:]
 		switch _, discarded := w.tier.queue.ended(); {
 		case discarded || j.kind == releasing && time.Since(j.at) > j.ttl:
-			w.giveUp(j)
-		case w.tier.order(j) != nil:
+			w.drop(j)
+		case w.tier.delete(j) != nil:
 			failed = append(failed, j)
 		default:
-			w.tier.queue.settle(w.lane, j)
+			w.tier.queue.done(w.shard, j)
 		}
 	}
-	w.owed = append(w.owed, failed...)
-	w.wait = min(2*w.wait, lastRetry)
+	w.retries = append(w.retries, failed...)
+	w.backoff = min(2*w.backoff, lastRetry)
 	if len(failed) == 0 {
-		w.wait = firstRetry
+		w.backoff = firstRetry
 	}
-	w.due = time.Now().Add(spread(w.wait))
+	w.due = time.Now().Add(spread(w.backoff))
 }
 
-// order carries out a deletion or a release.
-func (t *Tier) order(j *job) error {
-	err := t.writes.order(func() error {
+// delete deletes a value or releases a lease.
+func (t *Tier) delete(j *job) error {
+	err := t.writes.callAlways(func() error {
 		ctx, cancel := t.writeBudget()
 		defer cancel()
 		if j.kind == releasing {
@@ -185,7 +186,7 @@ func (t *Tier) put(j *job) error {
 	}
 	err := t.client.SetArgs(ctx, j.key, j.value, redis.SetArgs{Mode: "NX", TTL: j.ttl}).Err()
 	if errors.Is(err, redis.Nil) {
-		return nil // there is one
+		return nil // there is a value
 	}
 	return err
 }
@@ -196,13 +197,14 @@ func (t *Tier) writeBudget() (context.Context, context.CancelFunc) {
 }
 
 func (t *Tier) wrote(err error) {
-	t.seen.wrote(err)
+	t.metrics.wrote(err)
 	if err != nil {
 		t.log.Debug("redis write failed", "error", err)
 	}
 }
 
-// spread keeps instances from probing together: up to a fifth more or less.
+// spread is up to a fifth more or less, so that instances do not act at the same
+// instant.
 func spread(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }

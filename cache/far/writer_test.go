@@ -16,11 +16,11 @@ import (
 	"sundry/cache/far/redistest"
 )
 
-// sick counts writes that failed or were not tried.
-func sick(tier *Tier) float64 {
+// unhealthy counts writes that failed or were not tried.
+func unhealthy(tier *Tier) float64 {
 	n := 0.0
 	for _, r := range []string{"refused", "error", "rejected"} {
-		n += testutil.ToFloat64(tier.seen.writes.WithLabelValues(r))
+		n += testutil.ToFloat64(tier.metrics.writes.WithLabelValues(r))
 	}
 	return n
 }
@@ -87,10 +87,10 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestDeletionsArriveAfterTrouble whatever befell Redis when they were made,
-// and with no room for anything else.
+// TestDeletionsArriveAfterTrouble whatever state Redis was in when they were made,
+// and with the queue full of values.
 func TestDeletionsArriveAfterTrouble(t *testing.T) {
-	cases := map[string]struct{ sick, well func(*redistest.Server) }{
+	cases := map[string]struct{ fail, recover func(*redistest.Server) }{
 		"frozen":    {(*redistest.Server).Freeze, (*redistest.Server).Thaw},
 		"a replica": {func(s *redistest.Server) { s.Must("REPLICAOF 127.0.0.1 1") }, func(s *redistest.Server) { s.Must("REPLICAOF NO ONE") }},
 		"forbidden": {
@@ -109,20 +109,20 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			if v, _, _ := tier.Look(t.Context(), "1"); v == nil {
 				t.Fatal("no value to delete")
 			}
-			c.sick(server)
+			c.fail(server)
 			for i := range 100 {
 				tier.Set(fmt.Sprint("more", i), []byte("v"), time.Minute)
 			}
 			for i := range 30 {
 				tier.Delete(fmt.Sprint(i))
 			}
-			waittest.Until(t, "trouble", func() bool { return sick(tier) >= 5 })
-			c.well(server)
+			waittest.Until(t, "trouble", func() bool { return unhealthy(tier) >= 5 })
+			c.recover(server)
 			waittest.Until(t, "the deletions", func() bool {
 				reply := server.Must("EVAL \"local n = 0 for i = 0, 29 do n = n + redis.call('exists', 'sundry:' .. i) end return n\" 0")
 				return strings.HasPrefix(reply, ":0")
 			})
-			waittest.Until(t, "the accounts to be settled", empty(tier))
+			waittest.Until(t, "the queue to be empty", empty(tier))
 		})
 	}
 }
@@ -136,21 +136,21 @@ func TestDeletionOfAFullRedis(t *testing.T) {
 	for range 10 {
 		tier.Set("more", []byte("v"), time.Minute)
 	}
-	waittest.Until(t, "a pause of writes", func() bool { return tier.writes.shut() })
+	waittest.Until(t, "a pause of writes", func() bool { return tier.writes.blocked() })
 	tier.Delete("k")
 	waittest.Until(t, "the deletion", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v == nil })
 }
 
-func TestOldDeletionsStand(t *testing.T) {
+func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	server.Must("SET sundry:k v")
 	hour := time.Now().Add(-time.Hour)
-	tier.queue.push(&job{kind: setting, of: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
-	tier.queue.push(&job{kind: deleting, of: "k", key: "sundry:k", at: hour})
+	tier.queue.push(&job{kind: setting, cacheKey: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
+	tier.queue.push(&job{kind: deleting, cacheKey: "k", key: "sundry:k", at: hour})
 	waittest.Until(t, "the writes", empty(tier))
 	waittest.Until(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
-	if n := testutil.ToFloat64(tier.seen.dropped); n != 1 {
+	if n := testutil.ToFloat64(tier.metrics.dropped); n != 1 {
 		t.Errorf("%v dropped", n)
 	}
 }
@@ -170,14 +170,14 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 		t.Errorf("%d writes wait for one key", all)
 	}
 	start := time.Now()
-	for i := range 2 * lanes * maxOrders {
+	for i := range 2 * shardCount * maxDeletions {
 		tier.Delete(fmt.Sprint(i))
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	if _, orders := tier.queue.waiting(); orders > lanes*maxOrders || orders < lanes*maxOrders/2 {
-		t.Errorf("%d deletions wait", orders)
+	if _, deletions := tier.queue.waiting(); deletions > shardCount*maxDeletions || deletions < shardCount*maxDeletions/2 {
+		t.Errorf("%d deletions wait", deletions)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -194,13 +194,13 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 }
 
 // TestValueAfterAnOwedDeletion lands, and stays.
-func TestValueAfterAnOwedDeletion(t *testing.T) {
+func TestValueAfterADeletionToBeRetried(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	server.Must("SET sundry:k old")
 	server.Must("ACL SETUSER default -del")
 	tier.Delete("k")
-	waittest.Until(t, "the refusal", func() bool { return sick(tier) > 0 })
+	waittest.Until(t, "the refusal", func() bool { return unhealthy(tier) > 0 })
 	server.Must("ACL SETUSER default +del")
 	tier.Add("k", []byte("new"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))

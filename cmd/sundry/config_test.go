@@ -102,7 +102,7 @@ func TestLoadBadConfigs(t *testing.T) {
 // TestRedisMistakeHidesTheAddress: it may hold a password.
 func TestRedisMistakeHidesTheAddress(t *testing.T) {
 	_, errs, err := call(t, nil, "check", "--config", write(t, t.TempDir(), "sundry.yaml", "redis: 'geheim@localhost:6379'\n"))
-	if err == nil || !strings.Contains(errs, "sundry.yaml:1: redis: ") || !strings.Contains(errs, "want redis://") || strings.Contains(errs, "geheim") {
+	if err == nil || !strings.Contains(errs, "sundry.yaml:1: redis: ") || !strings.Contains(errs, "expected redis://") || strings.Contains(errs, "geheim") {
 		t.Errorf("%v %s", err, errs)
 	}
 }
