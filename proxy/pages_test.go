@@ -23,6 +23,17 @@ func TestEveryAnswerHasAnID(t *testing.T) {
 	}
 }
 
+// TestPagesForBrowsers: the pages come as HTML that may load nothing.
+func TestPagesForBrowsers(t *testing.T) {
+	f := newFront(t, nil, replayed, withExchanges)
+	for path, title := range map[string]string{"/": "<title>Sundry</title>", "/docs": "<title>Sundry: API</title>"} {
+		a := f.get(path)
+		a.want(t, http.StatusOK, title)
+		a.header(t, "Content-Type", "text/html")
+		a.header(t, "Content-Security-Policy", "default-src 'none'")
+	}
+}
+
 func TestPagesAreCompressedAndTagged(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for _, path := range []string{"/", "/docs", "/openapi.json"} {

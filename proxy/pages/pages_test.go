@@ -1,0 +1,79 @@
+package pages
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"sundry/cache"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/guard"
+	"sundry/upstreams/recorded"
+)
+
+// builtin loads the catalog that is embedded.
+func builtin(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: upstreams.NewReplay(nil),
+		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
+	}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Load(catalog.Options{}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// pageOf generates a page of the catalog, with the recorded exchanges.
+func pageOf(t *testing.T, c *catalog.Catalog, path string) *Document {
+	t.Helper()
+	set, err := New(Config{
+		Catalog: c, BasePath: "/tools", ErrorTypes: []string{"not_found"},
+		Recorded: func() ([]*recorded.Case, error) { return recorded.Cases(recorded.Builtin(), "testdata") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := set.Document(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func textOf(d *Document) string {
+	body, _ := d.Body(0)
+	return string(body)
+}
+
+func TestPages(t *testing.T) {
+	c := builtin(t)
+	for path, typ := range map[string]string{HomePath: typeHTML, ReferencePath: typeHTML, OpenAPIPath: typeJSON} {
+		if !Has(path) {
+			t.Errorf("%s: not a page", path)
+		}
+		d := pageOf(t, c, path)
+		if d.Type != typ || d.ETag == "" || (d.Policy == "") != (typ == typeJSON) {
+			t.Errorf("%s: %q, ETag %q, policy %q", path, d.Type, d.ETag, d.Policy)
+		}
+		if again := pageOf(t, c, path); again.ETag != d.ETag || !bytes.Equal([]byte(textOf(again)), []byte(textOf(d))) {
+			t.Errorf("%s: generated again it differs", path)
+		}
+		if !strings.Contains(textOf(d), "/tools") {
+			t.Errorf("%s: no link below the base path", path)
+		}
+		if body, coding := d.Body(cache.Codings(0).With(cache.Gzip).With(cache.Zstd)); coding != cache.Zstd || len(body) > len(textOf(d))/2 {
+			t.Errorf("%s: %d bytes in %s", path, len(body), coding)
+		}
+	}
+	if Has("/api/60s") || Has("") {
+		t.Error("there are more pages than expected")
+	}
+}

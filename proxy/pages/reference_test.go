@@ -1,0 +1,32 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReferenceForPeople: every endpoint and parameter, escaped, without
+// anything from elsewhere.
+func TestReferenceForPeople(t *testing.T) {
+	c := builtin(t)
+	d := pageOf(t, c, ReferencePath)
+	text := textOf(d)
+	if !strings.Contains(text, "<title>Sundry: API</title>") || !strings.HasPrefix(d.Policy, "default-src 'none'") {
+		t.Errorf("title or policy %q", d.Policy)
+	}
+	for _, e := range c.Endpoints {
+		if !strings.Contains(text, `id="`+e.Name+`"`) || !strings.Contains(text, e.ZH) {
+			t.Errorf("%s: not described", e.Name)
+		}
+		for _, p := range e.Params {
+			if !p.Hidden() && !strings.Contains(text, "<td>"+p.Name) {
+				t.Errorf("%s: parameter %s is not there", e.Name, p.Name)
+			}
+		}
+	}
+	for _, foreign := range []string{"<script", "src=", "@import", "url("} {
+		if strings.Contains(text, foreign) {
+			t.Errorf("the page holds %s", foreign)
+		}
+	}
+}
