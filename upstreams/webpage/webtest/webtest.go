@@ -46,7 +46,10 @@ func New(t testing.TB, pages Pages, missing http.HandlerFunc, closed ...string) 
 	secure := httptest.NewUnstartedServer(w.handler("https://"))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DialContext: w.dial(secure)}
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the certificate is the test server's own
+		DialContext:     w.dial(secure),
+	}
 	w.Client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
