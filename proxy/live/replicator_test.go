@@ -10,32 +10,19 @@ import (
 )
 
 func TestChangesReachEveryInstance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &sharedStore{}
-		one, _ := newReplicator(&connection{sharedStore: store})
-		two, at := newReplicator(&connection{sharedStore: store})
-		ctx, stop := context.WithCancel(t.Context())
-		go one.Run(ctx)
-		go two.Run(ctx)
-		synctest.Wait()
-		if _, err := one.Change(ctx, ttl("1h", 0)); err != nil {
-			t.Fatal(err)
+	withFleet(t, func(f *fleet) {
+		f.change(ttl("1h", 0))
+		f.change(Change{Do: DoReset, Target: "h"})
+		f.after(0)
+		if f.appliedTwo.last()["ip"]["ttl"] != "1h" || len(f.appliedTwo.orders()) != 1 {
+			t.Errorf("the other instance: %v, orders %v", f.appliedTwo.last(), f.appliedTwo.orders())
 		}
-		if _, err := one.Change(ctx, Change{Do: "reset", Target: "h"}); err != nil {
-			t.Fatal(err)
+		late, at := newReplicator(&connection{sharedStore: f.connOne.sharedStore})
+		go late.Run(f.ctx)
+		f.after(0)
+		if at.last()["ip"]["ttl"] != "1h" || len(at.orders()) != 0 {
+			t.Errorf("an instance that starts later: %v, orders from before its start %v", at.last(), at.orders())
 		}
-		synctest.Wait()
-		if at.last()["ip"]["ttl"] != "1h" || len(at.orders()) != 1 {
-			t.Errorf("the other instance: %v, orders %v", at.last(), at.orders())
-		}
-		late, fresh := newReplicator(&connection{sharedStore: store})
-		go late.Run(ctx)
-		synctest.Wait()
-		if fresh.last()["ip"]["ttl"] != "1h" || len(fresh.orders()) != 0 {
-			t.Errorf("an instance that starts later: %v, orders from before its start %v", fresh.last(), fresh.orders())
-		}
-		stop()
-		synctest.Wait()
 	})
 }
 
@@ -64,27 +51,17 @@ func TestChangesExpire(t *testing.T) {
 }
 
 func TestLostSettingsAreStoredAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &connection{sharedStore: &sharedStore{}}
-		replicator, _ := newReplicator(store)
-		ctx, stop := context.WithCancel(t.Context())
-		go replicator.Run(ctx)
-		synctest.Wait()
-		if _, err := replicator.Change(ctx, ttl("1h", 0)); err != nil {
-			t.Fatal(err)
+	withFleet(t, func(f *fleet) {
+		f.change(ttl("1h", 0))
+		f.after(0)
+		f.connOne.put(nil) // as a flushed Redis
+		f.after(2 * pollInterval)
+		if b := f.stored(); len(b) == 0 {
+			t.Error("nothing is stored")
 		}
-		synctest.Wait()
-		store.put(nil) // as a flushed Redis
-		time.Sleep(2 * pollInterval)
-		synctest.Wait()
-		if b, err := store.sharedStore.Load(ctx); err != nil || len(b) == 0 {
-			t.Errorf("%s %v", b, err)
+		if s := f.change(ttl("2h", 0)); s.Seq != 2 {
+			t.Errorf("%+v", s)
 		}
-		if s, err := replicator.Change(ctx, ttl("2h", 0)); err != nil || s.Seq != 2 {
-			t.Errorf("%+v %v", s, err)
-		}
-		stop()
-		synctest.Wait()
 	})
 }
 
