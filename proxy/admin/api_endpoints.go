@@ -37,7 +37,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
 			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
-			Personal: e.Personal(), Policy: knobs(&e.Policy), Base: knobs(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
+			Personal: e.Personal(), Policy: policyTexts(&e.Policy), Base: policyTexts(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
 		}
 		if v.Live != nil {
 			v.Until = settings.Cache[e.Name].Until
@@ -51,7 +51,8 @@ func (a *api) endpoints(*http.Request) (any, error) {
 	return map[string]any{"endpoints": views}, nil
 }
 
-func knobs(p *cache.Policy) map[string]string {
+// policyTexts are the settings of a policy by name, as texts.
+func policyTexts(p *cache.Policy) map[string]string {
 	out := map[string]string{}
 	for _, name := range catalog.Knobs() {
 		out[name] = catalog.Knob(p, name).String()

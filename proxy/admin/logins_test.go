@@ -61,7 +61,7 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 }
 
 // TestGuessesAtOnceAreBounded: of one address few wait, the others are refused
-// without a look at their token; who leaves waits no longer.
+// before their token is checked; one whose client disconnects waits no longer.
 func TestGuessesAtOnceAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handler(rightToken)

@@ -303,11 +303,11 @@ func newReplicatorMetrics() *replicatorMetrics {
 		return prometheus.Opts{Namespace: "sundry", Subsystem: "settings", Name: name, Help: help}
 	}
 	return &replicatorMetrics{
-		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance took over; lower than another's while it lags behind."))),
-		inSync:   prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance last saw that what is stored is in force here, in unix seconds; 0: not since the start."))),
-		failures: prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Looks at the stored settings that failed, or whose outcome could not be applied."))),
-		restores: prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings anew because the store had lost them or gone back in time."))),
-		pending:  prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance alone, and wait for the store to be shared."))),
+		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance has applied; lower than on other instances while it lags behind."))),
+		inSync:   prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance was last in sync with the stored settings, in unix seconds; 0: not since the start."))),
+		failures: prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Reads of the stored settings that failed, or whose result could not be applied or stored."))),
+		restores: prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings again because the store had been emptied or rolled back."))),
+		pending:  prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance only, until they can be stored."))),
 	}
 }
 

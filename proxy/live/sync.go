@@ -36,8 +36,8 @@ func (r *Replicator) FirstSync(ctx context.Context) error {
 	}
 }
 
-// Run applies changes made on other instances, and takes back settings that
-// expire, until ctx ends. Notices make it fast; polling makes up for a notice
+// Run applies changes made on other instances, and reverts settings that expire,
+// until ctx ends. Notices make it fast; polling makes up for a notice
 // that was lost, or a read after it that failed.
 func (r *Replicator) Run(ctx context.Context) {
 	var watching sync.WaitGroup
@@ -123,7 +123,7 @@ func (r *Replicator) expire() {
 		return
 	}
 	if err := r.apply(nil); err != nil {
-		r.cfg.Log.Warn("settings that expired could not be taken back; retrying", "error", err)
+		r.cfg.Log.Warn("settings that expired could not be reverted; retrying", "error", err)
 	}
 }
 
