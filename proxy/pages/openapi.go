@@ -149,7 +149,7 @@ func (o *operation) envelope() object {
 		},
 	}}
 	if o.sample.Data != nil {
-		media["example"] = object{"code": http.StatusOK, "message": "ok", "data": o.sample.Data}
+		media["example"] = json.RawMessage(o.sample.Answer)
 	}
 	return media
 }

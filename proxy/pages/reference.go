@@ -65,19 +65,16 @@ func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Cas
 		d.Params = append(d.Params, param)
 	}
 	if sample := recorded.SampleOf(ctx, e, cases); sample.Data != nil {
-		d.Example = exampleOf(sample.Data)
+		d.Example = exampleOf(sample.Answer)
 	}
 	return d
 }
 
 // exampleOf is an answer as callers get it, indented.
-func exampleOf(data any) string {
+func exampleOf(answer []byte) string {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(object{"code": 200, "message": "ok", "data": data}); err != nil {
+	if err := json.Indent(&b, answer, "", "  "); err != nil {
 		return ""
 	}
-	return strings.TrimSpace(b.String())
+	return b.String()
 }

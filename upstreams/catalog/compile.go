@@ -122,6 +122,9 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 		for i, f := range e.Forms {
 			if want := s.formChain(i); want == name {
 				f.Chain, f.index = c, len(c.Forms)
+				if f.Kind == "json" {
+					f.order = s.Forms[i].fieldOrder(sources)
+				}
 				c.Forms = append(c.Forms, f)
 			}
 		}

@@ -129,6 +129,10 @@ type formSpec struct {
 	Each *declare.Expr `yaml:"each"`
 	// JSON is the envelope's data.
 	JSON *declare.Expr `yaml:"json"`
+	// Order says in which order the fields of JSON come, as in {id, author:
+	// {name}, list: [{url}]}. Without it, they come as the form's program and
+	// those of the sources write them.
+	Order *declare.Expr `yaml:"order"`
 	// Text is the whole text.
 	Text *declare.Expr `yaml:"text"`
 	// Redirect is where a 302 leads.

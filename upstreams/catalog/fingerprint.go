@@ -18,7 +18,7 @@ import (
 // file and the same replies: by its named functions, its own sources, or the
 // forms. It is part of every key, so that an upgrade never serves what the
 // program before it made wrongly. TestRendering tells when it is due.
-const rendering = 2
+const rendering = 3
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache

@@ -20,6 +20,7 @@ type Form struct {
 	Chain *Chain
 	index int // within its chain
 	each  *jq.Program
+	order *jq.Fields    // of its JSON
 	make  *jq.Program   // nil: the source's own picture
 	zstd  *zstd.Encoder // for any number of goroutines
 	// Through brings what the redirect leads to; nil: the caller is sent there.
@@ -52,6 +53,9 @@ func compileForm(s *formSpec, problems *declare.Problems) *Form {
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
 		problems.Add(s.Name.Line, "form %q: through: want a redirect that leads to a picture, and a ttl for it", f.Name)
+	}
+	if s.Order != nil && (s.JSON == nil || jq.Compile(s.Order, problems) == nil) {
+		problems.Add(s.Order.Line, "form %q: order: expected the fields of a json form, for example {id, author: {name}}", f.Name)
 	}
 	if s.Each != nil {
 		f.Pool, f.each = true, jq.Compile(s.Each, problems)

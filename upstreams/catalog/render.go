@@ -7,10 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sundry/cache"
@@ -106,21 +106,28 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 // answer does not follow on the same one.
 func line(s string) []byte { return []byte(strings.TrimRight(s, "\r\n") + "\n") }
 
-// envelope is the one form of a JSON answer.
-type envelope struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Data    any    `json:"data"`
-}
+// The one form of a JSON answer, around its data.
+const (
+	envelopeHead = `{"code":200,"message":"ok","data":`
+	envelopeTail = `}`
+)
 
 func (f *Form) jsonBody(v any) (*cache.Body, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(envelope{http.StatusOK, "ok", v}); err != nil {
+	b, err := f.Answer(v)
+	if err != nil {
+		return nil, err
+	}
+	return f.plain(typeJSON, b), nil
+}
+
+// Answer is the JSON around data that the form presents, with its fields in the
+// order of the file.
+func (f *Form) Answer(data any) ([]byte, error) {
+	b, err := encode(data, f.order)
+	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	return f.plain(typeJSON, bytes.TrimRight(b.Bytes(), "\n")), nil
+	return slices.Concat([]byte(envelopeHead), b, []byte(envelopeTail)), nil
 }
 
 // plain is a text body with its compressed variants and its ETag: a weak one,

@@ -21,7 +21,7 @@ func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environm
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
 		Secret: func(string) (string, bool) { return "", false },
-		Data: catalog.Data(""), Log: slog.New(slog.DiscardHandler),
+		Data:   catalog.Data(""), Log: slog.New(slog.DiscardHandler),
 	}
 	if replay != nil {
 		env.Replay = replay

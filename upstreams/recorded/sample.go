@@ -16,6 +16,8 @@ const shown = 20
 type Sample struct {
 	// Data of one answer, the first source's ordinary one; nil for none.
 	Data any
+	// Answer is the JSON with that data, as callers get it.
+	Answer []byte
 	// Shape of all of them.
 	Shape *Shape
 }
@@ -40,6 +42,9 @@ func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 				}
 			}
 		}
+	}
+	if sample.Data != nil {
+		sample.Answer, _ = form.Answer(sample.Data) // what came out of JSON can be written as JSON
 	}
 	return sample
 }

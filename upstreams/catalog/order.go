@@ -1,0 +1,145 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
+)
+
+// Objects come out of programs as maps, which have no order. That of an answer
+// is read out of the file, once: as its programs write the fields, so its
+// callers read them, whichever source answered.
+
+// fieldOrder is the order of the fields that a form emits. The form's own
+// declaration counts first, then its program, then the sources, each in the
+// order of the file.
+func (s *formSpec) fieldOrder(sources []upstreams.SourceSpec) *jq.Fields {
+	var data *jq.Fields
+	for i := range sources {
+		data = data.Join(sourceFields(&sources[i]))
+	}
+	if s.Each != nil {
+		data = jq.FieldsOf(s.Each, data, nil)
+	}
+	fields := jq.FieldsOf(s.JSON, data, nil)
+	if s.Order != nil {
+		return jq.FieldsOf(s.Order, fields, nil).Then(fields)
+	}
+	return fields
+}
+
+// sourceFields are the fields of what a source maps.
+func sourceFields(s *upstreams.SourceSpec) *jq.Fields {
+	if s.Map == nil {
+		return nil
+	}
+	var vars *jq.Fields
+	for i := range s.Before {
+		if step := &s.Before[i]; step.Keep != nil {
+			vars = vars.With(step.Name.Value, jq.FieldsOf(step.Keep, nil, withVars(vars, step.Vars)))
+		}
+	}
+	return jq.FieldsOf(s.Map, nil, withVars(vars, s.Vars))
+}
+
+func withVars(vars *jq.Fields, declared map[string]declare.Expr) *jq.Fields {
+	out := vars
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		program := declared[name]
+		out = out.With(name, jq.FieldsOf(&program, nil, vars))
+	}
+	return out
+}
+
+// encoder writes JSON as it is meant for people: nothing is escaped that need
+// not be, and fields come in their order.
+type encoder struct {
+	buf    bytes.Buffer
+	scalar *json.Encoder // into buf
+}
+
+// encode writes a value. Fields that are not known follow the others, by name.
+func encode(v any, fields *jq.Fields) ([]byte, error) {
+	var e encoder
+	e.scalar = json.NewEncoder(&e.buf)
+	e.scalar.SetEscapeHTML(false)
+	if err := e.value(v, fields); err != nil {
+		return nil, err
+	}
+	return e.buf.Bytes(), nil
+}
+
+func (e *encoder) value(v any, fields *jq.Fields) error {
+	switch v := v.(type) {
+	case map[string]any:
+		if v != nil {
+			return e.object(v, fields)
+		}
+	case []any:
+		if v != nil {
+			return e.array(v, fields.Items())
+		}
+	}
+	if err := e.scalar.Encode(v); err != nil {
+		return err
+	}
+	e.buf.Truncate(e.buf.Len() - 1) // the encoder ends a line
+	return nil
+}
+
+func (e *encoder) array(list []any, items *jq.Fields) error {
+	e.buf.WriteByte('[')
+	for i, v := range list {
+		if i > 0 {
+			e.buf.WriteByte(',')
+		}
+		if err := e.value(v, items); err != nil {
+			return err
+		}
+	}
+	e.buf.WriteByte(']')
+	return nil
+}
+
+func (e *encoder) object(object map[string]any, fields *jq.Fields) error {
+	e.buf.WriteByte('{')
+	for i, name := range names(object, fields) {
+		if i > 0 {
+			e.buf.WriteByte(',')
+		}
+		if err := e.value(name, nil); err != nil {
+			return err
+		}
+		e.buf.WriteByte(':')
+		of, _ := fields.Field(name)
+		if err := e.value(object[name], of); err != nil {
+			return err
+		}
+	}
+	e.buf.WriteByte('}')
+	return nil
+}
+
+// names are an object's fields in order.
+func names(object map[string]any, fields *jq.Fields) []string {
+	out := make([]string, 0, len(object))
+	for _, name := range fields.Names() {
+		if _, ok := object[name]; ok {
+			out = append(out, name)
+		}
+	}
+	if known := len(out); known < len(object) {
+		for name := range object {
+			if _, ok := fields.Field(name); !ok {
+				out = append(out, name)
+			}
+		}
+		slices.Sort(out[known:])
+	}
+	return out
+}

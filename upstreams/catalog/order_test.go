@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/cache"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
+)
+
+// answerOf is the JSON of a file's endpoint.
+func answerOf(t *testing.T, file string) string {
+	t.Helper()
+	c, err := loadText(t, "whole", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	in, bad := e.Parse("", Caller{Addr: caller})
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	content, err := (&Fill{Input: in}).Load(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content.Forms[0][0].Data[cache.Identity])
+}
+
+// Fields come as the programs of the file write them.
+func TestFieldsComeInTheOrderOfTheFile(t *testing.T) {
+	const mapped = "map: '{n: $params.n}'"
+	for by, want := range map[string]string{
+		"map: '{z: 1, a: {y: 2, b: 3}}'":                               `{"z":1,"a":{"y":2,"b":3}}`,
+		"map: '[{z: 1, a: 2}, {a: 3, q: 4, z: 5}]'":                    `[{"z":1,"a":2},{"z":5,"a":3,"q":4}]`,
+		"map: '{z: 1} + ({c: 1, b: 2} | with_entries(.))'":             `{"z":1,"c":1,"b":2}`,
+		"map: '{z: 1} + (\"{\\\"k\\\":1,\\\"b\\\":2}\" | fromjson)'":   `{"z":1,"b":2,"k":1}`,
+		"vars: {v: '{z: 1, a: 2}'}\n    map: '{w: $vars.v, list: []}'": `{"w":{"z":1,"a":2},"list":[]}`,
+	} {
+		got := answerOf(t, strings.Replace(whole, mapped, by, 1))
+		if want = `{"code":200,"message":"ok","data":` + want + `}`; got != want {
+			t.Errorf("%s:\n%s, want\n%s", by, got, want)
+		}
+	}
+}
+
+// A form may declare another order, or put an object of its own around the data.
+func TestOrderOfAForm(t *testing.T) {
+	file := strings.Replace(whole, "map: '{n: $params.n}'", "map: '{z: 1, a: {y: 2, b: 3}, u: 0}'", 1)
+	for form, want := range map[string]string{
+		"json: ., order: '{u, a: {b}}'":       `{"u":0,"a":{"b":3,"y":2},"z":1}`,
+		"json: '{of: .a, all: .}'":            `{"of":{"y":2,"b":3},"all":{"z":1,"a":{"y":2,"b":3},"u":0}}`,
+		"each: '., .', json: '{n: 1, a: .a}'": `{"n":1,"a":{"y":2,"b":3}}`,
+	} {
+		if got := answerOf(t, strings.Replace(file, "json: .", form, 1)); !strings.Contains(got, `"data":`+want+`}`) {
+			t.Errorf("%s:\n%s, want\n%s", form, got, want)
+		}
+	}
+	for _, wrong := range []string{"text: .a, order: '{u}'", "json: ., order: '{u'"} {
+		if _, err := loadText(t, "whole", strings.Replace(file, "json: .", wrong, 1)); err == nil || !strings.Contains(err.Error(), `whole.yaml:10: form "json": order: expected the fields of a json form`) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+func TestEncode(t *testing.T) {
+	fields := jq.FieldsOf(&declare.Expr{Source: "{b, a: {d}, list: [{y, x}]}"}, nil, nil)
+	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
+	got, err := encode(map[string]any{
+		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
+		"list": []any{map[string]any{"x": 1, "y": json.Number("2.50")}, []any{}, []any(nil), map[string]any{}},
+	}, fields)
+	want := `{"b":1.5,"a":{"d":null,"c":"<中&\u2028>"},"list":[{"y":2.50,"x":1},[],null,{}],"aa":123456789012345678901234567890,"z":true}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	}
+	if _, err := encode(map[string]any{"f": func() {}}, nil); err == nil {
+		t.Error("a function was written")
+	}
+}
+
+// FuzzEncode: whatever the order, it is the same JSON.
+func FuzzEncode(f *testing.F) {
+	f.Add(`{"b":[1,2.5e300,{"x":null,"a":"\u2028<"}],"a":{"b":{"c":[]}}}`, "{a: {b}, z}")
+	f.Add(`[{"":0},"",{"b":1,"a":[[{"b":1,"a":2}]]}]`, "[{b, a: [[{b}]]}]")
+	f.Fuzz(func(t *testing.T, document, order string) {
+		var v any
+		if json.Unmarshal([]byte(document), &v) != nil {
+			return
+		}
+		got, err := encode(v, jq.FieldsOf(&declare.Expr{Source: order}, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plain bytes.Buffer
+		e := json.NewEncoder(&plain)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		var again any
+		if err := json.Unmarshal(got, &again); err != nil || !cmp.Equal(v, again) || len(got) != plain.Len()-1 {
+			t.Fatalf("%v: %s of %s", err, got, plain.String())
+		}
+	})
+}

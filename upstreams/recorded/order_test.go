@@ -1,0 +1,164 @@
+package recorded
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+)
+
+// objects calls yield with each object of a document: its path, without the
+// places in arrays, and its fields in order.
+func objects(t *testing.T, document []byte, yield func(path string, names []string)) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(document))
+	var value func(path string)
+	token := func() json.Token {
+		tok, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tok
+	}
+	value = func(path string) {
+		switch token() {
+		case json.Delim('['):
+			for d.More() {
+				value(path + "[]")
+			}
+			token()
+		case json.Delim('{'):
+			var names []string
+			for d.More() {
+				name := fmt.Sprint(token())
+				names = append(names, name)
+				value(path + "." + name)
+			}
+			token()
+			if of, ok := strings.CutPrefix(path, ".data"); ok {
+				yield(of, names)
+			}
+		}
+	}
+	value("")
+}
+
+// presented is the JSON of every recorded success, by endpoint and source.
+func presented(t *testing.T, yield func(e *catalog.Endpoint, source string, document []byte)) {
+	t.Helper()
+	c, cases := mustLoad(t, nil), mustCases(t)
+	if _, err := Exchanges(c, cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Endpoints {
+		form := jsonForm(e)
+		if form == nil {
+			continue
+		}
+		for _, s := range form.Chain.Sources {
+			for _, x := range CasesOf(cases, e.Name, s.Bare()) {
+				for _, data := range present(t.Context(), form, x) {
+					document, err := form.Answer(data)
+					if err != nil {
+						t.Fatal(err)
+					}
+					yield(e, s.Bare(), document)
+				}
+			}
+		}
+	}
+}
+
+// TestSourcesAgreeOnTheOrder: whichever source answers, two fields of an object
+// come in the same order.
+func TestSourcesAgreeOnTheOrder(t *testing.T) {
+	type pair struct{ path, first, second string }
+	seen := map[pair]string{}
+	presented(t, func(e *catalog.Endpoint, source string, document []byte) {
+		objects(t, document, func(path string, names []string) {
+			for i, first := range names {
+				for _, second := range names[i+1:] {
+					seen[pair{e.Name + path, first, second}] = source
+					if other, ok := seen[pair{e.Name + path, second, first}]; ok {
+						t.Errorf("%s%s: %s before %s by %s, after it by %s", e.Name, path, first, second, source, other)
+					}
+				}
+			}
+		})
+	})
+	if len(seen) < 500 {
+		t.Errorf("%d pairs of fields", len(seen))
+	}
+}
+
+// TestOrderOfAnswers: as the files write them.
+func TestOrderOfAnswers(t *testing.T) {
+	rows := map[string]string{
+		"kd":                  "id carrier carrier_name candidates status status_text delivered updated_at events source",
+		"kd.candidates[]":     "code name confidence",
+		"kd.events[]":         "time text place",
+		"dailynews":           "date is_today total read_minutes stories top",
+		"dailynews.stories[]": "id title url hint image author minutes",
+		"dailynews.top[]":     "id title author url image",
+		"lishi":               "date month day total source items",
+		"lishi.items[]":       "year title type desc url image",
+		"60s":                 "date is_today weekday total news tip image_origin url published_at",
+		"dailywp":             "date title copyright credit url url_uhd url_mobile link",
+		"vidparse":            "platform id type title author cover url url_stable images music duration width height headers watermark expires_at source_url",
+		"vidparse.author":     "name avatar uid",
+		"wpcat":               "n cid category page total pages count list",
+		"wpcat.list[]":        "id url thumb width height tags time",
+		"music":               "id name artist album cover url page duration playlist_id playable expires_at artistsname picurl",
+		"sjsp":                "category title url cover tags duration width height author source page expires_at img mold",
+		"ip":                  "ip version scope country country_code province city district isp latitude longitude timezone adcode",
+		"gamestatus":          "online edition host port address srv version protocol players motd motd_raw icon secure_chat latency_ms error source checked_at",
+		"yiyan":               "id text from author category category_key length url source",
+	}
+	found := map[string]bool{}
+	presented(t, func(e *catalog.Endpoint, source string, document []byte) {
+		objects(t, document, func(path string, names []string) {
+			row, ok := rows[e.Name+path]
+			if !ok {
+				return
+			}
+			found[e.Name+path] = true
+			want := slices.DeleteFunc(strings.Fields(row), func(name string) bool { return !slices.Contains(names, name) })
+			if !slices.Equal(names, want) {
+				t.Errorf("%s%s by %s: %v, want %v", e.Name, path, source, names, want)
+			}
+		})
+	})
+	for place := range rows {
+		if !found[place] {
+			t.Errorf("%s: no recorded answer has it", place)
+		}
+	}
+}
+
+// TestOrderOfComputedAnswers: what is made here, too.
+func TestOrderOfComputedAnswers(t *testing.T) {
+	c := mustLoad(t, upstreams.NewReplay(nil))
+	for query, want := range map[string]string{
+		"sfz?card=11010519491231002X": `"data":{"valid":`,
+		"ipinfo?type=json":            `"data":{"ip":"203.0.113.1","location":`,
+	} {
+		name, raw, _ := strings.Cut(query, "?")
+		e, _ := c.Get(name)
+		in, bad := e.Parse(raw, catalog.Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		content, err := (&catalog.Fill{Input: in}).Load(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(content.Forms[in.Form.FormIndex()][0].Data[0]); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
