@@ -71,7 +71,7 @@ type Cache struct {
 	purges      purges
 	purgedKeys  purgedKeySlots
 	writeBehind writeBehind
-	metrics     *metrics
+	metrics     *cacheMetrics
 	log         *slog.Logger
 
 	describe func(error) string

@@ -4,12 +4,12 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics"
 )
 
-const namespace = "sundry"
-
-// metrics are the cache's.
-type metrics struct {
+// cacheMetrics are the cache's.
+type cacheMetrics struct {
 	lookups   *prometheus.CounterVec
 	refreshes *prometheus.CounterVec
 	age       *prometheus.HistogramVec
@@ -29,35 +29,35 @@ type spaceMetrics struct {
 	age, staleAge                          prometheus.Observer
 }
 
-func newMetrics() *metrics {
+func newMetrics() *cacheMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: "cache", Name: name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
 	}
-	return &metrics{
+	return &cacheMetrics{
 		lookups:   counter("lookups_total", "Looks into a cache tier, by what was found there.", "endpoint", "tier", "result"),
 		refreshes: counter("refreshes_total", "Fills from upstream: whether the content was news, the same, or could not be had.", "endpoint", "result"),
 		coalesced: counter("coalesced_total", "Requests that waited for another request's fill.", "endpoint"),
 		stale:     counter("stale_answers_total", "Stale answers given because a refresh failed or was slow.", "endpoint"),
 		paused:    counter("paused_total", "Requests refused without a try because the key failed a moment ago.", "endpoint"),
 		age: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
+			Namespace: metrics.Namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
 			Help:    "Age of cached answers when they are served.",
 			Buckets: []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
 		staleAge: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: "cache", Name: "stale_age_seconds",
+			Namespace: metrics.Namespace, Subsystem: "cache", Name: "stale_age_seconds",
 			Help:    "How long past their freshness answers were that stood in for a refresh that failed or was slow.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
 		unwritten: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "cache", Name: "unwritten_total",
+			Namespace: metrics.Namespace, Subsystem: "cache", Name: "unwritten_total",
 			Help: "Entries that did not go to Redis because too much waited to be compressed for it.",
 		}),
 	}
 }
 
 // space resolves an endpoint's series, so that they exist at zero.
-func (m *metrics) space(name string) spaceMetrics {
+func (m *cacheMetrics) space(name string) spaceMetrics {
 	look := func(tier Tier, result string) prometheus.Counter {
 		return m.lookups.WithLabelValues(name, tier.String(), result)
 	}
@@ -88,7 +88,7 @@ type memoryCollector struct {
 
 func newMemoryCollector(near *memory) *memoryCollector {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(namespace+"_cache_memory_"+name, help, []string{"class"}, nil)
+		return prometheus.NewDesc(metrics.Namespace+"_cache_memory_"+name, help, []string{"class"}, nil)
 	}
 	return &memoryCollector{
 		near:      near,
@@ -120,13 +120,13 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 // newFillsGauges returns gauges that read the flights at scrape.
 func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: "cache", Name: name, Help: help}, value)
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
 	}
 	return gauge("fills_running", "Fills under way.", func() float64 { return float64(g.running()) }),
 		gauge("fills_limit", "Fills that may be under way; half of it those of one endpoint.", func() float64 { return float64(g.fills.limit) })
 }
 
-func (m *metrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
+func (m *cacheMetrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
 	running, limit := newFillsGauges(g)
 	for _, c := range []prometheus.Collector{
 		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, running, limit, newMemoryCollector(near),

@@ -1,6 +1,6 @@
-// Package metrics makes the registry that every package's collectors go to. It
-// promises that what is scraped holds the Go runtime, the process and the
-// build beside them, and imports none of ours.
+// Package metrics makes the registry for the collectors of all packages, whose
+// metrics have its Namespace. It promises that a scrape also holds those of the Go
+// runtime, the process and the build. It imports no package of ours.
 package metrics
 
 import (

@@ -5,11 +5,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/metrics"
 	"sundry/upstreams/catalog"
 )
 
-// metrics of the server.
-type metrics struct {
+// serverMetrics are the server's.
+type serverMetrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	limited  prometheus.Counter
@@ -20,9 +21,9 @@ type metrics struct {
 // for would be an unbounded label.
 const unrouted = "none"
 
-func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
-	const namespace = "sundry"
-	m := &metrics{
+func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
+	const namespace = metrics.Namespace
+	m := &serverMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
 			Help: "Requests answered, by how."}, []string{"endpoint", "outcome", "class"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
@@ -65,7 +66,7 @@ type endpointMetrics struct {
 	exemplars prometheus.ExemplarObserver // the same
 }
 
-func (m *metrics) endpoint(name string) *endpointMetrics {
+func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
 	e.exemplars = e.duration.(prometheus.ExemplarObserver) // every histogram is one
 	for o := range outcomes {
@@ -99,7 +100,7 @@ type endpointCollector struct {
 
 func newEndpointCollector(s *Server) *endpointCollector {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("sundry_endpoint_"+name, help, []string{"endpoint"}, nil)
+		return prometheus.NewDesc(metrics.Namespace+"_endpoint_"+name, help, []string{"endpoint"}, nil)
 	}
 	return &endpointCollector{
 		server:       s,

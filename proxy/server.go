@@ -44,7 +44,7 @@ type Config struct {
 type Server struct {
 	cfg       Config
 	current   atomic.Pointer[snapshot]
-	metrics   *metrics
+	metrics   *serverMetrics
 	unrouted  *endpointMetrics
 	preset    *presetHeaders
 	admission admission

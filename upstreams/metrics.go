@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/metrics"
 	"sundry/upstreams/host"
 )
 
@@ -20,7 +21,7 @@ type Metrics struct {
 // NewMetrics declares them and, with a registerer, registers them together
 // with a collector of the hosts' breakers.
 func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) {
-	const namespace, subsystem = "sundry", "upstream"
+	const namespace, subsystem = metrics.Namespace, "upstream"
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "attempts_total",

@@ -75,7 +75,7 @@ type Tier struct {
 	reads        *breaker
 	writes       *breaker
 	queue        *queue
-	metrics      *metrics
+	metrics      *tierMetrics
 	log          *slog.Logger
 	workers      sync.WaitGroup
 }

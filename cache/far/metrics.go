@@ -12,9 +12,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+
+	"sundry/metrics"
 )
 
-type metrics struct {
+type tierMetrics struct {
 	reads, writes               *prometheus.CounterVec
 	duration                    prometheus.Histogram
 	dropped                     prometheus.Counter
@@ -23,9 +25,9 @@ type metrics struct {
 	size                        *sizeCollector
 }
 
-func newMetrics(t *Tier) *metrics {
-	const namespace, subsystem = "sundry", "far"
-	m := &metrics{
+func newMetrics(t *Tier) *tierMetrics {
+	const namespace, subsystem = metrics.Namespace, "far"
+	m := &tierMetrics{
 		size: newSizeCollector(t),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
 			Help: "Reads from Redis, by how they went; refused: it replied an error; rejected: it was left alone; canceled: nobody waited any more."},
@@ -54,7 +56,7 @@ func newMetrics(t *Tier) *metrics {
 
 // breakerOpen is the gauge of one kind of calls.
 func breakerOpen(operation string, g *breaker) prometheus.GaugeFunc {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sundry", Subsystem: "far", Name: "breaker_open",
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "far", Name: "breaker_open",
 		ConstLabels: prometheus.Labels{"operation": operation},
 		Help:        "1 while Redis is left alone with reads or writes because they failed."}, func() float64 {
 		if g.blocked() {
@@ -64,7 +66,7 @@ func breakerOpen(operation string, g *breaker) prometheus.GaugeFunc {
 	})
 }
 
-func (m *metrics) register(reg prometheus.Registerer) error {
+func (m *tierMetrics) register(reg prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.deletions, m.breakerReads, m.breakerWrites, m.size} {
 		if err := reg.Register(c); err != nil {
 			return err
@@ -73,7 +75,7 @@ func (m *metrics) register(reg prometheus.Registerer) error {
 	return nil
 }
 
-func (m *metrics) read(value []byte, err error, took time.Duration) {
+func (m *tierMetrics) read(value []byte, err error, took time.Duration) {
 	result := "hit"
 	switch {
 	case err != nil:
@@ -87,7 +89,7 @@ func (m *metrics) read(value []byte, err error, took time.Duration) {
 	}
 }
 
-func (m *metrics) wrote(err error) {
+func (m *tierMetrics) wrote(err error) {
 	result := "stored"
 	if err != nil {
 		result = resultOf(err)
@@ -136,7 +138,7 @@ func (r *reading) metric() prometheus.Metric {
 
 func newSizeCollector(t *Tier) *sizeCollector {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc("sundry_far_"+name, help, nil, nil)
+		return prometheus.NewDesc(metrics.Namespace+"_far_"+name, help, nil, nil)
 	}
 	return &sizeCollector{
 		tier:   t,

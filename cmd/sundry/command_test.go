@@ -256,7 +256,8 @@ func TestDependencies(t *testing.T) {
 		}
 		for _, imp := range pkg.Imports {
 			ours, ok := strings.CutPrefix(imp, "sundry/")
-			if ok && may != nil && !slices.Contains(may, ours) {
+			// All packages declare their metrics under metrics.Namespace.
+			if ok && ours != "metrics" && may != nil && !slices.Contains(may, ours) {
 				t.Errorf("package %s must not import %s", rel, ours)
 			}
 		}

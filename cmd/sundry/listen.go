@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+
+	"sundry/metrics"
 )
 
 // run listens, serves and, when ctx ends, drains.
@@ -91,7 +93,7 @@ type acceptFailures struct {
 const acceptLogInterval = 10 * time.Second
 
 func newAcceptFailures(reg prometheus.Registerer, log *slog.Logger) (*acceptFailures, error) {
-	u := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Name: "accept_failures_total",
+	u := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "accept_failures_total",
 		Help: "Tries to accept a public connection that failed, as for lack of descriptors."})}
 	return u, reg.Register(u.total)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/metrics"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/geoip"
@@ -33,7 +34,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
 	}
-	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Subsystem: "guard", Name: "refused_total",
+	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
 		Help: "Connections to addresses named by callers that were refused."})
 	if reg != nil {
 		if err := reg.Register(refused); err != nil {

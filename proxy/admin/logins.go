@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics"
 )
 
 // Bounds on wrong tokens.
@@ -48,7 +50,7 @@ type loginFailures struct {
 func newLogins(log *slog.Logger) *logins {
 	return &logins{
 		log: log, clients: map[netip.Prefix]*loginFailures{},
-		failed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sundry", Subsystem: "admin", Name: "logins_failed_total",
+		failed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "admin", Name: "logins_failed_total",
 			Help: "Requests to the admin listener with a wrong token."}),
 	}
 }

@@ -2,6 +2,8 @@ package admin
 
 import (
 	dto "github.com/prometheus/client_model/go"
+
+	"sundry/metrics"
 )
 
 // endpointStats are read from this instance's metrics, and count from its start.
@@ -68,7 +70,7 @@ func labelsOf(m *dto.Metric) map[string]string {
 // add counts one counter in the sum that it belongs to.
 func (s *endpointStats) add(family string, labels map[string]string, v float64) {
 	switch family {
-	case "sundry_requests_total":
+	case metrics.Namespace + "_requests_total":
 		s.Requests += v
 		switch labels["outcome"] {
 		case "hit", "not_modified":
@@ -80,7 +82,7 @@ func (s *endpointStats) add(family string, labels map[string]string, v float64) 
 		case "error":
 			s.Errors += v
 		}
-	case "sundry_cache_refreshes_total":
+	case metrics.Namespace + "_cache_refreshes_total":
 		switch labels["result"] {
 		case "changed":
 			s.Changed += v

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/metrics"
 	"sundry/upstreams/host"
 )
 
@@ -300,7 +301,7 @@ type replicatorMetrics struct {
 
 func newReplicatorMetrics() *replicatorMetrics {
 	opts := func(name, help string) prometheus.Opts {
-		return prometheus.Opts{Namespace: "sundry", Subsystem: "settings", Name: name, Help: help}
+		return prometheus.Opts{Namespace: metrics.Namespace, Subsystem: "settings", Name: name, Help: help}
 	}
 	return &replicatorMetrics{
 		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance has applied; lower than on other instances while it lags behind."))),

@@ -1,6 +1,10 @@
 package host
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics"
+)
 
 // breakerCollector asks the breakers at scrape: a breaker changes from open to
 // half-open by the clock alone, and no callback would tell.
@@ -12,11 +16,11 @@ type breakerCollector struct {
 func NewCollector(hosts *Hosts) *breakerCollector {
 	return &breakerCollector{
 		hosts: hosts,
-		state: prometheus.NewDesc("sundry_upstream_breaker_state",
+		state: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_state",
 			"1 for the state that the breaker of an upstream host is in, 0 for the others.", []string{"host", "state"}, nil),
-		opened: prometheus.NewDesc("sundry_upstream_breaker_openings_total",
+		opened: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_openings_total",
 			"How often the breaker of an upstream host opened, probes that failed included.", []string{"host"}, nil),
-		forced: prometheus.NewDesc("sundry_upstream_breaker_forced",
+		forced: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_forced",
 			"1 while an operator holds the breaker of an upstream host open or closed.", []string{"host"}, nil),
 	}
 }
