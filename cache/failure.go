@@ -3,12 +3,13 @@ package cache
 import (
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"sundry/cache/jitter"
 )
 
 // maxFailures bounds the number of keys whose failed fills are remembered.
@@ -57,8 +58,7 @@ func (f *failures) add(key string, err error, hadCopy bool, p *Policy, now time.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, _ := f.lru.Peek(key)
-	spread := 0.8 + 0.2*rand.Float64()
-	pause := time.Duration(float64(p.pauseAfter(r.streak)) * spread)
+	pause := jitter.Below(p.pauseAfter(r.streak), 0.2)
 	r = failure{err: err, until: now.Add(pause), streak: r.streak + 1, hadCopy: hadCopy}
 	f.lru.Add(key, r)
 	return r

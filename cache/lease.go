@@ -3,8 +3,9 @@ package cache
 import (
 	"bytes"
 	"context"
-	"math/rand/v2"
 	"time"
+
+	"sundry/cache/jitter"
 )
 
 // While another instance holds the lease it is filling the key, and is waited
@@ -64,7 +65,7 @@ func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {
 // sleep waits until the next poll is due, at most that long; false once ctx has
 // ended.
 func sleep(ctx context.Context, most time.Duration) bool {
-	t := time.NewTimer(min(most, time.Duration((0.5+rand.Float64())*float64(leasePoll))))
+	t := time.NewTimer(min(most, jitter.Around(leasePoll, 0.5)))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
+
+	"sundry/cache/jitter"
 )
 
 // breaker protects one kind of calls, reads or writes, so that they fail
@@ -31,7 +33,7 @@ func newBreaker(name string, openFor time.Duration) *breaker {
 // at least ten calls failed within ten seconds.
 func settings(name string, openFor time.Duration) gobreaker.Settings {
 	return gobreaker.Settings{
-		Name: "redis " + name, MaxRequests: 1, Timeout: spread(openFor),
+		Name: "redis " + name, MaxRequests: 1, Timeout: jitter.Around(openFor, spread),
 		Interval: 10 * time.Second, BucketPeriod: time.Second,
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return c.ConsecutiveFailures >= 5 || c.Requests >= 10 && 2*c.TotalFailures >= c.Requests
@@ -113,5 +115,5 @@ func (r *refusals) note(refused bool, now time.Time) {
 		return
 	}
 	r.pause = min(max(2*r.pause, r.longest/16), r.longest)
-	r.until = now.Add(spread(r.pause))
+	r.until = now.Add(jitter.Around(r.pause, spread))
 }

@@ -64,6 +64,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// spread is the share by which pauses and retries vary, so that the instances of
+// a fleet do not probe Redis at the same instant.
+const spread = 0.2
+
 // Tier is the far tier. A nil one is usable: all reads miss, and nothing is
 // stored.
 type Tier struct {

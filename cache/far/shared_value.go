@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sundry/cache/jitter"
 )
 
 // SharedValue is one value that the instances of a fleet share: written by
@@ -68,7 +70,7 @@ func (d *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error)
 func (d *SharedValue) Watch(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
 		d.listen(ctx, changed)
-		pause(ctx, spread(d.tier.cfg.OpenFor))
+		pause(ctx, jitter.Around(d.tier.cfg.OpenFor, spread))
 	}
 }
 

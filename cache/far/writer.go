@@ -3,11 +3,12 @@ package far
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sundry/cache/jitter"
 )
 
 // maxAge is how long a value may wait in the queue: older ones would only delay
@@ -98,7 +99,7 @@ func (w *writer) delete(j *job) {
 		if err == nil {
 			w.backoff = lastRetry
 		}
-		w.due = time.Now().Add(spread(w.backoff))
+		w.due = time.Now().Add(jitter.Around(w.backoff, spread))
 	}
 	w.retries = append(w.retries, j)
 }
@@ -160,7 +161,7 @@ func (w *writer) retry() {
 	if len(failed) == 0 {
 		w.backoff = firstRetry
 	}
-	w.due = time.Now().Add(spread(w.backoff))
+	w.due = time.Now().Add(jitter.Around(w.backoff, spread))
 }
 
 // delete deletes a value or releases a lease.
@@ -201,10 +202,4 @@ func (t *Tier) wrote(err error) {
 	if err != nil {
 		t.log.Debug("redis write failed", "error", err)
 	}
-}
-
-// spread is up to a fifth more or less, so that instances do not act at the same
-// instant.
-func spread(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
