@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -19,11 +18,6 @@ const (
 	MinBudget = 16 << 20
 	// budgetTime is the longest that one waits for its part.
 	budgetTime = 2 * time.Second
-	// readStep is how much of a body is read before more is asked for.
-	readStep = 64 << 10
-	// workingSet is how many times the decoded size a reply takes, with what
-	// programs make of it.
-	workingSet = 3
 )
 
 // Budget bounds the bytes of all replies that are being read, decoded and
@@ -79,25 +73,4 @@ func (a *allowance) release() {
 		a.budget.bytes.Release(a.taken)
 		a.taken = 0
 	}
-}
-
-// metered reads from a body, and asks for room before each step.
-type metered struct {
-	ctx  context.Context //nolint:containedctx // of the request that is being read
-	body io.Reader
-	room *allowance
-	left int
-}
-
-// Read implements io.Reader.
-func (m *metered) Read(p []byte) (int, error) {
-	if m.left == 0 {
-		if err := m.room.take(m.ctx, readStep); err != nil {
-			return 0, err
-		}
-		m.left = readStep
-	}
-	n, err := m.body.Read(p[:min(len(p), m.left)])
-	m.left -= n
-	return n, err
 }

@@ -111,19 +111,13 @@ func Sniff(b []byte) (*Blob, error) {
 	return nil, fmt.Errorf("body is no picture (looks like %s, %d bytes)", typ, len(b))
 }
 
-// errTooLarge means that an answer is larger than its cap.
-var errTooLarge = errors.New("answer is larger than its cap")
-
-// errCut means that the connection ended within the answer.
-var errCut = errors.New("answer was cut off")
-
 // readCapped reads at most max bytes. The cap is on what comes out of
 // decompression, so a small bomb does not grow here.
 func readCapped(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%w: %w", errCut, err)
+		return nil, &Error{Kind: Unavailable, Err: fmt.Errorf("answer was cut off: %w", err)}
 	case err != nil:
 		return nil, err
 	case int64(len(b)) > limit:

@@ -102,7 +102,7 @@ func KindOf(err error) Kind {
 		return Rejected
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return Timeout
-	case errors.As(err, &network), errors.Is(err, errCut):
+	case errors.As(err, &network):
 		return Unavailable
 	}
 	return Internal
@@ -136,3 +136,6 @@ func StatusOf(err error) int {
 	}
 	return 0
 }
+
+// errTooLarge means that an answer is larger than its cap.
+var errTooLarge = errors.New("answer is larger than its cap")

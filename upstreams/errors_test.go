@@ -2,10 +2,15 @@ package upstreams
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 	"testing"
 
 	"sundry/upstreams/host"
+	"sundry/upstreams/redact"
 )
 
 // TestOutcomes: what counts against a host is that it failed, was silent, or
@@ -25,5 +30,34 @@ func TestOutcomes(t *testing.T) {
 	}
 	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Untold {
 		t.Errorf("a call that nobody wanted any more: %v", got)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	if kinds.String() != "unknown" || (kinds+1).String() != "unknown" || Skipped.String() != "skipped" {
+		t.Error("names past the end of the enumeration")
+	}
+	_, refused := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:1")
+	for want, err := range map[Kind]error{
+		Timeout: context.DeadlineExceeded, Unavailable: refused, Internal: io.EOF, Negative: fmt.Errorf("x: %w", &Error{Kind: Negative}),
+	} {
+		if got := KindOf(err); got != want {
+			t.Errorf("%v is %v, want %v", err, got, want)
+		}
+	}
+}
+
+func TestErrorsAreBlottedOut(t *testing.T) {
+	r := redact.New(redact.Forms("31415926"), nil)
+	err := r.Err(&Error{Kind: Limited, Source: "one", Status: 429, Err: fmt.Errorf("token 31415926: %w", context.DeadlineExceeded)})
+	if err.Error() != "one: limited (status 429): token ***: context deadline exceeded" || KindOf(err) != Limited || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	long := r.Err(errors.New(strings.Repeat("x", redact.ErrorTextMax-4) + "31415926"))
+	if strings.Contains(long.Error(), "3141") {
+		t.Errorf("half a secret: %s", long.Error()[redact.ErrorTextMax/2-20:])
+	}
+	if fine := errors.New("fine"); !errors.Is(r.Err(fine), fine) || r.Err(fine).Error() != "fine" {
+		t.Error("an error without secrets is another")
 	}
 }

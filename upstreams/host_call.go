@@ -25,7 +25,6 @@ func guarded(ctx context.Context, h *host.Host, rules []Rule, in *input, ask fun
 	}()
 	r, err := ask(ctx)
 	if err == nil && !r.judged {
-		see(in.env, r)
 		err = judge(ctx, rules, r, in.env)
 	}
 	returned = true

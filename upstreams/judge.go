@@ -12,6 +12,18 @@ import (
 	"sundry/upstreams/jq"
 )
 
+// RuleSpec is one judge rule: all given conditions must hold.
+type RuleSpec struct {
+	// Status are those the rule is about; none: the successful ones.
+	Status []int `yaml:"status"`
+	// If is a jq condition on the decoded body, with $status, $params and $vars.
+	// A redirect that is not followed has the body null.
+	If *declare.Expr `yaml:"if"`
+	// Is is the verdict: success, negative, limited, unavailable, malformed, or
+	// skipped where it turns out that the source does not serve this input.
+	Is declare.Text `yaml:"is"`
+}
+
 // Rule is a compiled judge rule.
 type Rule struct {
 	status  []int
@@ -69,8 +81,10 @@ type reply struct {
 }
 
 // judge returns nil for a success, or the failure the reply amounts to. The
-// first rule that fits decides, then the default table.
+// first rule that fits decides, then the default table. Programs may know of the
+// reply from then on.
 func judge(ctx context.Context, rules []Rule, r *reply, env *jq.Env) error {
+	see(env, r)
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
 		switch {

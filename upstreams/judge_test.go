@@ -26,7 +26,7 @@ func TestPartsAndEmptinessAreNoAnswers(t *testing.T) {
 			"rule":    "name: s\njudge: [{if: .v == 1, is: success}]\nhttp: {url: \"" + base + "/\"}\n",
 			"picture": "name: s\nhttp: {url: \"" + base + "/picture\", decode: image}\n",
 		} {
-			_, err := compile(t, environment(t), text).do(t.Context(), &Call{Now: time.Now()}, nil)
+			_, err := compile(t, environment(t), text).Probe(t.Context(), &Call{Now: time.Now()}, nil)
 			got := "success"
 			if err != nil {
 				got = KindOf(err).String()
@@ -36,7 +36,7 @@ func TestPartsAndEmptinessAreNoAnswers(t *testing.T) {
 			}
 		}
 		text := "name: s\njudge: [{status: [" + strconv.Itoa(status) + "], is: negative}]\nhttp: {url: \"" + base + "/\"}\n"
-		if _, err := compile(t, environment(t), text).do(t.Context(), &Call{Now: time.Now()}, nil); KindOf(err) != Negative {
+		if _, err := compile(t, environment(t), text).Probe(t.Context(), &Call{Now: time.Now()}, nil); KindOf(err) != Negative {
 			t.Errorf("%d that a rule names: %v", status, err)
 		}
 	}

@@ -57,7 +57,6 @@ func (g *getter) part(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	see(in.env, r)
 	return r.body, judge(ctx, in.rules, r, in.env)
 }
 

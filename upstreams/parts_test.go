@@ -45,7 +45,7 @@ http: {url: "`+url+`/{part}", parts: `+r.parts+`}
 judge: [{if: .code != 200, is: malformed}]
 map: map(.at)
 `)
-		a, err := s.do(t.Context(), &Call{}, nil)
+		a, err := s.Probe(t.Context(), &Call{}, nil)
 		got := fmt.Sprint(a.Data)
 		if err != nil {
 			got = KindOf(err).String()

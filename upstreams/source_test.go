@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -93,7 +91,7 @@ http:
 		}
 	}
 	call := &Call{Params: map[string]any{"text": "../x?y=1&z\r\nEvil: 1", "n": 21, "gone": nil}, Now: time.Unix(1_795_219_200, 0)}
-	if _, err := s.do(t.Context(), call, watch); err != nil {
+	if _, err := s.Probe(t.Context(), call, watch); err != nil {
 		t.Fatal(err)
 	}
 	if all := strings.Join(shown, "\n"); strings.Contains(all, "s3cr") || !strings.Contains(all, "key=***") {
@@ -157,7 +155,7 @@ func TestVerdicts(t *testing.T) {
 				text += "judge: " + r.judge + "\n"
 			}
 			s := compile(t, env, text)
-			_, err := s.do(t.Context(), &Call{}, nil)
+			_, err := s.Probe(t.Context(), &Call{}, nil)
 			if r.ok != (err == nil) || err != nil && KindOf(err) != r.want {
 				t.Errorf("got %v", err)
 			}
@@ -214,7 +212,7 @@ func TestHostileAnswers(t *testing.T) {
 			}
 			s := compile(t, env, "name: one\ntimeout: "+timeout+"\nhttp: {url: "+srv.URL+"/, max_kib: 1024}\n")
 			start := time.Now()
-			_, err := s.do(t.Context(), &Call{}, nil)
+			_, err := s.Probe(t.Context(), &Call{}, nil)
 			if err == nil || KindOf(err) != r.want || time.Since(start) > 15*time.Second {
 				t.Errorf("%v after %v, want %v", err, time.Since(start), r.want)
 			}
@@ -437,28 +435,28 @@ func TestBreakerCounts(t *testing.T) {
 	s := compile(t, env, "name: one\ntimeout: 2s\nhttp: {url: "+url+"/}\njudge: [{status: [404], is: negative}]\n")
 	status.Store(404)
 	for range 20 {
-		_, _ = s.do(t.Context(), &Call{}, nil)
+		_, _ = s.Probe(t.Context(), &Call{}, nil)
 	}
 	status.Store(0)
 	for range 20 { // callers who leave
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
-		_, _ = s.do(ctx, &Call{}, nil)
+		_, _ = s.Probe(ctx, &Call{}, nil)
 	}
 	if s.Kind.Host.State() != "closed" {
 		t.Fatalf("negatives or callers who left have opened the breaker: %s", s.Kind.Host.State())
 	}
 	status.Store(500)
 	for range 5 {
-		_, _ = s.do(t.Context(), &Call{}, nil)
+		_, _ = s.Probe(t.Context(), &Call{}, nil)
 	}
-	if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != Rejected || s.Kind.Host.State() != "open" {
+	if _, err := s.Probe(t.Context(), &Call{}, nil); KindOf(err) != Rejected || s.Kind.Host.State() != "open" {
 		t.Fatalf("%v, %s", err, s.Kind.Host.State())
 	}
 	status.Store(404)
 	deadline := time.Now().Add(5 * time.Second)
 	for s.Kind.Host.State() != "closed" && time.Now().Before(deadline) {
-		_, _ = s.do(t.Context(), &Call{}, nil)
+		_, _ = s.Probe(t.Context(), &Call{}, nil)
 		time.Sleep(5 * time.Millisecond)
 	}
 	if s.Kind.Host.State() != "closed" {
@@ -489,7 +487,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	s := compile(t, env, "name: one\nhttp: {url: "+url+"/}\n")
 	results := make(chan error, 10)
 	for range 10 {
-		go func() { _, err := s.do(context.Background(), &Call{}, nil); results <- err }()
+		go func() { _, err := s.Probe(context.Background(), &Call{}, nil); results <- err }()
 	}
 	rejected := 0
 	for range 8 {
@@ -579,38 +577,6 @@ func TestJQ(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
-	subject, f, err := ParseFault("kd=error:0.3,latency:800ms")
-	if err != nil || subject != "kd" || f.Error != 0.3 || f.Latency != 800*time.Millisecond {
-		t.Errorf("%s %+v %v", subject, f, err)
-	}
-	if _, f, err = ParseFault("kd/one=body:html"); err != nil || f.Body != "html" || f.Error != 1 {
-		t.Errorf("%+v %v", f, err)
-	}
-	if _, f, err = ParseFault("kd/one=status:503"); err != nil || f.Status != 503 || f.Error != 1 {
-		t.Errorf("%+v %v", f, err)
-	}
-	for _, bad := range []string{"", "kd", "=error:1", "kd=error:2", "kd=error:x", "kd=latency:x", "kd=what:1", "kd=body:x", "kd="} {
-		if _, _, err := ParseFault(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
-		}
-	}
-}
-
-func TestKinds(t *testing.T) {
-	if kinds.String() != "unknown" || (kinds+1).String() != "unknown" || Skipped.String() != "skipped" {
-		t.Error("names past the end of the enumeration")
-	}
-	_, refused := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:1")
-	for want, err := range map[Kind]error{
-		Timeout: context.DeadlineExceeded, Unavailable: refused, Internal: io.EOF, Negative: fmt.Errorf("x: %w", &Error{Kind: Negative}),
-	} {
-		if got := KindOf(err); got != want {
-			t.Errorf("%v is %v, want %v", err, got, want)
-		}
-	}
-}
-
 func BenchmarkMap(b *testing.B) {
 	env := environment(b)
 	s := compile(b, env, "name: x\ncomputed: {}\nmap: '[.items[] | {id, title: .t, ok: (.n > 3)}]'")
@@ -622,17 +588,6 @@ func BenchmarkMap(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := s.Map.One(b.Context(), input, &jq.Env{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDecodeJSON(b *testing.B) {
-	body := []byte(`{"items":[` + strings.Repeat(`{"id":1,"title":"some title","url":"https://example.org/1"},`, 300) + `{}]}`)
-	b.ReportAllocs()
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := decodeJSON(body); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -99,18 +99,6 @@ func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
 	return p.Program.UnmarshalYAML(n)
 }
 
-// RuleSpec is one judge rule: all given conditions must hold.
-type RuleSpec struct {
-	// Status are those the rule is about; none: the successful ones.
-	Status []int `yaml:"status"`
-	// If is a jq condition on the decoded body, with $status, $params and $vars.
-	// A redirect that is not followed has the body null.
-	If *declare.Expr `yaml:"if"`
-	// Is is the verdict: success, negative, limited, unavailable, malformed, or
-	// skipped where it turns out that the source does not serve this input.
-	Is declare.Text `yaml:"is"`
-}
-
 // PictureSpec fetches the picture that the data leads to.
 type PictureSpec struct {
 	// URL is a jq program on the data.

@@ -34,7 +34,7 @@ func TestOptionalSteps(t *testing.T) {
 		`optional: true, vars: {x: error}, http: {url: ` + url + `/good}`: Malformed.String(),
 	} {
 		s := compile(t, env, "name: one\ntimeout: 300ms\nbefore: [{name: first, "+step+"}]\ncomputed: {}\nmap: '{first: $vars.first}'")
-		a, err := s.do(t.Context(), &Call{Now: time.Now()}, nil)
+		a, err := s.Probe(t.Context(), &Call{Now: time.Now()}, nil)
 		got := KindOf(err).String()
 		if err == nil {
 			got = fmt.Sprint(a.Data.(map[string]any)["first"])
@@ -58,7 +58,7 @@ judge: [{if: '$headers["x-verify"] == "yes"', is: limited}]
 map: '{said: $headers["x-verify"], nothing: $headers["x-other"]}'
 `
 	s := compile(t, env, text, "n")
-	if _, err := s.do(t.Context(), &Call{Params: map[string]any{"n": "yes"}}, nil); KindOf(err) != Limited {
+	if _, err := s.Probe(t.Context(), &Call{Params: map[string]any{"n": "yes"}}, nil); KindOf(err) != Limited {
 		t.Errorf("%v, want limited", err)
 	}
 	a, err := ask(t, env, s, map[string]any{"n": "no"})
@@ -82,7 +82,7 @@ judge:
   - {status: [302], if: '. == null and ($location | test("captcha"))', is: limited}
 `, "n")
 	for to, want := range map[string]Kind{"/404?x=1": Negative, "/login/captcha": Limited, "/": Malformed} {
-		if _, err := s.do(t.Context(), &Call{Params: map[string]any{"n": to}}, nil); KindOf(err) != want {
+		if _, err := s.Probe(t.Context(), &Call{Params: map[string]any{"n": to}}, nil); KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", to, err, want)
 		}
 	}
@@ -107,7 +107,7 @@ map: '{id: $vars.link.id}'
 		"https://www.douyin.com/video/7412345678901234567":   Skipped.String(),
 		"https://example.org/a link of no platform whatever": Malformed.String(),
 	} {
-		a, err := s.do(t.Context(), &Call{Params: map[string]any{"url": link}}, nil)
+		a, err := s.Probe(t.Context(), &Call{Params: map[string]any{"url": link}}, nil)
 		got := KindOf(err).String()
 		if err == nil {
 			got = a.Data.(map[string]any)["id"].(string)

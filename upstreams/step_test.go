@@ -77,7 +77,7 @@ func TestStepsOutcomeDecides(t *testing.T) {
 		"http: {url: " + url + "/ticket}\n    keep: .[0]":                           Malformed,
 	} {
 		s := compile(t, env, "name: one\nbefore:\n  - name: first\n    "+text+"\nhttp: {url: "+url+"/call}\n")
-		if _, err := s.do(t.Context(), &Call{}, nil); KindOf(err) != want {
+		if _, err := s.Probe(t.Context(), &Call{}, nil); KindOf(err) != want {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}
 	}
@@ -191,29 +191,6 @@ func TestSecretsEndWithTheRequest(t *testing.T) {
 	a, err := ask(t, env, s, nil)
 	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
 		t.Errorf("%v %v", a.Data, err)
-	}
-}
-
-func TestScripts(t *testing.T) {
-	decode := scriptDecoder("window.STATE")
-	for page, want := range map[string]string{
-		`<script>var a=1;window.STATE={"a":undefined,"b":[undefined,1],"c":"undefined \" </script> }"};more()</script>`: `map[a:<nil> b:[<nil> 1] c:undefined " </script> }]`,
-		`window.STATE = {} || 3`:      "map[]",
-		`window.STATE={"a":{"b":{}}}`: "map[a:map[b:map[]]]",
-		`window.STATE=null`:           "page does not hold its state",
-		`window.STATE={"a":`:          "its end is missing",
-		`window.STATE={"a`:            "its end is missing",
-		`window.STATE={a:1}`:          "not JSON",
-		`<html>`:                      "page does not hold its state",
-	} {
-		v, err := decode([]byte(page))
-		got := fmt.Sprint(v)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", page, got, want)
-		}
 	}
 }
 

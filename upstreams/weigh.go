@@ -1,11 +1,23 @@
 package upstreams
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"io"
+)
 
 // Bounds of a JSON text, far beyond what any source sends.
 const (
 	maxDepth  = 100
 	maxValues = 2 << 20
+)
+
+const (
+	// readStep is how much of a body is read before more memory is asked for.
+	readStep = 64 << 10
+	// workingSet is how many times the decoded size a reply takes, with what
+	// programs make of it.
+	workingSet = 3
 )
 
 // Memory that decoding takes, in bytes: of each value by itself, and of each
@@ -70,4 +82,25 @@ func bearable(b []byte) error {
 		return fmt.Errorf("%w: more than %d values", errTooLarge, maxValues)
 	}
 	return nil
+}
+
+// metered reads from a body, and asks for room before each step.
+type metered struct {
+	ctx  context.Context //nolint:containedctx // of the request that is being read
+	body io.Reader
+	room *allowance
+	left int
+}
+
+// Read implements io.Reader.
+func (m *metered) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		if err := m.room.take(m.ctx, readStep); err != nil {
+			return 0, err
+		}
+		m.left = readStep
+	}
+	n, err := m.body.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	return n, err
 }
