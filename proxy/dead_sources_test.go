@@ -17,6 +17,7 @@ import (
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
+	"sundry/upstreams/replay"
 )
 
 // withRedis gives the front a cache with a far tier, and closes both with the
@@ -42,15 +43,15 @@ func withRedis(t *testing.T, srv *redistest.Server) option {
 }
 
 // dying replays with the same fault on every source of every endpoint.
-func dying(fault upstreams.Fault) option {
+func dying(fault replay.Fault) option {
 	return func(_ *Config, env *upstreams.Environment) {
-		faults := map[string]upstreams.Fault{}
+		faults := map[string]replay.Fault{}
 		for _, x := range exchanges() {
 			faults[x.Endpoint] = fault
 		}
-		replay := upstreams.NewReplay(faults)
-		replay.Set(exchanges())
-		env.Replay = replay
+		network := replay.New(faults)
+		network.Set(exchanges())
+		env.Replay = network
 	}
 }
 
@@ -129,7 +130,7 @@ func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 		t.Fatalf("%d answers, %d entries in Redis", len(warm), len(held))
 	}
 	stale := map[string]cache.Purge{cache.AllEndpoints: {Soft: time.Now()}}
-	for name, fault := range map[string]upstreams.Fault{
+	for name, fault := range map[string]replay.Fault{
 		"404": {Error: 1, Status: 404}, "410": {Error: 1, Status: 410}, "403": {Error: 1, Status: 403}, "429": {Error: 1, Status: 429},
 		"500": {Error: 1, Status: 500}, "empty": {Error: 1, Body: "empty"}, "HTML": {Error: 1, Body: "html"}, "refused": {Error: 1},
 		"timeout": {Latency: time.Hour},

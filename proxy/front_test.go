@@ -23,6 +23,7 @@ import (
 	"sundry/upstreams/guard"
 	"sundry/upstreams/host"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -202,13 +203,13 @@ sources:
 }
 
 // exchanges are read and made ready once for all tests.
-var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
+var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
 	if err != nil {
 		panic(err)
 	}
 	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: upstreams.NewReplay(nil),
+		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: replay.New(nil),
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 	}
 	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
@@ -226,9 +227,9 @@ var exchanges = sync.OnceValue(func() []*upstreams.Exchange {
 })
 
 func replayed(_ *Config, env *upstreams.Environment) {
-	replay := upstreams.NewReplay(nil)
-	replay.Set(exchanges())
-	env.Replay = replay
+	network := replay.New(nil)
+	network.Set(exchanges())
+	env.Replay = network
 }
 
 func trusting(ranges ...string) option {

@@ -38,22 +38,22 @@ func (b *Budget) open() {
 	})
 }
 
-// allowance is what one attempt has taken of a budget. The zero value, without
+// Allowance is what one attempt has taken of a budget. The zero value, without
 // a budget, is unbounded. It is for one goroutine.
-type allowance struct {
+type Allowance struct {
 	budget *Budget
 	taken  int64
 }
 
-// take asks for so many bytes more. The error is Malformed for a reply that no
+// Take asks for so many bytes more. The error is Malformed for a reply that no
 // budget would bear, and Busy where too many others are being made.
-func (a *allowance) take(ctx context.Context, n int64) error {
+func (a *Allowance) Take(ctx context.Context, n int64) error {
 	if a.budget == nil || n <= 0 {
 		return nil
 	}
 	a.budget.open()
 	if a.taken+n > a.budget.Limit {
-		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it would take %d MiB of memory", errTooLarge, (a.taken+n)>>20)}
+		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it would take %d MiB of memory", ErrTooLarge, (a.taken+n)>>20)}
 	}
 	wait, cancel := context.WithTimeout(ctx, budgetTime)
 	defer cancel()
@@ -67,8 +67,8 @@ func (a *allowance) take(ctx context.Context, n int64) error {
 	return nil
 }
 
-// release gives everything back.
-func (a *allowance) release() {
+// Release gives everything back.
+func (a *Allowance) Release() {
 	if a.taken > 0 {
 		a.budget.bytes.Release(a.taken)
 		a.taken = 0

@@ -115,15 +115,15 @@ func (env *Environment) LoopMark() loop.Mark {
 	return ""
 }
 
-// declaredHosts carries requests to declared hosts.
-func (env *Environment) declaredHosts() http.RoundTripper {
+// DeclaredHosts carries requests to declared hosts.
+func (env *Environment) DeclaredHosts() http.RoundTripper {
 	if env.Replay != nil {
-		return env.witnessed(env.Replay)
+		return env.Witnessed(env.Replay)
 	}
-	return env.witnessed(env.Transport)
+	return env.Witnessed(env.Transport)
 }
 
-func (env *Environment) witnessed(rt http.RoundTripper) http.RoundTripper {
+func (env *Environment) Witnessed(rt http.RoundTripper) http.RoundTripper {
 	if env.Record == nil {
 		return rt
 	}

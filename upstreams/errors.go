@@ -108,8 +108,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// fail wraps err as an attempt's failure, keeping a kind it already has.
-func fail(kind Kind, format string, args ...any) *Error {
+// Errorf wraps err as an attempt's failure, keeping a kind it already has.
+func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
 }
 
@@ -137,5 +137,5 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// errTooLarge means that an answer is larger than its cap.
-var errTooLarge = errors.New("answer is larger than its cap")
+// ErrTooLarge means that an answer is larger than its cap.
+var ErrTooLarge = errors.New("answer is larger than its cap")

@@ -6,14 +6,14 @@ import (
 	"sundry/upstreams/host"
 )
 
-// guarded makes one exchange under the host's breaker; the verdict is part of
+// ThroughBreaker makes one exchange under the host's breaker; the verdict is part of
 // what the breaker learns, because upstreams say "not now" with status 200. A
 // nil host has no breaker.
-func guarded(ctx context.Context, h *host.Host, rules []Rule, in *input, ask func(context.Context) (*reply, error)) (*reply, error) {
+func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, ask func(context.Context) (*Reply, error)) (*Reply, error) {
 	done := func(host.Outcome) {}
 	if h != nil {
 		var err error
-		if ctx, done, err = h.Enter(ctx, in.call.Caller); err != nil {
+		if ctx, done, err = h.Enter(ctx, in.Call.Caller); err != nil {
 			return nil, err
 		}
 	}
@@ -24,8 +24,8 @@ func guarded(ctx context.Context, h *host.Host, rules []Rule, in *input, ask fun
 		}
 	}()
 	r, err := ask(ctx)
-	if err == nil && !r.judged {
-		err = judge(ctx, rules, r, in.env)
+	if err == nil && !r.Judged {
+		err = Judge(ctx, rules, r, in.Env)
 	}
 	returned = true
 	done(outcome(err))

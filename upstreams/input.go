@@ -12,48 +12,48 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// input is what one attempt works on.
-type input struct {
-	call   *Call
-	values map[string]any // of placeholders: parameters, vars and secrets
-	hidden []string       // the forms of its secrets
+// Input is what one attempt works on.
+type Input struct {
+	Call   *Call
+	Values map[string]any // of placeholders: parameters, vars and secrets
+	Hidden []string       // the forms of its secrets
 	// derived are texts computed from its secrets.
 	derived []string
-	env     *jq.Env   // of its programs
-	rules   []Rule    // of its reply
-	entry   []entry   // what is kept of steps that let us in
+	Env     *jq.Env   // of its programs
+	Rules   []Rule    // of its reply
+	Entry   []Entry   // what is kept of steps that let us in
 	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
-	room    allowance // memory that its replies take
+	Room    Allowance // memory that its replies take
 	note    *[]Stage  // nil: nobody watches
 	mark    loop.Mark // of its requests
 }
 
-func (in *input) stage(name string, detail any) {
+func (in *Input) Stage(name string, detail any) {
 	if in.note != nil {
 		*in.note = append(*in.note, Stage{name, detail})
 	}
 }
 
-// compute runs the programs of placeholders.
-func (in *input) compute(ctx context.Context, vars []jq.Variable) error {
+// Compute runs the programs of placeholders.
+func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 	for _, v := range vars {
-		value, err := v.Program.One(ctx, nil, in.env)
+		value, err := v.Program.One(ctx, nil, in.Env)
 		if err != nil {
-			return fail(Malformed, "var %s: %w", v.Name, err)
+			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		in.keep(v.Name, value)
-		if v.Secret && len(in.hidden) > 0 {
-			in.derive(value, redact.DerivedMin)
+		in.Keep(v.Name, value)
+		if v.Secret && len(in.Hidden) > 0 {
+			in.Derive(value, redact.DerivedMin)
 		}
 	}
 	return nil
 }
 
-// keep makes a value known as $vars.<name> and as {name}.
-func (in *input) keep(name string, value any) { in.env.Vars[name], in.values[name] = value, value }
+// Keep makes a value known as $vars.<name> and as {name}.
+func (in *Input) Keep(name string, value any) { in.Env.Vars[name], in.Values[name] = value, value }
 
-// derive notes texts that were computed from secrets, from so many bytes on.
-func (in *input) derive(v any, least int) {
+// Derive notes texts that were computed from secrets, from so many bytes on.
+func (in *Input) Derive(v any, least int) {
 	switch v := v.(type) {
 	case string:
 		if len(v) >= least && !slices.Contains(in.derived, v) {
@@ -61,32 +61,32 @@ func (in *input) derive(v any, least int) {
 		}
 	case []any:
 		for _, e := range v {
-			in.derive(e, least)
+			in.Derive(e, least)
 		}
 	case map[string]any:
 		for _, e := range v {
-			in.derive(e, least)
+			in.Derive(e, least)
 		}
 	}
 }
 
-// redactor of what this attempt shows.
-func (in *input) redactor() *redact.Redactor { return redact.New(in.hidden, in.derived) }
+// Redactor of what this attempt shows.
+func (in *Input) Redactor() *redact.Redactor { return redact.New(in.Hidden, in.derived) }
 
-// bear marks a request of the attempt.
-func (in *input) bear(h http.Header) {
+// Bear marks a request of the attempt.
+func (in *Input) Bear(h http.Header) {
 	if in.mark == "" {
 		return
 	}
 	line := string(in.mark)
-	if in.call.Loop != "" {
-		line = in.call.Loop + ", " + line
+	if in.Call.Loop != "" {
+		line = in.Call.Loop + ", " + line
 	}
 	h[loop.Header] = []string{line}
 }
 
-// cameBack refuses an answer of this service to a request of its own.
-func (in *input) cameBack(resp *http.Response) error {
+// CameBack refuses an answer of this service to a request of its own.
+func (in *Input) CameBack(resp *http.Response) error {
 	if !in.mark.Refused(resp.Header) {
 		return nil
 	}

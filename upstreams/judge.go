@@ -70,20 +70,20 @@ func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
 	return rules
 }
 
-// reply is an upstream's answer before it is judged.
-type reply struct {
-	status int // 0 for sources that know no status
-	header http.Header
-	body   any   // decoded; nil when it could not be
-	blob   *Blob // instead of a body
-	broken error // why it could not be decoded
-	judged bool  // its parts were, one by one
+// Reply is an upstream's answer before it is judged.
+type Reply struct {
+	Status int // 0 for sources that know no status
+	Header http.Header
+	Body   any   // decoded; nil when it could not be
+	Blob   *Blob // instead of a body
+	Broken error // why it could not be decoded
+	Judged bool  // its parts were, one by one
 }
 
-// judge returns nil for a success, or the failure the reply amounts to. The
+// Judge returns nil for a success, or the failure the reply amounts to. The
 // first rule that fits decides, then the default table. Programs may know of the
 // reply from then on.
-func judge(ctx context.Context, rules []Rule, r *reply, env *jq.Env) error {
+func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 	see(env, r)
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
@@ -96,25 +96,25 @@ func judge(ctx context.Context, rules []Rule, r *reply, env *jq.Env) error {
 			return r.failure(rules[i].verdict, nil)
 		}
 	}
-	kind, ok := byStatus(r.status)
+	kind, ok := ByStatus(r.Status)
 	switch {
 	case !ok:
 		return r.failure(kind, nil)
-	case r.broken != nil:
-		return r.failure(Malformed, r.broken)
+	case r.Broken != nil:
+		return r.failure(Malformed, r.Broken)
 	}
 	return nil
 }
 
 // fits tells whether the rule decides about a reply.
-func (r *Rule) fits(ctx context.Context, re *reply, env *jq.Env) (bool, error) {
+func (r *Rule) fits(ctx context.Context, re *Reply, env *jq.Env) (bool, error) {
 	switch {
-	case !r.covers(re.status), r.cond != nil && re.broken != nil:
+	case !r.covers(re.Status), r.cond != nil && re.Broken != nil:
 		return false, nil
 	case r.cond == nil:
 		return true, nil
 	}
-	return r.cond.True(ctx, re.body, env)
+	return r.cond.True(ctx, re.Body, env)
 }
 
 // covers tells whether the rule is about a status: those it names, else those of
@@ -133,10 +133,10 @@ func answers(status int) bool {
 	return status == 0 || status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
-// byStatus is the default table. Not found and gone are what a host says whose
+// ByStatus is the default table. Not found and gone are what a host says whose
 // path was renamed or whose project was given up: they are no answer unless a
 // rule says so.
-func byStatus(status int) (kind Kind, ok bool) {
+func ByStatus(status int) (kind Kind, ok bool) {
 	switch {
 	case answers(status):
 		return 0, true
@@ -149,8 +149,8 @@ func byStatus(status int) (kind Kind, ok bool) {
 	return Malformed, false
 }
 
-func (r *reply) failure(kind Kind, err error) *Error {
-	return &Error{Kind: kind, Status: r.status, RetryAfter: retryAfter(r.header), Err: err}
+func (r *Reply) failure(kind Kind, err error) *Error {
+	return &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header), Err: err}
 }
 
 // retryAfter reads the header's seconds form, up to an hour.
@@ -163,8 +163,8 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // see gives programs what they may know of a reply beside its body.
-func see(e *jq.Env, r *reply) {
-	e.Status, e.Location, e.Cookies, e.Headers = r.status, r.header.Get("Location"), cookies(r.header), headers(r.header)
+func see(e *jq.Env, r *Reply) {
+	e.Status, e.Location, e.Cookies, e.Headers = r.Status, r.Header.Get("Location"), cookies(r.Header), headers(r.Header)
 }
 
 // cookies are those that a reply sets, by name.

@@ -39,41 +39,41 @@ type Shelf interface {
 	Drop(id string)
 }
 
-// entry is what was kept of a step that let us in.
-type entry struct {
-	shelf Shelf
-	id    string
+// Entry is what was kept of a step that let us in.
+type Entry struct {
+	Shelf Shelf
+	ID    string
 }
 
 // shut forgets what let us in: it does not any more.
-func (in *input) shut() {
-	for _, e := range in.entry {
-		e.shelf.Drop(e.id)
+func (in *Input) shut() {
+	for _, e := range in.Entry {
+		e.Shelf.Drop(e.ID)
 	}
 }
 
-// fork is a copy for work that may outlive the attempt.
-func (in *input) fork() *input {
-	sub, env := *in, *in.env
-	sub.values, env.Vars = maps.Clone(in.values), maps.Clone(in.env.Vars)
-	sub.env, sub.entry = &env, nil
-	sub.room.taken = 0
+// Fork is a copy for work that may outlive the attempt.
+func (in *Input) Fork() *Input {
+	sub, env := *in, *in.Env
+	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
+	sub.Env, sub.Entry = &env, nil
+	sub.Room.taken = 0
 	if in.note != nil {
 		sub.note = &[]Stage{}
 	}
 	return &sub
 }
 
-// join takes over what a fork showed. Its work must be done.
-func (in *input) join(sub *input) {
+// Join takes over what a fork showed. Its work must be done.
+func (in *Input) Join(sub *Input) {
 	in.derived = sub.derived // which began with its own
 	if in.note != nil {
 		*in.note = append(*in.note, *sub.note...)
 	}
 }
 
-// dates notes the birth of an outcome that the answer is made of.
-func (in *input) dates(born time.Time) {
+// Dates notes the birth of an outcome that the answer is made of.
+func (in *Input) Dates(born time.Time) {
 	if in.since.IsZero() || born.Before(in.since) {
 		in.since = born
 	}

@@ -20,23 +20,23 @@ func PositionOf(ctx context.Context) (Position, bool) {
 	return at, ok
 }
 
-// withPosition marks the context of an attempt's step.
-func withPosition(ctx context.Context, at Position) context.Context {
+// WithPosition marks the context of an attempt's step.
+func WithPosition(ctx context.Context, at Position) context.Context {
 	return context.WithValue(ctx, positionKey{}, at)
 }
 
-// atStep marks the context of the nth request of a step of the same attempt.
-func atStep(ctx context.Context, step string, nth int) context.Context {
+// AtStep marks the context of the nth request of a step of the same attempt.
+func AtStep(ctx context.Context, step string, nth int) context.Context {
 	at, ok := PositionOf(ctx)
 	if !ok {
 		return ctx
 	}
 	at.Step, at.Nth = step, nth
-	return withPosition(ctx, at)
+	return WithPosition(ctx, at)
 }
 
-// atNth marks the context of the nth request of the step that it is of.
-func atNth(ctx context.Context, nth int) context.Context {
+// AtNth marks the context of the nth request of the step that it is of.
+func AtNth(ctx context.Context, nth int) context.Context {
 	at, _ := PositionOf(ctx)
-	return atStep(ctx, at.Step, nth)
+	return AtStep(ctx, at.Step, nth)
 }

@@ -16,18 +16,18 @@ const DefaultTimeout = 3 * time.Second
 // Fetcher is what a kind of source compiles to. It asks, and brings a reply to
 // be judged, or an Error.
 type Fetcher interface {
-	Fetch(ctx context.Context, in *input) (*reply, error)
+	Fetch(ctx context.Context, in *Input) (*Reply, error)
 }
 
-// BeforeStep is what is done before a source's own request; what it brings, it keeps in
+// Step is what is done before a source's own request; what it brings, it keeps in
 // the attempt's input.
-type BeforeStep interface {
-	Do(ctx context.Context, in *input) error
+type Step interface {
+	Do(ctx context.Context, in *Input) error
 }
 
 // Picture is fetched after the data, from where the data says.
 type Picture interface {
-	Fetch(ctx context.Context, data any, in *input, env *jq.Env) (*Blob, error)
+	Fetch(ctx context.Context, data any, in *Input, env *jq.Env) (*Blob, error)
 	// LargestPicture is how many bytes it may have.
 	LargestPicture() int64
 }
@@ -57,7 +57,7 @@ type SourceConfig struct {
 	Hidden    []string       // the forms of Secrets, as a Redactor looks for them
 
 	When    *jq.Program // nil: always
-	Before  []BeforeStep
+	Before  []Step
 	Vars    []jq.Variable
 	Kind    Compiled
 	Rules   []Rule
@@ -121,8 +121,8 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &input{call: call, hidden: s.Hidden, room: allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
-	defer in.room.release()
+	in := &Input{Call: call, Hidden: s.Hidden, Room: Allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
+	defer in.Room.Release()
 	var stages []Stage
 	if watch != nil {
 		in.note = &stages
@@ -131,7 +131,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	answer, err := s.run(ctx, in)
 	took, result := time.Since(start), "success"
 	if err != nil {
-		err = in.redactor().Err(s.sign(err))
+		err = in.Redactor().Err(s.sign(err))
 		result = KindOf(err).String()
 	}
 	if err != nil && KindOf(err) == Limited {
@@ -140,7 +140,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	s.seen.observe(result, took)
 	s.env.Journal.add(s.note(call, start, took, result, err))
 	if watch != nil {
-		hide := in.redactor()
+		hide := in.Redactor()
 		for i := range stages {
 			stages[i].Detail = hide.Value(stages[i].Detail)
 		}
@@ -170,24 +170,24 @@ func (s *Source) sign(err error) error {
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
 
-func (s *Source) run(ctx context.Context, in *input) (Answer, error) {
+func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	in.env = &jq.Env{Params: in.call.Params, Now: in.call.Now, Secrets: s.Secrets, Vars: map[string]any{}}
+	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets, Vars: map[string]any{}}
 	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
-	in.rules = s.Rules
+	in.Rules = s.Rules
 	r, err := s.ask(ctx, in)
 	if err != nil {
 		return Answer{}, err
 	}
-	in.env.Secrets = nil // what is made of the answer has no use for them
+	in.Env.Secrets = nil // what is made of the answer has no use for them
 	return s.understand(ctx, in, r)
 }
 
 // ask makes the source's own request, or does its work, within its bounds.
-func (s *Source) ask(ctx context.Context, in *input) (*reply, error) {
+func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 	if b, ok := s.Kind.Fetcher.(bounded); ok && s.Kind.Host == nil {
 		leave, err := b.Bound(ctx, in)
 		if err != nil {
@@ -195,12 +195,12 @@ func (s *Source) ask(ctx context.Context, in *input) (*reply, error) {
 		}
 		defer leave()
 	}
-	return guarded(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
+	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
 }
 
 // bounded kinds without a declared host take a place before they work.
 type bounded interface {
-	Bound(ctx context.Context, in *input) (leave func(), err error)
+	Bound(ctx context.Context, in *Input) (leave func(), err error)
 }
 
 // Remote tells whether it asks a declared host.

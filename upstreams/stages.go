@@ -11,47 +11,47 @@ import (
 
 // prepare makes the steps before the source's own request, then computes its
 // placeholders.
-func (s *Source) prepare(ctx context.Context, in *input) error {
-	in.values = make(map[string]any, len(in.env.Params)+len(s.Vars)+len(s.Secrets)+len(s.Before))
-	maps.Copy(in.values, in.env.Params)
-	maps.Copy(in.values, s.Secrets)
+func (s *Source) prepare(ctx context.Context, in *Input) error {
+	in.Values = make(map[string]any, len(in.Env.Params)+len(s.Vars)+len(s.Secrets)+len(s.Before))
+	maps.Copy(in.Values, in.Env.Params)
+	maps.Copy(in.Values, s.Secrets)
 	for i := range s.Before {
 		if err := s.Before[i].Do(s.mark(ctx, in), in); err != nil {
 			return err
 		}
 	}
-	return in.compute(ctx, s.Vars)
+	return in.Compute(ctx, s.Vars)
 }
 
 // mark tells a replay, or who records, whose attempt it is.
-func (s *Source) mark(ctx context.Context, in *input) context.Context {
+func (s *Source) mark(ctx context.Context, in *Input) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
 	}
-	return withPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.call})
+	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.Call})
 }
 
 // understand maps the reply to data and fetches the picture.
-func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, error) {
-	env := in.env
-	a := Answer{Source: s.Name, Data: r.body, Blob: r.blob, Since: in.since, LastResort: s.LastResort}
+func (s *Source) understand(ctx context.Context, in *Input, r *Reply) (Answer, error) {
+	env := in.Env
+	a := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: in.since, LastResort: s.LastResort}
 	var err error
 	if s.Map != nil {
-		if a.Data, err = s.Map.One(ctx, r.body, env); err != nil {
-			return Answer{}, fail(Malformed, "map: %w", err)
+		if a.Data, err = s.Map.One(ctx, r.Body, env); err != nil {
+			return Answer{}, Errorf(Malformed, "map: %w", err)
 		}
 		if a.Data == nil {
-			return Answer{}, fail(Malformed, "map: the answer holds nothing to map")
+			return Answer{}, Errorf(Malformed, "map: the answer holds nothing to map")
 		}
 	}
-	in.stage("data", a.Data)
+	in.Stage("data", a.Data)
 	if s.Expires != nil {
 		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
 			return Answer{}, err
 		}
 	}
 	if s.Picture != nil {
-		a.Blob, err = s.Picture.Fetch(atStep(s.mark(ctx, in), "picture", 0), a.Data, in, env)
+		a.Blob, err = s.Picture.Fetch(AtStep(s.mark(ctx, in), "picture", 0), a.Data, in, env)
 	}
 	return a, err
 }
@@ -59,7 +59,7 @@ func (s *Source) understand(ctx context.Context, in *input, r *reply) (Answer, e
 func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, error) {
 	v, err := s.Expires.One(ctx, data, env)
 	if err != nil {
-		return time.Time{}, fail(Malformed, "expires: %w", err)
+		return time.Time{}, Errorf(Malformed, "expires: %w", err)
 	}
 	switch v := v.(type) {
 	case nil:

@@ -18,6 +18,7 @@ import (
 	"sundry/upstreams/qrcode"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/recorded/conformtest"
+	"sundry/upstreams/replay"
 )
 
 // errand is a call that the load makes, with what its answer must hold and who could
@@ -228,12 +229,12 @@ func (s *survey) link(in *catalog.Input) string {
 }
 
 // replayOf is what answers in the place of upstreams.
-func replayOf(env *upstreams.Environment) *upstreams.Replay { return env.Replay.(*upstreams.Replay) }
+func replayOf(env *upstreams.Environment) *replay.Replay { return env.Replay.(*replay.Replay) }
 
 // sources asks again and again, each time without those who answered before.
 func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
 	defer replayOf(s.env).SetFaults(nil)
-	faults := map[string]upstreams.Fault{}
+	faults := map[string]replay.Fault{}
 	if fill, ok := load.(*catalog.Fill); ok {
 		fill.Watch = func(a upstreams.Attempt) { s.saw(c.endpoint, &a) }
 	}
@@ -249,7 +250,7 @@ func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
 			found.alone = true // it heeds no fault: it computes
 			return found
 		}
-		next := map[string]upstreams.Fault{subject: {Error: 1}}
+		next := map[string]replay.Fault{subject: {Error: 1}}
 		maps.Copy(next, faults)
 		faults = next
 		found.ways = append(found.ways, way{source, s.hosts(c.endpoint, source)})

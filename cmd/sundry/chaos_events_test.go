@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"sundry/upstreams/replay"
 	"sundry/upstreams/waittest"
-
-	"sundry/upstreams"
 )
 
 // events are what befalls a run, one after the other, by its seed.
@@ -21,7 +20,7 @@ type events struct {
 	rnd        *rand.Rand
 	endpoints  []string
 	sources    []string
-	faults     map[string]upstreams.Fault
+	faults     map[string]replay.Fault
 	pending    []pending // what ends by itself
 	redisEnds  func()
 	limitsEnds func()
@@ -93,7 +92,7 @@ func (e *events) fault(subject string) {
 		return
 	}
 	spec := e.kind(subject)
-	_, f, err := upstreams.ParseFault(subject + "=" + spec)
+	_, f, err := replay.ParseFault(subject + "=" + spec)
 	if err != nil {
 		e.t.Fatal(err)
 	}

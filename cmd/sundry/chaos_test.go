@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
-
 	"go.uber.org/goleak"
 
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
+	"sundry/upstreams/replay"
+	"sundry/upstreams/waittest"
 )
 
 // chaos is one run of it.
@@ -139,7 +139,7 @@ func newRun(t *testing.T, seed uint64) *chaos {
 }
 
 func (r *chaos) events() *events {
-	e := &events{chaos: r, rnd: rand.New(rand.NewPCG(r.seed, 0)), faults: map[string]upstreams.Fault{}}
+	e := &events{chaos: r, rnd: rand.New(rand.NewPCG(r.seed, 0)), faults: map[string]replay.Fault{}}
 	e.endpoints, e.sources = r.survey.subjects()
 	return e
 }

@@ -214,29 +214,50 @@ func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool
 // TestDependencies lets imports point one way only.
 func TestDependencies(t *testing.T) {
 	allowed := map[string][]string{
-		"metrics":             {},
-		"cache":               {"cache/jitter"},
-		"cache/far":           {"cache/jitter"},
-		"cache/jitter":        {},
-		"cache/far/redistest": {},
-		"upstreams/guard":     {}, "upstreams/geoip": {}, "upstreams/qrcode": {}, "upstreams/minecraft": {},
-		"upstreams/bilibili": {}, "upstreams/douyin": {}, "upstreams/idcard": {}, "upstreams/idcard/internal/areas": {},
-		"upstreams/ipcard": {}, "upstreams/sharelink": {}, "upstreams/waybill": {},
-		"upstreams/webpage": {}, "upstreams/webpage/webtest": {}, "upstreams/peertest": {}, "upstreams/waittest": {}, "upstreams/heaptest": {},
-		"upstreams/favicon": {"upstreams/guard", "upstreams/webpage"}, "upstreams/shortlink": {"upstreams/guard", "upstreams/webpage"},
-		"upstreams/declare": {}, "upstreams/redact": {}, "upstreams/loop": {}, "upstreams/host": {},
-		"upstreams/jq": {"upstreams/declare", "upstreams/bilibili", "upstreams/douyin", "upstreams/sharelink", "upstreams/waybill"},
-		"upstreams": {"upstreams/declare", "upstreams/host", "upstreams/jq", "upstreams/loop", "upstreams/redact", "upstreams/guard", "upstreams/geoip", "upstreams/qrcode", "upstreams/minecraft", "upstreams/bilibili", "upstreams/douyin",
-			"upstreams/favicon", "upstreams/idcard", "upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/webpage"},
+		// Libraries: they know nothing of the service.
+		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/douyin": {},
+		"upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {}, "upstreams/idcard": {},
+		"upstreams/idcard/internal/areas": {}, "upstreams/ipcard": {}, "upstreams/minecraft": {}, "upstreams/peertest": {},
+		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/waittest": {}, "upstreams/waybill": {}, "upstreams/webpage": {},
+		"upstreams/webpage/webtest":      {},
+		"cache":                          {"cache/jitter", "metrics"},
+		"cache/far":                      {"cache/jitter", "metrics"},
+		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/recorded/conformtest": {"upstreams/recorded"},
-		"upstreams/catalog": {"upstreams/declare", "upstreams/host", "upstreams/jq", "upstreams/redact", "upstreams/loop", "cache", "upstreams", "upstreams/geoip", "upstreams/minecraft", "upstreams/favicon", "upstreams/idcard",
-			"upstreams/ipcard", "upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill"},
-		"upstreams/recorded": {"upstreams/declare", "upstreams/host", "upstreams/jq", "upstreams/redact", "upstreams/loop", "upstreams", "upstreams/catalog"},
-		"proxy":              {"upstreams/declare", "upstreams/host", "upstreams/redact", "upstreams/loop", "cache", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/recorded"},
-		"proxy/pages":        {"upstreams/declare", "upstreams/host", "upstreams/redact", "upstreams/loop", "cache", "upstreams/catalog", "upstreams/recorded"},
-		"proxy/live":         {"upstreams/declare", "upstreams/host", "upstreams/redact", "upstreams/loop", "cache", "cache/far", "upstreams"},
-		"proxy/admin":        {"upstreams/declare", "upstreams/host", "upstreams/redact", "upstreams/loop", "cache", "proxy/live", "upstreams", "upstreams/catalog"},
-		"cmd/sundry":         nil, // anything
+		"upstreams/shortlink":            {"upstreams/guard", "upstreams/webpage"},
+		// The request's way, from its end to its beginning.
+		"upstreams/declare": {},
+		"upstreams/redact":  {},
+		"upstreams/loop":    {},
+		"upstreams/host":    {"metrics"},
+		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/waybill"},
+		"upstreams": {
+			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
+			"upstreams/redact",
+		},
+		"upstreams/replay": {"upstreams", "upstreams/minecraft"},
+		"upstreams/httpsource": {
+			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/redact",
+			"upstreams/sharelink", "upstreams/webpage",
+		},
+		"upstreams/kinds": {
+			"upstreams", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/guard", "upstreams/host",
+			"upstreams/httpsource", "upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/minecraft", "upstreams/qrcode",
+			"upstreams/redact", "upstreams/shortlink",
+		},
+		"upstreams/catalog": {
+			"cache", "upstreams", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
+			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/sharelink",
+			"upstreams/shortlink", "upstreams/waybill",
+		},
+		"upstreams/recorded": {"upstreams", "upstreams/catalog", "upstreams/httpsource", "upstreams/jq", "upstreams/redact", "upstreams/replay"},
+		"proxy/pages":        {"cache", "upstreams/catalog", "upstreams/recorded"},
+		"proxy":              {"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/loop", "upstreams/recorded"},
+		"proxy/live":         {"cache", "cache/far", "metrics", "upstreams/host"},
+		"proxy/admin": {
+			"cache", "metrics", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/redact",
+		},
+		"cmd/sundry": nil, // anything
 	}
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -19,6 +19,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/replay"
 )
 
 // examineParallel is how many sources are called at a time: enough to finish in a
@@ -44,7 +45,7 @@ func (d *doctorCmd) Run(w *process) error {
 		return err
 	}
 	defer env.CloseIdle()
-	recorder := upstreams.NewRecorder()
+	recorder := replay.NewRecorder()
 	into, err := d.recordInto(cfg)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func examine(ctx context.Context, subjects []recorded.Subject) []recorded.Findin
 
 // record saves the exchanges of the sources that work or have changed. Sources
 // with a key are skipped: their requests contain it or are signed with it.
-func record(dir string, recorder *upstreams.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
+func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
 	for i := range findings {
 		f := &findings[i]
 		steps := recorder.Take(f.Call)

@@ -19,6 +19,7 @@ import (
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/guard"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/replay"
 )
 
 // newEnvironment makes the environment of the sources: what they share while
@@ -48,9 +49,9 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		}
 	}
 	if f.Replay {
-		var replay *upstreams.Replay
-		if replay, c.faults, err = newReplay(f.ReplayFault); err == nil {
-			env.Replay = replay
+		var network *replay.Replay
+		if network, c.faults, err = newReplay(f.ReplayFault); err == nil {
+			env.Replay = network
 		}
 	} else if len(f.ReplayFault) > 0 {
 		err = errors.New("--replay-fault requires --replay")
@@ -59,16 +60,16 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 }
 
 // newReplay also lists the endpoints and sources that the faults name.
-func newReplay(specs []string) (*upstreams.Replay, []string, error) {
-	faults := map[string]upstreams.Fault{}
+func newReplay(specs []string) (*replay.Replay, []string, error) {
+	faults := map[string]replay.Fault{}
 	for _, spec := range specs {
-		subject, f, err := upstreams.ParseFault(spec)
+		subject, f, err := replay.ParseFault(spec)
 		if err != nil {
 			return nil, nil, err
 		}
 		faults[subject] = f
 	}
-	return upstreams.NewReplay(faults), slices.Sorted(maps.Keys(faults)), nil
+	return replay.New(faults), slices.Sorted(maps.Keys(faults)), nil
 }
 
 // allCases are the operator's recorded exchanges, then the built-in ones.
@@ -136,7 +137,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err == nil {
 		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
 	}
-	replay, replays := env.Replay.(*upstreams.Replay)
+	network, replays := env.Replay.(*replay.Replay)
 	if err != nil || !replays {
 		return set, err
 	}
@@ -148,7 +149,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err != nil {
 		return nil, err
 	}
-	replay.Set(exchanges)
+	network.Set(exchanges)
 	return set, nil
 }
 

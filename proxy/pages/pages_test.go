@@ -11,13 +11,14 @@ import (
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/guard"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/replay"
 )
 
 // builtin loads the catalog that is embedded.
 func builtin(t *testing.T) *catalog.Catalog {
 	t.Helper()
 	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: upstreams.NewReplay(nil),
+		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: replay.New(nil),
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 	}
 	var err error

@@ -11,6 +11,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/kinds"
 )
 
 // MainChain is made of the file's sources.
@@ -156,7 +157,7 @@ func (s *endpointSpec) formChain(i int) string {
 }
 
 // chainSources are a chain's own, or another's with a picture to fetch after.
-func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *declare.Problems) []upstreams.SourceSpec {
+func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, problems *declare.Problems) []kinds.SourceSpec {
 	c := specs[name]
 	if c.Like == "" {
 		return c.Sources
@@ -166,7 +167,7 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 		problems.Add(s.Name.Line, "chain %s: like: %q: want a chain with sources of its own, and picture as the one step further", name, c.Like)
 		return nil
 	}
-	var out []upstreams.SourceSpec
+	var out []kinds.SourceSpec
 	for _, src := range other.Sources {
 		src.Picture = c.Picture
 		out = append(out, src)
@@ -174,7 +175,7 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 	return out
 }
 
-func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
+func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}
@@ -189,7 +190,7 @@ func (e *Endpoint) compileChain(name string, specs []upstreams.SourceSpec, env *
 	}
 	var sources []*upstreams.Source
 	for i := range specs {
-		src := upstreams.Compile(e.Name, &specs[i], params, env, problems)
+		src := kinds.Compile(e.Name, &specs[i], params, env, problems)
 		sources = append(sources, src)
 		if src != nil && src.Limit > 0 {
 			if e.Policy.Limits == nil {
@@ -217,7 +218,7 @@ func (e *Endpoint) refuses(chain string) bool {
 
 // checkVerdicts refuses definite noes where nothing of the caller's can be at
 // fault: there, what a source does not have is its own failure.
-func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *declare.Problems) {
+func checkVerdicts(specs []kinds.SourceSpec, refuses bool, problems *declare.Problems) {
 	if refuses {
 		return
 	}
@@ -239,7 +240,7 @@ func checkVerdicts(specs []upstreams.SourceSpec, refuses bool, problems *declare
 }
 
 // checkLastResorts wants them behind all others.
-func checkLastResorts(specs []upstreams.SourceSpec, problems *declare.Problems) {
+func checkLastResorts(specs []kinds.SourceSpec, problems *declare.Problems) {
 	last := false
 	for i := range specs {
 		src := &specs[i]

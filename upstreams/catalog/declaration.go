@@ -3,8 +3,9 @@ package catalog
 import (
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/httpsource"
+	"sundry/upstreams/kinds"
 )
 
 // grammar is the version of the catalog's grammar that this program reads.
@@ -24,7 +25,7 @@ type endpointSpec struct {
 	// Forms of the answer; the first is the default.
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.
-	Sources []upstreams.SourceSpec `yaml:"sources"`
+	Sources []kinds.SourceSpec `yaml:"sources"`
 	// NotFound is a jq program on $params: what a definite no tells the caller.
 	NotFound *declare.Expr `yaml:"not_found"`
 	// Chains are further ones, by name, for forms of another making.
@@ -160,8 +161,8 @@ type chainSpec struct {
 	// Like takes another chain's sources, to go one step further with each.
 	Like string `yaml:"like"`
 	// Picture is that step.
-	Picture *upstreams.PictureSpec `yaml:"picture"`
-	Sources []upstreams.SourceSpec `yaml:"sources"`
+	Picture *httpsource.PictureSpec `yaml:"picture"`
+	Sources []kinds.SourceSpec      `yaml:"sources"`
 }
 
 // Overrides are the operator's settings of an endpoint, from sundry.yaml.

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams"
+	"sundry/upstreams/kinds"
 )
 
 // rendering is raised whenever this program makes other answers of the same
@@ -58,7 +58,7 @@ func (e *Endpoint) embedded(s *endpointSpec, h io.Writer) {
 		sources = append(sources, s.Chains[name].Sources...)
 	}
 	for i := range sources {
-		name := upstreams.DataFile(&sources[i])
+		name := kinds.DataFile(&sources[i])
 		if name == "" {
 			continue
 		}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams"
+	"sundry/upstreams/replay"
 )
 
 var caller = netip.MustParseAddr("198.51.100.7")
 
 func TestKeys(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	key := func(endpoint, query string) string {
 		e, _ := c.Get(endpoint)
 		in, bad := e.Parse(query, Caller{Addr: caller})
@@ -68,7 +68,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestEachDayHasItsOwnKey(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	e, _ := c.Get("lishi")
 	key := func(query, at string) string {
 		now, err := time.Parse(time.RFC3339, at)

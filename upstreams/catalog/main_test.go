@@ -10,20 +10,21 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEnvironment is an environment in which nothing reaches a network.
-func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environment {
+func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environment {
 	t.Helper()
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
 		Secret: func(string) (string, bool) { return "", false },
 		Data:   Data(""), Log: slog.New(slog.DiscardHandler),
 	}
-	if replay != nil {
-		env.Replay = replay
+	if network != nil {
+		env.Replay = network
 	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
@@ -32,9 +33,9 @@ func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environm
 	return env
 }
 
-func mustLoad(t testing.TB, replay *upstreams.Replay) *Catalog {
+func mustLoad(t testing.TB, network *replay.Replay) *Catalog {
 	t.Helper()
-	c, err := Load(Options{}, testEnvironment(t, replay))
+	c, err := Load(Options{}, testEnvironment(t, network))
 	if err != nil {
 		t.Fatal(err)
 	}

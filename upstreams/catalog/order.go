@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/kinds"
 )
 
 // Objects come out of programs as maps, which have no order. That of an answer
@@ -18,7 +18,7 @@ import (
 // fieldOrder is the order of the fields that a form emits. The form's own
 // declaration counts first, then its program, then the sources, each in the
 // order of the file.
-func (s *formSpec) fieldOrder(sources []upstreams.SourceSpec) *jq.Fields {
+func (s *formSpec) fieldOrder(sources []kinds.SourceSpec) *jq.Fields {
 	var data *jq.Fields
 	for i := range sources {
 		data = data.Join(sourceFields(&sources[i]))
@@ -34,7 +34,7 @@ func (s *formSpec) fieldOrder(sources []upstreams.SourceSpec) *jq.Fields {
 }
 
 // sourceFields are the fields of what a source maps.
-func sourceFields(s *upstreams.SourceSpec) *jq.Fields {
+func sourceFields(s *kinds.SourceSpec) *jq.Fields {
 	if s.Map == nil {
 		return nil
 	}

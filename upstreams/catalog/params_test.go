@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams"
+	"sundry/upstreams/replay"
 )
 
 func TestDigits(t *testing.T) {
@@ -38,7 +38,7 @@ func TestDigits(t *testing.T) {
 }
 
 func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {
 		e, _ := c.Get(endpoint)
 		_, bad := e.Parse(query, Caller{Addr: caller})

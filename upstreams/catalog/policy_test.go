@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams"
+	"sundry/upstreams/replay"
 )
 
 func TestLiveSettings(t *testing.T) {
-	env := testEnvironment(t, upstreams.NewReplay(nil))
+	env := testEnvironment(t, replay.New(nil))
 	c, err := Load(Options{Live: map[string]map[string]string{
 		"ip":   {"ttl": "90s", "grace": "0s"},
 		"60s":  {"ttl": "30d", "poll": "1m"},

@@ -15,6 +15,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/httpsource"
 	"sundry/upstreams/jq"
 )
 
@@ -196,7 +197,7 @@ func dataPicture(uri string) (*cache.Body, error) {
 	if err != nil {
 		return nil, fmt.Errorf("picture: %w", err)
 	}
-	blob, err := upstreams.Sniff(b)
+	blob, err := httpsource.Sniff(b)
 	if err != nil {
 		return nil, err
 	}

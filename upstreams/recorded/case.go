@@ -15,8 +15,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/httpsource"
+	"sundry/upstreams/replay"
 )
 
 // caller stands for the caller of recorded exchanges (RFC 5737).
@@ -60,7 +61,7 @@ type stepSpec struct {
 
 // Case is a recorded exchange with the place it stands in.
 type Case struct {
-	upstreams.Exchange
+	replay.Exchange
 	Dir string
 	// Chain of the source; "" means the first that has it.
 	Chain string
@@ -111,7 +112,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	if s.Origin != "composed" && s.Origin != "recorded" {
 		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
 	}
-	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, params: s.Params, Exchange: upstreams.Exchange{
+	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, params: s.Params, Exchange: replay.Exchange{
 		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
 		Origin: s.Origin, Now: s.Now, Want: s.Want,
 	}}
@@ -133,8 +134,8 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	return c, err
 }
 
-func (s *stepSpec) read(fsys fs.FS, dir string) (upstreams.Step, error) {
-	step := upstreams.Step{Of: s.Step, URL: s.URL, Sent: s.Sent, Status: s.Status, Header: http.Header{}}
+func (s *stepSpec) read(fsys fs.FS, dir string) (replay.Step, error) {
+	step := replay.Step{Of: s.Step, URL: s.URL, Sent: s.Sent, Status: s.Status, Header: http.Header{}}
 	if step.Status == 0 {
 		step.Status = http.StatusOK
 	}
@@ -148,14 +149,14 @@ func (s *stepSpec) read(fsys fs.FS, dir string) (upstreams.Step, error) {
 	if err != nil {
 		return step, err
 	}
-	step.Body, err = upstreams.EncodeCharset(b, s.Charset)
+	step.Body, err = httpsource.EncodeCharset(b, s.Charset)
 	return step, err
 }
 
 // Exchanges makes the cases ready for replay: their parameters become
 // canonical by the endpoints' own rules.
-func Exchanges(c *catalog.Catalog, cases []*Case) ([]*upstreams.Exchange, error) {
-	var out []*upstreams.Exchange
+func Exchanges(c *catalog.Catalog, cases []*Case) ([]*replay.Exchange, error) {
+	var out []*replay.Exchange
 	for _, x := range cases {
 		e, ok := c.Get(x.Endpoint)
 		if !ok {

@@ -16,6 +16,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
+	"sundry/upstreams/replay"
 )
 
 var update = flag.Bool("update", false, "write want.json of the recorded exchanges anew")
@@ -32,9 +33,9 @@ func mustCases(t testing.TB) []*Case {
 // TestExchanges plays every recorded exchange through its source: the request
 // must be the recorded one, the verdict and the mapped data as wanted.
 func TestExchanges(t *testing.T) {
-	replay := upstreams.NewReplay(nil)
-	replay.Strict = true
-	env := testEnvironment(t, replay)
+	network := replay.New(nil)
+	network.Strict = true
+	env := testEnvironment(t, network)
 	// No case may find a breaker that another one opened.
 	env.Hosts.Config = host.Config{Failures: 1 << 20, Ratio: 2}
 	c, err := catalog.Load(catalog.Options{}, env)
@@ -46,7 +47,7 @@ func TestExchanges(t *testing.T) {
 			if _, err := Exchanges(c, []*Case{x}); err != nil {
 				t.Fatal(err)
 			}
-			replay.Set([]*upstreams.Exchange{&x.Exchange})
+			network.Set([]*replay.Exchange{&x.Exchange})
 			e, ok := c.Get(x.Endpoint)
 			if !ok {
 				t.Fatalf("no endpoint %s", x.Endpoint)
@@ -129,7 +130,7 @@ func normal(t *testing.T, b []byte) any {
 // good case, one in which it has nothing (a definite no where that can be an
 // answer), and a malformed one.
 func TestEverySourceHasCases(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	cases := mustCases(t)
 	for _, e := range c.Endpoints {
 		for _, s := range e.Sources() {
@@ -155,7 +156,7 @@ func TestEverySourceHasCases(t *testing.T) {
 
 // TestCasesAreUsed finds directories that no source claims.
 func TestCasesAreUsed(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	dirs, err := fs.Glob(Builtin(), "testdata/*/*")
 	if err != nil {
 		t.Fatal(err)

@@ -14,11 +14,12 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
+	"sundry/upstreams/replay"
 )
 
 // death is a way in which an upstream stops answering.
 type death struct {
-	fault upstreams.Fault
+	fault replay.Fault
 	// counts tells whether it should open the host's breaker: rubbish for one
 	// endpoint says nothing about the host.
 	counts bool
@@ -26,30 +27,30 @@ type death struct {
 
 func deaths() map[string]death {
 	return map[string]death{
-		"404":     {upstreams.Fault{Error: 1, Status: 404}, true},
-		"410":     {upstreams.Fault{Error: 1, Status: 410}, true},
-		"403":     {upstreams.Fault{Error: 1, Status: 403}, true},
-		"429":     {upstreams.Fault{Error: 1, Status: 429}, true},
-		"500":     {upstreams.Fault{Error: 1, Status: 500}, true},
-		"empty":   {upstreams.Fault{Error: 1, Body: "empty"}, false},
-		"HTML":    {upstreams.Fault{Error: 1, Body: "html"}, false},
-		"refused": {upstreams.Fault{Error: 1}, true},
-		"timeout": {upstreams.Fault{Latency: time.Hour}, true},
+		"404":     {replay.Fault{Error: 1, Status: 404}, true},
+		"410":     {replay.Fault{Error: 1, Status: 410}, true},
+		"403":     {replay.Fault{Error: 1, Status: 403}, true},
+		"429":     {replay.Fault{Error: 1, Status: 429}, true},
+		"500":     {replay.Fault{Error: 1, Status: 500}, true},
+		"empty":   {replay.Fault{Error: 1, Body: "empty"}, false},
+		"HTML":    {replay.Fault{Error: 1, Body: "html"}, false},
+		"refused": {replay.Fault{Error: 1}, true},
+		"timeout": {replay.Fault{Latency: time.Hour}, true},
 	}
 }
 
 // theatre is the catalog in replay, whose sources can be killed.
 type theatre struct {
 	*catalog.Catalog
-	faults map[string]upstreams.Fault
+	faults map[string]replay.Fault
 	cases  []*Case
 }
 
 func newTheatre(t *testing.T, breakers host.Config) *theatre {
 	t.Helper()
-	th := &theatre{faults: map[string]upstreams.Fault{}, cases: mustCases(t)}
-	replay := upstreams.NewReplay(th.faults)
-	env := testEnvironment(t, replay)
+	th := &theatre{faults: map[string]replay.Fault{}, cases: mustCases(t)}
+	network := replay.New(th.faults)
+	env := testEnvironment(t, network)
 	env.Hosts.Config = breakers
 	var err error
 	if th.Catalog, err = catalog.Load(catalog.Options{}, env); err != nil {
@@ -59,7 +60,7 @@ func newTheatre(t *testing.T, breakers host.Config) *theatre {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Set(exchanges)
+	network.Set(exchanges)
 	return th
 }
 
@@ -239,7 +240,7 @@ func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
 				t.Errorf("%s: %+v %v", name, content, err)
 			}
 		})
-		th.faults["favicon/page"] = upstreams.Fault{Error: 1}
+		th.faults["favicon/page"] = replay.Fault{Error: 1}
 		synctest.Test(t, func(t *testing.T) {
 			if content, _, err := s.load(t.Context(), nil); err == nil && content.Negative != "" {
 				t.Errorf("%s: a no, although the page could not be had", name)

@@ -8,19 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/cache"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/replay"
 )
 
 // TestEveryFormOfEveryCase renders each recorded success in every form.
 func TestEveryFormOfEveryCase(t *testing.T) {
-	replay := upstreams.NewReplay(nil)
-	c := mustLoad(t, replay)
+	network := replay.New(nil)
+	c := mustLoad(t, network)
 	exchanges, err := Exchanges(c, mustCases(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Set(exchanges)
+	network.Set(exchanges)
 	for _, e := range c.Endpoints {
 		for _, q := range Examples(e) {
 			in, bad := e.Parse(q, catalog.Caller{Addr: caller})
@@ -47,13 +47,13 @@ func TestEveryFormOfEveryCase(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	replay := upstreams.NewReplay(nil)
-	c := mustLoad(t, replay)
+	network := replay.New(nil)
+	c := mustLoad(t, network)
 	exchanges, err := Exchanges(c, mustCases(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	replay.Set(exchanges)
+	network.Set(exchanges)
 	text := func(endpoint, query string) string {
 		e, _ := c.Get(endpoint)
 		in, bad := e.Parse(query, catalog.Caller{Addr: caller})

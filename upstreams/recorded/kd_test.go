@@ -10,13 +10,14 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/replay"
 )
 
 // parcels answers questions about parcels out of some recorded exchanges.
 type parcels struct {
 	t      *testing.T
-	cases  []*upstreams.Exchange
-	replay *upstreams.Replay
+	cases  []*replay.Exchange
+	replay *replay.Replay
 	e      *catalog.Endpoint
 	// asked are the sources of the last question with their results.
 	asked map[string]string
@@ -24,8 +25,8 @@ type parcels struct {
 
 func newParcels(t *testing.T) *parcels {
 	t.Helper()
-	replay := upstreams.NewReplay(nil)
-	env := testEnvironment(t, replay)
+	network := replay.New(nil)
+	env := testEnvironment(t, network)
 	memory, err := cache.New(cache.Config{Memory: cache.MinMemory})
 	if err != nil {
 		t.Fatal(err)
@@ -44,12 +45,12 @@ func newParcels(t *testing.T) *parcels {
 	if !ok {
 		t.Fatal("no endpoint kd")
 	}
-	return &parcels{t: t, cases: cases, replay: replay, e: e}
+	return &parcels{t: t, cases: cases, replay: network, e: e}
 }
 
 // only leaves these exchanges, as in kuaidi100/good.
 func (p *parcels) only(names ...string) {
-	var chosen []*upstreams.Exchange
+	var chosen []*replay.Exchange
 	for _, x := range p.cases {
 		for _, name := range names {
 			if x.Endpoint == "kd" && x.Source+"/"+x.Name == name {

@@ -11,20 +11,21 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/guard"
+	"sundry/upstreams/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEnvironment is an environment in which nothing reaches a network.
-func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environment {
+func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environment {
 	t.Helper()
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
 		Secret: func(string) (string, bool) { return "", false },
 		Data:   catalog.Data(""), Log: slog.New(slog.DiscardHandler),
 	}
-	if replay != nil {
-		env.Replay = replay
+	if network != nil {
+		env.Replay = network
 	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
@@ -33,9 +34,9 @@ func testEnvironment(t testing.TB, replay *upstreams.Replay) *upstreams.Environm
 	return env
 }
 
-func mustLoad(t testing.TB, replay *upstreams.Replay) *catalog.Catalog {
+func mustLoad(t testing.TB, network *replay.Replay) *catalog.Catalog {
 	t.Helper()
-	c, err := catalog.Load(catalog.Options{}, testEnvironment(t, replay))
+	c, err := catalog.Load(catalog.Options{}, testEnvironment(t, network))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/replay"
 )
 
 // objects calls yield with each object of a document: its path, without the
@@ -142,7 +142,7 @@ func TestOrderOfAnswers(t *testing.T) {
 
 // TestOrderOfComputedAnswers: what is made here, too.
 func TestOrderOfComputedAnswers(t *testing.T) {
-	c := mustLoad(t, upstreams.NewReplay(nil))
+	c := mustLoad(t, replay.New(nil))
 	for query, want := range map[string]string{
 		"sfz?card=11010519491231002X": `"data":{"valid":`,
 		"ipinfo?type=json":            `"data":{"ip":"203.0.113.1","location":`,

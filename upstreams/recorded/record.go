@@ -14,12 +14,12 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams"
+	"sundry/upstreams/replay"
 )
 
 // Record writes what was exchanged as the recorded exchange of a finding, below
 // dir/testdata, in place of the one that was there.
-func (f *Finding) Record(dir string, steps []upstreams.Step) error {
+func (f *Finding) Record(dir string, steps []replay.Step) error {
 	name, spec := "good", exchangeSpec{Origin: "recorded", Now: f.Call.Now.Truncate(time.Second), Want: "success"}
 	if f.Case != nil {
 		name, spec.Chain, spec.Link, spec.Params = f.Case.Name, f.Case.Chain, f.Case.Link, f.Case.params
@@ -51,7 +51,7 @@ func (f *Finding) Record(dir string, steps []upstreams.Step) error {
 }
 
 // step2spec describes a step, and puts its body into a file.
-func step2spec(i int, step upstreams.Step, files map[string][]byte) stepSpec {
+func step2spec(i int, step replay.Step, files map[string][]byte) stepSpec {
 	s := stepSpec{Step: step.Of, URL: step.URL, Sent: step.Sent, Status: step.Status, Headers: map[string]string{}}
 	for name, v := range step.Header {
 		s.Headers[name] = v[0]

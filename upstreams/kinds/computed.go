@@ -1,0 +1,25 @@
+package kinds
+
+import (
+	"context"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+)
+
+// ComputedSpec makes data of the parameters alone: the source's map does it
+// all, on an empty object.
+type ComputedSpec struct{}
+
+type computed struct{}
+
+func compileComputed(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	c.Decode(section, &ComputedSpec{})
+	return upstreams.Compiled{Fetcher: computed{}}
+}
+
+// Fetch implements Fetcher.
+func (computed) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+	return &upstreams.Reply{Body: map[string]any{}}, nil
+}

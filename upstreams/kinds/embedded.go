@@ -1,0 +1,51 @@
+package kinds
+
+import (
+	"context"
+	"io/fs"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/httpsource"
+)
+
+// EmbeddedSpec answers from a JSON file that comes with the catalog.
+type EmbeddedSpec struct {
+	File declare.Text `yaml:"file"`
+}
+
+type embedded struct{ body any }
+
+func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	var spec EmbeddedSpec
+	c.Decode(section, &spec)
+	line := max(c.Line, spec.File.Line)
+	b, err := fs.ReadFile(c.Env.Data, "data/"+spec.File.Value)
+	if err != nil {
+		c.Problems.Add(line, "embedded: file %q: not among the catalog's data", spec.File.Value)
+		return upstreams.Compiled{}
+	}
+	v, err := httpsource.DecodeJSON(b)
+	if err != nil {
+		c.Problems.Add(line, "embedded: file %q: %v", spec.File.Value, err)
+	}
+	return upstreams.Compiled{Fetcher: embedded{v}}
+}
+
+// Fetch implements Fetcher.
+func (e embedded) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+	return &upstreams.Reply{Body: e.body}, nil
+}
+
+// DataFile is the file that a source answers from; "" for one of another kind.
+func DataFile(spec *SourceSpec) string {
+	section, ok := spec.Sections["embedded"]
+	if !ok {
+		return ""
+	}
+	var embedded EmbeddedSpec
+	declare.Decode(section.Node, &embedded, &declare.Problems{}) // mistakes were reported when it was compiled
+	return embedded.File.Value
+}

@@ -1,0 +1,60 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/favicon"
+	"sundry/upstreams/httpsource"
+	"sundry/upstreams/jq"
+)
+
+// FaviconSpec looks for the icon of the site that the parameter url names, on
+// the site itself. Every connection goes through the guard.
+type FaviconSpec struct {
+	// At is root (/favicon.ico) or page (what the home page links).
+	At string `yaml:"at"`
+}
+
+type iconFinder struct {
+	page   bool
+	client *http.Client
+	env    *upstreams.Environment
+}
+
+func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	var spec FaviconSpec
+	c.Decode(section, &spec)
+	if spec.At != "root" && spec.At != "page" {
+		c.Add("favicon: at: %q: want root or page", spec.At)
+	}
+	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.TargetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+}
+
+// Bound implements bounded.
+func (f *iconFinder) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+	return f.env.Work.Visit(ctx, jq.AsText(in.Call.Params["url"]))
+}
+
+// Fetch implements Fetcher.
+func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	host, _ := in.Call.Params["url"].(string)
+	finder := &favicon.Finder{Do: &httpsource.Target{Client: f.client, In: in, Ctx: ctx}, Check: f.env.Guard.CheckURL}
+	find := finder.Root
+	if f.page {
+		find = finder.Page
+	}
+	icon, err := find(ctx, host)
+	switch {
+	case errors.Is(err, favicon.ErrNone):
+		return nil, &upstreams.Error{Kind: upstreams.Negative, Err: err}
+	case err != nil:
+		return nil, httpsource.Refusal("url", httpsource.SendError(err))
+	}
+	data := map[string]any{"host": host, "url": icon.URL, "type": icon.Type, "bytes": len(icon.Bytes)}
+	return &upstreams.Reply{Body: data, Blob: &upstreams.Blob{Type: icon.Type, Bytes: icon.Bytes}}, nil
+}

@@ -1,0 +1,74 @@
+package kinds
+
+import (
+	"context"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/geoip"
+)
+
+// GeoIPSpec looks the parameter ip up without a network.
+type GeoIPSpec struct {
+	// Use is scope (answers private and reserved addresses, leaves the others
+	// to the next source), file (the operator's database; the source is left
+	// out without one) or country (the embedded table).
+	Use string `yaml:"use"`
+}
+
+type scopeFinder struct{}
+
+type placeFinder struct {
+	db     geoip.DB
+	always bool // an unknown address is an answer, too
+}
+
+func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	var spec GeoIPSpec
+	c.Decode(section, &spec)
+	switch spec.Use {
+	case "scope":
+		return upstreams.Compiled{Fetcher: scopeFinder{}}
+	case "file":
+		if c.Env.GeoFile == nil {
+			return upstreams.Compiled{}
+		}
+		return upstreams.Compiled{Fetcher: placeFinder{db: c.Env.GeoFile}}
+	case "country":
+		return upstreams.Compiled{Fetcher: placeFinder{db: geoip.Country(), always: true}}
+	}
+	c.Add("geoip: use: %q: want scope, file or country", spec.Use)
+	return upstreams.Compiled{}
+}
+
+// Fetch implements Fetcher.
+func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	ip, _ := in.Call.Params["ip"].(string)
+	addr, err := geoip.ParseAddr(ip)
+	if err != nil {
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "ip", Message: err.Error(), Err: err}
+	}
+	scope := geoip.Scope(addr)
+	if scope == "" {
+		return nil, &upstreams.Error{Kind: upstreams.Skipped}
+	}
+	return &upstreams.Reply{Body: map[string]any{"scope": scope}}, nil
+}
+
+// Fetch implements Fetcher.
+func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	ip, _ := in.Call.Params["ip"].(string)
+	addr, err := geoip.ParseAddr(ip)
+	if err != nil {
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "ip", Message: err.Error(), Err: err}
+	}
+	place, found, err := f.db.Lookup(addr)
+	if err != nil {
+		return nil, upstreams.Errorf(upstreams.Unavailable, "look up: %w", err)
+	}
+	if !found && !f.always {
+		return nil, &upstreams.Error{Kind: upstreams.Negative}
+	}
+	return &upstreams.Reply{Body: place.Data()}, nil
+}

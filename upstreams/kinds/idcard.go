@@ -1,0 +1,31 @@
+package kinds
+
+import (
+	"context"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/idcard"
+)
+
+// IDCardSpec tells what the parameter card says of its holder. Nothing is
+// asked of anybody.
+type IDCardSpec struct{}
+
+type cardReader struct{}
+
+func compileIDCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	c.Decode(section, &IDCardSpec{})
+	return upstreams.Compiled{Fetcher: cardReader{}}
+}
+
+// Fetch implements Fetcher.
+func (cardReader) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	card, _ := in.Call.Params["card"].(string)
+	info, err := idcard.Parse(card, in.Call.Now)
+	if err != nil {
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "card", Message: err.Error(), Err: err}
+	}
+	return &upstreams.Reply{Body: info.Data()}, nil
+}

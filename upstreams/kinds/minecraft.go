@@ -1,0 +1,103 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/guard"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/minecraft"
+)
+
+// MinecraftSpec asks the game server that the parameter host names.
+type MinecraftSpec struct {
+	// Assume answers "offline" without asking: the last source of a chain
+	// whose others could not find out.
+	Assume bool `yaml:"assume_offline"`
+}
+
+type pinger struct {
+	assume bool
+	env    *upstreams.Environment
+}
+
+func compileMinecraft(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	var spec MinecraftSpec
+	c.Decode(section, &spec)
+	return upstreams.Compiled{Fetcher: &pinger{assume: spec.Assume, env: c.Env}, Remote: !spec.Assume}
+}
+
+// Bound implements bounded.
+func (p *pinger) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+	if p.assume {
+		return func() {}, nil
+	}
+	return p.env.Work.Visit(ctx, jq.AsText(in.Call.Params["host"]))
+}
+
+// Fetch implements Fetcher. A server that refuses, or whose name does not
+// exist, is offline, which is an answer. When nothing can be told, another
+// source may know more.
+func (p *pinger) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	host, _ := in.Call.Params["host"].(string)
+	target, err := minecraft.ParseTarget(host)
+	if err != nil {
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "host", Message: err.Error(), Err: err}
+	}
+	if p.assume {
+		return offline(target, "timeout"), nil
+	}
+	if !minecraft.AllowedPort(target.Port) {
+		return nil, p.forbidden(minecraft.ErrPort)
+	}
+	status, err := p.client().Ping(ctx, target)
+	if err != nil {
+		return p.failed(target, err)
+	}
+	data := status.Data()
+	data["host"] = target.Host
+	return &upstreams.Reply{Body: data}, nil
+}
+
+// client speaks through the guard, or through a replayed server.
+func (p *pinger) client() *minecraft.Pinger {
+	if p.env.Replay != nil {
+		return &minecraft.Pinger{Dial: p.env.Replay.DialContext}
+	}
+	srv := func(ctx context.Context, host string) (string, uint16, error) {
+		return p.env.Guard.LookupSRV(ctx, "minecraft", "tcp", host)
+	}
+	return &minecraft.Pinger{Dial: p.env.Guard.Dialer(minecraft.AllowedPort), SRV: srv, Timeout: 5 * time.Second}
+}
+
+func (p *pinger) failed(target minecraft.Target, err error) (*upstreams.Reply, error) {
+	var forbidden *guard.ForbiddenError
+	if errors.As(err, &forbidden) || errors.Is(err, minecraft.ErrPort) {
+		return nil, p.forbidden(err)
+	}
+	var ping *minecraft.PingError
+	if !errors.As(err, &ping) {
+		return nil, err
+	}
+	var dns *net.DNSError
+	switch {
+	case ping.Kind == "refused", errors.As(err, &dns) && dns.IsNotFound:
+		return offline(target, ping.Kind), nil
+	case ping.Kind == "timeout":
+		return nil, &upstreams.Error{Kind: upstreams.Timeout, Err: err}
+	}
+	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: err}
+}
+
+func (p *pinger) forbidden(err error) error {
+	return &upstreams.Error{Kind: upstreams.Forbidden, Parameter: "host", Err: err}
+}
+
+func offline(t minecraft.Target, why string) *upstreams.Reply {
+	return &upstreams.Reply{Body: map[string]any{"online": false, "host": t.Host, "port": int(t.Port), "error": why}}
+}

@@ -1,0 +1,120 @@
+package kinds
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/upstreams"
+	"sundry/upstreams/redact"
+)
+
+// TestNothingShownOfAnAttemptHoldsItsSecrets: the upstream says in its answer
+// all that it was sent, and the mapping puts that into its error.
+func TestNothingShownOfAnAttemptHoldsItsSecrets(t *testing.T) {
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_ = json.NewEncoder(w).Encode(map[string]any{"echo": []string{r.RequestURI, r.URL.Path, string(body), r.Header.Get("X-Key"), r.Header.Get("Authorization")}})
+	})
+	const key = "s3cr&t/k y"
+	env := environment(t)
+	env.Secret = func(name string) (string, bool) { return key, name == "TEST_KEY" }
+	s := compile(t, env, `
+name: one
+secrets: {key: TEST_KEY}
+before:
+  - name: token
+    http: {url: `+up+`/login, query: {key: "{key}"}}
+    keep: '"token-of-\(.echo[0] | length)"'
+vars: {sign: '$secrets.key + $params.n | md5 | @base64', basic: '"user:\($secrets.key)" | @base64', plain: '"not-secret-\($params.n)"'}
+http:
+  url: `+up+`/a/{key}/{sign}/b
+  query: {sign: "{sign}", token: "{token}", plain: "{plain}"}
+  headers: {X-Key: "APPCODE {key}", Authorization: "Basic {basic}"}
+  json: '{text: "hello", deep: [{signature: ($secrets.key + "body" | md5)}]}'
+map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
+`, "n")
+	for _, n := range []string{"1", "2"} {
+		var shown []string
+		call := &upstreams.Call{Endpoint: "test", Params: map[string]any{"n": n}, Now: time.Now()}
+		answer, err := s.Probe(t.Context(), call, func(a upstreams.Attempt) {
+			for _, st := range a.Stages {
+				shown = append(shown, st.Line(10_000))
+			}
+			shown = append(shown, fmt.Sprint(a.Err))
+		})
+		if (err != nil) != (n == "1") {
+			t.Fatalf("%v %v", answer, err)
+		}
+		shown = append(shown, fmt.Sprint(err))
+		for _, note := range env.Journal.Failures() {
+			shown = append(shown, note.Err)
+		}
+		all := strings.Join(shown, "\n")
+		hidden := []string{"s3cr", "k%20y", "token-of-", "YmFz", base64.StdEncoding.EncodeToString([]byte("user:" + key))}
+		for _, text := range []string{key + n, key + "body"} {
+			sum := redact.Hashes(text)[1]
+			hidden = append(hidden, sum, strings.ToUpper(sum), base64.StdEncoding.EncodeToString([]byte(sum))[:12])
+		}
+		for _, h := range hidden {
+			if strings.Contains(all, h) {
+				t.Errorf("%s is shown: %s", h, all)
+			}
+		}
+		if !strings.Contains(all, "not-secret-"+n) || !strings.Contains(all, "/a/***/***/b") || !strings.Contains(all, "hello") {
+			t.Errorf("more than secrets is hidden: %s", all)
+		}
+	}
+}
+
+// TestSecretsComputedAsideAreBlottedOut: what the program of parts, or that of what a
+// step keeps, makes of a secret is one, and so is what is made of that in turn.
+func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"nonce": "n0", "echo": r.URL.Path})
+	})
+	const key = "s3cr&t/k y"
+	sum := func(text string) string { return redact.Hashes(text)[1] }
+	parts, keep := `http: {url: "UP/{part}", parts: '["fine", (PROGRAM | md5)]'}`, `before: [{name: pass, http: {url: "UP/harmless"}, keep: 'PROGRAM'}]`
+	vars := `vars: {sign: '$secrets.key + "v" | md5'}` + "\n"
+	for name, row := range map[string]struct{ body, program, secret string }{
+		"parts":         {parts, `$secrets.key + "p"`, sum(key + "p")},
+		"parts of vars": {vars + parts, `$vars.sign + "p"`, sum(sum(key+"v") + "p")},
+		"all vars":      {vars + parts, `([$vars[]] | add) + "p"`, sum(sum(key+"v") + "p")},
+		"kept":          {keep + "\nhttp: {url: 'UP/{pass}'}", `.nonce + $secrets.key | md5`, sum("n0" + key)},
+		"kept deep":     {keep + "\nvars: {sign: $vars.pass.s}\nhttp: {url: 'UP/{sign}'}", `{n: "harmless", s: (.nonce + $secrets.key | md5)}`, sum("n0" + key)},
+		"of the kept":   {keep + "\nvars: {sign: '$vars.pass + \"v\" | md5'}\nhttp: {url: 'UP/{sign}'}", `.nonce + $secrets.key | md5`, sum(sum("n0"+key) + "v")},
+	} {
+		env := environment(t)
+		env.Secret = func(name string) (string, bool) { return key, name == "TEST_KEY" }
+		s := compile(t, env, "\nname: one\nsecrets: {key: TEST_KEY}\n"+strings.NewReplacer("UP", up, "PROGRAM", row.program).Replace(row.body)+"\nmap: 'if $params.n == \"1\" then error([.. | strings] | join(\" \")) else . end'\n", "n")
+		for _, n := range []string{"1", "2"} {
+			all := shownOf(t, env, s, map[string]any{"n": n})
+			if strings.Contains(all, row.secret) || !strings.Contains(all, "/***") || !strings.Contains(all, "/harmless") && !strings.Contains(all, "/fine") {
+				t.Errorf("%s: want %s to be hidden, and it alone: %s", name, row.secret, all)
+			}
+		}
+	}
+}
+
+// shownOf is all that an attempt shows: its stages, its error, the journal.
+func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, params map[string]any) string {
+	t.Helper()
+	var shown []string
+	_, err := s.Probe(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Now()}, func(a upstreams.Attempt) {
+		for _, st := range a.Stages {
+			shown = append(shown, st.Line(10_000))
+		}
+		shown = append(shown, fmt.Sprint(a.Err))
+	})
+	shown = append(shown, fmt.Sprint(err))
+	for _, note := range env.Journal.Failures() {
+		shown = append(shown, note.Err)
+	}
+	return strings.Join(shown, "\n")
+}

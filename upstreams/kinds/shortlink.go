@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/httpsource"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/shortlink"
+)
+
+// ShortlinkSpec follows the link in the parameter url to where it leads. Every
+// connection goes through the guard.
+type ShortlinkSpec struct{}
+
+type linkFollower struct {
+	client *http.Client
+	env    *upstreams.Environment
+}
+
+func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
+	c.Decode(section, &ShortlinkSpec{})
+	return upstreams.Compiled{Fetcher: &linkFollower{client: httpsource.TargetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+}
+
+// Bound implements bounded. Where the link leads on is bounded in all.
+func (f *linkFollower) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+	name := jq.AsText(in.Call.Params["url"])
+	if u, err := url.Parse(name); err == nil {
+		name = u.Hostname()
+	}
+	return f.env.Work.Visit(ctx, name)
+}
+
+// Fetch implements Fetcher.
+func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	link, _ := in.Call.Params["url"].(string)
+	follower := &shortlink.Follower{
+		Do: &httpsource.Target{Client: f.client, In: in, Ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
+	}
+	result, err := follower.Follow(ctx, link)
+	switch {
+	case errors.Is(err, shortlink.ErrGone):
+		return nil, &upstreams.Error{Kind: upstreams.Negative, Err: err}
+	case errors.Is(err, shortlink.ErrSelf):
+		return nil, &upstreams.Error{Kind: upstreams.Forbidden, Parameter: "url", Err: err}
+	case err != nil:
+		return nil, httpsource.Refusal("url", httpsource.SendError(err))
+	}
+	return &upstreams.Reply{Body: result.Data()}, nil
+}

@@ -1,0 +1,218 @@
+package kinds
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/upstreams"
+	"sundry/upstreams/jq"
+)
+
+// steps is a service that gives a ticket, for a minute, and wants it back.
+type steps struct{ tickets, calls atomic.Int64 }
+
+func (s *steps) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/ticket":
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: "c" + r.URL.Query().Get("of")})
+		fmt.Fprintf(w, `{"ticket":"t%d"}`, s.tickets.Add(1))
+	case "/gone":
+		http.NotFound(w, r)
+	case "/call":
+		s.calls.Add(1)
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, `{"ticket":%q,"cookie":%q,"method":%q,"type":%q,"sent":%q}`,
+			r.URL.Query().Get("t"), r.Header.Get("Cookie"), r.Method, r.Header.Get("Content-Type"), body)
+	}
+}
+
+func TestStepsComeBeforeTheRequest(t *testing.T) {
+	service := &steps{}
+	url := upstream(t, service.ServeHTTP)
+	env := environment(t)
+	env.Keeper = &memory{kept: map[string]any{}}
+	s := compile(t, env, `
+name: one
+before:
+  - name: ticket
+    http: {url: `+url+`/ticket, query: {of: "{n}"}}
+    keep: .ticket + "/" + $cookies.sid
+    for: 1m
+  - name: never
+    when: $params.n == "0"
+    http: {url: `+url+`/gone}
+vars: {sum: '$vars.ticket + "!" + ($vars.never | tostring)'}
+http: {url: `+url+`/call, query: {t: "{ticket}"}, headers: {Cookie: "x={sum}"}}
+`, "n")
+	for i, want := range []struct{ n, ticket string }{{"1", "t1/c1"}, {"1", "t1/c1"}, {"2", "t2/c2"}, {"1", "t1/c1"}} {
+		a, err := ask(t, env, s, map[string]any{"n": want.n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.Data.(map[string]any)
+		if got["ticket"] != want.ticket || got["cookie"] != "x="+want.ticket+"!null" {
+			t.Errorf("call %d: %v, want %v", i, got, want)
+		}
+	}
+	if n := service.tickets.Load(); n != 2 {
+		t.Errorf("%d tickets were fetched, want 2: they are kept for a minute", n)
+	}
+}
+
+func TestStepsOutcomeDecides(t *testing.T) {
+	service := &steps{}
+	url := upstream(t, service.ServeHTTP)
+	env := environment(t)
+	for text, want := range map[string]upstreams.Kind{
+		"http: {url: " + url + "/gone}":                                             upstreams.Unavailable,
+		"http: {url: " + url + "/gone}\n    judge: [{status: [404], is: negative}]": upstreams.Negative,
+		"http: {url: " + url + "/ticket}\n    judge: [{if: .ticket, is: limited}]":  upstreams.Limited,
+		"http: {url: " + url + "/ticket}\n    keep: error":                          upstreams.Malformed,
+		"http: {url: " + url + "/ticket}\n    keep: .[0]":                           upstreams.Malformed,
+	} {
+		s := compile(t, env, "name: one\nbefore:\n  - name: first\n    "+text+"\nhttp: {url: "+url+"/call}\n")
+		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != want {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+	}
+	if n := service.calls.Load(); n != 0 {
+		t.Errorf("the source's own request was sent %d times after a failed step", n)
+	}
+}
+
+// TestRefusedSessionsAreRenewed: what lets us in is asked for anew once it is
+// refused, and kept as long as it is not.
+func TestRefusedSessionsAreRenewed(t *testing.T) {
+	service := &steps{}
+	url := upstream(t, service.ServeHTTP)
+	env, keeper := environment(t), &memory{kept: map[string]any{}}
+	env.Keeper = keeper
+	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
+		service.tickets.Store(0)
+		keeper.forget()
+		s := compile(t, env, `
+name: one
+before:
+  - {name: ticket, http: {url: `+url+`/ticket}, keep: .ticket, for: 1h, `+renew+`}
+http: {url: `+url+`/call, query: {t: "{ticket}"}}
+judge: [{if: '$params.n == "refused"', is: limited}]
+`, "n")
+		for _, n := range []string{"well", "refused", "well", "well"} {
+			_, err := ask(t, env, s, map[string]any{"n": n})
+			if (err != nil) != (n == "refused") {
+				t.Fatal(err)
+			}
+		}
+		if got := service.tickets.Load(); got != tickets {
+			t.Errorf("%q: %d tickets, want %d", renew, got, tickets)
+		}
+	}
+}
+
+// memory keeps outcomes until it forgets them.
+type memory struct {
+	mu   sync.Mutex
+	kept map[string]any
+}
+
+type memoryShelf struct {
+	*memory
+	prefix string
+}
+
+func (m *memory) Shelf(endpoint string, rule upstreams.ShelfRule) upstreams.Shelf {
+	return memoryShelf{m, endpoint + " " + rule.Step + " "}
+}
+
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept = map[string]any{}
+}
+
+func (s memoryShelf) Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (any, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v, ok := s.kept[s.prefix+id]; ok {
+		return v, time.Now(), nil
+	}
+	v, err := ask(ctx)
+	if err == nil {
+		s.kept[s.prefix+id] = v
+	}
+	return v, time.Now(), err
+}
+
+func (s memoryShelf) Drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, s.prefix+id)
+}
+
+func TestPosts(t *testing.T) {
+	url := upstream(t, (&steps{}).ServeHTTP)
+	env := environment(t)
+	env.Secret = func(name string) (string, bool) { return "s3cr&t", name == "TEST_KEY" }
+	sum := jq.Md5Hex("1&中s3cr&t").(string)
+	for text, want := range map[string]string{
+		`form: {b: "x y", a: "{n}&{sig}"}`:    "application/x-www-form-urlencoded a=1%26%E4%B8%AD%26" + sum + "&b=x+y",
+		`json: '{pid: 3, of: $params.n}'`:     `application/json {"of":"1&中","pid":3}`,
+		`json: '{sig: $vars.sig, list: [1]}'`: `application/json {"list":[1],"sig":"` + sum + `"}`,
+	} {
+		s := compile(t, env, `
+name: one
+secrets: {key: TEST_KEY}
+vars: {sig: '($params.n + $secrets.key) | md5'}
+http:
+  url: `+url+`/call
+  `+text+`
+`, "n")
+		a, err := ask(t, env, s, map[string]any{"n": "1&中"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.Data.(map[string]any)
+		if sent := fmt.Sprint(got["type"], " ", got["sent"]); got["method"] != "POST" || sent != want {
+			t.Errorf("%s: %s %s\nwant %s", text, got["method"], sent, want)
+		}
+	}
+}
+
+func TestSecretsEndWithTheRequest(t *testing.T) {
+	env := environment(t)
+	env.Secret = func(string) (string, bool) { return "s3cret", true }
+	s := compile(t, env, "name: one\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: $secrets}'")
+	a, err := ask(t, env, s, nil)
+	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
+		t.Errorf("%v %v", a.Data, err)
+	}
+}
+
+func TestMistakesOfSteps(t *testing.T) {
+	for text, want := range map[string]string{
+		"before: [{name: Up, http: {url: 'https://a.org/'}}]":             `step "Up": want a name`,
+		"before: [{name: a, renew: true, http: {url: 'https://a.org/'}}]": "step a: renew: without for",
+		"before: [{name: a}]": "step a: want http or share",
+		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: want neither",
+		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
+		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form beside json",
+		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: belongs to decode: script",
+		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: belongs to decode: script",
+		"vars: {A: '1'}": `var "A": want a name`,
+	} {
+		if !strings.Contains(text, "\nhttp:") && !strings.HasPrefix(text, "http:") {
+			text += "\ncomputed: {}"
+		}
+		_, problems := tryCompile(t, environment(t), "name: x\n"+text)
+		if all := fmt.Sprint(problems); !strings.Contains(all, want) {
+			t.Errorf("%s:\n%s\nwant %s", text, all, want)
+		}
+	}
+}
