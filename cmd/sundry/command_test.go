@@ -253,7 +253,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/recorded": {"upstreams", "upstreams/catalog", "upstreams/httpsource", "upstreams/jq", "upstreams/redact", "upstreams/replay"},
 		"proxy/pages":        {"cache", "upstreams/catalog", "upstreams/recorded"},
 		"proxy":              {"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/loop", "upstreams/recorded"},
-		"proxy/live":         {"cache", "cache/far", "metrics", "upstreams/host"},
+		"proxy/live":         {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},
 		"proxy/admin": {
 			"cache", "metrics", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/redact",
 		},

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"sundry/cache/jitter"
 )
 
 // How often the store is read when no notice came, and how soon again after a
@@ -65,7 +66,7 @@ func syncDelay(failures int) time.Duration {
 	if failures > 0 {
 		d = min(firstRetry<<min(failures-1, 10), pollInterval)
 	}
-	return time.Duration((0.75 + rand.Float64()/2) * float64(d))
+	return jitter.Around(d, 0.25)
 }
 
 // report counts consecutive failures, and logs the first and the end of them.
