@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,6 +18,15 @@ type EntryInfo struct {
 	Bytes    int    // in this tier, parts included
 	Bodies   []int  // of each form
 	Complete bool   // its parts have not been evicted
+}
+
+// SpaceOf finds the space that a key belongs to.
+func SpaceOf(spaces []*Space, key string) (*Space, bool) {
+	i := slices.IndexFunc(spaces, func(s *Space) bool { return strings.HasPrefix(key, s.Name()+":") })
+	if i < 0 {
+		return nil, false
+	}
+	return spaces[i], true
 }
 
 // Walk calls visit with each of the space's entries until it returns false.

@@ -112,7 +112,7 @@ func (s *server) applyHolds() {
 func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
 	case "drop":
-		if space, ok := admin.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {
+		if space, ok := cache.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {
 			space.PurgeKey(o.Key, o.At)
 		}
 	case "reset":

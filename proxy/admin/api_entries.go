@@ -48,15 +48,6 @@ func partName(s *cache.Space) string {
 	return part
 }
 
-// SpaceOf finds the space that a key belongs to.
-func SpaceOf(spaces []*cache.Space, key string) (*cache.Space, bool) {
-	i := slices.IndexFunc(spaces, func(s *cache.Space) bool { return strings.HasPrefix(key, s.Name()+":") })
-	if i < 0 {
-		return nil, false
-	}
-	return spaces[i], true
-}
-
 // partView counts what the near tier holds of a part.
 type partView struct {
 	Part    string `json:"part"` // "" for answers
@@ -98,7 +89,7 @@ func (a *api) entry(r *http.Request) (any, error) {
 	if !known {
 		return nil, notFound("endpoint", name)
 	}
-	space, ok := SpaceOf(a.Spaces(name), key)
+	space, ok := cache.SpaceOf(a.Spaces(name), key)
 	if !ok {
 		return nil, notFound("entry", key)
 	}

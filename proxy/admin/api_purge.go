@@ -55,7 +55,7 @@ func (p purgeView) status() int { return p.Change.status() }
 
 // hasKey tells whether a key belongs to an endpoint, or to one of its parts.
 func (a *api) hasKey(endpoint, key string) bool {
-	_, ok := SpaceOf(a.Spaces(endpoint), key)
+	_, ok := cache.SpaceOf(a.Spaces(endpoint), key)
 	return ok
 }
 
