@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
-
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/waittest"
 )
 
-// gated is an upstream that answers when the gate opens; ids up to ten pass by.
+// gated is an upstream that answers once the gate opens; ids below ten are answered at once.
 type gated struct {
 	*fake
 	gate chan struct{}
@@ -43,15 +42,15 @@ func newGated(t *testing.T) *gated {
 	return g
 }
 
-// patiently gives the sources of a catalog file all the time of a test.
+// patiently gives the sources of a catalog file a timeout that a test does not reach.
 func patiently(text string) string { return strings.ReplaceAll(text, "timeout: 2s", "timeout: 20s") }
 
-// named is the endpoint simple under another name.
+// named returns the endpoint simple under another name.
 func named(name, text string) string {
 	return strings.Replace(text, "name: simple", "name: "+name, 1)
 }
 
-// crowd asks for so many keys that nothing is known of, and counts who is shed.
+// crowd requests n keys that are not cached, and counts the requests that are shed.
 func (f *front) crowd(path string, n int) (shed *atomic.Int64, wait func()) {
 	shed = &atomic.Int64{}
 	var wg sync.WaitGroup
@@ -66,8 +65,8 @@ func (f *front) crowd(path string, n int) (shed *atomic.Int64, wait func()) {
 	return shed, wg.Wait
 }
 
-// TestHitsAreNeverShed: misses of one endpoint, three times as many as may wait,
-// cost no hit, and no other endpoint its misses.
+// TestHitsAreNeverShed: three times as many misses of one endpoint as may wait
+// shed no hit, and no miss of another endpoint.
 func TestHitsAreNeverShed(t *testing.T) {
 	up, other := newGated(t), newFake(t, `{"v":"other"}`)
 	f := newFront(t, map[string]string{"simple": patiently(simple("ttl: 1h", up.fake)), "other": named("other", simple("ttl: 1h", other))},
@@ -88,8 +87,9 @@ func TestHitsAreNeverShed(t *testing.T) {
 	f.get("/api/simple?id=500").want(t, http.StatusOK)
 }
 
-// TestWhoMustWaitForARefreshGetsTheStaleCopy where there is no place to wait.
-func TestWhoMustWaitForARefreshGetsTheStaleCopy(t *testing.T) {
+// TestAShedRefreshIsAnsweredWithTheStaleCopy: a stale copy is served as fallback
+// where no more requests may wait.
+func TestAShedRefreshIsAnsweredWithTheStaleCopy(t *testing.T) {
 	up := newGated(t)
 	f := newFront(t, map[string]string{"simple": patiently(simple("ttl: 1ns, grace: 0s, stale_if_error: 1h, soft_timeout: 20s", up.fake))},
 		func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{InFlight: 2} })
@@ -104,7 +104,7 @@ func TestWhoMustWaitForARefreshGetsTheStaleCopy(t *testing.T) {
 }
 
 func TestAdmission(t *testing.T) {
-	type entry struct{ name, places string } // of endpoints by letters: how many get in, one after the other
+	type entry struct{ name, places string } // endpoints by letter: how many of each are admitted, in this order
 	rows := map[string]struct {
 		limit int64
 		share float64
@@ -170,7 +170,7 @@ func TestPressure(t *testing.T) {
 	}
 	p := pressure{share: 0.5}
 	if p.observe(time.Minute, time.Time{}, time.Now()); p.share >= 0.5 {
-		t.Error("what is switched off sheds on")
+		t.Error("switched off, it still sheds")
 	}
 }
 
@@ -179,7 +179,7 @@ func TestQuantileOfWaits(t *testing.T) {
 	for want, counts := range map[time.Duration][2][]uint64{
 		0:                     {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}},
 		time.Millisecond:      {{0, 0, 0, 0, 0}, {0, 90, 5, 5, 0}},
-		10 * time.Millisecond: {{0, 900, 0, 0, 0}, {0, 990, 4, 6, 0}}, // what was before does not count
+		10 * time.Millisecond: {{0, 900, 0, 0, 0}, {0, 990, 4, 6, 0}}, // counts from before are not included
 		30 * time.Millisecond: {{0, 0, 0, 0, 0}, {0, 90, 0, 0, 10}},
 	} {
 		h := &runtimemetrics.Float64Histogram{Counts: counts[1], Buckets: buckets}
@@ -189,9 +189,8 @@ func TestQuantileOfWaits(t *testing.T) {
 	}
 }
 
-// TestDelaysAreThoseOfTheRuntime: the name that is read exists, and waits are
-// counted under it.
-func TestDelaysAreThoseOfTheRuntime(t *testing.T) {
+// TestSchedLatencies: the runtime has a metric of that name.
+func TestSchedLatencies(t *testing.T) {
 	var l schedLatencies
 	if l.read(); l.sample[0].Value.Kind() != runtimemetrics.KindFloat64Histogram {
 		t.Fatal("the runtime has no such histogram")
@@ -201,8 +200,8 @@ func TestDelaysAreThoseOfTheRuntime(t *testing.T) {
 	}
 }
 
-// TestPressureShedsMissesAndNoHits: while work waits too long, most of who must
-// wait is shed, hits never, and all are served again afterwards.
+// TestPressureShedsMissesAndNoHits: while the scheduling delay is too long, most
+// requests that have to wait are shed, hits never; afterwards all are served again.
 func TestPressureShedsMissesAndNoHits(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Delay: 20 * time.Millisecond} })
@@ -229,8 +228,8 @@ func TestPressureShedsMissesAndNoHits(t *testing.T) {
 	f.get("/api/simple?id=999").want(t, http.StatusOK)
 }
 
-// TestFillsBeyondTheirBoundAreRefused: with a bound of two, one endpoint has
-// one; what is cached is served meanwhile.
+// TestFillsBeyondTheirBoundAreRefused: with a bound of two fills one endpoint may
+// have one; what is cached is served meanwhile.
 func TestFillsBeyondTheirBoundAreRefused(t *testing.T) {
 	store, err := cache.New(cache.Config{Memory: 32 << 20, Fills: 2})
 	if err != nil {

@@ -45,7 +45,7 @@ sources:
     computed: {}
 `
 
-// The endpoint that refuses.
+// An endpoint with a required parameter, to measure refused requests.
 const refusingCatalog = `version: 1
 name: refusing
 group: text
@@ -58,7 +58,7 @@ sources:
     computed: {}
 `
 
-// benchServer is a front as `serve` makes it, metrics on.
+// benchServer is a server as `sundry serve` creates it, with metrics.
 func benchServer(b testing.TB, limits Limits) *Server {
 	b.Helper()
 	reg := prometheus.NewRegistry()
@@ -92,7 +92,7 @@ func benchServer(b testing.TB, limits Limits) *Server {
 	return s
 }
 
-// bare writes the same headers and body as a hit, and does nothing else.
+// bare writes the same headers and body as a hit and does nothing else.
 func bare(like *httptest.ResponseRecorder) http.Handler {
 	body := like.Body.Bytes()
 	header := like.Header().Clone()
@@ -116,14 +116,14 @@ func hit(b testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// nobody takes an answer and keeps nothing.
+// nobody is a ResponseWriter that discards the answer.
 type nobody struct{ h http.Header }
 
 func (n *nobody) Header() http.Header         { return n.h }
 func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
 func (n *nobody) WriteHeader(int)             {}
 
-// BenchmarkHandler is the handler alone.
+// BenchmarkHandler measures the handler without net/http.
 func BenchmarkHandler(b *testing.B) {
 	h := benchServer(b, Limits{})
 	for name, path := range map[string]string{"hit": "/api/bench", "pool10": "/api/bench?type=ten", "pool10000": "/api/bench?type=pool"} {
@@ -162,7 +162,7 @@ type refusal struct {
 	status int
 }
 
-// BenchmarkRefusals stands beside BenchmarkHandler/hit.
+// BenchmarkRefusals is to be compared with BenchmarkHandler/hit.
 func BenchmarkRefusals(b *testing.B) {
 	for name, row := range refusals(b) {
 		r := httptest.NewRequest(http.MethodGet, row.path, nil)
@@ -177,7 +177,7 @@ func BenchmarkRefusals(b *testing.B) {
 	}
 }
 
-// TestRefusalsCostLessThanAHit in allocations; BenchmarkRefusals tells the time.
+// TestRefusalsCostLessThanAHit compares allocations; BenchmarkRefusals measures time.
 func TestRefusalsCostLessThanAHit(t *testing.T) {
 	cost := func(h http.Handler, path string) float64 {
 		r, w := httptest.NewRequest(http.MethodGet, path, nil), &nobody{}
@@ -247,7 +247,7 @@ func TestBenchChild(t *testing.T) {
 	go func() { _ = srv.Serve(l) }()
 	fmt.Printf("\nLISTEN %s %s\n", l.Addr(), path)
 	in := bufio.NewScanner(os.Stdin)
-	for in.Scan() { // each line asks for the CPU time so far
+	for in.Scan() { // each line requests the CPU time so far
 		var u syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 			t.Fatal(err)
@@ -354,8 +354,8 @@ func (c *child) client(b *testing.B, n int) {
 
 // BenchmarkConnection measures the CPU time of a server process per request
 // over real connections: a bare net/http handler that writes the same headers
-// and body, a hit, and hits in pools of two sizes. They take turns, so that
-// what else the machine does hits them alike; the median of the rounds counts.
+// and body, a hit, and hits in pools of two sizes. They run in turns, so that
+// other load on the machine affects all alike; the median of the rounds counts.
 func BenchmarkConnection(b *testing.B) {
 	kinds := []string{"bare", "hit", "pool10", "pool10000"}
 	servers := map[string]*child{}

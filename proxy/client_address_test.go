@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTheProxysOwnHeaderCounts: the header that a trusted proxy does not write is
-// the caller's own, and goes through it as it came.
-func TestTheProxysOwnHeaderCounts(t *testing.T) {
+// TestOnlyTheProxysOwnHeaderIsBelieved: a header that a trusted proxy does not
+// write comes from the client, as the proxy passes it on unchanged.
+func TestOnlyTheProxysOwnHeaderIsBelieved(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	const forged = "203.0.113.99"
 	both := http.Header{"X-Forwarded-For": {forged}, "Forwarded": {"for=192.0.2.1"}}
@@ -31,9 +31,9 @@ func TestTheProxysOwnHeaderCounts(t *testing.T) {
 		if got.String() != r.want {
 			t.Errorf("%v by %q: %s, want %s", r.header, r.by, got, r.want)
 		}
-		stranger := callerOf(&http.Request{RemoteAddr: "198.51.100.1:1234", Header: r.header}, trusted, r.by)
-		if stranger.String() != "198.51.100.1" {
-			t.Errorf("%v of a stranger: %s", r.header, stranger)
+		direct := callerOf(&http.Request{RemoteAddr: "198.51.100.1:1234", Header: r.header}, trusted, r.by)
+		if direct.String() != "198.51.100.1" {
+			t.Errorf("%v of an untrusted peer: %s", r.header, direct)
 		}
 	}
 }

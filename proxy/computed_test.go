@@ -8,14 +8,14 @@ import (
 	"sundry/cache"
 )
 
-// TestWhatIsComputedHereIsKeptApart: drawings are in a room of their own, and
-// callers are told of them what they are told of any answer.
-func TestWhatIsComputedHereIsKeptApart(t *testing.T) {
+// TestComputedAnswersHaveACacheClassOfTheirOwn: drawings do not evict what came from
+// upstreams, and have the same headers as other answers.
+func TestComputedAnswersHaveACacheClassOfTheirOwn(t *testing.T) {
 	up := newFake(t, `{"v":"hard to get"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
 	for name, path := range map[string]string{"qrcode": "/api/qrcode?text=a", "ipinfo": "/api/ipinfo"} {
 		if class := f.server.current.Load().routes[name].space.Policy().Class; class != cache.Computed {
-			t.Errorf("%s is kept in %s", name, class)
+			t.Errorf("%s is cached in the class %s", name, class)
 		}
 		first, second := f.get(path), f.get(path)
 		first.want(t, http.StatusOK)

@@ -52,9 +52,9 @@ func conforms(t *testing.T, a answer, c recorded.ConformanceCall) {
 	}
 }
 
-// TestTheTableIsWhole holds table and catalog to each other: every endpoint,
+// TestTheConformanceTableIsComplete compares table and catalog: every endpoint,
 // parameter, value and form has a row that succeeds.
-func TestTheTableIsWhole(t *testing.T) {
+func TestTheConformanceTableIsComplete(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	set := f.server.current.Load().catalog
 	table := conformance(t)

@@ -197,8 +197,8 @@ func TestJSONP(t *testing.T) {
 	}
 }
 
-// TestErrorsInText: type=text anywhere in the query, whatever is wrong and
-// whatever forms the endpoint has.
+// TestErrorsInText: with type=text anywhere in the query, an error is text,
+// whatever is wrong and whatever forms the endpoint has.
 func TestErrorsInText(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, replayed)
@@ -239,7 +239,7 @@ func TestRefusalsInText(t *testing.T) {
 	a.header(t, "Content-Type", "text/plain")
 }
 
-// TestErrorsCallBack: browsers run no script whose status is an error.
+// TestErrorsCallBack: browsers do not run a script whose status is an error.
 func TestErrorsCallBack(t *testing.T) {
 	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Registerer = prometheus.NewRegistry() })
 	a := f.get("/api/ip?ip=x&callback=app.show_1")
@@ -253,7 +253,7 @@ func TestErrorsCallBack(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	if n := testutil.ToFloat64(f.server.metrics.requests.WithLabelValues("ip", "invalid", "4xx")); n != 1 {
-		t.Errorf("%v requests were counted as what they are", n)
+		t.Errorf("%v requests were counted with their real status", n)
 	}
 	f.get("/api/ip?callback=cb&callback=b-d&ip=x").want(t, http.StatusOK, "/**/cb({")
 	for _, path := range []string{"ip?ip=x&callback=b-d", "ip?ip=x&callback=", "wpcat?n=99&callback=cb", "nope?callback=cb"} {
@@ -269,7 +269,7 @@ func TestErrorsCallBack(t *testing.T) {
 	}
 }
 
-// TestBadInput asks every parameter for what it must refuse.
+// TestBadInput sends every parameter values that it must refuse.
 func TestBadInput(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	rows := []struct{ query, parameter, kind string }{
@@ -358,8 +358,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRestoredLinksAreShownFirst: nobody is sent where a caller wants under this
-// service's name; a page says where the link leads.
+// TestRestoredLinksAreShownFirst: the service is no open redirect; a page shows
+// where the link leads.
 func TestRestoredLinksAreShownFirst(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for _, link := range []string{"https%3A%2F%2Ft.cn%2FA6abcdef", "https%3A%2F%2Fexample.com%2Farticle%2F42"} {

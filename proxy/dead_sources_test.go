@@ -20,8 +20,8 @@ import (
 	"sundry/upstreams/replay"
 )
 
-// withRedis gives the front a cache with a far tier, and closes both with the
-// test.
+// withRedis gives the server a cache with a far tier, and closes both at the end
+// of the test.
 func withRedis(t *testing.T, srv *redistest.Server) option {
 	return func(cfg *Config, _ *upstreams.Environment) {
 		tier, err := far.Open(far.Config{URL: srv.URL(), Timeout: 2 * time.Second}, nil, slog.New(slog.DiscardHandler))
@@ -42,7 +42,7 @@ func withRedis(t *testing.T, srv *redistest.Server) option {
 	}
 }
 
-// dying replays with the same fault on every source of every endpoint.
+// dying replays with the same fault in every source of every endpoint.
 func dying(fault replay.Fault) option {
 	return func(_ *Config, env *upstreams.Environment) {
 		faults := map[string]replay.Fault{}
@@ -55,7 +55,7 @@ func dying(fault replay.Fault) option {
 	}
 }
 
-// holdings is what Redis holds of answers.
+// holdings returns the answers in Redis.
 func holdings(t *testing.T, srv *redistest.Server) map[string]string {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: srv.Addr})
@@ -76,7 +76,7 @@ func holdings(t *testing.T, srv *redistest.Server) map[string]string {
 	return held
 }
 
-// good are the conformance calls whose answers Redis keeps, with what they got.
+// good returns the answers of the conformance calls that are cached in Redis.
 func good(t *testing.T, f *front) map[string]answer {
 	t.Helper()
 	answers := map[string]answer{}
@@ -87,7 +87,7 @@ func good(t *testing.T, f *front) map[string]answer {
 			a := f.get(path)
 			switch {
 			case a.StatusCode >= http.StatusBadRequest, !rt.space.Policy().Stores(), rt.space.Policy().Local, !asks(rt, a):
-				continue // a no, or made here
+				continue // negative, or computed here
 			case rt.pictures != nil && strings.HasPrefix(a.Header.Get("Content-Type"), "image/"):
 				continue // pictures behind a pool stay out of Redis
 			}
@@ -102,7 +102,7 @@ func good(t *testing.T, f *front) map[string]answer {
 	return answers
 }
 
-// asks tells answers of a source that needs somebody else.
+// asks reports whether an answer came from an upstream.
 func asks(rt *route, a answer) bool {
 	return slices.ContainsFunc(rt.endpoint.Sources(), func(s *upstreams.Source) bool {
 		return s.AsksOthers() && s.Name == a.Header.Get("Sundry-Source")
@@ -111,16 +111,16 @@ func asks(rt *route, a answer) bool {
 
 var ttlOf = regexp.MustCompile(`ttl=(-?\d+)`)
 
-// stale tells an answer that is marked as one.
+// stale reports whether an answer is marked as stale.
 func (a answer) stale() bool {
 	status := a.Header.Get("Cache-Status")
 	ttl := ttlOf.FindStringSubmatch(status)
 	return strings.Contains(status, "fwd=stale") || len(ttl) == 2 && (ttl[1] == "0" || ttl[1][0] == '-')
 }
 
-// TestWithEverySourceDeadAWarmRedisAnswers kills every source of every endpoint,
-// in every way: an instance that starts then answers all that Redis has, stale
-// and marked, and replaces nothing of it.
+// TestWithEverySourceDeadAWarmRedisAnswers lets every source of every endpoint fail
+// in every way: an instance that starts then answers everything that Redis has,
+// marked as stale, and replaces none of it.
 func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 	srv := redistest.Start(t)
 	var warm map[string]answer
@@ -141,7 +141,7 @@ func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 			var calls sync.WaitGroup
 			for path, before := range warm {
 				if (fault.Body != "" || fault.Status == http.StatusForbidden) && strings.HasPrefix(path, "/api/dwzrec/") {
-					continue // a page at the link's end is its ordinary end, shown to us or not
+					continue // short links are resolved whatever the page at their end answers
 				}
 				calls.Go(func() {
 					staysStale(t, f, path, before)
@@ -156,8 +156,8 @@ func TestWithEverySourceDeadAWarmRedisAnswers(t *testing.T) {
 	}
 }
 
-// staysStale wants the answer of before, marked as stale. Of a pool that is
-// picked from at random, another source's pool may have been picked.
+// staysStale expects the answer of before, marked as stale. Where a pool is picked
+// at random, it may be another source's.
 func staysStale(t *testing.T, f *front, path string, before answer) {
 	a, err := f.try(t.Context(), http.MethodGet, path)
 	picked := strings.HasPrefix(path, "/api/sjbz/")
@@ -171,7 +171,7 @@ func staysStale(t *testing.T, f *front, path string, before answer) {
 	}
 }
 
-// changed are the keys that came, went or hold something else.
+// changed returns the keys that were added, removed or changed.
 func changed(before, after map[string]string) []string {
 	var keys []string
 	for key, v := range after {

@@ -17,8 +17,8 @@ import (
 	"sundry/upstreams/waittest"
 )
 
-// halfClosed sends a request, says that nothing more comes, and gives all that
-// is sent back.
+// halfClosed sends a request, closes its side of the connection, and returns all
+// that is sent back.
 func (f *front) halfClosed(path, version string) string {
 	f.t.Helper()
 	conn := f.dial()
@@ -45,8 +45,7 @@ func (f *front) dial() *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// TestHalfClosedCallersAreAnswered: on a miss, on a hit, and where nothing is
-// kept.
+// TestHalfClosedCallersAreAnswered: on a miss, on a hit, and without a cache.
 func TestHalfClosedCallersAreAnswered(t *testing.T) {
 	up := newFake(t, `{"v":"worth the wait"}`)
 	up.takes.Store(int64(200 * time.Millisecond))
@@ -66,9 +65,9 @@ func TestHalfClosedCallersAreAnswered(t *testing.T) {
 	}
 }
 
-// TestPatienceEnds: whose side of the connection is closed is not waited for
-// without end, and never told an empty 200.
-func TestPatienceEnds(t *testing.T) {
+// TestDisconnectTimeout: a request whose client has closed its side of the
+// connection ends after a timeout, and never with an empty 200.
+func TestDisconnectTimeout(t *testing.T) {
 	up := newFake(t, `{"v":"late"}`)
 	up.takes.Store(int64(time.Minute))
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
@@ -84,10 +83,10 @@ func TestPatienceEnds(t *testing.T) {
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(t, "the caller who left is given up", func() bool { n, _ := f.server.admission.count(); return n == 0 })
+	waittest.Until(t, "the request ends", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }
 
-// hanging is an upstream that never answers, and tells how many calls it has.
+// hanging is an upstream that never answers, and counts its calls.
 type hanging struct {
 	*httptest.Server
 	calls, open atomic.Int64
@@ -106,9 +105,9 @@ func newHanging(t *testing.T) *hanging {
 	return h
 }
 
-// TestCallersWhoLeaveTakeTheirCallsAlong: no call upstream outlives the last of
-// those who waited for it by more than a second.
-func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
+// TestDisconnectedCallersCancelTheirUpstreamCalls: no upstream call outlives the last
+// client that waits for it by more than a second.
+func TestDisconnectedCallersCancelTheirUpstreamCalls(t *testing.T) {
 	up := newHanging(t)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, fill_timeout: 30s", &fake{Server: up.Server})})
 	ctx, leave := context.WithCancel(t.Context())
@@ -116,7 +115,7 @@ func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
 	var callers sync.WaitGroup
 	for i := range 300 {
 		callers.Go(func() {
-			_, _ = f.try(ctx, http.MethodGet, fmt.Sprintf("/api/simple?id=%d", i%100+1)) // left, or refused
+			_, _ = f.try(ctx, http.MethodGet, fmt.Sprintf("/api/simple?id=%d", i%100+1)) // disconnected or refused
 		})
 	}
 	waittest.Until(t, "calls upstream", func() bool { return up.open.Load() >= 20 })
@@ -127,5 +126,5 @@ func TestCallersWhoLeaveTakeTheirCallsAlong(t *testing.T) {
 	if took := time.Since(left); took > time.Second {
 		t.Errorf("the last call outlived its callers by %v", took)
 	}
-	waittest.Until(t, "nobody is under way", func() bool { n, _ := f.server.admission.count(); return n == 0 })
+	waittest.Until(t, "no request is in flight", func() bool { n, _ := f.server.admission.count(); return n == 0 })
 }

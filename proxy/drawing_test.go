@@ -10,8 +10,8 @@ import (
 	"sundry/upstreams/heaptest"
 )
 
-// Three hundred large QR codes at once are drawn one after the other, within
-// little memory. Those for whom it takes too long are told so.
+// Three hundred large QR codes at once are drawn one after the other in little
+// memory; requests that would wait too long are refused.
 func TestManyDrawingsAtOnce(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	f.get("/api/qrcode?text=warm&size=2000").want(t, http.StatusOK)

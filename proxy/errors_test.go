@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocumentsOfFailures: whatever is in a message, what is read is what was
-// meant.
-func TestDocumentsOfFailures(t *testing.T) {
+// TestErrorBodies: whatever a message holds, a JSON decoder reads the same.
+func TestErrorBodies(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", `"quoted" \ and / <b>&`, "line\nand\ttab\x00\x1f\x7f", "中文 \U0001F600", "ends\u2028with\u2029", "not UTF-8: \xff\xe2", "\xe2\x80", "\ufffd",
 	} {
@@ -36,7 +35,7 @@ func TestDocumentsOfFailures(t *testing.T) {
 	}
 }
 
-func FuzzDocument(f *testing.F) {
+func FuzzErrorText(f *testing.F) {
 	f.Add("plain")
 	f.Add("\xe2\x80\xa8\"\\")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fake is an upstream that a test scripts.
+// fake is an upstream whose answers a test sets.
 type fake struct {
 	*httptest.Server
 	calls  atomic.Int64
@@ -56,7 +56,7 @@ func newFake(t testing.TB, body string) *fake {
 	return f
 }
 
-// front is a server with a catalog of the test's own beside the built-in one.
+// front is a server with a catalog of the test's own besides the built-in one.
 type front struct {
 	*httptest.Server
 	server *Server
@@ -180,7 +180,7 @@ func (a answer) header(t testing.TB, name, want string) {
 	}
 }
 
-// simple is an endpoint with two sources and every cache knob at hand.
+// simple is an endpoint with a source for each fake and the given cache settings.
 func simple(cacheRule string, sources ...*fake) string {
 	text := `version: 1
 name: simple
@@ -202,7 +202,7 @@ sources:
 	return text
 }
 
-// exchanges are read and made ready once for all tests.
+// exchanges are read and compiled once for all tests.
 var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
 	if err != nil {

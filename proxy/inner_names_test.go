@@ -15,7 +15,7 @@ import (
 	"sundry/upstreams/guard"
 )
 
-// zone is a resolver that knows one inner name, and lists what it was asked.
+// zone is a resolver that knows one inner name, and counts its look-ups.
 type zone struct {
 	mu    sync.Mutex
 	asked map[string]int
@@ -40,20 +40,20 @@ func (z *zone) LookupSRV(_ context.Context, service, _, name string) (string, []
 	return "", nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
-// silence is where no upstream answers.
+// silence is a transport on which no upstream answers.
 type silence struct{}
 
 func (silence) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("nobody answers")
 }
 
-// varying is what differs from answer to answer anyway.
+// varying matches what always differs between answers.
 var varying = regexp.MustCompile(`"request_id":"[0-9a-f]+"|"checked_at":"[^"]+"|max-age=\d+|ttl=\d+`)
 
-// TestInnerNamesLookLikeNone: what a caller hears of a name that the resolver of
-// this machine leads inside is what it hears of one that there is not, in status,
-// headers and body, after the same look-ups.
-func TestInnerNamesLookLikeNone(t *testing.T) {
+// TestInnerNamesLookLikeUnknownNames: a name that resolves to an inner address gets
+// the same status, headers and body as one that does not exist, after the same
+// look-ups.
+func TestInnerNamesLookLikeUnknownNames(t *testing.T) {
 	z := &zone{asked: map[string]int{}}
 	f := newFront(t, nil, func(_ *Config, env *upstreams.Environment) {
 		env.Guard = guard.New(guard.Config{Resolver: z})

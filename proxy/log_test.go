@@ -24,8 +24,8 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreSampledInTheLog: the first of each second is there, and the
-// others are not all.
+// TestRefusalsAreSampledInTheLog: the first of each second is logged, and only some
+// of the others.
 func TestRefusalsAreSampledInTheLog(t *testing.T) {
 	logged := &lines{}
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", newFake(t, `{"v":"x"}`))}, func(c *Config, _ *upstreams.Environment) {

@@ -16,7 +16,7 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-// withExchanges gives the description its exchanges.
+// withExchanges gives the pages the recorded exchanges.
 func withExchanges(c *Config, _ *upstreams.Environment) {
 	c.Recorded = func() ([]*recorded.Case, error) { return recorded.Cases(recorded.Builtin(), "testdata") }
 }
@@ -37,9 +37,9 @@ func describe(t *testing.T, f *front) *openapi3.T {
 	return doc
 }
 
-// TestDescriptionHoldsForEveryCall checks each answer of the conformance table
-// against what the description says of it.
-func TestDescriptionHoldsForEveryCall(t *testing.T) {
+// TestOpenAPIHoldsForEveryCall validates each answer of the conformance table
+// against the OpenAPI document.
+func TestOpenAPIHoldsForEveryCall(t *testing.T) {
 	f := newFront(t, nil, replayed, withExchanges)
 	doc := describe(t, f)
 	doc.Servers = openapi3.Servers{{URL: f.URL}}
@@ -73,11 +73,11 @@ func TestDescriptionHoldsForEveryCall(t *testing.T) {
 	}
 }
 
-// TestDescriptionTellsOfLimits: who has little left of his rate is told so with an
-// answer, who has nothing with a 429, both in fields that are described.
-func TestDescriptionTellsOfLimits(t *testing.T) {
+// TestOpenAPIDescribesLimits: the headers of answers with few or no requests
+// remaining are described.
+func TestOpenAPIDescribesLimits(t *testing.T) {
 	f := newFront(t, nil, replayed, withExchanges, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 2} })
-	doc := describe(t, f) // which is not limited
+	doc := describe(t, f) // pages are not limited
 	get := doc.Paths.Find("/api/qrcode/index.php").Get
 	for status, must := range map[int]bool{http.StatusOK: false, http.StatusBadRequest: false, http.StatusTooManyRequests: true} {
 		headers := get.Responses.Status(status).Value.Headers
@@ -114,7 +114,7 @@ func TestDescriptionTellsOfLimits(t *testing.T) {
 	}
 }
 
-// valueOf is a header's value of the type that its schema says.
+// valueOf converts a header's value to the type in its schema.
 func valueOf(s *openapi3.Schema, text string) any {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && s.Type.Is("integer") {
 		return n
@@ -122,8 +122,8 @@ func valueOf(s *openapi3.Schema, text string) any {
 	return text
 }
 
-// TestDescriptionWithoutRecordings still lists everything.
-func TestDescriptionWithoutRecordings(t *testing.T) {
+// TestOpenAPIWithoutRecordings: every endpoint is still described.
+func TestOpenAPIWithoutRecordings(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	a := f.get("/openapi.json")
 	a.want(t, http.StatusOK, `"openapi":"3.1.0"`, "/api/60s/index.php")

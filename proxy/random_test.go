@@ -15,7 +15,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// phone and desktop are what such software says of itself.
+// phone and desktop are User-Agent headers.
 const (
 	phone   = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36"
 	desktop = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
@@ -44,7 +44,7 @@ func even(t *testing.T, what string, counts map[string]int, n int) {
 	}
 }
 
-// TestRandomIsEven draws from every pool as it comes out of replay.
+// TestRandomIsEven picks from every pool in replay.
 func TestRandomIsEven(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for path, n := range map[string]int{
@@ -64,7 +64,7 @@ func TestRandomIsEven(t *testing.T) {
 	}
 }
 
-// TestEmptyCategoryIsAnyCategory: absent, empty and suiji are all three.
+// TestEmptyCategoryIsAnyCategory: absent, empty and suiji mean all three.
 func TestEmptyCategoryIsAnyCategory(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for _, query := range []string{"", "&lx=", "&lx=suiji"} {
@@ -105,8 +105,8 @@ func TestAdaptiveWallpaperFitsTheDevice(t *testing.T) {
 	}
 }
 
-// TestWallpaperIsThePictureItself: the bytes come through, are kept, and a
-// link that gives none is passed over.
+// TestWallpaperIsThePictureItself: the picture is served and cached, and a link
+// without one is skipped.
 func TestWallpaperIsThePictureItself(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for query, wide := range map[string]bool{"lx=dongman": true, "method=mobile&lx=dongman": false} {
@@ -146,9 +146,9 @@ func TestOperatorMayRedirectInstead(t *testing.T) {
 	a.header(t, "Cache-Control", "no-store")
 }
 
-// TestPicturesThatDoNotCome: three picks, then an error that names nothing of
-// the upstream's.
-func TestPicturesThatDoNotCome(t *testing.T) {
+// TestPicturesThatCannotBeFetched: three attempts, then an error that does not name
+// the upstream.
+func TestPicturesThatCannotBeFetched(t *testing.T) {
 	picture := newFake(t, "<html>no picture</html>")
 	list := newFake(t, `{"list":["`+picture.URL+`/a.png","`+picture.URL+`/b.png","`+picture.URL+`/c.png","`+picture.URL+`/d.png"]}`)
 	host := strings.TrimPrefix(picture.URL, "http://")
@@ -233,9 +233,9 @@ func TestRawUTF8(t *testing.T) {
 	}
 }
 
-// TestStaleUseEndsWithTheLinks: what a cache downstream may do past freshness
-// is bounded by the end of a signed link.
-func TestStaleUseEndsWithTheLinks(t *testing.T) {
+// TestStaleUseEndsWhenTheLinksExpire: stale-while-revalidate and stale-if-error end
+// before a signed link does.
+func TestStaleUseEndsWhenTheLinksExpire(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	control := f.get("/api/vidparse?url=https%3A%2F%2Fv.kuaishou.com%2FAbCd12").Header.Get("Cache-Control")
 	var fresh, grace, stale int

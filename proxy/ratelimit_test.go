@@ -14,8 +14,8 @@ import (
 	"sundry/upstreams"
 )
 
-// TestRateLimitFields: who is refused is told what it may do and when, who has
-// little left as well, and nobody else.
+// TestRateLimitFields: answers have the RateLimit fields if few or no requests
+// remain, and only then.
 func TestRateLimitFields(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 5} })
@@ -39,8 +39,8 @@ func TestRateLimitFields(t *testing.T) {
 	}
 }
 
-// TestRateLimitBehindProxies: each caller for itself; a proxy that asks for
-// itself is not limited, and one that is not trusted is named in the log.
+// TestRateLimitBehindProxies: clients behind a trusted proxy are limited each on
+// their own, the proxy is not; one that is not trusted is named in the log.
 func TestRateLimitBehindProxies(t *testing.T) {
 	up, logged := newFake(t, `{"v":"x"}`), &lines{}
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
@@ -55,7 +55,7 @@ func TestRateLimitBehindProxies(t *testing.T) {
 	}
 	const hint = "looks like a proxy"
 	if text := logged.String(); strings.Contains(text, hint) {
-		t.Error("a trusted proxy is suspected")
+		t.Error("the log warns of a trusted proxy")
 	}
 	if err := f.server.Reload(f.server.Catalog(), Settings{Limits: Limits{Rate: 0.02, Burst: 1}}); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestRateLimitBehindProxies(t *testing.T) {
 		f.get("/api/simple", "X-Forwarded-For", "198.51.100.2").want(t, http.StatusTooManyRequests)
 	}
 	if n := strings.Count(logged.String(), hint); n != 1 {
-		t.Errorf("a proxy that nobody declared is named %d times", n)
+		t.Errorf("a proxy that is not trusted is named %d times", n)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestClientsAreHeldToTheirRate(t *testing.T) {
 }
 
 // TestAFloodOfAddressesIsBounded: a million clients take no more memory than the
-// table has, and who is refused stays so.
+// table, and a client that is refused stays refused.
 func TestAFloodOfAddressesIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -155,8 +155,8 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 	}
 }
 
-// TestOrdinaryCallersAreNotForgotten: at the usual rate a hundred thousand
-// clients at work know each other's buckets apart.
+// TestOrdinaryCallersAreNotForgotten: at the default rate a hundred thousand active
+// clients do not evict each other.
 func TestOrdinaryCallersAreNotForgotten(t *testing.T) {
 	c := newRateLimiter(Limits{Rate: 1, Burst: 2})
 	var b [4]byte

@@ -10,14 +10,14 @@ import (
 	"sundry/upstreams"
 )
 
-// broken is a connection on which nothing can be written.
+// broken is a connection that cannot be written to.
 type broken struct{ http.ResponseWriter }
 
 func (broken) WriteHeader(int) { panic("nothing can be written") }
 
-// TestPanicsGiveTheirPlaceBack: whoever panics is not counted as under way for
-// ever, or else the limit is used up in the end.
-func TestPanicsGiveTheirPlaceBack(t *testing.T) {
+// TestPanicsReleaseTheirPlace: a request that panics is not counted as in flight for
+// ever, which would use up the limit.
+func TestPanicsReleaseTheirPlace(t *testing.T) {
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", newFake(t, `{"v":"one"}`))}, func(c *Config, _ *upstreams.Environment) { c.Limits.InFlight = 2 })
 	for range 5 {
 		func() {
@@ -26,12 +26,12 @@ func TestPanicsGiveTheirPlaceBack(t *testing.T) {
 		}()
 	}
 	if n, _ := f.server.admission.count(); n != 0 {
-		t.Errorf("%d requests are under way for ever", n)
+		t.Errorf("%d requests are still in flight", n)
 	}
 	f.get("/api/simple").want(t, http.StatusOK, "one")
 }
 
-// torn writes half of what it is given, and panics.
+// torn writes half of what it is given and panics.
 type torn struct{ http.ResponseWriter }
 
 func (t torn) Write(b []byte) (int, error) {

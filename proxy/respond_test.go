@@ -16,8 +16,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// TestLifetime holds Cache-Control to RFC 9111, 4.2: max-age less Age is what
-// remains.
+// TestLifetime: max-age minus Age is the time that remains (RFC 9111, 4.2).
 func TestLifetime(t *testing.T) {
 	born := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	e := &catalog.Endpoint{Forms: []*catalog.Form{{}}, Policy: cache.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
@@ -25,7 +24,7 @@ func TestLifetime(t *testing.T) {
 		name      string
 		age, left time.Duration
 		private   bool
-		expires   time.Duration // after birth; 0: never
+		expires   time.Duration // after its creation; 0: never
 		want      string
 	}{
 		{"just filled", 0, 30 * time.Second, false, 0, "public, max-age=30, stale-while-revalidate=20, stale-if-error=60"},
@@ -56,7 +55,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// kept reads what a cache in front is told.
+// kept reads the headers for downstream caches.
 func (a answer) kept(t *testing.T) (scope string, maxAge, age int) {
 	t.Helper()
 	if _, err := fmt.Sscanf(a.Header.Get("Cache-Control"), "%s max-age=%d", &scope, &maxAge); err != nil {
@@ -69,16 +68,16 @@ func (a answer) kept(t *testing.T) (scope string, maxAge, age int) {
 	return strings.TrimSuffix(scope, ","), maxAge, age
 }
 
-// saysNo is simple with sources whose 404 is an answer.
+// saysNo is simple with sources whose 404 is a negative answer.
 func saysNo(cacheRule string, sources ...*fake) string {
 	return strings.ReplaceAll(simple(cacheRule, sources...), `query: {id: "{id}"}}}`, `query: {id: "{id}"}}, judge: [{status: [404], is: negative}]}`)
 }
 
 var statusTTL = regexp.MustCompile(`; ttl=(-?\d+)`)
 
-// TestWhatRemainsIsToldOnce: in every answer that caches may keep, max-age less
+// TestMaxAgeMinusAgeIsWhatRemains: in every answer that may be stored, max-age minus
 // Age is the ttl of Cache-Status.
-func TestWhatRemainsIsToldOnce(t *testing.T) {
+func TestMaxAgeMinusAgeIsWhatRemains(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m, stale_if_error: 1h", up)})
 	check := func(a answer, lifetime int) {
@@ -110,8 +109,8 @@ func TestWhatRemainsIsToldOnce(t *testing.T) {
 	check(f.get("/api/simple?id=2"), 300)
 }
 
-// TestANoOfTheCallersAddressIsPrivate: who else asks may be told otherwise.
-func TestANoOfTheCallersAddressIsPrivate(t *testing.T) {
+// TestNegativeAnswersForTheCallersAddressArePrivate: another client may get another answer.
+func TestNegativeAnswersForTheCallersAddressArePrivate(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	up.status.Store(http.StatusNotFound)
 	text := strings.Replace(saysNo("ttl: 1h, jitter: 0, negative: 5m", up), `{name: id, type: int, min: 1, max: 1000, default: "1", example: "7"}`,
@@ -151,9 +150,9 @@ func TestCacheStatus(t *testing.T) {
 	}
 }
 
-// TestARefreshThatIsWaitedForIsTold: an entry past its grace is replaced while
+// TestAnAwaitedRefreshIsInCacheStatus: an entry past its grace is refreshed while
 // the caller waits.
-func TestARefreshThatIsWaitedForIsTold(t *testing.T) {
+func TestAnAwaitedRefreshIsInCacheStatus(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, jitter: 0, grace: 0s, stale_if_error: 1h, soft_timeout: 10s", up)})
 	f.get("/api/simple").header(t, "Cache-Status", "sundry; fwd=uri-miss; stored")
@@ -162,7 +161,7 @@ func TestARefreshThatIsWaitedForIsTold(t *testing.T) {
 	})
 }
 
-// TestALastResortIsMarked: when it is given, and out of the cache.
+// TestALastResortIsMarked: when it is fetched, and from the cache.
 func TestALastResortIsMarked(t *testing.T) {
 	one, last := newFake(t, `{"v":"one"}`), newFake(t, `{"v":"last"}`)
 	one.status.Store(http.StatusServiceUnavailable)

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// TestDoubtfulFramingEndsTheConnection: where a proxy in front may have read
-// another end of a request than we did, what follows on its connection may be
-// the rest of it (RFC 9112, 6.1 and 9.3).
-func TestDoubtfulFramingEndsTheConnection(t *testing.T) {
+// TestAmbiguousFramingClosesTheConnection: where a proxy in front may see another
+// end of a request than we do, what follows on the connection may be the rest of it
+// (RFC 9112, 6.1 and 9.3).
+func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	const chunks = "0\r\n\r\n"
 	for name, r := range map[string]struct {

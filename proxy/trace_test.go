@@ -49,9 +49,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestTracesCanBeJoined: what came with the request goes into the log, and to an
-// upstream of one's own; what is malformed does not. Third parties learn neither
-// the trace nor the request's id.
+// TestTracesCanBeJoined: a well-formed traceparent is logged and sent to the
+// operator's own upstreams. Third parties get neither the trace nor the request id.
 func TestTracesCanBeJoined(t *testing.T) {
 	var got http.Header
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
