@@ -35,7 +35,7 @@ func TestCalendar(t *testing.T) {
 		{"00:00 Asia/Beirut", "2022-03-27T01:00:00+03:00", "2022-03-27T01:00:00+03:00", "2022-03-28T00:00:00+03:00"},
 		{"00:00 Africa/Cairo", "2023-04-27T23:59:59+02:00", "2023-04-27T00:00:00+02:00", "2023-04-28T01:00:00+03:00"},
 		{"00:00 America/Havana", "2026-03-07T23:59:59-05:00", "2026-03-07T00:00:00-05:00", "2026-03-08T01:00:00-04:00"},
-		// A day that was left out.
+		// A day that the zone skipped.
 		{"06:00 Pacific/Apia", "2011-12-29T06:00:00-10:00", "2011-12-29T06:00:00-10:00", "2011-12-31T06:00:00+14:00"},
 		{"06:00 Asia/Shanghai", "0001-01-01T00:00:00Z", "0000-12-31T21:54:17Z", "0001-01-01T21:54:17Z"},
 		{"00:00 Asia/Tokyo", "9999-12-30T23:59:59Z", "9999-12-30T15:00:00Z", "9999-12-31T15:00:00Z"},
@@ -81,8 +81,8 @@ func changes(zone *time.Location) []time.Time {
 	}
 }
 
-// due, for offsets of whole minutes, is what on promises, the slow way: the first minute at which clocks show
-// the time or a later one, of the days that there are.
+// due computes the publications the slow way, for offsets of whole minutes: the
+// first minute at which clocks show the time or a later one, of the days that exist.
 func due(zone *time.Location, from, to time.Time, times []clock) []int64 {
 	type minute struct{ unix, local int64 }
 	var walk []minute

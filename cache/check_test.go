@@ -14,7 +14,7 @@ import (
 
 var checkedAt = time.UnixMilli(1_790_000_000_000)
 
-// sound is content as a fill brings it, in three forms.
+// sound is content as a load returns it, in three forms.
 func sound() Content {
 	c := textContent("some text that is said three times, some text that is said three times")
 	c.Forms[0][0].Data[Gzip], c.Forms[0][0].Data[Zstd] = []byte("gzip"), []byte("zstd")
@@ -101,9 +101,9 @@ func mutate(raw, patch []byte) {
 	}
 }
 
-// FuzzFar mutates entries, and their digest with them so that the other checks
-// are put to the test, and compresses them as Redis holds them: whatever is believed
-// is sane. Mutations of what is packed are for the decoder.
+// FuzzFar mutates entries, their digest with them so that the other checks are
+// tested, and compresses them as Redis holds them: what is accepted is sane. The
+// decoder is left to its own tests.
 func FuzzFar(f *testing.F) {
 	f.Add([]byte{}, true, false, false)
 	f.Add([]byte{1, 0, 1, 60, 0, 4}, true, false, false)
@@ -164,8 +164,8 @@ func sane(t *testing.T, s *Space, e *entry) {
 	}
 }
 
-// Random mutations find in a moment what they found before: statuses that are
-// none, and lives without end.
+// Random mutations soon find what they found before: invalid statuses, and entries
+// that never end.
 func TestMutatedEntriesAreMissesAndCounted(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	r := rand.New(rand.NewPCG(5, 6))
@@ -194,12 +194,12 @@ func TestBrokenEntryIsLoadedAnew(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		if n := testutil.ToFloat64(s.metrics.farBroken); n != 1 {
-			t.Errorf("%v broken ones were counted", n)
+			t.Errorf("%v broken entries were counted", n)
 		}
 	})
 }
 
-// Unpacking a large entry keeps no small one waiting.
+// Decompressing a large entry delays no small one.
 func TestEntriesAreDecompressedConcurrently(t *testing.T) {
 	codec, err := newCompressor()
 	if err != nil {

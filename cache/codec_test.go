@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// randomContent makes content of any shape the codec must carry.
+// randomContent makes content of any shape that the codec supports.
 func randomContent(r *rand.Rand) Content {
 	c := Content{Source: "src", Edition: "2026-11-21"}
 	if r.IntN(2) == 0 {

@@ -68,8 +68,8 @@ func lastResortContent() Content {
 	return c
 }
 
-// In every state in which a copy is usable, neither a negative answer nor a last resort
-// takes its place, in either tier.
+// In every state in which a copy is usable, neither a negative answer nor a last
+// resort replaces it, in either tier.
 func TestReplaceableReplacesNoUsableCopy(t *testing.T) {
 	for name, replaceable := range map[string]func() Content{"a negative answer": negativeContent, "a last resort": lastResortContent} {
 		for age, where := range map[time.Duration]string{2 * time.Minute: "in grace", 30 * time.Minute: "stale"} {
@@ -183,8 +183,8 @@ func TestLastResortIsServedUntilThereIsBetter(t *testing.T) {
 	})
 }
 
-// One instance kept a no while Redis was away; Redis has a copy that another
-// one left there.
+// One instance cached a negative answer while Redis was down; Redis has a copy of
+// another instance's.
 func TestNegativeInRedisHidesNoCopy(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
@@ -240,7 +240,7 @@ func TestHitTellsRefreshed(t *testing.T) {
 	})
 }
 
-// stubborn loaders bring something whatever became of the context.
+// stubborn loaders return something although their context has ended.
 func stubborn(what func() (Content, error), takes time.Duration) Loader {
 	return loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
 		select {
@@ -307,7 +307,7 @@ func TestLateFillStoresNothingAndPauses(t *testing.T) {
 	}
 }
 
-// As a chain does whose sources are all skipped when time is over.
+// As a chain does whose sources are all skipped when the time is up.
 func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := newFakeRemote()
@@ -332,8 +332,8 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 	})
 }
 
-// What a fill holds is given back when its loader panics: the lease, the key, and its place among those that Close waits for (newCache
-// closes).
+// A fill whose loader panics releases the lease, the key and its slot; Close, which
+// newCache calls, waits for it.
 func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 	p := usual()
 	p.PauseMax = 0

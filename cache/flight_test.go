@@ -20,7 +20,7 @@ func fetchAndLeave(t *testing.T, s *Space, key string, l Loader, after time.Dura
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
 	if h, err := s.Fetch(ctx, key, Want{}, l); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("who left got %+v, %v", h, err)
+		t.Errorf("the caller that left got %+v, %v", h, err)
 	}
 }
 
@@ -86,8 +86,7 @@ func TestJoiningACancelledFlightStartsAnother(t *testing.T) {
 	})
 }
 
-// Between the instant in which a flight is cancelled and a caller who joins it
-// there is none.
+// No caller joins a flight that has been cancelled.
 func TestLateJoinersAreNeverCancelled(t *testing.T) {
 	s := newCache(t, Config{}).Space("story", Policy{TTL: time.Hour, FillTimeout: time.Minute})
 	l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
@@ -103,11 +102,11 @@ func TestLateJoinersAreNeverCancelled(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration((n+i)%8)*50*time.Microsecond)
 			_, err := s.Fetch(ctx, "k", Want{}, l)
 			if ctx.Err() == nil && err != nil {
-				t.Errorf("who stayed got %v", err)
+				t.Errorf("the caller that stayed got %v", err)
 			}
 			cancel()
 			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err != nil {
-				t.Errorf("who stayed got %v", err)
+				t.Errorf("the caller that stayed got %v", err)
 			}
 		}
 	})
@@ -175,8 +174,8 @@ func TestDisconnectBeforeTheSoftTimeoutCancelsTheFill(t *testing.T) {
 	})
 }
 
-// TestPartEvictedBeforeItIsPicked: a flight may find an entry that the near tier
-// holds whole, and a part of it be gone when a caller picks its form.
+// TestPartEvictedBeforeItIsPicked: a flight may find an entry complete in the near
+// tier, and a part of it be evicted before a caller picks its form.
 func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
@@ -258,8 +257,8 @@ func TestStaleCopyIsServedWhenNoFillMayStart(t *testing.T) {
 	})
 }
 
-// What a fill asks for in its turn is counted with it, or fills would wait for
-// each other's places.
+// A fill started by another fill is not counted again, or fills would wait for
+// each other's slots.
 func TestFillsInsideFillsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Fills: 1})
@@ -294,7 +293,7 @@ func TestWhatIsNotKeptIsCountedToo(t *testing.T) {
 	})
 }
 
-// A fill that was cancelled keeps its place until it has really ended.
+// A cancelled fill keeps its slot until it has ended.
 func TestCancelledFillsAreCountedUntilTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Fills: 1})

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What an endpoint keeps beside its answers is shown apart, purged by key, and
-// purged with them.
+// What an endpoint caches beside its answers is shown apart, purged by key, and
+// purged with the endpoint.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Far: newFakeRemote()})

@@ -83,7 +83,7 @@ func TestFailureOfAnotherInstanceLeavesTheStaleCopy(t *testing.T) {
 	})
 }
 
-// The holder of a lease is gone, and so is its lease after a while.
+// The holder of a lease has died, and its lease ends after a while.
 func TestLeaseOfADeadInstanceIsTakenOver(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		far.leased["k"] = true
@@ -101,7 +101,7 @@ func TestLeaseOfADeadInstanceIsTakenOver(t *testing.T) {
 		wantCalls(t, l, 1)
 		synctest.Wait()
 		if len(far.leased) != 0 {
-			t.Error("the lease was not given back")
+			t.Error("the lease was not released")
 		}
 	})
 }
@@ -139,7 +139,7 @@ func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
 		wantCalls(t, l, 0)
 		synctest.Wait()
 		if len(far.leased) != 0 {
-			t.Error("the lease was not given back")
+			t.Error("the lease was not released")
 		}
 	})
 }

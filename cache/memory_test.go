@@ -43,7 +43,7 @@ func TestCapHolds(t *testing.T) {
 		t.Errorf("a cache of %d MiB grew to %d MiB", limit>>20, grown>>20)
 	}
 	if c.near.counters.evicted[Keyed].Load() == 0 {
-		t.Error("nothing was evicted, so the cap was not put to the test")
+		t.Error("nothing was evicted, so the cap was not tested")
 	}
 }
 
@@ -211,9 +211,9 @@ func TestLargePictureIsKept(t *testing.T) {
 	})
 }
 
-// Whatever the cap, the largest entry is kept, time and again, in a tier that
-// is full of others; one that is too large for its class and for that of large
-// ones is not, and harms nobody.
+// Whatever the cap, the largest entry is stored again and again in a tier that is
+// full of others; one that is too large for its class and for the class Large is
+// not, and evicts nothing.
 func TestLargestEntry(t *testing.T) {
 	if got := LargestEntry(0); got < 8<<20 || got != LargestEntry(DefaultMemory) {
 		t.Errorf("%d bytes at the default cap", got)
@@ -299,8 +299,8 @@ func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 	}
 }
 
-// An entry that grows or shrinks from one fill to the next is found as it was
-// filled last, wherever its parts are.
+// An entry that grows or shrinks from one fill to the next is found as of the last
+// fill, wherever its parts are.
 func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
 	story(t, usual(), nil, func(t *testing.T, s *Space) {

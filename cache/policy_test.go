@@ -53,8 +53,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// What an answer says of its freshness holds without a TTL, too, and decides
-// how long the far tier keeps it.
+// An answer's own freshness applies without a TTL as well, and decides how long
+// the far tier keeps it.
 func TestFreshByTheAnswer(t *testing.T) {
 	until, err := ParseCalendar("06:00 Asia/Shanghai")
 	if err != nil {
@@ -220,8 +220,8 @@ func TestSpaceEditionLate(t *testing.T) {
 	}
 }
 
-// TestLinksAreRenewedBeforeTheyEnd: content that ends, such as a signed link, is
-// refreshed behind a caller who still gets the old one, before it has ended.
+// TestLinksAreRenewedBeforeTheyEnd: content that expires, such as a signed link, is
+// refreshed in the background before it does, while callers still get the old one.
 func TestLinksAreRenewedBeforeTheyEnd(t *testing.T) {
 	const lives = 10 * time.Minute
 	p := Policy{TTL: time.Hour, Grace: time.Hour, StaleIfError: time.Hour, Eager: DefaultEager, FillTimeout: DefaultFillTimeout, SoftTimeout: DefaultSoftTimeout}
@@ -243,12 +243,12 @@ func TestLinksAreRenewedBeforeTheyEnd(t *testing.T) {
 			}
 		}
 		if n := l.calls.Load(); n < 12 || n > 15 {
-			t.Errorf("%d fills in two hours of links that live for ten minutes", n)
+			t.Errorf("%d fills in two hours of links that expire after ten minutes", n)
 		}
 	})
 }
 
-// TestEndedLinksAreNotServed: neither as stale nor in place of an error.
+// TestEndedLinksAreNotServed: neither within grace nor as fallback.
 func TestEndedLinksAreNotServed(t *testing.T) {
 	p := Policy{TTL: time.Hour, Grace: time.Hour, StaleIfError: time.Hour, FillTimeout: DefaultFillTimeout, SoftTimeout: DefaultSoftTimeout}
 	l := &script{make: func(n int64) (Content, error) {

@@ -57,7 +57,7 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		late := s.cache.Space("other", usual())
 		if m := late.purge.Load(); m == nil || m.Hard.IsZero() {
-			t.Error("a space that was opened later does not know of the purge")
+			t.Error("the purge does not apply to a space that was opened later")
 		}
 		s.cache.SetPurges(nil)
 		if late.purge.Load() != nil {
@@ -151,10 +151,10 @@ func TestPurgeAfterPurgeIsAnsweredAndNotKept(t *testing.T) {
 		wantCalls(t, l, maxLoads)
 		synctest.Wait()
 		if len(far.values) != 0 {
-			t.Error("Redis has what a purge overtook")
+			t.Error("Redis has what was purged during its load")
 		}
 		if _, _, ok := one.Look("k"); ok {
-			t.Error("memory has what a purge overtook")
+			t.Error("memory has what was purged during its load")
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestPurgeReachesWhatPartsWereMadeBefore(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		for range 2 {
 			if h := mustFetch(t, s, "k", l); h.Stored {
-				t.Error("kept, although it was made of what the purge meant")
+				t.Error("kept, although it was made of purged parts")
 			}
 		}
 		since = time.Now()

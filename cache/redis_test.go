@@ -30,7 +30,7 @@ func instances(t *testing.T, server *redistest.Server, p Policy) (one, two *Spac
 	return open(), open()
 }
 
-// inRedis waits until the key is there, or is not.
+// inRedis waits until the key exists, or does not.
 func inRedis(t *testing.T, server *redistest.Server, key string, want bool) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)

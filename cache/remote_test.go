@@ -97,8 +97,8 @@ func TestFarHitIsPromoted(t *testing.T) {
 	})
 }
 
-// How long an answer is fresh is its own, wherever it is found: in either tier,
-// whole or in parts, and when its content comes again with another freshness.
+// An answer's own freshness travels with it: in either tier, whole or in parts,
+// and when the same content is loaded again with another freshness.
 func TestFreshTravels(t *testing.T) {
 	for name, texts := range map[string][]string{"whole": {"a"}, "in parts": {"a", "b", "c"}} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestLeaseDeniedWaitsForTheOther(t *testing.T) {
 	})
 }
 
-// A holder that is at work is waited for, however slow its upstream is.
+// A holder that is still filling is waited for, however slow its upstream is.
 func TestASlowHolderIsWaitedFor(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{takes: 6 * time.Second}
@@ -260,10 +260,10 @@ func TestWriteBehindIsBounded(t *testing.T) {
 		b.add(maxWriteBytes, func() { <-hold })
 		synctest.Wait()
 		if b.add(1, func() {}) {
-			t.Error("more bytes were taken than may wait")
+			t.Error("more bytes were accepted than may wait")
 		}
 		if !b.add(0, func() {}) {
-			t.Error("what costs nothing was refused")
+			t.Error("a job of no bytes was refused")
 		}
 		close(hold)
 		b.wait()

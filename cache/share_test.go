@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// crowded is a class of 9 MiB, in which spaces keep answers of a kilobyte.
+// crowded is a class of 9 MiB, in which spaces store answers of a kilobyte.
 type crowded struct {
 	*Cache
 	t testing.TB
@@ -66,7 +66,7 @@ func TestFloodOfOneEndpointLeavesTheOthersTheirHalf(t *testing.T) {
 	if n := c.has(ip, 0, many); n < holds*6/10 {
 		t.Errorf("the flood itself got only %d entries", n)
 	}
-	// What others bring meanwhile is kept, too, until they have their half.
+	// What others store meanwhile is kept as well, until they have their half.
 	for round := range 10 {
 		c.fill(kd, 500+round*200, 700+round*200)
 		c.fill(ip, many+round*2000, many+(round+1)*2000)
@@ -85,8 +85,8 @@ func TestEndpointAloneHasTheWholeClass(t *testing.T) {
 	}
 }
 
-// Others who fill more than their half give way by age, as everybody does
-// where no endpoint has more than its share.
+// Others that store more than their half are evicted by age, as all entries are
+// while no endpoint has more than its share.
 func TestFloodTakesItsHalf(t *testing.T) {
 	c := newCrowded(t)
 	kd, ip := c.open("kd"), c.open("ip")
@@ -139,7 +139,7 @@ func TestMovedValuesAreTheLastOnes(t *testing.T) {
 	})
 }
 
-// A flood pays for what is moved, in bytes of the order of its own.
+// As many bytes are moved as a flood writes, by order of magnitude.
 func TestMovesAreBounded(t *testing.T) {
 	c := newCrowded(t)
 	kd, ip := c.open("kd"), c.open("ip")

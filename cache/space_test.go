@@ -80,7 +80,7 @@ func TestFirstCallerDisconnectsAndWaitersAreServed(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		leader.Go(func() {
 			if _, err := s.Fetch(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
-				t.Errorf("the leader got %v", err)
+				t.Errorf("the first caller got %v", err)
 			}
 		})
 		synctest.Wait()

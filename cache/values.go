@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// Values are JSON values in a space: what programs need again, rather than what
-// callers are answered with, such as the result of an upstream's first step.
-// They are filled once for all who ask, bounded, purged and inspected as answers
-// are. A failure pauses an id only if the space's policy has a pause.
+// Values are JSON values in a space: intermediate results that are needed again,
+// such as that of an upstream's first step, rather than answers for callers. They
+// are filled once per id, bounded, purged and inspected as answers are. A failure pauses an id only if the space's policy has a pause.
 type Values struct {
 	space  *Space
 	source string

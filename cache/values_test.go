@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// values are those of one step, which counts how often it was asked.
+// values are those of one step, with how often it was asked.
 type values struct {
 	cache *Cache
 	*Values

@@ -27,7 +27,7 @@ func TestRefusalsPauseLongerEachTime(t *testing.T) {
 		r.note(true, now)
 	}
 	if r.pausing(now) {
-		t.Fatal("a pause before patience is over")
+		t.Fatal("a pause after fewer refusals than refusalsBeforePause")
 	}
 	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 1600} {
 		want *= time.Millisecond
@@ -112,7 +112,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 				}
 			}
 			if tier.reads.blocked() || tier.writes.open() || !tier.writes.refusals.pausing(time.Now()) {
-				t.Errorf("reads shut %v, write breaker open %v", tier.reads.blocked(), tier.writes.open())
+				t.Errorf("reads blocked %v, write breaker open %v", tier.reads.blocked(), tier.writes.open())
 			}
 			if n := testutil.ToFloat64(tier.metrics.breakerWrites); n != 1 {
 				t.Errorf("the gauge of writes says %v", n)
@@ -172,10 +172,10 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 				}
 			}
 			if tier.reads.open() || tier.writes.blocked() {
-				t.Error("the breaker took a reply for silence, or writes for reads")
+				t.Error("the breaker opened after a reply, or for writes after reads")
 			}
 			if n := testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")); n != refusalsBeforePause {
-				t.Errorf("%v reads were refused, and the rest not spared", n)
+				t.Errorf("%v reads were refused, and the rest not rejected", n)
 			}
 		})
 	}
@@ -188,6 +188,6 @@ func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
 		tier.Look(t.Context(), "k")
 	}
 	if tier.reads.open() || testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")) < refusalsBeforePause {
-		t.Error("a password that is refused counts as silence")
+		t.Error("a refused password opened the breaker")
 	}
 }

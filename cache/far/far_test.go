@@ -52,7 +52,7 @@ func TestKeepsAndForgets(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url)
 		if value, _, _ := tier.Look(t.Context(), "k"); value != nil {
-			t.Fatal("a value out of nothing")
+			t.Fatal("a value that was never written")
 		}
 		big := strings.Repeat("x", 1<<20)
 		tier.Set("k", []byte(big), time.Minute)
@@ -234,8 +234,8 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	}
 }
 
-// TestLookReadsEachReplyForItself: what is missing, or no string, hides nothing
-// else.
+// TestLookReadsEachReplyForItself: a reply that is missing, or not a string, does
+// not hide the others.
 func TestLookReadsEachReplyForItself(t *testing.T) {
 	type seen struct {
 		value, failure string
@@ -271,7 +271,7 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 				}
 			}
 			if tier.reads.blocked() {
-				t.Error("the tier takes it for a failure")
+				t.Error("it counts as a failure")
 			}
 			result := "miss"
 			if c.want.value != "" {

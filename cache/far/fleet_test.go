@@ -13,7 +13,7 @@ import (
 	"sundry/cache/far/redistest"
 )
 
-// everything a tier does, done once.
+// runAll does once all that a tier can do.
 func runAll(t *testing.T, url string) {
 	t.Helper()
 	tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
@@ -177,7 +177,7 @@ func TestFrozenCluster(t *testing.T) {
 	for _, n := range nodes {
 		n.Freeze()
 	}
-	// It has never seen the nodes' table of slots.
+	// It never learned which node has which slots.
 	tier, err := Open(Config{URL: "redis+cluster://" + nodes[0].Addr}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 	waittest.Until(t, "its release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
 }
 
-// TestReleaseComesThroughAfterAFreeze: one that failed is tried again.
+// TestReleaseComesThroughAfterAFreeze: a failed release is retried.
 func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	server := redistest.Start(t)
 	one, two := open(t, server.URL()), open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
@@ -86,8 +86,8 @@ func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	waittest.Until(t, "the release", func() bool { _, _, leased := two.Look(t.Context(), "k"); return !leased })
 }
 
-// TestLeaseGoesAfterWhatWasWritten: who sees it gone sees the value, or the
-// failure.
+// TestLeaseGoesAfterWhatWasWritten: an instance that sees it released sees the
+// value, or the failure.
 func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 	server := redistest.Start(t)
 	slow := func(c *Config) { c.Timeout = 2 * time.Second }
@@ -105,7 +105,7 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 		waittest.Until(t, "the release", func() bool {
 			v, f, leased := two.Look(t.Context(), key)
 			if !leased && v == nil && f == nil {
-				t.Fatal("the lease is gone, and nothing came of it")
+				t.Fatal("the lease is released, without a value or failure")
 			}
 			return !leased
 		})

@@ -80,7 +80,7 @@ func TestURLTimesAreBudgets(t *testing.T) {
 	}
 }
 
-// TestURLsThatAreRefused name what is wrong and never repeat what may be secret.
+// TestInvalidURLs: errors name what is wrong and never repeat what may be secret.
 func TestInvalidURLs(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "s3cret.pem")
 	if err := os.WriteFile(broken, []byte("no certificate"), 0o600); err != nil {

@@ -72,7 +72,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 	waittest.Until(t, "the watch", func() bool { return notified.Load() > 0 })
 	server.Stop()
 	if _, err := d.Load(t.Context()); err == nil {
-		t.Error("a value out of a dead Redis")
+		t.Error("a value from a dead Redis")
 	}
 	before := notified.Load()
 	server.Restart()
@@ -92,7 +92,8 @@ func TestSharedValueOfADeadRedisFailsSoon(t *testing.T) {
 	}
 }
 
-// TestDocumentsHaveTheirOwnTime: what is too slow for a request is not for them.
+// TestSharedValuesHaveTheirOwnTimeBudget: what is too slow for a request is not too
+// slow for them.
 func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")

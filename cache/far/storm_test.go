@@ -13,7 +13,7 @@ import (
 	"sundry/cache/far/redistest"
 )
 
-// longest keeps the longest of many times.
+// longest is the longest of many durations.
 type longest struct{ ns atomic.Int64 }
 
 func (l *longest) took(start time.Time) {
@@ -22,8 +22,8 @@ func (l *longest) took(start time.Time) {
 	}
 }
 
-// TestNoCallIsOverItsBudget, whatever befalls Redis meanwhile; and afterwards
-// all is as before.
+// TestNoCallIsOverItsBudget, whatever happens to Redis meanwhile; afterwards all
+// works again.
 func TestNoCallIsOverItsBudget(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Queue = 64 })

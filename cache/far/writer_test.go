@@ -53,7 +53,7 @@ func TestAddedValuesEnd(t *testing.T) {
 }
 
 // TestWritesOfAKeyKeepTheirOrder: large values and small ones, deletions
-// between; the last word counts.
+// between; the last write counts.
 func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	server := redistest.Start(t)
 	tier, err := Open(Config{URL: server.URL(), Queue: 1 << 16}, nil, slog.New(slog.DiscardHandler))
@@ -127,7 +127,7 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 	}
 }
 
-// TestDeletionOfAFullRedis: it deletes, while it refuses values.
+// TestDeletionOfAFullRedis: it deletes while it refuses values.
 func TestDeletionOfAFullRedis(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
@@ -193,7 +193,7 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 	}
 }
 
-// TestValueAfterAnOwedDeletion lands, and stays.
+// TestValueAfterADeletionToBeRetried is written, and not deleted by the retry.
 func TestValueAfterADeletionToBeRetried(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })

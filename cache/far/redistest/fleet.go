@@ -11,7 +11,7 @@ import (
 )
 
 // StartSentinel starts a Sentinel that watches a master under the name of main.
-// Its settings may be said in more lines.
+// More lines of its configuration may follow.
 func StartSentinel(t testing.TB, master *Server, lines ...string) *Server {
 	t.Helper()
 	require(t)
@@ -31,7 +31,7 @@ func StartSentinel(t testing.TB, master *Server, lines ...string) *Server {
 }
 
 // StartCluster starts a Cluster of two nodes, each with half of the slots, and
-// waits until it stands.
+// waits until it is ready.
 func StartCluster(t testing.TB, options ...string) []*Server {
 	t.Helper()
 	var nodes []*Server
@@ -53,7 +53,7 @@ func StartCluster(t testing.TB, options ...string) []*Server {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("the cluster does not stand: %q %v", reply, err)
+				t.Fatalf("the cluster is not ready: %q %v", reply, err)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

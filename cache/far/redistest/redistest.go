@@ -1,5 +1,5 @@
 // Package redistest starts real Redis servers for tests, each on a port of its
-// own, and does to them what befalls servers: stop, freeze, restart.
+// own, and stops, freezes and restarts them.
 package redistest
 
 import (
@@ -21,7 +21,7 @@ type Server struct {
 	port string
 	dir  string
 	args []string
-	// sentinel is the file of its own settings, of a Sentinel.
+	// sentinel is the configuration file of a Sentinel.
 	sentinel string
 	cmd      *exec.Cmd
 	t        testing.TB
@@ -66,7 +66,7 @@ func freePort(t testing.TB) string {
 // URL to open it with.
 func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
 
-// Restart starts the server anew, empty, and waits until it answers.
+// Restart starts the server again, empty, and waits until it answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
@@ -111,7 +111,7 @@ func (s *Server) Do(command string) (string, error) {
 	return string(b[:n]), err
 }
 
-// Must is Do where a refusal ends the test.
+// Must is Do, but fails the test if Redis replies an error.
 func (s *Server) Must(command string) string {
 	s.t.Helper()
 	reply, err := s.Do(command)
@@ -121,7 +121,7 @@ func (s *Server) Must(command string) string {
 	return reply
 }
 
-// Stop kills the server; a stopped one stays so.
+// Stop kills the server; a stopped one is left alone.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
@@ -132,10 +132,10 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// Freeze stops the server's clock: it accepts connections and says nothing.
+// Freeze suspends the server: connections are accepted and not answered.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets it go on.
+// Thaw resumes it.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
