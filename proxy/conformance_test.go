@@ -68,7 +68,7 @@ func TestTheConformanceTableIsComplete(t *testing.T) {
 			continue
 		}
 		for name, kind := range row.Params {
-			i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Name == name && !p.Hidden() })
+			i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Name == name && !p.Derived() })
 			if i < 0 {
 				t.Errorf("%s: the catalog lacks the parameter %s", row.Endpoint, name)
 				continue
@@ -103,7 +103,7 @@ func rowsCover(t *testing.T, row recorded.Conformance, e *catalog.Endpoint) {
 		}
 	}
 	for _, p := range e.Params {
-		if p.Hidden() {
+		if p.Derived() {
 			continue
 		}
 		if !values[p.Name] {

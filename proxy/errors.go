@@ -134,12 +134,12 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 }
 
 // errorFormat returns the format of the error body that the caller asked for.
-func (s *Server) errorFormat(req *request) catalog.Manner {
+func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 	var e *catalog.Endpoint
 	if req.route != nil {
 		e = req.route.endpoint
 	}
-	m := e.Manner(req.r.URL.RawQuery)
+	m := e.ErrorFormat(req.r.URL.RawQuery)
 	m.Text = m.Text || req.in.Form != nil && req.in.Form.Kind == "text"
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 		m.Callback = "" // scripts are loaded with GET
@@ -150,7 +150,7 @@ func (s *Server) errorFormat(req *request) catalog.Manner {
 // writeError sends the failure as JSON, as one line of text, or as a call of the
 // caller's JSONP callback. Browsers do not run a script whose status is an error,
 // so JSONP is sent with 200 and has the real status in the body only.
-func (s *Server) writeError(req *request, f *failure, format catalog.Manner) int {
+func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat) int {
 	h, status, control := req.w.Header(), f.status, f.control
 	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
 	switch {

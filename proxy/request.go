@@ -140,7 +140,7 @@ func (s *Server) answer(req *request) {
 
 // fetch asks the cache.
 func (s *Server) fetch(req *request) (cache.Hit, error) {
-	if req.in.Form.Through != nil {
+	if req.in.Form.PictureProxy != nil {
 		return s.fetchPicture(req)
 	}
 	want := cache.Want{Form: req.in.Form.FormIndex()}
@@ -164,7 +164,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
 			return hit, err
 		}
-		p := req.in.Picture(hit.Rep.Location)
+		p := req.in.PictureFetch(hit.Rep.Location)
 		found, err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
 		if err == nil {
 			found.Meta.Source, found.Meta.LastResort = hit.Meta.Source, hit.Meta.LastResort

@@ -136,8 +136,8 @@ func (s *Server) use(next *snapshot) {
 func (s *Server) newRoute(e *catalog.Endpoint, r *activeSettings) *route {
 	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), disconnectTimeout: disconnectTimeout, load: &endpointLoad{}, settings: r}
 	for _, f := range e.Forms {
-		if f.Through != nil {
-			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.Through.Policy)
+		if f.PictureProxy != nil {
+			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.PictureProxy.Policy)
 		}
 	}
 	return rt

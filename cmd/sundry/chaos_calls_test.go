@@ -202,11 +202,11 @@ func (s *survey) call(endpoint string, row recorded.ConformanceCall) *errand {
 	for _, key := range slices.Sorted(maps.Keys(picked)) {
 		c.picks = append(c.picks, s.sources(c, &catalog.Fill{Input: picked[key]}))
 	}
-	if len(picked) > 1 || in.Form.Through != nil {
+	if len(picked) > 1 || in.Form.PictureProxy != nil {
 		c.key = ""
 	}
-	if in.Form.Through != nil {
-		c.pictures = s.sources(c, in.Picture(s.link(&in)))
+	if in.Form.PictureProxy != nil {
+		c.pictures = s.sources(c, in.PictureFetch(s.link(&in)))
 	}
 	return c
 }

@@ -28,7 +28,7 @@ func endpointTable(set *catalog.Catalog) string {
 	for _, e := range set.Endpoints {
 		var params []string
 		for _, p := range e.Params {
-			if p.Hidden() {
+			if p.Derived() {
 				continue
 			}
 			name := "`" + p.Name + "`"

@@ -167,7 +167,7 @@ func parseFor(s string) (time.Duration, error) {
 }
 
 func (a *api) overview(*http.Request) (any, error) {
-	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.Knobs()}
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.SettingNames()}
 	maps.Copy(v, a.About)
 	v["requests"] = a.totals()
 	v["breakers_open"], v["pending"] = a.openBreakers(), a.Replicator.Pending()

@@ -54,8 +54,8 @@ func (a *api) endpoints(*http.Request) (any, error) {
 // policyTexts are the settings of a policy by name, as texts.
 func policyTexts(p *cache.Policy) map[string]string {
 	out := map[string]string{}
-	for _, name := range catalog.Knobs() {
-		out[name] = catalog.Knob(p, name).String()
+	for _, name := range catalog.SettingNames() {
+		out[name] = catalog.Setting(p, name).String()
 	}
 	return out
 }
@@ -92,7 +92,7 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 			delete(values, name)
 		}
 	}
-	if err := catalog.CheckKnobs(values); err != nil {
+	if err := catalog.CheckSettings(values); err != nil {
 		return nil, badRequest("%w", err)
 	}
 	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d})

@@ -86,7 +86,7 @@ func (o *operation) responses() object {
 			content["application/json"] = o.envelope()
 		case f.Kind == "text":
 			content["text/plain"] = object{"schema": object{"type": "string"}}
-		case f.Kind == "picture", f.Through != nil:
+		case f.Kind == "picture", f.PictureProxy != nil:
 			content["image/*"] = object{}
 		case f.Kind == "interstitial":
 			content["text/html"] = object{"schema": object{"type": "string"}}
@@ -121,7 +121,7 @@ func errorResponse(status string) string {
 func (o *operation) errorStatuses() []string {
 	statuses := []string{"429", "502", "503", "504"}
 	for _, p := range o.Params {
-		if p.Hidden() {
+		if p.Derived() {
 			continue
 		}
 		statuses = append(statuses, "400")
@@ -158,7 +158,7 @@ func (o *operation) envelope() object {
 func (o *operation) parameters() []any {
 	out := []any{}
 	for _, p := range o.Params {
-		if p.Hidden() {
+		if p.Derived() {
 			continue
 		}
 		param := object{

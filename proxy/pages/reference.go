@@ -55,7 +55,7 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.
 func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, base string) referenceEndpoint {
 	d := referenceEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
 	for _, p := range e.Params {
-		if p.Hidden() {
+		if p.Derived() {
 			continue
 		}
 		param := referenceParam{Name: p.Name, EN: p.EN, ZH: p.ZH, Allowed: p.Allowed, Required: p.Required}

@@ -19,7 +19,7 @@ func TestReferenceForPeople(t *testing.T) {
 			t.Errorf("%s: not described", e.Name)
 		}
 		for _, p := range e.Params {
-			if !p.Hidden() && !strings.Contains(text, "<td>"+p.Name) {
+			if !p.Derived() && !strings.Contains(text, "<td>"+p.Name) {
 				t.Errorf("%s: parameter %s is not there", e.Name, p.Name)
 			}
 		}

@@ -66,13 +66,13 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 		e.Forms = []*Form{{}}
 		return
 	}
-	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		problems.Add(0, "zstd: %v", err)
 	}
 	for i := range s.Forms {
 		f := compileForm(&s.Forms[i], problems)
-		f.zstd = packer
+		f.zstd = compressor
 		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
 			problems.Add(s.Forms[i].Name.Line, "form %q: twice", f.Name)
 		}
@@ -96,8 +96,8 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 	}
 	for _, p := range e.Params {
 		if name := p.Spec.StandsFor; name != "" {
-			p.target = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == RoleInput && o != p })
-			if p.target < 0 {
+			p.aliasOf = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == RoleInput && o != p })
+			if p.aliasOf < 0 {
 				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
 			}
 		}
@@ -129,7 +129,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 				c.Forms = append(c.Forms, f)
 			}
 		}
-		e.joinThrough(s, c)
+		e.joinPictureProxy(s, c)
 		if len(c.Forms) == 0 {
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}
@@ -179,8 +179,8 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, env *upst
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}
-	refuses := e.refuses(name)
-	checkVerdicts(specs, refuses, problems)
+	negative := e.mayBeNegative(name)
+	checkVerdicts(specs, negative, problems)
 	checkLastResorts(specs, problems)
 	var params []string
 	for _, p := range e.Params {
@@ -199,27 +199,27 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, env *upst
 			e.Policy.Limits[src.Name] = src.Limit
 		}
 	}
-	return upstreams.NewChain(e.Name, sources, refuses, env)
+	return upstreams.NewChain(e.Name, sources, negative, env)
 }
 
-// refuses tells whether a chain may end in a definite no: only where an input
-// of the caller's can be at fault. A value of a short list cannot, nor can what
-// no caller gives, such as the link that was picked from a pool.
-func (e *Endpoint) refuses(chain string) bool {
+// mayBeNegative tells whether a negative answer can be due to the caller's
+// input. A value of a short list cannot be at fault, nor can what no caller
+// gives, such as the link that was picked from a pool.
+func (e *Endpoint) mayBeNegative(chain string) bool {
 	for _, f := range e.Forms {
-		if f.Through != nil && f.Through.form.Chain.Name == chain {
+		if f.PictureProxy != nil && f.PictureProxy.form.Chain.Name == chain {
 			return false
 		}
 	}
 	return slices.ContainsFunc(e.Params, func(p *Param) bool {
-		return p.Role == RoleInput && !p.Hidden() && len(p.Spec.Enum) == 0
+		return p.Role == RoleInput && !p.Derived() && len(p.Spec.Enum) == 0
 	})
 }
 
-// checkVerdicts refuses definite noes where nothing of the caller's can be at
-// fault: there, what a source does not have is its own failure.
-func checkVerdicts(specs []kinds.SourceSpec, refuses bool, problems *declare.Problems) {
-	if refuses {
+// checkVerdicts refuses negative verdicts where no input of the caller's can be
+// at fault: there, what a source does not have is its own failure.
+func checkVerdicts(specs []kinds.SourceSpec, negative bool, problems *declare.Problems) {
+	if negative {
 		return
 	}
 	for i := range specs {
@@ -239,7 +239,7 @@ func checkVerdicts(specs []kinds.SourceSpec, refuses bool, problems *declare.Pro
 	}
 }
 
-// checkLastResorts wants them behind all others.
+// checkLastResorts refuses sources behind a last resort.
 func checkLastResorts(specs []kinds.SourceSpec, problems *declare.Problems) {
 	last := false
 	for i := range specs {

@@ -9,7 +9,7 @@ import (
 	"sundry/upstreams/ipcard"
 )
 
-// Where values come from that a query does not hold.
+// Sources of values that are not in a query (from: in a catalog file).
 const (
 	fromCaller  = "caller"
 	fromAddress = "address"
@@ -17,11 +17,12 @@ const (
 	fromToday   = "today"
 )
 
-// giver makes a value that no caller can give.
-type giver func(caller Caller, now func() time.Time) any
+// derivation makes the value of a derived parameter: one that follows from the
+// request and cannot be set in a query.
+type derivation func(caller Caller, now func() time.Time) any
 
-// giverOf is nil for values that stand in a query.
-func giverOf(from string) giver {
+// derivationOf is nil for parameters of the query.
+func derivationOf(from string) derivation {
 	switch from {
 	case fromAddress:
 		return callerAddress
@@ -41,11 +42,11 @@ func callerAgent(c Caller, _ func() time.Time) any {
 	return system + "\n" + browser
 }
 
-// chooser replaces a value, for this request only.
-type chooser func(v any, caller Caller) any
+// substitution replaces a value for this request only.
+type substitution func(v any, caller Caller) any
 
-// compileChooser checks device: and pick:, whose results must be allowed values.
-func (p *Param) compileChooser(s *paramSpec, problems *declare.Problems) {
+// compileSubstitution checks device: and pick:, whose results must be allowed values.
+func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
 	allowed := func(v string) {
 		if !slices.Contains(s.Enum, v) {
 			problems.Add(s.Name.Line, "param %s: %q: want values of its enum in device: and pick:", p.Name, v)
@@ -65,7 +66,7 @@ func (p *Param) compileChooser(s *paramSpec, problems *declare.Problems) {
 	if s.Device == nil && s.Pick == nil {
 		return
 	}
-	p.choose = func(v any, caller Caller) any {
+	p.substitute = func(v any, caller Caller) any {
 		name, _ := v.(string)
 		if d, ok := s.Device[name]; ok {
 			return d.of(caller)

@@ -41,9 +41,9 @@ func (e *Endpoint) Version() string {
 
 func diffPolicy(name string, old, next *cache.Policy) []string {
 	var out []string
-	for _, knob := range Knobs() {
-		if a, b := Knob(old, knob), Knob(next, knob); a != b {
-			out = append(out, fmt.Sprintf("%s: %s %s, was %s", name, knob, b, a))
+	for _, setting := range SettingNames() {
+		if a, b := Setting(old, setting), Setting(next, setting); a != b {
+			out = append(out, fmt.Sprintf("%s: %s %s, was %s", name, setting, b, a))
 		}
 	}
 	if !old.Until.Equal(next.Until) {

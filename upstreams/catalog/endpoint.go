@@ -29,10 +29,10 @@ type Endpoint struct {
 	env      *upstreams.Environment
 }
 
-// Replayed tells whether upstreams are answered for by recorded exchanges.
+// Replayed tells whether recorded exchanges replace its upstreams.
 func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
 
-// Endpoint is whose input it is.
+// Endpoint that the input belongs to.
 func (in *Input) Endpoint() *Endpoint { return in.endpoint }
 
 // Sources lists every source with its chain, in order.
@@ -44,7 +44,7 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 	return all
 }
 
-// Personal tells whether callers' input is personal data.
+// Personal tells whether the endpoint's input is personal data.
 func (e *Endpoint) Personal() bool {
 	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })
 }

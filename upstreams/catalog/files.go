@@ -14,10 +14,10 @@ import (
 )
 
 // Files are what a catalog is compiled from, as they were read at one time:
-// compiled again they are what they were then, whatever became of the disk.
+// compiled again they are what they were then, even if the disk has changed since.
 type Files struct {
-	specs map[string]source
-	data  *kept
+	specs map[string]catalogFile
+	data  *cachedFS
 }
 
 // ReadFiles reads the catalog's files, those of the operator's directory over
@@ -27,11 +27,11 @@ func ReadFiles(dir string) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Files{specs: specs, data: &kept{from: Data(dir), read: map[string]reading{}}}, nil
+	return &Files{specs: specs, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}, nil
 }
 
 // Data are the files that embedded sources name: each is read when it is first
-// asked for, and kept. Compile wants them in its environment.
+// asked for, then cached. Compile expects them in its environment.
 func (f *Files) Data() fs.FS { return f.data }
 
 // Load reads and compiles everything. The error joins all Mistakes.
@@ -65,8 +65,8 @@ func (l layered) Open(name string) (fs.File, error) {
 	return l[len(l)-1].Open(name)
 }
 
-// kept remembers what was read of each file, or why it was not.
-type kept struct {
+// cachedFS remembers the content of each file, or why it could not be read.
+type cachedFS struct {
 	from fs.FS
 	mu   sync.Mutex
 	read map[string]reading
@@ -77,8 +77,8 @@ type reading struct {
 	err  error
 }
 
-// ReadFile implements fs.ReadFileFS. What it returns is not to be changed.
-func (k *kept) ReadFile(name string) ([]byte, error) {
+// ReadFile implements fs.ReadFileFS. Callers must not change what it returns.
+func (k *cachedFS) ReadFile(name string) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r, ok := k.read[name]
@@ -89,21 +89,21 @@ func (k *kept) ReadFile(name string) ([]byte, error) {
 	return r.data, r.err
 }
 
-// Open implements fs.FS. A file that is read in pieces would not be kept.
-func (k *kept) Open(name string) (fs.File, error) {
+// Open implements fs.FS. A file that is read in pieces would not be cached.
+func (k *cachedFS) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
 }
 
-// source is one file to load.
-type source struct {
+// catalogFile is one file to load.
+type catalogFile struct {
 	path string
 	data []byte
 }
 
 // collect finds the catalog's files, those of the operator's directory over
 // those that come with the program.
-func collect(dir string) (map[string]source, error) {
-	files := map[string]source{}
+func collect(dir string) (map[string]catalogFile, error) {
+	files := map[string]catalogFile{}
 	if err := collectFrom(builtin, "", files); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func collect(dir string) (map[string]source, error) {
 	return files, collectFrom(os.DirFS(dir), dir, files)
 }
 
-func collectFrom(from fs.FS, dir string, files map[string]source) error {
+func collectFrom(from fs.FS, dir string, files map[string]catalogFile) error {
 	names, err := fs.Glob(from, "*.yaml")
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func collectFrom(from fs.FS, dir string, files map[string]source) error {
 		if err != nil {
 			return fmt.Errorf("catalog file: %w", err)
 		}
-		files[strings.TrimSuffix(name, ".yaml")] = source{path.Join(dir, name), b}
+		files[strings.TrimSuffix(name, ".yaml")] = catalogFile{path.Join(dir, name), b}
 	}
 	return nil
 }

@@ -21,13 +21,14 @@ var editionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 // Fill loads the answer for an input; it is what the cache calls.
 type Fill struct {
 	Input Input
-	// Watch sees every attempt; nil: nobody does.
+	// Watch is called with every attempt; it may be nil.
 	Watch func(upstreams.Attempt)
 	// Trace headers for the upstreams.
 	Trace map[string]string
-	// Client is whose request began the fill; the zero address: nobody's.
+	// Client is the address whose request started the fill; the zero address for
+	// a fill without a request.
 	Client netip.Addr
-	// Loop are the services like this one that the request came through.
+	// Loop lists the instances of this service that the request came through.
 	Loop string
 }
 
@@ -35,13 +36,13 @@ var _ cache.Loader = (*Fill)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
-func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
+func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	in := &f.Input
 	call := in.Call(time.Now())
 	call.Trace, call.Loop = f.Trace, f.Loop
 	chain := in.Form.Chain
-	call.Caller = f.weighed(chain)
-	answer, err := chain.Do(ctx, call, covered, f.Watch)
+	call.Caller = f.callerOf(chain)
+	answer, err := chain.Do(ctx, call, hasCopy, f.Watch)
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
@@ -52,12 +53,12 @@ func (f *Fill) Load(ctx context.Context, covered bool) (cache.Content, error) {
 	return in.endpoint.content(ctx, chain, &answer, call)
 }
 
-// weighed says on whose behalf the upstreams are asked. An IPv6 client is as
-// good as its /64: a single one has that many addresses.
-func (f *Fill) weighed(c *Chain) host.Caller {
-	var who host.Caller
+// callerOf identifies the key and the client for which the upstreams are called.
+// An IPv6 client counts by its /64: a single one has that many addresses.
+func (f *Fill) callerOf(c *Chain) host.Caller {
+	var caller host.Caller
 	if c.Refuses() {
-		who.Key = hashOf([]byte(f.Input.Key()))
+		caller.Key = hashOf([]byte(f.Input.Key()))
 	}
 	if f.Client.IsValid() {
 		bits := f.Client.BitLen()
@@ -66,11 +67,11 @@ func (f *Fill) weighed(c *Chain) host.Caller {
 		}
 		network, err := f.Client.Prefix(bits)
 		if err != nil {
-			return who // an address with a zone, which no connection from elsewhere has
+			return caller // an address with a zone, which no connection from elsewhere has
 		}
-		who.Client = hashOf(network.Addr().AsSlice())
+		caller.Client = hashOf(network.Addr().AsSlice())
 	}
-	return who
+	return caller
 }
 
 func hashOf(b []byte) uint64 {
@@ -79,17 +80,17 @@ func hashOf(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// NotFound is what a definite no tells the caller.
+// NotFound is the message of a negative answer.
 func (e *Endpoint) NotFound(ctx context.Context, call *upstreams.Call) string {
 	if e.notFound != nil {
 		if s, err := e.notFound.Text(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now}); err == nil {
 			return s
 		}
 	}
-	return "there is no such thing"
+	return "not found"
 }
 
-// sourceOf names who said no; a whole chain has no name.
+// sourceOf names the source of a negative answer; "" for a whole chain.
 func sourceOf(err error) string {
 	if typed, ok := errors.AsType[*upstreams.Error](err); ok {
 		return typed.Source

@@ -76,7 +76,7 @@ func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
 		if client != "" {
 			f.Client = netip.MustParseAddr(client)
 		}
-		w := f.weighed(in.Form.Chain)
+		w := f.callerOf(in.Form.Chain)
 		return w.Key, w.Client
 	}
 	one, v4 := weigh("ip", "ip=8.8.8.8", "203.0.113.7")

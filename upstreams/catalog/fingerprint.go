@@ -16,13 +16,13 @@ import (
 
 // rendering is raised whenever this program makes other answers of the same
 // file and the same replies: by its named functions, its own sources, or the
-// forms. It is part of every key, so that an upgrade never serves what the
-// program before it made wrongly. TestRendering tells when it is due.
+// forms. It is part of every key, so that an upgrade serves no answer that an
+// older program cached. TestRendering tells when it has to be raised.
 const rendering = 3
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache
-// rule and the summaries are left out, so that a changed TTL finds what is kept.
+// rule and the summaries are left out, so that a changed TTL still finds what is cached.
 func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 	var tree map[string]yaml.Node
 	if err := yaml.Load(file, &tree); err != nil {

@@ -23,8 +23,9 @@ type Form struct {
 	order *jq.Fields    // of its JSON
 	make  *jq.Program   // nil: the source's own picture
 	zstd  *zstd.Encoder // for any number of goroutines
-	// Through brings what the redirect leads to; nil: the caller is sent there.
-	Through *Through
+	// PictureProxy serves the picture that the redirect leads to; nil: the
+	// caller is redirected.
+	PictureProxy *PictureProxy
 }
 
 // Chain is a compiled chain with the forms that it makes.
@@ -37,18 +38,18 @@ type Chain struct {
 
 func compileForm(s *formSpec, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
-	makings := 0
+	contents := 0
 	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
 		if e == nil {
 			continue
 		}
-		makings++
+		contents++
 		f.Kind = kind
 		if kind != "picture" || strings.TrimSpace(e.Source) != "source" {
 			f.make = jq.Compile(e, problems)
 		}
 	}
-	if makings != 1 {
+	if contents != 1 {
 		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, interstitial, picture", f.Name)
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
@@ -63,8 +64,8 @@ func compileForm(s *formSpec, problems *declare.Problems) *Form {
 	return f
 }
 
-// form finds one by name; the parser of form parameters lets only names of
-// existing ones through.
+// form finds one by name; the parser of form parameters accepts only names that
+// exist.
 func (e *Endpoint) form(name string) *Form {
 	for _, f := range e.Forms {
 		if f.Name == name {

@@ -19,8 +19,8 @@ var shanghai = time.FixedZone("CST", 8*3600)
 // need no allocation of their own.
 const maxParams = 8
 
-// maxPairs is the most that a query may hold, unknown ones counted: to leave
-// out any of them could answer another question than the one that was asked.
+// maxPairs is the most parameters that a query may have, unknown ones counted:
+// to ignore some of a long query could answer another question than was asked.
 const maxPairs = 256
 
 // Input is a request's checked, canonical input.
@@ -33,7 +33,7 @@ type Input struct {
 	Callback string
 	// Tail is the last line of a text form, or "".
 	Tail string
-	// Private means that the caller's address or software decided.
+	// Private means that the answer depends on the caller's address or software.
 	Private bool
 }
 
@@ -93,7 +93,7 @@ func (e *Endpoint) param(name string) int {
 		}
 	}
 	for i, p := range e.Params {
-		if p.Name == name && p.given == nil {
+		if p.Name == name && p.derive == nil {
 			return i
 		}
 	}
@@ -120,10 +120,10 @@ func (in *Input) set(i int, raw string) *ParamError {
 	return nil
 }
 
-// complete fills in what was not given and picks the form: the first form
-// parameter that is given decides. What is missing does not keep it from that.
+// complete fills in absent values and picks the form: the first form parameter
+// that is present decides, even if a required one is missing.
 func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
-	in.standIn()
+	in.resolveAliases()
 	var failed *ParamError
 	chosen := false
 	for i, p := range in.endpoint.Params {
@@ -137,8 +137,8 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 			if name, ok := v.(string); ok && !chosen {
 				in.Form, chosen = in.endpoint.form(name), true
 			}
-		case p.given != nil:
-			in.values[i] = p.given(caller, now)
+		case p.derive != nil:
+			in.values[i] = p.derive(caller, now)
 			in.Private = in.Private || p.Spec.From != fromToday
 		case v == nil && p.Caller:
 			in.values[i], in.Private = callerAddress(caller, nil), true
@@ -149,24 +149,24 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		case v == nil:
 			in.values[i] = p.Default
 		}
-		if p.choose != nil {
+		if p.substitute != nil {
 			v := in.values[i]
-			in.values[i] = p.choose(v, caller)
+			in.values[i] = p.substitute(v, caller)
 			in.Private = in.Private || in.values[i] != v
 		}
 	}
 	return failed
 }
 
-// standIn moves values to the inputs that they stand for: the first that is
-// given counts.
-func (in *Input) standIn() {
+// resolveAliases moves the values of aliases (stands_for) to the inputs that
+// they set: the first that is present counts.
+func (in *Input) resolveAliases() {
 	for i, p := range in.endpoint.Params {
-		if p.target < 0 || in.values[i] == nil {
+		if p.aliasOf < 0 || in.values[i] == nil {
 			continue
 		}
-		if in.values[p.target] == nil {
-			in.values[p.target] = in.values[i]
+		if in.values[p.aliasOf] == nil {
+			in.values[p.aliasOf] = in.values[i]
 		}
 		in.values[i] = nil
 	}
@@ -203,8 +203,8 @@ func (e *Endpoint) joinRest(rawQuery string) string {
 	return own.String() + link.String()
 }
 
-// takes tells a value that a parameter has use for, beside the one that reaches
-// over &.
+// takes tells whether a parameter accepts a value; the one whose value reaches
+// over & does not count.
 func (e *Endpoint) takes(i int, raw string) bool {
 	if i < 0 || e.Params[i] == e.rest || raw == "" {
 		return false
@@ -213,34 +213,34 @@ func (e *Endpoint) takes(i int, raw string) bool {
 	return err == nil
 }
 
-// Manner is how a caller wants to be told that something went wrong. The zero
-// value is a document of JSON.
-type Manner struct {
-	// Text means one line of it.
+// ErrorFormat is the format in which a caller asked for errors. The zero value
+// is a JSON body.
+type ErrorFormat struct {
+	// Text means one line of text.
 	Text bool
-	// Callback is the function to be called with the document, or "".
+	// Callback is the function to be called with the JSON body, or "".
 	Callback string
 }
 
-// Manner looks for type=text, whether or not the endpoint has such a form, and
+// ErrorFormat looks for type=text, whether or not the endpoint has such a form, and
 // for a valid callback where it has one, whatever else is wrong with the query.
 // A nil Endpoint stands for one that is not there.
-func (e *Endpoint) Manner(rawQuery string) Manner {
-	var m Manner
+func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
+	var format ErrorFormat
 	callback := e.callback()
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name = unescaped(name); {
 		case name == "type" && unescaped(value) == "text":
-			m.Text = true
+			format.Text = true
 		case callback != nil && name == callback.Name:
 			if v, err := callback.parse(unescaped(value)); err == nil {
-				m.Callback, _ = v.(string)
+				format.Callback, _ = v.(string)
 			}
 			callback = nil // the first counts
 		}
 	}
-	return m
+	return format
 }
 
 func (e *Endpoint) callback() *Param {
@@ -254,7 +254,7 @@ func (e *Endpoint) callback() *Param {
 	return e.Params[i]
 }
 
-// unescaped undoes the percent-encoding; what cannot be undone stays.
+// unescaped decodes percent-encoding; a malformed text stays as it is.
 func unescaped(s string) string {
 	if !strings.ContainsAny(s, "%+") {
 		return s

@@ -48,7 +48,7 @@ func TestLongQueries(t *testing.T) {
 			if _, bad := e.Parse(query, Caller{Addr: caller}); bad == nil || !strings.Contains(bad.Message, "at most 256") {
 				t.Errorf("%s: %d separators: %v", name, strings.Count(query, "&"), bad)
 			}
-			if m := e.Manner(query + "&type=text"); !m.Text {
+			if m := e.ErrorFormat(query + "&type=text"); !m.Text {
 				t.Errorf("%s: the error would not be in text", name)
 			}
 		}
@@ -106,7 +106,7 @@ func FuzzInput(f *testing.F) {
 			if in.Form == nil {
 				t.Fatal("no form")
 			}
-			manner := e.Manner(query)
+			manner := e.ErrorFormat(query)
 			if manner.Callback != "" && !callbackPath.MatchString(manner.Callback) {
 				t.Fatalf("callback %q", manner.Callback)
 			}
@@ -134,7 +134,7 @@ func soundKey(t *testing.T, e *Endpoint, query, key string) {
 		}
 	}
 	for _, p := range e.Params {
-		if p.choose != nil || p.given != nil {
+		if p.substitute != nil || p.derive != nil {
 			return // drawn, or of the moment
 		}
 	}

@@ -13,13 +13,12 @@ import (
 	"sundry/upstreams/shortlink"
 )
 
-// typeHTML is of the page in between.
+// typeHTML is the content type of the interstitial page.
 const typeHTML = "text/html; charset=utf-8"
 
-// leaving is the page between this service and a link that strangers chose. It
-// needs no script, and a link on it tells the site that it leads to nothing of
-// where the reader came from.
-const leaving = `<!DOCTYPE html>
+// interstitialHTML is the page between this service and a link that a caller
+// chose. It needs no script, and its link sends no Referer.
+const interstitialHTML = `<!DOCTYPE html>
 <html lang="zh">
 <head>
 <meta charset="utf-8">
@@ -43,22 +42,22 @@ a.on { display: inline-block; padding: .4rem 1rem; border: 1px solid; border-rad
 </html>
 `
 
-// leavingPage is read once, when the first such page is made.
-var leavingPage = sync.OnceValues(func() (*template.Template, error) { return template.New("leaving").Parse(leaving) })
+// interstitialTemplate is parsed once, when the first such page is made.
+var interstitialTemplate = sync.OnceValues(func() (*template.Template, error) { return template.New("interstitial").Parse(interstitialHTML) })
 
-var errNoWeb = errors.New("leads to something that is no web address")
+var errNotWeb = errors.New("the link is not an http or https address")
 
 // webAddress reads an absolute http(s) address.
 func webAddress(to string) (*url.URL, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errNoWeb
+		return nil, errNotWeb
 	}
 	return u, nil
 }
 
-// interstitial makes the page for a link. A host is shown as it is asked for, in ASCII:
-// others look like it in letters of other scripts, which stand beside it.
+// interstitial makes the page for a link. The host is shown in ASCII, as it is
+// looked up, since letters of other scripts imitate it; those follow in brackets.
 func (f *Form) interstitial(to string) (*cache.Body, error) {
 	u, err := webAddress(to)
 	if err != nil {
@@ -66,14 +65,14 @@ func (f *Form) interstitial(to string) (*cache.Body, error) {
 	}
 	canonical, err := shortlink.Normalize(to)
 	if err != nil {
-		return nil, errNoWeb
+		return nil, errNotWeb
 	}
 	ascii, err := url.Parse(canonical)
 	if err != nil {
-		return nil, errNoWeb
+		return nil, errNotWeb
 	}
 	u.Host = ascii.Host
-	page, err := leavingPage()
+	page, err := interstitialTemplate()
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"sundry/upstreams"
 )
 
-// Key is the identity of the answer: endpoint, version, chain and every input
-// in its canonical spelling. Nothing else influences an answer.
+// Key is the identity of the answer: endpoint, version, chain and every input in
+// canonical form. Nothing else influences an answer.
 func (in *Input) Key() string {
 	b := make([]byte, 0, 96)
 	b = append(append(b, in.Form.Chain.prefix...), ':')
@@ -48,8 +48,8 @@ func appendValue(b []byte, v string, personal bool) []byte {
 	return hex.AppendEncode(append(b, '#'), sum[:16])
 }
 
-// appendHost writes where a link leads, for whoever reads keys. The rest of it
-// may hold a token: that is in the hash alone.
+// appendHost writes the host of a link, for people who read keys. The rest of it
+// may hold a token, so only its hash is part of the key.
 func appendHost(b []byte, link string) []byte {
 	_, rest, _ := strings.Cut(link, "://")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -63,7 +63,7 @@ func appendHost(b []byte, link string) []byte {
 
 func unplain(r rune) bool { return r <= ' ' || r == '|' || r >= 0x7f }
 
-// Call is the question to the chain.
+// Call is what the chain is called with.
 func (in *Input) Call(now time.Time) *upstreams.Call {
 	params := make(map[string]any, len(in.endpoint.Params))
 	for i, p := range in.endpoint.Params {

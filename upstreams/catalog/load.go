@@ -44,12 +44,11 @@ type Options struct {
 	// Dir holds files of the operator's own: one of a name that exists
 	// replaces ours, another adds an endpoint. "" for none. Only Load reads it.
 	Dir string
-	// Overrides are the operator's settings, by endpoint; ConfigFile is where
-	// they stand.
+	// Overrides are the operator's settings, by endpoint, from ConfigFile.
 	Overrides  map[string]Overrides
 	ConfigFile string
-	// Live are settings made while it runs, by endpoint and knob: they lie over
-	// everything else. Those of endpoints that are not there are passed over.
+	// Live are settings made while the service runs, by endpoint and name: they
+	// override everything else. Those of unknown endpoints are ignored.
 	Live map[string]map[string]string
 }
 
@@ -81,7 +80,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 }
 
 // compileFile decodes and compiles one file.
-func compileFile(name string, from source, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
+func compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
 	var problems, settings declare.Problems
 	var spec endpointSpec
 	if err := yaml.Load(from.data, &spec, yaml.WithKnownFields()); err != nil {

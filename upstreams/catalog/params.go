@@ -26,31 +26,32 @@ type Param struct {
 	Role     string
 	Required bool
 	Personal bool
-	Caller   bool // the caller's address stands in
+	Caller   bool // an absent value is the caller's address
 	link     bool // its values may hold more than a host
 	Example  string
 	EN, ZH   string
 	// Allowed says in words what values are allowed.
-	Allowed string
-	Default any
-	Spec    paramSpec
-	parse   func(string) (any, error)
-	given   giver   // of a value that no query can give; else nil
-	choose  chooser // nil: the value stays
-	target  int     // the input that it stands for; -1 for none
+	Allowed    string
+	Default    any
+	Spec       paramSpec
+	parse      func(string) (any, error)
+	derive     derivation   // of a derived parameter; nil for one of the query
+	substitute substitution // nil: the value stays
+	aliasOf    int          // the input that it sets when that is absent; -1 for none
 }
 
 // MaxLen is the longest text that is allowed, in characters.
 func (p *Param) MaxLen() int { return cmp.Or(p.Spec.MaxLen, textMax) }
 
-// Hidden tells a value that no caller can give.
-func (p *Param) Hidden() bool { return p.given != nil }
+// Derived tells whether the value follows from the request rather than from its
+// query.
+func (p *Param) Derived() bool { return p.derive != nil }
 
 // ParamError is a caller's mistake in one parameter.
 type ParamError struct {
 	Parameter string
 	Missing   bool
-	Forbidden bool // the value leads where nothing may
+	Forbidden bool // the value names a target that must not be reached
 	Message   string
 }
 
@@ -69,19 +70,19 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	p := &Param{
 		Name: s.Name.Value, Type: s.Type, Role: s.Role, Required: s.Required, Personal: s.Personal,
 		Caller: s.From == fromCaller, link: s.Type == "url" || s.Type == "share", Example: s.Example, EN: s.Summary.EN, ZH: s.Summary.ZH, Spec: s,
-		given: giverOf(s.From), target: -1,
+		derive: derivationOf(s.From), aliasOf: -1,
 	}
 	line := s.Name.Line
 	if !paramName.MatchString(p.Name) {
 		problems.Add(line, "param %q: want a name of small letters, digits and _", p.Name)
 	}
 	switch {
-	case p.given != nil:
+	case p.derive != nil:
 		return p
 	case s.From != "" && (!p.Caller || s.Type != "ip"):
 		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip, or address, agent or today", p.Name, s.From)
 	}
-	p.compileChooser(&s, problems)
+	p.compileSubstitution(&s, problems)
 	p.setParser(s, forms, problems)
 	if p.parse == nil {
 		return p
@@ -105,10 +106,10 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 // an example. The value itself is repeated only where it is short, not personal
 // and cannot hold a password.
 func (p *Param) refuse(value string, why error) *ParamError {
-	var room [64]byte
-	shown := append(room[:0], "its value"...)
+	var buf [64]byte
+	shown := append(buf[:0], "the value"...)
 	if !p.Personal && len(value) <= 40 && utf8.ValidString(value) && !strings.Contains(value, "@") {
-		shown = strconv.AppendQuote(room[:0], value)
+		shown = strconv.AppendQuote(buf[:0], value)
 	}
 	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
 		"; want " + p.Allowed + ", for example " + p.Name + "=" + p.Example}

@@ -45,10 +45,10 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	case "digits":
 		p.digitsParser(s)
 	default:
-		kind, ok := spellings()[s.Type]
+		kind, ok := canonicalTypes()[s.Type]
 		if !ok {
 			problems.Add(line, "param %s: type: %q: want string, int, digits or one of %s", p.Name, s.Type,
-				strings.Join(slices.Sorted(maps.Keys(spellings())), ", "))
+				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "))
 		}
 		p.Allowed, p.parse = kind.allowed, kind.parse
 	}
@@ -171,16 +171,16 @@ func parseCallback(v string) (any, error) {
 
 func oneOf(values []string) string { return "one of " + strings.Join(values, ", ") }
 
-// spelling is a type of text with a canonical spelling.
-type spelling struct {
+// canonicalType is a type of text whose values are normalized.
+type canonicalType struct {
 	allowed string // in words
 	parse   func(string) (any, error)
 }
 
-// spellings are the types whose values are brought into one spelling, so that
-// equal things share an answer.
-func spellings() map[string]spelling {
-	return map[string]spelling{
+// canonicalTypes are the types whose values are normalized, so that equal values
+// share a cache entry.
+func canonicalTypes() map[string]canonicalType {
+	return map[string]canonicalType{
 		"ip":      {"an IPv4 or IPv6 address", parseIP},
 		"host":    {"a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566", parseHost},
 		"site":    {"a domain, or a page of it, as in example.org or https://example.org/about", canonical(favicon.Host)},
@@ -191,22 +191,22 @@ func spellings() map[string]spelling {
 	}
 }
 
-// canonical makes a parser of a function that spells.
-func canonical(spell func(string) (string, error)) func(string) (any, error) {
+// canonical makes a parser of a function that normalizes.
+func canonical(normalize func(string) (string, error)) func(string) (any, error) {
 	return func(v string) (any, error) {
-		s, err := spell(v)
+		s, err := normalize(v)
 		if err != nil {
-			return nil, &misspelt{err}
+			return nil, &invalidValue{err}
 		}
 		return s, nil
 	}
 }
 
-// misspelt says what is wrong, without what would be right: the parameter's
-// own words follow.
-type misspelt struct{ err error }
+// invalidValue says what is wrong with a value, without what was expected: the
+// parameter's own description follows.
+type invalidValue struct{ err error }
 
-func (m *misspelt) Error() string {
+func (m *invalidValue) Error() string {
 	s := m.err.Error()
 	for _, wanted := range []string{": want ", "; want ", ", want ", "; wanted is "} {
 		s, _, _ = strings.Cut(s, wanted)
@@ -217,7 +217,7 @@ func (m *misspelt) Error() string {
 	return "cannot be taken: " + s
 }
 
-func (m *misspelt) Unwrap() error { return m.err }
+func (m *invalidValue) Unwrap() error { return m.err }
 
 func parseIP(v string) (any, error) {
 	a, err := geoip.ParseAddr(v)
@@ -238,7 +238,7 @@ func parseHost(v string) (any, error) {
 func parseShare(v string) (any, error) {
 	l, err := sharelink.Parse(v)
 	if err != nil {
-		return nil, &misspelt{err}
+		return nil, &invalidValue{err}
 	}
 	return l.String(), nil
 }

@@ -13,7 +13,7 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// policy compiles the cache rule, over which the operator's settings are laid.
+// policy compiles the cache rule.
 func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
 	d := func(v declare.Duration, otherwise time.Duration) time.Duration {
 		if v == 0 {
@@ -63,51 +63,51 @@ func share(v *float64, otherwise float64, name string, line int, problems *decla
 	return *v
 }
 
-// override lays the operator's settings over the file's. Lines are those of
-// the operator's file, so its mistakes are reported apart.
+// override overrides the file's cache rule with the operator's settings. Lines are
+// those of the operator's file, so its mistakes are reported apart.
 func (s *cacheSpec) override(n *yaml.Node, problems *declare.Problems) {
 	declare.Decode(n, s, problems)
 }
 
-// Knobs of the cache rule that may be set while it runs, in the order in which
-// they are shown.
-func Knobs() []string {
+// SettingNames are the cache settings that can be changed while the service runs,
+// in the order in which they are shown.
+func SettingNames() []string {
 	return []string{"ttl", "grace", "stale_if_error", "negative", "poll", "soft_timeout"}
 }
 
-// Knob reads a policy's knob by its name.
-func Knob(p *cache.Policy, name string) time.Duration {
+// Setting reads a cache setting of a policy by its name.
+func Setting(p *cache.Policy, name string) time.Duration {
 	return map[string]time.Duration{
 		"ttl": p.TTL, "grace": p.Grace, "stale_if_error": p.StaleIfError,
 		"negative": p.Negative, "poll": p.Poll, "soft_timeout": p.SoftTimeout,
 	}[name]
 }
 
-// CheckKnobs refuses what may not be set while it runs. A ttl of nothing would
-// turn the cache off: that is for the file.
-func CheckKnobs(knobs map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(knobs)) {
-		if !slices.Contains(Knobs(), name) {
-			return fmt.Errorf("%s: cannot be set while it runs; want one of %s", name, strings.Join(Knobs(), ", "))
+// CheckSettings refuses settings that cannot be changed while the service runs. A
+// ttl of zero would turn the cache off, which only the file can do.
+func CheckSettings(settings map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if !slices.Contains(SettingNames(), name) {
+			return fmt.Errorf("%s: cannot be set while it runs; want one of %s", name, strings.Join(SettingNames(), ", "))
 		}
-		d, err := declare.ParseDuration(knobs[name])
+		d, err := declare.ParseDuration(settings[name])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if least, most := time.Second, 366*24*time.Hour; name == "ttl" && d < least || d > most {
-			return fmt.Errorf("%s: %s: want %s to %s", name, knobs[name], least, most)
+			return fmt.Errorf("%s: %s: want %s to %s", name, settings[name], least, most)
 		}
 	}
 	return nil
 }
 
-// live lays settings made while it runs over the rule. Those of another time
-// that are wrong by now are passed over.
-func (s *cacheSpec) live(knobs map[string]string, problems *declare.Problems) {
-	if len(knobs) == 0 || s.Off || CheckKnobs(knobs) != nil {
+// live overrides the cache rule with settings made while the service runs. Stored
+// ones that are not valid any more are ignored.
+func (s *cacheSpec) live(settings map[string]string, problems *declare.Problems) {
+	if len(settings) == 0 || s.Off || CheckSettings(settings) != nil {
 		return
 	}
-	b, err := yaml.Dump(knobs)
+	b, err := yaml.Dump(settings)
 	if err == nil {
 		var n yaml.Node
 		if err = yaml.Load(b, &n); err == nil {

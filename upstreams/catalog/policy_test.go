@@ -23,7 +23,7 @@ func TestLiveSettings(t *testing.T) {
 	if ip.Policy.TTL != 90*time.Second || ip.Policy.Grace != 0 || ip.Base.TTL != 24*time.Hour || ip.Policy.StaleIfError != ip.Base.StaleIfError {
 		t.Errorf("ip: %+v over %+v", ip.Policy, ip.Base)
 	}
-	if e, _ := c.Get("60s"); Knob(&e.Policy, "ttl") != 30*24*time.Hour || Knob(&e.Policy, "poll") != time.Minute {
+	if e, _ := c.Get("60s"); Setting(&e.Policy, "ttl") != 30*24*time.Hour || Setting(&e.Policy, "poll") != time.Minute {
 		t.Errorf("60s: %+v", e.Policy)
 	}
 	if e, _ := c.Get("sfz"); e.Policy.Stores() {
@@ -36,12 +36,12 @@ func TestLiveSettings(t *testing.T) {
 
 func TestKnobs(t *testing.T) {
 	for _, good := range []map[string]string{{}, {"ttl": "1s"}, {"ttl": "365d", "grace": "0s", "negative": "0s", "soft_timeout": "10ms"}} {
-		if err := CheckKnobs(good); err != nil {
+		if err := CheckSettings(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
 	}
 	for _, bad := range []map[string]string{{"ttl": "0s"}, {"ttl": "900ms"}, {"ttl": "-1h"}, {"ttl": ""}, {"ttl": "soon"}, {"grace": "400d"}, {"class": "1h"}, {"until": "06:00 UTC"}} {
-		if CheckKnobs(bad) == nil {
+		if CheckSettings(bad) == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}

@@ -11,16 +11,17 @@ import (
 	"sundry/upstreams"
 )
 
-// Through brings the picture that a form's redirect leads to: the link is
-// picked for every request, the pictures are kept each for itself.
-type Through struct {
+// PictureProxy serves the picture that a form's redirect leads to, in place of
+// the redirect. The link is picked for every request; each picture has a cache
+// entry of its own.
+type PictureProxy struct {
 	// Policy of the pictures.
 	Policy cache.Policy
 	form   *Form // of the chain that fetches them
 }
 
-// joinThrough gives a chain that fetches pictures its one form.
-func (e *Endpoint) joinThrough(s *endpointSpec, c *Chain) {
+// joinPictureProxy gives a chain that fetches pictures its one form.
+func (e *Endpoint) joinPictureProxy(s *endpointSpec, c *Chain) {
 	for i, f := range e.Forms {
 		if i >= len(s.Forms) || s.Forms[i].Through == nil || s.Forms[i].Through.Chain != c.Name {
 			continue
@@ -29,19 +30,20 @@ func (e *Endpoint) joinThrough(s *endpointSpec, c *Chain) {
 		c.Forms = append(c.Forms, picture)
 		policy := e.Policy
 		policy.TTL, policy.Until, policy.Class, policy.Local = time.Duration(s.Forms[i].Through.TTL), nil, cache.Keyed, true
-		f.Through = &Through{Policy: policy, form: picture}
+		f.PictureProxy = &PictureProxy{Policy: policy, form: picture}
 	}
 }
 
-// Pictures names the space of the pictures that the endpoint's links lead to.
+// Pictures names the cache space of the pictures that the endpoint's links lead to.
 func (e *Endpoint) Pictures() string { return e.Name + "/pictures" }
 
-// fetchesPictures tells a chain that does, for a form of this endpoint.
+// fetchesPictures tells whether a chain fetches pictures for a form of this
+// endpoint.
 func (e *Endpoint) fetchesPictures(c *Chain) bool {
-	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.Through != nil && f.Through.form.Chain == c })
+	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.PictureProxy != nil && f.PictureProxy.form.Chain == c })
 }
 
-// redirectOnly makes plain redirects of forms that bring what they lead to.
+// redirectOnly turns picture proxies (through) into plain redirects.
 func (s *endpointSpec) redirectOnly() {
 	for i := range s.Forms {
 		if t := s.Forms[i].Through; t != nil {
@@ -51,33 +53,34 @@ func (s *endpointSpec) redirectOnly() {
 	}
 }
 
-// Picture is the input of the fetch of what a link leads to.
-type Picture struct {
-	of   *Through
+// PictureFetch loads the picture that a link leads to; it is what the cache
+// calls.
+type PictureFetch struct {
+	of   *PictureProxy
 	call upstreams.Call
 	link string
 }
 
-// Picture makes the input for a link that the form's answer held. The form
-// must have a Through.
-func (in *Input) Picture(link string) *Picture {
+// PictureFetch is for a link that the form's answer held. The form must have a
+// PictureProxy.
+func (in *Input) PictureFetch(link string) *PictureFetch {
 	call := upstreams.Call{Endpoint: in.endpoint.Name, Params: map[string]any{"link": link}}
-	return &Picture{of: in.Form.Through, call: call, link: link}
+	return &PictureFetch{of: in.Form.PictureProxy, call: call, link: link}
 }
 
 // Key is the picture's identity.
-func (p *Picture) Key() string {
+func (p *PictureFetch) Key() string {
 	sum := sha256.Sum256([]byte(p.link))
 	return p.of.form.Chain.prefix + ":#" + hex.EncodeToString(sum[:16])
 }
 
-var _ cache.Loader = (*Picture)(nil)
+var _ cache.Loader = (*PictureFetch)(nil)
 
 // Load implements cache.Loader.
-func (p *Picture) Load(ctx context.Context, covered bool) (cache.Content, error) {
+func (p *PictureFetch) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	call := p.call
 	call.Now = time.Now()
-	answer, err := p.of.form.Chain.Do(ctx, &call, covered, nil)
+	answer, err := p.of.form.Chain.Do(ctx, &call, hasCopy, nil)
 	if err != nil {
 		return cache.Content{}, err
 	}
@@ -91,4 +94,4 @@ func (p *Picture) Load(ctx context.Context, covered bool) (cache.Content, error)
 }
 
 // FormIndex is the form's place in the entry of its chain.
-func (p *Picture) FormIndex() int { return p.of.form.index }
+func (p *PictureFetch) FormIndex() int { return p.of.form.index }

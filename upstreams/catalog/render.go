@@ -92,7 +92,7 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 	case v == nil:
 		return nil, nil
 	case !ok:
-		return nil, fmt.Errorf("want a text, got %T", v)
+		return nil, fmt.Errorf("expected a text, got %T", v)
 	case f.Kind == "redirect":
 		return redirectBody(text)
 	case f.Kind == "interstitial":
@@ -152,11 +152,11 @@ func tag(b []byte) string {
 	return `"` + hex.EncodeToString(sum[:10]) + `"`
 }
 
-func worth(packed, plain []byte) []byte {
-	if float64(len(packed)) > compressRatio*float64(len(plain)) {
+func worth(compressed, plain []byte) []byte {
+	if float64(len(compressed)) > compressRatio*float64(len(plain)) {
 		return nil
 	}
-	return packed
+	return compressed
 }
 
 func gzipped(b []byte) []byte {
@@ -167,7 +167,7 @@ func gzipped(b []byte) []byte {
 	return out.Bytes()
 }
 
-// redirectBody leads to an absolute http(s) address, and nowhere else.
+// redirectBody redirects to an absolute http(s) address only.
 func redirectBody(to string) (*cache.Body, error) {
 	u, err := webAddress(to)
 	if err != nil {
@@ -180,7 +180,7 @@ func redirectBody(to string) (*cache.Body, error) {
 
 func picture(b *upstreams.Blob) (*cache.Body, error) {
 	if b == nil {
-		return nil, errors.New("the source brought no picture")
+		return nil, errors.New("the source returned no picture")
 	}
 	body := &cache.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes)}
 	body.Data[cache.Identity] = b.Bytes
@@ -191,7 +191,7 @@ func picture(b *upstreams.Blob) (*cache.Body, error) {
 func dataPicture(uri string) (*cache.Body, error) {
 	_, encoded, ok := strings.Cut(uri, ";base64,")
 	if !ok || !strings.HasPrefix(uri, "data:image/") {
-		return nil, errors.New("picture is no data URI")
+		return nil, errors.New("picture: not a data URI, as in data:image/png;base64,…")
 	}
 	b, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"sundry/upstreams/replay"
 )
 
-// death is a way in which an upstream stops answering.
-type death struct {
+// failureMode is a way in which an upstream stops answering.
+type failureMode struct {
 	fault replay.Fault
 	// counts tells whether it should open the host's breaker: rubbish for one
 	// endpoint says nothing about the host.
 	counts bool
 }
 
-func deaths() map[string]death {
-	return map[string]death{
+func failureModes() map[string]failureMode {
+	return map[string]failureMode{
 		"404":     {replay.Fault{Error: 1, Status: 404}, true},
 		"410":     {replay.Fault{Error: 1, Status: 410}, true},
 		"403":     {replay.Fault{Error: 1, Status: 403}, true},
@@ -39,16 +39,16 @@ func deaths() map[string]death {
 	}
 }
 
-// theatre is the catalog in replay, whose sources can be killed.
-type theatre struct {
+// replayedCatalog is the catalog in replay, whose sources can be killed.
+type replayedCatalog struct {
 	*catalog.Catalog
 	faults map[string]replay.Fault
 	cases  []*Case
 }
 
-func newTheatre(t *testing.T, breakers host.Config) *theatre {
+func newReplayed(t *testing.T, breakers host.Config) *replayedCatalog {
 	t.Helper()
-	th := &theatre{faults: map[string]replay.Fault{}, cases: mustCases(t)}
+	th := &replayedCatalog{faults: map[string]replay.Fault{}, cases: mustCases(t)}
 	network := replay.New(th.faults)
 	env := testEnvironment(t, network)
 	env.Hosts.Config = breakers
@@ -64,23 +64,23 @@ func newTheatre(t *testing.T, breakers host.Config) *theatre {
 	return th
 }
 
-// scene is a call with the source that answers it.
-type scene struct {
+// answeredCall is a call with the source that answers it.
+type answeredCall struct {
 	endpoint *catalog.Endpoint
 	query    string
 	source   *upstreams.Source
 }
 
-func (s *scene) String() string { return s.endpoint.Name + "?" + s.query }
+func (s *answeredCall) String() string { return s.endpoint.Name + "?" + s.query }
 
-// scenes are the calls of the conformance table that are answered by asking
+// answeredCalls are the calls of the conformance table that are answered by asking
 // somebody, in chains of two sources or more.
-func (th *theatre) scenes(t *testing.T) []scene {
+func (th *replayedCatalog) answeredCalls(t *testing.T) []answeredCall {
 	t.Helper()
-	var all []scene
+	var all []answeredCall
 	for _, e := range th.Endpoints {
 		for _, row := range Calls(e) {
-			s := scene{endpoint: e, query: row.Query}
+			s := answeredCall{endpoint: e, query: row.Query}
 			answered := ""
 			content, in, err := s.load(t.Context(), func(a upstreams.Attempt) { answered = a.Source })
 			if err != nil || content.Negative != "" || len(in.Form.Chain.Sources) < 2 {
@@ -95,7 +95,7 @@ func (th *theatre) scenes(t *testing.T) []scene {
 	return all
 }
 
-func (s *scene) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.Content, catalog.Input, error) {
+func (s *answeredCall) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.Content, catalog.Input, error) {
 	in, bad := s.endpoint.Parse(s.query, catalog.Caller{Addr: caller})
 	if bad != nil {
 		return cache.Content{}, in, bad
@@ -106,8 +106,8 @@ func (s *scene) load(ctx context.Context, watch func(upstreams.Attempt)) (cache.
 	return content, in, err
 }
 
-// kill makes the scene's source die, and nobody else.
-func (th *theatre) kill(s *scene, d death) {
+// breakSource makes the answeredCall's source die, and nobody else.
+func (th *replayedCatalog) breakSource(s *answeredCall, d failureMode) {
 	clear(th.faults)
 	th.faults[s.endpoint.Name+"/"+s.source.Bare()] = d.fault
 }
@@ -116,13 +116,13 @@ func (th *theatre) kill(s *scene, d death) {
 // call of the conformance table, in every way: another one answers. An
 // endpoint that is added to the catalog is in it by itself.
 func TestADeadSourceNeverTakesItsEndpointWithIt(t *testing.T) {
-	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
+	th := newReplayed(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	seen := map[string]bool{}
-	for _, s := range th.scenes(t) {
+	for _, s := range th.answeredCalls(t) {
 		seen[s.endpoint.Name] = true
-		for name, d := range deaths() {
+		for name, d := range failureModes() {
 			t.Run(s.String()+" "+name, func(t *testing.T) {
-				th.kill(&s, d)
+				th.breakSource(&s, d)
 				synctest.Test(t, func(t *testing.T) { s.mustBeAnsweredByAnother(t) })
 			})
 		}
@@ -135,7 +135,7 @@ func TestADeadSourceNeverTakesItsEndpointWithIt(t *testing.T) {
 
 // mustBeAnsweredByAnother calls until the dead source was asked: some calls
 // pick their category at random.
-func (s *scene) mustBeAnsweredByAnother(t *testing.T) {
+func (s *answeredCall) mustBeAnsweredByAnother(t *testing.T) {
 	for range 50 {
 		var failed error
 		content, _, err := s.load(t.Context(), func(a upstreams.Attempt) {
@@ -159,15 +159,15 @@ func (s *scene) mustBeAnsweredByAnother(t *testing.T) {
 // TestADeadSourceOpensItsBreaker: a host that fails again and again is left
 // alone, one that answers rubbish is not.
 func TestADeadSourceOpensItsBreaker(t *testing.T) {
-	th := newTheatre(t, host.Config{})
-	scenes := th.first(t)
-	for name, d := range deaths() {
-		for _, s := range scenes {
+	th := newReplayed(t, host.Config{})
+	answeredCalls := th.first(t)
+	for name, d := range failureModes() {
+		for _, s := range answeredCalls {
 			host := s.source.Host()
 			if host == nil || s.endpoint.Name == "60s" && d.fault.Status == 404 || strings.Contains(s.query, "v.kuaishou") {
 				continue // a host of the caller's; a file that is not out yet; a short link, whose host is another
 			}
-			th.kill(&s, d)
+			th.breakSource(&s, d)
 			opened := false
 			synctest.Test(t, func(t *testing.T) {
 				host.Reset()
@@ -185,12 +185,12 @@ func TestADeadSourceOpensItsBreaker(t *testing.T) {
 	}
 }
 
-// first is one scene for each source that answers an endpoint's calls.
-func (th *theatre) first(t *testing.T) []scene {
+// first is one answeredCall for each source that answers an endpoint's calls.
+func (th *replayedCatalog) first(t *testing.T) []answeredCall {
 	t.Helper()
-	var out []scene
-	for _, s := range th.scenes(t) {
-		if !slices.ContainsFunc(out, func(o scene) bool { return o.source == s.source }) {
+	var out []answeredCall
+	for _, s := range th.answeredCalls(t) {
+		if !slices.ContainsFunc(out, func(o answeredCall) bool { return o.source == s.source }) {
 			out = append(out, s)
 		}
 	}
@@ -199,10 +199,10 @@ func (th *theatre) first(t *testing.T) []scene {
 
 // TestTheDoctorNamesADeadSource, with its status where it has one.
 func TestTheDoctorNamesADeadSource(t *testing.T) {
-	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
+	th := newReplayed(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	for _, s := range th.first(t) {
-		for name, d := range deaths() {
-			th.kill(&s, d)
+		for name, d := range failureModes() {
+			th.breakSource(&s, d)
 			for _, subject := range SubjectsOf(s.endpoint, th.cases) {
 				if subject.Source != s.source {
 					continue
@@ -228,12 +228,12 @@ func nameOf(status int) string {
 // What an icon service does not tell does not outweigh what the site said: two
 // definite noes of its own are the answer, which is kept.
 func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
-	th := newTheatre(t, host.Config{Failures: 1 << 20, Ratio: 2})
-	for name, d := range deaths() {
+	th := newReplayed(t, host.Config{Failures: 1 << 20, Ratio: 2})
+	for name, d := range failureModes() {
 		clear(th.faults)
 		th.faults["favicon/duckduckgo"], th.faults["favicon/google"] = d.fault, d.fault
 		e, _ := th.Get("favicon")
-		s := scene{endpoint: e, query: "url=soft.example.org"}
+		s := answeredCall{endpoint: e, query: "url=soft.example.org"}
 		synctest.Test(t, func(t *testing.T) {
 			content, _, err := s.load(t.Context(), nil)
 			if err != nil || content.Negative == "" {

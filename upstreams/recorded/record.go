@@ -33,7 +33,7 @@ func (f *Finding) Record(dir string, steps []replay.Step) error {
 	}
 	files := map[string][]byte{}
 	for i, step := range steps {
-		spec.Steps = append(spec.Steps, step2spec(i, step, files))
+		spec.Steps = append(spec.Steps, stepSpecOf(i, step, files))
 	}
 	var err error
 	if files["exchange.yaml"], err = yaml.Dump(&spec); err != nil {
@@ -50,8 +50,8 @@ func (f *Finding) Record(dir string, steps []replay.Step) error {
 	return nil
 }
 
-// step2spec describes a step, and puts its body into a file.
-func step2spec(i int, step replay.Step, files map[string][]byte) stepSpec {
+// stepSpecOf describes a step, and puts its body into a file.
+func stepSpecOf(i int, step replay.Step, files map[string][]byte) stepSpec {
 	s := stepSpec{Step: step.Of, URL: step.URL, Sent: step.Sent, Status: step.Status, Headers: map[string]string{}}
 	for name, v := range step.Header {
 		s.Headers[name] = v[0]

@@ -31,7 +31,7 @@ func TestRendering(t *testing.T) {
 	}
 	var now strings.Builder
 	synctest.Test(t, func(t *testing.T) {
-		th := newTheatre(t, host.Config{})
+		th := newReplayed(t, host.Config{})
 		for _, e := range th.Endpoints {
 			version, digest := strings.ReplaceAll(e.Version(), " ", ","), made(t, e)
 			fmt.Fprintln(&now, e.Name, version, digest)
@@ -57,7 +57,7 @@ func made(t *testing.T, e *catalog.Endpoint) string {
 	t.Helper()
 	h := sha256.New()
 	for _, row := range Calls(e) {
-		s := scene{endpoint: e, query: row.Query}
+		s := answeredCall{endpoint: e, query: row.Query}
 		in, bad := e.Parse(row.Query, catalog.Caller{Addr: caller})
 		if bad != nil || slices.ContainsFunc(e.Params, func(p *catalog.Param) bool { return p.Spec.Pick != nil }) && !strings.Contains(row.Query, "lx=") {
 			continue
