@@ -18,7 +18,7 @@ import (
 // text, addresses and causes are only logged.
 type failure struct {
 	status    int
-	kind      string // one of errorTypes
+	errorType string // one of errorTypes
 	parameter string
 	message   string
 	retry     time.Duration // Retry-After; 0 for none
@@ -50,27 +50,27 @@ func errorTypes() []string {
 const statusClientClosed = 499
 
 func parameterFailure(err *catalog.ParamError) *failure {
-	kind, status := typeInvalid, http.StatusBadRequest
+	errorType, status := typeInvalid, http.StatusBadRequest
 	switch {
 	case err.Missing:
-		kind = typeMissing
+		errorType = typeMissing
 	case err.Forbidden:
-		kind, status = typeForbidden, http.StatusForbidden
+		errorType, status = typeForbidden, http.StatusForbidden
 	}
-	return &failure{status: status, kind: kind, parameter: err.Parameter, message: err.Message}
+	return &failure{status: status, errorType: errorType, parameter: err.Parameter, message: err.Message}
 }
 
 func notFound(message string) *failure {
-	return &failure{status: http.StatusNotFound, kind: typeNotFound, message: message}
+	return &failure{status: http.StatusNotFound, errorType: typeNotFound, message: message}
 }
 
 func overloaded() *failure {
-	return &failure{status: http.StatusServiceUnavailable, kind: typeOverloaded, retry: time.Second,
+	return &failure{status: http.StatusServiceUnavailable, errorType: typeOverloaded, retry: time.Second,
 		message: "too many requests are waiting; try again in a moment"}
 }
 
 func limited(wait time.Duration) *failure {
-	return &failure{status: http.StatusTooManyRequests, kind: typeLimited, retry: max(wait, time.Second),
+	return &failure{status: http.StatusTooManyRequests, errorType: typeLimited, retry: max(wait, time.Second),
 		message: "too many requests from your address; try again later"}
 }
 
@@ -81,7 +81,7 @@ func classify(ctx context.Context, err error) *failure {
 		f.cause = err
 		return f
 	}
-	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "internal error", cause: err}
+	f := &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: "internal error", cause: err}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f.status = statusClientClosed
 		return f
@@ -95,18 +95,18 @@ func classify(ctx context.Context, err error) *failure {
 	}
 	switch upstreams.KindOf(err) {
 	case upstreams.Invalid:
-		f.status, f.kind, f.message = http.StatusBadRequest, typeInvalid, typed.Message
+		f.status, f.errorType, f.message = http.StatusBadRequest, typeInvalid, typed.Message
 	case upstreams.Forbidden:
-		f.status, f.kind, f.message = http.StatusForbidden, typeForbidden, "requests to this address are not allowed"
+		f.status, f.errorType, f.message = http.StatusForbidden, typeForbidden, "requests to this address are not allowed"
 	case upstreams.Negative:
-		f.status, f.kind, f.message = http.StatusNotFound, typeNotFound, "not found"
+		f.status, f.errorType, f.message = http.StatusNotFound, typeNotFound, "not found"
 	case upstreams.Timeout:
-		f.status, f.kind, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
+		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
 	case upstreams.Busy:
-		f.status, f.kind, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
+		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
 		f.retry = max(f.retry, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
-		f.status, f.kind, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
+		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
 	}
 	return f
 }
@@ -193,18 +193,18 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 // appendJSON appends the error body.
 func (f *failure) appendJSON(b []byte, id string) []byte {
 	b = strconv.AppendInt(append(b, `{"code":`...), int64(f.status), 10)
-	b = appendText(append(b, `,"message":`...), f.message)
-	b = appendText(append(b, `,"error":{"type":`...), f.kind)
+	b = appendJSONString(append(b, `,"message":`...), f.message)
+	b = appendJSONString(append(b, `,"error":{"type":`...), f.errorType)
 	if f.parameter != "" {
-		b = appendText(append(b, `,"parameter":`...), f.parameter)
+		b = appendJSONString(append(b, `,"parameter":`...), f.parameter)
 	}
-	b = appendText(append(b, `,"request_id":`...), id)
+	b = appendJSONString(append(b, `,"request_id":`...), id)
 	return append(b, "}}"...)
 }
 
-// appendText appends a JSON string. It escapes what JSON or a script (U+2028 and
+// appendJSONString escapes what JSON or a script (U+2028 and
 // U+2029) cannot hold, and replaces what is not UTF-8.
-func appendText(b []byte, s string) []byte {
+func appendJSONString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")

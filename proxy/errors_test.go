@@ -20,7 +20,7 @@ func TestErrorBodies(t *testing.T) {
 				RequestID string `json:"request_id"`
 			}
 		}
-		f := &failure{status: 400, kind: typeInvalid, message: text, parameter: text}
+		f := &failure{status: 400, errorType: typeInvalid, message: text, parameter: text}
 		b := f.appendJSON(nil, "some-id")
 		want := strings.ToValidUTF8(text, "\ufffd")
 		if err := json.Unmarshal(b, &doc); err != nil || doc.Code != 400 || doc.Message != want || doc.Error.Type != typeInvalid || doc.Error.RequestID != "some-id" {
@@ -40,7 +40,7 @@ func FuzzErrorText(f *testing.F) {
 	f.Add("\xe2\x80\xa8\"\\")
 	f.Fuzz(func(t *testing.T, text string) {
 		var back string
-		if err := json.Unmarshal(appendText(nil, text), &back); err != nil || back != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(back, "\ufffd") {
+		if err := json.Unmarshal(appendJSONString(nil, text), &back); err != nil || back != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(back, "\ufffd") {
 			t.Errorf("%q: %q %v", text, back, err)
 		}
 	})

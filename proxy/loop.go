@@ -22,6 +22,6 @@ func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []st
 }
 
 func loopDetected() *failure {
-	return &failure{status: http.StatusForbidden, kind: typeForbidden,
+	return &failure{status: http.StatusForbidden, errorType: typeForbidden,
 		message: "request loop: this request was sent by this service itself and is not followed"}
 }

@@ -9,7 +9,7 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// serverMetrics are the server's.
+// serverMetrics are the metrics of the server.
 type serverMetrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -25,27 +25,27 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 	const namespace = metrics.Namespace
 	m := &serverMetrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "requests_total",
-			Help: "Requests answered, by how."}, []string{"endpoint", "outcome", "class"}),
+			Help: "Requests answered, by outcome and status class."}, []string{"endpoint", "outcome", "class"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
-			Help: "Time from a request's arrival to the last byte handed over.",
+			Help: "Time from a request's arrival until its answer is written.",
 			// Classic buckets only: with a native histogram as well, an observation
 			// costs three times as much, and every hit makes two.
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
-			Help: "Requests refused because their client made too many."}),
+			Help: "Requests refused because their client exceeded its rate limit."}),
 		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
-			Help: "Requests refused because there was too much to do: no place to wait, or too much of the kind was being done."}),
+			Help: "Requests refused because of overload: too many requests waiting, or too many of one kind in progress."}),
 	}
 	gauge := func(name, help string, read func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
 	}
-	inFlight := gauge("requests_in_flight", "Requests that wait for an answer; what the near tier has is served beside them.",
+	inFlight := gauge("requests_in_flight", "Requests that wait for an answer. Answers from the near tier are not counted.",
 		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
 		func() float64 { _, limit := s.admission.count(); return float64(limit) })
-	share := gauge("shed_share", "Share of the requests that must wait for an answer which is shed because all work waits too long for a processor.",
+	share := gauge("shed_share", "Share of the requests that have to wait for an answer which is shed because the scheduling delay is too long.",
 		s.admission.shed)
-	clients := gauge("rate_limit_clients", "Clients that have not all of their burst back; 0 without a limit.",
+	clients := gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
 		func() float64 { return float64(s.current.Load().settings.limiter.count(time.Now())) })
 	if reg == nil {
 		return m, nil
@@ -63,7 +63,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 type endpointMetrics struct {
 	requests  [outcomes][6]prometheus.Counter
 	duration  prometheus.Observer
-	exemplars prometheus.ExemplarObserver // the same
+	exemplars prometheus.ExemplarObserver // the same observer
 }
 
 func (m *serverMetrics) endpoint(name string) *endpointMetrics {
@@ -104,10 +104,10 @@ func newEndpointCollector(s *Server) *endpointCollector {
 	}
 	return &endpointCollector{
 		server:       s,
-		ttl:          desc("ttl_seconds", "How long answers are fresh under the rule in force; 0: not kept, or until the next publication."),
-		staleIfError: desc("stale_if_error_seconds", "How long past its freshness an answer may stand in for a refresh that fails."),
+		ttl:          desc("ttl_seconds", "How long answers are fresh under the current cache policy; 0: not cached, or until the next publication."),
+		staleIfError: desc("stale_if_error_seconds", "How long a stale answer may be served when a refresh fails."),
 		late: desc("edition_late_seconds",
-			"How long ago a publication was due that the cached answer does not hold; 0: it holds the newest, or there is none."),
+			"How long ago a publication was due that the cached answer does not contain; 0: it contains the newest, or nothing is cached."),
 	}
 }
 

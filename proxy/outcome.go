@@ -70,7 +70,7 @@ func outcomeOf(h *cache.Hit) outcome {
 
 // outcome of a failure.
 func (f *failure) outcome() outcome {
-	switch f.kind {
+	switch f.errorType {
 	case typeLimited:
 		return outcomeLimited
 	case typeOverloaded:

@@ -18,7 +18,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) 
 	d, err := set.Document(path)
 	if err != nil {
 		s.cfg.Log.Error("generating a page failed", "path", r.URL.Path, "error", err)
-		s.failPage(w, r, &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "this page could not be generated"})
+		s.failPage(w, r, &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: "this page could not be generated"})
 		return
 	}
 	s.serveDocument(w, r, d)

@@ -140,7 +140,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 		}
 	}
 	if c.allow(greedy, now).ok {
-		t.Error("a flood gave a client its burst back")
+		t.Error("a flood restored the burst of a client")
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -151,7 +151,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 		t.Errorf("%d clients are known", n)
 	}
 	if n := c.count(now.Add(time.Hour)); n != 0 {
-		t.Errorf("%d clients have not all of their burst back after an hour", n)
+		t.Errorf("the bursts of %d clients are not restored after an hour", n)
 	}
 }
 

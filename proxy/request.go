@@ -36,8 +36,8 @@ type request struct {
 	failed     *failure
 }
 
-// serveAPI takes a request for an endpoint through every step; an empty name is
-// no endpoint's.
+// serveAPI takes a request for an endpoint through every step. An unknown name, such
+// as "", is answered with 404.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 	req := &request{w: w, r: r, id: requestID(r), start: time.Now(), route: s.current.Load().routes[name]}
 	defer s.finish(req)
@@ -93,7 +93,7 @@ func (s *Server) checkRequest(req *request) *failure {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
 	default:
 		req.w.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		return &failure{status: http.StatusMethodNotAllowed, kind: typeMethod,
+		return &failure{status: http.StatusMethodNotAllowed, errorType: typeMethod,
 			message: fmt.Sprintf("method %.20q is not allowed; expected GET, HEAD or OPTIONS", req.r.Method)}
 	}
 	if req.route == nil {
@@ -103,7 +103,7 @@ func (s *Server) checkRequest(req *request) *failure {
 	return s.limitRate(req)
 }
 
-// answer parses, asks the cache, and responds.
+// answer parses the parameters, asks the cache, and responds.
 func (s *Server) answer(req *request) {
 	var bad *catalog.ParamError
 	req.in, bad = req.route.endpoint.Parse(req.r.URL.RawQuery, catalog.Caller{Addr: req.caller, Header: req.r.Header})
@@ -114,7 +114,7 @@ func (s *Server) answer(req *request) {
 	hit, err := s.fetch(req)
 	if err != nil {
 		f := classify(waitContext{req}, err)
-		if f.kind == typeOverloaded {
+		if f.errorType == typeOverloaded {
 			s.metrics.shed.Inc()
 		}
 		s.fail(req, f.outcome(), f)
@@ -184,11 +184,11 @@ type loader struct{ req *request }
 
 // Load implements cache.Loader. The fill may outlive the request: it only reads
 // the input and the request's headers, which nothing writes any more.
-func (l loader) Load(ctx context.Context, covered bool) (cache.Content, error) {
+func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	fill := catalog.Fill{
 		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Of(l.req.r.Header[loop.Header]),
 	}
-	return fill.Load(ctx, covered)
+	return fill.Load(ctx, hasCopy)
 }
 
 // preflight answers a CORS preflight request.
@@ -226,7 +226,7 @@ func (s *Server) finish(req *request) {
 
 // failPanic answers with an error, unless the answer has begun.
 func (s *Server) failPanic(req *request, p any) {
-	f := &failure{status: http.StatusInternalServerError, kind: typeInternal, message: "internal error",
+	f := &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: "internal error",
 		cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 	if req.headerSent {
 		req.outcome, req.status, req.failed, req.aborted = outcomeError, f.status, f, true

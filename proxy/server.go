@@ -55,8 +55,8 @@ type Server struct {
 	refusals [outcomes]sampler
 }
 
-// snapshot is what a catalog and the settings compile to. It never changes; a
-// reload swaps it as a whole.
+// snapshot is what a catalog and the settings compile to. A reload replaces it as a
+// whole.
 type snapshot struct {
 	catalog  *catalog.Catalog
 	routes   map[string]*route
