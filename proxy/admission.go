@@ -58,14 +58,14 @@ func (a *admission) use(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // a share of 1: infinite
-	a.pressure.target = l.Delay
+	a.pressure.target = l.QueueDelay
 	if a.delay == nil {
 		a.delay = a.latency.read
 	}
 }
 
 // underPressure reports whether a request that arrives at now is shed because of
-// the scheduling delay. It measures on demand, at most once per pressureEvery:
+// the queue delay. It measures on demand, at most once per pressureEvery:
 // without requests that have to wait there is nothing to shed. The caller holds mu.
 func (a *admission) underPressure(now time.Time) bool {
 	if a.pressure.target == 0 {
@@ -102,7 +102,7 @@ func (a *admission) leave(of *endpointLoad) {
 	of.waiting--
 }
 
-// shed returns the share of requests that is shed because of the scheduling delay.
+// shed returns the share of requests that is shed because of the queue delay.
 func (a *admission) shed() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,7 +134,7 @@ const (
 	pressureQuantile = 0.95
 )
 
-// pressure sheds by scheduling delay: how long runnable goroutines wait for a
+// pressure sheds by queue delay: how long runnable goroutines wait for a
 // processor (as CoDel sheds by the time in a queue). Where processors are the
 // bottleneck, requests queue in the scheduler, hits among them, and the number of
 // requests in flight does not show it. While the delay stays above the target, a

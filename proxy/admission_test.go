@@ -200,11 +200,11 @@ func TestSchedLatencies(t *testing.T) {
 	}
 }
 
-// TestPressureShedsMissesAndNoHits: while the scheduling delay is too long, most
+// TestPressureShedsMissesAndNoHits: while the queue delay is too long, most
 // requests that have to wait are shed, hits never; afterwards all are served again.
 func TestPressureShedsMissesAndNoHits(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Delay: 20 * time.Millisecond} })
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{QueueDelay: 20 * time.Millisecond} })
 	f.get("/api/simple?id=1").want(t, http.StatusOK)
 	a := &f.server.admission
 	press := func(share float64, delay time.Duration) {

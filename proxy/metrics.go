@@ -43,7 +43,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
 		func() float64 { _, limit := s.admission.count(); return float64(limit) })
-	share := gauge("shed_share", "Share of the requests that have to wait for an answer which is shed because the scheduling delay is too long.",
+	share := gauge("shed_share", "Share of the requests that have to wait for an answer which is shed because the queue delay is too long.",
 		s.admission.shed)
 	clients := gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
 		func() float64 { return float64(s.current.Load().settings.limiter.count(time.Now())) })

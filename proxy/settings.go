@@ -22,10 +22,10 @@ type Limits struct {
 	// Share of InFlight that one endpoint may take, above 0 and at most 1; 0
 	// means 0.5. See admission.
 	Share float64
-	// Delay is the scheduling delay (the 95th percentile of the time that runnable
+	// QueueDelay is the queue delay (the 95th percentile of the time that runnable
 	// goroutines wait for a processor) above which a share of the requests that
 	// have to wait is shed; 0 switches that off.
-	Delay time.Duration
+	QueueDelay time.Duration
 }
 
 // Settings are what a reload may change, besides the catalog.

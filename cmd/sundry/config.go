@@ -87,7 +87,7 @@ func defaults() *config {
 	return &config{
 		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100, Forwarded: string(proxy.ByEither),
 		DrainDelay: time.Second, DrainTimeout: 20 * time.Second,
-		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5, Delay: 20 * time.Millisecond}, Fills: cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
+		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond}, Fills: cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
 		Cache:  cacheConfig{Memory: cache.DefaultMemory},
 		places: map[string]place{},
 	}

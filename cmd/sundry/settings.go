@@ -171,7 +171,7 @@ func settings() []setting {
 		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", live: true},
 			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
 		single(setting{key: "limits.queue_delay", expected: "a duration from 0s to 10s", example: "20ms", live: true},
-			func(c *config) *time.Duration { return &c.Limits.Delay }, span(0, maxQueueDelay)),
+			func(c *config) *time.Duration { return &c.Limits.QueueDelay }, span(0, maxQueueDelay)),
 		single(setting{key: "limits.fills", expected: wholeRange(1, maxFills), example: "2000"}, func(c *config) *int { return &c.Fills }, whole[int](1, maxFills)),
 		single(setting{key: "limits.reply_memory", expected: sizeRange(upstreams.MinBudget), example: "128MiB"},
 			func(c *config) *size { return &c.ReplyMemory }, parseSize(upstreams.MinBudget)),
