@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 
 	"sundry/upstreams"
+	"sundry/upstreams/sharelink"
 )
 
 // charset finds a declared encoding; nil with ok for UTF-8.
@@ -126,4 +127,16 @@ func readCapped(r io.Reader, limit int64) ([]byte, error) {
 		return nil, &upstreams.Error{Kind: upstreams.Malformed, Err: fmt.Errorf("%w of %d bytes", upstreams.ErrTooLarge, limit)}
 	}
 	return b, nil
+}
+
+// scriptDecoder reads the object that a page's script assigns to the marker, as
+// in window.__INITIAL_STATE__={...}.
+func scriptDecoder(marker string) func([]byte) (any, error) {
+	return func(page []byte) (any, error) {
+		object, err := sharelink.InitState(page, marker)
+		if err != nil {
+			return nil, err
+		}
+		return DecodeJSON(object)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/itchyny/gojq"
+	"golang.org/x/net/html"
 
 	"sundry/upstreams/bilibili"
 	"sundry/upstreams/douyin"
@@ -128,4 +129,26 @@ func shareLink(text string) any {
 		return fmt.Errorf("share: %w", err)
 	}
 	return l.Data()
+}
+
+// plainText makes text of HTML: no tags, entities decoded, white space
+// collapsed. A tag that was cut off at the end is dropped as well.
+func plainText(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if at := strings.LastIndexByte(s, '<'); at >= 0 && !strings.Contains(s[at:], ">") {
+		s = s[:at]
+	}
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(s))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return strings.Join(strings.Fields(b.String()), " ")
+		case html.TextToken:
+			b.Write(z.Text())
+		}
+	}
 }
