@@ -88,7 +88,7 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	for _, o := range options {
 		o(&cfg, env)
 	}
-	env.Keeper = catalog.StepCache{Cache: cfg.Cache}
+	env.StepCache = catalog.StepCache{Cache: cfg.Cache}
 	f := &front{env: env, dir: t.TempDir(), t: t}
 	if f.server, err = New(cfg); err != nil {
 		t.Fatal(err)

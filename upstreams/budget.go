@@ -38,16 +38,16 @@ func (b *Budget) open() {
 	})
 }
 
-// Allowance is what one attempt has taken of a budget. The zero value, without
+// Reservation is what one attempt has taken of a budget. The zero value, without
 // a budget, is unbounded. It is for one goroutine.
-type Allowance struct {
+type Reservation struct {
 	budget *Budget
 	taken  int64
 }
 
 // Take asks for so many bytes more. The error is Malformed for a reply that no
 // budget would bear, and Busy where too many others are being made.
-func (a *Allowance) Take(ctx context.Context, n int64) error {
+func (a *Reservation) Take(ctx context.Context, n int64) error {
 	if a.budget == nil || n <= 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (a *Allowance) Take(ctx context.Context, n int64) error {
 }
 
 // Release gives everything back.
-func (a *Allowance) Release() {
+func (a *Reservation) Release() {
 	if a.taken > 0 {
 		a.budget.bytes.Release(a.taken)
 		a.taken = 0

@@ -10,7 +10,7 @@ import (
 func TestAllowances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Budget{Limit: 100}
-		one, two := Allowance{budget: b}, Allowance{budget: b}
+		one, two := Reservation{budget: b}, Reservation{budget: b}
 		if err := one.Take(t.Context(), 60); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestAllowances(t *testing.T) {
 			t.Errorf("after all was given back: %v", err)
 		}
 	})
-	var none Allowance
+	var none Reservation
 	if err := none.Take(t.Context(), 1<<40); err != nil {
 		t.Errorf("without a budget: %v", err)
 	}

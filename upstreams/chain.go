@@ -14,7 +14,7 @@ type Chain struct {
 	// refuses tells that a caller's input can be at fault: without any, what a
 	// source does not have is its own failure, and never the answer.
 	refuses bool
-	seen    chainMetrics
+	metrics chainMetrics
 }
 
 // Refuses tells whether a caller's input can be at fault.
@@ -25,9 +25,9 @@ func (c *Chain) Refuses() bool { return c.refuses }
 // stand in is at hand, and the last resorts are left alone. watch, when not
 // nil, sees every attempt.
 func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Attempt)) (Answer, error) {
-	asking, cancel := leaving(ctx, reserve)
+	asking, cancel := withReserve(ctx, reserve)
 	defer cancel()
-	turns := c.turns(asking, call, covered)
+	turns := c.candidates(asking, call, covered)
 	var failures []failure
 	for i := range turns {
 		t := &turns[i]
@@ -46,25 +46,25 @@ func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Att
 			return answer, nil
 		}
 		failures = append(failures, failure{err, t.source.Optional})
-		if c.ends(t.source, err) {
+		if c.isFinal(t.source, err) {
 			return Answer{}, err
 		}
 	}
-	return Answer{}, c.sum(asking, failures, len(turns))
+	return Answer{}, c.combine(asking, failures, len(turns))
 }
 
 // answered counts what an answer says of the sources before.
 func (c *Chain) answered(failures []failure, a *Answer) {
-	if tried(failures) {
-		c.seen.failovers.Inc()
+	if anyFailed(failures) {
+		c.metrics.failovers.Inc()
 	}
 	if a.LastResort {
-		c.seen.lastResorts.Inc()
+		c.metrics.lastResorts.Inc()
 	}
 }
 
-// ends tells whether a source's failure is the last word.
-func (c *Chain) ends(s *Source, err error) bool {
+// isFinal tells whether a source's failure is the last word.
+func (c *Chain) isFinal(s *Source, err error) bool {
 	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
 		return c.refuses && !s.Next && !typed.Next
 	}
@@ -77,9 +77,9 @@ type failure struct {
 	optional bool
 }
 
-// tried tells whether any source before failed, and was not just skipped or
+// anyFailed tells whether any source before failed, and was not just skipped or
 // without knowledge.
-func tried(failures []failure) bool {
+func anyFailed(failures []failure) bool {
 	for _, f := range failures {
 		if k := KindOf(f.err); k != Skipped && k != Negative {
 			return true
@@ -88,12 +88,12 @@ func tried(failures []failure) bool {
 	return false
 }
 
-// sum makes one error of a chain's failures. Only what somebody said is an
+// combine makes one error of a chain's failures. Only what somebody said is an
 // answer: "no such thing" needs all who were asked to say so, those aside whose
 // failure does not outweigh the others, or that by the catalog none of the
 // sources, all of which had their turn, serves the input. A timeout needs that
 // time was all they lacked.
-func (c *Chain) sum(ctx context.Context, failures []failure, turns int) error {
+func (c *Chain) combine(ctx context.Context, failures []failure, turns int) error {
 	count := map[Kind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
@@ -130,7 +130,7 @@ func (c *Chain) sum(ctx context.Context, failures []failure, turns int) error {
 // without their key are left out. refuses tells that the endpoint takes input
 // that can be at fault: without, the chain never ends in a definite no.
 func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
-	c := &Chain{refuses: refuses, seen: env.Metrics.chain(endpoint)}
+	c := &Chain{refuses: refuses, metrics: env.Metrics.chain(endpoint)}
 	for _, s := range sources {
 		switch {
 		case s == nil:
@@ -143,22 +143,22 @@ func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment
 	return c
 }
 
-// turn is a source's place in one pass through a chain.
-type turn struct {
+// candidate is a source's place in one pass through a chain.
+type candidate struct {
 	source *Source
 	serves bool  // its when holds
 	failed error // its when could not be told
 }
 
-// turns lists the sources of a pass. Which of them serve the input is asked
+// candidates lists the sources of a pass. Which of them serve the input is asked
 // once, before, so that the time can be shared out.
-func (c *Chain) turns(ctx context.Context, call *Call, covered bool) []turn {
-	turns := make([]turn, 0, len(c.Sources))
+func (c *Chain) candidates(ctx context.Context, call *Call, covered bool) []candidate {
+	turns := make([]candidate, 0, len(c.Sources))
 	for _, s := range c.Sources {
 		if s.LastResort && covered {
 			continue
 		}
-		t := turn{source: s}
+		t := candidate{source: s}
 		t.serves, t.failed = s.serves(ctx, call)
 		turns = append(turns, t)
 	}
@@ -166,7 +166,7 @@ func (c *Chain) turns(ctx context.Context, call *Call, covered bool) []turn {
 }
 
 // do asks the source, or says why not.
-func (t *turn) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+func (t *candidate) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, watch)
@@ -181,9 +181,9 @@ func (t *turn) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer,
 // answer.
 const reserve = 500 * time.Millisecond
 
-// leaving is ctx with its deadline so much earlier, but never by more than
+// withReserve is ctx with its deadline so much earlier, but never by more than
 // half of what is left.
-func leaving(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+func withReserve(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
@@ -194,7 +194,7 @@ func leaving(ctx context.Context, reserve time.Duration) (context.Context, conte
 // share bounds the first of these turns so that each of the others has its part
 // of the time as well: where their timeouts together are more than is left,
 // each gets as much less.
-func share(ctx context.Context, turns []turn) (context.Context, context.CancelFunc) {
+func share(ctx context.Context, turns []candidate) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return ctx, func() {}
@@ -202,12 +202,12 @@ func share(ctx context.Context, turns []turn) (context.Context, context.CancelFu
 	var wanted time.Duration
 	for _, t := range turns {
 		if t.serves && t.source.AsksOthers() {
-			wanted += t.source.patience()
+			wanted += t.source.longest()
 		}
 	}
 	left := time.Until(deadline)
 	if wanted <= left {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(turns[0].source.patience())/float64(wanted)))
+	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(turns[0].source.longest())/float64(wanted)))
 }

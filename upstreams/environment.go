@@ -23,8 +23,8 @@ type Environment struct {
 	Budget Budget
 	// Work bounds what sources do without a declared host.
 	Work host.Work
-	// Keeper keeps what steps brought for calls to come; nil: each call asks.
-	Keeper Keeper
+	// StepCache keeps what steps brought for calls to come; nil: each call asks.
+	StepCache StepCache
 	// Journal of what the sources did lately.
 	Journal Journal
 	// Guard dials what callers name.
@@ -37,7 +37,7 @@ type Environment struct {
 	// Replay answers in the place of every network; nil: live.
 	Replay Network
 	// Record keeps what is exchanged; nil: nothing is kept.
-	Record Witness
+	Record Recorder
 	// Secret finds a credential in the environment.
 	Secret func(name string) (string, bool)
 	// GeoFile is the operator's address database; nil for none.
@@ -55,8 +55,8 @@ type Network interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Witness sees what goes through a transport.
-type Witness interface {
+// Recorder sees what goes through a transport.
+type Recorder interface {
 	Through(next http.RoundTripper) http.RoundTripper
 }
 
@@ -95,8 +95,8 @@ func (env *Environment) CloseIdle() {
 	}
 }
 
-// sign is the source's name as callers see it: replayed answers say so.
-func (env *Environment) sign(source string) string {
+// sourceName is the source's name as callers see it: replayed answers say so.
+func (env *Environment) sourceName(source string) string {
 	if env.Replay != nil {
 		return "replay:" + source
 	}
@@ -118,12 +118,12 @@ func (env *Environment) LoopMark() loop.Mark {
 // DeclaredHosts carries requests to declared hosts.
 func (env *Environment) DeclaredHosts() http.RoundTripper {
 	if env.Replay != nil {
-		return env.Witnessed(env.Replay)
+		return env.Recorded(env.Replay)
 	}
-	return env.Witnessed(env.Transport)
+	return env.Recorded(env.Transport)
 }
 
-func (env *Environment) Witnessed(rt http.RoundTripper) http.RoundTripper {
+func (env *Environment) Recorded(rt http.RoundTripper) http.RoundTripper {
 	if env.Record == nil {
 		return rt
 	}

@@ -122,7 +122,7 @@ func outcome(err error) host.Outcome {
 	case err == nil:
 		return host.Healthy
 	case errors.Is(err, context.Canceled):
-		return host.Untold // the process shuts down, or nobody waits any more
+		return host.Ignored // the process shuts down, or nobody waits any more
 	case k == Unavailable, k == Timeout, k == Limited:
 		return host.Failing
 	}

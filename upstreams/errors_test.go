@@ -28,7 +28,7 @@ func TestOutcomes(t *testing.T) {
 	if outcome(nil) != host.Healthy || outcome(context.DeadlineExceeded) != host.Failing {
 		t.Error("nil, or a deadline that is over")
 	}
-	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Untold {
+	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Ignored {
 		t.Errorf("a call that nobody wanted any more: %v", got)
 	}
 }

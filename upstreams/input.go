@@ -18,19 +18,19 @@ type Input struct {
 	Values map[string]any // of placeholders: parameters, vars and secrets
 	Hidden []string       // the forms of its secrets
 	// derived are texts computed from its secrets.
-	derived []string
-	Env     *jq.Env   // of its programs
-	Rules   []Rule    // of its reply
-	Entry   []Entry   // what is kept of steps that let us in
-	since   time.Time // the birth of the oldest outcome that was kept; zero: none was
-	Room    Allowance // memory that its replies take
-	note    *[]Stage  // nil: nobody watches
-	mark    loop.Mark // of its requests
+	derived  []string
+	Env      *jq.Env     // of its programs
+	Rules    []Rule      // of its reply
+	Sessions []Session   // what is kept of steps that let us in
+	since    time.Time   // the birth of the oldest outcome that was kept; zero: none was
+	Memory   Reservation // memory that its replies take
+	stages   *[]Stage    // nil: nobody watches
+	mark     loop.Mark   // of its requests
 }
 
 func (in *Input) Stage(name string, detail any) {
-	if in.note != nil {
-		*in.note = append(*in.note, Stage{name, detail})
+	if in.stages != nil {
+		*in.stages = append(*in.stages, Stage{name, detail})
 	}
 }
 
@@ -41,7 +41,7 @@ func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 		if err != nil {
 			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		in.Keep(v.Name, value)
+		in.Set(v.Name, value)
 		if v.Secret && len(in.Hidden) > 0 {
 			in.Derive(value, redact.DerivedMin)
 		}
@@ -49,8 +49,8 @@ func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 	return nil
 }
 
-// Keep makes a value known as $vars.<name> and as {name}.
-func (in *Input) Keep(name string, value any) { in.Env.Vars[name], in.Values[name] = value, value }
+// Set makes a value known as $vars.<name> and as {name}.
+func (in *Input) Set(name string, value any) { in.Env.Vars[name], in.Values[name] = value, value }
 
 // Derive notes texts that were computed from secrets, from so many bytes on.
 func (in *Input) Derive(v any, least int) {
@@ -73,8 +73,8 @@ func (in *Input) Derive(v any, least int) {
 // Redactor of what this attempt shows.
 func (in *Input) Redactor() *redact.Redactor { return redact.New(in.Hidden, in.derived) }
 
-// Bear marks a request of the attempt.
-func (in *Input) Bear(h http.Header) {
+// MarkLoop marks a request of the attempt.
+func (in *Input) MarkLoop(h http.Header) {
 	if in.mark == "" {
 		return
 	}
@@ -85,8 +85,8 @@ func (in *Input) Bear(h http.Header) {
 	h[loop.Header] = []string{line}
 }
 
-// CameBack refuses an answer of this service to a request of its own.
-func (in *Input) CameBack(resp *http.Response) error {
+// CheckLoop refuses an answer of this service to a request of its own.
+func (in *Input) CheckLoop(resp *http.Response) error {
 	if !in.mark.Refused(resp.Header) {
 		return nil
 	}

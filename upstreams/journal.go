@@ -17,8 +17,8 @@ const (
 	errorMax        = 300 // bytes of an error's text
 )
 
-// Note is an attempt as the journal keeps it.
-type Note struct {
+// Record is an attempt as the journal keeps it.
+type Record struct {
 	ID               uint64
 	At               time.Time
 	Endpoint, Source string // as declared
@@ -42,11 +42,11 @@ type Journal struct {
 
 // ring keeps the last so many notes.
 type ring struct {
-	notes []Note
+	notes []Record
 	next  int
 }
 
-func (r *ring) add(n Note, most int) {
+func (r *ring) add(n Record, most int) {
 	if len(r.notes) < most {
 		r.notes = append(r.notes, n)
 		return
@@ -64,14 +64,14 @@ func (r *ring) last() string {
 }
 
 // all lists the notes, oldest first.
-func (r *ring) all() []Note {
-	out := make([]Note, 0, len(r.notes))
+func (r *ring) all() []Record {
+	out := make([]Record, 0, len(r.notes))
 	out = append(out, r.notes[r.next:]...)
 	return append(out, r.notes[:r.next]...)
 }
 
 // add notes an attempt. One that was not made is left out.
-func (j *Journal) add(n Note) {
+func (j *Journal) add(n Record) {
 	if n.Result == Skipped.String() {
 		return
 	}
@@ -96,7 +96,7 @@ func (j *Journal) add(n Note) {
 }
 
 // Recent lists the last attempts of a source, oldest first.
-func (j *Journal) Recent(endpoint, source string) []Note {
+func (j *Journal) Recent(endpoint, source string) []Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if r := j.bySource[endpoint+"/"+source]; r != nil {
@@ -106,27 +106,27 @@ func (j *Journal) Recent(endpoint, source string) []Note {
 }
 
 // Failures lists the last attempts that failed, oldest first.
-func (j *Journal) Failures() []Note {
+func (j *Journal) Failures() []Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.failed.all()
 }
 
-// note is an attempt on its way into the journal.
-func (s *Source) note(call *Call, start time.Time, took time.Duration, result string, err error) Note {
-	n := Note{At: start, Endpoint: s.endpoint, Source: s.Declared, Result: result, Took: took, Private: call.Private}
+// record is an attempt on its way into the journal.
+func (s *Source) record(call *Call, start time.Time, took time.Duration, result string, err error) Record {
+	n := Record{At: start, Endpoint: s.endpoint, Source: s.Declared, Result: result, Took: took, Private: call.Private}
 	if err != nil {
 		n.Err = redact.Truncate(err.Error(), errorMax)
 	}
 	if !call.Private {
-		n.Params, n.Cut = withoutLinks(call.Params)
+		n.Params, n.Cut = shortenLinks(call.Params)
 	}
 	return n
 }
 
-// withoutLinks leaves of each link no more than the host it leads to: paths and
+// shortenLinks leaves of each link no more than the host it leads to: paths and
 // queries may hold tokens. It tells whether anything was left out.
-func withoutLinks(params map[string]any) (map[string]any, bool) {
+func shortenLinks(params map[string]any) (map[string]any, bool) {
 	kept, cut := params, false
 	for name, v := range params {
 		text, ok := v.(string)

@@ -11,8 +11,8 @@ func TestJournalKeepsTheLast(t *testing.T) {
 		if i%2 == 1 {
 			result = Unavailable.String()
 		}
-		j.add(Note{Endpoint: "a", Source: "s", Result: result})
-		j.add(Note{Endpoint: "a", Source: "s", Result: Skipped.String()})
+		j.add(Record{Endpoint: "a", Source: "s", Result: result})
+		j.add(Record{Endpoint: "a", Source: "s", Result: Skipped.String()})
 	}
 	recent, failed := j.Recent("a", "s"), j.Failures()
 	if len(recent) != recentPerSource || recent[0].ID != 200-recentPerSource+1 || recent[len(recent)-1].ID != 200 {
@@ -22,7 +22,7 @@ func TestJournalKeepsTheLast(t *testing.T) {
 		t.Errorf("%d failures, %d to %d", len(failed), failed[0].ID, failed[len(failed)-1].ID)
 	}
 	for range 150 {
-		j.add(Note{Endpoint: "a", Source: "other", Result: Rejected.String()})
+		j.add(Record{Endpoint: "a", Source: "other", Result: Rejected.String()})
 	}
 	if len(j.Recent("a", "other")) != recentPerSource || j.Recent("a", "nobody") != nil {
 		t.Error("rejected calls are noted; nobody has notes")

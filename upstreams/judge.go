@@ -84,7 +84,7 @@ type Reply struct {
 // first rule that fits decides, then the default table. Programs may know of the
 // reply from then on.
 func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
-	see(env, r)
+	setReplyVariables(env, r)
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
 		switch {
@@ -162,8 +162,8 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(n)*time.Second, time.Hour)
 }
 
-// see gives programs what they may know of a reply beside its body.
-func see(e *jq.Env, r *Reply) {
+// setReplyVariables gives programs what they may know of a reply beside its body.
+func setReplyVariables(e *jq.Env, r *Reply) {
 	e.Status, e.Location, e.Cookies, e.Headers = r.Status, r.Header.Get("Location"), cookies(r.Header), headers(r.Header)
 }
 

@@ -75,12 +75,12 @@ type Source struct {
 	Name     string
 	endpoint string
 	env      *Environment
-	seen     sourceMetrics
+	metrics  sourceMetrics
 }
 
 // NewSource makes a source of an endpoint.
 func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
-	return &Source{SourceConfig: cfg, Name: env.sign(cfg.Declared), endpoint: endpoint, env: env, seen: env.Metrics.source(endpoint, cfg.Declared)}
+	return &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
 }
 
 // serves tells whether the source is for this input.
@@ -91,23 +91,23 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
 }
 
-// patience is the most that its attempts take together.
-func (s *Source) patience() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
+// longest is the most that its attempts take together.
+func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
 // do is one attempt, retried when the host is unavailable and the budget
 // allows.
 func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
 		answer, err := s.attempt(ctx, call, watch)
-		if err == nil || !passing(err) || try >= s.Retry || !s.worthRetry(ctx) {
+		if err == nil || !transient(err) || try >= s.Retry || !s.worthRetry(ctx) {
 			return answer, err
 		}
 	}
 }
 
-// passing tells failures that may be gone in a moment. A host that says what it
+// transient tells failures that may be gone in a moment. A host that says what it
 // does not have, or whom it does not let in, will say so again.
-func passing(err error) bool {
+func transient(err error) bool {
 	status := StatusOf(err)
 	return KindOf(err) == Unavailable && (status == 0 || status/100 == 2 || status >= 500 || status == http.StatusRequestTimeout)
 }
@@ -123,24 +123,24 @@ func (s *Source) worthRetry(ctx context.Context) bool {
 
 // attempt runs the stages in order and reports how it went.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	in := &Input{Call: call, Hidden: s.Hidden, Room: Allowance{budget: &s.env.Budget}, mark: s.env.LoopMark()}
-	defer in.Room.Release()
+	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, mark: s.env.LoopMark()}
+	defer in.Memory.Release()
 	var stages []Stage
 	if watch != nil {
-		in.note = &stages
+		in.stages = &stages
 	}
 	start := time.Now()
 	answer, err := s.run(ctx, in)
 	took, result := time.Since(start), "success"
 	if err != nil {
-		err = in.Redactor().Err(s.sign(err))
+		err = in.Redactor().Err(s.attribute(err))
 		result = KindOf(err).String()
 	}
 	if err != nil && KindOf(err) == Limited {
-		in.shut()
+		in.forgetSessions()
 	}
-	s.seen.observe(result, took)
-	s.env.Journal.add(s.note(call, start, took, result, err))
+	s.metrics.observe(result, took)
+	s.env.Journal.add(s.record(call, start, took, result, err))
 	if watch != nil {
 		hide := in.Redactor()
 		for i := range stages {
@@ -153,17 +153,17 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 
 // notAsked reports a source that was passed over.
 func (s *Source) notAsked(err error, watch func(Attempt)) error {
-	err = s.sign(err)
+	err = s.attribute(err)
 	result := KindOf(err).String()
-	s.seen.observe(result, 0)
+	s.metrics.observe(result, 0)
 	if watch != nil {
 		watch(Attempt{Source: s.Name, Result: result, Err: err})
 	}
 	return err
 }
 
-// sign puts the source's name into the error.
-func (s *Source) sign(err error) error {
+// attribute puts the source's name into the error.
+func (s *Source) attribute(err error) error {
 	if typed, ok := errors.AsType[*Error](err); ok {
 		signed := *typed
 		signed.Source = s.Name
@@ -185,13 +185,13 @@ func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 		return Answer{}, err
 	}
 	in.Env.Secrets = nil // what is made of the answer has no use for them
-	return s.understand(ctx, in, r)
+	return s.mapReply(ctx, in, r)
 }
 
 // ask makes the source's own request, or does its work, within its bounds.
 func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
-	if b, ok := s.Kind.Fetcher.(bounded); ok && s.Kind.Host == nil {
-		leave, err := b.Bound(ctx, in)
+	if b, ok := s.Kind.Fetcher.(admitter); ok && s.Kind.Host == nil {
+		leave, err := b.Admit(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -200,9 +200,9 @@ func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
 }
 
-// bounded kinds without a declared host take a place before they work.
-type bounded interface {
-	Bound(ctx context.Context, in *Input) (leave func(), err error)
+// admitter kinds without a declared host take a place before they work.
+type admitter interface {
+	Admit(ctx context.Context, in *Input) (leave func(), err error)
 }
 
 // Remote tells whether it asks a declared host.
@@ -220,7 +220,7 @@ func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
 // Probe asks this source alone. watch, when not nil, sees every attempt with
 // its stages.
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	t := turn{source: s}
+	t := candidate{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
 	return t.do(ctx, call, watch)
 }
@@ -250,8 +250,8 @@ func (s *Source) mark(ctx context.Context, in *Input) context.Context {
 	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.Call})
 }
 
-// understand maps the reply to data and fetches the picture.
-func (s *Source) understand(ctx context.Context, in *Input, r *Reply) (Answer, error) {
+// mapReply maps the reply to data and fetches the picture.
+func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, error) {
 	env := in.Env
 	a := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: in.since, LastResort: s.LastResort}
 	var err error

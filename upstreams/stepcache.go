@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Keeper keeps what steps brought for calls to come: signing keys, the songs of
+// StepCache keeps what steps brought for calls to come: signing keys, the songs of
 // a list.
-type Keeper interface {
-	// Shelf opens the place of one step's outcomes.
-	Shelf(endpoint string, rule ShelfRule) Shelf
+type StepCache interface {
+	// Open opens the place of one step's outcomes.
+	Open(endpoint string, rule StepCacheRule) StepResults
 }
 
-// ShelfRule says how a step's outcomes are kept.
-type ShelfRule struct {
+// StepCacheRule says how a step's outcomes are kept.
+type StepCacheRule struct {
 	// Step is its name: one of small letters, digits and _.
 	Step string
 	// Version changes with what the step makes of a reply.
@@ -28,8 +28,8 @@ type ShelfRule struct {
 	Shared bool
 }
 
-// Shelf keeps the outcomes of one step. It is safe for concurrent use.
-type Shelf interface {
+// StepResults keeps the outcomes of one step. It is safe for concurrent use.
+type StepResults interface {
 	// Fetch gives what is kept under the id, else asks, once for all who want
 	// it at the same time. born is when it was asked for. ask runs on a context
 	// of its own and may outlive the caller's. What it brings must be
@@ -39,16 +39,16 @@ type Shelf interface {
 	Drop(id string)
 }
 
-// Entry is what was kept of a step that let us in.
-type Entry struct {
-	Shelf Shelf
-	ID    string
+// Session is what was kept of a step that let us in.
+type Session struct {
+	Results StepResults
+	ID      string
 }
 
-// shut forgets what let us in: it does not any more.
-func (in *Input) shut() {
-	for _, e := range in.Entry {
-		e.Shelf.Drop(e.ID)
+// forgetSessions forgets what let us in: it does not any more.
+func (in *Input) forgetSessions() {
+	for _, e := range in.Sessions {
+		e.Results.Drop(e.ID)
 	}
 }
 
@@ -56,10 +56,10 @@ func (in *Input) shut() {
 func (in *Input) Fork() *Input {
 	sub, env := *in, *in.Env
 	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
-	sub.Env, sub.Entry = &env, nil
-	sub.Room.taken = 0
-	if in.note != nil {
-		sub.note = &[]Stage{}
+	sub.Env, sub.Sessions = &env, nil
+	sub.Memory.taken = 0
+	if in.stages != nil {
+		sub.stages = &[]Stage{}
 	}
 	return &sub
 }
@@ -67,13 +67,13 @@ func (in *Input) Fork() *Input {
 // Join takes over what a fork showed. Its work must be done.
 func (in *Input) Join(sub *Input) {
 	in.derived = sub.derived // which began with its own
-	if in.note != nil {
-		*in.note = append(*in.note, *sub.note...)
+	if in.stages != nil {
+		*in.stages = append(*in.stages, *sub.stages...)
 	}
 }
 
-// Dates notes the birth of an outcome that the answer is made of.
-func (in *Input) Dates(born time.Time) {
+// NoteCreated notes the birth of an outcome that the answer is made of.
+func (in *Input) NoteCreated(born time.Time) {
 	if in.since.IsZero() || born.Before(in.since) {
 		in.since = born
 	}

@@ -110,7 +110,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.cache, err = cache.New(settings); err != nil {
 		return err
 	}
-	s.env.Keeper = catalog.StepCache{Cache: s.cache}
+	s.env.StepCache = catalog.StepCache{Cache: s.cache}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return err
 	}

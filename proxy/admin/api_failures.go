@@ -26,7 +26,7 @@ type failureView struct {
 	CanRetry bool           `json:"can_retry"`
 }
 
-func newFailureView(n *upstreams.Note) failureView {
+func newFailureView(n *upstreams.Record) failureView {
 	return failureView{n.ID, n.At, n.Endpoint, n.Source, n.Result, n.Took.Milliseconds(), n.Err, n.Params, !n.Private && !n.Cut}
 }
 
@@ -46,7 +46,7 @@ const retryTimeout = 30 * time.Second
 // retry calls the source of a failure again and shows each stage.
 func (a *api) retry(r *http.Request) (any, error) {
 	notes := a.Env.Journal.Failures()
-	i := slices.IndexFunc(notes, func(n upstreams.Note) bool { return fmt.Sprint(n.ID) == r.PathValue("id") })
+	i := slices.IndexFunc(notes, func(n upstreams.Record) bool { return fmt.Sprint(n.ID) == r.PathValue("id") })
 	if i < 0 {
 		return nil, notFound("failure", r.PathValue("id"))
 	}

@@ -9,12 +9,12 @@ import (
 // its own beside its endpoint's: bounded, purged and inspected as answers are.
 type StepCache struct{ Cache *cache.Cache }
 
-var _ upstreams.Keeper = StepCache{}
+var _ upstreams.StepCache = StepCache{}
 
-// Shelf implements upstreams.Keeper. The results stay in this process: they may
+// Open implements upstreams.Keeper. The results stay in this process: they may
 // be sessions at an upstream. A failure makes no pause of its own: the answers
 // that need the result have theirs.
-func (c StepCache) Shelf(endpoint string, rule upstreams.ShelfRule) upstreams.Shelf {
+func (c StepCache) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.StepResults {
 	class := cache.Keyed
 	if rule.Shared {
 		class = cache.Shared

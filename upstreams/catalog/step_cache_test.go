@@ -18,8 +18,8 @@ func TestStepCacheFollowsTheRule(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	for shared, class := range map[bool]cache.Class{false: cache.Keyed, true: cache.Shared} {
-		rule := upstreams.ShelfRule{Step: "playlist", Version: "v1", Lasts: time.Hour, Timeout: 5 * time.Second, Shared: shared}
-		shelf := StepCache{Cache: c}.Shelf("music", rule)
+		rule := upstreams.StepCacheRule{Step: "playlist", Version: "v1", Lasts: time.Hour, Timeout: 5 * time.Second, Shared: shared}
+		shelf := StepCache{Cache: c}.Open("music", rule)
 		v, _, err := shelf.Fetch(t.Context(), "list 1", func(context.Context) (any, error) { return "songs", nil })
 		if err != nil || v != "songs" {
 			t.Errorf("%v, %v", v, err)

@@ -24,7 +24,7 @@ type breaker struct {
 // Reset forgets what the breaker learned: the host is called as if it were new.
 func (h *Host) Reset() {
 	cfg, b := h.cfg, &breaker{}
-	h.row.clear()
+	h.streak.clear()
 	b.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:         h.Name,
 		MaxRequests:  2,
@@ -32,7 +32,7 @@ func (h *Host) Reset() {
 		BucketPeriod: cfg.Window / 10,
 		Timeout:      time.Duration(float64(cfg.Open) * shortest),
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return h.row.reaches(cfg.Failures) ||
+			return h.streak.reaches(cfg.Failures) ||
 				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
@@ -99,27 +99,27 @@ var errForced = errors.New("the breaker is held open by an operator")
 // How a call went, in what gobreaker takes: nil for a healthy one.
 var (
 	errFailing = errors.New("failing")
-	errUntold  = errors.New("says nothing of the host")
-	// errAgain means a failure that weighs nothing.
-	errAgain = errors.New("the same caller's failure once more")
+	errIgnored = errors.New("says nothing of the host")
+	// errRepeated means a failure that weighs nothing.
+	errRepeated = errors.New("the same caller's failure once more")
 )
 
 func succeeded(err error) bool { return err == nil }
 
 // excluded tells calls that say nothing about the host: they ended because the
 // process shuts down, or was told to stop, or are more of the same caller.
-func excluded(err error) bool { return errors.Is(err, errUntold) || errors.Is(err, errAgain) }
+func excluded(err error) bool { return errors.Is(err, errIgnored) || errors.Is(err, errRepeated) }
 
-// weigh is what the breaker is told of a call.
-func (h *Host) weigh(o Outcome, caller Caller, now time.Time) error {
+// count is what the breaker is told of a call.
+func (h *Host) count(o Outcome, caller Caller, now time.Time) error {
 	switch {
-	case o == Untold:
-		return errUntold
+	case o == Ignored:
+		return errIgnored
 	case o == Healthy:
-		h.row.clear()
+		h.streak.clear()
 		return nil
-	case !h.row.add(caller, now) && !h.row.reaches(h.cfg.Failures):
-		return errAgain
+	case !h.streak.add(caller, now) && !h.streak.reaches(h.cfg.Failures):
+		return errRepeated
 	}
 	return errFailing
 }
@@ -141,13 +141,13 @@ const (
 	// alone is how many times as many open the breaker where they are one
 	// client's: nobody else got an answer in between.
 	alone = 4
-	// rowMax bounds what is remembered.
-	rowMax = 256
+	// streakMax bounds what is remembered.
+	streakMax = 256
 )
 
-// row are the failures of a host since its last success. Unlike the breaker's
+// streak are the failures of a host since its last success. Unlike the breaker's
 // own count it has no window, and so sees enough of slow ones.
-type row struct {
+type streak struct {
 	mu     sync.Mutex
 	fails  []failed
 	weight int // of those that count in full
@@ -159,29 +159,29 @@ type failed struct {
 }
 
 // add takes in a failure, and tells whether it counts in full.
-func (r *row) add(c Caller, now time.Time) bool {
+func (r *streak) add(c Caller, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.Key != 0 && r.again(c, now) {
+	if c.Key != 0 && r.repeats(c, now) {
 		return false
 	}
-	full := c.Key == 0 || c.Client == 0 || r.ofClient(c) < clientWeight
+	full := c.Key == 0 || c.Client == 0 || r.fromClient(c) < clientWeight
 	if full {
 		r.weight++
 	}
-	if len(r.fails) < rowMax {
+	if len(r.fails) < streakMax {
 		r.fails = append(r.fails, failed{c, now})
 	}
 	return full
 }
 
-// again tells a key that failed a moment ago.
-func (r *row) again(c Caller, now time.Time) bool {
+// repeats tells a key that failed a moment ago.
+func (r *streak) repeats(c Caller, now time.Time) bool {
 	return slices.ContainsFunc(r.fails, func(f failed) bool { return f.caller.Key == c.Key && now.Sub(f.at) < keyPause })
 }
 
-// ofClient counts the failures that a client gave.
-func (r *row) ofClient(c Caller) int {
+// fromClient counts the failures that a client gave.
+func (r *streak) fromClient(c Caller) int {
 	n := 0
 	for _, f := range r.fails {
 		if f.caller.Client == c.Client {
@@ -192,14 +192,14 @@ func (r *row) ofClient(c Caller) int {
 }
 
 // clear forgets them: the host answered.
-func (r *row) clear() {
+func (r *streak) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fails, r.weight = r.fails[:0], 0
 }
 
 // reaches tells whether there are as many as open a breaker.
-func (r *row) reaches(limit uint32) bool {
+func (r *streak) reaches(limit uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.weight >= int(limit) || len(r.fails) >= alone*int(limit)

@@ -72,7 +72,7 @@ type Host struct {
 	breaker atomic.Pointer[breaker]
 	forced  atomic.Uint32 // a Force
 	Opened  atomic.Uint64 // how often the breaker opened
-	row     row
+	streak  streak
 	slots   *slots
 	Retries *rate.Limiter
 }
@@ -104,8 +104,8 @@ const (
 	Healthy Outcome = iota
 	// Failing calls count against it.
 	Failing
-	// Untold calls say nothing: they ended because nobody wanted them any more.
-	Untold
+	// Ignored calls say nothing: they ended because nobody wanted them any more.
+	Ignored
 )
 
 // Enter asks for leave to call the host on a caller's behalf. within is ctx, with
@@ -113,7 +113,7 @@ const (
 // done reports how the call went, and must be called once. The error is
 // ErrRejected, ErrBusy, or ctx's.
 func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
-	leave, err := h.slots.enter(ctx)
+	leave, err := h.slots.acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context
 	return within, func(o Outcome) {
 		cancel()
 		leave()
-		report(h.weigh(o, caller, time.Now()))
+		report(h.count(o, caller, time.Now()))
 	}, nil
 }
 

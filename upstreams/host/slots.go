@@ -28,9 +28,9 @@ func newSlots(limit, queue int64) *slots {
 	return &slots{places: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(queue)}
 }
 
-// enter takes a place; leave gives it back and must be called once. The error is
+// acquire takes a place; leave gives it back and must be called once. The error is
 // ErrBusy, or ctx's.
-func (s *slots) enter(ctx context.Context) (leave func(), err error) {
+func (s *slots) acquire(ctx context.Context) (leave func(), err error) {
 	leave = func() { s.places.Release(1) }
 	if s.places.TryAcquire(1) {
 		return leave, nil
@@ -74,7 +74,7 @@ type Work struct {
 // target is one that calls run to.
 type target struct {
 	*slots
-	calls int // running or waiting
+	users int // running or waiting
 }
 
 func (w *Work) open() {
@@ -85,28 +85,28 @@ func (w *Work) open() {
 	})
 }
 
-// Draw takes a place for drawing, and lets go first whoever can go on at once.
+// EnterDrawing takes a place for drawing, and lets go first whoever can go on at once.
 // Without that, drawings would wait for each other where no bound is seen, each
 // in turn in the scheduler's queue, and hits among them; so they wait for the
 // place, and those that are too many are refused.
-func (w *Work) Draw(ctx context.Context) (leave func(), err error) {
+func (w *Work) EnterDrawing(ctx context.Context) (leave func(), err error) {
 	w.open()
-	leave, err = w.drawing.enter(ctx)
+	leave, err = w.drawing.acquire(ctx)
 	if err == nil {
 		runtime.Gosched()
 	}
 	return leave, err
 }
 
-// Visit takes a place for asking a target that a caller named.
-func (w *Work) Visit(ctx context.Context, name string) (leave func(), err error) {
+// EnterTarget takes a place for asking a target that a caller named.
+func (w *Work) EnterTarget(ctx context.Context, name string) (leave func(), err error) {
 	w.open()
-	inAll, err := w.inAll.enter(ctx)
+	inAll, err := w.inAll.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := w.target(name)
-	each, err := t.enter(ctx)
+	each, err := t.acquire(ctx)
 	if err != nil {
 		w.forget(name, t)
 		inAll()
@@ -123,7 +123,7 @@ func (w *Work) target(name string) *target {
 		t = &target{slots: newSlots(targetsEach, targetsEach)}
 		w.targets[name] = t
 	}
-	t.calls++
+	t.users++
 	return t
 }
 
@@ -132,7 +132,7 @@ func (w *Work) target(name string) *target {
 func (w *Work) forget(name string, t *target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if t.calls--; t.calls == 0 {
+	if t.users--; t.users == 0 {
 		delete(w.targets, name)
 	}
 }

@@ -17,7 +17,7 @@ func TestSlotsHaveAShortQueue(t *testing.T) {
 		s := newSlots(2, 2)
 		var leave []func()
 		for range 2 {
-			l, err := s.enter(t.Context())
+			l, err := s.acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +29,7 @@ func TestSlotsHaveAShortQueue(t *testing.T) {
 			go func() {
 				waiting.Add(1)
 				defer waiting.Add(-1)
-				if l, err := s.enter(t.Context()); err == nil {
+				if l, err := s.acquire(t.Context()); err == nil {
 					l()
 				} else if errors.Is(err, ErrBusy) && time.Since(start) == 0 {
 					atOnce.Add(1)
@@ -47,17 +47,17 @@ func TestSlotsHaveAShortQueue(t *testing.T) {
 		if waiting.Load() != 0 || late.Load() != 0 {
 			t.Errorf("%d still wait, %d were refused", waiting.Load(), late.Load())
 		}
-		l, err := s.enter(t.Context())
+		l, err := s.acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		start = time.Now()
-		if _, err := s.enter(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != queueTime {
+		if _, err := s.acquire(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != queueTime {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.enter(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := s.acquire(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller who left: %v", err)
 		}
 		l()
@@ -75,7 +75,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		stay := make(chan struct{})
 		for i := range 1000 {
 			all.Go(func() {
-				leave, err := w.Visit(t.Context(), string(rune('a'+i%60)))
+				leave, err := w.EnterTarget(t.Context(), string(rune('a'+i%60)))
 				if err != nil {
 					busy.Add(1)
 					return
@@ -89,7 +89,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		if in.Load() != targetsInAll || busy.Load() != 1000-targetsInAll {
 			t.Errorf("%d at once, %d refused", in.Load(), busy.Load())
 		}
-		if _, err := w.Visit(t.Context(), "zz"); !errors.Is(err, ErrBusy) {
+		if _, err := w.EnterTarget(t.Context(), "zz"); !errors.Is(err, ErrBusy) {
 			t.Errorf("past the bound of all: %v", err)
 		}
 		close(stay)
@@ -98,7 +98,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		in.Store(0)
 		for range 100 {
 			all.Go(func() {
-				if leave, err := w.Visit(t.Context(), "one"); err == nil {
+				if leave, err := w.EnterTarget(t.Context(), "one"); err == nil {
 					in.Add(1)
 					<-stay
 					leave()
@@ -128,7 +128,7 @@ func TestDrawingsWaitForThePlaceNotForTheProcessor(t *testing.T) {
 	const n = 1 + drawingQueue + 70
 	for range n {
 		all.Go(func() {
-			leave, err := w.Draw(t.Context())
+			leave, err := w.EnterDrawing(t.Context())
 			if err != nil {
 				refused.Add(1)
 				return

@@ -72,7 +72,7 @@ func isASCII(b []byte) bool {
 
 // DecodeJSON reads one value and keeps numbers exact.
 func DecodeJSON(b []byte) (any, error) {
-	if err := bearable(b); err != nil {
+	if err := checkBounds(b); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))

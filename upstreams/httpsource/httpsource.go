@@ -35,27 +35,27 @@ const (
 	userAgent    = "Mozilla/5.0 (compatible; Sundry/1.0)"
 )
 
-// getter is a compiled HTTP source.
-type getter struct {
-	host    *host.Host
-	base    *url.URL // scheme and host; the path is a template
-	path    jq.Template
-	query   []pair
-	raw     jq.Template // instead of query; without literals for none
-	encoded bool        // raw is a placeholder whose value is a query as it is
-	headers []pair
-	form    []pair                    // makes it a POST
-	json    *jq.Program               // likewise
-	signs   bool                      // json makes use of secrets
-	decode  func([]byte) (any, error) // nil: a picture
-	charset encoding.Encoding
-	limit   int64
-	parts   []any
-	listing *jq.Program // gives the parts
-	// signsParts: listing makes use of secrets.
-	signsParts bool
-	trace      bool
-	client     *http.Client
+// request is a compiled HTTP source.
+type request struct {
+	host         *host.Host
+	base         *url.URL // scheme and host; the path is a template
+	path         jq.Template
+	query        []pair
+	raw          jq.Template // instead of query; without literals for none
+	encoded      bool        // raw is a placeholder whose value is a query as it is
+	headers      []pair
+	form         []pair                    // makes it a POST
+	json         *jq.Program               // likewise
+	secretJSON   bool                      // json makes use of secrets
+	decode       func([]byte) (any, error) // nil: a picture
+	charset      encoding.Encoding
+	limit        int64
+	parts        []any
+	partsProgram *jq.Program // gives the parts
+	// secretParts: listing makes use of secrets.
+	secretParts bool
+	trace       bool
+	client      *http.Client
 }
 
 type pair struct {
@@ -67,76 +67,76 @@ type pair struct {
 func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec HTTPSpec
 	c.Decode(section, &spec)
-	g := compileHTTP(&spec, c.Line, c)
-	return upstreams.Compiled{Fetcher: g, Host: g.host, Remote: true}
+	q := compileHTTP(&spec, c.Line, c)
+	return upstreams.Compiled{Fetcher: q, Host: q.host, Remote: true}
 }
 
-func compileHTTP(spec *HTTPSpec, line int, c *upstreams.Compiler) *getter {
+func compileHTTP(spec *HTTPSpec, line int, c *upstreams.Compiler) *request {
 	scope, problems := c.Scope, c.Problems
-	g := &getter{limit: defaultMax, trace: spec.Trace, listing: jq.CompileOptional(spec.Parts.Program, problems)}
+	q := &request{limit: defaultMax, trace: spec.Trace, partsProgram: jq.CompileOptional(spec.Parts.Program, problems)}
 	for _, part := range spec.Parts.List {
-		g.parts = append(g.parts, part)
+		q.parts = append(q.parts, part)
 	}
 	if spec.Parts.given() {
 		scope = scope.With("part")
 	}
 	if spec.Max > 0 {
-		g.limit = int64(spec.Max) << 10
+		q.limit = int64(spec.Max) << 10
 	}
 	u, err := url.Parse(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		problems.Add(max(spec.URL.Line, line), "url: %q: want an http or https address with a literal host and no query, as in https://api.example.org/v1/{id}; the query goes under query:", spec.URL.Value)
-		return g
+		return q
 	}
-	g.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
-	if !strings.HasPrefix(spec.URL.Value, g.base.String()) {
+	q.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	if !strings.HasPrefix(spec.URL.Value, q.base.String()) {
 		problems.Add(spec.URL.Line, "url: the host must be literal, without placeholders")
 	}
-	path := strings.TrimPrefix(spec.URL.Value, g.base.String())
-	g.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
-	g.query = compilePairs(spec.Query, scope, problems)
-	for _, p := range g.query {
+	path := strings.TrimPrefix(spec.URL.Value, q.base.String())
+	q.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
+	q.query = compilePairs(spec.Query, scope, problems)
+	for _, p := range q.query {
 		p.value.EscapeLiterals(url.QueryEscape)
 	}
 	if spec.RawQuery.Value != "" {
 		if len(spec.Query) > 0 {
 			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
 		}
-		g.raw = jq.CompileTemplate(spec.RawQuery, scope, problems)
-		g.encoded = g.raw.Bare()
+		q.raw = jq.CompileTemplate(spec.RawQuery, scope, problems)
+		q.encoded = q.raw.Bare()
 	}
-	g.headers = compilePairs(spec.Headers, scope, problems)
-	g.form, g.json = compilePairs(spec.Form, scope, problems), jq.CompileOptional(spec.JSON, problems)
-	for _, p := range g.form {
+	q.headers = compilePairs(spec.Headers, scope, problems)
+	q.form, q.json = compilePairs(spec.Form, scope, problems), jq.CompileOptional(spec.JSON, problems)
+	for _, p := range q.form {
 		p.value.EscapeLiterals(url.QueryEscape)
 	}
-	if g.form != nil && g.json != nil {
+	if q.form != nil && q.json != nil {
 		problems.Add(spec.URL.Line, "form beside json; want one of them")
 	}
-	g.setDecoder(spec, problems)
-	g.client = client(c.Env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
+	q.setDecoder(spec, problems)
+	q.client = client(c.Env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":
-		g.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		q.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	default:
 		problems.Add(spec.URL.Line, "redirects: %q: want follow or none", spec.Redirects)
 	}
-	g.host = c.Env.Hosts.Get(u.Host)
-	g.signs, g.signsParts = scope.Reads(spec.JSON), scope.Reads(spec.Parts.Program)
-	return g
+	q.host = c.Env.Hosts.Get(u.Host)
+	q.secretJSON, q.secretParts = scope.Reads(spec.JSON), scope.Reads(spec.Parts.Program)
+	return q
 }
 
-func (g *getter) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
+func (q *request) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
 	switch spec.Decode {
 	case "", "json":
-		g.decode = DecodeJSON
+		q.decode = DecodeJSON
 	case "jsonp":
-		g.decode = decodeWrapped
+		q.decode = decodeWrapped
 	case "text":
-		g.decode = func(b []byte) (any, error) { return string(b), nil }
+		q.decode = func(b []byte) (any, error) { return string(b), nil }
 	case "script":
-		g.decode = scriptDecoder(spec.Marker)
+		q.decode = scriptDecoder(spec.Marker)
 	case "image":
 	default:
 		problems.Add(spec.URL.Line, "decode: %q: want json, jsonp, script, text or image", spec.Decode)
@@ -145,7 +145,7 @@ func (g *getter) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
 		problems.Add(spec.URL.Line, "marker: belongs to decode: script, as in marker: window.__INITIAL_STATE__")
 	}
 	var ok bool
-	if g.charset, ok = charset(spec.Charset); !ok {
+	if q.charset, ok = charset(spec.Charset); !ok {
 		problems.Add(spec.URL.Line, "charset: %q: want utf-8, gbk, gb18030 or big5", spec.Charset)
 	}
 }
@@ -159,46 +159,46 @@ func compilePairs(m map[string]declare.Text, scope *jq.Scope, problems *declare.
 	return out
 }
 
-// one makes the request and decodes the reply.
-func (g *getter) one(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	req, _, err := g.request(ctx, in)
+// fetchOne makes the request and decodes the reply.
+func (q *request) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	req, _, err := q.render(ctx, in)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
-	return g.exchange(req, in)
+	return q.roundTrip(req, in)
 }
 
-// exchange sends a request and decodes the reply.
-func (g *getter) exchange(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
+// roundTrip sends a request and decodes the reply.
+func (q *request) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
 	in.Stage("request", requestLine(req))
-	r, body, err := g.send(req, in)
+	r, body, err := q.send(req, in)
 	if err != nil {
 		return nil, err
 	}
 	in.Stage("reply", replyLine(r, body))
 	switch {
-	case g.decode == nil:
+	case q.decode == nil:
 		r.Blob, r.Broken = Sniff(body)
 		return r, nil
 	case r.Status/100 == 3: // not followed: where it leads is the reply
 		return r, nil
 	}
 	// Room for what decoding and mapping will make of it.
-	if err := in.Room.Take(req.Context(), workingSet*weigh(body).size); err != nil {
+	if err := in.Memory.Take(req.Context(), workingSet*estimate(body).size); err != nil {
 		return nil, err
 	}
-	plain, err := toUTF8(body, g.charset)
+	plain, err := toUTF8(body, q.charset)
 	if err == nil {
-		r.Body, err = g.decode(plain)
+		r.Body, err = q.decode(plain)
 	}
 	r.Broken = err
 	return r, nil
 }
 
-// bears tells whether a request shows a secret, or is signed with one.
-func (g *getter) bears(scope *jq.Scope) bool {
-	shows := g.signs || scope.Shows(g.path) || scope.Shows(g.raw)
-	for _, p := range slices.Concat(g.query, g.headers, g.form) {
+// showsSecret tells whether a request shows a secret, or is signed with one.
+func (q *request) showsSecret(scope *jq.Scope) bool {
+	shows := q.secretJSON || scope.Shows(q.path) || scope.Shows(q.raw)
+	for _, p := range slices.Concat(q.query, q.headers, q.form) {
 		shows = shows || scope.Shows(p.value)
 	}
 	return shows
@@ -206,9 +206,9 @@ func (g *getter) bears(scope *jq.Scope) bool {
 
 // LargestPicture is how many bytes a picture of the source may have; 0 for a
 // source whose answers are none.
-func (g *getter) LargestPicture() int64 {
-	if g.decode == nil {
-		return g.limit
+func (q *request) LargestPicture() int64 {
+	if q.decode == nil {
+		return q.limit
 	}
 	return 0
 }

@@ -69,10 +69,10 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
 	req.Header.Set("User-Agent", userAgent)
-	in.Bear(req.Header)
+	in.MarkLoop(req.Header)
 	in.Stage("picture request", requestLine(req))
-	g := getter{client: p.client, limit: p.limit}
-	r, body, err := g.send(req, in)
+	q := request{client: p.client, limit: p.limit}
+	r, body, err := q.send(req, in)
 	if err != nil {
 		return nil, err
 	}

@@ -16,13 +16,13 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// request renders the call, and gives the body that it sends beside it.
-func (g *getter) request(ctx context.Context, in *upstreams.Input) (*http.Request, []byte, error) {
-	method, typ, body, err := g.body(ctx, in)
+// render renders the call, and gives the body that it sends beside it.
+func (q *request) render(ctx context.Context, in *upstreams.Input) (*http.Request, []byte, error) {
+	method, typ, body, err := q.body(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, g.target(in), reader(body))
+	req, err := http.NewRequestWithContext(ctx, method, q.target(in), reader(body))
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // the cause would tell the URL, and with it secrets
 	}
@@ -30,32 +30,32 @@ func (g *getter) request(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
-	in.Bear(req.Header)
-	if g.trace {
+	in.MarkLoop(req.Header)
+	if q.trace {
 		for name, v := range in.Call.Trace {
 			req.Header.Set(name, v)
 		}
 	}
-	for _, p := range g.headers {
+	for _, p := range q.headers {
 		req.Header.Set(p.name, p.value.Render(in.Values, jq.EscapeHeader))
 	}
 	return req, body, nil
 }
 
 // target is the URL with its placeholders filled.
-func (g *getter) target(in *upstreams.Input) string {
+func (q *request) target(in *upstreams.Input) string {
 	var b strings.Builder
-	b.WriteString(g.base.String())
-	b.WriteString(g.path.Render(in.Values, jq.EscapePath))
-	if len(g.query) > 0 {
-		b.WriteString("?" + encodePairs(g.query, in.Values))
+	b.WriteString(q.base.String())
+	b.WriteString(q.path.Render(in.Values, jq.EscapePath))
+	if len(q.query) > 0 {
+		b.WriteString("?" + encodePairs(q.query, in.Values))
 	}
-	if !g.raw.IsZero() {
+	if !q.raw.IsZero() {
 		escape := url.QueryEscape
-		if g.encoded {
+		if q.encoded {
 			escape = jq.EscapeHeader // which keeps it on its line
 		}
-		b.WriteString("?" + g.raw.Render(in.Values, escape))
+		b.WriteString("?" + q.raw.Render(in.Values, escape))
 	}
 	return b.String()
 }
@@ -74,16 +74,16 @@ func encodePairs(pairs []pair, values map[string]any) string {
 }
 
 // body is what is sent, and by which method.
-func (g *getter) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
+func (q *request) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
 	switch {
-	case g.form != nil:
-		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodePairs(g.form, in.Values)), nil
-	case g.json != nil:
-		v, err := g.json.One(ctx, nil, in.Env)
+	case q.form != nil:
+		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodePairs(q.form, in.Values)), nil
+	case q.json != nil:
+		v, err := q.json.One(ctx, nil, in.Env)
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
-		if g.signs && len(in.Hidden) > 0 {
+		if q.secretJSON && len(in.Hidden) > 0 {
 			in.Derive(v, redact.SignatureMin)
 		}
 		body, err := plainJSON(v)

@@ -12,8 +12,8 @@ import (
 )
 
 // send does the exchange and reads what fits under the cap.
-func (g *getter) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply, []byte, error) {
-	resp, err := g.client.Do(req)
+func (q *request) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply, []byte, error) {
+	resp, err := q.client.Do(req)
 	if err != nil {
 		return nil, nil, SendError(err)
 	}
@@ -22,7 +22,7 @@ func (g *getter) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply,
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		_ = resp.Body.Close()
 	}()
-	body, err := readCapped(&metered{ctx: req.Context(), body: resp.Body, room: &in.Room}, g.limit)
+	body, err := readCapped(&metered{ctx: req.Context(), body: resp.Body, room: &in.Memory}, q.limit)
 	if err != nil {
 		return nil, nil, SendError(err)
 	}

@@ -17,9 +17,9 @@ const (
 	mobileAgent  = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
 )
 
-// follow gives the work that a share link leads to. Only hosts of the
+// readShare gives the work that a share link leads to. Only hosts of the
 // platforms' own short links are asked, and no more than where they lead.
-func (st *step) follow(ctx context.Context, in *upstreams.Input) (any, error) {
+func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error) {
 	text, err := st.share.Text(ctx, nil, in.Env)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "step %s: share: %w", st.name, err)
@@ -30,19 +30,19 @@ func (st *step) follow(ctx context.Context, in *upstreams.Input) (any, error) {
 	}
 	var data any = link.Data()
 	if link.Short {
-		if data, err = st.lead(ctx, in, link); err != nil {
+		if data, err = st.resolve(ctx, in, link); err != nil {
 			return nil, err
 		}
 	}
 	return data, upstreams.Judge(ctx, st.rules, &upstreams.Reply{Body: data}, in.Env)
 }
 
-// lead gives where a short link leads, or led not long ago.
-func (st *step) lead(ctx context.Context, in *upstreams.Input, link sharelink.Link) (any, error) {
-	return st.remembered(ctx, in, link.String(), func(ctx context.Context, in *upstreams.Input) (data any, err error) {
+// resolve gives where a short link leads, or led not long ago.
+func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink.Link) (any, error) {
+	return st.cached(ctx, in, link.String(), func(ctx context.Context, in *upstreams.Input) (data any, err error) {
 		via := &Target{Client: TargetClient(st.env, shareTimeout), In: in, Ctx: ctx}
 		for range shareHops {
-			if link, err = st.hop(ctx, via, link); err != nil || !link.Short {
+			if link, err = st.resolveOnce(ctx, via, link); err != nil || !link.Short {
 				break
 			}
 		}
@@ -53,8 +53,8 @@ func (st *step) lead(ctx context.Context, in *upstreams.Input, link sharelink.Li
 	})
 }
 
-// hop asks a short link's host where it leads.
-func (st *step) hop(ctx context.Context, via *Target, link sharelink.Link) (sharelink.Link, error) {
+// resolveOnce asks a short link's host where it leads.
+func (st *step) resolveOnce(ctx context.Context, via *Target, link sharelink.Link) (sharelink.Link, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.URL, http.NoBody)
 	if err != nil {
 		return link, upstreams.Errorf(upstreams.Internal, "follow %s: %w", link.URL, err)
@@ -70,26 +70,26 @@ func (st *step) hop(ctx context.Context, via *Target, link sharelink.Link) (shar
 		r := &upstreams.Reply{Status: http.StatusOK, Header: resp.Header}
 		if resp.StatusCode/100 != 3 {
 			r.Status = resp.StatusCode
-			return r, notFollowed(r.Status)
+			return r, unresolved(r.Status)
 		}
 		next, err = link.Follow(resp.Header.Get("Location"))
-		return r, followed(err)
+		return r, resolveError(err)
 	})
 	return next, err
 }
 
-// notFollowed is what a short link's host says that does not redirect. That it
+// unresolved is what a short link's host says that does not redirect. That it
 // has no such link is about the link, and no fault of the host; another source
 // may follow it all the same.
-func notFollowed(status int) error {
+func unresolved(status int) error {
 	if _, ok := upstreams.ByStatus(status); ok || status == http.StatusNotFound || status == http.StatusGone {
 		return &upstreams.Error{Kind: upstreams.Negative, Next: true, Status: status, Err: errors.New("the short link leads nowhere")}
 	}
 	return nil // judged by its status
 }
 
-// followed says what it means where a short link leads.
-func followed(err error) error {
+// resolveError says what it means where a short link leads.
+func resolveError(err error) error {
 	switch {
 	case errors.Is(err, sharelink.ErrChallenge):
 		return &upstreams.Error{Kind: upstreams.Limited, Err: err}

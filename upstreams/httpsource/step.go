@@ -12,16 +12,16 @@ import (
 
 // step is a compiled request made before a source's own.
 type step struct {
-	name  string
-	when  *jq.Program
-	vars  []jq.Variable
-	get   *getter // or else share is given
-	share *jq.Program
-	rules []upstreams.Rule
-	keep  *jq.Program
-	shelf upstreams.Shelf // nil: its outcome is for one call alone
-	renew bool
-	env   *upstreams.Environment
+	name    string
+	when    *jq.Program
+	vars    []jq.Variable
+	http    *request // or else share is given
+	share   *jq.Program
+	rules   []upstreams.Rule
+	keep    *jq.Program
+	results upstreams.StepResults // nil: its outcome is for one call alone
+	renew   bool
+	env     *upstreams.Environment
 
 	timeout  time.Duration // 0: the source's
 	optional bool
@@ -39,15 +39,15 @@ func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 		share: jq.CompileOptional(spec.Share, c.Problems), rules: upstreams.CompileRules(spec.Judge, c.Problems), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
 		renew: spec.Renew, env: c.Env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
-	if spec.For > 0 && c.Env.Keeper != nil {
-		st.shelf = c.Env.Keeper.Shelf(c.Endpoint, upstreams.ShelfRule{
+	if spec.For > 0 && c.Env.StepCache != nil {
+		st.results = c.Env.StepCache.Open(c.Endpoint, upstreams.StepCacheRule{
 			Step: st.name, Version: spec.version(), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Shared: spec.Shared,
 		})
 	}
 	spec.check(c)
 	if spec.HTTP != nil {
-		st.get = compileHTTP(spec.HTTP, spec.Name.Line, c)
-		st.bearer = st.get.bears(c.Scope)
+		st.http = compileHTTP(spec.HTTP, spec.Name.Line, c)
+		st.bearer = st.http.showsSecret(c.Scope)
 	}
 	st.secret = c.Scope.Reads(spec.Keep)
 	c.Scope.Add(st.name, st.secret)
@@ -80,14 +80,14 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 	if st.when != nil {
 		serves, err := st.when.True(ctx, nil, in.Env)
 		if err != nil || !serves {
-			in.Keep(st.name, nil)
+			in.Set(st.name, nil)
 			return err
 		}
 	}
 	if err := in.Compute(ctx, st.vars); err != nil {
 		return err
 	}
-	value, err := st.ask(ctx, in)
+	value, err := st.run(ctx, in)
 	switch {
 	case err == nil:
 		in.Stage("kept "+st.name, value)
@@ -98,7 +98,7 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 		return err
 	}
 	st.derive(in, value)
-	in.Keep(st.name, value)
+	in.Set(st.name, value)
 	return nil
 }
 
@@ -114,8 +114,8 @@ func (st *step) derive(in *upstreams.Input, value any) {
 	}
 }
 
-// ask gives the outcome, within the step's own time.
-func (st *step) ask(ctx context.Context, in *upstreams.Input) (any, error) {
+// run gives the outcome, within the step's own time.
+func (st *step) run(ctx context.Context, in *upstreams.Input) (any, error) {
 	if st.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, st.timeout)
@@ -123,54 +123,56 @@ func (st *step) ask(ctx context.Context, in *upstreams.Input) (any, error) {
 	}
 	ctx = upstreams.AtStep(ctx, st.name, 0)
 	if st.share != nil {
-		return st.follow(ctx, in)
+		return st.readShare(ctx, in)
 	}
-	return st.exchange(ctx, in)
+	return st.fetch(ctx, in)
 }
 
-// exchange asks the step's host, unless what an equal request brought is kept.
-func (st *step) exchange(ctx context.Context, in *upstreams.Input) (any, error) {
-	req, body, err := st.get.request(ctx, in)
+// fetch asks the step's host, unless what an equal request brought is kept.
+func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
+	req, body, err := st.http.render(ctx, in)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
 	id := requestLine(req) + " " + string(body)
-	if st.renew && st.shelf != nil {
-		in.Entry = append(in.Entry, upstreams.Entry{Shelf: st.shelf, ID: id})
+	if st.renew && st.results != nil {
+		in.Sessions = append(in.Sessions, upstreams.Session{Results: st.results, ID: id})
 	}
-	return st.remembered(ctx, in, id, func(ctx context.Context, in *upstreams.Input) (any, error) {
-		r, err := upstreams.ThroughBreaker(ctx, st.get.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) { return st.get.exchange(req.WithContext(ctx), in) })
+	return st.cached(ctx, in, id, func(ctx context.Context, in *upstreams.Input) (any, error) {
+		r, err := upstreams.ThroughBreaker(ctx, st.http.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) {
+			return st.http.roundTrip(req.WithContext(ctx), in)
+		})
 		if err != nil {
 			return nil, err
 		}
-		return st.kept(ctx, r, in.Env)
+		return st.result(ctx, r, in.Env)
 	})
 }
 
-// remembered gives what is kept under the id, else asks and keeps.
-func (st *step) remembered(ctx context.Context, in *upstreams.Input, id string, ask func(context.Context, *upstreams.Input) (any, error)) (any, error) {
-	if st.shelf == nil {
+// cached gives what is kept under the id, else asks and keeps.
+func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, ask func(context.Context, *upstreams.Input) (any, error)) (any, error) {
+	if st.results == nil {
 		return ask(ctx, in)
 	}
 	sub := in.Fork()
 	asked := false
-	value, born, err := st.shelf.Fetch(ctx, id, func(ctx context.Context) (any, error) {
+	value, born, err := st.results.Fetch(ctx, id, func(ctx context.Context) (any, error) {
 		asked = true
-		defer sub.Room.Release()
+		defer sub.Memory.Release()
 		v, err := ask(ctx, sub)
 		return v, sub.Redactor().Err(err) // others hear of it too
 	})
 	if err != nil {
 		return nil, err
 	}
-	if in.Dates(born); asked {
+	if in.NoteCreated(born); asked {
 		in.Join(sub)
 	}
 	return value, nil
 }
 
-// kept is what the step makes of a reply.
-func (st *step) kept(ctx context.Context, r *upstreams.Reply, env *jq.Env) (any, error) {
+// result is what the step makes of a reply.
+func (st *step) result(ctx context.Context, r *upstreams.Reply, env *jq.Env) (any, error) {
 	if st.keep == nil {
 		return r.Body, nil
 	}

@@ -25,7 +25,7 @@ func TargetClient(env *upstreams.Environment, timeout time.Duration) *http.Clien
 		return &http.Client{Transport: env.Replay, CheckRedirect: stay, Timeout: timeout}
 	}
 	client := env.Guard.Client(timeout, 0)
-	client.Transport = env.Witnessed(client.Transport)
+	client.Transport = env.Recorded(client.Transport)
 	return client
 }
 
@@ -39,13 +39,13 @@ func (s *Target) Do(req *http.Request) (*http.Response, error) {
 		req = req.WithContext(upstreams.WithPosition(req.Context(), p))
 	}
 	s.In.Stage("request", requestLine(req))
-	s.In.Bear(req.Header)
+	s.In.MarkLoop(req.Header)
 	resp, err := s.Client.Do(req)
 	if err != nil {
 		return nil, err
 	}
 	s.In.Stage("reply", resp.Status)
-	if err := s.In.CameBack(resp); err != nil {
+	if err := s.In.CheckLoop(resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}

@@ -29,16 +29,16 @@ const (
 	containerSize = 112
 )
 
-// weight is what a JSON text holds, told by looking at each byte once. A text
+// size is what a JSON text holds, told by looking at each byte once. A text
 // that is no JSON has a weight as well: decoding finds the mistake.
-type weight struct {
+type size struct {
 	size   int64 // an estimate of what it takes when it is decoded
 	values int64
 	depth  int
 }
 
-func weigh(b []byte) weight {
-	var w weight
+func estimate(b []byte) size {
+	var w size
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -75,9 +75,9 @@ func stringEnd(b []byte, from int) int {
 	return len(b)
 }
 
-// bearable refuses a JSON text that no upstream sends.
-func bearable(b []byte) error {
-	switch w := weigh(b); {
+// checkBounds refuses a JSON text that no upstream sends.
+func checkBounds(b []byte) error {
+	switch w := estimate(b); {
 	case w.depth > maxDepth:
 		return fmt.Errorf("body as JSON: nested in more than %d levels", maxDepth)
 	case w.values > maxValues:
@@ -90,7 +90,7 @@ func bearable(b []byte) error {
 type metered struct {
 	ctx  context.Context //nolint:containedctx // of the request that is being read
 	body io.Reader
-	room *upstreams.Allowance
+	room *upstreams.Reservation
 	left int
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 func TestWeigh(t *testing.T) {
-	for text, want := range map[string]weight{
+	for text, want := range map[string]size{
 		``:                       {0, 0, 0},
 		`1`:                      {0, 0, 0},
 		`"a\"]["`:                {6, 1, 0},
@@ -18,7 +18,7 @@ func TestWeigh(t *testing.T) {
 		strings.Repeat("[", 200): {200 * containerSize, 200, 200},
 	} {
 		want.size += want.values * valueSize
-		if got := weigh([]byte(text)); got != want {
+		if got := estimate([]byte(text)); got != want {
 			t.Errorf("%.20s: %+v, want %+v", text, got, want)
 		}
 	}

@@ -37,7 +37,7 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 
 // Bound implements bounded.
 func (f *iconFinder) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
-	return f.env.Work.Visit(ctx, jq.AsText(in.Call.Params["url"]))
+	return f.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["url"]))
 }
 
 // Fetch implements Fetcher.

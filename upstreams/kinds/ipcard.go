@@ -40,7 +40,7 @@ func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 
 // Bound implements bounded.
 func (d *cardDrawer) Bound(ctx context.Context, _ *upstreams.Input) (func(), error) {
-	return d.work.Draw(ctx)
+	return d.work.EnterDrawing(ctx)
 }
 
 // Fetch implements Fetcher.

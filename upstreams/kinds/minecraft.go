@@ -37,7 +37,7 @@ func (p *pinger) Bound(ctx context.Context, in *upstreams.Input) (func(), error)
 	if p.assume {
 		return func() {}, nil
 	}
-	return p.env.Work.Visit(ctx, jq.AsText(in.Call.Params["host"]))
+	return p.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["host"]))
 }
 
 // Fetch implements Fetcher. A server that refuses, or whose name does not

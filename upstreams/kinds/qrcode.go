@@ -35,7 +35,7 @@ func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 
 // Bound implements bounded.
 func (q qrMaker) Bound(ctx context.Context, _ *upstreams.Input) (func(), error) {
-	return q.work.Draw(ctx)
+	return q.work.EnterDrawing(ctx)
 }
 
 // Fetch implements Fetcher.

@@ -34,7 +34,7 @@ func (f *linkFollower) Bound(ctx context.Context, in *upstreams.Input) (func(), 
 	if u, err := url.Parse(name); err == nil {
 		name = u.Hostname()
 	}
-	return f.env.Work.Visit(ctx, name)
+	return f.env.Work.EnterTarget(ctx, name)
 }
 
 // Fetch implements Fetcher.

@@ -38,7 +38,7 @@ func TestStepsComeBeforeTheRequest(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
-	env.Keeper = &memory{kept: map[string]any{}}
+	env.StepCache = &memory{kept: map[string]any{}}
 	s := compile(t, env, `
 name: one
 before:
@@ -94,7 +94,7 @@ func TestRefusedSessionsAreRenewed(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env, keeper := environment(t), &memory{kept: map[string]any{}}
-	env.Keeper = keeper
+	env.StepCache = keeper
 	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
 		service.tickets.Store(0)
 		keeper.forget()
@@ -128,7 +128,7 @@ type memoryShelf struct {
 	prefix string
 }
 
-func (m *memory) Shelf(endpoint string, rule upstreams.ShelfRule) upstreams.Shelf {
+func (m *memory) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.StepResults {
 	return memoryShelf{m, endpoint + " " + rule.Step + " "}
 }
 
@@ -333,7 +333,7 @@ map: '{id: $vars.link.id}'
 func TestShortLinksAreJudgedByWhereTheyLead(t *testing.T) {
 	env, keeper := environment(t), &memory{kept: map[string]any{}}
 	network := replay.New(nil)
-	env.Replay, env.Keeper = network, keeper
+	env.Replay, env.StepCache = network, keeper
 	s := compile(t, env, `
 name: one
 before:

@@ -32,7 +32,7 @@ func newParcels(t *testing.T) *parcels {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = memory.Close() })
-	env.Keeper = catalog.StepCache{Cache: memory}
+	env.StepCache = catalog.StepCache{Cache: memory}
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		t.Fatal(err)
