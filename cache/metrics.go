@@ -34,11 +34,11 @@ func newMetrics() *cacheMetrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
 	}
 	return &cacheMetrics{
-		lookups:   counter("lookups_total", "Looks into a cache tier, by what was found there.", "endpoint", "tier", "result"),
-		refreshes: counter("refreshes_total", "Fills from upstream: whether the content was news, the same, or could not be had.", "endpoint", "result"),
+		lookups:   counter("lookups_total", "Lookups in a cache tier, by result.", "endpoint", "tier", "result"),
+		refreshes: counter("refreshes_total", "Fills from upstreams, by result: the content had changed, was unchanged, or could not be fetched.", "endpoint", "result"),
 		coalesced: counter("coalesced_total", "Requests that waited for another request's fill.", "endpoint"),
-		stale:     counter("stale_answers_total", "Stale answers given because a refresh failed or was slow.", "endpoint"),
-		paused:    counter("paused_total", "Requests refused without a try because the key failed a moment ago.", "endpoint"),
+		stale:     counter("stale_answers_total", "Stale answers served because a refresh failed or was slow.", "endpoint"),
+		paused:    counter("paused_total", "Requests refused without a try because the key is paused after a failed fill.", "endpoint"),
 		age: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
 			Help:    "Age of cached answers when they are served.",
@@ -46,12 +46,12 @@ func newMetrics() *cacheMetrics {
 		}, []string{"endpoint"}),
 		staleAge: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "stale_age_seconds",
-			Help:    "How long past their freshness answers were that stood in for a refresh that failed or was slow.",
+			Help:    "Time past freshness of stale answers that were served as fallback for a failed or slow refresh.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
 		unwritten: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "unwritten_total",
-			Help: "Entries that did not go to Redis because too much waited to be compressed for it.",
+			Help: "Entries not written to Redis because too many were waiting to be compressed.",
 		}),
 	}
 }
@@ -93,11 +93,11 @@ func newMemoryCollector(near *memory) *memoryCollector {
 	return &memoryCollector{
 		near:      near,
 		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate."),
-		bytes:     desc("capacity_bytes", "Bytes that the near tier's queues have taken."),
-		limit:     desc("limit_bytes", "Bytes that the near tier's queues may take before the oldest values are driven out."),
-		evictions: desc("evictions_total", "Values driven out of the near tier for lack of room."),
-		refused:   desc("refused_total", "Values too large for the near tier."),
-		spared:    desc("spared_total", "Values that stayed in the near tier because another endpoint has more than its share of it."),
+		bytes:     desc("capacity_bytes", "Bytes that the near tier has allocated."),
+		limit:     desc("limit_bytes", "Bytes that the near tier may allocate before the oldest values are evicted."),
+		evictions: desc("evictions_total", "Values evicted from the near tier for lack of memory."),
+		refused:   desc("refused_total", "Values refused because they are too large for the near tier."),
+		spared:    desc("spared_total", "Values spared from eviction because another endpoint has more than its share of the near tier."),
 	}
 }
 
@@ -122,8 +122,8 @@ func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
 	}
-	return gauge("fills_running", "Fills under way.", func() float64 { return float64(g.running()) }),
-		gauge("fills_limit", "Fills that may be under way; half of it those of one endpoint.", func() float64 { return float64(g.fills.limit) })
+	return gauge("fills_running", "Fills that are running.", func() float64 { return float64(g.running()) }),
+		gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.fills.limit) })
 }
 
 func (m *cacheMetrics) register(reg prometheus.Registerer, near *memory, g *flights) error {

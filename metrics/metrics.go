@@ -41,9 +41,9 @@ type Reload struct {
 func NewReload(reg *prometheus.Registry) *Reload {
 	r := &Reload{
 		Success: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: Namespace, Name: "config_last_reload_successful",
-			Help: "1 when the last load of configuration and catalog worked, 0 when the set before it was kept."}),
+			Help: "1 if the last load of configuration and catalog succeeded, 0 if it failed and the previous ones stay in force."}),
 		Time: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: Namespace, Name: "config_last_reload_success_timestamp_seconds",
-			Help: "When the last load that worked was done, in unix seconds."}),
+			Help: "Unix time of the last successful load of configuration and catalog."}),
 	}
 	reg.MustRegister(r.Success, r.Time)
 	return r

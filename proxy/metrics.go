@@ -41,7 +41,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 	}
 	inFlight := gauge("requests_in_flight", "Requests that wait for an answer. Answers from the near tier are not counted.",
 		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
-	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at once before more are shed.",
+	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at the same time before more are shed.",
 		func() float64 { _, limit := s.admission.count(); return float64(limit) })
 	share := gauge("shed_share", "Share of the requests that have to wait for an answer which is shed because the queue delay is too long.",
 		s.admission.shed)

@@ -25,11 +25,11 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "attempts_total",
-			Help: "Calls of a source, by how they went.",
+			Help: "Calls of a source, by result.",
 		}, []string{"endpoint", "source", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "attempt_duration_seconds",
-			Help:    "Time a call of a source took, whatever came of it.",
+			Help:    "Duration of calls of a source, whatever their result.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"endpoint", "source"}),
 		failovers: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -38,11 +38,11 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 		}, []string{"endpoint"}),
 		resorts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_resorts_total",
-			Help: "Answers of a source that is asked only where there is nothing better.",
+			Help: "Answers of last-resort sources.",
 		}, []string{"endpoint"}),
 		answered: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_answer_timestamp_seconds",
-			Help: "When a source last gave an answer, be it a definite no, in unix seconds; 0: not since the start.",
+			Help: "Unix time of the last answer of a source, negative ones included; 0: not since the start.",
 		}, []string{"endpoint", "source"}),
 	}
 	if reg == nil {

@@ -30,17 +30,17 @@ func newMetrics(t *Tier) *tierMetrics {
 	m := &tierMetrics{
 		size: newSizeCollector(t),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
-			Help: "Reads from Redis, by how they went; refused: it replied an error; rejected: it was left alone; canceled: nobody waited any more."},
+			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: the breaker was open; canceled: no client waited any longer."},
 			[]string{"result"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
-			Help: "Writes behind to Redis, by how they went; refused: it replied an error; dropped: the queue was full, or the write too old."},
+			Help: "Write-behind writes to Redis, by result; refused: it replied with an error; dropped: the queue was full, or the write too old."},
 			[]string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
-			Help: "Time of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
+			Help: "Duration of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
 		queued: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
-			Help: "Writes that wait."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) }),
+			Help: "Queued writes of entries."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) }),
 		deletions: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
-			Help: "Writes that wait and must arrive: deletions, and releases of leases, those that failed and are tried again included."},
+			Help: "Queued deletions and releases of leases, which are never dropped, including those that failed and are retried."},
 			func() float64 { _, deletions := t.queue.waiting(); return float64(deletions) }),
 	}
 	m.breakerReads, m.breakerWrites = breakerOpen("read", t.reads), breakerOpen("write", t.writes)
@@ -58,7 +58,7 @@ func newMetrics(t *Tier) *tierMetrics {
 func breakerOpen(operation string, g *breaker) prometheus.GaugeFunc {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "far", Name: "breaker_open",
 		ConstLabels: prometheus.Labels{"operation": operation},
-		Help:        "1 while Redis is left alone with reads or writes because they failed."}, func() float64 {
+		Help:        "1 while the breaker for reads or writes of Redis is open because they failed."}, func() float64 {
 		if g.blocked() {
 			return 1
 		}
@@ -142,9 +142,9 @@ func newSizeCollector(t *Tier) *sizeCollector {
 	}
 	return &sizeCollector{
 		tier:   t,
-		keys:   reading{desc: desc("keys", "Keys in the Redis database, those of others included, when it was last asked.")},
-		memory: reading{desc: desc("memory_bytes", "Bytes that Redis has allocated, over all masters, when it was last asked.")},
-		limit:  reading{desc: desc("memory_limit_bytes", "Bytes that Redis may allocate (maxmemory), over all masters; 0: as many as there are.")},
+		keys:   reading{desc: desc("keys", "Keys in the Redis database, including those of other programs, when last asked.")},
+		memory: reading{desc: desc("memory_bytes", "Bytes that Redis has allocated, over all masters, when last asked.")},
+		limit:  reading{desc: desc("memory_limit_bytes", "Bytes that Redis may allocate (maxmemory), over all masters; 0: no limit.")},
 	}
 }
 

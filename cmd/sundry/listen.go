@@ -94,7 +94,7 @@ const acceptLogInterval = 10 * time.Second
 
 func newAcceptFailures(reg prometheus.Registerer, log *slog.Logger) (*acceptFailures, error) {
 	u := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "accept_failures_total",
-		Help: "Tries to accept a public connection that failed, as for lack of descriptors."})}
+		Help: "Failed attempts to accept a public connection, for example for lack of file descriptors."})}
 	return u, reg.Register(u.total)
 }
 

@@ -36,7 +36,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
 	}
 	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
-		Help: "Connections to addresses named by callers that were refused."})
+		Help: "Refused connections to forbidden addresses of caller-supplied targets."})
 	if reg != nil {
 		if err := reg.Register(refused); err != nil {
 			return nil, err

@@ -17,9 +17,9 @@ func NewCollector(hosts *Hosts) *breakerCollector {
 	return &breakerCollector{
 		hosts: hosts,
 		state: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_state",
-			"1 for the state that the breaker of an upstream host is in, 0 for the others.", []string{"host", "state"}, nil),
+			"1 for the state that the breaker of an upstream host is in, 0 for the other states.", []string{"host", "state"}, nil),
 		opened: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_openings_total",
-			"How often the breaker of an upstream host opened, probes that failed included.", []string{"host"}, nil),
+			"How often the breaker of an upstream host opened, including failed probes.", []string{"host"}, nil),
 		forced: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_forced",
 			"1 while an operator holds the breaker of an upstream host open or closed.", []string{"host"}, nil),
 	}
