@@ -62,11 +62,11 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 		t.Fatal("a bad catalog passed")
 	}
 	for _, want := range []string{
-		"one.yaml:2: name: \"other\": want the file's name", "one.yaml:3: group: \"music\": want one of images, media, lookups, text",
-		"summary: want both en and zh", "one.yaml:6: param n: an int wants min and max", "one.yaml:8: cache: class: \"wide\"",
-		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": want exactly one of",
+		"one.yaml:2: name: expected the name of the file, \"one\", got \"other\"", "one.yaml:3: group: expected one of images, media, lookups, text, got \"music\"",
+		"summary: expected both languages", "one.yaml:6: param n: expected min and max for an int", "one.yaml:8: cache: class: expected shared",
+		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": expected exactly one of",
 		"chain main: no sources", "two.yaml:3: field nonsense not found", "two.yaml:5:",
-		"nope: there is no such endpoint", "sundry.conf:5: ", "sundry.conf:6: field unknown not found",
+		"nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: field unknown not found",
 	} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("no %q in:\n%s", want, errs)

@@ -72,7 +72,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
-		"endpoints: {nope: {}}":                         `endpoints: nope: there is no such endpoint`,
+		"endpoints: {nope: {}}":                         `endpoints: nope: not an endpoint`,
 		"endpoints:\n  ip: {x: 1}":                      `2: field x not found`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")

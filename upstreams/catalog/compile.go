@@ -37,32 +37,32 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 		e.notFound = jq.Compile(s.NotFound, problems)
 	}
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
-		problems.Add(s.Name.Line, "cache: warm: only an endpoint that needs no input can be filled ahead")
+		problems.Add(s.Name.Line, "cache: warm: expected an endpoint without required input, which alone can be filled ahead of requests")
 	}
 	return e
 }
 
 func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
 	if s.Version != grammar {
-		problems.Add(1, "version: %d: this program reads version %d", s.Version, grammar)
+		problems.Add(1, "version: expected %d, got %d", grammar, s.Version)
 	}
 	if !endpointName.MatchString(name) {
-		problems.Add(0, "file name %q: want small letters, digits and -", name)
+		problems.Add(0, "file name: expected lower-case letters, digits and hyphens, for example joke.yaml, got %q", name)
 	}
 	if s.Name.Value != name {
-		problems.Add(s.Name.Line, "name: %q: want the file's name, %q", s.Name.Value, name)
+		problems.Add(s.Name.Line, "name: expected the name of the file, %q, got %q", name, s.Name.Value)
 	}
 	if groups := groupNames(); !slices.Contains(groups, s.Group.Value) {
-		problems.Add(s.Group.Line, "group: %q: want one of %s", s.Group.Value, strings.Join(groups, ", "))
+		problems.Add(s.Group.Line, "group: expected one of %s, got %q", strings.Join(groups, ", "), s.Group.Value)
 	}
 	if s.Summary.EN == "" || s.Summary.ZH == "" {
-		problems.Add(s.Name.Line, "summary: want both en and zh")
+		problems.Add(s.Name.Line, "summary: expected both languages, for example {en: A joke., zh: 笑话}")
 	}
 }
 
 func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 	if len(s.Forms) == 0 {
-		problems.Add(s.Name.Line, "forms: none; want at least one")
+		problems.Add(s.Name.Line, "forms: expected at least one, for example {name: json, json: .}")
 		e.Forms = []*Form{{}}
 		return
 	}
@@ -74,7 +74,7 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 		f := compileForm(&s.Forms[i], problems)
 		f.zstd = compressor
 		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
-			problems.Add(s.Forms[i].Name.Line, "form %q: twice", f.Name)
+			problems.Add(s.Forms[i].Name.Line, "form %q: declared twice", f.Name)
 		}
 		e.Forms = append(e.Forms, f)
 	}
@@ -82,11 +82,11 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 
 func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 	if len(s.Params) > maxParams {
-		problems.Add(s.Name.Line, "params: %d; want at most %d", len(s.Params), maxParams)
+		problems.Add(s.Name.Line, "params: expected at most %d, got %d", maxParams, len(s.Params))
 	}
 	for _, ps := range s.Params {
 		if slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Name == ps.Name.Value }) {
-			problems.Add(ps.Name.Line, "param %s: twice", ps.Name.Value)
+			problems.Add(ps.Name.Line, "param %s: declared twice", ps.Name.Value)
 		}
 		p := compileParam(ps, e.FormNames(), problems)
 		if ps.Rest {
@@ -98,7 +98,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 		if name := p.Spec.StandsFor; name != "" {
 			p.aliasOf = slices.IndexFunc(e.Params, func(o *Param) bool { return o.Name == name && o.Role == RoleInput && o != p })
 			if p.aliasOf < 0 {
-				problems.Add(p.Spec.Name.Line, "param %s: stands_for: %q: want another input of this endpoint", p.Name, name)
+				problems.Add(p.Spec.Name.Line, "param %s: stands_for: expected the name of another input of this endpoint, got %q", p.Name, name)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 		if specs[name].Like == "" {
 			for _, src := range sources {
 				if seen[src.Name.Value] {
-					problems.Add(src.Name.Line, "source %q: twice in this file", src.Name.Value)
+					problems.Add(src.Name.Line, "source %q: declared twice in this file", src.Name.Value)
 				}
 				seen[src.Name.Value] = true
 			}
@@ -138,7 +138,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 	}
 	for i, f := range e.Forms {
 		if f.Chain == nil && len(s.Forms) > 0 {
-			problems.Add(s.Forms[i].Name.Line, "form %s: no chain %q", f.Name, s.formChain(i))
+			problems.Add(s.Forms[i].Name.Line, "form %s: chain: expected main or a name below chains:, got %q", f.Name, s.formChain(i))
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 	}
 	other, ok := specs[c.Like]
 	if !ok || other.Like != "" || len(c.Sources) > 0 || c.Picture == nil {
-		problems.Add(s.Name.Line, "chain %s: like: %q: want a chain with sources of its own, and picture as the one step further", name, c.Like)
+		problems.Add(s.Name.Line, "chain %s: like: expected a chain with sources of its own, beside a picture: and no sources:, got %q", name, c.Like)
 		return nil
 	}
 	var out []kinds.SourceSpec
@@ -230,11 +230,11 @@ func checkVerdicts(specs []kinds.SourceSpec, negative bool, problems *declare.Pr
 		}
 		for _, r := range rules {
 			if r.Is.Value == upstreams.Negative.String() {
-				problems.Add(r.Is.Line, "source %q: is: negative: this endpoint takes no input that could be at fault; want unavailable, or skipped where its host is not to blame", src.Name.Value)
+				problems.Add(r.Is.Line, "source %q: is: negative: this endpoint has no input that could be at fault; expected unavailable, or skipped if the host is not to blame", src.Name.Value)
 			}
 		}
 		if src.Negative != "" {
-			problems.Add(src.Name.Line, "source %q: negative: %s: this endpoint takes no input that could be at fault, so nobody says no", src.Name.Value, src.Negative)
+			problems.Add(src.Name.Line, "source %q: negative: %s: this endpoint has no input that could be at fault, so no answer is negative; remove the line", src.Name.Value, src.Negative)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func checkLastResorts(specs []kinds.SourceSpec, problems *declare.Problems) {
 	for i := range specs {
 		src := &specs[i]
 		if last && !src.LastResort {
-			problems.Add(src.Name.Line, "source %q: behind a last resort; want the last resorts at the end", src.Name.Value)
+			problems.Add(src.Name.Line, "source %q: follows a last_resort source; expected those at the end", src.Name.Value)
 		}
 		last = last || src.LastResort
 	}

@@ -49,7 +49,7 @@ type substitution func(v any, caller Caller) any
 func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
 	allowed := func(v string) {
 		if !slices.Contains(s.Enum, v) {
-			problems.Add(s.Name.Line, "param %s: %q: want values of its enum in device: and pick:", p.Name, v)
+			problems.Add(s.Name.Line, "param %s: device and pick: expected values of its enum, got %q", p.Name, v)
 		}
 	}
 	for v, d := range s.Device {

@@ -111,7 +111,7 @@ func collect(dir string) (map[string]catalogFile, error) {
 		return files, nil
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("catalog directory %s: not a directory that can be read", dir)
+		return nil, fmt.Errorf("catalog directory %s: not a readable directory", dir)
 	}
 	return files, collectFrom(os.DirFS(dir), dir, files)
 }

@@ -140,7 +140,7 @@ func (e *Endpoint) freshness(ctx context.Context, a *upstreams.Answer, env *jq.E
 		seconds = v
 	}
 	if !(seconds >= 1 && seconds <= math.MaxUint32) {
-		return 0, fmt.Errorf("fresh: want a number of seconds from 1, or null, got %v", v)
+		return 0, fmt.Errorf("fresh: expected a number of seconds from 1, or null, got %v", v)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }

@@ -50,10 +50,10 @@ func compileForm(s *formSpec, problems *declare.Problems) *Form {
 		}
 	}
 	if contents != 1 {
-		problems.Add(s.Name.Line, "form %q: want exactly one of json, text, redirect, interstitial, picture", f.Name)
+		problems.Add(s.Name.Line, "form %q: expected exactly one of json, text, redirect, interstitial and picture", f.Name)
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
-		problems.Add(s.Name.Line, "form %q: through: want a redirect that leads to a picture, and a ttl for it", f.Name)
+		problems.Add(s.Name.Line, "form %q: through: expected beside a redirect, with a ttl, for example {chain: pictures, ttl: 1h}", f.Name)
 	}
 	if s.Order != nil && (s.JSON == nil || jq.Compile(s.Order, problems) == nil) {
 		problems.Add(s.Order.Line, "form %q: order: expected the fields of a json form, for example {id, author: {name}}", f.Name)

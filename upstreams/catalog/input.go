@@ -57,7 +57,7 @@ func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 func (e *Endpoint) ParseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
 	if n := strings.Count(rawQuery, "&") + 1; n > maxPairs {
-		return in, &ParamError{Message: fmt.Sprintf("the query has %d parameters; want at most %d", n, maxPairs)}
+		return in, &ParamError{Message: fmt.Sprintf("the query has %d parameters; expected at most %d", n, maxPairs)}
 	}
 	if e.rest != nil {
 		rawQuery = e.joinRest(rawQuery)
@@ -106,7 +106,7 @@ func (in *Input) set(i int, raw string) *ParamError {
 	if strings.ContainsAny(raw, "%+") {
 		var err error
 		if value, err = url.QueryUnescape(raw); err != nil {
-			return p.refuse(raw, errors.New("is not percent-encoded properly"))
+			return p.refuse(raw, errors.New("is not percent-encoded correctly"))
 		}
 	}
 	if !utf8.ValidString(value) {

@@ -68,7 +68,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	}
 	for name := range opts.Overrides {
 		if _, ok := c.byName[name]; !ok {
-			failed = append(failed, Mistake{opts.ConfigFile, 0, fmt.Sprintf("endpoints: %s: there is no such endpoint; want one of %s",
+			failed = append(failed, Mistake{opts.ConfigFile, 0, fmt.Sprintf("endpoints: %s: not an endpoint; expected one of %s",
 				name, strings.Join(slices.Sorted(maps.Keys(c.byName)), ", "))})
 		}
 	}

@@ -74,13 +74,13 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	}
 	line := s.Name.Line
 	if !paramName.MatchString(p.Name) {
-		problems.Add(line, "param %q: want a name of small letters, digits and _", p.Name)
+		problems.Add(line, "param %q: expected a name of lower-case letters, digits and underscores, for example page_size", p.Name)
 	}
 	switch {
 	case p.derive != nil:
 		return p
 	case s.From != "" && (!p.Caller || s.Type != "ip"):
-		problems.Add(line, "param %s: from: %q: want caller, on a param of type ip, or address, agent or today", p.Name, s.From)
+		problems.Add(line, "param %s: from: expected address, agent, today, or caller if its type is ip, got %q", p.Name, s.From)
 	}
 	p.compileSubstitution(&s, problems)
 	p.setParser(s, forms, problems)
@@ -95,7 +95,7 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 		p.Default = v
 	}
 	if s.Example == "" {
-		problems.Add(line, "param %s: no example", p.Name)
+		problems.Add(line, "param %s: example: expected a value that the parameter accepts", p.Name)
 	} else if _, err := p.parse(s.Example); err != nil {
 		problems.Add(line, "param %s: example %q %v", p.Name, s.Example, err)
 	}
@@ -112,12 +112,12 @@ func (p *Param) refuse(value string, why error) *ParamError {
 		shown = strconv.AppendQuote(buf[:0], value)
 	}
 	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
-		"; want " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
+		"; expected " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
 }
 
 // missing is the answer to an absent required parameter.
 func (p *Param) missing() *ParamError {
-	return &ParamError{Parameter: p.Name, Missing: true, Message: "parameter " + p.Name + " is missing; want " + p.Allowed +
+	return &ParamError{Parameter: p.Name, Missing: true, Message: "parameter " + p.Name + " is missing; expected " + p.Allowed +
 		", for example " + p.Name + "=" + p.Example}
 }
 

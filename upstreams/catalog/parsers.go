@@ -34,7 +34,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 		p.tailParser(s)
 		return
 	case s.Role != RoleInput:
-		problems.Add(line, "param %s: role: %q: want form, callback or tail, or none for input", p.Name, s.Role)
+		problems.Add(line, "param %s: role: expected form, callback or tail, or no role for input, got %q", p.Name, s.Role)
 		return
 	}
 	switch s.Type {
@@ -47,8 +47,8 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	default:
 		kind, ok := canonicalTypes()[s.Type]
 		if !ok {
-			problems.Add(line, "param %s: type: %q: want string, int, digits or one of %s", p.Name, s.Type,
-				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "))
+			problems.Add(line, "param %s: type: expected string, int, digits or one of %s, got %q", p.Name,
+				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "), s.Type)
 		}
 		p.Allowed, p.parse = kind.allowed, kind.parse
 	}
@@ -64,7 +64,7 @@ func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Proble
 		values = s.As
 		for v, form := range s.As {
 			if !slices.Contains(forms, form) {
-				problems.Add(s.Name.Line, "param %s: as: %s: no form %q; want one of %s", p.Name, v, form, strings.Join(forms, ", "))
+				problems.Add(s.Name.Line, "param %s: as: %s: expected one of the forms %s, got %q", p.Name, v, strings.Join(forms, ", "), form)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (p *Param) tailParser(s paramSpec) {
 
 func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 	if s.Min == nil || s.Max == nil {
-		problems.Add(s.Name.Line, "param %s: an int wants min and max", p.Name)
+		problems.Add(s.Name.Line, "param %s: expected min and max for an int, for example min: 1, max: 100", p.Name)
 		return
 	}
 	p.Allowed = fmt.Sprintf("a whole number from %d to %d", *s.Min, *s.Max)
@@ -156,7 +156,7 @@ func (p *Param) digitsParser(s paramSpec) {
 	p.parse = func(v string) (any, error) {
 		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && (s.LeadingZero || !strings.HasPrefix(v, "0"))
 		if !ok || strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }) {
-			return nil, errors.New("is no such number")
+			return nil, errors.New("is not valid")
 		}
 		return v, nil
 	}
@@ -164,7 +164,7 @@ func (p *Param) digitsParser(s paramSpec) {
 
 func parseCallback(v string) (any, error) {
 	if len(v) > callbackMax || !callbackPath.MatchString(v) {
-		return nil, errors.New("is no function name")
+		return nil, errors.New("is not a function name")
 	}
 	return v, nil
 }
@@ -208,13 +208,13 @@ type invalidValue struct{ err error }
 
 func (m *invalidValue) Error() string {
 	s := m.err.Error()
-	for _, wanted := range []string{": want ", "; want ", ", want ", "; wanted is "} {
-		s, _, _ = strings.Cut(s, wanted)
+	for _, expected := range []string{": expected ", "; expected ", ", expected "} {
+		s, _, _ = strings.Cut(s, expected)
 	}
-	if strings.HasPrefix(s, "want ") {
-		return "is none"
+	if strings.HasPrefix(s, "expected ") {
+		return "is not valid"
 	}
-	return "cannot be taken: " + s
+	return "is not accepted: " + s
 }
 
 func (m *invalidValue) Unwrap() error { return m.err }
@@ -222,7 +222,7 @@ func (m *invalidValue) Unwrap() error { return m.err }
 func parseIP(v string) (any, error) {
 	a, err := geoip.ParseAddr(v)
 	if err != nil {
-		return nil, errors.New("is no IP address")
+		return nil, errors.New("is not an IP address")
 	}
 	return a.String(), nil
 }
@@ -230,7 +230,7 @@ func parseIP(v string) (any, error) {
 func parseHost(v string) (any, error) {
 	t, err := minecraft.ParseTarget(v)
 	if err != nil {
-		return nil, fmt.Errorf("is no server address: %w", err)
+		return nil, fmt.Errorf("is not a server address: %w", err)
 	}
 	return t.String(), nil
 }

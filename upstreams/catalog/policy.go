@@ -41,7 +41,7 @@ func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
 	case "computed":
 		p.Class = cache.Computed
 	default:
-		problems.Add(s.Class.Line, "cache: class: %q: want shared (few keys that everyone asks for), keyed (keys of callers' input) or computed (made here in a moment)", s.Class.Value)
+		problems.Add(s.Class.Line, "cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got %q", s.Class.Value)
 	}
 	if s.Until.Value != "" {
 		until, err := cache.ParseCalendar(s.Until.Value)
@@ -58,7 +58,7 @@ func share(v *float64, otherwise float64, name string, line int, problems *decla
 		return otherwise
 	}
 	if *v < 0 || *v > 0.5 {
-		problems.Add(line, "cache: %s: %v: want a share from 0 to 0.5", name, *v)
+		problems.Add(line, "cache: %s: expected a share from 0 to 0.5, got %v", name, *v)
 	}
 	return *v
 }
@@ -88,14 +88,14 @@ func Setting(p *cache.Policy, name string) time.Duration {
 func CheckSettings(settings map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(SettingNames(), name) {
-			return fmt.Errorf("%s: cannot be set while it runs; want one of %s", name, strings.Join(SettingNames(), ", "))
+			return fmt.Errorf("%s: cannot be changed while the service runs; expected one of %s", name, strings.Join(SettingNames(), ", "))
 		}
 		d, err := declare.ParseDuration(settings[name])
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if least, most := time.Second, 366*24*time.Hour; name == "ttl" && d < least || d > most {
-			return fmt.Errorf("%s: %s: want %s to %s", name, settings[name], least, most)
+			return fmt.Errorf("%s: expected %s to %s, got %s", name, least, most, settings[name])
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ type Expr struct {
 // UnmarshalYAML takes a scalar and remembers where it stands.
 func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("want a jq program, as in map: .data")
+		return fmt.Errorf("expected a jq program, as in map: .data")
 	}
 	e.Source, e.Line = n.Value, n.Line
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -39,7 +39,7 @@ type Text struct {
 // UnmarshalYAML takes a scalar and remembers where it stands.
 func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("want a text")
+		return fmt.Errorf("expected a text")
 	}
 	t.Value, t.Line = n.Value, n.Line
 	return nil
@@ -66,7 +66,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil || v < 0 || v > 1<<62/unit {
-		return 0, fmt.Errorf("duration %q: want a span such as 90s, 6h or 30d", s)
+		return 0, fmt.Errorf("duration %q: expected a span such as 90s, 6h or 30d", s)
 	}
 	return v * unit, nil
 }

@@ -14,12 +14,12 @@ import (
 const maxInput = 2048
 
 var (
-	errSpelling = errors.New("not a domain: want one as in example.org, or a page of it as in https://example.org/about")
+	errSpelling = errors.New("not a domain: expected one as in example.org, or a page of it as in https://example.org/about")
 	errScheme   = fmt.Errorf("%w: only http and https are asked, as in example.org or https://example.org/about", ErrForbidden)
-	errAddress  = fmt.Errorf("%w: addresses are not asked, want a domain as in example.org", ErrForbidden)
-	errSingle   = fmt.Errorf("%w: want a whole domain with a dot, as in example.org", ErrForbidden)
-	errLogin    = fmt.Errorf("%w: want it without user name and password, as in example.org", ErrForbidden)
-	errPort     = fmt.Errorf("%w: want no port, or 80 or 443, as in example.org", ErrForbidden)
+	errAddress  = fmt.Errorf("%w: an IP address, expected a domain as in example.org", ErrForbidden)
+	errSingle   = fmt.Errorf("%w: expected a full domain with a dot, as in example.org", ErrForbidden)
+	errLogin    = fmt.Errorf("%w: expected it without user name and password, as in example.org", ErrForbidden)
+	errPort     = fmt.Errorf("%w: expected no port, or 80 or 443, as in example.org", ErrForbidden)
 )
 
 // Host reads what a caller gave, a domain or an http(s) URL with whatever path,

@@ -67,7 +67,7 @@ func Open(path string) (DB, error) {
 	case ".xdb":
 		return openXDB(path)
 	}
-	return nil, fmt.Errorf("%s: want a file ending in .mmdb or .xdb", path)
+	return nil, fmt.Errorf("%s: expected a file ending in .mmdb or .xdb", path)
 }
 
 // fullProvince gives names the form that all sources share.

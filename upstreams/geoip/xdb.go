@@ -36,7 +36,7 @@ func openXDB(path string) (DB, error) {
 		return nil, err
 	}
 	if st.Size() > xdbMaxMemory {
-		return nil, fmt.Errorf("%s: %d bytes; want at most %d", path, st.Size(), xdbMaxMemory)
+		return nil, fmt.Errorf("%s: %d bytes; expected at most %d", path, st.Size(), xdbMaxMemory)
 	}
 	b, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -59,7 +59,7 @@ func newXDB(b []byte) (*xdb, error) {
 		db.wide = 16
 	}
 	if v := le.Uint16(b); v < 2 || v > xdbVersion3 {
-		return nil, fmt.Errorf("%w: version %d; want 2 or 3", errXDB, v)
+		return nil, fmt.Errorf("%w: version %d; expected 2 or 3", errXDB, v)
 	}
 	return db, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // ErrMalformed refuses what has not the form of an identity number. It never
 // repeats what was given.
-var ErrMalformed = errors.New("want an identity number of 17 digits and a digit or X, or of 15 digits")
+var ErrMalformed = errors.New("expected an identity number of 17 digits and a digit or X, or of 15 digits")
 
 // Lengths of a number, in characters: since 1999, and before.
 const (

@@ -25,7 +25,7 @@ type TooLongError struct {
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("%v: want at most %d %s, not %d", ErrTooLong, e.Max, e.Unit, e.Len)
+	return fmt.Sprintf("%v: expected at most %d %s, got %d", ErrTooLong, e.Max, e.Unit, e.Len)
 }
 
 // Is makes every TooLongError an ErrTooLong.
@@ -38,5 +38,5 @@ type TooSmallError struct {
 }
 
 func (e *TooSmallError) Error() string {
-	return fmt.Sprintf("picture too small for this text: want at least %d pixels", e.Min)
+	return fmt.Sprintf("picture too small for this text: expected at least %d pixels", e.Min)
 }

@@ -107,10 +107,10 @@ func TestCapacity(t *testing.T) {
 		medium, low int
 		want        string
 	}{
-		{"", "7", 5596, 7089, "want at most 7089 digits, not 7090"},
-		{"", "A", 3391, 4296, "want at most 4296 capitals and digits, not 4297"},
-		{"", "a", 2331, 2953, "want at most 2953 bytes, not 2954"},
-		{"é", "a", 2330, 2952, "want at most 2952 bytes of UTF-8, not 2953"},
+		{"", "7", 5596, 7089, "expected at most 7089 digits, got 7090"},
+		{"", "A", 3391, 4296, "expected at most 4296 capitals and digits, got 4297"},
+		{"", "a", 2331, 2953, "expected at most 2953 bytes, got 2954"},
+		{"é", "a", 2330, 2952, "expected at most 2952 bytes of UTF-8, got 2953"},
 	} {
 		of := func(n int) string { return r.start + strings.Repeat(r.unit, n-len(r.start)) }
 		for n, level := range map[int]string{r.medium: "M", r.medium + 1: "L", r.low: "L"} {

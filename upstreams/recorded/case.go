@@ -110,7 +110,7 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 		return nil, err
 	}
 	if s.Origin != "composed" && s.Origin != "recorded" {
-		return nil, fmt.Errorf("origin: %q: want composed or recorded", s.Origin)
+		return nil, fmt.Errorf("origin: expected composed or recorded, got %q", s.Origin)
 	}
 	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, params: s.Params, Exchange: replay.Exchange{
 		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),

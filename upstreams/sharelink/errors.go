@@ -8,7 +8,7 @@ import (
 
 var (
 	// ErrNoLink means that a text holds nothing that looks like a link.
-	ErrNoLink = errors.New("no share link found; wanted is one of " + supported())
+	ErrNoLink = errors.New("no share link found; expected one of " + supported())
 	// ErrMalformed refuses a link that no app shares.
 	ErrMalformed = errors.New("link must be http or https to a host by its name, without credentials, on port 80 or 443")
 	// ErrElsewhere means that a link does not lead to a work of its platform:
@@ -26,7 +26,7 @@ type UnsupportedError struct {
 
 // Error quotes the host and cuts it at 100 characters.
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("links to %.100q are not supported; wanted is one of %s", e.Host, supported())
+	return fmt.Sprintf("links to %.100q are not supported; expected one of %s", e.Host, supported())
 }
 
 func supported() string { return strings.Join(Platforms(), ", ") }

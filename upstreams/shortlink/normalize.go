@@ -16,10 +16,10 @@ import (
 const maxURL = 2048
 
 var (
-	errSpelling = errors.New("not a link: want one as in https://t.cn/A6abc or t.cn/A6abc")
+	errSpelling = errors.New("not a link: expected one as in https://t.cn/A6abc or t.cn/A6abc")
 	errScheme   = fmt.Errorf("%w: only http and https links are followed, as in https://t.cn/A6abc", ErrForbidden)
-	errLogin    = fmt.Errorf("%w: want it without user name and password, as in https://t.cn/A6abc", ErrForbidden)
-	errLong     = errors.New("link is longer than 2048 bytes: want one as in https://t.cn/A6abc")
+	errLogin    = fmt.Errorf("%w: expected it without user name and password, as in https://t.cn/A6abc", ErrForbidden)
+	errLong     = errors.New("link is longer than 2048 bytes: expected one as in https://t.cn/A6abc")
 )
 
 // Normalize reads what a caller gave, a link with or without its scheme, and

@@ -41,7 +41,7 @@ func ParseTime(s string) (time.Time, error) {
 		t, ok = written(s)
 	}
 	if !ok || t.Year() < firstYear || t.Year() > lastYear {
-		return time.Time{}, fmt.Errorf("parse event time %.32q: want 2006-01-02 15:04:05, perhaps with a zone, or Unix seconds or milliseconds, of the years %d to %d", s, firstYear, lastYear)
+		return time.Time{}, fmt.Errorf("parse event time %.32q: expected 2006-01-02 15:04:05, perhaps with a zone, or Unix seconds or milliseconds, of the years %d to %d", s, firstYear, lastYear)
 	}
 	return t, nil
 }

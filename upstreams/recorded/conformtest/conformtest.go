@@ -54,17 +54,17 @@ func Compile(c *recorded.ConformanceCall) (*Rule, error) {
 // Check tells what is wrong with an answer; nil: nothing.
 func (r *Rule) Check(ctx context.Context, status int, h http.Header, body []byte) error {
 	if status != r.Status {
-		return fmt.Errorf("status %d, want %d: %.300s", status, r.Status, body)
+		return fmt.Errorf("expected status %d, got %d: %.300s", r.Status, status, body)
 	}
 	typ := h.Get("Content-Type")
 	if !strings.HasPrefix(typ, r.typ) {
-		return fmt.Errorf("content type %s, want %s", typ, r.typ)
+		return fmt.Errorf("expected content type %s, got %s", r.typ, typ)
 	}
 	if text := string(body); strings.HasPrefix(typ, "text/plain") && (!strings.HasSuffix(text, "\n") || strings.HasSuffix(text, "\n\n")) {
-		return fmt.Errorf("want a text that ends with one newline: %q", text)
+		return fmt.Errorf("expected a text that ends with one newline, got %q", text)
 	}
 	if r.to != nil && !r.to.MatchString(h.Get("Location")) {
-		return fmt.Errorf("redirect to %s, want %s", h.Get("Location"), r.to)
+		return fmt.Errorf("expected a redirect to %s, got %s", r.to, h.Get("Location"))
 	}
 	if status >= http.StatusBadRequest {
 		return nil
@@ -115,7 +115,7 @@ func data(body []byte) (any, error) {
 	}
 	err := json.Unmarshal(body, &doc)
 	if err == nil && (doc.Code != http.StatusOK || doc.Message != "ok") {
-		err = errors.New("want code 200 and the message ok")
+		err = errors.New("expected code 200 and the message ok")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("envelope: %w: %.300s", err, body)
