@@ -113,7 +113,7 @@ func TestAdmission(t *testing.T) {
 		"one endpoint takes its share":             {40, 0.5, []entry{{"a", "20"}}},
 		"the next half of what is left":            {40, 0.5, []entry{{"a", "20"}, {"b", "10"}, {"c", "5"}}},
 		"all of it, where that is the share":       {40, 1, []entry{{"a", "40"}, {"b", "0"}}},
-		"one place is for whoever comes":           {1, 0.5, []entry{{"a", "1"}, {"b", "0"}}},
+		"one place is for the first":               {1, 0.5, []entry{{"a", "1"}, {"b", "0"}}},
 		"a small share of few places is one place": {4, 0.01, []entry{{"a", "1"}, {"b", "1"}, {"c", "1"}, {"d", "1"}, {"e", "0"}}},
 	}
 	for what, row := range rows {

@@ -116,12 +116,12 @@ func hit(b testing.TB, h http.Handler, path string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// nobody is a ResponseWriter that discards the answer.
-type nobody struct{ h http.Header }
+// discard is a ResponseWriter that discards the answer.
+type discard struct{ h http.Header }
 
-func (n *nobody) Header() http.Header         { return n.h }
-func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
-func (n *nobody) WriteHeader(int)             {}
+func (n *discard) Header() http.Header         { return n.h }
+func (n *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (n *discard) WriteHeader(int)             {}
 
 // BenchmarkHandler measures the handler without net/http.
 func BenchmarkHandler(b *testing.B) {
@@ -131,7 +131,7 @@ func BenchmarkHandler(b *testing.B) {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			w := &nobody{}
+			w := &discard{}
 			for b.Loop() {
 				w.h = make(http.Header, 12)
 				h.ServeHTTP(w, r)
@@ -145,7 +145,7 @@ func BenchmarkHandler(b *testing.B) {
 func refusals(tb testing.TB) map[string]refusal {
 	tb.Helper()
 	limited, full := benchServer(tb, Limits{Rate: 0.001, Burst: 1}), benchServer(tb, Limits{})
-	full.admission.use(Limits{}) // nobody may wait
+	full.admission.use(Limits{}) // no request may wait
 	limited.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/refusing?id=7", nil))
 	return map[string]refusal{
 		"limited": {limited, "/api/refusing?id=7", http.StatusTooManyRequests},
@@ -168,7 +168,7 @@ func BenchmarkRefusals(b *testing.B) {
 		r := httptest.NewRequest(http.MethodGet, row.path, nil)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			w := &nobody{}
+			w := &discard{}
 			for b.Loop() {
 				w.h = make(http.Header, 12)
 				row.server.ServeHTTP(w, r)
@@ -180,7 +180,7 @@ func BenchmarkRefusals(b *testing.B) {
 // TestRefusalsCostLessThanAHit compares allocations; BenchmarkRefusals measures time.
 func TestRefusalsCostLessThanAHit(t *testing.T) {
 	cost := func(h http.Handler, path string) float64 {
-		r, w := httptest.NewRequest(http.MethodGet, path, nil), &nobody{}
+		r, w := httptest.NewRequest(http.MethodGet, path, nil), &discard{}
 		return testing.AllocsPerRun(1000, func() {
 			w.h = make(http.Header, 12)
 			h.ServeHTTP(w, r)

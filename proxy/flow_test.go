@@ -50,7 +50,7 @@ func TestTwoHundredCallersOneCall(t *testing.T) {
 		t.Errorf("%d of 199 served, %d calls", served.Load(), up.calls.Load())
 	}
 	if collapsed.Load() == 0 {
-		t.Error("nobody was told that the request was collapsed")
+		t.Error("no answer is marked as collapsed")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestFailoverBreakerAndHealing(t *testing.T) {
 	}
 	ask().header(t, "Sundry-Source", "first")
 	one.status.Store(http.StatusServiceUnavailable)
-	for range 21 { // all of one client, with nobody's success between
+	for range 21 { // all of one client, without a success of another in between
 		a := ask()
 		a.want(t, http.StatusOK, "two")
 		a.header(t, "Sundry-Source", "second")
@@ -114,7 +114,7 @@ func TestAllSourcesFail(t *testing.T) {
 		a.want(t, http.StatusBadGateway, `"type":"upstream_unavailable"`)
 		for _, secret := range []string{"127.0.0.1", "html", "status"} {
 			if strings.Contains(a.body, secret) {
-				t.Errorf("the error tells %q: %s", secret, a.body)
+				t.Errorf("the error contains %q: %s", secret, a.body)
 			}
 		}
 	}

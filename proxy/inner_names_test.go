@@ -44,7 +44,7 @@ func (z *zone) LookupSRV(_ context.Context, service, _, name string) (string, []
 type silence struct{}
 
 func (silence) RoundTrip(*http.Request) (*http.Response, error) {
-	return nil, errors.New("nobody answers")
+	return nil, errors.New("no upstream answers")
 }
 
 // varying matches what always differs between answers.
