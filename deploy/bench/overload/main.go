@@ -58,7 +58,7 @@ func (l *load) report(span time.Duration) error {
 	}
 	capacity := l.capacity(span)
 	fmt.Printf("capacity: %.0f requests a second, half hits, half drawings\n\n", capacity)
-	fmt.Println("| offered | hits p50 | hits p99 | hits max | hits shed | drawings p99 | drawings shed | drawn a second | answered a second | failed |")
+	fmt.Println("| offered | hits p50 | hits p99 | hits max | hits shed | drawings p99 | drawings shed | drawn per second | answered per second | failed |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, times := range []float64{0.5, 1, 2, 4} {
 		hits, draws := l.offer(times*capacity, span)
