@@ -229,7 +229,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/declare": {},
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
-		"upstreams/host":    {"metrics"},
+		"upstreams/host":    {"cache/jitter", "metrics"},
 		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",

@@ -2,13 +2,14 @@ package host
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"sundry/cache/jitter"
 )
 
 // minimum is the number of calls below which a ratio says nothing.
@@ -30,7 +31,7 @@ func (h *Host) Reset() {
 		MaxRequests:  2,
 		Interval:     cfg.Window,
 		BucketPeriod: cfg.Window / 10,
-		Timeout:      time.Duration(float64(cfg.Open) * shortest),
+		Timeout:      time.Duration(float64(cfg.Open) * (1 - spread)), // the shortest: until holds it open for longer
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return h.streak.reaches(cfg.Failures) ||
 				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
@@ -51,8 +52,9 @@ func (h *Host) Reset() {
 	h.breaker.Store(b)
 }
 
-// shortest is the least share of a span that spread makes of it.
-const shortest = 0.8
+// spread is the jitter of how long a breaker stays open, so that the instances
+// of a fleet do not probe a host at the same time.
+const spread = 0.2
 
 // openFor is how long the breaker stays open the nth time in a row.
 func openFor(cfg Config, nth uint32) time.Duration {
@@ -63,7 +65,7 @@ func openFor(cfg Config, nth uint32) time.Duration {
 			break
 		}
 	}
-	return time.Duration(float64(d) * (shortest + 0.4*rand.Float64()))
+	return jitter.Around(d, spread)
 }
 
 // state at a time: open for as long as it is held so.
