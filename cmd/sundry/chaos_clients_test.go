@@ -52,7 +52,7 @@ func (c *client) once(ctx context.Context, i *member) {
 	case n < 80:
 		c.conditional(ctx, i)
 	case n < 85:
-		c.leaves(i)
+		c.disconnect(i)
 	case n < 89:
 		c.raw(i, halfCloses, 1, func(conn *net.TCPConn) { _ = conn.CloseWrite() }, 0)
 	case n < 91:
@@ -75,8 +75,8 @@ func (c *client) get(ctx context.Context, i *member, method string) {
 }
 
 // do makes a call whose answer is awaited.
-func (c *client) do(req *http.Request, e *errand, i *member) *seen {
-	s := &seen{of: e, by: req.Method, instance: i.name, from: time.Now()}
+func (c *client) do(req *http.Request, e *errand, i *member) *observation {
+	s := &observation{of: e, by: req.Method, instance: i.name, from: time.Now()}
 	resp, err := c.http.Do(req)
 	if err == nil {
 		defer resp.Body.Close()
@@ -97,7 +97,7 @@ func (c *client) do(req *http.Request, e *errand, i *member) *seen {
 }
 
 // head has no body to look at, and a script's status is in the body.
-func (c *client) head(s *seen) {
+func (c *client) head(s *observation) {
 	if len(s.body) > 0 {
 		c.oracle.fault(s, errors.New("a HEAD with a body"))
 	}
@@ -156,8 +156,8 @@ func ask(e *errand) string {
 	return "GET " + parsed(e.path()).RequestURI() + " HTTP/1.1\r\nHost: localhost\r\nUser-Agent: " + software + "\r\n"
 }
 
-// leaves goes away in the middle.
-func (c *client) leaves(i *member) {
+// disconnect closes the connection in the middle of an answer.
+func (c *client) disconnect(i *member) {
 	conn := c.dial(i)
 	if conn == nil {
 		return
@@ -199,7 +199,7 @@ func (c *client) raw(i *member, by string, n int, then func(*net.TCPConn), slow 
 	}
 	in := bufio.NewReader(&slowly{conn, slow})
 	for _, e := range all {
-		s := &seen{of: e, by: by, instance: i.name, from: from}
+		s := &observation{of: e, by: by, instance: i.name, from: from}
 		var resp *http.Response
 		if err == nil {
 			resp, err = http.ReadResponse(in, nil)

@@ -31,8 +31,8 @@ const (
 	halfClosed = 700 * time.Millisecond
 )
 
-// seen is an answer as a client had it.
-type seen struct {
+// observation is an answer as a client received it.
+type observation struct {
 	of       *errand
 	by       string // how it was asked for
 	instance string // which start of which instance
@@ -76,7 +76,7 @@ func (o *oracle) few() bool {
 }
 
 // fault tells of an answer that should not have been.
-func (o *oracle) fault(s *seen, err error) {
+func (o *oracle) fault(s *observation, err error) {
 	o.mu.Lock()
 	o.wrong++
 	n := o.wrong
@@ -90,8 +90,8 @@ func (o *oracle) fault(s *seen, err error) {
 
 // judge holds an answer to what its call wants, and a failure to what it may be
 // the consequence of.
-func (o *oracle) judge(s *seen) {
-	status := o.told(s)
+func (o *oracle) judge(s *observation) {
+	status := o.status(s)
 	if s.header.Get("X-Request-Id") == "" {
 		o.fault(s, errors.New("no X-Request-Id"))
 	}
@@ -111,8 +111,8 @@ func (o *oracle) judge(s *seen) {
 	}
 }
 
-// told is the status that a caller was told: a script's is inside.
-func (o *oracle) told(s *seen) int {
+// status is the status that the caller got: of a callback it is in the body.
+func (o *oracle) status(s *observation) int {
 	text, ok := strings.CutPrefix(string(s.body), "/**/app.show(")
 	if !ok {
 		return s.status
@@ -125,7 +125,7 @@ func (o *oracle) told(s *seen) int {
 }
 
 // right checks an answer that is none of a failure.
-func (o *oracle) right(s *seen) error {
+func (o *oracle) right(s *observation) error {
 	if err := s.of.rule.Check(context.Background(), s.status, s.header, s.body); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (o *oracle) right(s *seen) error {
 
 // remember notes that the instance has a copy, and how old it is at most. What
 // was purged on it before the call must be younger.
-func (o *oracle) remember(s *seen) error {
+func (o *oracle) remember(s *observation) error {
 	said := s.header.Get("Cache-Status")
 	if !strings.Contains(said, "hit") && !strings.Contains(said, "stored") && !strings.Contains(said, "fwd=stale") {
 		return nil
@@ -154,7 +154,7 @@ func (o *oracle) remember(s *seen) error {
 	for _, p := range o.line.all("purged") {
 		here := p.detail == s.instance && s.of.reached(&p) && p.to.Before(s.from)
 		if here && youngest.Before(p.from) {
-			return fmt.Errorf("purged at %s, and born before %s", o.line.at(p.from), o.line.at(youngest))
+			return fmt.Errorf("purged at %s, and created before %s", o.line.at(p.from), o.line.at(youngest))
 		}
 	}
 	if s.of.key == "" {
@@ -168,20 +168,20 @@ func (o *oracle) remember(s *seen) error {
 	return nil
 }
 
-// covered tells whether the instance had a copy when it was asked, which no purge
+// hasCopy tells whether the instance had a copy when it was asked, which no purge
 // reached by the answer.
-func (o *oracle) covered(s *seen) bool {
+func (o *oracle) hasCopy(s *observation) bool {
 	if s.of.key == "" {
 		return false
 	}
 	o.mu.Lock()
-	born, ok := o.copies[s.instance+" "+s.of.key]
+	created, ok := o.copies[s.instance+" "+s.of.key]
 	o.mu.Unlock()
-	return ok && !o.line.any("purge", born, s.to, s.of.reached)
+	return ok && !o.line.any("purge", created, s.to, s.of.reached)
 }
 
 // excused tells why a failure should not have been; nil: the policy has it so.
-func (o *oracle) excused(s *seen, status int) error {
+func (o *oracle) excused(s *observation, status int) error {
 	if err := o.envelope(s, status); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (o *oracle) excused(s *seen, status int) error {
 		return fmt.Errorf("status %d, want %d", status, s.of.rule.Status)
 	case status == http.StatusNotFound && strings.Contains(s.header.Get("Cache-Status"), "sundry-last-resort"):
 		return nil // a last resort may lack a form: the copy is there, and has no link
-	case o.covered(s):
+	case o.hasCopy(s):
 		return fmt.Errorf("status %d in place of a copy", status)
 	}
 	from, to := s.from.Add(-o.reach(s)), s.to
@@ -208,7 +208,7 @@ func (o *oracle) excused(s *seen, status int) error {
 
 // reach is how long before the call the fill may have begun that it waited for,
 // or whose failure it heard of.
-func (o *oracle) reach(s *seen) time.Duration {
+func (o *oracle) reach(s *observation) time.Duration {
 	reach := slack
 	slow := func(f *episode) bool { return o.about(f, s.of.endpoint) && strings.Contains(f.detail, "latency") }
 	if o.line.any("fault", s.from.Add(-chaosFill), s.to, slow) {
@@ -229,11 +229,11 @@ func (o *oracle) about(f *episode, endpoint string) bool {
 }
 
 // refused judges a call that was shed or limited.
-func (o *oracle) refused(s *seen) error {
+func (o *oracle) refused(s *observation) error {
 	if s.header.Get("Retry-After") == "" {
 		return errors.New("refused without Retry-After")
 	}
-	if o.line.any("limits", s.from.Add(-slack), s.to, nil) || s.of.works() && !o.covered(s) {
+	if o.line.any("limits", s.from.Add(-slack), s.to, nil) || s.of.works() && !o.hasCopy(s) {
 		return nil
 	}
 	return errors.New("refused, and no limit says so")
@@ -241,7 +241,7 @@ func (o *oracle) refused(s *seen) error {
 
 // denied judges a no to a call that has an answer: an upstream must have said
 // what can be taken for one.
-func (o *oracle) denied(s *seen, from, to time.Time) error {
+func (o *oracle) denied(s *observation, from, to time.Time) error {
 	said := func(f *episode) bool {
 		return o.about(f, s.of.endpoint) && (strings.Contains(f.detail, "status:4") || strings.Contains(f.detail, "body:"))
 	}
@@ -249,19 +249,19 @@ func (o *oracle) denied(s *seen, from, to time.Time) error {
 	if o.line.any("fault", from.Add(-chaosNegative), to, said) {
 		return nil
 	}
-	return errors.New("a no that nobody said")
+	return errors.New("a negative answer that no upstream gave")
 }
 
 // unavailable judges a failure: each source that can answer must have had its
 // own trouble.
-func (o *oracle) unavailable(s *seen, from, to time.Time) error {
+func (o *oracle) unavailable(s *observation, from, to time.Time) error {
 	if s.of.rule.Status == http.StatusNotFound {
 		if o.line.any("fault", from, to, func(f *episode) bool { return o.about(f, s.of.endpoint) }) {
 			return nil
 		}
 		return errors.New("nothing was wrong with the endpoint's sources")
 	}
-	whose := "nobody"
+	whose := "no source"
 	for _, p := range append(slices.Clone(s.of.picks), s.of.pictures) {
 		if whose = o.well(s.of, p, from, to); whose == "" {
 			return nil
@@ -280,7 +280,7 @@ func (o *oracle) well(of *errand, who sources, from, to time.Time) string {
 		}
 	}
 	if who.alone || len(who.ways) == 0 {
-		return "what needs nobody else"
+		return "what needs no upstream"
 	}
 	return ""
 }
@@ -297,7 +297,7 @@ var chaosTypes = map[string]int{
 }
 
 // envelope checks what an error says of itself.
-func (o *oracle) envelope(s *seen, status int) error {
+func (o *oracle) envelope(s *observation, status int) error {
 	if len(s.body) == 0 || strings.HasPrefix(s.header.Get("Content-Type"), "text/") {
 		return nil
 	}
@@ -311,9 +311,9 @@ func (o *oracle) envelope(s *seen, status int) error {
 	}
 	switch err := json.Unmarshal(s.body, &doc); {
 	case err != nil:
-		return fmt.Errorf("error document: %w", err)
+		return fmt.Errorf("error body: %w", err)
 	case doc.Code != status || chaosTypes[doc.Error.Type] != status || doc.Message == "" || doc.Error.RequestID != s.header.Get("X-Request-Id"):
-		return fmt.Errorf("error document of status %d, request %s", status, s.header.Get("X-Request-Id"))
+		return fmt.Errorf("error body of status %d, request %s", status, s.header.Get("X-Request-Id"))
 	}
 	return nil
 }

@@ -247,9 +247,9 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// kept are the keys of the endpoint own that Redis holds, and of those the
+// redisKeys are the keys of the endpoint own that Redis holds, and of those the
 // records of failures.
-func kept(t *testing.T, srv *redistest.Server) (entries, failures, leases []string) {
+func redisKeys(t *testing.T, srv *redistest.Server) (entries, failures, leases []string) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: srv.Addr})
 	defer client.Close()
@@ -282,18 +282,18 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 	one, two := serve(t, settings...), serve(t, settings...)
 	var calls sync.WaitGroup
 	calls.Go(func() { _, _, _, _ = get(one.public + "/api/own?id=1") })
-	waittest.Until(t, "the lease of the first", func() bool { _, _, leases := kept(t, srv); return len(leases) == 1 && u.calls.Load() == 1 })
+	waittest.Until(t, "the lease of the first", func() bool { _, _, leases := redisKeys(t, srv); return len(leases) == 1 && u.calls.Load() == 1 })
 	calls.Go(func() { _, _, _, _ = get(two.public + "/api/own?id=1") })
 	waittest.Until(t, "the second waits", func() bool {
 		_, body := mustGet(t, two.admin+"/metrics")
 		return strings.Contains(body, "\nsundry_cache_fills_running 1\n")
 	})
 	two.kill(t)
-	if entries, failures, _ := kept(t, srv); len(entries)+len(failures) > 0 {
+	if entries, failures, _ := redisKeys(t, srv); len(entries)+len(failures) > 0 {
 		t.Errorf("left in Redis: %v %v", entries, failures)
 	}
 	calls.Wait()
-	waittest.Until(t, "the entry of the first", func() bool { entries, _, _ := kept(t, srv); return len(entries) == 1 })
+	waittest.Until(t, "the entry of the first", func() bool { entries, _, _ := redisKeys(t, srv); return len(entries) == 1 })
 	if u.calls.Load() != 1 {
 		t.Errorf("%d calls upstream, want one", u.calls.Load())
 	}
@@ -336,7 +336,7 @@ func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
 		p.kill(t)
 		calls.Wait()
 	}
-	if _, failures, _ := kept(t, srv); len(failures) > 0 {
+	if _, failures, _ := redisKeys(t, srv); len(failures) > 0 {
 		t.Errorf("records of failures: %v", failures)
 	}
 	u.takes.Store(0)

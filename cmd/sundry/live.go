@@ -52,29 +52,29 @@ func (s *server) catchUp(ctx context.Context) {
 // purge. Otherwise an entry in Redis may have been purged since.
 type purgeAware struct {
 	cache.Remote
-	inStep func() bool
+	inSync func() bool
 }
 
 // Look implements cache.Remote.
 func (l purgeAware) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
-	if !l.inStep() {
+	if !l.inSync() {
 		return nil, nil, false
 	}
 	return l.Remote.Look(ctx, key)
 }
 
-// inStep tells whether the replicator is; one that is not made yet is not.
-func (s *server) inStep() bool { return s.replicator != nil && s.replicator.InSync() }
+// inSync tells whether this instance is in sync with the stored settings.
+func (s *server) inSync() bool { return s.replicator != nil && s.replicator.InSync() }
 
-// validate compiles a set with the knobs, aside. Changes that leave them as they
-// are, a purge or a breaker's, need none.
-func (s *server) validate(knobs map[string]map[string]string) error {
+// validate compiles the catalog with these cache settings, without putting it into
+// force. Changes that do not touch them, such as purges and holds, need no compiling.
+func (s *server) validate(settings map[string]map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inForce(knobs) {
+	if s.inForce(settings) {
 		return nil
 	}
-	_, err := s.loaded.compile(s.env, knobs)
+	_, err := s.loaded.compile(s.env, settings)
 	return err
 }
 

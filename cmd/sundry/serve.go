@@ -98,16 +98,16 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.process.onEnvironment != nil {
 		s.process.onEnvironment(s.env)
 	}
-	settings := cache.Config{
+	cfg := cache.Config{
 		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
 			return err
 		}
-		settings.Far = purgeAware{s.far, s.inStep}
+		cfg.Far = purgeAware{s.far, s.inSync}
 	}
-	if s.cache, err = cache.New(settings); err != nil {
+	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
 	s.env.StepCache = catalog.StepCache{Cache: s.cache}
