@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Bounds of the memory that fills take together.
+// Bounds of the memory that replies take together.
 const (
-	// DefaultBudget is what all replies in the making may take at once.
+	// DefaultBudget is the default limit in bytes.
 	DefaultBudget = 128 << 20
-	// MinBudget is the least that lets a picture of the largest kind through.
+	// MinBudget is the smallest limit that admits the largest declared picture.
 	MinBudget = 16 << 20
-	// budgetTime is the longest that one waits for its part.
+	// budgetTime is how long a reservation waits for others to be released.
 	budgetTime = 2 * time.Second
 )
 
@@ -38,39 +38,39 @@ func (b *Budget) open() {
 	})
 }
 
-// Reservation is what one attempt has taken of a budget. The zero value, without
-// a budget, is unbounded. It is for one goroutine.
+// Reservation is the memory that one attempt has reserved of a budget. The zero
+// value has no budget and is unbounded. It is for one goroutine.
 type Reservation struct {
 	budget *Budget
 	taken  int64
 }
 
-// Take asks for so many bytes more. The error is Malformed for a reply that no
-// budget would bear, and Busy where too many others are being made.
-func (a *Reservation) Take(ctx context.Context, n int64) error {
-	if a.budget == nil || n <= 0 {
+// Take reserves n bytes more. The error is Malformed for a reply that exceeds the
+// whole budget, and Busy where others hold too much of it.
+func (r *Reservation) Take(ctx context.Context, n int64) error {
+	if r.budget == nil || n <= 0 {
 		return nil
 	}
-	a.budget.open()
-	if a.taken+n > a.budget.Limit {
-		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it would take %d MiB of memory", ErrTooLarge, (a.taken+n)>>20)}
+	r.budget.open()
+	if r.taken+n > r.budget.Limit {
+		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it needs %d MiB of memory", ErrTooLarge, (r.taken+n)>>20)}
 	}
 	wait, cancel := context.WithTimeout(ctx, budgetTime)
 	defer cancel()
-	if err := a.budget.bytes.Acquire(wait, n); err != nil {
+	if err := r.budget.bytes.Acquire(wait, n); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return &Error{Kind: Busy, Err: errors.New("too many large replies are being read")}
 	}
-	a.taken += n
+	r.taken += n
 	return nil
 }
 
-// Release gives everything back.
-func (a *Reservation) Release() {
-	if a.taken > 0 {
-		a.budget.bytes.Release(a.taken)
-		a.taken = 0
+// Release releases everything.
+func (r *Reservation) Release() {
+	if r.taken > 0 {
+		r.budget.bytes.Release(r.taken)
+		r.taken = 0
 	}
 }

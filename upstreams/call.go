@@ -9,37 +9,37 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// Call is one question to a chain. It is not changed once made.
+// Call is what a chain is asked. It does not change once it is made.
 type Call struct {
 	Endpoint string
 	// Params are the canonical parameters: strings, ints, bools, nil for
 	// absent ones.
 	Params map[string]any
 	Now    time.Time
-	// Caller is weighed by breakers.
+	// Caller is whom breakers count a failure for.
 	Caller host.Caller
-	// Private parameters are personal data: they are not kept in the journal.
+	// Private parameters are personal data: the journal does not keep them.
 	Private bool
 	// Header values to pass on to upstreams: traceparent and the like.
 	Trace map[string]string
-	// Loop are the services like this one that the question came through, as
-	// LoopOf lists them.
+	// Loop lists the services like this one that the request came through, as
+	// loop.Of does.
 	Loop string
 }
 
-// Answer is what a chain found out.
+// Answer is what a chain answers with.
 type Answer struct {
 	Source string
 	// Data is JSON-ready: nil, bool, numbers, string, []any, map[string]any.
 	Data any
-	// Blob is the picture, where the source brings one.
+	// Blob is the picture; nil for a source without one.
 	Blob *Blob
 	// Expires is when the content stops working; zero for never.
 	Expires time.Time
-	// Since is the birth of the oldest outcome of a step in it that was kept
-	// from an earlier call; zero: it was all asked for anew.
+	// Since is when the oldest cached step result that it was made of was
+	// created; zero: none was cached.
 	Since time.Time
-	// LastResort: the source is one that is asked where there is nothing better.
+	// LastResort: the source is declared as a last resort.
 	LastResort bool
 }
 
@@ -56,21 +56,20 @@ type Attempt struct {
 	Took   time.Duration
 	Err    error
 	Stages []Stage
-	// Redactor blots out the attempt's secrets in whatever else is shown of it.
-	// Err and Stages went through it.
+	// Redactor redacts the attempt's secrets in whatever else is shown of it.
+	// Err and Stages are redacted already.
 	Redactor *redact.Redactor
 }
 
-// Stage is one step of an attempt, in words and raw material. Only `sundry
-// try` and a retry from the console ask for them.
+// Stage is a part of an attempt with what went into it or came out. Only `sundry
+// try` and a retry from the console collect them.
 type Stage struct {
 	Name   string
 	Detail any
 }
 
-// Line is the detail as one readable line of at most so many runes, and a mark
-// where it was cut.
-func (s *Stage) Line(most int) string {
+// Line is the detail on one line, cut after limit runes.
+func (s *Stage) Line(limit int) string {
 	text, ok := s.Detail.(string)
 	if !ok {
 		b, err := json.Marshal(s.Detail)
@@ -79,13 +78,13 @@ func (s *Stage) Line(most int) string {
 		}
 		text = string(b)
 	}
-	return Shorten(text, most)
+	return Shorten(text, limit)
 }
 
-// Shorten cuts a text after so many runes, and marks the cut.
-func Shorten(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+// Shorten cuts a text after limit runes, and marks the cut with an ellipsis.
+func Shorten(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 	return text
 }

@@ -9,35 +9,52 @@ import (
 // Chain is sources in order, asked until one gives a definite answer.
 type Chain struct {
 	Sources []*Source
-	// LeftOut are those that lack a key.
+	// LeftOut are the sources whose secret is not set.
 	LeftOut []*Source
-	// refuses tells that a caller's input can be at fault: without any, what a
-	// source does not have is its own failure, and never the answer.
+	// refuses: a caller's input can be wrong. Without such input, what a source
+	// does not have is its own failure, and never the answer.
 	refuses bool
 	metrics chainMetrics
 }
 
-// Refuses tells whether a caller's input can be at fault.
+// NewChain makes a chain of compiled sources. It drops those that are nil, and
+// leaves out those whose secret is not set. refuses says that the endpoint takes
+// input that can be wrong: without, the chain never answers negatively.
+func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
+	c := &Chain{refuses: refuses, metrics: env.Metrics.chain(endpoint)}
+	for _, s := range sources {
+		switch {
+		case s == nil:
+		case s.Missing != "":
+			c.LeftOut = append(c.LeftOut, s)
+		default:
+			c.Sources = append(c.Sources, s)
+		}
+	}
+	return c
+}
+
+// Refuses reports whether a caller's input can be wrong.
 func (c *Chain) Refuses() bool { return c.refuses }
 
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
-// a definite no, or what the failures amount to. With covered, a copy that may
-// stand in is at hand, and the last resorts are left alone. watch, when not
-// nil, sees every attempt.
-func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Attempt)) (Answer, error) {
+// a negative answer, or the failures combined. With hasCopy, a usable copy
+// exists, and last resorts are not asked. watch, when not nil, is called after
+// each attempt.
+func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	asking, cancel := withReserve(ctx, reserve)
 	defer cancel()
-	turns := c.candidates(asking, call, covered)
+	candidates := c.candidates(asking, call, hasCopy)
 	var failures []failure
-	for i := range turns {
-		t := &turns[i]
+	for i := range candidates {
+		t := &candidates[i]
 		within, done := ctx, func() {}
 		if t.source.AsksOthers() {
-			within, done = share(asking, turns[i:])
+			within, done = share(asking, candidates[i:])
 		}
 		if within.Err() != nil {
 			done()
-			continue // no time for this one; a source of our own may follow
+			continue // no time is left for this one; a local source may follow
 		}
 		answer, err := t.do(within, call, watch)
 		done()
@@ -50,10 +67,10 @@ func (c *Chain) Do(ctx context.Context, call *Call, covered bool, watch func(Att
 			return Answer{}, err
 		}
 	}
-	return Answer{}, c.combine(asking, failures, len(turns))
+	return Answer{}, c.combine(asking, failures, len(candidates))
 }
 
-// answered counts what an answer says of the sources before.
+// answered counts a failover, or an answer of a last resort.
 func (c *Chain) answered(failures []failure, a *Answer) {
 	if anyFailed(failures) {
 		c.metrics.failovers.Inc()
@@ -63,7 +80,7 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 	}
 }
 
-// isFinal tells whether a source's failure is the last word.
+// isFinal reports whether a source's failure ends the chain.
 func (c *Chain) isFinal(s *Source, err error) bool {
 	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
 		return c.refuses && !s.Next && !typed.Next
@@ -71,14 +88,14 @@ func (c *Chain) isFinal(s *Source, err error) bool {
 	return KindOf(err).definite()
 }
 
-// failure is one source's, and whether the others outweigh it.
+// failure is that of one source.
 type failure struct {
 	err      error
-	optional bool
+	optional bool // of an optional source
 }
 
-// anyFailed tells whether any source before failed, and was not just skipped or
-// without knowledge.
+// anyFailed reports whether a source failed, rather than was skipped or answered
+// negatively.
 func anyFailed(failures []failure) bool {
 	for _, f := range failures {
 		if k := KindOf(f.err); k != Skipped && k != Negative {
@@ -88,12 +105,79 @@ func anyFailed(failures []failure) bool {
 	return false
 }
 
-// combine makes one error of a chain's failures. Only what somebody said is an
-// answer: "no such thing" needs all who were asked to say so, those aside whose
-// failure does not outweigh the others, or that by the catalog none of the
-// sources, all of which had their turn, serves the input. A timeout needs that
-// time was all they lacked.
-func (c *Chain) combine(ctx context.Context, failures []failure, turns int) error {
+// candidate is a source in one pass through a chain.
+type candidate struct {
+	source *Source
+	serves bool  // its when condition holds
+	failed error // its when condition could not be evaluated
+}
+
+// candidates lists the sources of a pass. Their conditions are evaluated once,
+// before the first attempt, so that the time can be divided among them.
+func (c *Chain) candidates(ctx context.Context, call *Call, hasCopy bool) []candidate {
+	out := make([]candidate, 0, len(c.Sources))
+	for _, s := range c.Sources {
+		if s.LastResort && hasCopy {
+			continue
+		}
+		t := candidate{source: s}
+		t.serves, t.failed = s.serves(ctx, call)
+		out = append(out, t)
+	}
+	return out
+}
+
+// do asks the source, or reports why it is not asked.
+func (t *candidate) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+	switch {
+	case t.failed != nil:
+		return Answer{}, t.source.notAsked(t.failed, watch)
+	case !t.serves:
+		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
+	}
+	return t.source.do(ctx, call, watch)
+}
+
+// reserve is the time before a deadline that remote sources cannot use up: it is
+// for sources that need no network, and for rendering the answer.
+const reserve = 500 * time.Millisecond
+
+// withReserve is ctx with its deadline earlier by reserve, but by no more than half
+// of the time that is left.
+func withReserve(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
+}
+
+// share bounds the first of these candidates so that time is left for the others:
+// where their timeouts add up to more than is left, each is shortened in
+// proportion.
+func share(ctx context.Context, candidates []candidate) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	var wanted time.Duration
+	for _, t := range candidates {
+		if t.serves && t.source.AsksOthers() {
+			wanted += t.source.longest()
+		}
+	}
+	left := time.Until(deadline)
+	if wanted <= left {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(candidates[0].source.longest())/float64(wanted)))
+}
+
+// combine makes one error of a chain's failures. It is negative only if every
+// source that was asked said so (failures of optional sources aside), or if all
+// sources were tried and none of them serves the input. It is a timeout only if
+// all of them timed out.
+func (c *Chain) combine(ctx context.Context, failures []failure, candidates int) error {
 	count := map[Kind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
@@ -114,7 +198,7 @@ func (c *Chain) combine(ctx context.Context, failures []failure, turns int) erro
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		causes = append(causes, ctx.Err())
-	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && turns > 0 && len(failures) == turns):
+	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && candidates > 0 && len(failures) == candidates):
 		kind = Negative
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout
@@ -124,90 +208,4 @@ func (c *Chain) combine(ctx context.Context, failures []failure, turns int) erro
 		kind = Busy
 	}
 	return &Error{Kind: kind, Err: errors.Join(causes...)}
-}
-
-// NewChain joins compiled sources. Those that are nil are dropped, those
-// without their key are left out. refuses tells that the endpoint takes input
-// that can be at fault: without, the chain never ends in a definite no.
-func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
-	c := &Chain{refuses: refuses, metrics: env.Metrics.chain(endpoint)}
-	for _, s := range sources {
-		switch {
-		case s == nil:
-		case s.Missing != "":
-			c.LeftOut = append(c.LeftOut, s)
-		default:
-			c.Sources = append(c.Sources, s)
-		}
-	}
-	return c
-}
-
-// candidate is a source's place in one pass through a chain.
-type candidate struct {
-	source *Source
-	serves bool  // its when holds
-	failed error // its when could not be told
-}
-
-// candidates lists the sources of a pass. Which of them serve the input is asked
-// once, before, so that the time can be shared out.
-func (c *Chain) candidates(ctx context.Context, call *Call, covered bool) []candidate {
-	turns := make([]candidate, 0, len(c.Sources))
-	for _, s := range c.Sources {
-		if s.LastResort && covered {
-			continue
-		}
-		t := candidate{source: s}
-		t.serves, t.failed = s.serves(ctx, call)
-		turns = append(turns, t)
-	}
-	return turns
-}
-
-// do asks the source, or says why not.
-func (t *candidate) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	switch {
-	case t.failed != nil:
-		return Answer{}, t.source.notAsked(t.failed, watch)
-	case !t.serves:
-		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
-	}
-	return t.source.do(ctx, call, watch)
-}
-
-// reserve is the time at the end of a deadline that others' services cannot
-// use up: it is for sources that need no network, and for what is made of the
-// answer.
-const reserve = 500 * time.Millisecond
-
-// withReserve is ctx with its deadline so much earlier, but never by more than
-// half of what is left.
-func withReserve(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
-}
-
-// share bounds the first of these turns so that each of the others has its part
-// of the time as well: where their timeouts together are more than is left,
-// each gets as much less.
-func share(ctx context.Context, turns []candidate) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return ctx, func() {}
-	}
-	var wanted time.Duration
-	for _, t := range turns {
-		if t.serves && t.source.AsksOthers() {
-			wanted += t.source.longest()
-		}
-	}
-	left := time.Until(deadline)
-	if wanted <= left {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(turns[0].source.longest())/float64(wanted)))
 }

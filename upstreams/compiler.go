@@ -25,20 +25,20 @@ type Compiler struct {
 	Problems *declare.Problems
 }
 
-// Add notes a mistake of the source.
+// Add notes a mistake on the line of the source.
 func (c *Compiler) Add(format string, args ...any) { c.Problems.Add(c.Line, format, args...) }
 
-// Decode reads a section of the declaration, which may hold no other fields than
-// those of into.
+// Decode reads a section of the declaration into a struct; unknown fields are
+// mistakes.
 func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Decode(section, into, c.Problems) }
 
 // Compiled is what the section of a source's kind compiles to.
 type Compiled struct {
 	// Fetcher asks; nil leaves the source out.
 	Fetcher Fetcher
-	// Host is where it asks; nil when the target is the caller's, or there is
-	// none.
+	// Host is its declared host; nil for a caller-supplied target, and for a local
+	// source.
 	Host *host.Host
-	// Remote: it needs somebody else to answer.
+	// Remote: it needs a remote service.
 	Remote bool
 }

@@ -19,43 +19,44 @@ import (
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
 	Hosts host.Hosts
-	// Budget bounds the memory that fills take together.
+	// Budget bounds the memory that replies take together.
 	Budget Budget
-	// Work bounds what sources do without a declared host.
+	// Work bounds the sources without a declared host.
 	Work host.Work
-	// StepCache keeps what steps brought for calls to come; nil: each call asks.
+	// StepCache caches the results of steps; nil: nothing is cached.
 	StepCache StepCache
-	// Journal of what the sources did lately.
+	// Journal of recent attempts.
 	Journal Journal
-	// Guard dials what callers name.
+	// Guard connects to caller-supplied targets.
 	Guard *guard.Guard
-	// ownHosts are this service's own names: no link is followed to them.
+	// ownHosts are the names that this service has itself: no link is followed to
+	// them.
 	ownHosts atomic.Pointer[[]string]
 	loop     atomic.Pointer[loop.Mark]
-	// Transport carries requests to declared hosts; a Replay takes its place.
+	// Transport carries requests to declared hosts, unless Replay does.
 	Transport http.RoundTripper
-	// Replay answers in the place of every network; nil: live.
+	// Replay takes the place of every network; nil: requests are made.
 	Replay Network
-	// Record keeps what is exchanged; nil: nothing is kept.
+	// Record records requests and replies; nil: nothing is recorded.
 	Record Recorder
-	// Secret finds a credential in the environment.
+	// Secret looks up a secret by the name of its environment variable.
 	Secret func(name string) (string, bool)
 	// GeoFile is the operator's address database; nil for none.
 	GeoFile geoip.DB
-	// Data are the files that embedded sources name.
+	// Data holds the files of embedded sources.
 	Data fs.FS
 	Log  *slog.Logger
 
 	Metrics *Metrics
 }
 
-// Network answers requests, and connections to game servers.
+// Network carries requests, and connections to game servers.
 type Network interface {
 	http.RoundTripper
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Recorder sees what goes through a transport.
+// Recorder records what a transport carries.
 type Recorder interface {
 	Through(next http.RoundTripper) http.RoundTripper
 }

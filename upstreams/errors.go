@@ -10,22 +10,22 @@ import (
 	"sundry/upstreams/host"
 )
 
-// Kind says what went wrong, in terms of what should follow from it.
+// Kind classifies a failure by what should follow from it.
 type Kind uint8
 
-// The kinds. Invalid, Forbidden and Negative are definite: another source would
-// not say otherwise. The others send the chain on.
+// The kinds. After Invalid, Forbidden and Negative no other source is asked: it
+// would say the same. The others lead to the next source.
 const (
-	Internal    Kind = iota // our own mistake
+	Internal    Kind = iota // a mistake of this service
 	Invalid                 // the caller's input cannot be answered
-	Forbidden               // the input leads to an address that must not be reached
-	Negative                // the upstream says: no such thing
+	Forbidden               // the input leads to an address that the SSRF guard refuses
+	Negative                // the upstream says that it does not exist
 	Unavailable             // no answer, or one that says "not now"
 	Timeout                 // no answer in time
-	Limited                 // too many calls of ours
+	Limited                 // rate limited by the upstream
 	Rejected                // the breaker is open
-	Busy                    // too many calls of this kind run
-	Malformed               // an answer that is not what was agreed
+	Busy                    // too many concurrent calls
+	Malformed               // an answer of an unexpected form
 	Skipped                 // the source does not serve this input
 	kinds
 )
@@ -36,7 +36,7 @@ func (k Kind) String() string {
 		"limited", "rejected", "busy", "malformed", "skipped", "unknown"}[min(k, kinds)]
 }
 
-// ParseKind reads what String wrote.
+// ParseKind reads what String writes.
 func ParseKind(name string) (Kind, bool) {
 	for k := range kinds {
 		if k.String() == name {
@@ -56,7 +56,7 @@ type Error struct {
 	// Message is for the caller: ours, never the upstream's. "" for a
 	// standard one by kind.
 	Message string
-	// Next leads a Negative on to the next source, as a source's own rule may.
+	// Next: a Negative leads to the next source.
 	Next bool
 	Err  error // for the log
 }
@@ -108,21 +108,21 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// Errorf wraps err as an attempt's failure, keeping a kind it already has.
+// Errorf is a failure of this kind, with a formatted cause.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
 }
 
-// definite tells whether the chain must not go on.
+// definite reports whether the chain ends.
 func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
-// outcome is what an attempt that ended so says of its host.
+// outcome is what the result of an attempt says of its host.
 func outcome(err error) host.Outcome {
 	switch k := KindOf(err); {
 	case err == nil:
 		return host.Healthy
 	case errors.Is(err, context.Canceled):
-		return host.Ignored // the process shuts down, or nobody waits any more
+		return host.Ignored // shutdown, or all clients disconnected
 	case k == Unavailable, k == Timeout, k == Limited:
 		return host.Failing
 	}
@@ -137,5 +137,5 @@ func StatusOf(err error) int {
 	return 0
 }
 
-// ErrTooLarge means that an answer is larger than its cap.
-var ErrTooLarge = errors.New("answer is larger than its cap")
+// ErrTooLarge means that a reply exceeds its limit.
+var ErrTooLarge = errors.New("reply exceeds its limit")

@@ -12,29 +12,30 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// Input is what one attempt works on.
+// Input is the state of one attempt. It is for one goroutine.
 type Input struct {
 	Call   *Call
-	Values map[string]any // of placeholders: parameters, vars and secrets
+	Values map[string]any // of placeholders: parameters, variables, step results and secrets
 	Hidden []string       // the forms of its secrets
-	// derived are texts computed from its secrets.
+	// derived are texts computed from secrets.
 	derived  []string
 	Env      *jq.Env     // of its programs
 	Rules    []Rule      // of its reply
-	Sessions []Session   // what is kept of steps that let us in
-	since    time.Time   // the birth of the oldest outcome that was kept; zero: none was
-	Memory   Reservation // memory that its replies take
-	stages   *[]Stage    // nil: nobody watches
-	mark     loop.Mark   // of its requests
+	Sessions []Session   // cached results of steps that log in
+	since    time.Time   // when the oldest cached step result was created; zero: none was cached
+	Memory   Reservation // reserved for its replies
+	stages   *[]Stage    // nil: they are not collected
+	mark     loop.Mark   // set in its requests; "": none
 }
 
+// Stage notes a part of the attempt, where somebody collects them.
 func (in *Input) Stage(name string, detail any) {
 	if in.stages != nil {
 		*in.stages = append(*in.stages, Stage{name, detail})
 	}
 }
 
-// Compute runs the programs of placeholders.
+// Compute runs the programs of variables, and sets their values.
 func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 	for _, v := range vars {
 		value, err := v.Program.One(ctx, nil, in.Env)
@@ -52,7 +53,8 @@ func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 // Set makes a value known as $vars.<name> and as {name}.
 func (in *Input) Set(name string, value any) { in.Env.Vars[name], in.Values[name] = value, value }
 
-// Derive notes texts that were computed from secrets, from so many bytes on.
+// Derive notes the texts of v, which was computed from secrets, as secret too:
+// those of at least least bytes.
 func (in *Input) Derive(v any, least int) {
 	switch v := v.(type) {
 	case string:
@@ -70,10 +72,10 @@ func (in *Input) Derive(v any, least int) {
 	}
 }
 
-// Redactor of what this attempt shows.
+// Redactor redacts the secrets of the attempt, and what was computed from them.
 func (in *Input) Redactor() *redact.Redactor { return redact.New(in.Hidden, in.derived) }
 
-// MarkLoop marks a request of the attempt.
+// MarkLoop sets the header that lets this service notice its own requests.
 func (in *Input) MarkLoop(h http.Header) {
 	if in.mark == "" {
 		return
@@ -85,7 +87,7 @@ func (in *Input) MarkLoop(h http.Header) {
 	h[loop.Header] = []string{line}
 }
 
-// CheckLoop refuses an answer of this service to a request of its own.
+// CheckLoop refuses a reply that this service itself gave to a request of its own.
 func (in *Input) CheckLoop(resp *http.Response) error {
 	if !in.mark.Refused(resp.Header) {
 		return nil

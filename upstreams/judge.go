@@ -12,15 +12,15 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// RuleSpec is one judge rule: all given conditions must hold.
+// RuleSpec is a judge rule as declared: all of its conditions must hold.
 type RuleSpec struct {
-	// Status are those the rule is about; none: the successful ones.
+	// Status lists the statuses that the rule is about; empty: the successful ones.
 	Status []int `yaml:"status"`
 	// If is a jq condition on the decoded body, with $status, $params and $vars.
 	// A redirect that is not followed has the body null.
 	If *declare.Expr `yaml:"if"`
 	// Is is the verdict: success, negative, limited, unavailable, malformed, or
-	// skipped where it turns out that the source does not serve this input.
+	// skipped where the source turns out not to serve the input.
 	Is declare.Text `yaml:"is"`
 }
 
@@ -32,7 +32,7 @@ type Rule struct {
 	success bool
 }
 
-// verdicts are what a rule may say.
+// verdict reads what a rule may say; success has no Kind.
 func verdict(name string) (kind Kind, success, ok bool) {
 	switch name {
 	case "success":
@@ -51,15 +51,16 @@ func verdict(name string) (kind Kind, success, ok bool) {
 	return 0, false, false
 }
 
+// CompileRules compiles judge rules. Mistakes go to problems.
 func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
 	rules := make([]Rule, 0, len(specs))
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
 		if !ok {
-			problems.Add(s.Is.Line, "is: %q is no verdict: want success, negative, limited, unavailable, malformed or skipped", s.Is.Value)
+			problems.Add(s.Is.Line, "is: %q is not a verdict; expected success, negative, limited, unavailable, malformed or skipped", s.Is.Value)
 		}
 		if s.If == nil && len(s.Status) == 0 {
-			problems.Add(s.Is.Line, "judge rule without a condition: want status: [404] or if: a jq condition")
+			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}
 		r := Rule{status: s.Status, verdict: kind, success: success}
 		if s.If != nil {
@@ -72,17 +73,17 @@ func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
 
 // Reply is an upstream's answer before it is judged.
 type Reply struct {
-	Status int // 0 for sources that know no status
+	Status int // 0 for sources without one
 	Header http.Header
 	Body   any   // decoded; nil when it could not be
 	Blob   *Blob // instead of a body
 	Broken error // why it could not be decoded
-	Judged bool  // its parts were, one by one
+	Judged bool  // its parts were judged one by one
 }
 
-// Judge returns nil for a success, or the failure the reply amounts to. The
-// first rule that fits decides, then the default table. Programs may know of the
-// reply from then on.
+// Judge returns nil for a success, else an *Error with the verdict. The first rule
+// that matches decides, then the default table. It sets the variables of the reply
+// in env.
 func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 	setReplyVariables(env, r)
 	for i := range rules {
@@ -106,7 +107,7 @@ func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 	return nil
 }
 
-// fits tells whether the rule decides about a reply.
+// fits reports whether the rule matches a reply.
 func (r *Rule) fits(ctx context.Context, re *Reply, env *jq.Env) (bool, error) {
 	switch {
 	case !r.covers(re.Status), r.cond != nil && re.Broken != nil:
@@ -117,8 +118,9 @@ func (r *Rule) fits(ctx context.Context, re *Reply, env *jq.Env) (bool, error) {
 	return r.cond.True(ctx, re.Body, env)
 }
 
-// covers tells whether the rule is about a status: those it names, else those of
-// answers. What an answer must hold is no rule for error documents.
+// covers reports whether the rule is about a status: those that it lists, else the
+// successful ones. A rule about the body of an answer is not meant for that of an
+// error.
 func (r *Rule) covers(status int) bool {
 	if len(r.status) > 0 {
 		return slices.Contains(r.status, status)
@@ -126,16 +128,16 @@ func (r *Rule) covers(status int) bool {
 	return answers(status)
 }
 
-// answers tells the statuses of a whole answer. The other successes hold a part
-// that was not asked for (206, 226), nothing (204, 205), or the promise of an
-// answer to come (202).
+// answers reports whether a status is that of a whole answer. The other 2xx hold a
+// part that was not asked for (206, 226), nothing (204, 205), or only an
+// acknowledgement (202).
 func answers(status int) bool {
 	return status == 0 || status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
-// ByStatus is the default table. Not found and gone are what a host says whose
-// path was renamed or whose project was given up: they are no answer unless a
-// rule says so.
+// ByStatus is the default table; ok for a success. 404 and 410 are unavailable
+// unless a rule says otherwise: they are what a service answers whose path was
+// renamed or that was given up.
 func ByStatus(status int) (kind Kind, ok bool) {
 	switch {
 	case answers(status):
@@ -153,7 +155,7 @@ func (r *Reply) failure(kind Kind, err error) *Error {
 	return &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header), Err: err}
 }
 
-// retryAfter reads the header's seconds form, up to an hour.
+// retryAfter reads the seconds of Retry-After, an hour at most; 0 for a date.
 func retryAfter(h http.Header) time.Duration {
 	n, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || n < 0 {
@@ -162,12 +164,12 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(n)*time.Second, time.Hour)
 }
 
-// setReplyVariables gives programs what they may know of a reply beside its body.
+// setReplyVariables sets $status, $location, $cookies and $headers.
 func setReplyVariables(e *jq.Env, r *Reply) {
 	e.Status, e.Location, e.Cookies, e.Headers = r.Status, r.Header.Get("Location"), cookies(r.Header), headers(r.Header)
 }
 
-// cookies are those that a reply sets, by name.
+// cookies are the cookies that a reply sets, by name.
 func cookies(h http.Header) map[string]any {
 	set := map[string]any{}
 	for _, line := range h["Set-Cookie"] {
@@ -178,8 +180,8 @@ func cookies(h http.Header) map[string]any {
 	return set
 }
 
-// headers are those of a reply by their names in small letters; of several of a
-// name the first.
+// headers are those of a reply by their names in lower case; of several values the
+// first.
 func headers(h http.Header) map[string]any {
 	all := make(map[string]any, len(h))
 	for name, values := range h {

@@ -5,7 +5,8 @@ import "context"
 // positionKey finds the position in a request's context.
 type positionKey struct{}
 
-// Position is which request of which attempt this is.
+// Position says which request of which attempt a context belongs to. A replay finds
+// the recorded exchange by it, a recorder names what it records by it.
 type Position struct {
 	Endpoint, Source string // as declared
 	Call             *Call
@@ -13,19 +14,19 @@ type Position struct {
 	Nth              int    // among those of the step
 }
 
-// PositionOf reads it of the context of a request; false where nobody replays or
-// records.
+// PositionOf is the position that ctx holds; false where nothing is replayed or
+// recorded.
 func PositionOf(ctx context.Context) (Position, bool) {
 	at, ok := ctx.Value(positionKey{}).(Position)
 	return at, ok
 }
 
-// WithPosition marks the context of an attempt's step.
+// WithPosition is ctx with a position.
 func WithPosition(ctx context.Context, at Position) context.Context {
 	return context.WithValue(ctx, positionKey{}, at)
 }
 
-// AtStep marks the context of the nth request of a step of the same attempt.
+// AtStep is ctx with the position of the nth request of a step of the same attempt.
 func AtStep(ctx context.Context, step string, nth int) context.Context {
 	at, ok := PositionOf(ctx)
 	if !ok {
@@ -35,7 +36,7 @@ func AtStep(ctx context.Context, step string, nth int) context.Context {
 	return WithPosition(ctx, at)
 }
 
-// AtNth marks the context of the nth request of the step that it is of.
+// AtNth is ctx with the position of the nth request of the same step.
 func AtNth(ctx context.Context, nth int) context.Context {
 	at, _ := PositionOf(ctx)
 	return AtStep(ctx, at.Step, nth)

@@ -12,25 +12,24 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// DefaultTimeout bounds an attempt that does not say otherwise.
+// DefaultTimeout bounds an attempt of a source without a timeout of its own.
 const DefaultTimeout = 3 * time.Second
 
-// Fetcher is what a kind of source compiles to. It asks, and brings a reply to
-// be judged, or an Error.
+// Fetcher is what a kind of source compiles to. It returns a reply to be judged, or
+// an Error. It must be safe for concurrent use.
 type Fetcher interface {
 	Fetch(ctx context.Context, in *Input) (*Reply, error)
 }
 
-// Step is what is done before a source's own request; what it brings, it keeps in
-// the attempt's input.
+// Step is made before a source's own request. It sets its result in the input.
 type Step interface {
 	Do(ctx context.Context, in *Input) error
 }
 
-// Picture is fetched after the data, from where the data says.
+// Picture is fetched after the data, from a link in it.
 type Picture interface {
 	Fetch(ctx context.Context, data any, in *Input, env *jq.Env) (*Blob, error)
-	// LargestPicture is how many bytes it may have.
+	// LargestPicture is the limit of its size in bytes.
 	LargestPicture() int64
 }
 
@@ -38,32 +37,32 @@ type Picture interface {
 type SourceConfig struct {
 	// Declared is the source's name in its file.
 	Declared string
-	// Limit shortens how long its answers are fresh; 0: does not.
+	// Limit caps how long its answers are fresh; 0: no cap.
 	Limit time.Duration
 	// Timeout bounds one attempt.
 	Timeout time.Duration
-	// Retry is how often an attempt that failed in passing is made again.
+	// Retry is how often an attempt with a transient failure is repeated.
 	Retry int
-	// Next: a negative leads to the next source.
+	// Next: a negative answer leads to the next source.
 	Next bool
-	// Optional is one whose failure does not outweigh what the others said.
+	// Optional: its failure does not count where the others answer negatively.
 	Optional bool
-	// LastResort is one that is asked where no copy may stand in.
+	// LastResort: it is asked only where no usable copy exists.
 	LastResort bool
-	// Missing is the environment variable with the key that it lacks; "": it
-	// lacks none.
+	// Missing is the environment variable of a secret that is not set; "": all
+	// are.
 	Missing string
-	// Variables are all those with its keys.
+	// Variables are the environment variables of all its secrets.
 	Variables []string
 	Secrets   map[string]any // of Variables, by the names of their placeholders
-	Hidden    []string       // the forms of Secrets, as a Redactor looks for them
+	Hidden    []string       // the forms of Secrets, as redact.Forms gives them
 
 	When    *jq.Program // nil: always
 	Before  []Step
 	Vars    []jq.Variable
 	Kind    Compiled
 	Rules   []Rule
-	Map     *jq.Program // nil: data is what was brought
+	Map     *jq.Program // nil: the data is the reply's body
 	Expires *jq.Program // nil: never
 	Picture Picture     // nil: none
 }
@@ -71,7 +70,7 @@ type SourceConfig struct {
 // Source is a compiled source. It is safe for concurrent use.
 type Source struct {
 	SourceConfig
-	// Name as callers see it: replayed answers say so.
+	// Name as callers see it: with the prefix replay: for a replayed answer.
 	Name     string
 	endpoint string
 	env      *Environment
@@ -83,7 +82,7 @@ func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
 	return &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
 }
 
-// serves tells whether the source is for this input.
+// serves reports whether the source's condition holds for the call.
 func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	if s.When == nil {
 		return true, nil
@@ -91,11 +90,11 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
 }
 
-// longest is the most that its attempts take together.
+// longest is how long its attempts may take together.
 func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
-// do is one attempt, retried when the host is unavailable and the budget
-// allows.
+// do makes an attempt, and repeats it after a transient failure as far as the
+// retry budget of the host allows.
 func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
 		answer, err := s.attempt(ctx, call, watch)
@@ -105,23 +104,23 @@ func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answe
 	}
 }
 
-// transient tells failures that may be gone in a moment. A host that says what it
-// does not have, or whom it does not let in, will say so again.
+// transient reports whether a repeated attempt may succeed. After 404 or 403 it
+// would not.
 func transient(err error) bool {
 	status := StatusOf(err)
 	return KindOf(err) == Unavailable && (status == 0 || status/100 == 2 || status >= 500 || status == http.StatusRequestTimeout)
 }
 
-// worthRetry asks the host's budget, and whether there is time for more than
-// half an attempt.
+// worthRetry reports whether the host's retry budget allows one more attempt, and
+// at least half of its timeout is left.
 func (s *Source) worthRetry(ctx context.Context) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.Timeout/2 {
 		return false
 	}
-	return s.Kind.Host != nil && s.Kind.Host.Retries.Allow()
+	return s.Kind.Host != nil && s.Kind.Host.AllowRetry()
 }
 
-// attempt runs the stages in order and reports how it went.
+// attempt makes one attempt and reports it to metrics, journal and watch.
 func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.Memory.Release()
@@ -151,7 +150,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 	return answer, err
 }
 
-// notAsked reports a source that was passed over.
+// notAsked reports a source that was skipped.
 func (s *Source) notAsked(err error, watch func(Attempt)) error {
 	err = s.attribute(err)
 	result := KindOf(err).String()
@@ -165,9 +164,9 @@ func (s *Source) notAsked(err error, watch func(Attempt)) error {
 // attribute puts the source's name into the error.
 func (s *Source) attribute(err error) error {
 	if typed, ok := errors.AsType[*Error](err); ok {
-		signed := *typed
-		signed.Source = s.Name
-		return &signed
+		attributed := *typed
+		attributed.Source = s.Name
+		return &attributed
 	}
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
@@ -184,52 +183,54 @@ func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	in.Env.Secrets = nil // what is made of the answer has no use for them
+	in.Env.Secrets = nil // programs that map the answer must not see them
 	return s.mapReply(ctx, in, r)
 }
 
-// ask makes the source's own request, or does its work, within its bounds.
+// ask makes the source's own request, or does its work, once it is admitted.
 func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 	if b, ok := s.Kind.Fetcher.(admitter); ok && s.Kind.Host == nil {
-		leave, err := b.Admit(ctx, in)
+		release, err := b.Admit(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		defer leave()
+		defer release()
 	}
 	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
 }
 
-// admitter kinds without a declared host take a place before they work.
+// admitter is a Fetcher without a declared host whose concurrency is bounded.
 type admitter interface {
-	Admit(ctx context.Context, in *Input) (leave func(), err error)
+	Admit(ctx context.Context, in *Input) (release func(), err error)
 }
 
-// Remote tells whether it asks a declared host.
+// Remote reports whether it calls a declared host.
 func (s *Source) Remote() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
 
-// AsksOthers tells whether it needs somebody else to answer.
+// AsksOthers reports whether it needs a remote service: a declared host, or a
+// caller-supplied target.
 func (s *Source) AsksOthers() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
-// Bare is the source's name as declared, in replay too.
+// Bare is the source's name as declared, without the prefix replay:.
 func (s *Source) Bare() string { return s.Declared }
 
-// Keyed tells whether its requests hold a secret, or are signed with one.
+// Keyed reports whether it uses a secret.
 func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
 
-// Probe asks this source alone. watch, when not nil, sees every attempt with
-// its stages.
+// Probe asks this source alone. watch, when not nil, is called after each attempt,
+// with its stages.
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	t := candidate{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
 	return t.do(ctx, call, watch)
 }
 
-// Host is where it asks; nil when that is the caller's choice, or nobody.
+// Host is its declared host; nil for a source of a caller-supplied target, and for
+// a local one.
 func (s *Source) Host() *host.Host { return s.Kind.Host }
 
-// prepare makes the steps before the source's own request, then computes its
-// placeholders.
+// prepare makes the steps before the source's own request, then computes the
+// source's variables.
 func (s *Source) prepare(ctx context.Context, in *Input) error {
 	in.Values = make(map[string]any, len(in.Env.Params)+len(s.Vars)+len(s.Secrets)+len(s.Before))
 	maps.Copy(in.Values, in.Env.Params)
@@ -242,7 +243,7 @@ func (s *Source) prepare(ctx context.Context, in *Input) error {
 	return in.Compute(ctx, s.Vars)
 }
 
-// mark tells a replay, or who records, whose attempt it is.
+// mark puts the position of the request into ctx, for a replay or a recorder.
 func (s *Source) mark(ctx context.Context, in *Input) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
@@ -250,7 +251,7 @@ func (s *Source) mark(ctx context.Context, in *Input) context.Context {
 	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.Call})
 }
 
-// mapReply maps the reply to data and fetches the picture.
+// mapReply maps the reply to data, and fetches the picture that the data links.
 func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, error) {
 	env := in.Env
 	a := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: in.since, LastResort: s.LastResort}
@@ -288,12 +289,12 @@ func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, 
 	case float64:
 		return time.Unix(int64(v), 0), nil
 	}
-	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: want unix seconds, got %T", v)}
+	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: expected unix seconds, got %T", v)}
 }
 
-// ThroughBreaker makes one exchange under the host's breaker; the verdict is part of
-// what the breaker learns, because upstreams say "not now" with status 200. A
-// nil host has no breaker.
+// ThroughBreaker makes one request through the breaker of its host, and judges the
+// reply. The breaker learns the verdict, not the status alone, because upstreams
+// say "not now" with status 200. A nil host has no breaker.
 func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, ask func(context.Context) (*Reply, error)) (*Reply, error) {
 	done := func(host.Outcome) {}
 	if h != nil {
@@ -304,7 +305,7 @@ func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, 
 	}
 	returned := false
 	defer func() {
-		if !returned { // a panic gives back what was taken
+		if !returned { // ask panicked: the slot must be released
 			done(host.Healthy)
 		}
 	}()
@@ -317,8 +318,8 @@ func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, 
 	return r, err
 }
 
-// LargestPicture is how many bytes a picture of the source may have; 0 for a
-// source whose answers are none.
+// LargestPicture is the limit of a picture's size in bytes; 0 for a source whose
+// answers are not pictures.
 func (s *Source) LargestPicture() int64 {
 	if s.Picture != nil {
 		return s.Picture.LargestPicture()

@@ -6,53 +6,53 @@ import (
 	"time"
 )
 
-// StepCache keeps what steps brought for calls to come: signing keys, the songs of
-// a list.
+// StepCache caches the results of steps for later calls: signing keys, sessions,
+// the songs of a list.
 type StepCache interface {
-	// Open opens the place of one step's outcomes.
+	// Open opens the cache of one step.
 	Open(endpoint string, rule StepCacheRule) StepResults
 }
 
-// StepCacheRule says how a step's outcomes are kept.
+// StepCacheRule says how the results of a step are cached.
 type StepCacheRule struct {
-	// Step is its name: one of small letters, digits and _.
+	// Step is its name: lower-case letters, digits and underscores.
 	Step string
 	// Version changes with what the step makes of a reply.
 	Version string
-	// Lasts is how long an outcome serves.
+	// Lasts is how long a result is used.
 	Lasts time.Duration
-	// Timeout bounds one asking.
+	// Timeout bounds one request for it.
 	Timeout time.Duration
-	// Shared outcomes are few and for everybody; the others are of callers'
-	// input, and must not drive those out.
+	// Shared results are few and the same for everybody; the others depend on
+	// callers' input, and must not evict those.
 	Shared bool
 }
 
-// StepResults keeps the outcomes of one step. It is safe for concurrent use.
+// StepResults are the cached results of one step. It is safe for concurrent use.
 type StepResults interface {
-	// Fetch gives what is kept under the id, else asks, once for all who want
-	// it at the same time. born is when it was asked for. ask runs on a context
-	// of its own and may outlive the caller's. What it brings must be
+	// Fetch returns the result that is cached under the id, else calls ask, once
+	// for all concurrent callers. created is when it was asked for. ask runs on a
+	// context of its own and may outlive the caller's. Its value must be
 	// JSON-ready.
-	Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (value any, born time.Time, err error)
-	// Drop forgets what is kept under the id.
+	Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (value any, created time.Time, err error)
+	// Drop removes the result that is cached under the id.
 	Drop(id string)
 }
 
-// Session is what was kept of a step that let us in.
+// Session is a cached result of a step that logs in.
 type Session struct {
 	Results StepResults
 	ID      string
 }
 
-// forgetSessions forgets what let us in: it does not any more.
+// forgetSessions drops sessions that the upstream no longer accepts.
 func (in *Input) forgetSessions() {
 	for _, e := range in.Sessions {
 		e.Results.Drop(e.ID)
 	}
 }
 
-// Fork is a copy for work that may outlive the attempt.
+// Fork is a copy for work that may outlive the attempt. It has no memory reserved.
 func (in *Input) Fork() *Input {
 	sub, env := *in, *in.Env
 	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
@@ -64,17 +64,17 @@ func (in *Input) Fork() *Input {
 	return &sub
 }
 
-// Join takes over what a fork showed. Its work must be done.
+// Join takes over the stages and derived secrets of a fork, whose work has ended.
 func (in *Input) Join(sub *Input) {
-	in.derived = sub.derived // which began with its own
+	in.derived = sub.derived // which began as a copy of in's
 	if in.stages != nil {
 		*in.stages = append(*in.stages, *sub.stages...)
 	}
 }
 
-// NoteCreated notes the birth of an outcome that the answer is made of.
-func (in *Input) NoteCreated(born time.Time) {
-	if in.since.IsZero() || born.Before(in.since) {
-		in.since = born
+// NoteCreated notes when a cached result was created that the answer is made of.
+func (in *Input) NoteCreated(at time.Time) {
+	if in.since.IsZero() || at.Before(in.since) {
+		in.since = at
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"sundry/cache/jitter"
 )
 
-// minimum is the number of calls below which a ratio says nothing.
+// minimum is the number of calls below which the ratio is not looked at.
 const minimum = 10
 
-// breaker is gobreaker's, held open for longer each time that a probe failed.
+// breaker is gobreaker's, kept open for longer each time that a probe fails.
 type breaker struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
-	inRow atomic.Uint32 // openings since it was closed last
-	until atomic.Int64  // unix nanoseconds; before, nobody is let through
+	inRow atomic.Uint32 // openings since it was last closed
+	until atomic.Int64  // unix nanoseconds; before, it is open
 }
 
-// Reset forgets what the breaker learned: the host is called as if it were new.
+// Reset replaces the breaker with a new, closed one.
 func (h *Host) Reset() {
 	cfg, b := h.cfg, &breaker{}
 	h.streak.clear()
@@ -39,7 +39,7 @@ func (h *Host) Reset() {
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
-				h.Opened.Add(1)
+				h.opened.Add(1)
 				b.until.Store(time.Now().Add(openFor(cfg, b.inRow.Add(1))).UnixNano())
 			case gobreaker.StateClosed:
 				b.inRow.Store(0)
@@ -56,7 +56,7 @@ func (h *Host) Reset() {
 // of a fleet do not probe a host at the same time.
 const spread = 0.2
 
-// openFor is how long the breaker stays open the nth time in a row.
+// openFor is how long the breaker stays open the nth consecutive time.
 func openFor(cfg Config, nth uint32) time.Duration {
 	d := cfg.Open
 	for range nth - 1 {
@@ -68,7 +68,8 @@ func openFor(cfg Config, nth uint32) time.Duration {
 	return jitter.Around(d, spread)
 }
 
-// state at a time: open for as long as it is held so.
+// state at now. gobreaker turns half-open after the shortest time; until the time
+// with backoff has passed, the breaker is still open.
 func (b *breaker) state(now time.Time) gobreaker.State {
 	if s := b.State(); s != gobreaker.StateHalfOpen || now.UnixNano() >= b.until.Load() {
 		return s
@@ -76,8 +77,7 @@ func (b *breaker) state(now time.Time) gobreaker.State {
 	return gobreaker.StateOpen
 }
 
-// allow asks the breaker, unless an operator decided. probe tells that it is
-// half-open.
+// allow asks the breaker, unless an operator holds it. probe: it is half-open.
 func (h *Host) allow() (report func(error), probe bool, err error) {
 	switch h.Forced() {
 	case ForceOpen:
@@ -95,24 +95,23 @@ func (h *Host) allow() (report func(error), probe bool, err error) {
 	return report, state == gobreaker.StateHalfOpen, err
 }
 
-// errForced means that an operator keeps the breaker open.
+// errForced means that an operator holds the breaker open.
 var errForced = errors.New("the breaker is held open by an operator")
 
-// How a call went, in what gobreaker takes: nil for a healthy one.
+// Outcomes as gobreaker takes them: an error, or nil for a healthy call.
 var (
 	errFailing = errors.New("failing")
 	errIgnored = errors.New("says nothing of the host")
-	// errRepeated means a failure that weighs nothing.
+	// errRepeated is of a failure that does not count.
 	errRepeated = errors.New("the same caller's failure once more")
 )
 
 func succeeded(err error) bool { return err == nil }
 
-// excluded tells calls that say nothing about the host: they ended because the
-// process shuts down, or was told to stop, or are more of the same caller.
+// excluded reports whether a call counts neither as a success nor as a failure.
 func excluded(err error) bool { return errors.Is(err, errIgnored) || errors.Is(err, errRepeated) }
 
-// count is what the breaker is told of a call.
+// count adds a call to the streak and returns what gobreaker counts it as.
 func (h *Host) count(o Outcome, caller Caller, now time.Time) error {
 	switch {
 	case o == Ignored:
@@ -126,33 +125,33 @@ func (h *Host) count(o Outcome, caller Caller, now time.Time) error {
 	return errFailing
 }
 
-// Caller says on whose behalf a call is made, as hashes: breakers weigh it, so
-// that no single client, and no single key of callers' making, shuts a host for
-// all. 0 means unknown, and is not weighed.
+// Caller says for whom a call is made, as hashes, so that no single client, and no
+// single key that callers can choose, opens a breaker for everybody. 0 means
+// unknown: such a failure always counts.
 type Caller struct {
-	Key    uint64 // of the answer that is wanted; 0 where callers cannot choose it
+	Key    uint64 // of the answer; 0 where callers cannot choose it
 	Client uint64
 }
 
-// Bounds of one caller's weight among failures in a row.
+// Bounds of how much one caller counts among consecutive failures.
 const (
-	// clientWeight is how many of them one client gives.
+	// clientWeight is how many failures of one client count.
 	clientWeight = 3
-	// keyPause is how long the failures of one key count once.
+	// keyPause is the time in which the failures of one key count once.
 	keyPause = time.Second
-	// alone is how many times as many open the breaker where they are one
-	// client's: nobody else got an answer in between.
+	// alone times as many failures open the breaker even where all are of one
+	// client, since nobody had a success in between.
 	alone = 4
-	// streakMax bounds what is remembered.
+	// streakMax bounds how many failures are remembered.
 	streakMax = 256
 )
 
-// streak are the failures of a host since its last success. Unlike the breaker's
-// own count it has no window, and so sees enough of slow ones.
+// streak holds the failures of a host since its last success. Unlike the counts of
+// gobreaker it has no window, so that slow failures add up as well.
 type streak struct {
 	mu     sync.Mutex
 	fails  []failed
-	weight int // of those that count in full
+	weight int // how many of them count
 }
 
 type failed struct {
@@ -160,32 +159,32 @@ type failed struct {
 	at     time.Time
 }
 
-// add takes in a failure, and tells whether it counts in full.
-func (r *streak) add(c Caller, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.Key != 0 && r.repeats(c, now) {
+// add adds a failure, and reports whether it counts.
+func (s *streak) add(c Caller, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Key != 0 && s.repeats(c, now) {
 		return false
 	}
-	full := c.Key == 0 || c.Client == 0 || r.fromClient(c) < clientWeight
+	full := c.Key == 0 || c.Client == 0 || s.fromClient(c) < clientWeight
 	if full {
-		r.weight++
+		s.weight++
 	}
-	if len(r.fails) < streakMax {
-		r.fails = append(r.fails, failed{c, now})
+	if len(s.fails) < streakMax {
+		s.fails = append(s.fails, failed{c, now})
 	}
 	return full
 }
 
-// repeats tells a key that failed a moment ago.
-func (r *streak) repeats(c Caller, now time.Time) bool {
-	return slices.ContainsFunc(r.fails, func(f failed) bool { return f.caller.Key == c.Key && now.Sub(f.at) < keyPause })
+// repeats reports whether the same key failed within keyPause.
+func (s *streak) repeats(c Caller, now time.Time) bool {
+	return slices.ContainsFunc(s.fails, func(f failed) bool { return f.caller.Key == c.Key && now.Sub(f.at) < keyPause })
 }
 
-// fromClient counts the failures that a client gave.
-func (r *streak) fromClient(c Caller) int {
+// fromClient counts the failures of a client.
+func (s *streak) fromClient(c Caller) int {
 	n := 0
-	for _, f := range r.fails {
+	for _, f := range s.fails {
 		if f.caller.Client == c.Client {
 			n++
 		}
@@ -193,16 +192,16 @@ func (r *streak) fromClient(c Caller) int {
 	return n
 }
 
-// clear forgets them: the host answered.
-func (r *streak) clear() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fails, r.weight = r.fails[:0], 0
+// clear ends the streak: the host answered.
+func (s *streak) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails, s.weight = s.fails[:0], 0
 }
 
-// reaches tells whether there are as many as open a breaker.
-func (r *streak) reaches(limit uint32) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.weight >= int(limit) || len(r.fails) >= alone*int(limit)
+// reaches reports whether the failures are enough to open the breaker.
+func (s *streak) reaches(limit uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.weight >= int(limit) || len(s.fails) >= alone*int(limit)
 }

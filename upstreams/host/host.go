@@ -1,12 +1,12 @@
-// Package host says whether an upstream host may be called, and how often. What
-// the package promises:
+// Package host decides whether an upstream host may be called. What the package
+// promises:
 //
-//   - One breaker per host: it opens by failures in a row or by their share, for
+//   - One breaker per host: it opens on consecutive failures or on their ratio, for
 //     longer each time, and no single client or key opens it for everybody.
-//   - No more calls at once than are allowed, with a short queue before them;
-//     work that has no declared host is bounded likewise.
-//   - Retries have a budget: a host that is down is not asked twice as often.
-//   - An operator's hold comes before what the breaker has learned.
+//   - Bounded concurrency, with a short queue; work without a declared host is
+//     bounded likewise.
+//   - A retry budget: a host that is down does not get twice the load.
+//   - An operator's hold overrides the breaker.
 package host
 
 import (
@@ -21,24 +21,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Config says when a host is left alone, and for how long.
+// Config says when a breaker opens, and for how long.
 type Config struct {
-	// Open is how long at first; 0 means 10 s. It doubles with each probe that
-	// fails, up to OpenMax; each time by up to a fifth more or less, so that
-	// instances do not probe together.
+	// Open is how long a breaker stays open; 0 means 10 s. It doubles with each
+	// failed probe, up to OpenMax, with 20 % jitter, so that instances do not
+	// probe at the same time.
 	Open time.Duration
 	// OpenMax; 0 means 5 min.
 	OpenMax time.Duration
 	// Probe bounds a call while the breaker is half-open; 0 means 3 s.
 	Probe time.Duration
-	// Failures in a row that open it; 0 means 5.
+	// Failures is how many consecutive ones open it; 0 means 5.
 	Failures uint32
 	// Ratio of failures among at least ten calls in Window that opens it; 0
 	// means 0.5.
 	Ratio float64
 	// Window of the ratio; 0 means 30 s.
 	Window time.Duration
-	// Concurrent calls to one host; 0 means 64.
+	// Concurrent is how many calls of one host run at the same time; 0 means 64.
 	Concurrent int64
 }
 
@@ -64,17 +64,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Host is one upstream host: its breaker, its share of concurrent calls and its
-// retry budget. It outlives reloads.
+// Host is one upstream host: its breaker, its slots and its retry budget. It
+// outlives reloads. It is safe for concurrent use.
 type Host struct {
 	Name    string
 	cfg     Config
 	breaker atomic.Pointer[breaker]
 	forced  atomic.Uint32 // a Force
-	Opened  atomic.Uint64 // how often the breaker opened
+	opened  atomic.Uint64 // how often the breaker opened
 	streak  streak
 	slots   *slots
-	Retries *rate.Limiter
+	retries *rate.Limiter
 }
 
 func newHost(name string, cfg Config) *Host {
@@ -83,43 +83,43 @@ func newHost(name string, cfg Config) *Host {
 		Name:  name,
 		cfg:   cfg,
 		slots: newSlots(cfg.Concurrent, cfg.Concurrent),
-		// One retry a second, a few saved up: enough for a broken connection,
-		// too little to double the load on a host that is down.
-		Retries: rate.NewLimiter(1, 5),
+		// One retry a second with a burst of five: enough for a broken
+		// connection, too little to double the load on a host that is down.
+		retries: rate.NewLimiter(1, 5),
 	}
 	h.Reset()
 	return h
 }
 
-// ErrRejected means that a breaker lets no call through, by what it has learned or
-// because an operator holds it open.
+// ErrRejected means that the breaker is open, half-open with as many probes as it
+// allows, or held open by an operator.
 var ErrRejected = errors.New("rejected")
 
-// Outcome is what a call says of its host.
+// Outcome is what the result of a call says of its host.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Healthy calls say nothing against the host, whatever was answered.
+	// Healthy calls do not count against the host, whatever was answered.
 	Healthy Outcome = iota
 	// Failing calls count against it.
 	Failing
-	// Ignored calls say nothing: they ended because nobody wanted them any more.
+	// Ignored calls count neither way: they were cancelled.
 	Ignored
 )
 
-// Enter asks for leave to call the host on a caller's behalf. within is ctx, with
-// a deadline where the call is a probe: while it runs, the others are rejected.
-// done reports how the call went, and must be called once. The error is
-// ErrRejected, ErrBusy, or ctx's.
+// Enter takes a slot and asks the breaker. within is ctx, with a deadline where the
+// call is a probe: while probes run, other calls are rejected. done releases the
+// slot and reports the outcome; it must be called once. The error is ErrRejected,
+// ErrBusy, or ctx's.
 func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
-	leave, err := h.slots.acquire(ctx)
+	release, err := h.slots.acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	report, probe, err := h.allow()
 	if err != nil {
-		leave()
+		release()
 		return nil, nil, fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	within, cancel := ctx, func() {}
@@ -128,10 +128,16 @@ func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context
 	}
 	return within, func(o Outcome) {
 		cancel()
-		leave()
+		release()
 		report(h.count(o, caller, time.Now()))
 	}, nil
 }
+
+// AllowRetry takes from the retry budget; false when it is used up.
+func (h *Host) AllowRetry() bool { return h.retries.Allow() }
+
+// Openings is how often the breaker opened, probes that failed included.
+func (h *Host) Openings() uint64 { return h.opened.Load() }
 
 // State is "closed", "half-open" or "open".
 func (h *Host) State() string {
@@ -146,15 +152,15 @@ func (h *Host) State() string {
 }
 
 // Hosts are all upstream hosts that sources have named so far. The zero value
-// is empty and ready.
+// is empty and ready to use.
 type Hosts struct {
 	mu     sync.Mutex
 	byName map[string]*Host
 	Config Config
 }
 
-// Get finds or makes the host. Names come from catalog files, never from
-// callers, so there are few.
+// Get returns the host of that name, new when there is none yet. Names come from
+// catalog files, never from callers, so they are few.
 func (hs *Hosts) Get(name string) *Host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -180,20 +186,20 @@ func (hs *Hosts) All() []*Host {
 	return all
 }
 
-// Force is an operator's word on a breaker.
+// Force is how an operator holds a breaker.
 type Force uint8
 
-// What an operator can say.
+// The ways to hold it.
 const (
 	Unforced    Force = iota // the breaker decides by itself
 	ForceOpen                // no calls
-	ForceClosed              // calls, whatever comes of them
+	ForceClosed              // calls are allowed, whatever their results
 )
 
-// Force holds the breaker, or lets go of it.
+// Force holds the breaker, or releases it.
 func (h *Host) Force(f Force) { h.forced.Store(uint32(f)) }
 
-// Forced is the word in force.
+// Forced is how the breaker is held.
 func (h *Host) Forced() Force { return Force(h.forced.Load()) }
 
 // String is auto, open or closed.
@@ -206,5 +212,5 @@ func ParseForce(s string) (Force, error) {
 			return f, nil
 		}
 	}
-	return Unforced, fmt.Errorf("%q: want auto, open or closed", s)
+	return Unforced, fmt.Errorf("%q: expected auto, open or closed", s)
 }

@@ -6,8 +6,8 @@ import (
 	"sundry/metrics"
 )
 
-// breakerCollector asks the breakers at scrape: a breaker changes from open to
-// half-open by the clock alone, and no callback would tell.
+// breakerCollector reads the state of the breakers at scrape: one changes from open
+// to half-open by the clock alone, without a callback.
 type breakerCollector struct {
 	hosts                 *Hosts
 	state, opened, forced *prometheus.Desc
@@ -41,7 +41,7 @@ func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
 		return 0
 	}
 	for _, h := range c.hosts.All() {
-		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.Opened.Load()), h.Name)
+		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.Openings()), h.Name)
 		ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, one(h.Forced() != Unforced), h.Name)
 		now := h.State()
 		for _, state := range []string{"closed", "half-open", "open"} {

@@ -10,30 +10,30 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// queueTime is the longest that a call waits for a place: who would wait longer
-// is better off with a no at once.
+// queueTime is how long a call waits for a slot: a caller that would wait longer is
+// better served by a refusal at once.
 const queueTime = 250 * time.Millisecond
 
-// ErrBusy means that all places stayed taken.
-var ErrBusy = errors.New("too many calls of this kind are running")
+// ErrBusy means that no slot was free.
+var ErrBusy = errors.New("too many concurrent calls")
 
-// slots bound what runs at the same time, with a short queue before them.
+// slots bound how many calls run at the same time, with a short queue.
 type slots struct {
-	places *semaphore.Weighted
-	queue  *semaphore.Weighted
+	running *semaphore.Weighted
+	queue   *semaphore.Weighted
 }
 
-// newSlots lets so many run, and so many wait.
+// newSlots lets limit calls run, and queue calls wait.
 func newSlots(limit, queue int64) *slots {
-	return &slots{places: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(queue)}
+	return &slots{running: semaphore.NewWeighted(limit), queue: semaphore.NewWeighted(queue)}
 }
 
-// acquire takes a place; leave gives it back and must be called once. The error is
-// ErrBusy, or ctx's.
-func (s *slots) acquire(ctx context.Context) (leave func(), err error) {
-	leave = func() { s.places.Release(1) }
-	if s.places.TryAcquire(1) {
-		return leave, nil
+// acquire takes a slot; release must be called once. The error is ErrBusy, or
+// ctx's.
+func (s *slots) acquire(ctx context.Context) (release func(), err error) {
+	release = func() { s.running.Release(1) }
+	if s.running.TryAcquire(1) {
+		return release, nil
 	}
 	if !s.queue.TryAcquire(1) {
 		return nil, ErrBusy
@@ -42,36 +42,36 @@ func (s *slots) acquire(ctx context.Context) (leave func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
 	switch {
-	case s.places.Acquire(wait, 1) == nil:
-		return leave, nil
+	case s.running.Acquire(wait, 1) == nil:
+		return release, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return nil, ErrBusy
 }
 
-// Bounds of work that has no declared host.
+// Bounds of work without a declared host.
 const (
-	// targetsInAll is how many connections to callers' targets run at once, and
-	// targetsEach how many to one of them.
+	// targetsInAll is how many calls of caller-supplied targets run at the same
+	// time, and targetsEach how many of them to one target.
 	targetsInAll = 256
 	targetsEach  = 8
-	// drawingQueue is how many drawings wait for a core, for each: about as many
-	// small ones as a core draws before the first of them has waited too long.
+	// drawingQueue is how many drawings wait per core: about as many small ones as
+	// a core draws within queueTime.
 	drawingQueue = 128
 )
 
-// Work bounds what sources do that ask no declared host. The zero value is
-// ready; it is safe for concurrent use.
+// Work bounds the sources without a declared host. The zero value is ready to use;
+// it is safe for concurrent use.
 type Work struct {
 	once    sync.Once
-	drawing *slots // by cores: what waits for one only takes memory
+	drawing *slots // one per core: more at the same time would only take more memory
 	inAll   *slots
 	mu      sync.Mutex
 	targets map[string]*target
 }
 
-// target is one that calls run to.
+// target is a caller-supplied target that calls run to.
 type target struct {
 	*slots
 	users int // running or waiting
@@ -85,21 +85,21 @@ func (w *Work) open() {
 	})
 }
 
-// EnterDrawing takes a place for drawing, and lets go first whoever can go on at once.
-// Without that, drawings would wait for each other where no bound is seen, each
-// in turn in the scheduler's queue, and hits among them; so they wait for the
-// place, and those that are too many are refused.
-func (w *Work) EnterDrawing(ctx context.Context) (leave func(), err error) {
+// EnterDrawing takes a slot for drawing, and then yields to goroutines that are
+// ready to run. Without the yield, drawings would wait for each other in the
+// scheduler's queue, where nothing bounds them, and hits would wait among them;
+// with it they wait for the slot, and too many are refused.
+func (w *Work) EnterDrawing(ctx context.Context) (release func(), err error) {
 	w.open()
-	leave, err = w.drawing.acquire(ctx)
+	release, err = w.drawing.acquire(ctx)
 	if err == nil {
 		runtime.Gosched()
 	}
-	return leave, err
+	return release, err
 }
 
-// EnterTarget takes a place for asking a target that a caller named.
-func (w *Work) EnterTarget(ctx context.Context, name string) (leave func(), err error) {
+// EnterTarget takes a slot for a call of a caller-supplied target.
+func (w *Work) EnterTarget(ctx context.Context, name string) (release func(), err error) {
 	w.open()
 	inAll, err := w.inAll.acquire(ctx)
 	if err != nil {
@@ -127,8 +127,7 @@ func (w *Work) target(name string) *target {
 	return t
 }
 
-// forget drops a target that nobody asks any more, so that their number is
-// bounded by that of the calls.
+// forget removes a target without calls, so that the calls bound their number.
 func (w *Work) forget(name string, t *target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -467,7 +467,7 @@ func TestBreakerCounts(t *testing.T) {
 	if n := testutil.CollectAndCount(seen, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
 	}
-	if n := s.Kind.Host.Opened.Load(); n < 1 {
+	if n := s.Kind.Host.Openings(); n < 1 {
 		t.Errorf("the breaker opened %d times", n)
 	}
 }
