@@ -141,7 +141,7 @@ func (b *browser) tune(t *testing.T, p *instance) {
 	b.until(`!document.getElementById("dialog").open && document.activeElement.matches('` + edit + `')`)
 	b.press(edit)
 	b.keys("soon", kb.Enter)
-	b.text("dialog .error", "expected a span such as")
+	b.text("dialog .error", "expected a number with a unit, such as")
 	b.forgive("status of 400")
 	b.run(chromedp.Evaluate[chromedp.Void](`document.querySelector("dialog input[name=ttl]").select()`))
 	b.keys("90s", kb.Enter)

@@ -200,7 +200,7 @@ func TestAdminMistakes(t *testing.T) {
 		status             int
 		says               string
 	}{
-		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"soon"}}`, 400, "expected a span such as"},
+		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"soon"}}`, 400, "expected a number with a unit, such as"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"class":"1h"}}`, 400, "cannot be set while it runs"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{}}`, 400, "expected cache settings"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"1h"},"for":"0s"}`, 400, "expected a duration"},

@@ -1,6 +1,6 @@
-// Package declare holds the values of catalog files that remember where they
-// stand: texts, jq programs and spans of time. A mistake in one is reported with
-// the line of the file that it is in, and one check reports all mistakes.
+// Package declare holds the values of catalog files that know their line:
+// texts, jq programs and durations. A mistake is reported with the line of the
+// file it is in, and one check reports all mistakes.
 package declare
 
 import (
@@ -18,10 +18,10 @@ type Expr struct {
 	Line   int // of its first character, in the file
 }
 
-// UnmarshalYAML takes a scalar and remembers where it stands.
+// UnmarshalYAML reads a scalar and notes its line.
 func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("expected a jq program, as in map: .data")
+		return errors.New("expected a jq program in a string, for example map: .data")
 	}
 	e.Source, e.Line = n.Value, n.Line
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -36,19 +36,19 @@ type Text struct {
 	Line  int
 }
 
-// UnmarshalYAML takes a scalar and remembers where it stands.
+// UnmarshalYAML reads a scalar and notes its line.
 func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return fmt.Errorf("expected a text")
+		return errors.New("expected a string, number or boolean")
 	}
 	t.Value, t.Line = n.Value, n.Line
 	return nil
 }
 
-// Duration is a span of time as in 90s, 6h or 30d.
+// Duration is a length of time, such as 90s, 6h or 30d.
 type Duration time.Duration
 
-// UnmarshalYAML takes what time.ParseDuration takes, and whole days.
+// UnmarshalYAML reads a scalar that ParseDuration accepts.
 func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	v, err := ParseDuration(n.Value)
 	if err != nil {
@@ -58,7 +58,8 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// ParseDuration reads "90s", "6h", "30d". Negative spans are refused.
+// ParseDuration reads what time.ParseDuration reads, and whole days, as in
+// "30d". A negative duration is an error.
 func ParseDuration(s string) (time.Duration, error) {
 	text, unit := s, time.Duration(1)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -66,42 +67,45 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	v, err := time.ParseDuration(text)
 	if err != nil || v < 0 || v > 1<<62/unit {
-		return 0, fmt.Errorf("duration %q: expected a span such as 90s, 6h or 30d", s)
+		return 0, fmt.Errorf("duration %q: expected a number with a unit, such as 90s, 6h or 30d", s)
 	}
 	return v * unit, nil
 }
 
 // Problem is a mistake in a catalog file.
 type Problem struct {
-	Line int
+	Line int // 0: it belongs to no single line
 	Msg  string
 }
 
 // Problems collects mistakes, so that one check shows them all.
 type Problems []Problem
 
-// Add notes one.
+// Add appends a mistake. line is that of the file, from 1; 0 means the file as a
+// whole.
 func (p *Problems) Add(line int, format string, args ...any) {
 	*p = append(*p, Problem{line, fmt.Sprintf(format, args...)})
 }
 
-// Section is a part of a declaration that somebody else decodes.
+// Section is a part of a declaration that is decoded later, by the code that it
+// belongs to. Its node is nil where the declaration does not have the section.
 type Section struct{ *yaml.Node }
 
-// UnmarshalYAML keeps the node.
+// UnmarshalYAML keeps the node as it is.
 func (s *Section) UnmarshalYAML(n *yaml.Node) error {
 	s.Node = n
 	return nil
 }
 
-// Decode reads a node, which may hold no other fields than those of into.
+// Decode decodes a node into a pointer. Unknown fields and values of the wrong
+// type are added to problems.
 func Decode(n *yaml.Node, into any, problems *Problems) {
 	if err := n.Load(into, yaml.WithKnownFields()); err != nil {
 		problems.AddYAML(err)
 	}
 }
 
-// AddYAML notes the YAML library's errors, with their lines.
+// AddYAML appends an error of the YAML library: each mistake in it with its line.
 func (p *Problems) AddYAML(err error) {
 	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, one := range many.Errors {
