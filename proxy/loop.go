@@ -10,7 +10,7 @@ import (
 // fifty requests.
 func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []string) bool {
 	mark := s.current.Load().settings.Mark
-	if mark == "" || !mark.Borne(through) {
+	if mark == "" || !mark.In(through) {
 		return false
 	}
 	req := &request{w: w, r: r, id: requestID(r), start: time.Now()}

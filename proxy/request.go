@@ -186,7 +186,7 @@ type loader struct{ req *request }
 // the input and the request's headers, which nothing writes any more.
 func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	fill := catalog.Fill{
-		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Of(l.req.r.Header[loop.Header]),
+		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}
 	return fill.Load(ctx, hasCopy)
 }

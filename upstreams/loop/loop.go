@@ -1,5 +1,6 @@
-// Package loop marks requests, so that a service that is made to call itself
-// notices (CDN-Loop, RFC 8586).
+// Package loop detects request loops: requests to upstreams carry a mark
+// (CDN-Loop, RFC 8586), by which a service that was made to call itself
+// recognizes its own requests and refuses them.
 package loop
 
 import (
@@ -10,38 +11,40 @@ import (
 	"strings"
 )
 
-// Header lists the services that a request has come through (RFC 8586), in
-// the spelling of http.Header. Via would do as well by RFC 9110, but there are
-// servers that leave out compression for whoever sends it.
+// Header lists the services that a request has passed through (RFC 8586), in
+// the spelling of http.Header. Via would serve as well by RFC 9110, but some
+// servers do not compress replies to requests that carry it.
 const Header = "Cdn-Loop"
 
-// statusHeader says in an answer that an intermediary and not the origin refused
+// statusHeader says that an intermediary, not the origin, refused the request
 // (RFC 9209).
 const statusHeader = "Proxy-Status"
 
-// Mark is how a service like this one is known in LoopHeader.
+// Mark is the identifier of one Sundry service in Header. "" is the zero value:
+// requests carry no mark, and callers do not look for one.
 type Mark string
 
-// loopFamily begins the marks of all services like this one.
-const loopFamily = "sundry-"
+// prefix begins the marks of all Sundry services.
+const prefix = "sundry-"
 
-// NewMark makes the mark of an id, or, where that is "", one of what the
-// instances of a service have in common whatever machine they run on: its names
-// and its path. That tells neither, and where there are none it is the same for
-// all.
+// NewMark makes the mark of an id (see CheckID). Without an id it is derived
+// from what the instances of a service have in common, whatever machine they run
+// on: their host names, in any order, and their base path. The mark is a hash,
+// which reveals neither. Services without names and path share one mark.
 func NewMark(id string, names []string, path string) Mark {
 	if id == "" {
 		sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(names)), " ") + path))
 		id = hex.EncodeToString(sum[:6])
 	}
-	return loopFamily + Mark(id)
+	return prefix + Mark(id)
 }
 
-// Borne tells whether a request has come through the service: its own have.
-func (m Mark) Borne(lines []string) bool {
+// In reports whether the mark is in the header's lines: the request has passed
+// through this service.
+func (m Mark) In(lines []string) bool {
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(loopName(member), string(m)) {
+			if strings.EqualFold(memberName(member), string(m)) {
 				return true
 			}
 		}
@@ -49,44 +52,46 @@ func (m Mark) Borne(lines []string) bool {
 	return false
 }
 
-// loopName is a member without its parameters.
-func loopName(member string) string {
+// memberName is a member of the list without its parameters.
+func memberName(member string) string {
 	name, _, _ := strings.Cut(member, ";")
 	return strings.TrimSpace(name)
 }
 
-// Refuse marks the answer to a request that bears the mark, so that the instance
-// that sent it knows whose answer it is.
+// Refuse marks the response to a request that carries the mark, so that the
+// instance that sent it can tell a loop from an ordinary failure.
 func (m Mark) Refuse(h http.Header) { h[statusHeader] = []string{m.refusal()} }
 
 func (m Mark) refusal() string { return string(m) + "; error=proxy_loop_detected" }
 
-// Refused tells such an answer. Whoever made it up has its own link refused.
+// Refused reports whether a response was marked by Refuse. A server that forges
+// the mark only causes its own target to be refused.
 func (m Mark) Refused(h http.Header) bool {
 	return m != "" && slices.Contains(h[statusHeader], m.refusal())
 }
 
-// maxLoop bounds the services like this one that are told of when a request is
-// sent on.
-const maxLoop = 8
+// maxMarks bounds how many marks are passed on to an upstream.
+const maxMarks = 8
 
-// Of lists the services like this one that a request has come through; ""
-// for none. Others, such as the network that a service is delivered by, hear of
-// requests that were sent on, which ours are not: many callers wait for one.
-func Of(lines []string) string {
-	var known []string
+// Marks lists the Sundry services that a request has passed through, for the
+// header of the requests that are made for it; "" for none. Marks of others, such
+// as a CDN, are left out: RFC 8586 has them on forwarded requests, but a request
+// to an upstream is a new one, made for all callers that wait for it.
+func Marks(lines []string) string {
+	var marks []string
 	for _, line := range lines {
 		for member := range strings.SplitSeq(line, ",") {
-			name := loopName(member)
-			if id, ok := strings.CutPrefix(name, loopFamily); ok && CheckID(id) && len(known) < maxLoop {
-				known = append(known, name)
+			name := memberName(member)
+			if id, ok := strings.CutPrefix(name, prefix); ok && CheckID(id) && len(marks) < maxMarks {
+				marks = append(marks, name)
 			}
 		}
 	}
-	return strings.Join(known, ", ")
+	return strings.Join(marks, ", ")
 }
 
-// CheckID accepts 1 to 64 letters, digits, dots, hyphens and underscores.
+// CheckID reports whether an id is 1 to 64 letters, digits, dots, hyphens and
+// underscores.
 func CheckID(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-' && r != '_'

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestLoopMark(t *testing.T) {
+func TestMarkIsTheSameOnEveryInstance(t *testing.T) {
 	a := NewMark("", []string{"b.example.org", "a.example.org"}, "/tools")
 	if b := NewMark("", []string{"a.example.org", "b.example.org"}, "/tools"); a != b {
 		t.Errorf("%s and %s of the same names", a, b)
@@ -19,11 +19,11 @@ func TestLoopMark(t *testing.T) {
 	}
 }
 
-func TestLoopMarkIsRecognised(t *testing.T) {
+func TestMarkIsRecognized(t *testing.T) {
 	for _, r := range []struct {
 		lines []string
-		borne bool
-		known string // what is passed on
+		in    bool
+		marks string // passed on to upstreams
 	}{
 		{nil, false, ""},
 		{[]string{""}, false, ""},
@@ -35,11 +35,11 @@ func TestLoopMarkIsRecognised(t *testing.T) {
 		{[]string{"sundry-1,sundry-2,sundry-3,sundry-4,sundry-5,sundry-6,sundry-7,sundry-8,sundry-9,sundry-a"}, true,
 			"sundry-1, sundry-2, sundry-3, sundry-4, sundry-5, sundry-6, sundry-7, sundry-8"},
 	} {
-		if got := Mark("sundry-a").Borne(r.lines); got != r.borne {
-			t.Errorf("%q: borne %v", r.lines, got)
+		if got := Mark("sundry-a").In(r.lines); got != r.in {
+			t.Errorf("%q: in %v", r.lines, got)
 		}
-		if got := Of(r.lines); got != r.known {
-			t.Errorf("%q: known %q, want %q", r.lines, got, r.known)
+		if got := Marks(r.lines); got != r.marks {
+			t.Errorf("%q: marks %q, want %q", r.lines, got, r.marks)
 		}
 	}
 }
