@@ -303,18 +303,6 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 	}
 }
 
-// kill stops the process, whose requests under way may be cut off.
-func (p *instance) kill(t *testing.T) {
-	t.Helper()
-	p.stop()
-	select {
-	case <-p.done:
-		close(p.done)
-	case <-time.After(10 * time.Second):
-		t.Error("the server does not stop")
-	}
-}
-
 // TestStoppedAtAnyMomentOfAFill leaves nothing wrong in Redis: what the next
 // instance finds there is an answer that the upstream gave, or nothing.
 func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
@@ -356,4 +344,24 @@ func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
 		t.Errorf("%d were asked for, %d came from Redis, of %d", asked, fromRedis, rounds*each)
 	}
 	t.Logf("%d of %d fills had landed before the end", fromRedis, rounds*each)
+}
+
+func TestDrain(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(300 * time.Millisecond))
+	p := serve(t, "--catalog", catalogDir(t, u, "ttl: 1m"))
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if status, _, body, err := get(fmt.Sprintf("%s/api/own?id=%d", p.public, i+1)); err != nil || status != 200 {
+				t.Errorf("a request in flight ended with %d %s %v", status, body, err)
+			}
+		})
+	}
+	waittest.Until(t, "all calls are on their way", func() bool { return u.calls.Load() == 20 })
+	p.end()
+	wg.Wait()
+	if _, _, _, err := get(p.public + "/api/own"); err == nil {
+		t.Error("a stopped server answers")
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -68,5 +69,31 @@ func TestDescriptorsRunOut(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(told.total); n != 5 {
 		t.Errorf("the end counts: %v", n)
+	}
+}
+
+// TestListenersWaitForNoHeader: who sends a request slowly, or one whose header has
+// no end, is cut off, on both listeners.
+func TestListenersWaitForNoHeader(t *testing.T) {
+	p := serve(t, "--replay")
+	var conns []net.Conn
+	for _, base := range []string{p.public, p.admin} {
+		for _, sent := range []string{"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"} {
+			c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c, sent); err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, c)
+		}
+	}
+	for i, c := range conns {
+		_ = c.SetReadDeadline(time.Now().Add(15 * time.Second))
+		if answer, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(answer), " 200 ") {
+			t.Errorf("connection %d: %v %s", i, err, answer)
+		}
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"sundry/upstreams/waittest"
 )
 
 // reloaded asks for a reload of a new configuration.
@@ -135,5 +138,43 @@ func TestReloadFailsAsAWhole(t *testing.T) {
 				t.Errorf("max-age=%d", n)
 			}
 		}
+	}
+}
+
+func TestReload(t *testing.T) {
+	u := newUpstream(t)
+	dir := catalogDir(t, u, "ttl: 1h, jitter: 0")
+	p := serve(t, "--catalog", dir)
+	mustGet(t, p.public+"/api/own")
+	hup := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	maxAge := func(want string) func() bool {
+		return func() bool {
+			h, _ := mustGet(t, p.public+"/api/own")
+			return strings.Contains(h.Get("Cache-Control"), want) && strings.Contains(h.Get("Cache-Status"), "hit")
+		}
+	}
+	writeOwn(t, dir, u, "ttl: 10m, jitter: 0")
+	hup()
+	waittest.Until(t, "the new TTL", maxAge("max-age=5"))
+	writeOwn(t, dir, u, "ttl: soon")
+	hup()
+	waittest.Until(t, "the mistake is logged", func() bool {
+		return strings.Contains(p.stderr.String(), "own.yaml:6") && strings.Contains(p.stderr.String(), "reload failed")
+	})
+	if !maxAge("max-age=5")() {
+		t.Error("the set before was not kept")
+	}
+	if _, body := mustGet(t, p.admin+"/metrics"); !strings.Contains(body, "sundry_config_last_reload_successful 0") {
+		t.Error("the failed reload is not in the metrics")
+	}
+	writeOwn(t, dir, u, "ttl: 2h, jitter: 0")
+	hup()
+	waittest.Until(t, "the next TTL", maxAge("max-age=7"))
+	if u.calls.Load() != 1 {
+		t.Errorf("%d calls", u.calls.Load())
 	}
 }
