@@ -56,7 +56,7 @@ func TestGaugeFollowsTheClock(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // nobody calls
 		expected := `
-# HELP sundry_upstream_breaker_state 1 for the state that the breaker of an upstream host is in, 0 for the others.
+# HELP sundry_upstream_breaker_state 1 for the state that the breaker of an upstream host is in, 0 for the other states.
 # TYPE sundry_upstream_breaker_state gauge
 sundry_upstream_breaker_state{host="a",state="closed"} 0
 sundry_upstream_breaker_state{host="a",state="half-open"} 1
@@ -66,7 +66,7 @@ sundry_upstream_breaker_state{host="a",state="open"} 0
 # HELP sundry_upstream_breaker_forced 1 while an operator holds the breaker of an upstream host open or closed.
 # TYPE sundry_upstream_breaker_forced gauge
 sundry_upstream_breaker_forced{host="a"} 0
-# HELP sundry_upstream_breaker_openings_total How often the breaker of an upstream host opened, probes that failed included.
+# HELP sundry_upstream_breaker_openings_total How often the breaker of an upstream host opened, including failed probes.
 # TYPE sundry_upstream_breaker_openings_total counter
 sundry_upstream_breaker_openings_total{host="a"} 1
 `
