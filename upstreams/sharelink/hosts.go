@@ -12,8 +12,6 @@ type platform struct {
 	// hosts that its links are on; one with a leading dot stands for all below
 	// that name.
 	hosts []string
-	// short are those hosts that the URLs of its short links are on.
-	short []string
 	// read takes a link of one of the hosts apart. It leaves Platform empty.
 	read func(address) (Link, bool)
 }
@@ -27,26 +25,16 @@ type address struct {
 // platforms is the table. A host is in one row only. Kuaishou's short links
 // land on random names below chenzhongtech.com.
 var platforms = []platform{
-	{"douyin", "抖音 Douyin", []string{"v.douyin.com", "jx.douyin.com", "www.douyin.com", "douyin.com", "m.douyin.com", "www.iesdouyin.com", "jingxuan.douyin.com"},
-		[]string{"v.douyin.com", "jx.douyin.com"}, douyin},
-	{"kuaishou", "快手 Kuaishou", []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"},
-		[]string{"v.kuaishou.com", "www.kuaishou.com"}, kuaishou},
-	{"bilibili", "哔哩哔哩 Bilibili", []string{"b23.tv", "bili2233.cn", "www.bilibili.com", "bilibili.com", "m.bilibili.com", "t.bilibili.com"},
-		[]string{"b23.tv", "bili2233.cn"}, bilibili},
-	{"xiaohongshu", "小红书 Xiaohongshu", []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"},
-		[]string{"xhslink.com", "xhslink.cn"}, xiaohongshu},
-	{"weibo", "微博 Weibo", []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "t.cn"},
-		[]string{"mapp.api.weibo.cn", "t.cn"}, weibo},
-	{"pipixia", "皮皮虾 Pipixia", []string{"h5.pipix.com"},
-		[]string{"h5.pipix.com"}, pipixia},
-	{"weishi", "微视 Weishi", []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"},
-		[]string{"video.weishi.qq.com"}, weishi},
-	{"zuiyou", "最右 Zuiyou", []string{"share.xiaochuankeji.cn", "www.izuiyou.com"},
-		nil, zuiyou},
-	{"huya", "虎牙 Huya", []string{"v.huya.com", "www.huya.com"},
-		nil, huya},
-	{"pipigaoxiao", "皮皮搞笑 Pipigaoxiao", []string{"h5.pipigx.com", "share.ippzone.com"},
-		nil, pipigaoxiao},
+	{"douyin", "抖音 Douyin", []string{"v.douyin.com", "jx.douyin.com", "www.douyin.com", "douyin.com", "m.douyin.com", "www.iesdouyin.com", "jingxuan.douyin.com"}, douyin},
+	{"kuaishou", "快手 Kuaishou", []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, kuaishou},
+	{"bilibili", "哔哩哔哩 Bilibili", []string{"b23.tv", "bili2233.cn", "www.bilibili.com", "bilibili.com", "m.bilibili.com", "t.bilibili.com"}, bilibili},
+	{"xiaohongshu", "小红书 Xiaohongshu", []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"}, xiaohongshu},
+	{"weibo", "微博 Weibo", []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "t.cn"}, weibo},
+	{"pipixia", "皮皮虾 Pipixia", []string{"h5.pipix.com"}, pipixia},
+	{"weishi", "微视 Weishi", []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"}, weishi},
+	{"zuiyou", "最右 Zuiyou", []string{"share.xiaochuankeji.cn", "www.izuiyou.com"}, zuiyou},
+	{"huya", "虎牙 Huya", []string{"v.huya.com", "www.huya.com"}, huya},
+	{"pipigaoxiao", "皮皮搞笑 Pipigaoxiao", []string{"h5.pipigx.com", "share.ippzone.com"}, pipigaoxiao},
 }
 
 // Platforms are the names of what is recognised, Chinese and Latin, for people
@@ -57,16 +45,6 @@ func Platforms() []string {
 		labels[i] = p.label
 	}
 	return labels
-}
-
-// ShortHosts are the hosts that the URL of a Link with Short may be on. Nothing
-// else needs to be fetched to learn an id.
-func ShortHosts() []string {
-	var hosts []string
-	for _, p := range platforms {
-		hosts = append(hosts, p.short...)
-	}
-	return hosts
 }
 
 // platformOf finds the row of a host in lower case, or nil.
