@@ -1,6 +1,6 @@
-// Package redact blots out secrets in what operators look at: texts, data and
-// errors. A secret is found whatever its case, percent-encoded, escaped as in
-// JSON, in base64 and as a hash of itself.
+// Package redact replaces secrets in what operators see (texts, data, errors)
+// with three asterisks. A secret is found in any case, percent-encoded, escaped
+// as in JSON, in base64, and as a hash of itself.
 package redact
 
 import (
@@ -18,26 +18,35 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of blotting out.
+// Bounds of redaction, in bytes.
 const (
-	DerivedMin   = 6       // bytes of a computed value that may be a secret
-	SignatureMin = 16      // likewise, in a body that has other texts beside it
-	ErrorTextMax = 4 << 10 // bytes of an error's text that are looked through
-	unescapes    = 2       // how many escapings deep secrets are looked for
+	// DerivedMin is the length from which a value computed from a secret is
+	// redacted: shorter ones would hide ordinary words.
+	DerivedMin = 6
+	// SignatureMin is the same for a text inside a larger computed value, most of
+	// whose texts are no secrets.
+	SignatureMin = 16
+	// ErrorTextMax is how much of an error's text is searched; the rest is cut off.
+	ErrorTextMax = 4 << 10
 )
 
-// Redactor blots out the secrets of one attempt, and what was computed from
-// them, wherever that may be looked at: stages, errors, data. It finds them in
-// any case, percent-encoded and as in JSON. nil has no secrets. It is safe for
-// concurrent use.
-type Redactor struct{ needles []string }
+// maxEscapes is how many layers of escaping are removed in the search for secrets.
+const maxEscapes = 2
 
-// New blots out values, which are looked for in small letters.
-func New(fixed, derived []string) *Redactor {
-	if len(fixed)+len(derived) == 0 {
+// Redactor replaces the secrets of one attempt, and what was computed from them,
+// in all that is shown of it: stages, errors, data. nil redacts nothing. It is
+// safe for concurrent use.
+type Redactor struct {
+	needles []string // in lower case, the longest first
+}
+
+// New makes a redactor of secrets, given in all their forms (as Forms returns
+// them), and of derived values, given as they are. Without any it returns nil.
+func New(forms, derived []string) *Redactor {
+	if len(forms)+len(derived) == 0 {
 		return nil
 	}
-	needles := slices.Clone(fixed)
+	needles := slices.Clone(forms)
 	for _, v := range derived {
 		needles = append(needles, Forms(v)...)
 	}
@@ -45,8 +54,10 @@ func New(fixed, derived []string) *Redactor {
 	return &Redactor{slices.Compact(needles)}
 }
 
-// Forms are the ways in which a secret is found: as it is, what it is the
-// base64 of, its own base64 wherever in a text that was encoded, and its hashes.
+// Forms returns what a text is searched for to find a secret, in lower case: the
+// secret itself, its base64 at any offset of an encoded text, its hashes, and, if
+// it is base64 itself, what it decodes to. Of a secret shorter than DerivedMin
+// only the secret itself is searched for. Forms of "" are nil.
 func Forms(secret string) []string {
 	if secret == "" {
 		return nil
@@ -68,87 +79,89 @@ func Forms(secret string) []string {
 	return forms
 }
 
-// base64Forms are what the secret looks like in the base64 of a text around it:
-// one for each of the three places that it can begin at, without the letters
-// that its neighbours have a part in.
+// base64Forms returns what the secret looks like inside the base64 of a longer
+// text: one form for each of the three offsets at which it can begin, without the
+// characters that also depend on the bytes before or after it.
 func base64Forms(secret string) []string {
 	var forms []string
-	for at := range 3 {
-		b := append(make([]byte, at), secret...)
-		first, whole := (at*8+5)/6, len(b)*8/6
+	for offset := range 3 {
+		b := append(make([]byte, offset), secret...)
+		start, end := (offset*8+5)/6, len(b)*8/6
 		for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			forms = append(forms, e.EncodeToString(b)[first:whole])
+			forms = append(forms, e.EncodeToString(b)[start:end])
 		}
 	}
 	return forms
 }
 
+// Hashes returns a secret in hexadecimal digits, and then its MD5, SHA-1 and
+// SHA-256 sums, likewise in lower-case hexadecimal.
 func Hashes(secret string) []string {
 	b := []byte(secret)
 	m, s1, s2 := md5.Sum(b), sha1.Sum(b), sha256.Sum256(b) //nolint:gosec // as above
 	return []string{hex.EncodeToString(b), hex.EncodeToString(m[:]), hex.EncodeToString(s1[:]), hex.EncodeToString(s2[:])}
 }
 
-// Text blots out what is secret in a text.
+// Text returns the text with each secret replaced.
 func (r *Redactor) Text(s string) string {
 	if r == nil || s == "" {
 		return s
 	}
-	hide := make([]bool, len(s))
+	secret := make([]bool, len(s)) // by byte of s
 	found := false
-	v := view{text: []byte(s)}
-	for range unescapes + 1 {
-		found = r.mark(v, hide) || found
-		next, changed := v.unescaped()
+	t := unescapedText{bytes: []byte(s)}
+	for range maxEscapes + 1 {
+		found = r.mark(t, secret) || found
+		next, changed := t.unescape()
 		if !changed {
 			break
 		}
-		v = next
+		t = next
 	}
 	if !found {
 		return s
 	}
-	return blot(s, hide)
+	return mask(s, secret)
 }
 
-// mark notes which bytes of the text stand for a secret.
-func (r *Redactor) mark(v view, hide []bool) (found bool) {
-	text := string(lower(v.text))
+// mark notes which bytes of the original text belong to a secret.
+func (r *Redactor) mark(t unescapedText, secret []bool) (found bool) {
+	text := string(lower(t.bytes))
 	for _, needle := range r.needles {
-		for at := 0; ; {
-			i := strings.Index(text[at:], needle)
+		for end := 0; ; {
+			i := strings.Index(text[end:], needle)
 			if i < 0 {
 				break
 			}
-			at += i + len(needle)
+			end += i + len(needle)
 			found = true
-			for j := v.at(at - len(needle)); j < min(v.at(at), len(hide)); j++ {
-				hide[j] = true
+			for j := t.offset(end - len(needle)); j < min(t.offset(end), len(secret)); j++ {
+				secret[j] = true
 			}
 		}
 	}
 	return found
 }
 
-// blot puts three stars in the place of what is hidden.
-func blot(s string, hide []bool) string {
+// mask replaces each run of secret bytes with three asterisks.
+func mask(s string, secret []bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		if !hide[i] {
+		if !secret[i] {
 			b.WriteByte(s[i])
 			i++
 			continue
 		}
 		b.WriteString("***")
-		for i < len(s) && hide[i] {
+		for i < len(s) && secret[i] {
 			i++
 		}
 	}
 	return b.String()
 }
 
-// Value blots out what is secret in a JSON-ready value; the one given stays as
-// it is.
+// Value returns a copy of a JSON value with each secret replaced, in the names
+// of fields as well. The value itself is not changed.
 func (r *Redactor) Value(v any) any {
 	if r == nil {
 		return v
@@ -171,7 +184,7 @@ func (r *Redactor) Value(v any) any {
 		}
 		return out
 	}
-	b, err := json.Marshal(v) // a number, or what a program made of one
+	b, err := json.Marshal(v) // a number of any type
 	if err != nil {
 		b = []byte(fmt.Sprint(v))
 	}
@@ -181,13 +194,14 @@ func (r *Redactor) Value(v any) any {
 	return v
 }
 
-// causer is an error that is more than its text: with its cause changed, what it
-// says beside stays.
+// causer is an error with fields beside its cause. Only the cause can contain a
+// secret, so the rest of the error is kept.
 type causer interface {
 	WithCause(change func(error) error) error
 }
 
-// Err blots out what is secret in an error's text; what kind it is of stays.
+// Err returns an error whose text has each secret replaced; errors.Is and
+// errors.As find the same as in err. A text longer than ErrorTextMax is cut.
 func (r *Redactor) Err(err error) error {
 	if r == nil || err == nil {
 		return err
@@ -200,56 +214,59 @@ func (r *Redactor) Err(err error) error {
 	if clean == err.Error() {
 		return err
 	}
-	if len(text) > ErrorTextMax { // half a secret may stand where it was cut
+	if len(text) > ErrorTextMax { // a secret may have been cut in two at the end
 		clean = Truncate(clean, ErrorTextMax/2)
 	}
-	return &blotted{clean, err}
+	return &redactedError{clean, err}
 }
 
-// blotted is an error whose text may be shown.
-type blotted struct {
+// redactedError is an error whose text is redacted.
+type redactedError struct {
 	text string
 	err  error
 }
 
-func (b *blotted) Error() string { return b.text }
+func (e *redactedError) Error() string { return e.text }
 
-// Unwrap gives the error with its secrets, to be classified.
-func (b *blotted) Unwrap() error { return b.err }
+// Unwrap returns the original error, to be classified. Its text has secrets.
+func (e *redactedError) Unwrap() error { return e.err }
 
-// view is a text, or what its escapes stand for.
-type view struct {
-	text []byte
-	from []int // where in the first text each byte begins, and the end; nil: there
+// unescapedText is a text from which layers of escaping were removed, with the
+// offset of each byte in the original.
+type unescapedText struct {
+	bytes   []byte
+	offsets []int // of each byte and of the end; nil: nothing was removed
 }
 
-func (v view) at(i int) int {
-	if v.from == nil {
+func (t unescapedText) offset(i int) int {
+	if t.offsets == nil {
 		return i
 	}
-	return v.from[i]
+	return t.offsets[i]
 }
 
-// unescaped reads percent-encoding and the escapes of JSON.
-func (v view) unescaped() (view, bool) {
-	if !bytes.ContainsAny(v.text, `%\`) {
-		return v, false
+// unescape removes one layer of percent-encoding and JSON escapes. It reports
+// whether there was one.
+func (t unescapedText) unescape() (unescapedText, bool) {
+	if !bytes.ContainsAny(t.bytes, `%\`) {
+		return t, false
 	}
-	next := view{make([]byte, 0, len(v.text)), make([]int, 0, len(v.text)+1)}
-	for i := 0; i < len(v.text); {
+	next := unescapedText{make([]byte, 0, len(t.bytes)), make([]int, 0, len(t.bytes)+1)}
+	for i := 0; i < len(t.bytes); {
 		var char [utf8.UTFMax]byte
-		n, size := unescape(v.text[i:], char[:])
+		n, size := unescapeChar(t.bytes[i:], char[:])
 		for _, c := range char[:n] {
-			next.text, next.from = append(next.text, c), append(next.from, v.at(i))
+			next.bytes, next.offsets = append(next.bytes, c), append(next.offsets, t.offset(i))
 		}
 		i += size
 	}
-	next.from = append(next.from, v.at(len(v.text)))
-	return next, len(next.text) < len(v.text)
+	next.offsets = append(next.offsets, t.offset(len(t.bytes)))
+	return next, len(next.bytes) < len(t.bytes)
 }
 
-// unescape reads one character: how many bytes it has, and how many it took.
-func unescape(b, char []byte) (n, size int) {
+// unescapeChar decodes the first character of b into char. It returns how many
+// bytes it wrote, and how many of b it read.
+func unescapeChar(b, char []byte) (n, size int) {
 	switch {
 	case b[0] == '%' && len(b) >= 3:
 		if _, err := hex.Decode(char, b[1:3]); err == nil {
@@ -270,7 +287,8 @@ func unescape(b, char []byte) (n, size int) {
 	return 1, 1
 }
 
-// lower folds the letters of ASCII and leaves every other byte in its place.
+// lower converts ASCII letters to lower case. Unlike bytes.ToLower it keeps every
+// byte at its offset.
 func lower(b []byte) []byte {
 	out := make([]byte, len(b))
 	for i, c := range b {
@@ -282,13 +300,14 @@ func lower(b []byte) []byte {
 	return out
 }
 
-// Truncate shortens a text to so many bytes, without cutting a character.
-func Truncate(s string, most int) string {
-	if len(s) <= most {
+// Truncate cuts a text to at most limit bytes, never inside a character, and
+// appends an ellipsis if anything was cut off.
+func Truncate(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && s[most]&0xC0 == 0x80 {
-		most--
+	for limit > 0 && s[limit]&0xC0 == 0x80 {
+		limit--
 	}
-	return s[:most] + "…"
+	return s[:limit] + "…"
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestSecretsAreBlottedOut in every form in which they can be read, and nothing
+// TestSecretsAreRedacted: in every form in which they can be read, and nothing
 // else is.
-func TestSecretsAreBlottedOut(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	const secret = `S3cr/t k&y"ö+=`
 	r := New(Forms(secret), []string{"0123456789ABCDEF0123456789ABCDEF", base64.StdEncoding.EncodeToString([]byte("9e107d9d372bb6826bd81d3542a419d6"))})
 	quoted, err := json.Marshal(secret)
@@ -42,7 +42,7 @@ func TestSecretsAreBlottedOut(t *testing.T) {
 	}
 	var none *Redactor
 	if none.Text("x") != "x" || none.Value(1) != 1 || !errors.Is(none.Err(io.EOF), io.EOF) {
-		t.Error("without secrets something changes")
+		t.Error("a redactor without secrets changed something")
 	}
 }
 
@@ -54,7 +54,7 @@ func escapeAll(s string) string {
 	return b.String()
 }
 
-func TestValuesAreBlottedOut(t *testing.T) {
+func TestValuesAreRedacted(t *testing.T) {
 	r := New(Forms("31415926"), nil)
 	in := map[string]any{"31415926": []any{"x31415926y", 31415926, 3.5, nil, true}, "n": map[string]any{"deep": "31415926"}}
 	got, err := json.Marshal(r.Value(in))
@@ -66,8 +66,8 @@ func TestValuesAreBlottedOut(t *testing.T) {
 	}
 }
 
-// TestRedactionIsBounded: a text that is large and full of escapes, or of the
-// secret, takes as long as its size says.
+// TestRedactionIsBounded: the time is proportional to the size of the text, even if
+// it consists of escapes or of the secret.
 func TestRedactionIsBounded(t *testing.T) {
 	r := New(Forms("31415926"), []string{"signature"})
 	for name, piece := range map[string]string{"escapes": `%5c%75`, "the secret": "31415926", "nothing": "abcdefgh"} {
@@ -78,8 +78,8 @@ func TestRedactionIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzRedactor: whatever the text, what comes out holds no secret, and a text that
-// holds none comes out as it was.
+// FuzzRedactor: whatever the text, the result contains no secret, and a text
+// without one is not changed.
 func FuzzRedactor(f *testing.F) {
 	for _, s := range []string{"31415926", "%33%314%2531", `\u0033\u00311415926`, "%", `\`, `\u00`, "%zz", "\xff%ff", "3141592631415926"} {
 		f.Add(s)
