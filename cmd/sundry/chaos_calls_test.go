@@ -30,7 +30,7 @@ type errand struct {
 	drawn           []byte // the picture of a QR code; nil for other calls
 	qrText          string
 	// picks are who can answer: more than one where chance decides what is asked
-	// for. None are known of a call that is refused, or whose answer is a no.
+	// for. None are known of a call that is refused, or whose answer is negative.
 	picks []sources
 	// pictures are who can bring the picture that a link leads to.
 	pictures sources

@@ -239,7 +239,7 @@ func (o *oracle) refused(s *observation) error {
 	return errors.New("refused, and no limit says so")
 }
 
-// denied judges a no to a call that has an answer: an upstream must have said
+// denied judges a negative answer to a call that has an answer: an upstream must have said
 // what can be taken for one.
 func (o *oracle) denied(s *observation, from, to time.Time) error {
 	said := func(f *episode) bool {

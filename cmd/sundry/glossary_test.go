@@ -61,7 +61,7 @@ func TestGlossaryExplainsTheWordsOfMetrics(t *testing.T) {
 // and the values of labels.
 func TestGlossaryHasTheKeysAndOutcomes(t *testing.T) {
 	_, text := glossary(t)
-	for _, word := range strings.Fields(`ttl grace stale_if_error negative poll soft_timeout until pause pause_max eager
+	for word := range strings.FieldsSeq(`ttl grace stale_if_error negative poll soft_timeout until pause pause_max eager
 		hit stale stale_error miss coalesced not_modified bypass negative invalid limited shed error left
 		shared keyed large computed unavailable timeout malformed rejected internal changed unchanged`) {
 		if !strings.Contains(text, "`"+word+"`") {

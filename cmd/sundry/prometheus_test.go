@@ -221,7 +221,7 @@ func questions(t *testing.T) []question {
 var faults = []string{
 	"60s/60s-static=status:503",     // a failover
 	"kd=error:1",                    // no source answers
-	"wpcat=error:0.6",               // stale answers stand in
+	"wpcat=error:0.6",               // stale answers as fallback
 	"gamestatus=latency:20ms",       // slow
 	"dailywp=error:0.3,latency:5ms", // now and then
 }
