@@ -197,7 +197,7 @@ func TestSongParameters(t *testing.T) {
 	f.get("/api/music?format=mp3&type=json").want(t, http.StatusOK, `"playable":true`)
 	f.get("/api/music?sort=%E5%86%B7%E9%97%A8%E6%A6%9C").want(t, http.StatusBadRequest, "parameter sort", "热歌榜")
 	a := f.get("/api/music?id=555")
-	a.want(t, http.StatusNotFound, "there is no public playlist 555")
+	a.want(t, http.StatusNotFound, "no public playlist has the ID 555")
 	head := f.do(t.Context(), http.MethodHead, "/api/music?type=text&tail=x")
 	if head.ContentLength < 20 || head.body != "" {
 		t.Errorf("HEAD: %d bytes announced", head.ContentLength)

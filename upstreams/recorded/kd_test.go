@@ -139,12 +139,12 @@ func TestParcelIsNotAskedForTwice(t *testing.T) {
 func TestNoSuchParcel(t *testing.T) {
 	p := newParcels(t)
 	for query, want := range map[string]string{
-		"id=YT0000000000001":              "no trail is known for this number; carriers weighed: 圆通速递",
-		"id=SF1234567890123":              "no trail is known for this number; carriers weighed: 顺丰速运; for 顺丰速运, add the last four digits of the sender's or the addressee's phone number, as in phone=1234",
-		"id=SF1234567890123&phone=9999":   "no trail is known for this number; carriers weighed: 顺丰速运",
-		"id=200000000001":                 "no trail is known for this number; carriers weighed: 申通快递, 中通快递, 顺丰速运; for 中通快递, 顺丰速运, add the last four digits of the sender's or the addressee's phone number, as in phone=1234",
-		"id=ABX12345678901":               "no trail is known for this number, whose shape is that of no carrier known here",
-		"id=ABX12345678901ABX12345678901": "no trail is known for this number, whose shape is that of no carrier known here",
+		"id=YT0000000000001":              "no tracking events were found for this number; possible carriers: 圆通速递",
+		"id=SF1234567890123":              "no tracking events were found for this number; possible carriers: 顺丰速运; for 顺丰速运, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
+		"id=SF1234567890123&phone=9999":   "no tracking events were found for this number; possible carriers: 顺丰速运",
+		"id=200000000001":                 "no tracking events were found for this number; possible carriers: 申通快递, 中通快递, 顺丰速运; for 中通快递, 顺丰速运, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
+		"id=ABX12345678901":               "no tracking events were found for this number, which does not match the format of any known carrier",
+		"id=ABX12345678901ABX12345678901": "no tracking events were found for this number, which does not match the format of any known carrier",
 	} {
 		in, bad := p.e.Parse(query, catalog.Caller{Addr: caller})
 		if bad != nil {
