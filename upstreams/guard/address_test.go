@@ -97,3 +97,75 @@ func TestThisMachinesAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestPublic(t *testing.T) {
+	for _, a := range []string{
+		"1.1.1.1", "8.8.8.8", "114.114.114.114", "223.5.5.5", "93.184.216.34", "172.15.255.255", "172.32.0.1", "192.167.1.1", "168.63.129.15",
+		"9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.1", "128.0.0.0", "169.253.255.255", "169.255.0.0", "198.17.1.1", "198.20.0.1", "223.255.255.255",
+		"2400:3200::1", "2606:4700:4700::1111", "2001:4860:4860::8888", "240e:e:0:100::1", "2001:200::1", "2003::1", "::ffff:8.8.8.8",
+	} {
+		if !Public(netip.MustParseAddr(a)) {
+			t.Errorf("%s is public", a)
+		}
+	}
+}
+
+// forbiddenAddresses are by range, with their first and last ones.
+func forbiddenAddresses() map[string][]string {
+	return map[string][]string{
+		"this network":        {"0.0.0.0", "0.1.2.3", "0.255.255.255"},
+		"private":             {"10.0.0.0", hidden, "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255"},
+		"CGNAT":               {"100.64.0.0", "100.127.255.255"},
+		"loopback":            {"127.0.0.0", "127.0.0.1", "127.255.255.255"},
+		"link-local":          {"169.254.0.0", "169.254.255.255"},
+		"metadata":            {"169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"},
+		"protocols":           {"192.0.0.0", "192.0.0.255", "192.88.99.1", "192.31.196.1", "192.52.193.1", "192.175.48.1"},
+		"documentation":       {"192.0.2.0", "192.0.2.255", "198.51.100.1", "203.0.113.255"},
+		"benchmarking":        {"198.18.0.0", "198.19.255.255", "2001:2::1"},
+		"multicast":           {"224.0.0.0", "239.255.255.255", "ff02::1", "ff0e::1"},
+		"reserved":            {"240.0.0.0", "250.1.2.3", "255.255.255.255"},
+		"IPv6 special":        {"::", "::1", "100::1", "100:0:0:1::1", "5f00::1", "4000::1", "e000::1"},
+		"IPv4-mapped":         {"::ffff:127.0.0.1", "::ffff:" + hidden, "::ffff:169.254.169.254", "::ffff:100.64.0.1", "::ffff:0.0.0.0"},
+		"IPv4-compatible":     {"::127.0.0.1", "::10.0.0.1", "::8.8.8.8"},
+		"IPv4-translated":     {"::ffff:0:7f00:1"},
+		"NAT64":               {"64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b::808:808", "64:ff9b:1::1", "64:ff9b:1:ffff::7f00:1"},
+		"6to4":                {"2002:7f00:1::1", "2002:a00:1::1", "2002:808:808::1", "2002:ffff:ffff::"},
+		"Teredo":              {"2001::1", "2001:0:4136:e378::1"},
+		"ORCHID":              {"2001:10::1", "2001:20::1", "2001:1ff:ffff::1"},
+		"IPv6 documentation":  {"2001:db8::1", "2001:db8:ffff::1", "3fff::1", "3fff:fff::1"},
+		"ULA":                 {"fc00::1", "fdff::1"},
+		"IPv6 link-local":     {"fe80::1", "febf::1", "fe80::1%eth0", "2400:3200::1%eth0"},
+		"IPv6 site-local":     {"fec0::1", "feff::1"},
+		"direct delegation":   {"2620:4f:8000::1"},
+		"IPv4-mapped zone":    {"::ffff:8.8.8.8%eth0"},
+		"discard-only":        {"100::", "100::ffff:ffff:ffff:ffff"},
+		"protocol assignment": {"2001:1::1", "2001:3::1", "2001:4:112::1"},
+	}
+}
+
+func TestNotPublic(t *testing.T) {
+	for kind, addresses := range forbiddenAddresses() {
+		for _, a := range addresses {
+			if Public(netip.MustParseAddr(a)) {
+				t.Errorf("%s (%s) counts as public", a, kind)
+			}
+		}
+	}
+	if Public(netip.Addr{}) {
+		t.Error("no address at all counts as public")
+	}
+}
+
+func TestAllowOpensWhatItNamesAndNoMore(t *testing.T) {
+	g := New(Config{Allow: []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("64:ff9b::/96"),
+	}})
+	for a, want := range map[string]bool{
+		"127.0.0.1": true, "::ffff:127.0.0.1": true, "127.0.0.2": false, hidden: true, "192.168.0.1": false, "::127.0.0.1": false,
+		"fe80::1": true, "fe80::1%eth0": false, "::ffff:127.0.0.1%eth0": false, "64:ff9b::7f00:1": true, "64:ff9b:1::1": false, "8.8.8.8": true,
+	} {
+		if got := g.permits(netip.MustParseAddr(a)); got != want {
+			t.Errorf("%s: %v, want %v", a, got, want)
+		}
+	}
+}

@@ -61,3 +61,31 @@ func wellFormed(number string) bool {
 	x := strings.IndexByte(number, 'X')
 	return len(number) == short && x < 0 || len(number) == long && (x < 0 || x == long-1)
 }
+
+// weights of the first 17 digits, powers of two modulo 11: GB 11643-1999.
+var weights = [long - 1]int{7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2}
+
+// checkDigit is the last character of a number that begins with these 17
+// digits: ISO 7064, MOD 11-2.
+func checkDigit(digits string) byte {
+	sum := 0
+	for i, w := range weights {
+		sum += w * int(digits[i]-'0')
+	}
+	return "10X98765432"[sum%11]
+}
+
+// upgraded is the number of 18 characters that replaced one of 15 digits.
+func upgraded(number string) string {
+	digits := number[:6] + "19" + number[6:]
+	return digits + string(checkDigit(digits))
+}
+
+// shown is how many characters a mask leaves at either end.
+const shown = 4
+
+// mask hides all but the ends of a number.
+func mask(number string) string {
+	end := len(number) - shown
+	return number[:shown] + strings.Repeat("*", end-shown) + number[end:]
+}

@@ -3,6 +3,7 @@ package ipcard
 import (
 	"cmp"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -66,4 +67,163 @@ func browserOf(ua string, parsed *useragent.UserAgent) string {
 		return "Android浏览器"
 	}
 	return versioned(parsed.Name, parsed.Version)
+}
+
+// systemOf is the system's name as it can be told, or empty. Marks come first
+// that stand beside the name of another system.
+func systemOf(ua string, parsed *useragent.UserAgent) string {
+	for _, s := range [...]struct{ mark, name string }{
+		{"HarmonyOS", "鸿蒙"}, {"OpenHarmony", "鸿蒙"}, {"ArkWeb/", "鸿蒙"},
+		{"Windows Phone", "Windows Phone"}, {"Xbox", "Xbox"}, {"PlayStation", "PlayStation"}, {"Nintendo Switch", "Nintendo Switch"},
+		{"Tizen", "Tizen"}, {"Web0S", "webOS"}, {"KAIOS", "KaiOS"}, {"CrOS ", "ChromeOS"},
+	} {
+		if strings.Contains(ua, s.mark) {
+			return s.name
+		}
+	}
+	switch parsed.OS {
+	case useragent.Windows:
+		return windows(parsed.OSVersion)
+	case useragent.IOS:
+		return apple(ua, parsed)
+	case "":
+		return family(ua)
+	}
+	return parsed.OS
+}
+
+// windows names a version of Windows NT. Windows 11 calls itself 10.0 too.
+func windows(nt string) string {
+	names := map[string]string{
+		"10.0": "Windows 10/11", "6.3": "Windows 8.1", "6.2": "Windows 8", "6.1": "Windows 7",
+		"6.0": "Windows Vista", "5.2": "Windows XP", "5.1": "Windows XP",
+	}
+	return cmp.Or(names[nt], "Windows")
+}
+
+// apple names the system of an iPhone or iPad. From version 26 the header says
+// 18.6 or 18.7 for ever, and only Safari's own version, which is the system's,
+// goes on: https://webkit.org/blog/17333/webkit-features-in-safari-26-0/.
+func apple(ua string, parsed *useragent.UserAgent) string {
+	name, major, more := "iOS", parsed.OSVersionNo.Major, ""
+	if safari := version.FindStringSubmatch(ua); safari != nil {
+		n, err := strconv.Atoi(safari[1])
+		if err == nil && n < 1000 {
+			major = max(major, n)
+		}
+	} else if major == 18 && parsed.OSVersionNo.Minor >= 6 {
+		more = "+"
+	}
+	if parsed.Tablet && major >= 13 {
+		name = "iPadOS"
+	}
+	if major <= 0 || major >= 1000 {
+		return name
+	}
+	return name + " " + strconv.Itoa(major) + more
+}
+
+// family is the kind of system that a header without the usual form mentions.
+func family(ua string) string {
+	for _, name := range [...]string{"Windows", "Android", "macOS", "iOS", "Linux", "FreeBSD", "OpenBSD", "NetBSD"} {
+		if strings.Contains(strings.ToLower(ua), strings.ToLower(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// shell is a program around a browser's engine, by the mark that it leaves in
+// a User-Agent. A mark that ends in a slash is followed by the version.
+type shell struct{ mark, name string }
+
+// shells in the order to look for them: an application names the browser that
+// it is made of too, and every browser names Chrome or Safari.
+var shells = [...]shell{
+	{"wxwork/", "企业微信"}, {"MicroMessenger/", "微信"}, {" QQ/", "QQ"},
+	{"AlipayClient/", "支付宝"}, {"DingTalk/", "钉钉"}, {"AliApp(TB/", "淘宝"}, {"AliApp(TM/", "天猫"},
+	{"Lark/", "飞书"}, {"Feishu/", "飞书"}, {"__weibo__", "微博"}, {"BiliApp", "哔哩哔哩"}, {"aweme", "抖音"},
+	{"NewsArticle/", "今日头条"}, {"xiaohongshu", "小红书"}, {"ZhihuHybrid", "知乎"}, {"jdapp", "京东"},
+	{"baiduboxapp/", "百度"}, {"BIDUBrowser/", "百度浏览器"},
+	{"MQQBrowser/", "QQ浏览器"}, {"QQBrowser/", "QQ浏览器"}, {"QuarkPC/", "夸克"}, {"Quark/", "夸克"},
+	{"UCBrowser/", "UC浏览器"}, {"UBrowser/", "UC浏览器"},
+	{"MiuiBrowser/", "小米浏览器"}, {"HuaweiBrowser/", "华为浏览器"}, {"HonorBrowser/", "荣耀浏览器"},
+	{"HeyTapBrowser/", "OPPO浏览器"}, {"OppoBrowser/", "OPPO浏览器"}, {"VivoBrowser/", "vivo浏览器"},
+	{"MZBrowser/", "魅族浏览器"}, {"SamsungBrowser/", "三星浏览器"}, {"SLBrowser/", "联想浏览器"},
+	{"SogouMobileBrowser/", "搜狗浏览器"}, {"MetaSr", "搜狗浏览器"}, {"QHBrowser/", "360浏览器"},
+	{"360SE", "360浏览器"}, {"360EE", "360浏览器"}, {"LBBROWSER", "猎豹浏览器"}, {"2345Explorer/", "2345浏览器"},
+	{"Trident/7", "IE 11"}, {"MSIE ", "IE"}, {"YaBrowser/", "Yandex"},
+}
+
+// shellOf names the shell in a User-Agent with its major version, or nothing.
+func shellOf(ua string) string {
+	for _, s := range shells {
+		_, after, found := strings.Cut(ua, s.mark)
+		if !found {
+			continue
+		}
+		if strings.HasSuffix(s.mark, "/") || strings.HasSuffix(s.mark, " ") {
+			return versioned(s.name, after)
+		}
+		return s.name
+	}
+	return ""
+}
+
+// versioned adds the number that a version begins with, unless there is none
+// or it is 0, which tells nothing.
+func versioned(name, version string) string {
+	end := strings.IndexFunc(version+" ", func(r rune) bool { return r < '0' || r > '9' })
+	if major := version[:end]; strings.Trim(major, "0") != "" {
+		return name + " " + major
+	}
+	return name
+}
+
+// robot is a name that ends in what crawlers call themselves.
+var robot = regexp.MustCompile(`(?i)[a-z0-9_.-]*(?:bot|spider|crawler)(?:-[\w-]+)?\b`)
+
+// crawler is the name that a crawler gives itself, or empty.
+func crawler(ua string) string {
+	for _, name := range [...]string{
+		"Sogou web spider", "Sogou inst spider", "Sogou Pic Spider", "Sogou News Spider", "Yahoo! Slurp",
+		"facebookexternalhit", "Mediapartners-Google", "Google-InspectionTool", "GoogleOther", "Feedfetcher-Google",
+		"Chrome-Lighthouse", "ia_archiver", "ChatGPT-User", "Perplexity-User", "Claude-User",
+	} {
+		if strings.Contains(ua, name) {
+			return name
+		}
+	}
+	// Nearly no visitor is one, and the expression takes long to say so.
+	lower := strings.ToLower(ua)
+	if !strings.Contains(lower, "bot") && !strings.Contains(lower, "spider") && !strings.Contains(lower, "crawler") {
+		return ""
+	}
+	for _, name := range robot.FindAllString(ua, 4) {
+		if !strings.EqualFold(name, "cubot") { // Cubot makes phones
+			return truncate(name, 32)
+		}
+	}
+	return ""
+}
+
+var (
+	notPhone = regexp.MustCompile(`iPad|Tablet|PlayBook|Kindle|Silk/|\(PC; OpenHarmony|Windows NT|Macintosh|CrOS |\bTV\b|SMART-TV|SmartTV|Xbox|PlayStation|Nintendo`)
+	phone    = regexp.MustCompile(`\bMobile\b|IEMobile|iPhone|iPod|Windows Phone|BlackBerry|BB10|Opera Mini|Opera Mobi|Symbian|\bMIDP|KAIOS|webOS/`)
+	android  = regexp.MustCompile(`Android|HarmonyOS|OpenHarmony`)
+	engine   = regexp.MustCompile(`(?:Chrome|Version)/[\d.]+ Safari/`)
+)
+
+// Mobile tells whether a User-Agent is a phone's. Tablets, desktops, consoles
+// and television sets are not phones: a browser on Android says Mobile only on
+// a phone, while HarmonyOS says it on tablets and desktops too.
+func Mobile(userAgent string) bool {
+	ua := readable(userAgent)
+	switch {
+	case notPhone.MatchString(ua):
+		return false
+	case phone.MatchString(ua):
+		return true
+	}
+	return android.MatchString(ua) && !engine.MatchString(ua)
 }

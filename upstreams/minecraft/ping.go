@@ -1,3 +1,10 @@
+// Package minecraft asks a Java Edition game server for its status by the Server
+// List Ping, the protocol of the game's own server list. It promises an answer
+// or an error within its timeout whatever the server sends: nothing is
+// allocated by an announced length, texts from strangers come out plain, and
+// bytes of a server that speaks something else are never returned.
+//
+// The protocol is documented at https://minecraft.wiki/w/Java_Edition_protocol/Server_List_Ping.
 package minecraft
 
 import (
@@ -10,6 +17,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -150,4 +158,53 @@ func latency(ctx context.Context, conn net.Conn, r *bufio.Reader) *time.Duration
 	}
 	took := time.Since(start)
 	return &took
+}
+
+// PingError is a server that did not answer. Kind is timeout, refused, dns or
+// protocol.
+type PingError struct {
+	Kind string
+	Err  error
+}
+
+func (e *PingError) Error() string { return e.Kind + ": " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *PingError) Unwrap() error { return e.Err }
+
+var errProtocol = errors.New("server does not speak the status protocol")
+
+// protocol marks an error of the conversation, unless time ran out.
+func protocol(err error) error {
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errProtocol, err)
+}
+
+// kindOf says which kind an error is; "" for one that is the Dialer's own.
+func kindOf(err error) string {
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.Is(err, errProtocol):
+		return "protocol"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	case errors.As(err, &dns):
+		return "dns"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "timeout"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET):
+		return "timeout" // as good as silence
+	}
+	return ""
+}
+
+func classify(err error) error {
+	if kind := kindOf(err); kind != "" {
+		return &PingError{Kind: kind, Err: err}
+	}
+	return err
 }

@@ -1,3 +1,8 @@
+// Package shortlink restores a short link to the long one behind it. It promises
+// to ask for no more than that takes, since asking can have effects: a known
+// shortener is asked for its redirect and nothing behind it. No URL is asked or
+// returned that Check has not passed, no script is run, and every walk ends: by
+// hops, by time, by bytes.
 package shortlink
 
 import (
@@ -162,4 +167,49 @@ func (w *walk) state(u *url.URL) string {
 		b.WriteString("\n" + c.String())
 	}
 	return b.String()
+}
+
+// Result of a walk.
+type Result struct {
+	URL   string // that the walk began with
+	Long  string // that it ended at; URL itself for a link that does not redirect
+	Clean string // Long without known tracking keys
+	// Hops are the URLs after the first, in order: Long is the last of them.
+	Hops []string
+	// Status of the last answer; 0 when nobody was asked, or did not answer.
+	Status int
+	// Via is how the last hop was found: http (Location or Refresh), meta,
+	// script, query (it stood in the URL), interstitial (a page that shows it),
+	// or none.
+	Via string
+	// Warned: a service on the way warns of the link.
+	Warned bool
+	// Blocked: a service on the way hides where the link leads; Long is its page.
+	Blocked bool
+	// Final is false when the link leads further than Long: too many hops, a
+	// loop, a block, a last hop that did not answer or gave no readable target.
+	Final bool
+	// AppURL is where the last page sends telephones instead, for the schemes of
+	// some well-known apps; "" otherwise.
+	AppURL string
+}
+
+// Data has only values as encoding/json decodes them, but numbers are int.
+// status and app_url are nil when unknown.
+func (r *Result) Data() map[string]any {
+	hops := make([]any, len(r.Hops))
+	for i, h := range r.Hops {
+		hops[i] = h
+	}
+	data := map[string]any{
+		"url": r.URL, "long_url": r.Long, "clean_url": r.Clean, "hops": hops, "hop_count": len(hops),
+		"status": nil, "via": r.Via, "warned": r.Warned, "blocked": r.Blocked, "final": r.Final, "app_url": nil,
+	}
+	if r.Status != 0 {
+		data["status"] = r.Status
+	}
+	if r.AppURL != "" {
+		data["app_url"] = r.AppURL
+	}
+	return data
 }

@@ -2,6 +2,10 @@ package shortlink
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -126,4 +130,132 @@ func refresh(content string) (string, bool) {
 		ref, _, _ = strings.Cut(ref[1:], ref[:1])
 	}
 	return ref, ref != ""
+}
+
+const (
+	maxBody = 64 << 10
+	// maxShell is the largest page of an unknown host whose scripts are
+	// searched: a page that only redirects is small, one to read has scripts
+	// whose redirects belong to its buttons.
+	maxShell = 16 << 10
+)
+
+// search looks for the target in a page that came without a Location: what
+// holds for its host first, then what browsers follow.
+func search(u *url.URL, body []byte) *found {
+	page := scan(body, isShort(u))
+	if under(u, "t.cn", "sinaurl.cn", "lnkd.in") {
+		if f := firstWeb(u, "interstitial", page.interstitial(u)); f != nil {
+			return f
+		}
+	}
+	if f := firstWeb(u, "meta", page.refresh); f != nil {
+		return f
+	}
+	if !isShort(u) && len(body) > maxShell {
+		return nil
+	}
+	if under(u, "m.tb.cn") {
+		if f := firstWeb(u, "script", variables(page.scripts)); f != nil {
+			return f
+		}
+	}
+	return firstWeb(u, "script", assignments(page.scripts))
+}
+
+// firstWeb resolves the first of these that leads to another page.
+func firstWeb(u *url.URL, via string, refs []string) *found {
+	for _, ref := range refs {
+		if f := resolve(u, ref, via); f.target != nil && !sameDocument(f.target, u) {
+			return f
+		}
+	}
+	return nil
+}
+
+func sameDocument(a, b *url.URL) bool {
+	return withoutFragment(a) == withoutFragment(b)
+}
+
+func withoutFragment(u *url.URL) string {
+	c := *u
+	c.Fragment, c.RawFragment = "", ""
+	return c.String()
+}
+
+// readBody reads at most 64 KiB of a page, whether it broke off or not.
+func readBody(resp *http.Response) []byte {
+	plain, err := webpage.Inflated(resp.Body, maxBody)
+	if err != nil {
+		return nil
+	}
+	body, _ := io.ReadAll(plain)
+	return body
+}
+
+// contentType is without its parameters; "" for none.
+func contentType(h http.Header) string {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+func isHTML(kind string) bool {
+	return kind == "" || kind == "text/html" || kind == "application/xhtml+xml"
+}
+
+// saysGone tells b23.tv's way of a 404: a 200 with a code of its own.
+func saysGone(u *url.URL, kind string, body []byte) bool {
+	if !under(u, "b23.tv", "bili2233.cn") || !strings.HasSuffix(kind, "json") {
+		return false
+	}
+	var said struct {
+		Code int `json:"code"`
+	}
+	return json.Unmarshal(body, &said) == nil && said.Code == -http.StatusNotFound
+}
+
+const literal = `("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')`
+
+var (
+	// assignment does not take any object's location for the page's.
+	assignment = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
+	variable   = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal)
+	escape     = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
+)
+
+// assignments are the plain strings that scripts set the location to.
+func assignments(scripts []string) []string { return literals(assignment, scripts) }
+
+// variables are the plain strings that scripts call url.
+func variables(scripts []string) []string { return literals(variable, scripts) }
+
+// literals leaves out those that are only a part of what is computed, and
+// places in the same page.
+func literals(form *regexp.Regexp, scripts []string) []string {
+	var out []string
+	for _, s := range scripts {
+		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+			text, rest := s[at[2]+1:at[3]-1], strings.TrimSpace(s[at[3]:])
+			if rest != "" && strings.ContainsRune("+.[?", rune(rest[0])) || text == "" || text[0] == '#' {
+				continue
+			}
+			out = append(out, unescape(text))
+		}
+	}
+	return out
+}
+
+// unescape undoes what may stand in a URL in a script: \/ \u0026 \x3d and
+// escaped quotes. A half of a surrogate pair becomes U+FFFD.
+func unescape(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(e string) string {
+		if len(e) > 2 {
+			n, _ := strconv.ParseUint(e[2:], 16, 32) // the pattern holds digits only
+			return string(rune(n))
+		}
+		return e[1:]
+	})
 }

@@ -1,8 +1,13 @@
 package waybill
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Event is one line of a parcel's trail.
@@ -45,4 +50,127 @@ func ascending(events []Event) bool {
 		}
 	}
 	return balance > 0
+}
+
+// The years that an event may bear: others are a mistaken unit, or filler.
+const (
+	firstYear = 2000
+	lastYear  = 2099
+)
+
+// china is where a time without a zone was written down. The country has kept
+// one zone without daylight saving since 1991.
+var china = time.FixedZone("CST", 8*60*60)
+
+// layouts are tried in turn. Digits of months, days and hours may lack their
+// leading zero, and a fraction of a second is read after each second.
+var layouts = []string{
+	"2006-1-2 15:04:05", "2006-1-2 15:04",
+	"2006-1-2T15:04:05", "2006-1-2T15:04",
+	"2006-1-2T15:04:05Z07:00", "2006-1-2T15:04Z07:00",
+	"2006-1-2T15:04:05Z0700", "2006-1-2T15:04Z0700",
+	"2006-1-2 15:04:05Z07:00", "2006-1-2 15:04Z07:00",
+	"2006-1-2 15:04:05 Z07:00", "2006-1-2 15:04 Z07:00",
+	"2006-1-2 15:04:05 Z0700", "2006-1-2 15:04 Z0700",
+}
+
+// ParseTime reads the time of an event: 2006-01-02 15:04:05, with T for the
+// space, without seconds, with / for -, with a zone (Z, +08:00, +0800) or
+// without one, which means Chinese time; or 10 digits of Unix seconds or 13 of
+// milliseconds, given in Chinese time too. Years are 2000 to 2099. The error
+// repeats at most 32 characters.
+func ParseTime(s string) (time.Time, error) {
+	s = strings.TrimSpace(s)
+	t, ok := unix(s)
+	if !ok {
+		t, ok = written(s)
+	}
+	if !ok || t.Year() < firstYear || t.Year() > lastYear {
+		return time.Time{}, fmt.Errorf("parse event time %.32q: expected 2006-01-02 15:04:05, perhaps with a zone, or Unix seconds or milliseconds, of the years %d to %d", s, firstYear, lastYear)
+	}
+	return t, nil
+}
+
+func unix(s string) (time.Time, bool) {
+	if !digits(s, 10, 10) && !digits(s, 13, 13) {
+		return time.Time{}, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if len(s) == 10 {
+		return time.Unix(n, 0).In(china), true
+	}
+	return time.UnixMilli(n).In(china), true
+}
+
+func written(s string) (time.Time, bool) {
+	s = strings.ReplaceAll(s, "/", "-")
+	for _, layout := range layouts {
+		if t, err := time.ParseInLocation(layout, s, china); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+var (
+	grouped = regexp.MustCompile(`1[0-9]{2}[- ][0-9]{4}[- ][0-9]{4}`)
+	figures = regexp.MustCompile(`[0-9０-９]+`)
+)
+
+// MaskPhones hides the mobile numbers of couriers and addressees in an event's
+// text: 13800138000 becomes 1**********, also when it is grouped by hyphens or
+// spaces, or follows 0, 86 or 0086. Landline and service numbers, which begin
+// with 0, 4 or 9 or are shorter, stay; so do longer digits such as tracking
+// numbers. Everything else is left as it is.
+func MaskPhones(text string) string {
+	return figures.ReplaceAllStringFunc(replaceAlone(grouped, text, maskGroups), maskRun)
+}
+
+func maskGroups(s string) string {
+	return s[:1] + strings.Map(func(r rune) rune {
+		if isDigit(r) {
+			return '*'
+		}
+		return r
+	}, s[1:])
+}
+
+// maskRun masks one run of digits if it is a mobile number.
+func maskRun(run string) string {
+	n := utf8.RuneCountInString(run)
+	if n < 11 || n > 15 {
+		return run
+	}
+	narrow := strings.Map(func(r rune) rune {
+		if r >= '０' {
+			return r - '０' + '0'
+		}
+		return r
+	}, run)
+	before, number := narrow[:n-11], narrow[n-11:]
+	mobile := number[0] == '1' && number[1] >= '3'
+	switch {
+	case before == "" && number[0] == '1', mobile && (before == "0" || before == "86" || before == "0086"):
+		return before + "1**********"
+	}
+	return run
+}
+
+// replaceAlone replaces matches that no further digits adjoin.
+func replaceAlone(re *regexp.Regexp, text string, replace func(string) string) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range re.FindAllStringIndex(text, -1) {
+		if at[0] > 0 && isDigit(rune(text[at[0]-1])) || at[1] < len(text) && isDigit(rune(text[at[1]])) {
+			continue
+		}
+		b.WriteString(text[done:at[0]])
+		b.WriteString(replace(text[at[0]:at[1]]))
+		done = at[1]
+	}
+	b.WriteString(text[done:])
+	return b.String()
 }
