@@ -521,7 +521,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x\ncomputed: {}\nmap: '.a |'":                                  "3: jq: unexpected EOF",
 		"name: x\ncomputed: {}\nmap: |\n  .a\n  | nofunc":                     "4: jq: function not defined: nofunc/0",
 		"name: x\ncomputed: {}\nmap: |\n  .a\n  | )":                          "5: jq: unexpected token",
-		"name: x\ncomputed: {}\njudge: [{is: fine, if: .a}]":                  "3: is: \"fine\" is no verdict",
+		"name: x\ncomputed: {}\njudge: [{is: fine, if: .a}]":                  "3: is: \"fine\" is not a verdict",
 		"name: x\ncomputed: {}\njudge: [{is: negative}]":                      "3: judge rule without a condition",
 		"name: x\ncomputed: {}\nretry: 9":                                     "1: source \"x\": retry: 9: want 0 to 2",
 		"name: x\ncomputed: {}\nnegative: maybe":                              "1: source \"x\": negative: \"maybe\": want stop or next",
