@@ -178,7 +178,7 @@ func share(ctx context.Context, candidates []candidate) (context.Context, contex
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
 func (c *Chain) combine(ctx context.Context, failures []failure, candidates int) error {
-	count := map[Kind]int{}
+	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
 	for _, f := range failures {

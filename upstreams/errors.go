@@ -10,45 +10,45 @@ import (
 	"sundry/upstreams/host"
 )
 
-// Kind classifies a failure by what should follow from it.
-type Kind uint8
+// ErrorKind classifies a failure by what should follow from it.
+type ErrorKind uint8
 
 // The kinds. After Invalid, Forbidden and Negative no other source is asked: it
 // would say the same. The others lead to the next source.
 const (
-	Internal    Kind = iota // a mistake of this service
-	Invalid                 // the caller's input cannot be answered
-	Forbidden               // the input leads to an address that the SSRF guard refuses
-	Negative                // the upstream says that it does not exist
-	Unavailable             // no answer, or one that says "not now"
-	Timeout                 // no answer in time
-	Limited                 // rate limited by the upstream
-	Rejected                // the breaker is open
-	Busy                    // too many concurrent calls
-	Malformed               // an answer of an unexpected form
-	Skipped                 // the source does not serve this input
-	kinds
+	Internal    ErrorKind = iota // a mistake of this service
+	Invalid                      // the caller's input cannot be answered
+	Forbidden                    // the input leads to an address that the SSRF guard refuses
+	Negative                     // the upstream says that it does not exist
+	Unavailable                  // no answer, or one that says "not now"
+	Timeout                      // no answer in time
+	Limited                      // rate limited by the upstream
+	Rejected                     // the breaker is open
+	Busy                         // too many concurrent calls
+	Malformed                    // an answer of an unexpected form
+	Skipped                      // the source does not serve this input
+	errorKinds
 )
 
 // String names the kind in metrics, logs and judge rules.
-func (k Kind) String() string {
+func (k ErrorKind) String() string {
 	return [...]string{"internal", "invalid", "forbidden", "negative", "unavailable", "timeout",
-		"limited", "rejected", "busy", "malformed", "skipped", "unknown"}[min(k, kinds)]
+		"limited", "rejected", "busy", "malformed", "skipped", "unknown"}[min(k, errorKinds)]
 }
 
-// ParseKind reads what String writes.
-func ParseKind(name string) (Kind, bool) {
-	for k := range kinds {
+// ParseErrorKind reads what String writes.
+func ParseErrorKind(name string) (ErrorKind, bool) {
+	for k := range errorKinds {
 		if k.String() == name {
 			return k, true
 		}
 	}
-	return kinds, false
+	return errorKinds, false
 }
 
 // Error is a failed attempt, or the failure of a whole chain.
 type Error struct {
-	Kind       Kind
+	Kind       ErrorKind
 	Source     string        // "" for a chain
 	Status     int           // HTTP status of the upstream, 0 without one
 	RetryAfter time.Duration // what the upstream asked for, 0 without
@@ -90,7 +90,7 @@ func (e *Error) WithCause(change func(error) error) error {
 
 // KindOf classifies any error: an Error by its kind, the rest by what the
 // standard library says of it.
-func KindOf(err error) Kind {
+func KindOf(err error) ErrorKind {
 	var typed *Error
 	var network net.Error
 	switch {
@@ -109,12 +109,12 @@ func KindOf(err error) Kind {
 }
 
 // Errorf is a failure of this kind, with a formatted cause.
-func Errorf(kind Kind, format string, args ...any) *Error {
+func Errorf(kind ErrorKind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...)}
 }
 
 // definite reports whether the chain ends.
-func (k Kind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
+func (k ErrorKind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
 // outcome is what the result of an attempt says of its host.
 func outcome(err error) host.Outcome {

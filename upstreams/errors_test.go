@@ -16,7 +16,7 @@ import (
 // TestOutcomes: what counts against a host is that it failed, was silent, or
 // asked us to slow down.
 func TestOutcomes(t *testing.T) {
-	for kind := range kinds {
+	for kind := range errorKinds {
 		want := host.Healthy
 		if kind == Unavailable || kind == Timeout || kind == Limited {
 			want = host.Failing
@@ -34,11 +34,11 @@ func TestOutcomes(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	if kinds.String() != "unknown" || (kinds+1).String() != "unknown" || Skipped.String() != "skipped" {
+	if errorKinds.String() != "unknown" || (errorKinds+1).String() != "unknown" || Skipped.String() != "skipped" {
 		t.Error("names past the end of the enumeration")
 	}
 	_, refused := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:1")
-	for want, err := range map[Kind]error{
+	for want, err := range map[ErrorKind]error{
 		Timeout: context.DeadlineExceeded, Unavailable: refused, Internal: io.EOF, Negative: fmt.Errorf("x: %w", &Error{Kind: Negative}),
 	} {
 		if got := KindOf(err); got != want {

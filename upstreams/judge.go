@@ -28,12 +28,12 @@ type RuleSpec struct {
 type Rule struct {
 	status  []int
 	cond    *jq.Program
-	verdict Kind
+	verdict ErrorKind
 	success bool
 }
 
 // verdict reads what a rule may say; success has no Kind.
-func verdict(name string) (kind Kind, success, ok bool) {
+func verdict(name string) (kind ErrorKind, success, ok bool) {
 	switch name {
 	case "success":
 		return 0, true, true
@@ -138,7 +138,7 @@ func answers(status int) bool {
 // ByStatus is the default table; ok for a success. 404 and 410 are unavailable
 // unless a rule says otherwise: they are what a service answers whose path was
 // renamed or that was given up.
-func ByStatus(status int) (kind Kind, ok bool) {
+func ByStatus(status int) (kind ErrorKind, ok bool) {
 	switch {
 	case answers(status):
 		return 0, true
@@ -151,7 +151,7 @@ func ByStatus(status int) (kind Kind, ok bool) {
 	return Malformed, false
 }
 
-func (r *Reply) failure(kind Kind, err error) *Error {
+func (r *Reply) failure(kind ErrorKind, err error) *Error {
 	return &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header), Err: err}
 }
 

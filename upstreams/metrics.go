@@ -70,7 +70,7 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 		answered: m.answered.WithLabelValues(endpoint, source),
 	}
 	s.attempts.WithLabelValues("success")
-	for k := range kinds {
+	for k := range errorKinds {
 		s.attempts.WithLabelValues(k.String())
 	}
 	return s

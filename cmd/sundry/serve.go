@@ -160,7 +160,7 @@ func describeFailure(err error) string {
 
 // restoreFailure takes from another instance's failure record only its kind.
 func restoreFailure(text string) error {
-	k, ok := upstreams.ParseKind(text)
+	k, ok := upstreams.ParseErrorKind(text)
 	if err := (&upstreams.Error{Kind: k, Err: errElsewhere}); ok && describeFailure(err) != "" {
 		return err
 	}

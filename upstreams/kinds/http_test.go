@@ -119,7 +119,7 @@ func TestVerdicts(t *testing.T) {
 		status int
 		body   string
 		judge  string
-		want   upstreams.Kind
+		want   upstreams.ErrorKind
 		ok     bool
 	}{
 		{"good", 200, `{"a":1}`, "", 0, true},
@@ -170,7 +170,7 @@ func TestHostileAnswers(t *testing.T) {
 	_, _ = z.Write(bytes.Repeat([]byte(" "), 30<<20))
 	_ = z.Close()
 	rows := map[string]struct {
-		want upstreams.Kind
+		want upstreams.ErrorKind
 		h    http.HandlerFunc
 	}{
 		"30 MB": {upstreams.Malformed, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 30<<20)) }},

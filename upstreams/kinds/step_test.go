@@ -71,7 +71,7 @@ func TestStepsOutcomeDecides(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
-	for text, want := range map[string]upstreams.Kind{
+	for text, want := range map[string]upstreams.ErrorKind{
 		"http: {url: " + url + "/gone}":                                             upstreams.Unavailable,
 		"http: {url: " + url + "/gone}\n    judge: [{status: [404], is: negative}]": upstreams.Negative,
 		"http: {url: " + url + "/ticket}\n    judge: [{if: .ticket, is: limited}]":  upstreams.Limited,
@@ -291,7 +291,7 @@ judge:
   - {status: [302], if: '$location | test("^/404")', is: negative}
   - {status: [302], if: '. == null and ($location | test("captcha"))', is: limited}
 `, "n")
-	for to, want := range map[string]upstreams.Kind{"/404?x=1": upstreams.Negative, "/login/captcha": upstreams.Limited, "/": upstreams.Malformed} {
+	for to, want := range map[string]upstreams.ErrorKind{"/404?x=1": upstreams.Negative, "/login/captcha": upstreams.Limited, "/": upstreams.Malformed} {
 		if _, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"n": to}}, nil); upstreams.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", to, err, want)
 		}

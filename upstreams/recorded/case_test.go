@@ -89,7 +89,7 @@ func playCase(t *testing.T, e *catalog.Endpoint, env *upstreams.Environment, x *
 
 // verdictOf is the verdict of the one attempt inside a chain's error.
 func verdictOf(err error) string {
-	for _, k := range []upstreams.Kind{upstreams.Malformed, upstreams.Limited, upstreams.Skipped} {
+	for _, k := range []upstreams.ErrorKind{upstreams.Malformed, upstreams.Limited, upstreams.Skipped} {
 		if strings.Contains(err.Error(), ": "+k.String()) {
 			return k.String()
 		}
