@@ -215,16 +215,19 @@ func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool
 func TestDependencies(t *testing.T) {
 	allowed := map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/douyin": {},
-		"upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {}, "upstreams/idcard": {},
-		"upstreams/idcard/internal/areas": {}, "upstreams/ipcard": {}, "upstreams/minecraft": {}, "upstreams/peertest": {},
-		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/waittest": {}, "upstreams/waybill": {}, "upstreams/webpage": {},
+		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
+		"upstreams/douyin": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
+		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {},
+		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/webpage/webtest":      {},
 		"cache":                          {"cache/jitter", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
+		"upstreams/idcard":               {"upstreams/chinatime"},
+		"upstreams/ipcard":               {"upstreams/chinatime"},
 		"upstreams/recorded/conformtest": {"upstreams/recorded"},
 		"upstreams/shortlink":            {"upstreams/guard", "upstreams/webpage"},
+		"upstreams/waybill":              {"upstreams/chinatime"},
 		// The request's way, from its end to its beginning.
 		"upstreams/declare": {},
 		"upstreams/redact":  {},
@@ -235,18 +238,18 @@ func TestDependencies(t *testing.T) {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact",
 		},
-		"upstreams/replay": {"upstreams", "upstreams/minecraft"},
+		"upstreams/replay": {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
 		"upstreams/httpsource": {
 			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/redact",
 			"upstreams/sharelink", "upstreams/webpage",
 		},
 		"upstreams/kinds": {
-			"upstreams", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/guard", "upstreams/host",
-			"upstreams/httpsource", "upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/minecraft", "upstreams/qrcode",
+			"upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/guard",
+			"upstreams/host", "upstreams/httpsource", "upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/minecraft", "upstreams/qrcode",
 			"upstreams/redact", "upstreams/shortlink",
 		},
 		"upstreams/catalog": {
-			"cache", "upstreams", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
+			"cache", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/sharelink",
 			"upstreams/shortlink", "upstreams/waybill",
 		},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/ipcard"
 )
@@ -29,7 +30,7 @@ func derivationOf(from string) derivation {
 	case fromAgent:
 		return callerAgent
 	case fromToday:
-		return func(_ Caller, now func() time.Time) any { return now().In(shanghai).Format("01-02") }
+		return func(_ Caller, now func() time.Time) any { return now().In(chinatime.Zone()).Format("01-02") }
 	}
 	return nil
 }

@@ -12,9 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// shanghai has had no summer time since 1991.
-var shanghai = time.FixedZone("CST", 8*3600)
-
 // maxParams is the most an endpoint may declare, so that a request's values
 // need no allocation of their own.
 const maxParams = 8

@@ -1,10 +1,10 @@
 package idcard
 
-import "time"
+import (
+	"time"
 
-// china is the time zone of all of China. It has no other offset since 1991,
-// and before only the days matter, so that no time zone database is needed.
-var china = time.FixedZone("CST", 8*60*60)
+	"sundry/upstreams/chinatime"
+)
 
 // firstYear is the earliest year of birth that is taken for one.
 const firstYear = 1850
@@ -12,7 +12,7 @@ const firstYear = 1850
 // day reads a date of the calendar, YYYYMMDD. There are no such days as 30
 // February, and none before firstYear.
 func day(s string) (time.Time, bool) {
-	t, err := time.ParseInLocation("20060102", s, china)
+	t, err := time.ParseInLocation("20060102", s, chinatime.Zone())
 	if err != nil || t.Year() < firstYear {
 		return time.Time{}, false
 	}
@@ -62,7 +62,7 @@ func LunarNewYear(year int) (time.Time, bool) {
 	if i < 0 || i >= len(newYears) {
 		return time.Time{}, false
 	}
-	return time.Date(year, time.January, 20+int(newYears[i]-'A'+1), 0, 0, 0, 0, china), true
+	return time.Date(year, time.January, 20+int(newYears[i]-'A'+1), 0, 0, 0, 0, chinatime.Zone()), true
 }
 
 var animals = [12]string{"鼠", "牛", "虎", "兔", "龙", "蛇", "马", "羊", "猴", "鸡", "狗", "猪"}
@@ -74,7 +74,7 @@ var animals = [12]string{"鼠", "牛", "虎", "兔", "龙", "蛇", "马", "羊",
 func animal(t time.Time) string {
 	begin, ok := LunarNewYear(t.Year())
 	if !ok {
-		begin = time.Date(t.Year(), time.February, 4, 0, 0, 0, 0, china)
+		begin = time.Date(t.Year(), time.February, 4, 0, 0, 0, 0, chinatime.Zone())
 	}
 	year := t.Year()
 	if t.Before(begin) {

@@ -4,11 +4,13 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"sundry/upstreams/chinatime"
 )
 
 func date(t testing.TB, s string) time.Time {
 	t.Helper()
-	d, err := time.ParseInLocation("2006-01-02", s, china)
+	d, err := time.ParseInLocation("2006-01-02", s, chinatime.Zone())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,7 @@ func TestLunarNewYear(t *testing.T) {
 		"2020-01-25", "2023-01-22", "2024-02-10", "2026-02-17", "2033-01-31", "2034-02-19", "2057-02-04", "2100-02-09",
 	} {
 		want := date(t, s)
-		if got, ok := LunarNewYear(want.Year()); !ok || !got.Equal(want) || got.Location() != china {
+		if got, ok := LunarNewYear(want.Year()); !ok || !got.Equal(want) || got.Location() != chinatime.Zone() {
 			t.Errorf("%s: %v, %v", s, got, ok)
 		}
 	}

@@ -9,6 +9,8 @@ package idcard
 import (
 	"slices"
 	"time"
+
+	"sundry/upstreams/chinatime"
 )
 
 // Type is the kind of document that bears a number.
@@ -109,7 +111,7 @@ func (i *Info) born(date string, now time.Time) {
 		return
 	}
 	i.Birthday = birthday
-	now = now.In(china)
+	now = now.In(chinatime.Zone())
 	if birthday.After(now) {
 		i.Reasons = append(i.Reasons, FutureDate)
 		return

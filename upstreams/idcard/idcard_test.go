@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sundry/upstreams/chinatime"
 )
 
 // noon is a day in China on which the tests' ages hold.
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, china)
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, chinatime.Zone())
 
 func parsed(t testing.TB, card string) map[string]any {
 	t.Helper()

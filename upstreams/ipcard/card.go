@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"net/netip"
 	"time"
+
+	"sundry/upstreams/chinatime"
 )
 
 // Card is what a card shows. The texts may come from strangers: control and
@@ -61,10 +63,9 @@ func (c *Card) facts(clean func(string) string) facts {
 	return f
 }
 
-// date writes a day with its weekday. China has kept one offset, without
-// summer time, since 1991: no database of zones is needed.
+// date writes a day in China with its weekday.
 func date(t time.Time) string {
-	t = t.In(time.FixedZone("Asia/Shanghai", 8*60*60))
+	t = t.In(chinatime.Zone())
 	weekdays := [...]string{"日", "一", "二", "三", "四", "五", "六"}
 	return t.Format("2006年1月2日 星期") + weekdays[t.Weekday()]
 }

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/host"
 	"sundry/upstreams/ipcard"
@@ -104,7 +105,7 @@ func words(names ...string) string {
 
 // cardData is the card in words.
 func cardData(c *ipcard.Card) map[string]any {
-	day := c.Now.In(time.FixedZone("CST", 8*3600))
+	day := c.Now.In(chinatime.Zone())
 	weekdays := [...]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
 	return map[string]any{
 		"ip": c.IP.String(), "location": c.Place, "isp": jq.OrNil(c.ISP), "os": c.System, "browser": c.Browser,

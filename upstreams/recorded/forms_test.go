@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/replay"
 )
 
@@ -72,7 +73,7 @@ func TestTexts(t *testing.T) {
 	if got := text("wpcat", "type=text"); strings.Count(got, "\n") != 20 || !strings.HasPrefix(got, "https://p15.qhimg.com/") {
 		t.Errorf("wpcat: %s", got)
 	}
-	if got := text("60s", "type=text"); !strings.HasPrefix(got, "每天60秒读懂世界 "+time.Now().In(time.FixedZone("", 8*3600)).Format("2006-01-02")) || !strings.Contains(got, "\n15. ") || !strings.HasSuffix(got, "【微语】示例微语一句\n") {
+	if got := text("60s", "type=text"); !strings.HasPrefix(got, "每天60秒读懂世界 "+time.Now().In(chinatime.Zone()).Format("2006-01-02")) || !strings.Contains(got, "\n15. ") || !strings.HasSuffix(got, "【微语】示例微语一句\n") {
 		t.Errorf("60s: %s", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/minecraft"
 )
 
@@ -122,7 +123,7 @@ func dated(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
 		return b
 	}
-	day := now.In(time.FixedZone("CST", 8*3600))
+	day := now.In(chinatime.Zone())
 	yesterday := day.AddDate(0, 0, -1)
 	return []byte(strings.NewReplacer(
 		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),

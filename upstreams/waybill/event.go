@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sundry/upstreams/chinatime"
 )
 
 // Event is one line of a parcel's trail.
@@ -58,10 +60,6 @@ const (
 	lastYear  = 2099
 )
 
-// china is where a time without a zone was written down. The country has kept
-// one zone without daylight saving since 1991.
-var china = time.FixedZone("CST", 8*60*60)
-
 // layouts are tried in turn. Digits of months, days and hours may lack their
 // leading zero, and a fraction of a second is read after each second.
 var layouts = []string{
@@ -100,15 +98,15 @@ func unix(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	if len(s) == 10 {
-		return time.Unix(n, 0).In(china), true
+		return time.Unix(n, 0).In(chinatime.Zone()), true
 	}
-	return time.UnixMilli(n).In(china), true
+	return time.UnixMilli(n).In(chinatime.Zone()), true
 }
 
 func written(s string) (time.Time, bool) {
 	s = strings.ReplaceAll(s, "/", "-")
 	for _, layout := range layouts {
-		if t, err := time.ParseInLocation(layout, s, china); err == nil {
+		if t, err := time.ParseInLocation(layout, s, chinatime.Zone()); err == nil {
 			return t, true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/upstreams/chinatime"
 )
 
 // trail makes events of "minute text", "-" for no time.
@@ -14,7 +16,7 @@ func trail(lines ...string) []Event {
 		minute, text, _ := strings.Cut(line, " ")
 		e := Event{Text: text}
 		if minute != "-" {
-			e.Time = time.Date(2026, 1, 2, 10, int(minute[0]-'0'), 0, 0, china)
+			e.Time = time.Date(2026, 1, 2, 10, int(minute[0]-'0'), 0, 0, chinatime.Zone())
 		}
 		events = append(events, e)
 	}
@@ -46,7 +48,7 @@ func TestSort(t *testing.T) {
 }
 
 func TestSortComparesInstants(t *testing.T) {
-	at := time.Date(2026, 1, 2, 10, 0, 0, 0, china)
+	at := time.Date(2026, 1, 2, 10, 0, 0, 0, chinatime.Zone())
 	got := Sort([]Event{{Time: at, Text: "a", Place: "x"}, {Time: at.UTC(), Text: "a"}, {Time: at.UTC().Add(time.Hour), Text: "b"}})
 	if len(got) != 2 || got[0].Text != "b" || got[1].Text != "a" {
 		t.Errorf("%v", got)
