@@ -201,7 +201,7 @@ func TestAdminMistakes(t *testing.T) {
 		says               string
 	}{
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"soon"}}`, 400, "expected a number with a unit, such as"},
-		{http.MethodPut, "endpoints/ip/cache", `{"set":{"class":"1h"}}`, 400, "cannot be set while it runs"},
+		{http.MethodPut, "endpoints/ip/cache", `{"set":{"class":"1h"}}`, 400, "cannot be changed while the service runs; expected one of ttl"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{}}`, 400, "expected cache settings"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"1h"},"for":"0s"}`, 400, "expected a duration"},
 		{http.MethodPut, "endpoints/ip/cache", `{"sett":{}}`, 400, "unknown field"},
