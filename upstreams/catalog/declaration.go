@@ -26,9 +26,9 @@ type endpointSpec struct {
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.
 	Sources []kinds.SourceSpec `yaml:"sources"`
-	// NotFound is a jq program on $params: what a definite no tells the caller.
+	// NotFound is a jq program on $params: the message of a negative answer.
 	NotFound *declare.Expr `yaml:"not_found"`
-	// Chains are further ones, by name, for forms of another making.
+	// Chains are further chains by name, for forms that other sources answer.
 	Chains map[string]chainSpec `yaml:"chains"`
 }
 
@@ -43,9 +43,9 @@ type paramSpec struct {
 	// Type is one of the table in parsers.go.
 	Type    string    `yaml:"type"`
 	Summary bilingual `yaml:"summary"`
-	// Role is "" for input, "form" for what chooses the form, "callback" for
-	// the JSONP function, "tail" for a last line of text forms. Of these only
-	// input is part of an answer's identity.
+	// Role is "" for input, "form" for a parameter that selects the form,
+	// "callback" for the JSONP function, "tail" for a last line of text forms.
+	// Only input is part of an answer's identity.
 	Role     string `yaml:"role"`
 	Required bool   `yaml:"required"`
 	// Default is the value of an absent parameter; null: absent stays absent.
@@ -63,28 +63,29 @@ type paramSpec struct {
 	LeadingZero bool `yaml:"leading_zero"`
 	// Enum lists the values of a string.
 	Enum []string `yaml:"enum"`
-	// As translates values: of a form parameter to form names, of a listed
-	// string to what stands in $params.
+	// As translates values: of a form parameter to form names, of an enum to
+	// the values in $params.
 	As map[string]string `yaml:"as"`
-	// From is "caller" where the caller's address stands in for an absent ip.
-	// Other values no caller can give: "address" is the caller's, "agent" what
-	// the User-Agent says of system and browser, and "today" the day (01-02)
-	// in Asia/Shanghai. Each makes the answers entries of their own.
+	// From "caller" makes the caller's address the default of an ip. The other
+	// values make a derived parameter, which cannot be set in a query: "address"
+	// is the caller's address, "agent" the system and browser by the User-Agent,
+	// "today" the day (01-02) in Asia/Shanghai. All are part of the key.
 	From string `yaml:"from"`
-	// StandsFor names an input that this one gives when it is absent itself.
+	// StandsFor names the input that this parameter is an alias of: it sets that
+	// input where it is absent.
 	StandsFor string `yaml:"stands_for"`
 	// Device replaces values by the caller's device.
 	Device map[string]deviceSpec `yaml:"device"`
 	// Pick replaces values by one of others, at random for every request.
 	Pick map[string][]string `yaml:"pick"`
-	// Rest lets a value that is no escaped URL reach over the & that follow
-	// it, up to the next parameter of this endpoint.
+	// Rest lets a value that is an unescaped URL contain &, up to the next
+	// parameter of this endpoint.
 	Rest bool `yaml:"rest"`
-	// Personal values are hashed in keys and kept out of logs.
+	// Personal values are hashed in keys and never logged.
 	Personal bool `yaml:"personal"`
 }
 
-// deviceSpec is what a value stands for on a phone, and elsewhere.
+// deviceSpec replaces a value on phones and on other devices.
 type deviceSpec struct {
 	Phone string `yaml:"phone"`
 	Other string `yaml:"other"`
@@ -105,26 +106,27 @@ type cacheSpec struct {
 	Jitter       *float64         `yaml:"jitter"`
 	Eager        *float64         `yaml:"eager"`
 	// Class is shared (few keys), keyed (keys of callers' input) or computed
-	// (keys of callers' input whose answers are made here in a moment).
+	// (keys of callers' input, answers computed in this process).
 	Class declare.Text `yaml:"class"`
 	// Local keeps entries out of Redis.
 	Local bool `yaml:"local"`
 	// Edition is a jq program on the data: its date, 2006-01-02.
 	Edition *declare.Expr `yaml:"edition"`
-	// Fresh is a jq program on the data: for how many seconds it is fresh where
-	// that is less than the ttl, or null. Past that, it may be served stale as
-	// any other answer.
+	// Fresh is a jq program on the data: for how many seconds the answer is
+	// fresh, where that is less than the ttl, or null. After that it may be
+	// served stale like any other answer.
 	Fresh *declare.Expr `yaml:"fresh"`
 	// Warm fills the endpoint at start and before each publication.
 	Warm bool `yaml:"warm"`
-	// Off keeps no answer, anywhere.
+	// Off disables caching.
 	Off bool `yaml:"off"`
 }
 
-// formSpec is one form of the answer, of exactly one making.
+// formSpec is one form of the answer. Exactly one of JSON, Text, Redirect,
+// Interstitial and Picture is set.
 type formSpec struct {
 	Name declare.Text `yaml:"name"`
-	// Chain that makes it; "" means main.
+	// Chain that answers it; "" means main.
 	Chain string `yaml:"chain"`
 	// Each emits the candidates of a pool; one is picked for every request.
 	Each *declare.Expr `yaml:"each"`
@@ -136,39 +138,39 @@ type formSpec struct {
 	Order *declare.Expr `yaml:"order"`
 	// Text is the whole text.
 	Text *declare.Expr `yaml:"text"`
-	// Redirect is where a 302 leads.
+	// Redirect is the target of a 302.
 	Redirect *declare.Expr `yaml:"redirect"`
-	// Interstitial is where a page of our own leads, which shows the link before it is
-	// followed: for links that strangers choose.
+	// Interstitial is the target of a page that shows the link before it is
+	// followed: for links that callers choose.
 	Interstitial *declare.Expr `yaml:"interstitial"`
-	// Through brings what the redirect leads to, instead of a 302.
+	// Through serves the picture that the redirect leads to, instead of a 302.
 	Through *throughSpec `yaml:"through"`
-	// Picture is "source" for the picture that the source brought, else a jq
+	// Picture is "source" for the picture that the source returned, else a jq
 	// program that emits a data: URI, or null when there is none.
 	Picture *declare.Expr `yaml:"picture"`
 }
 
-// throughSpec says how pictures are brought that a form leads to.
+// throughSpec says how the pictures are fetched that a form leads to.
 type throughSpec struct {
 	// Chain whose sources fetch $params.link.
 	Chain string `yaml:"chain"`
-	// TTL is how long a picture is kept.
+	// TTL is how long a picture is fresh.
 	TTL declare.Duration `yaml:"ttl"`
 }
 
 // chainSpec is a further chain.
 type chainSpec struct {
-	// Like takes another chain's sources, to go one step further with each.
+	// Like takes the sources of another chain, each followed by Picture.
 	Like string `yaml:"like"`
-	// Picture is that step.
+	// Picture is fetched after the data of each source.
 	Picture *httpsource.PictureSpec `yaml:"picture"`
 	Sources []kinds.SourceSpec      `yaml:"sources"`
 }
 
 // Overrides are the operator's settings of an endpoint, from sundry.yaml.
 type Overrides struct {
-	// Cache sets single knobs of the cache rule, with the names of the file.
+	// Cache overrides single settings of the cache rule, by the names of the file.
 	Cache yaml.Node `yaml:"cache"`
-	// Through false: forms that bring what they lead to redirect there instead.
+	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
 }

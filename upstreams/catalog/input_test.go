@@ -106,9 +106,9 @@ func FuzzInput(f *testing.F) {
 			if in.Form == nil {
 				t.Fatal("no form")
 			}
-			manner := e.ErrorFormat(query)
-			if manner.Callback != "" && !callbackPath.MatchString(manner.Callback) {
-				t.Fatalf("callback %q", manner.Callback)
+			format := e.ErrorFormat(query)
+			if format.Callback != "" && !callbackPath.MatchString(format.Callback) {
+				t.Fatalf("callback %q", format.Callback)
 			}
 			if bad != nil {
 				if bad.Parameter == "" && strings.Count(query, "&") < maxPairs || bad.Message == "" {
@@ -116,8 +116,8 @@ func FuzzInput(f *testing.F) {
 				}
 				continue
 			}
-			if in.Callback != manner.Callback {
-				t.Fatalf("callback %q for an answer, %q for an error", in.Callback, manner.Callback)
+			if in.Callback != format.Callback {
+				t.Fatalf("callback %q for an answer, %q for an error", in.Callback, format.Callback)
 			}
 			soundKey(t, e, query, in.Key())
 		}

@@ -34,10 +34,10 @@ a.on { display: inline-block; padding: .4rem 1rem; border: 1px solid; border-rad
 </head>
 <body>
 <h1>即将离开本站 <span lang="en">Leaving this service</span></h1>
-<p>此短链接指向以下网站，本站未作核实： <span lang="en">The short link leads to this site, which we know nothing about:</span></p>
+<p>此短链接指向以下网站，本站未作核实： <span lang="en">This short link leads to the following site, which has not been verified:</span></p>
 <p class="host" dir="ltr">{{.Host}}{{with .Unicode}} <bdi>({{.}})</bdi>{{end}}</p>
 <p class="link" dir="ltr">{{.Link}}</p>
-<p><a class="on" href="{{.Link}}" rel="nofollow ugc noopener noreferrer" referrerpolicy="no-referrer">继续前往 <span lang="en">Go on</span></a></p>
+<p><a class="on" href="{{.Link}}" rel="nofollow ugc noopener noreferrer" referrerpolicy="no-referrer">继续前往 <span lang="en">Continue</span></a></p>
 </body>
 </html>
 `

@@ -38,7 +38,8 @@ type exchangeSpec struct {
 	// Now is when the call is made; RFC 3339.
 	Now   time.Time  `yaml:"now"`
 	Steps []stepSpec `yaml:"steps,omitempty"`
-	// Want is the verdict: success, negative, malformed, unavailable, limited.
+	// Want is the verdict: success, negative, malformed, unavailable, limited or
+	// skipped.
 	Want string `yaml:"want"`
 }
 
@@ -46,7 +47,7 @@ type stepSpec struct {
 	// Step it belongs to, of those before the source's own request; "" for that
 	// request.
 	Step string `yaml:"step,omitempty"`
-	// URL as sent; tcp://host for sources that are no HTTP.
+	// URL as sent; tcp://host for sources that do not use HTTP.
 	URL string `yaml:"url"`
 	// Sent is the body of a POST.
 	Sent string `yaml:"sent,omitempty"`
@@ -59,7 +60,7 @@ type stepSpec struct {
 	Charset string `yaml:"charset,omitempty"`
 }
 
-// Case is a recorded exchange with the place it stands in.
+// Case is a recorded exchange with the directory it is in.
 type Case struct {
 	replay.Exchange
 	Dir string

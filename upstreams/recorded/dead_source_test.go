@@ -39,7 +39,7 @@ func failureModes() map[string]failureMode {
 	}
 }
 
-// replayedCatalog is the catalog in replay, whose sources can be killed.
+// replayedCatalog is the catalog in replay, whose sources can be made to fail.
 type replayedCatalog struct {
 	*catalog.Catalog
 	faults map[string]replay.Fault
@@ -84,7 +84,7 @@ func (th *replayedCatalog) answeredCalls(t *testing.T) []answeredCall {
 			answered := ""
 			content, in, err := s.load(t.Context(), func(a upstreams.Attempt) { answered = a.Source })
 			if err != nil || content.Negative != "" || len(in.Form.Chain.Sources) < 2 {
-				continue // a mistake, a no, or nobody else to ask
+				continue // an error, a negative answer, or no other source
 			}
 			i := slices.IndexFunc(in.Form.Chain.Sources, func(o *upstreams.Source) bool { return o.Name == answered })
 			if s.source = in.Form.Chain.Sources[i]; s.source.AsksOthers() {
@@ -106,7 +106,7 @@ func (s *answeredCall) load(ctx context.Context, watch func(upstreams.Attempt)) 
 	return content, in, err
 }
 
-// breakSource makes the answeredCall's source die, and nobody else.
+// breakSource makes the source of the call fail, and no other.
 func (th *replayedCatalog) breakSource(s *answeredCall, d failureMode) {
 	clear(th.faults)
 	th.faults[s.endpoint.Name+"/"+s.source.Bare()] = d.fault
@@ -226,7 +226,7 @@ func nameOf(status int) string {
 }
 
 // What an icon service does not tell does not outweigh what the site said: two
-// definite noes of its own are the answer, which is kept.
+// negative answers of its own are the answer, which is cached.
 func TestASiteWithoutAnIconWhileTheIconServicesAreDown(t *testing.T) {
 	th := newReplayed(t, host.Config{Failures: 1 << 20, Ratio: 2})
 	for name, d := range failureModes() {

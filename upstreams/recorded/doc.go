@@ -1,6 +1,6 @@
-// Package recorded holds the catalog to what its upstreams once answered. What
-// it promises: every source that asks somebody has recorded exchanges, which
-// show what its endpoint answers (samples, shapes, examples), answer for it in
-// replay and in tests, and tell the doctor when an upstream has changed. A
-// request's way needs none of it.
+// Package recorded holds the recorded exchanges of the catalog's sources. What it
+// promises: every source that calls an upstream has exchanges that replay and
+// tests answer from, that give samples, shapes and examples of its endpoint's
+// answers, and that the doctor compares live answers to. No request needs this
+// package.
 package recorded

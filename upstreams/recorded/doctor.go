@@ -48,7 +48,7 @@ type Subject struct {
 	cases    []*Case // of successes; the first is called
 }
 
-// SubjectsOf lists every source of an endpoint, those without a key, too.
+// SubjectsOf lists every source of an endpoint, including those that lack a key.
 func SubjectsOf(e *catalog.Endpoint, cases []*Case) []Subject {
 	var out []Subject
 	for _, c := range e.Chains {
@@ -103,7 +103,7 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		f.compare(s.cases)
 	}
 	for i := range f.Notes {
-		f.Notes[i] = hide.Text(f.Notes[i]) // names of fields are what a stranger sent
+		f.Notes[i] = hide.Text(f.Notes[i]) // names of fields come from the upstream
 	}
 	return f
 }
@@ -129,7 +129,7 @@ func (s *Subject) call(c *Case, now time.Time) (*upstreams.Call, error) {
 	return &upstreams.Call{Endpoint: s.endpoint.Name, Params: params, Now: now}, nil
 }
 
-// diagnose reads the verdict.
+// diagnose sets the health by the error.
 func (f *Finding) diagnose(err error) {
 	if err == nil {
 		f.Health = Works
@@ -138,9 +138,9 @@ func (f *Finding) diagnose(err error) {
 	f.Notes = []string{err.Error()}
 	switch kind := upstreams.KindOf(err); {
 	case kind == upstreams.Negative, kind == upstreams.Skipped:
-		f.Health = Changed // what it was asked for is there, by what was recorded
+		f.Health = Changed // by the recorded exchange, what was asked for exists
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
-		f.Health = Changed // its address is another now, or it was given up
+		f.Health = Changed // it has moved, or was shut down
 	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
@@ -150,7 +150,7 @@ func (f *Finding) diagnose(err error) {
 	}
 }
 
-// refuses tells the statuses with which services turn callers away.
+// refuses tells whether the status is one with which services refuse callers.
 func refuses(err error) bool {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusPreconditionFailed, http.StatusUnavailableForLegalReasons} {
 		if upstreams.StatusOf(err) == status {
@@ -160,7 +160,7 @@ func refuses(err error) bool {
 	return false
 }
 
-// compare holds the answer to the shape of what was recorded.
+// compare compares the shape of the answer to the recorded ones.
 func (f *Finding) compare(cases []*Case) {
 	if f.Case == nil {
 		return
@@ -179,7 +179,7 @@ func (f *Finding) compare(cases []*Case) {
 	}
 }
 
-// plain is data as it comes out of JSON, which numbers of programs may not be.
+// plain is data as JSON decodes it; programs also emit numbers of other types.
 func plain(v any) any {
 	b, err := json.Marshal(v)
 	var out any

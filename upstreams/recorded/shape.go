@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Shape is what values of one place look like: their types, and the shapes of
-// what they hold. The zero value is the shape of nothing yet.
+// Shape describes the values at one place of a document: their types, and the
+// shapes of their fields and items. The zero value describes no values yet.
 type Shape struct {
-	types  map[string]bool // null, boolean, number, string, array, object
-	seen   int             // objects that were merged in
-	fields map[string]*Shape
-	in     map[string]int // in how many of the objects a field was
-	items  *Shape
+	types   map[string]bool // null, boolean, number, string, array, object
+	objects int             // how many objects were added
+	fields  map[string]*Shape
+	in      map[string]int // in how many of the objects a field was
+	items   *Shape
 }
 
-// Add makes the shape fit a value, too. Values are as JSON decoding or a jq
-// program gives them.
+// Add extends the shape by a value, as decoded from JSON or emitted by a jq
+// program.
 func (s *Shape) Add(v any) {
 	if s.types == nil {
 		s.types, s.fields, s.in = map[string]bool{}, map[string]*Shape{}, map[string]int{}
@@ -35,7 +35,7 @@ func (s *Shape) Add(v any) {
 			s.items.Add(item)
 		}
 	case map[string]any:
-		s.seen++
+		s.objects++
 		for name, field := range v {
 			if s.fields[name] == nil {
 				s.fields[name] = &Shape{}
@@ -82,7 +82,7 @@ func (s *Shape) Schema() map[string]any {
 	required := []string{}
 	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
 		properties[name] = s.fields[name].Schema()
-		if s.in[name] == s.seen {
+		if s.in[name] == s.objects {
 			required = append(required, name)
 		}
 	}
@@ -93,13 +93,13 @@ func (s *Shape) Schema() map[string]any {
 	return schema
 }
 
-// Differences tells where a value is of another shape, by path and in words:
-// a field that was always there and is missing, or of a type that was never
-// seen. Fields that are new are no difference.
+// Differences lists where a value has another shape, by path: fields that every
+// object had and that are missing, and types that did not occur. New fields are
+// not listed.
 func (s *Shape) Differences(path string, v any) []string {
 	typ := typeOf(v)
 	if len(s.types) == 0 {
-		return nil // only empty lists were seen: everything fits
+		return nil // only empty lists were added: every item fits
 	}
 	if !s.types[typ] {
 		return []string{fmt.Sprintf("%s: is %s, was one of %s", path, typ, strings.Join(slices.Sorted(maps.Keys(s.types)), ", "))}
@@ -116,7 +116,7 @@ func (s *Shape) Differences(path string, v any) []string {
 			switch {
 			case ok:
 				found = append(found, s.fields[name].Differences(path+"."+name, field)...)
-			case s.in[name] == s.seen:
+			case s.in[name] == s.objects:
 				found = append(found, path+"."+name+": is missing")
 			}
 		}
