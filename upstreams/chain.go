@@ -44,13 +44,13 @@ func (c *Chain) Refuses() bool { return c.refuses }
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	asking, cancel := withReserve(ctx, reserve)
 	defer cancel()
-	candidates := c.candidates(asking, call, hasCopy)
+	plan := c.plan(asking, call, hasCopy)
 	var failures []failure
-	for i := range candidates {
-		t := &candidates[i]
+	for i := range plan {
+		t := &plan[i]
 		within, done := ctx, func() {}
 		if t.source.AsksOthers() {
-			within, done = share(asking, candidates[i:])
+			within, done = share(asking, plan[i:])
 		}
 		if within.Err() != nil {
 			done()
@@ -67,7 +67,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 			return Answer{}, err
 		}
 	}
-	return Answer{}, c.combine(asking, failures, len(candidates))
+	return Answer{}, c.combine(asking, failures, len(plan))
 }
 
 // answered counts a failover, or an answer of a last resort.
@@ -105,22 +105,22 @@ func anyFailed(failures []failure) bool {
 	return false
 }
 
-// candidate is a source in one pass through a chain.
-type candidate struct {
+// planned is a source in one pass through a chain.
+type planned struct {
 	source *Source
 	serves bool  // its when condition holds
 	failed error // its when condition could not be evaluated
 }
 
-// candidates lists the sources of a pass. Their conditions are evaluated once,
+// plan lists the sources of a pass. Their conditions are evaluated once,
 // before the first attempt, so that the time can be divided among them.
-func (c *Chain) candidates(ctx context.Context, call *Call, hasCopy bool) []candidate {
-	out := make([]candidate, 0, len(c.Sources))
+func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
+	out := make([]planned, 0, len(c.Sources))
 	for _, s := range c.Sources {
 		if s.LastResort && hasCopy {
 			continue
 		}
-		t := candidate{source: s}
+		t := planned{source: s}
 		t.serves, t.failed = s.serves(ctx, call)
 		out = append(out, t)
 	}
@@ -128,7 +128,7 @@ func (c *Chain) candidates(ctx context.Context, call *Call, hasCopy bool) []cand
 }
 
 // do asks the source, or reports why it is not asked.
-func (t *candidate) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+func (t *planned) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, watch)
@@ -152,16 +152,16 @@ func withReserve(ctx context.Context, reserve time.Duration) (context.Context, c
 	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
 }
 
-// share bounds the first of these candidates so that time is left for the others:
+// share bounds the first of these sources so that time is left for the others:
 // where their timeouts add up to more than is left, each is shortened in
 // proportion.
-func share(ctx context.Context, candidates []candidate) (context.Context, context.CancelFunc) {
+func share(ctx context.Context, plan []planned) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return ctx, func() {}
 	}
 	var wanted time.Duration
-	for _, t := range candidates {
+	for _, t := range plan {
 		if t.serves && t.source.AsksOthers() {
 			wanted += t.source.longest()
 		}
@@ -170,14 +170,14 @@ func share(ctx context.Context, candidates []candidate) (context.Context, contex
 	if wanted <= left {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(candidates[0].source.longest())/float64(wanted)))
+	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(plan[0].source.longest())/float64(wanted)))
 }
 
 // combine makes one error of a chain's failures. It is negative only if every
 // source that was asked said so (failures of optional sources aside), or if all
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
-func (c *Chain) combine(ctx context.Context, failures []failure, candidates int) error {
+func (c *Chain) combine(ctx context.Context, failures []failure, planned int) error {
 	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
@@ -198,7 +198,7 @@ func (c *Chain) combine(ctx context.Context, failures []failure, candidates int)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		causes = append(causes, ctx.Err())
-	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && candidates > 0 && len(failures) == candidates):
+	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
 		kind = Negative
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout

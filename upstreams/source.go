@@ -220,7 +220,7 @@ func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
 // Probe asks this source alone. watch, when not nil, is called after each attempt,
 // with its stages.
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	t := candidate{source: s}
+	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
 	return t.do(ctx, call, watch)
 }
