@@ -229,7 +229,7 @@ func (s *survey) link(in *catalog.Input) string {
 }
 
 // replayOf is what answers in the place of upstreams.
-func replayOf(env *upstreams.Environment) *replay.Replay { return env.Replay.(*replay.Replay) }
+func replayOf(env *upstreams.Environment) *replay.Network { return env.Replay.(*replay.Network) }
 
 // sources asks again and again, each time without those who answered before.
 func (s *survey) sources(c *errand, load cache.Loader) (found sources) {

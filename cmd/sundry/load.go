@@ -49,7 +49,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		}
 	}
 	if f.Replay {
-		var network *replay.Replay
+		var network *replay.Network
 		if network, c.faults, err = newReplay(f.ReplayFault); err == nil {
 			env.Replay = network
 		}
@@ -60,14 +60,14 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 }
 
 // newReplay also lists the endpoints and sources that the faults name.
-func newReplay(specs []string) (*replay.Replay, []string, error) {
+func newReplay(specs []string) (*replay.Network, []string, error) {
 	faults := map[string]replay.Fault{}
 	for _, spec := range specs {
-		subject, f, err := replay.ParseFault(spec)
+		target, f, err := replay.ParseFault(spec)
 		if err != nil {
 			return nil, nil, err
 		}
-		faults[subject] = f
+		faults[target] = f
 	}
 	return replay.New(faults), slices.Sorted(maps.Keys(faults)), nil
 }
@@ -137,7 +137,7 @@ func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[st
 	if err == nil {
 		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
 	}
-	network, replays := env.Replay.(*replay.Replay)
+	network, replays := env.Replay.(*replay.Network)
 	if err != nil || !replays {
 		return set, err
 	}

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEnvironment is an environment in which nothing reaches a network.
-func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environment {
+func testEnvironment(t testing.TB, network *replay.Network) *upstreams.Environment {
 	t.Helper()
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
@@ -33,7 +33,7 @@ func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environmen
 	return env
 }
 
-func mustLoad(t testing.TB, network *replay.Replay) *Catalog {
+func mustLoad(t testing.TB, network *replay.Network) *Catalog {
 	t.Helper()
 	c, err := Load(Options{}, testEnvironment(t, network))
 	if err != nil {

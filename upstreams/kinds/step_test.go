@@ -344,7 +344,7 @@ map: '{id: $vars.link.id}'
 	lead := func(to string) {
 		keeper.forget()
 		network.Set([]*replay.Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
-			Steps: []replay.Step{{Of: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
+			RoundTrips: []replay.RoundTrip{{Step: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
 	}
 	lead("https://www.bilibili.com/opus/1123456789012345678")
 	for range 2 { // the second time from memory

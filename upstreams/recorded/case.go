@@ -123,11 +123,11 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	}
 	c.Raw = query.Encode()
 	for _, st := range s.Steps {
-		step, err := st.read(fsys, dir)
+		recorded, err := st.read(fsys, dir)
 		if err != nil {
 			return nil, err
 		}
-		c.Steps = append(c.Steps, step)
+		c.RoundTrips = append(c.RoundTrips, recorded)
 	}
 	if c.Want == "success" {
 		c.WantJSON, err = fs.ReadFile(fsys, path.Join(dir, "want.json"))
@@ -135,8 +135,8 @@ func readCase(fsys fs.FS, dir string) (*Case, error) {
 	return c, err
 }
 
-func (s *stepSpec) read(fsys fs.FS, dir string) (replay.Step, error) {
-	step := replay.Step{Of: s.Step, URL: s.URL, Sent: s.Sent, Status: s.Status, Header: http.Header{}}
+func (s *stepSpec) read(fsys fs.FS, dir string) (replay.RoundTrip, error) {
+	step := replay.RoundTrip{Step: s.Step, URL: s.URL, Sent: s.Sent, Status: s.Status, Header: http.Header{}}
 	if step.Status == 0 {
 		step.Status = http.StatusOK
 	}

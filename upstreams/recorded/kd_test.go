@@ -17,7 +17,7 @@ import (
 type parcels struct {
 	t      *testing.T
 	cases  []*replay.Exchange
-	replay *replay.Replay
+	replay *replay.Network
 	e      *catalog.Endpoint
 	// asked are the sources of the last question with their results.
 	asked map[string]string

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testEnvironment is an environment in which nothing reaches a network.
-func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environment {
+func testEnvironment(t testing.TB, network *replay.Network) *upstreams.Environment {
 	t.Helper()
 	env := &upstreams.Environment{
 		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
@@ -34,7 +34,7 @@ func testEnvironment(t testing.TB, network *replay.Replay) *upstreams.Environmen
 	return env
 }
 
-func mustLoad(t testing.TB, network *replay.Replay) *catalog.Catalog {
+func mustLoad(t testing.TB, network *replay.Network) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Load(catalog.Options{}, testEnvironment(t, network))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // Record writes what was exchanged as the recorded exchange of a finding, below
 // dir/testdata, in place of the one that was there.
-func (f *Finding) Record(dir string, steps []replay.Step) error {
+func (f *Finding) Record(dir string, steps []replay.RoundTrip) error {
 	name, spec := "good", exchangeSpec{Origin: "recorded", Now: f.Call.Now.Truncate(time.Second), Want: "success"}
 	if f.Case != nil {
 		name, spec.Chain, spec.Link, spec.Params = f.Case.Name, f.Case.Chain, f.Case.Link, f.Case.params
@@ -51,8 +51,8 @@ func (f *Finding) Record(dir string, steps []replay.Step) error {
 }
 
 // stepSpecOf describes a step, and puts its body into a file.
-func stepSpecOf(i int, step replay.Step, files map[string][]byte) stepSpec {
-	s := stepSpec{Step: step.Of, URL: step.URL, Sent: step.Sent, Status: step.Status, Headers: map[string]string{}}
+func stepSpecOf(i int, step replay.RoundTrip, files map[string][]byte) stepSpec {
+	s := stepSpec{Step: step.Step, URL: step.URL, Sent: step.Sent, Status: step.Status, Headers: map[string]string{}}
 	for name, v := range step.Header {
 		s.Headers[name] = v[0]
 	}

@@ -206,7 +206,7 @@ func (r *Redactor) Err(err error) error {
 	if r == nil || err == nil {
 		return err
 	}
-	if c, ok := err.(causer); ok { //nolint:errorlint // what is wrapped in another is part of that one's text
+	if c, ok := err.(causer); ok { // not errors.As: a wrapped one is part of the text of the error around it
 		return c.WithCause(r.Err)
 	}
 	text := Truncate(err.Error(), ErrorTextMax)

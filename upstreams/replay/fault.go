@@ -13,25 +13,31 @@ import (
 	"sundry/upstreams"
 )
 
-// Fault is what Replay does to a source beside answering.
+// Fault is an error or a delay that is injected into the calls of a source.
 type Fault struct {
-	Error   float64 // share of calls that fail, 0 to 1
-	Status  int     // with which status; 0 without a body: a refused connection
-	Body    string  // or with which body, status 200: empty or html; "": none
+	// Error is the share of calls that fail, 0 to 1.
+	Error float64
+	// Status that failing calls are answered with. 0 means that the connection is
+	// refused, unless Body is set.
+	Status int
+	// Body that failing calls are answered with, with status 200: empty or html; ""
+	// means none.
+	Body string
+	// Latency is added to every call.
 	Latency time.Duration
 }
 
-// page stands for the login pages and notices that upstreams send with a status
-// of 200.
-const page = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Please sign in.</body></html>"
+// loginPage is the HTML that upstreams send with status 200 in place of data.
+const loginPage = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Please sign in.</body></html>"
 
-// ParseFault reads "kd=error:0.3,latency:800ms". Its subject is an endpoint or
-// endpoint/source; what it takes is error:SHARE, status:CODE, body:empty or
-// body:html, and latency:SPAN.
-func ParseFault(spec string) (subject string, f Fault, err error) {
-	subject, list, ok := strings.Cut(spec, "=")
-	if !ok || subject == "" {
-		return "", f, fmt.Errorf("fault %q: want endpoint=error:0.3,latency:800ms", spec)
+// ParseFault reads a fault such as "kd=error:0.3,latency:800ms". Its target is an
+// endpoint or endpoint/source, followed by one or more of error:SHARE,
+// status:CODE, body:empty, body:html and latency:DURATION. A status or body
+// without error: means that every call fails.
+func ParseFault(spec string) (target string, f Fault, err error) {
+	target, list, ok := strings.Cut(spec, "=")
+	if !ok || target == "" {
+		return "", f, fmt.Errorf("fault %q: expected an endpoint or endpoint/source and its faults, for example kd=error:0.3,latency:800ms", spec)
 	}
 	for item := range strings.SplitSeq(list, ",") {
 		if err := f.set(item); err != nil {
@@ -41,7 +47,7 @@ func ParseFault(spec string) (subject string, f Fault, err error) {
 	if (f.Status != 0 || f.Body != "") && f.Error == 0 {
 		f.Error = 1
 	}
-	return subject, f, nil
+	return target, f, nil
 }
 
 func (f *Fault) set(item string) (err error) {
@@ -50,35 +56,34 @@ func (f *Fault) set(item string) (err error) {
 	case "error":
 		f.Error, err = strconv.ParseFloat(value, 64)
 		if err == nil && (f.Error < 0 || f.Error > 1) {
-			err = errors.New("a share is 0 to 1")
+			err = errors.New("expected a share of the calls from 0 to 1, for example error:0.3")
 		}
 	case "status":
 		f.Status, err = strconv.Atoi(value)
 	case "body":
 		if f.Body = value; value != "empty" && value != "html" {
-			err = errors.New("want body:empty or body:html")
+			err = errors.New("expected body:empty or body:html")
 		}
 	case "latency":
 		f.Latency, err = time.ParseDuration(value)
 	default:
-		err = errors.New("want error:SHARE, status:CODE, body:empty, body:html or latency:SPAN")
+		err = errors.New("expected error:SHARE, status:CODE, body:empty, body:html or latency:DURATION")
 	}
 	return err
 }
 
-// injected is an answer in place of the recorded one; status 0: nothing is
-// wrong.
-type injected struct {
+// faultReply is sent in place of the recorded reply; status 0: there is none.
+type faultReply struct {
 	status int
 	body   string
 }
 
-// inject does what a fault on the endpoint or the source asks for: it waits,
-// breaks the connection (an error), or answers itself.
-func (r *Replay) inject(ctx context.Context, at upstreams.Position) (injected, error) {
-	faults := *r.faults.Load()
-	for _, subject := range []string{at.Endpoint, at.Endpoint + "/" + at.Source} {
-		f, ok := faults[subject]
+// inject applies the faults of the endpoint and of the source: it waits, then
+// returns an error (a broken connection) or a reply, or neither.
+func (n *Network) inject(ctx context.Context, position upstreams.Position) (faultReply, error) {
+	faults := *n.faults.Load()
+	for _, target := range []string{position.Endpoint, position.Endpoint + "/" + position.Source} {
+		f, ok := faults[target]
 		if !ok {
 			continue
 		}
@@ -86,24 +91,25 @@ func (r *Replay) inject(ctx context.Context, at upstreams.Position) (injected, e
 			select {
 			case <-time.After(f.Latency):
 			case <-ctx.Done():
-				return injected{}, ctx.Err()
+				return faultReply{}, ctx.Err()
 			}
 		}
 		if rand.Float64() < f.Error {
-			return f.answer()
+			return f.reply()
 		}
 	}
-	return injected{}, nil
+	return faultReply{}, nil
 }
 
-func (f *Fault) answer() (injected, error) {
+// reply is what a failing call gets: a reply, or the error of its connection.
+func (f *Fault) reply() (faultReply, error) {
 	switch {
 	case f.Body == "html":
-		return injected{http.StatusOK, page}, nil
+		return faultReply{http.StatusOK, loginPage}, nil
 	case f.Body == "empty":
-		return injected{http.StatusOK, ""}, nil
+		return faultReply{http.StatusOK, ""}, nil
 	case f.Status != 0:
-		return injected{f.Status, ""}, nil
+		return faultReply{f.Status, ""}, nil
 	}
-	return injected{}, &upstreams.Error{Kind: upstreams.Unavailable, Err: errors.New("injected fault: connection refused")}
+	return faultReply{}, &upstreams.Error{Kind: upstreams.Unavailable, Err: errors.New("injected fault: connection refused")}
 }

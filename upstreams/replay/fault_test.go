@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-func TestFaults(t *testing.T) {
-	subject, f, err := ParseFault("kd=error:0.3,latency:800ms")
-	if err != nil || subject != "kd" || f.Error != 0.3 || f.Latency != 800*time.Millisecond {
-		t.Errorf("%s %+v %v", subject, f, err)
+func TestParseFault(t *testing.T) {
+	target, f, err := ParseFault("kd=error:0.3,latency:800ms")
+	if err != nil || target != "kd" || f.Error != 0.3 || f.Latency != 800*time.Millisecond {
+		t.Errorf("%s %+v %v", target, f, err)
 	}
 	if _, f, err = ParseFault("kd/one=body:html"); err != nil || f.Body != "html" || f.Error != 1 {
 		t.Errorf("%+v %v", f, err)

@@ -10,92 +10,100 @@ import (
 	"sundry/upstreams"
 )
 
-// recordMax bounds the bodies that are recorded.
-const recordMax = 1 << 20
+// maxRecorded bounds the size of a recorded reply's body, in bytes.
+const maxRecorded = 1 << 20
 
-// Recorder keeps what is exchanged with upstreams on the way through it.
+// Recorder records the requests to upstreams and their replies, by call. It is
+// safe for concurrent use.
 type Recorder struct {
-	mu    sync.Mutex
-	steps map[*upstreams.Call][]Step
+	mu         sync.Mutex
+	roundTrips map[*upstreams.Call][]RoundTrip
 }
 
-// NewRecorder makes an empty one.
-func NewRecorder() *Recorder { return &Recorder{steps: map[*upstreams.Call][]Step{}} }
+// NewRecorder makes an empty recorder.
+func NewRecorder() *Recorder {
+	return &Recorder{roundTrips: map[*upstreams.Call][]RoundTrip{}}
+}
 
-// Take gives the steps that were exchanged for a call, in order, and forgets
-// them.
-func (r *Recorder) Take(call *upstreams.Call) []Step {
+// Take returns what was recorded of a call, in order, and removes it. It is nil
+// for a call that made no requests.
+func (r *Recorder) Take(call *upstreams.Call) []RoundTrip {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	steps := r.steps[call]
-	delete(r.steps, call)
-	return steps
+	recorded := r.roundTrips[call]
+	delete(r.roundTrips, call)
+	return recorded
 }
 
-// Through puts the recorder before a transport.
-func (r *Recorder) Through(next http.RoundTripper) http.RoundTripper { return recording{r, next} }
+// Through returns a transport that records what goes through next. A reply with
+// a body larger than 1 MiB is an error. Requests that belong to no call pass
+// unrecorded.
+func (r *Recorder) Through(next http.RoundTripper) http.RoundTripper {
+	return recordingTransport{r, next}
+}
 
-type recording struct {
+type recordingTransport struct {
 	*Recorder
 	next http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r recording) RoundTrip(req *http.Request) (*http.Response, error) {
-	at, ok := upstreams.PositionOf(req.Context())
+func (t recordingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	position, ok := upstreams.PositionOf(req.Context())
 	if !ok {
-		return r.next.RoundTrip(req)
+		return t.next.RoundTrip(req)
 	}
-	sent, err := r.sent(req)
+	sent, err := peekBody(req)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := r.next.RoundTrip(req)
+	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, recordMax+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRecorded+1))
 	_ = resp.Body.Close()
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > recordMax {
-		return nil, fmt.Errorf("record: answer larger than %d bytes", recordMax)
+	if len(body) > maxRecorded {
+		return nil, fmt.Errorf("record: reply is larger than %d bytes", maxRecorded)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	r.add(at, Step{Of: at.Step, URL: req.URL.String(), Sent: sent, Status: resp.StatusCode, Header: worthRecording(resp.Header), Body: body})
+	t.add(position.Call, RoundTrip{Step: position.Step, URL: req.URL.String(), Sent: sent, Status: resp.StatusCode, Header: recordedHeaders(resp.Header), Body: body})
 	return resp, nil
 }
 
-// sent reads the request's body and puts it back.
-func (r recording) sent(req *http.Request) (string, error) {
-	sent, err := sentBody(req)
+// peekBody reads the request's body and puts it back.
+func peekBody(req *http.Request) (string, error) {
+	sent, err := requestBody(req)
 	if err == nil && sent != "" {
 		req.Body = io.NopCloser(bytes.NewReader([]byte(sent)))
 	}
 	return sent, err
 }
 
-func (r *Recorder) add(at upstreams.Position, step Step) {
+func (r *Recorder) add(call *upstreams.Call, recorded RoundTrip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.steps[at.Call] = append(r.steps[at.Call], step)
+	r.roundTrips[call] = append(r.roundTrips[call], recorded)
 }
 
-// worthRecording are the headers that sources look at.
-func worthRecording(h http.Header) http.Header {
-	kept := http.Header{}
+// recordedHeaders are those that sources read. Others, such as Date, would only
+// make recordings differ.
+func recordedHeaders(h http.Header) http.Header {
+	out := http.Header{}
 	for _, name := range []string{"Content-Type", "Location", "Set-Cookie", "Retry-After"} {
 		if v := h[name]; len(v) > 0 {
-			kept[name] = v[:1]
+			out[name] = v[:1]
 		}
 	}
-	return kept
+	return out
 }
 
-// CloseIdleConnections is found by http.Client.CloseIdleConnections.
-func (r recording) CloseIdleConnections() {
-	if t, ok := r.next.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
+func (t recordingTransport) CloseIdleConnections() {
+	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
 	}
 }

@@ -1,6 +1,5 @@
-// Package replay stands before the engine in the place of the network: it answers
-// from recorded exchanges, fails as it is told to, and records exchanges with
-// real upstreams.
+// Package replay takes the place of the network: it answers upstream requests from
+// recorded exchanges, injects faults, and records exchanges with real upstreams.
 package replay
 
 import (
@@ -21,91 +20,93 @@ import (
 	"sundry/upstreams/minecraft"
 )
 
-// Exchange is one recorded exchange of a source: what was asked and replied,
-// and what was made of it.
+// Exchange is one recorded call of a source: the requests it made with their
+// replies, and the verdict.
 type Exchange struct {
 	Endpoint, Source, Name string
-	// Origin is composed or recorded.
+	// Origin is composed (written by hand) or recorded.
 	Origin string
-	// Params are canonical; nil fits every call.
+	// Params are the call's parameters in canonical form.
 	Params map[string]any
-	Now    time.Time
-	Steps  []Step
-	// Want is the verdict, a Kind's name or success.
+	// Now is when the call was made.
+	Now        time.Time
+	RoundTrips []RoundTrip
+	// Want is the expected verdict: success, or the name of an upstreams.Kind.
 	Want string
 }
 
-// Step is one request and its reply.
-type Step struct {
-	// Of is the name of the step it belongs to; "" for the source's own
+// RoundTrip is one request and its reply.
+type RoundTrip struct {
+	// Step is the name of the step that made the request; "" for the source's own
 	// request.
-	Of  string
-	URL string
-	// Sent is the body of a POST.
+	Step string
+	URL  string
+	// Sent is the body of a POST; "" for a GET.
 	Sent   string
-	Status int
+	Status int // of the reply, like Header and Body
 	Header http.Header
 	Body   []byte
 }
 
-// Replay answers upstream calls from recorded exchanges, in place of the
+// Network answers upstream requests from recorded exchanges, in place of the real
 // network. It is safe for concurrent use.
-type Replay struct {
+type Network struct {
 	bySource atomic.Pointer[map[string][]*Exchange]
 	faults   atomic.Pointer[map[string]Fault]
-	// Strict refuses requests other than those recorded; for tests.
+	// Strict refuses requests that differ from the recorded ones; for tests. Set
+	// it before the first request.
 	Strict bool
 }
 
-// New makes a replay that does what the faults say, by endpoint or
-// endpoint/source. Set gives it the exchanges.
-func New(faults map[string]Fault) *Replay {
-	r := &Replay{}
-	r.SetFaults(faults)
-	r.Set(nil)
-	return r
+// New makes a network with faults, by endpoint or endpoint/source; nil means none.
+// It has no exchanges until Set is called.
+func New(faults map[string]Fault) *Network {
+	n := &Network{}
+	n.SetFaults(faults)
+	n.Set(nil)
+	return n
 }
 
-// SetFaults puts these faults, by endpoint or endpoint/source, in the place of
-// all before. The map must not change any more.
-func (r *Replay) SetFaults(faults map[string]Fault) { r.faults.Store(&faults) }
+// SetFaults replaces all faults. The map has them by endpoint or endpoint/source,
+// and must not be changed afterwards.
+func (n *Network) SetFaults(faults map[string]Fault) { n.faults.Store(&faults) }
 
-// Set puts these exchanges in the place of all before.
-func (r *Replay) Set(exchanges []*Exchange) {
+// Set replaces all exchanges.
+func (n *Network) Set(exchanges []*Exchange) {
 	bySource := map[string][]*Exchange{}
 	for _, x := range exchanges {
 		id := x.Endpoint + "/" + x.Source
 		bySource[id] = append(bySource[id], x)
 	}
-	r.bySource.Store(&bySource)
+	n.bySource.Store(&bySource)
 }
 
 // RoundTrip implements http.RoundTripper.
-func (r *Replay) RoundTrip(req *http.Request) (*http.Response, error) {
-	at, ok := upstreams.PositionOf(req.Context())
+func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
+	position, ok := upstreams.PositionOf(req.Context())
 	if !ok {
-		return nil, errors.New("replay: request of no source")
+		return nil, errors.New("replay: request does not belong to a source")
 	}
-	wrong, err := r.inject(req.Context(), at)
+	fault, err := n.inject(req.Context(), position)
 	if err != nil {
 		return nil, err
 	}
-	if wrong.status != 0 {
-		return response(req, wrong.status, http.Header{}, []byte(wrong.body)), nil
+	if fault.status != 0 {
+		return response(req, fault.status, http.Header{}, []byte(fault.body)), nil
 	}
-	sent, err := sentBody(req)
+	sent, err := requestBody(req)
 	if err != nil {
 		return nil, err
 	}
-	step, err := r.find(at, req.URL.String(), sent)
+	recorded, err := n.find(position, req.URL.String(), sent)
 	if err != nil {
 		return nil, err
 	}
-	header := step.Header.Clone()
+	header := recorded.Header.Clone()
 	if header == nil {
 		header = http.Header{}
 	}
-	return response(req, step.Status, header, dated(step.Body, at.Call.Now)), nil
+	return response(req, recorded.Status, header, expandDates(recorded.Body, position.Call.Now)), nil
 }
 
 func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {
@@ -116,10 +117,10 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
-// dated replaces the marks that stand for the day of the call, in
-// Asia/Shanghai, and for the same time a day later in unix seconds: recorded
-// editions are always today's, and recorded links have not ended.
-func dated(b []byte, now time.Time) []byte {
+// expandDates fills the placeholders of recorded texts: the date of the call in
+// Asia/Shanghai, the day before it, and the time a day after it in Unix seconds.
+// So recorded editions are always today's, and recorded links have not expired.
+func expandDates(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
 		return b
 	}
@@ -133,8 +134,8 @@ func dated(b []byte, now time.Time) []byte {
 	).Replace(string(b)))
 }
 
-// sentBody reads what a request sends.
-func sentBody(req *http.Request) (string, error) {
+// requestBody reads the body of a request; "" if it has none.
+func requestBody(req *http.Request) (string, error) {
 	if req.Body == nil {
 		return "", nil
 	}
@@ -142,33 +143,34 @@ func sentBody(req *http.Request) (string, error) {
 	return string(b), err
 }
 
-// find picks the exchange that fits the parameters, else the ordinary good one.
-func (r *Replay) find(at upstreams.Position, url, sent string) (*Step, error) {
-	var best *Step
-	most := 0
-	for _, x := range (*r.bySource.Load())[at.Endpoint+"/"+at.Source] {
-		step := x.step(at.Step, at.Nth)
+// find picks the exchange that matches the parameters best, else the ordinary good
+// one.
+func (n *Network) find(position upstreams.Position, url, sent string) (*RoundTrip, error) {
+	var best *RoundTrip
+	highest := 0
+	for _, x := range (*n.bySource.Load())[position.Endpoint+"/"+position.Source] {
+		recorded := x.roundTrip(position.Step, position.Nth)
 		switch {
-		case step == nil:
-		case r.Strict:
-			return step, x.differs(step, at.Call, url, sent)
-		case x.rank(at.Call) > most:
-			best, most = step, x.rank(at.Call)
+		case recorded == nil:
+		case n.Strict:
+			return recorded, x.compare(recorded, position.Call, url, sent)
+		case x.rank(position.Call) > highest:
+			best, highest = recorded, x.rank(position.Call)
 		}
 	}
 	if best == nil {
-		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", at.Endpoint, at.Source, at.Step)}
+		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", position.Endpoint, position.Source, position.Step)}
 	}
 	return best, nil
 }
 
-// rank says how well an exchange answers a call; 0: not at all. A success is
-// for any call, a definite no for the parameters it was recorded with.
+// rank says how well an exchange answers a call; 0: not at all. A success may
+// answer any call, a negative answer only one with the same parameters.
 func (x *Exchange) rank(call *upstreams.Call) int {
-	switch fit := fits(x.Params, call.Params); {
-	case x.Want == "success" && fit:
+	switch same := matches(x.Params, call.Params); {
+	case x.Want == "success" && same:
 		return 4
-	case x.Want == upstreams.Negative.String() && fit:
+	case x.Want == upstreams.Negative.String() && same:
 		return 3
 	case x.Want == "success" && x.Name == "good":
 		return 2
@@ -178,35 +180,35 @@ func (x *Exchange) rank(call *upstreams.Call) int {
 	return 0
 }
 
-// step finds the nth request of a step.
-func (x *Exchange) step(name string, nth int) *Step {
-	for i := range x.Steps {
-		if x.Steps[i].Of != name {
+// roundTrip finds the nth request of a step, counted from 0; nil if there is none.
+func (x *Exchange) roundTrip(step string, nth int) *RoundTrip {
+	for i := range x.RoundTrips {
+		if x.RoundTrips[i].Step != step {
 			continue
 		}
 		if nth == 0 {
-			return &x.Steps[i]
+			return &x.RoundTrips[i]
 		}
 		nth--
 	}
 	return nil
 }
 
-// differs tells how a request is another than the recorded one.
-func (x *Exchange) differs(step *Step, call *upstreams.Call, url, sent string) error {
-	if want := string(dated([]byte(step.URL), call.Now)); want != url {
+// compare returns an error if a request differs from the recorded one.
+func (x *Exchange) compare(recorded *RoundTrip, call *upstreams.Call, url, sent string) error {
+	if want := string(expandDates([]byte(recorded.URL), call.Now)); want != url {
 		return fmt.Errorf("replay: %s/%s/%s: sent %s, recorded %s", x.Endpoint, x.Source, x.Name, url, want)
 	}
-	if want := string(dated([]byte(step.Sent), call.Now)); want != sent {
+	if want := string(expandDates([]byte(recorded.Sent), call.Now)); want != sent {
 		return fmt.Errorf("replay: %s/%s/%s: sent the body %s, recorded %s", x.Endpoint, x.Source, x.Name, sent, want)
 	}
 	return nil
 }
 
-// fits tells whether the recorded parameters are the call's. An exchange of an
-// endpoint without parameters fits by being the only kind there is.
-func fits(recorded, asked map[string]any) bool {
-	for name, v := range asked {
+// matches reports whether all parameters of a call have their recorded values. A
+// call without parameters matches every exchange of its source.
+func matches(recorded, params map[string]any) bool {
+	for name, v := range params {
 		if recorded[name] != v {
 			return false
 		}
@@ -214,26 +216,25 @@ func fits(recorded, asked map[string]any) bool {
 	return true
 }
 
-// DialContext gives a connection on which a recorded game server answers; the
-// recorded body is its status JSON. A status of 0 stands for a server that
-// refuses.
-func (r *Replay) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
-	at, ok := upstreams.PositionOf(ctx)
+// DialContext returns a connection to a recorded game server. The recorded body
+// is its status JSON.
+func (n *Network) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	position, ok := upstreams.PositionOf(ctx)
 	if !ok {
-		return nil, errors.New("replay: connection of no source")
+		return nil, errors.New("replay: connection does not belong to a source")
 	}
-	if wrong, err := r.inject(ctx, at); wrong.status != 0 || err != nil {
+	if fault, err := n.inject(ctx, position); fault.status != 0 || err != nil {
 		if err == nil {
-			err = fmt.Errorf("injected fault: status %d", wrong.status)
+			err = fmt.Errorf("injected fault: status %d", fault.status)
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}
-	name, _ := at.Call.Params["host"].(string)
-	step, err := r.find(at, "tcp://"+name, "")
+	name, _ := position.Call.Params["host"].(string)
+	recorded, err := n.find(position, "tcp://"+name, "")
 	if err != nil {
 		return nil, err
 	}
 	client, server := net.Pipe()
-	go minecraft.ServeStatus(server, step.Body)
+	go minecraft.ServeStatus(server, recorded.Body)
 	return client, nil
 }
