@@ -1,9 +1,9 @@
 // Package bilibili signs queries the way that the site's own pages do (WBI), so
-// that its API takes them for a guest's. It promises the signature only: the
+// that its API answers them without a login. It promises the signature only: the
 // keys come from the site and change about once a day, and whether a signed
 // query is answered is up to the site.
 //
-// The recipe is undocumented. It is the one of the site's scripts, as described
+// The algorithm is undocumented. It is that of the site's scripts, as described
 // by the bilibili-API-collect project in docs/misc/sign/wbi.md.
 package bilibili
 
@@ -20,23 +20,23 @@ import (
 	"time"
 )
 
-// Errors of keys that are not as they should be.
+// Errors of malformed keys.
 var (
-	// ErrKey means that the site's key images are not named by keys any more.
+	// ErrKey means that the names of the site's key images are no longer keys.
 	ErrKey = errors.New("not a WBI key of 32 letters and digits")
-	// ErrMixin refuses to sign with what MixinKey did not make.
-	ErrMixin = errors.New("mixin key is not of 32 letters and digits")
+	// ErrMixin means that the key to sign with was not made by MixinKey.
+	ErrMixin = errors.New("not a mixin key of 32 letters and digits")
 )
 
 var keyForm = regexp.MustCompile(`^[0-9A-Za-z]{32}$`)
 
-// order is where the characters of the mixin key stand in the two keys one
-// after the other. The site's table goes on to 64 places; 32 are used.
+// order has the positions of the mixin key's characters in the two concatenated
+// keys. The site's table has 64 positions, of which 32 are used.
 var order = [32]int{46, 47, 18, 2, 53, 8, 23, 32, 15, 50, 10, 31, 58, 3, 45, 35, 27, 43, 5, 49, 33, 9, 42, 19, 29, 28, 14, 39, 12, 38, 41, 13}
 
 // MixinKey makes the key that signs, from the addresses of the two images that
 // the site's nav API names (data.wbi_img.img_url and sub_url): the images' names
-// without their ending are the keys. The error wraps ErrKey.
+// without their extension are the keys. The error wraps ErrKey.
 func MixinKey(imgURL, subURL string) (string, error) {
 	img, err := stem(imgURL)
 	if err != nil {
@@ -54,7 +54,7 @@ func MixinKey(imgURL, subURL string) (string, error) {
 	return string(mixin[:]), nil
 }
 
-// stem is the last name of the URL's path without its ending.
+// stem is the file name of the URL without its extension.
 func stem(imageURL string) (string, error) {
 	u, err := url.Parse(imageURL)
 	if err != nil {
@@ -69,8 +69,8 @@ func stem(imageURL string) (string, error) {
 }
 
 // Sign adds the time (wts, unix seconds) and the signature (w_rid) to an encoded
-// query, in place of those it may hold. What comes back is the query to send, as
-// it is: sorted, encoded as the site's scripts do, and without the characters
+// query, in place of those it may hold. The result is the query to send
+// unchanged: sorted, encoded as the site's scripts do, and without the characters
 // !'()* in its values, which they drop. The same query, key and second give the
 // same text. The error wraps ErrMixin, or what is wrong with the query.
 func Sign(query, mixin string, now time.Time) (string, error) {
@@ -83,18 +83,19 @@ func Sign(query, mixin string, now time.Time) (string, error) {
 	}
 	for _, all := range values {
 		for i, v := range all {
-			all[i] = strings.Map(kept, v)
+			all[i] = strings.Map(dropUnsent, v)
 		}
 	}
 	values.Del("w_rid")
 	values.Set("wts", strconv.FormatInt(now.Unix(), 10))
-	// A plus sign of a value is %2B by now: what is left are spaces.
+	// A plus sign in a value is %2B by now: those that remain are spaces.
 	signed := strings.ReplaceAll(values.Encode(), "+", "%20")
 	sum := md5.Sum([]byte(signed + mixin)) //nolint:gosec // see the import
 	return signed + "&w_rid=" + hex.EncodeToString(sum[:]), nil
 }
 
-func kept(r rune) rune {
+// dropUnsent drops the characters that the site's scripts do not send.
+func dropUnsent(r rune) rune {
 	if strings.ContainsRune("!'()*", r) {
 		return -1
 	}

@@ -14,8 +14,8 @@ import (
 
 // Bounds of a page.
 const (
-	maxPage  = 4 << 20 // bytes
-	maxFound = 16      // elements of those that matter
+	maxPage     = 4 << 20 // bytes
+	maxElements = 16      // that hold an attribute which is read
 )
 
 // defaultElement is the id of the element with the token where the page does not
@@ -26,16 +26,16 @@ const defaultElement = "douyin_reflow_token"
 type Page struct {
 	// WebID is a number of 16 to 20 digits: the parameters web_id and device_id.
 	WebID string
-	// UserIP is our address as the site saw it, the parameter user_cip; empty
-	// where the page holds no address.
+	// UserIP is the address from which the page was requested, the parameter
+	// user_cip; empty where the page holds none.
 	UserIP string
 	// Token is what ReflowID takes.
 	Token string
 }
 
-// ReflowPage reads a share page. Which of its tokens counts is the page's own
-// rule: it may send a part of the web ids, by their last three digits, to a new
-// element. The error wraps ErrNoWebID or ErrNoToken, or says that the page is
+// ReflowPage reads a share page. Which of its tokens counts is a rule in
+// the page: for a part of the web ids, selected by their last three digits, it
+// may be that of a new element. The error wraps ErrNoWebID or ErrNoToken, or says that the page is
 // larger than 4 MiB.
 func ReflowPage(page []byte) (Page, error) {
 	if len(page) > maxPage {
@@ -58,24 +58,24 @@ func ReflowPage(page []byte) (Page, error) {
 	return p, nil
 }
 
-// found are attributes of a page, as they are.
-type found struct {
+// elements are the attributes that are read from a page, unchecked.
+type elements struct {
 	webID, userIP string
 	tokens        map[string]string // by the id of the element
 	cooperation   cooperation
 }
 
-// collect walks the page's tags. The first element of an id counts. What stands
-// in scripts and comments is no tag.
-func collect(page []byte) (found, error) {
-	f := found{tokens: map[string]string{}}
+// collect walks the page's tags. The first element of an id counts. Text
+// in scripts and comments is not a tag.
+func collect(page []byte) (elements, error) {
+	f := elements{tokens: map[string]string{}}
 	seen := map[string]bool{}
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
 			if err := z.Err(); !errors.Is(err, io.EOF) {
-				return found{}, err
+				return elements{}, err
 			}
 			return f, nil
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -84,7 +84,7 @@ func collect(page []byte) (found, error) {
 			if _, hasToken := attrs["xsstoken"]; seen[id] || id != "douyin_reflow_webId" && id != "douyin_reflow_tcc" && !hasToken {
 				continue
 			}
-			if len(seen) < maxFound {
+			if len(seen) < maxElements {
 				seen[id] = true
 				f.add(id, attrs)
 			}
@@ -92,7 +92,7 @@ func collect(page []byte) (found, error) {
 	}
 }
 
-func (f *found) add(id string, attrs map[string]string) {
+func (f *elements) add(id string, attrs map[string]string) {
 	switch id {
 	case "douyin_reflow_webId":
 		f.webID, f.userIP = attrs["webid"], attrs["usercip"]
@@ -124,8 +124,8 @@ type cooperation struct {
 	Ratio  json.Number `json:"new_fe_key_ratio"` // of a thousand web ids, those that use NewKey
 }
 
-// parseConfig gives no rule for a config that can't be read: the site tells a
-// wrong token from a right one, we need not.
+// parseConfig returns the zero rule for a config that cannot be parsed: then the
+// default element is used, and a wrong token is rejected by the site.
 func parseConfig(config string) cooperation {
 	var c struct {
 		Cooperation cooperation `json:"token_encry_cooperation"`

@@ -67,18 +67,18 @@ func TestReflowPageErrors(t *testing.T) {
 		page string
 		want error
 	}{
-		"empty":               {"", ErrNoWebID},
-		"another page":        {"<html><body>hello</body></html>", ErrNoWebID},
-		"undefined":           {with(webID, "undefined"), ErrNoWebID},
-		"no web id":           {with("webId="+webID, ""), ErrNoWebID},
-		"15 digits":           {with(webID, webID[:15]), ErrNoWebID},
-		"21 digits":           {with(webID, webID+"00"), ErrNoWebID},
-		"not digits":          {with(webID, "768700000000000014x"), ErrNoWebID},
-		"no token":            {with(`xsstoken="ed17286642009416be9e1edd3344be9c"`, ""), ErrNoToken},
-		"empty token":         {with("ed17286642009416be9e1edd3344be9c", ""), ErrNoToken},
-		"token of two lines":  {with("ed17", "ed\n17"), ErrNoToken},
-		"element is not here": {share(strings.ReplaceAll(rule("1000"), "newer", "newest")), ErrNoToken},
-		"many tokens before":  {strings.Repeat(`<i id=x0 xsstoken=1>`, 9) + many(maxFound) + share(""), ErrNoWebID},
+		"empty":              {"", ErrNoWebID},
+		"another page":       {"<html><body>hello</body></html>", ErrNoWebID},
+		"undefined":          {with(webID, "undefined"), ErrNoWebID},
+		"no web id":          {with("webId="+webID, ""), ErrNoWebID},
+		"15 digits":          {with(webID, webID[:15]), ErrNoWebID},
+		"21 digits":          {with(webID, webID+"00"), ErrNoWebID},
+		"not digits":         {with(webID, "768700000000000014x"), ErrNoWebID},
+		"no token":           {with(`xsstoken="ed17286642009416be9e1edd3344be9c"`, ""), ErrNoToken},
+		"empty token":        {with("ed17286642009416be9e1edd3344be9c", ""), ErrNoToken},
+		"token of two lines": {with("ed17", "ed\n17"), ErrNoToken},
+		"element is missing": {share(strings.ReplaceAll(rule("1000"), "newer", "newest")), ErrNoToken},
+		"many tokens before": {strings.Repeat(`<i id=x0 xsstoken=1>`, 9) + many(maxElements) + share(""), ErrNoWebID},
 	} {
 		if got, err := ReflowPage([]byte(tt.page)); !errors.Is(err, tt.want) || got != (Page{}) {
 			t.Errorf("%s: %v %v", name, got, err)
@@ -110,7 +110,7 @@ func TestReflowID(t *testing.T) {
 	for _, tt := range []struct{ token, webID, want string }{
 		{"deployment-owned-token", "7687279813539268146", "X8NCQVYkntJfw5URyA+fE4FLWq2AWWzLErM+YZEWRWM="},
 		{"0123456789abcdef0123456789abcdef", "7400000000000000123", "aQanRqUPlYVas7SrShozHFdlJBNnQJvkM5vKq82KQMC4eYPNHUVAIMhTzDZ6FEm7"},
-		{"deployment-owned-token", "7687279813539268", "X8NCQVYkntJfw5URyA+fE4FLWq2AWWzLErM+YZEWRWM="}, // the rest of the id has no part in it
+		{"deployment-owned-token", "7687279813539268", "X8NCQVYkntJfw5URyA+fE4FLWq2AWWzLErM+YZEWRWM="}, // the rest of the id is not used
 	} {
 		if got, err := ReflowID(tt.token, tt.webID); err != nil || got != tt.want {
 			t.Errorf("%s %s: %q %v", tt.token, tt.webID, got, err)
@@ -139,7 +139,7 @@ func FuzzReflowPage(f *testing.F) {
 			return
 		}
 		if _, err := ReflowID(p.Token, p.WebID); err != nil {
-			t.Errorf("%v makes no reflow id: %v", p, err)
+			t.Errorf("%v does not make a reflow id: %v", p, err)
 		}
 	})
 }

@@ -1,10 +1,10 @@
-// Package douyin makes the token by which the share page asks for its own work
-// (reflow_id), and takes what it is made of out of that page. It promises that
-// what comes out of a page is of the form that the next request needs, so that
-// it can be put there as it is. It makes no connections.
+// Package douyin makes the token with which the share page requests its video
+// (reflow_id), and extracts from that page what the token is made of. It promises
+// that the extracted values have the form that the next request requires, so
+// that they can be inserted unchanged. It makes no connections.
 //
-// The protocol is undocumented: it is what the page's scripts do since August
-// 2026.
+// The protocol is undocumented: it is what the page's scripts have done since
+// August 2026.
 package douyin
 
 import (
@@ -19,10 +19,10 @@ import (
 
 var (
 	// ErrNoWebID means that the page holds no webId that is a number of 16 to
-	// 20 digits. Some replies say "undefined": another try may say more.
+	// 20 digits. Some replies contain "undefined": a retry may succeed.
 	ErrNoWebID = errors.New("page holds no web id")
-	// ErrNoToken means that the page lacks the token it should be asked with,
-	// of 1 to 512 printable ASCII characters.
+	// ErrNoToken means that the page holds no token of 1 to 512 printable ASCII
+	// characters, without which the next request cannot be made.
 	ErrNoToken = errors.New("page holds no reflow token")
 )
 
@@ -33,8 +33,8 @@ var (
 
 // ReflowID is the parameter reflow_id, not yet percent-encoded: the token's text
 // by AES-128-CBC with PKCS #7 padding, in base64. Key and initial vector are the
-// first 16 digits of the web id: this hides nothing, it shows who can compute
-// it. The error wraps ErrNoWebID or ErrNoToken when one is not of its form.
+// first 16 digits of the web id: nothing is secret here, the site only checks
+// that its scripts were run. The error wraps ErrNoWebID or ErrNoToken when one does not have its form.
 func ReflowID(token, webID string) (string, error) {
 	switch {
 	case !webIDForm.MatchString(webID):

@@ -12,28 +12,28 @@ func isData(href string) bool {
 	return len(href) > len(dataScheme) && strings.EqualFold(href[:len(dataScheme)], dataScheme)
 }
 
-// cutData gives what a data: URL says of its data (RFC 2397).
-func cutData(href string) (about string, ok bool) {
+// cutData returns the media type of a data: URL with its parameters (RFC 2397).
+func cutData(href string) (kind string, ok bool) {
 	if !isData(href) {
 		return "", false
 	}
-	about, _, ok = strings.Cut(href[len(dataScheme):], ",")
-	return about, ok
+	kind, _, ok = strings.Cut(href[len(dataScheme):], ",")
+	return kind, ok
 }
 
-// decodeData gives the bytes of a data: URL, none for a broken one. A percent
-// sign that escapes nothing stands for itself, as in browsers: hand-written SVG
-// is full of them.
+// decodeData returns the bytes of a data: URL, none for a malformed one. A percent
+// sign that does not begin an escape is literal, as in browsers: hand-written SVG
+// often has them.
 func decodeData(href string) []byte {
-	about, ok := cutData(href)
+	kind, ok := cutData(href)
 	if !ok {
 		return nil
 	}
-	text := href[len(dataScheme)+len(about)+1:]
+	text := href[len(dataScheme)+len(kind)+1:]
 	if plain, err := url.PathUnescape(text); err == nil {
 		text = plain
 	}
-	if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(about)), "base64") {
+	if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(kind)), "base64") {
 		return []byte(text)
 	}
 	text = strings.TrimRight(strings.Join(strings.Fields(text), ""), "=")

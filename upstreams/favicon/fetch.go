@@ -15,12 +15,12 @@ const (
 	maxIcon      = 1 << 20
 	maxPage      = 384 << 10
 
-	// agent says who asks, in a form that sites which want a browser accept.
+	// agent names this service in a form that sites which require a browser accept.
 	agent = "Mozilla/5.0 (compatible; Sundry/1.0)"
 )
 
-// get follows up to five redirects. The caller closes the body, and gets the
-// URL that it came from.
+// get follows up to five redirects. It returns the response, whose body the
+// caller closes, and the URL that it came from.
 func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *url.URL, error) {
 	for range maxRedirects + 1 {
 		u, err := f.Check(raw)
@@ -31,7 +31,7 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 		if err != nil {
 			return nil, nil, failed(u, err)
 		}
-		// No Accept-Encoding: a transport that sets its own undoes it as well.
+		// No Accept-Encoding: a transport that sets its own decompresses as well.
 		req.Header.Set("User-Agent", agent)
 		req.Header.Set("Accept", accept)
 		resp, err := f.Do.Do(req)
@@ -39,22 +39,22 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 			return nil, nil, failed(u, err)
 		}
 		location := resp.Header.Get("Location")
-		if !webpage.Redirects(resp.StatusCode) || location == "" {
+		if !webpage.IsRedirect(resp.StatusCode) || location == "" {
 			return resp, u, nil
 		}
 		_ = resp.Body.Close()
 		next, err := u.Parse(location)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s redirects to what is not a URL", u.Host)
+			return nil, nil, fmt.Errorf("%s redirects to something that is not a URL", u.Host)
 		}
 		raw = next.String()
 	}
 	return nil, nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
-// readIcon reads up to a byte more than an icon may have.
+// readIcon reads up to one byte more than an icon may have.
 func readIcon(r io.Reader) ([]byte, error) {
-	plain, err := webpage.Inflated(r, maxIcon+1)
+	plain, err := webpage.Gunzip(r, maxIcon+1)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func readIcon(r io.Reader) ([]byte, error) {
 
 // readHead reads a page up to the end of its head, or a byte beyond maxPage.
 func readHead(r io.Reader) (head, error) {
-	plain, err := webpage.Inflated(r, maxPage+1)
+	plain, err := webpage.Gunzip(r, maxPage+1)
 	if err != nil {
 		return head{}, err
 	}

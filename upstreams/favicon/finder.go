@@ -1,8 +1,8 @@
 // Package favicon finds the icon of a site on the site itself. It promises that
-// what it returns is a picture by its own bytes, whatever the server calls it,
-// that nothing is asked which Check has not passed, redirects and links
-// included, and that "there is no icon" is never said of a site that did not
-// answer.
+// what it returns is a picture by its own bytes, whatever type the server
+// declares, that no URL is requested which Check has not accepted, redirects and
+// links included, and that a site which did not answer is never reported as one
+// without an icon.
 package favicon
 
 import (
@@ -18,11 +18,11 @@ import (
 
 const (
 	defaultBudget = 6 * time.Second
-	maxTries      = 5 // links of one page that are followed
+	maxTries      = 5 // links of one page that are requested
 )
 
-// Doer sends one request. It must not follow redirects: the Finder walks them
-// itself. An *http.Client does so when its CheckRedirect returns
+// Doer sends one request. It must not follow redirects: the Finder follows
+// them itself. An *http.Client does so when its CheckRedirect returns
 // http.ErrUseLastResponse.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
@@ -31,16 +31,16 @@ type Doer interface {
 // Finder finds icons. It is safe for concurrent use if its fields are.
 type Finder struct {
 	Do Doer
-	// Check passes a URL, and returns it as it is to be sent, or refuses it. It
-	// is asked before each request, those of redirects and links included. Its
-	// errors come back wrapped.
+	// Check accepts a URL and returns it as it is to be sent, or rejects it. It is
+	// called before each request, those of redirects and links included. Its
+	// errors are returned wrapped.
 	Check func(raw string) (*url.URL, error)
 }
 
-// Icon is a picture that a site gave.
+// Icon is a picture that a site serves.
 type Icon struct {
 	// URL it came from, at the end of all redirects; that of the page for an
-	// icon that stands in it as a data: URL.
+	// icon that the page contains as a data: URL.
 	URL string
 	// Type by its bytes: image/x-icon, image/png, image/gif, image/jpeg,
 	// image/webp, image/bmp or image/svg+xml. An SVG may hold scripts.
@@ -49,12 +49,12 @@ type Icon struct {
 	Bytes []byte
 }
 
-// Root asks for /favicon.ico over HTTPS, then HTTP. The host is canonical, as
+// Root requests /favicon.ico over HTTPS, then HTTP. The host is canonical, as
 // Host returns it.
 //
-// HTTPS gets at most two thirds of the time that ctx leaves, or of 6 s without a
-// deadline. The error is ErrNone when one of the two answered and neither gave an
-// icon; one of Check; or tells why neither answered.
+// HTTPS gets at most two thirds of the time that remains until the deadline of
+// ctx, or of 6 s without one. The error is ErrNone when one of the two answered
+// and neither has an icon; one of Check; or says why neither answered.
 func (f *Finder) Root(ctx context.Context, host string) (*Icon, error) {
 	return f.both(ctx, host, func(ctx context.Context, origin string) (*Icon, error) {
 		return f.icon(ctx, origin+"/favicon.ico")
@@ -62,22 +62,22 @@ func (f *Finder) Root(ctx context.Context, host string) (*Icon, error) {
 }
 
 // Page reads the home page, over HTTPS, then HTTP, and tries the five best of
-// the icons that it links, best first. Times and errors are those of Root, but a
-// page whose icons did not answer is not ErrNone.
+// the icons that it links, best first. Times and errors are those of Root, but
+// the error is not ErrNone when an icon of the page could not be fetched.
 func (f *Finder) Page(ctx context.Context, host string) (*Icon, error) {
 	return f.both(ctx, host, f.linked)
 }
 
-// both tries the two origins of a host. Whichever answers speaks for the site:
-// many have nothing at all behind one of the two.
+// both tries the two origins of a host. An answer of either counts for the site:
+// many sites serve only one of the two.
 func (f *Finder) both(ctx context.Context, host string, try func(ctx context.Context, origin string) (*Icon, error)) (*Icon, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, defaultBudget)
 		defer cancel()
 	}
-	legCtx, cancel := most(ctx)
-	icon, secure := try(legCtx, "https://"+host)
+	httpsCtx, cancel := withReserve(ctx)
+	icon, secure := try(httpsCtx, "https://"+host)
 	cancel()
 	if secure == nil || refused(secure) || ctx.Err() != nil {
 		return icon, secure
@@ -94,8 +94,8 @@ func (f *Finder) both(ctx context.Context, host string, try func(ctx context.Con
 	return nil, errors.Join(secure, plain)
 }
 
-// most leaves a third of the remaining time for what comes after.
-func most(ctx context.Context) (context.Context, context.CancelFunc) {
+// withReserve reserves a third of the remaining time for later requests.
+func withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
@@ -110,16 +110,16 @@ func (f *Finder) icon(ctx context.Context, raw string) (*Icon, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := judge(u, resp.StatusCode); err != nil {
+	if err := checkStatus(u, resp.StatusCode); err != nil {
 		return nil, err
 	}
 	b, err := readIcon(resp.Body)
 	if err != nil {
 		return nil, failed(u, err)
 	}
-	kind := typeOf(b)
+	kind := mediaType(b)
 	if kind == "" {
-		return nil, fmt.Errorf("%s answered with something else than an icon: %w", u.Host, ErrNone)
+		return nil, fmt.Errorf("%s answered with something other than an icon: %w", u.Host, ErrNone)
 	}
 	return &Icon{URL: u.String(), Type: kind, Bytes: b}, nil
 }
@@ -133,7 +133,7 @@ func (f *Finder) linked(ctx context.Context, origin string) (*Icon, error) {
 	hrefs := ranked(found.links)
 	var failures []error
 	for _, href := range hrefs[:min(len(hrefs), maxTries)] {
-		icon, err := f.candidate(ctx, page, found.against(page), href)
+		icon, err := f.linkedIcon(ctx, page, found.baseURL(page), href)
 		if err == nil {
 			return icon, nil
 		}
@@ -142,18 +142,18 @@ func (f *Finder) linked(ctx context.Context, origin string) (*Icon, error) {
 			break
 		}
 	}
-	return nil, undecided(failures)
+	return nil, combine(failures)
 }
 
 func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
-	ctx, cancel := most(ctx)
+	ctx, cancel := withReserve(ctx)
 	defer cancel()
 	resp, u, err := f.get(ctx, raw, "text/html,*/*;q=0.8")
 	if err != nil {
 		return nil, head{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if err := judge(u, resp.StatusCode); err != nil {
+	if err := checkStatus(u, resp.StatusCode); err != nil {
 		return nil, head{}, err
 	}
 	found, err := readHead(resp.Body)
@@ -163,12 +163,11 @@ func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
 	return u, found, nil
 }
 
-// candidate is one link's picture. Those that cannot be one are as good as
-// missing.
-func (f *Finder) candidate(ctx context.Context, page, base *url.URL, href string) (*Icon, error) {
+// linkedIcon is one link's picture. A link that cannot be a picture is ErrNone.
+func (f *Finder) linkedIcon(ctx context.Context, page, base *url.URL, href string) (*Icon, error) {
 	if isData(href) {
 		b := decodeData(href)
-		kind := typeOf(b)
+		kind := mediaType(b)
 		if kind == "" {
 			return nil, ErrNone
 		}
@@ -178,17 +177,18 @@ func (f *Finder) candidate(ctx context.Context, page, base *url.URL, href string
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, ErrNone
 	}
-	ctx, cancel := most(ctx)
+	ctx, cancel := withReserve(ctx)
 	defer cancel()
 	return f.icon(ctx, u.String())
 }
 
 var (
-	// ErrNone means that the site answered and has no icon where it was looked
-	// for. Every other error means that this could not be found out.
-	ErrNone = errors.New("site has no icon there")
-	// ErrForbidden is in errors of Host about what it understands but never
-	// asks: addresses, names without a dot, other schemes, credentials, ports.
+	// ErrNone means that the site answered and has no icon at the URLs that were
+	// requested. Every other error means that this could not be determined.
+	ErrNone = errors.New("site has no icon")
+	// ErrForbidden is wrapped by errors of Host about input that it understands
+	// but rejects: addresses, names without a dot, other schemes, credentials,
+	// ports.
 	ErrForbidden = errors.New("not a public site")
 )
 
@@ -203,16 +203,16 @@ func refused(err error) bool {
 	return ok
 }
 
-// failed is an exchange that did not come about. Of the URL it tells
-// only the host.
+// failed is the error of a request without a response. Of the URL it names only
+// the host.
 func failed(u *url.URL, err error) error {
 	return fmt.Errorf("get from %s: %w", u.Host, webpage.Cause(err))
 }
 
-// judge tells a usable status from one that says "nothing here" and from those
-// that say nothing about icons: a part that was not asked for, a refused robot,
-// an overload, a failure.
-func judge(u *url.URL, status int) error {
+// checkStatus accepts the usable statuses. Those that mean "nothing here" are
+// ErrNone; all others say nothing about icons: a part that was not requested, a
+// rejected robot, an overload, a failure.
+func checkStatus(u *url.URL, status int) error {
 	switch status {
 	case http.StatusOK, http.StatusCreated, http.StatusNonAuthoritativeInfo:
 		return nil
@@ -222,17 +222,17 @@ func judge(u *url.URL, status int) error {
 	return fmt.Errorf("%s answered %d", u.Host, status)
 }
 
-// undecided joins the failures of candidates that all had to fail. It is
-// ErrNone only if each of them is.
-func undecided(failures []error) error {
-	var open []error
+// combine joins the failures of all links of a page. The result is ErrNone only
+// if each of them is.
+func combine(failures []error) error {
+	var others []error
 	for _, err := range failures {
 		if !errors.Is(err, ErrNone) {
-			open = append(open, err)
+			others = append(others, err)
 		}
 	}
-	if len(open) == 0 {
+	if len(others) == 0 {
 		return ErrNone
 	}
-	return errors.Join(open...)
+	return errors.Join(others...)
 }

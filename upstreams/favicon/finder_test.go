@@ -24,7 +24,7 @@ import (
 type pages = webtest.Pages
 
 func TestRoot(t *testing.T) {
-	ico := gives(picture(icoMagic))
+	ico := serves(picture(icoMagic))
 	rows := map[string]struct {
 		pages  pages
 		closed []string
@@ -43,18 +43,18 @@ func TestRoot(t *testing.T) {
 		"not found":      {},
 		"soft 404":       {pages: pages{"https://a.example/favicon.ico": page("")}},
 		"empty":          {pages: pages{"https://a.example/favicon.ico": webtest.Status(204)}},
-		"a part alone": {
+		"partial content": {
 			pages: pages{"https://a.example/favicon.ico": func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(http.StatusPartialContent)
 				ico(w, r)
 			}}, closed: []string{"http://a.example"}, url: "?",
 		},
-		"gone, http not there": {
+		"gone, no http": {
 			pages: pages{"https://a.example/favicon.ico": webtest.Status(410)}, closed: []string{"http://a.example"},
 		},
-		"https not there, http has none": {closed: []string{"https://a.example"}},
-		"nobody there":                   {closed: []string{"https://a.example", "http://a.example"}, url: "?"},
-		"robots not wanted": {
+		"no https, http has none": {closed: []string{"https://a.example"}},
+		"no connection":           {closed: []string{"https://a.example", "http://a.example"}, url: "?"},
+		"robot rejected": {
 			pages: pages{"https://a.example/favicon.ico": webtest.Status(403), "http://a.example/favicon.ico": webtest.Status(503)}, url: "?",
 		},
 		"location is not a URL": {
@@ -88,7 +88,7 @@ func expect(t *testing.T, icon *Icon, err error, want string) {
 	}
 }
 
-// chain leads from favicon.ico to /n in n redirects.
+// chain redirects from favicon.ico to /n in n steps.
 func chain(n int, end http.HandlerFunc) pages {
 	all, at := pages{}, "/favicon.ico"
 	for i := range n {
@@ -100,16 +100,16 @@ func chain(n int, end http.HandlerFunc) pages {
 }
 
 func TestPage(t *testing.T) {
-	png := gives(picture(pngMagic))
+	png := serves(picture(pngMagic))
 	rows := map[string]struct {
-		pages  pages
-		closed []string
-		url    string
-		asked  int // requests in all, 0 for whatever
+		pages    pages
+		closed   []string
+		url      string
+		requests int // in all, 0 for any number
 	}{
 		"relative": {
 			pages: pages{"https://a.example/": page(`<link rel="icon" href="i.png">`), "https://a.example/i.png": png},
-			url:   "https://a.example/i.png", asked: 2,
+			url:   "https://a.example/i.png", requests: 2,
 		},
 		"against the end of redirects": {
 			pages: pages{
@@ -125,27 +125,27 @@ func TestPage(t *testing.T) {
 			},
 			url: "https://cdn.example/x/i.png",
 		},
-		"base that is none": {
+		"base of another scheme": {
 			pages: pages{"https://a.example/": page(`<base href="data:text/plain,x"><link rel=icon href=i.png>`), "https://a.example/i.png": png},
 			url:   "https://a.example/i.png",
 		},
 		"data": {
 			pages: pages{"https://a.example/": page(`<link rel=icon href="data:image/svg+xml,` + strings.ReplaceAll(string(svg), `"`, "'") + `">`)},
-			url:   "https://a.example/", asked: 1,
+			url:   "https://a.example/", requests: 1,
 		},
 		"best first": {
 			pages: pages{
 				"https://a.example/":      page(`<link rel=icon href=a.png><link rel="apple-touch-icon" sizes="180x180" href=b.png><link rel=icon sizes="16x16 32x32" href=c.png>`),
 				"https://a.example/a.png": png, "https://a.example/b.png": png, "https://a.example/c.png": png,
 			},
-			url: "https://a.example/c.png", asked: 2,
+			url: "https://a.example/c.png", requests: 2,
 		},
-		"next when the first is none": {
+		"next when the first is not an icon": {
 			pages: pages{
 				"https://a.example/":      page(`<link rel=icon href=a.png><link rel=icon href="http://[x"><link rel=icon href="javascript:x"><link rel=icon href=b.jpg>`),
 				"https://a.example/a.png": page(""), "https://a.example/b.jpg": png,
 			},
-			url: "https://a.example/b.jpg", asked: 3,
+			url: "https://a.example/b.jpg", requests: 3,
 		},
 		"five tries": {
 			pages: pages{
@@ -153,20 +153,20 @@ func TestPage(t *testing.T) {
 					`<link rel=icon href=4.png><link rel=icon href=5.png><link rel=icon href=6.png>`),
 				"https://a.example/6.png": png,
 			},
-			closed: []string{"http://a.example"}, asked: 6,
+			closed: []string{"http://a.example"}, requests: 6,
 		},
 		"fifth try": {
 			pages: pages{
 				"https://a.example/":      page(`<link rel=icon href=1.png><link rel=icon href=2.png><link rel=icon href=3.png><link rel=icon href=4.png><link rel=icon href=5.png>`),
 				"https://a.example/5.png": png,
 			},
-			url: "https://a.example/5.png", asked: 6,
+			url: "https://a.example/5.png", requests: 6,
 		},
 		"no links": {
 			pages: pages{"https://a.example/": page(`<!--<link rel=icon href=i.png>--><script>"<link rel=icon href=i.png>"</script><link rel=mask-icon href=i.png><link rel=stylesheet href=i.png>`), "https://a.example/i.png": png},
 		},
 		"links behind the head": {
-			pages: pages{"https://a.example/": gives([]byte(`<head></head><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+			pages: pages{"https://a.example/": serves([]byte(`<head></head><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
 		},
 		"http where https fails": {
 			pages:  pages{"http://a.example/": page(`<link rel=icon href=i.png>`), "http://a.example/i.png": png},
@@ -186,8 +186,8 @@ func TestPage(t *testing.T) {
 			w := newWeb(t, r.pages, r.closed...)
 			icon, err := finderOf(w).Page(t.Context(), "a.example")
 			expect(t, icon, err, r.url)
-			if r.asked != 0 && len(w.Asked) != r.asked {
-				t.Errorf("asked %q", w.Asked)
+			if r.requests != 0 && len(w.Requested) != r.requests {
+				t.Errorf("requested %q", w.Requested)
 			}
 		})
 	}
@@ -197,13 +197,13 @@ func TestIconIsCapped(t *testing.T) {
 	for size, want := range map[int]string{maxIcon: "https://a.example/favicon.ico", maxIcon + 1: "", 59: ""} {
 		b := make([]byte, size)
 		copy(b, pngMagic)
-		w := newWeb(t, pages{"https://a.example/favicon.ico": gives(b)})
+		w := newWeb(t, pages{"https://a.example/favicon.ico": serves(b)})
 		icon, err := finderOf(w).Root(t.Context(), "a.example")
 		expect(t, icon, err, want)
 	}
 }
 
-// endless writes until it is told to stop.
+// endless writes until the client disconnects.
 func endless(first string, rest []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, err := io.WriteString(w, first)
@@ -218,7 +218,7 @@ func TestEndlessBodiesEnd(t *testing.T) {
 	w := newWeb(t, pages{
 		"https://a.example/favicon.ico": endless(pngMagic, chunk),
 		"https://a.example/":            endless("<link rel=icon href=i.png><p>", chunk),
-		"https://a.example/i.png":       gives(picture(pngMagic)),
+		"https://a.example/i.png":       serves(picture(pngMagic)),
 		"https://b.example/":            endless("<title>", chunk),
 		"https://c.example/":            endless("", []byte("<p>")),
 	})
@@ -240,7 +240,7 @@ func zipped(b []byte) []byte {
 	return out.Bytes()
 }
 
-func TestGzipIsUndone(t *testing.T) {
+func TestGzipIsDecompressed(t *testing.T) {
 	declared := func(b []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -253,10 +253,10 @@ func TestGzipIsUndone(t *testing.T) {
 		want   string
 	}{
 		"declared":   {declared(picture(icoMagic)), "https://a.example/favicon.ico"},
-		"undeclared": {gives(zipped(picture(icoMagic))), "https://a.example/favicon.ico"},
-		"bomb":       {gives(zipped(bomb)), ""},
-		"broken":     {gives(append([]byte{0x1f, 0x8b}, picture("")...)), "?"},
-		"cut":        {gives(zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
+		"undeclared": {serves(zipped(picture(icoMagic))), "https://a.example/favicon.ico"},
+		"bomb":       {serves(zipped(bomb)), ""},
+		"broken":     {serves(append([]byte{0x1f, 0x8b}, picture("")...)), "?"},
+		"cut":        {serves(zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, asks := range []bool{true, false} {
@@ -267,12 +267,12 @@ func TestGzipIsUndone(t *testing.T) {
 			}
 		})
 	}
-	w := newWeb(t, pages{"https://a.example/": gives(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": gives(picture(pngMagic))})
+	w := newWeb(t, pages{"https://a.example/": serves(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": serves(picture(pngMagic))})
 	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://a.example/i.png")
 }
 
-func TestCutBodyIsNoAnswer(t *testing.T) {
+func TestTruncatedBodyIsNotAnAnswer(t *testing.T) {
 	cut := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "5000")
 		_, _ = w.Write(picture(pngMagic))
@@ -361,17 +361,17 @@ func TestEverythingHangs(t *testing.T) {
 	})
 }
 
-func TestEveryHopIsChecked(t *testing.T) {
+func TestEveryRequestIsChecked(t *testing.T) {
 	w := newWeb(t, pages{
 		"https://a.example/":      webtest.RedirectTo("/home"),
 		"https://a.example/home":  page(`<link rel=icon href=1.png><link rel=icon href=/2.png>`),
-		"https://a.example/2.png": webtest.RedirectTo("//cdn.example/3.png"), "https://cdn.example/3.png": gives(picture(pngMagic)),
+		"https://a.example/2.png": webtest.RedirectTo("//cdn.example/3.png"), "https://cdn.example/3.png": serves(picture(pngMagic)),
 	})
 	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://cdn.example/3.png")
 	want := []string{"https://a.example/", "https://a.example/home", "https://a.example/1.png", "https://a.example/2.png", "https://cdn.example/3.png"}
-	if !slices.Equal(w.Checked, want) || !slices.Equal(w.Asked, want) {
-		t.Errorf("checked %q, asked %q", w.Checked, w.Asked)
+	if !slices.Equal(w.Checked, want) || !slices.Equal(w.Requested, want) {
+		t.Errorf("checked %q, requested %q", w.Checked, w.Requested)
 	}
 }
 
@@ -385,7 +385,7 @@ func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-func TestGuardRefusesEachHop(t *testing.T) {
+func TestGuardRefusesEachRequest(t *testing.T) {
 	const metadata = "http://169.254.169.254/latest/meta-data/"
 	w := newWeb(t, nil)
 	plain := httpPort(t, w)
@@ -407,14 +407,14 @@ func TestGuardRefusesEachHop(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "10.9.8.7") {
-			t.Errorf("%s tells what lies inside: %v", name, err)
+			t.Errorf("%s reveals the internal address: %v", name, err)
 		}
 	}
-	// A name that leads inside is as good as none.
+	// A name with an internal address gets the error of a name that does not exist.
 	if dns, ok := errors.AsType[*net.DNSError](dialled); !ok || !dns.IsNotFound || errors.Is(dialled, ErrNone) || strings.Contains(dialled.Error(), "10.9.8.7") {
 		t.Errorf("dialled: %v", dialled)
 	}
-	w.Pages[origin+"/good.png"] = gives(picture(pngMagic))
+	w.Pages[origin+"/good.png"] = serves(picture(pngMagic))
 	w.Pages[origin+"/"] = page(`<link rel=icon href="` + metadata + `"><link rel=icon href=good.png>`)
 	icon, err := f.Page(t.Context(), "site.example.org:"+plain)
 	expect(t, icon, err, origin+"/good.png")

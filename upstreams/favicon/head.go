@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// head is what a page says of its icons.
+// head is what a page declares about its icons.
 type head struct {
 	base  string // of the first <base href>, "" without
 	links []link // in the page's order
@@ -23,9 +23,8 @@ type head struct {
 
 type link struct{ href, sizes string }
 
-// scanHead collects icon links up to the end of the head. What was read before
-// a page broke off counts; the error is that of a page which broke off before
-// its first link.
+// scanHead collects icon links up to the end of the head. If a page is cut
+// off, the links before that count; it is an error only before the first link.
 func scanHead(r io.Reader) (head, error) {
 	var h head
 	z := html.NewTokenizer(r)
@@ -49,7 +48,7 @@ func scanHead(r io.Reader) (head, error) {
 	}
 }
 
-// tag takes in a start tag, and tells one that ends the head.
+// tag processes a start tag, and reports whether it ends the head.
 func (h *head) tag(z *html.Tokenizer) bool {
 	name, more := z.TagName()
 	switch string(name) {
@@ -68,8 +67,9 @@ func (h *head) tag(z *html.Tokenizer) bool {
 	return false
 }
 
-// against is what links are resolved against: the page's base, else its URL.
-func (h head) against(page *url.URL) *url.URL {
+// baseURL is the URL that links are resolved against: the page's base, else its
+// own.
+func (h head) baseURL(page *url.URL) *url.URL {
 	base, err := page.Parse(h.base)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" {
 		return page
@@ -77,7 +77,7 @@ func (h head) against(page *url.URL) *url.URL {
 	return base
 }
 
-// ranked gives each href once, best first, in the page's order among equals.
+// ranked returns each href once, best first, in the page's order among equals.
 func ranked(links []link) []string {
 	links = slices.Clone(links)
 	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.rank(), b.rank()) })
@@ -94,7 +94,7 @@ func ranked(links []link) []string {
 }
 
 // rank follows Vaultwarden's order (src/api/icons.rs): small squares first,
-// then by what the name promises. Of several sizes the best counts.
+// then by the extension of the name. Of several sizes the best counts.
 func (l link) rank() int {
 	best := 0
 	for size := range strings.FieldsSeq(strings.ToLower(l.sizes)) {
@@ -134,7 +134,7 @@ func rankOfName(href string) int {
 	name := href
 	if kind, ok := cutData(href); ok {
 		kind, _, _ = strings.Cut(kind, ";")
-		name = "x." + path.Base(kind) // image/png promises what .png does
+		name = "x." + path.Base(kind) // image/png ranks like .png
 	} else if u, err := url.Parse(href); err == nil {
 		name = u.Path
 	}

@@ -10,21 +10,21 @@ import (
 	"sundry/upstreams/guard"
 )
 
-// maxInput is how much a caller may write, in bytes.
+// maxInput is the longest input, in bytes.
 const maxInput = 2048
 
 var (
-	errSpelling = errors.New("not a domain: expected one as in example.org, or a page of it as in https://example.org/about")
-	errScheme   = fmt.Errorf("%w: only http and https are asked, as in example.org or https://example.org/about", ErrForbidden)
-	errAddress  = fmt.Errorf("%w: an IP address, expected a domain as in example.org", ErrForbidden)
-	errSingle   = fmt.Errorf("%w: expected a full domain with a dot, as in example.org", ErrForbidden)
-	errLogin    = fmt.Errorf("%w: expected it without user name and password, as in example.org", ErrForbidden)
-	errPort     = fmt.Errorf("%w: expected no port, or 80 or 443, as in example.org", ErrForbidden)
+	errSpelling    = errors.New("not a domain: expected one as in example.org, or a page of one as in https://example.org/about")
+	errScheme      = fmt.Errorf("%w: expected http or https, as in example.org or https://example.org/about", ErrForbidden)
+	errAddress     = fmt.Errorf("%w: expected a domain as in example.org, not an IP address", ErrForbidden)
+	errSingle      = fmt.Errorf("%w: expected a full domain with a dot, as in example.org", ErrForbidden)
+	errCredentials = fmt.Errorf("%w: expected no user name and password, as in example.org", ErrForbidden)
+	errPort        = fmt.Errorf("%w: expected no port, or 80 or 443, as in example.org", ErrForbidden)
 )
 
-// Host reads what a caller gave, a domain or an http(s) URL with whatever path,
-// and returns the host alone: lower case, punycode, without a final dot. The
-// error says what is allowed, and repeats nothing of the input; it is
+// Host parses a caller's input, a domain or an http(s) URL with any path, and
+// returns the host alone: lower case, punycode, without a final dot. The error
+// says what is allowed, and does not contain the input; it is
 // ErrForbidden for an address in any spelling, a name without a dot, other
 // schemes, credentials, and ports other than 80 and 443.
 func Host(raw string) (string, error) {
@@ -37,7 +37,7 @@ func Host(raw string) (string, error) {
 	case err != nil:
 		return "", err
 	case u.User != nil:
-		return "", errLogin
+		return "", errCredentials
 	case u.Port() != "" && u.Port() != "80" && u.Port() != "443":
 		return "", errPort
 	case strings.HasPrefix(u.Host, "["):
@@ -46,13 +46,13 @@ func Host(raw string) (string, error) {
 	return domain(u.Hostname())
 }
 
-// parse reads a URL, or a domain as the URL that a browser makes of it.
+// parse parses a URL, or a domain as browsers do, with https.
 func parse(raw string) (*url.URL, error) {
 	scheme, _, hasScheme := strings.Cut(raw, "://")
 	switch {
 	case !hasScheme || strings.ContainsAny(scheme, "./?#"):
 		if _, err := netip.ParseAddr(raw); err == nil {
-			return nil, errAddress // IPv6 without brackets is no part of a URL
+			return nil, errAddress // IPv6 without brackets is not valid in a URL
 		}
 		raw = "https://" + strings.TrimPrefix(raw, "//")
 	case !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https"):
@@ -60,12 +60,12 @@ func parse(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
-		return nil, errSpelling // the cause would repeat the input
+		return nil, errSpelling // the cause would contain the input
 	}
 	return u, nil
 }
 
-// domain checks a name and spells it canonically.
+// domain checks a name and returns its canonical form.
 func domain(name string) (string, error) {
 	canonical, err := guard.CheckHost(name)
 	switch {

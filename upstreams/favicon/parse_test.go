@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestTypeOf(t *testing.T) {
+func TestMediaType(t *testing.T) {
 	pad := strings.Repeat(" ", 80)
 	bom := "\xef\xbb\xbf"
 	rows := map[string]struct{ in, want string }{
@@ -39,7 +39,7 @@ func TestTypeOf(t *testing.T) {
 		"empty":        {"", ""},
 	}
 	for name, r := range rows {
-		if got := typeOf([]byte(r.in)); got != r.want {
+		if got := mediaType([]byte(r.in)); got != r.want {
 			t.Errorf("%s is %q, want %q", name, got, r.want)
 		}
 	}
@@ -148,13 +148,13 @@ func FuzzHost(f *testing.F) {
 			t.Errorf("%q is %q, again %q %v", raw, host, again, err)
 		}
 		if len(host) > 253 || strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789.-_") != "" || !strings.Contains(host, ".") {
-			t.Errorf("%q gave %q", raw, host)
+			t.Errorf("%q became %q", raw, host)
 		}
 		if _, err := netip.ParseAddr(host); err == nil {
-			t.Errorf("%q gave the address %s", raw, host)
+			t.Errorf("%q became the address %s", raw, host)
 		}
 		if u, err := url.Parse("https://" + host + "/"); err != nil || u.Host != host {
-			t.Errorf("%q gave %q, which is not a host: %v", raw, host, err)
+			t.Errorf("%q became %q, which is not a host: %v", raw, host, err)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		page := &url.URL{Scheme: "https", Host: "a.example", Path: "/"}
-		if base := h.against(page); base.Scheme != "http" && base.Scheme != "https" {
+		if base := h.baseURL(page); base.Scheme != "http" && base.Scheme != "https" {
 			t.Errorf("base %s", base)
 		}
 		hrefs := ranked(h.links)
@@ -181,11 +181,11 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-func FuzzTypeOf(f *testing.F) {
+func FuzzMediaType(f *testing.F) {
 	f.Add(svg)
 	f.Add([]byte("<?xml version='1.0' encoding='gbk'?><!DOCTYPE svg [<!ENTITY a 'b'>]><!--x--><svg>                          "))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		kind := typeOf(b)
+		kind := mediaType(b)
 		if kind == "image/svg+xml" && !bytes.Contains(b, []byte("svg")) || kind != "" && len(b) < minIcon {
 			t.Errorf("%q is %s", b, kind)
 		}

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	minIcon = 60 // the smallest PNG there is has 67 bytes
+	minIcon = 60 // the smallest possible PNG has 67 bytes
 	maxSVG  = 256 << 10
 )
 
-// typeOf is the media type of an icon by its first bytes, "" for anything
-// else, for what is too small or too large to be one, and for HTML.
-func typeOf(b []byte) string {
+// mediaType is the media type of an icon by its first bytes, "" for anything
+// else, HTML included, and for content that is too small or too large.
+func mediaType(b []byte) string {
 	if len(b) < minIcon || len(b) > maxIcon {
 		return ""
 	}
@@ -29,7 +29,7 @@ func typeOf(b []byte) string {
 		}
 	}
 	switch {
-	case bytes.HasPrefix(b, []byte("BM")) && bytes.Equal(b[6:10], make([]byte, 4)): // reserved; two letters alone begin many a text
+	case bytes.HasPrefix(b, []byte("BM")) && bytes.Equal(b[6:10], make([]byte, 4)): // reserved bytes: many texts begin with the two letters
 		return "image/bmp"
 	case bytes.HasPrefix(b, []byte("RIFF")) && bytes.HasPrefix(b[8:], []byte("WEBP")):
 		return "image/webp"
@@ -39,8 +39,8 @@ func typeOf(b []byte) string {
 	return ""
 }
 
-// isSVG tells a text whose first element is svg. What may stand before one,
-// down to a DOCTYPE with entities in it, is XML's to know.
+// isSVG reports whether the first element of a text is svg. The XML decoder
+// skips what may precede it, such as a DOCTYPE with entities.
 func isSVG(b []byte) bool {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
 	if len(b) > maxSVG || !bytes.HasPrefix(b, []byte("<")) {
@@ -48,7 +48,7 @@ func isSVG(b []byte) bool {
 	}
 	d := xml.NewDecoder(bytes.NewReader(b))
 	d.Strict = false
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // all begin like ASCII
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // all are supersets of ASCII
 	for {
 		token, err := d.RawToken()
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newWeb starts a web that has no other pages: for the rest it answers 404 with
-// an HTML body of the type of an icon.
+// newWeb starts a web with these pages. All other URLs are answered with 404, and
+// an HTML body that is declared as an icon.
 func newWeb(t *testing.T, pages webtest.Pages, closed ...string) *webtest.Web {
 	t.Helper()
 	return webtest.New(t, pages, func(rw http.ResponseWriter, _ *http.Request) {
@@ -27,8 +27,8 @@ func newWeb(t *testing.T, pages webtest.Pages, closed ...string) *webtest.Web {
 
 func finderOf(w *webtest.Web) *Finder { return &Finder{Do: w.Client, Check: w.Check} }
 
-// gives answers with bytes of a type that is always wrong.
-func gives(b []byte) http.HandlerFunc {
+// serves answers with bytes and a content type that is always wrong.
+func serves(b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write(b)
@@ -36,10 +36,10 @@ func gives(b []byte) http.HandlerFunc {
 }
 
 func page(head string) http.HandlerFunc {
-	return gives([]byte("<!DOCTYPE html><html><head><title>t</title>" + head + "</head><body><p>x</p></body></html>"))
+	return serves([]byte("<!DOCTYPE html><html><head><title>t</title>" + head + "</head><body><p>x</p></body></html>"))
 }
 
-// picture has a type's first bytes and nothing else of it.
+// picture has the first bytes of a type, then zeros.
 func picture(magic string) []byte {
 	return append([]byte(magic), bytes.Repeat([]byte{0}, 100)...)
 }

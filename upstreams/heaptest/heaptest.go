@@ -1,4 +1,4 @@
-// Package heaptest measures in tests how much memory work takes at its peak.
+// Package heaptest measures the peak memory of work in tests.
 package heaptest
 
 import (
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Peak runs f and returns by how many bytes the heap has grown at most meanwhile.
+// Peak runs f and returns the largest growth of the heap while it ran, in bytes.
 func Peak(f func()) uint64 {
 	runtime.GC()
 	before, peak := allocated(), uint64(0)
 	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
+	var sampling sync.WaitGroup
+	sampling.Go(func() {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -27,7 +27,7 @@ func Peak(f func()) uint64 {
 	})
 	f()
 	close(done)
-	watching.Wait()
+	sampling.Wait()
 	return peak - min(peak, before)
 }
 

@@ -1,6 +1,6 @@
-// Package peertest finds the programs of others that tests are held against.
-// Where one is missing the test is skipped and says so, or fails where the
-// environment variable SUNDRY_TEST_REQUIRE names it.
+// Package peertest finds independent programs (peers) with which tests compare
+// results. If one is missing the test is skipped with a message, or fails if the
+// environment variable SUNDRY_TEST_REQUIRE lists it.
 package peertest
 
 import (
@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Program finds the first of these on the PATH or among the programs of
-// administrators. SUNDRY_TEST_REQUIRE knows them as peer, Debian as the package
-// debian.
+// Program finds the first of the names on the PATH or in the sbin directories.
+// SUNDRY_TEST_REQUIRE lists it as peer; debian is the Debian package.
 func Program(t testing.TB, peer, debian string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -24,18 +23,18 @@ func Program(t testing.TB, peer, debian string, names ...string) string {
 			}
 		}
 	}
-	missing(t, peer, "no %s here (Debian: apt-get install %s)", strings.Join(names, ", "), debian)
+	missing(t, peer, "%s not found (Debian: apt-get install %s)", strings.Join(names, ", "), debian)
 	return ""
 }
 
-// Module finds Node and the folder, by SUNDRY_TEST_NODE_MODULES, that holds the
-// npm package. SUNDRY_TEST_REQUIRE knows both as node.
+// Module finds Node, and the folder named by SUNDRY_TEST_NODE_MODULES, which must
+// hold the npm package. SUNDRY_TEST_REQUIRE lists both as node.
 func Module(t testing.TB, npm string) (node, folder string) {
 	t.Helper()
 	node = Program(t, "node", "nodejs", "node")
 	folder = os.Getenv("SUNDRY_TEST_NODE_MODULES")
 	if _, err := fs.Stat(os.DirFS(folder), npm+"/package.json"); err != nil {
-		missing(t, "node", "SUNDRY_TEST_NODE_MODULES names no folder with the npm package %s", npm)
+		missing(t, "node", "SUNDRY_TEST_NODE_MODULES is not a folder with the npm package %s", npm)
 	}
 	return node, folder
 }

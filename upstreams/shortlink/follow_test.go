@@ -250,8 +250,8 @@ func TestFollow(t *testing.T) {
 			if diff := cmp.Diff(r.want, *got); diff != "" {
 				t.Error(diff)
 			}
-			if len(w.Asked) != r.asked {
-				t.Errorf("asked %q, want %d", w.Asked, r.asked)
+			if len(w.Requested) != r.asked {
+				t.Errorf("asked %q, want %d", w.Requested, r.asked)
 			}
 			if want := append([]string{r.url}, got.Hops...); r.want.Status != 302 && r.want.Final && !slices.Equal(w.Checked, want) {
 				t.Errorf("checked %q, want %q", w.Checked, want)
@@ -317,8 +317,8 @@ func TestUnreadableLocation(t *testing.T) {
 func TestLongestWalk(t *testing.T) {
 	w := newWeb(t, chain("https://t.cn", maxHops+3))
 	got, err := followerOf(w).Follow(t.Context(), "https://t.cn/0")
-	if err != nil || got.Long != "https://t.cn/10" || got.Final || len(got.Hops) != maxHops || len(w.Asked) != maxHops+1 {
-		t.Errorf("%+v %v, asked %d", got, err, len(w.Asked))
+	if err != nil || got.Long != "https://t.cn/10" || got.Final || len(got.Hops) != maxHops || len(w.Requested) != maxHops+1 {
+		t.Errorf("%+v %v, asked %d", got, err, len(w.Requested))
 	}
 }
 
@@ -331,7 +331,7 @@ func TestWalksEndInside(t *testing.T) {
 	f := followerOf(w)
 	f.Check = func(raw string) (*url.URL, error) { return url.Parse(raw) }
 	got, err := f.Follow(t.Context(), nested)
-	if err != nil || got.Final || len(got.Hops) != maxHops || len(w.Asked) != 0 {
+	if err != nil || got.Final || len(got.Hops) != maxHops || len(w.Requested) != 0 {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -357,8 +357,8 @@ func TestCookiesOfOneWalk(t *testing.T) {
 			t.Errorf("%+v %v", got, err)
 		}
 	}
-	if !slices.Equal(elsewhere, []string{"", ""}) || len(w.Asked) != 6 {
-		t.Errorf("cookies elsewhere %q, asked %q", elsewhere, w.Asked)
+	if !slices.Equal(elsewhere, []string{"", ""}) || len(w.Requested) != 6 {
+		t.Errorf("cookies elsewhere %q, asked %q", elsewhere, w.Requested)
 	}
 }
 

@@ -185,7 +185,7 @@ func withoutFragment(u *url.URL) string {
 
 // readBody reads at most 64 KiB of a page, whether it broke off or not.
 func readBody(resp *http.Response) []byte {
-	plain, err := webpage.Inflated(resp.Body, maxBody)
+	plain, err := webpage.Gunzip(resp.Body, maxBody)
 	if err != nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (w *walk) keepCookies(resp *http.Response) {
 
 // read reads the body only of an answer that has no Location.
 func (w *walk) read(resp *http.Response) (*found, error) {
-	moved := webpage.Redirects(resp.StatusCode)
+	moved := webpage.IsRedirect(resp.StatusCode)
 	if location := resp.Header.Get("Location"); moved && location != "" {
 		return resolve(w.at, location, "http"), nil
 	}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// limit is long: a busy machine takes its time, and only a failure waits for it.
+// limit is long, for busy machines: only a failing test waits that long.
 const limit = 15 * time.Second
 
-// Until returns when ok holds, and fails the test, naming what it waited for,
-// where that takes too long.
+// Until returns when ok is true. If that takes too long it fails the test, with
+// what it waited for.
 func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(limit)

@@ -1,5 +1,5 @@
-// Package webpage reads what sites of strangers answer, as leniently as
-// browsers do, and never more of it than its caller allows.
+// Package webpage reads the responses of arbitrary sites, as leniently as
+// browsers do, and never more of them than its caller allows.
 package webpage
 
 import (
@@ -16,9 +16,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Redirects tells the statuses whose Location is to be followed (RFC 9110,
-// section 15.4).
-func Redirects(status int) bool {
+// IsRedirect reports whether a status is one whose Location is to be followed
+// (RFC 9110, section 15.4).
+func IsRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
@@ -26,8 +26,8 @@ func Redirects(status int) bool {
 	return false
 }
 
-// Cause is why an exchange did not come about, without the URL that net/http
-// repeats: it may hold a token. Other errors stay as they are.
+// Cause is the reason why a request failed, without the URL that net/http adds:
+// it may contain a token. Other errors are returned unchanged.
 func Cause(err error) error {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		return withURL.Err
@@ -35,10 +35,11 @@ func Cause(err error) error {
 	return err
 }
 
-// Inflated undoes gzip, which some servers send unasked and unannounced; no
-// picture and no page begins like it. Of either form at most limit bytes are
-// read. An error is that of the first read, or of a broken gzip header.
-func Inflated(r io.Reader, limit int64) (io.Reader, error) {
+// Gunzip decompresses gzip, which some servers send without being asked and
+// without Content-Encoding; no picture and no page begins with its magic number.
+// At most limit bytes are read, compressed and decompressed. An error is that of
+// the first read, or of a broken gzip header.
+func Gunzip(r io.Reader, limit int64) (io.Reader, error) {
 	raw := bufio.NewReader(io.LimitReader(r, limit))
 	magic, err := raw.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -49,13 +50,13 @@ func Inflated(r io.Reader, limit int64) (io.Reader, error) {
 	}
 	z, err := gzip.NewReader(raw)
 	if err != nil {
-		return nil, fmt.Errorf("undo gzip: %w", err)
+		return nil, fmt.Errorf("decompress gzip: %w", err)
 	}
 	return io.LimitReader(z, limit), nil
 }
 
-// Attributes of the tag that z is at, after TagName told whether there are
-// more: without the white space around, the first of a name.
+// Attributes returns the attributes of the current tag of z, after TagName
+// reported whether there are more: with white space trimmed, the first of a name.
 func Attributes(z *html.Tokenizer, more bool) map[string]string {
 	all := map[string]string{}
 	for more {

@@ -1,6 +1,6 @@
-// Package webtest is a web for tests: every host name leads to two servers on
-// loopback, one for http and one for https, which answer with the pages of a
-// table.
+// Package webtest is a fake web for tests: every host name is served by two
+// servers on loopback, one for http and one for https, which answer with the
+// pages of a table.
 package webtest
 
 import (
@@ -20,15 +20,15 @@ import (
 // Pages are handlers by URL, with its query where that matters.
 type Pages = map[string]http.HandlerFunc
 
-// Web answers requests to any host. What it recorded may be read when they are
-// done.
+// Web answers requests to any host. Its records may be read when the requests
+// are done.
 type Web struct {
-	Pages   Pages
-	Missing http.HandlerFunc // answers for all other URLs
-	Client  *http.Client     // reaches the servers, and follows no redirect
-	Plain   *httptest.Server // the one for http
-	Asked   []string         // URLs of requests
-	Checked []string         // URLs that Check was called with
+	Pages     Pages
+	Missing   http.HandlerFunc // answers for all other URLs
+	Client    *http.Client     // connects to the servers, and follows no redirect
+	Plain     *httptest.Server // the one for http
+	Requested []string         // URLs of requests
+	Checked   []string         // URLs that Check was called with
 
 	closed map[string]bool
 	mu     sync.Mutex
@@ -77,7 +77,7 @@ func (w *Web) handler(scheme string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		full := scheme + r.Host + r.URL.RequestURI()
 		w.mu.Lock()
-		w.Asked = append(w.Asked, full)
+		w.Requested = append(w.Requested, full)
 		page := w.Pages[full]
 		if base, _, ok := strings.Cut(full, "?"); ok && page == nil {
 			page = w.Pages[base]
