@@ -5,13 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 )
 
 // failure is an error as the caller sees it. The message is our own text: upstream
@@ -193,39 +192,13 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 // appendJSON appends the error body.
 func (f *failure) appendJSON(b []byte, id string) []byte {
 	b = strconv.AppendInt(append(b, `{"code":`...), int64(f.status), 10)
-	b = appendJSONString(append(b, `,"message":`...), f.message)
-	b = appendJSONString(append(b, `,"error":{"type":`...), f.errorType)
+	b = plainjson.AppendString(append(b, `,"message":`...), f.message)
+	b = plainjson.AppendString(append(b, `,"error":{"type":`...), f.errorType)
 	if f.parameter != "" {
-		b = appendJSONString(append(b, `,"parameter":`...), f.parameter)
+		b = plainjson.AppendString(append(b, `,"parameter":`...), f.parameter)
 	}
-	b = appendJSONString(append(b, `,"request_id":`...), id)
+	b = plainjson.AppendString(append(b, `,"request_id":`...), id)
 	return append(b, "}}"...)
-}
-
-// appendJSONString escapes what JSON or a script (U+2028 and
-// U+2029) cannot hold, and replaces what is not UTF-8.
-func appendJSONString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\ufffd")
-	}
-	b = append(b, '"')
-	done := 0
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			b = append(append(b, s[done:i]...), '\\', c)
-			done = i + 1
-		case c < ' ':
-			b = append(append(b, s[done:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			done = i + 1
-		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
-			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
-			done = i + 3
-		}
-	}
-	return append(append(b, s[done:]...), '"')
 }
 
 func seconds(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) }

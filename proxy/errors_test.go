@@ -34,14 +34,3 @@ func TestErrorBodies(t *testing.T) {
 		}
 	}
 }
-
-func FuzzErrorText(f *testing.F) {
-	f.Add("plain")
-	f.Add("\xe2\x80\xa8\"\\")
-	f.Fuzz(func(t *testing.T, text string) {
-		var back string
-		if err := json.Unmarshal(appendJSONString(nil, text), &back); err != nil || back != strings.ToValidUTF8(text, "\ufffd") && !strings.Contains(back, "\ufffd") {
-			t.Errorf("%q: %q %v", text, back, err)
-		}
-	})
-}

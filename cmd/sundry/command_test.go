@@ -217,7 +217,7 @@ func TestDependencies(t *testing.T) {
 		// Libraries: they know nothing of the service.
 		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
 		"upstreams/douyin": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
-		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {},
+		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {}, "upstreams/plainjson": {},
 		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/webpage/webtest":      {},
 		"cache":                          {"cache/jitter", "metrics"},
@@ -240,7 +240,7 @@ func TestDependencies(t *testing.T) {
 		},
 		"upstreams/replay": {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
 		"upstreams/httpsource": {
-			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/redact",
+			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/sharelink", "upstreams/webpage",
 		},
 		"upstreams/kinds": {
@@ -250,15 +250,22 @@ func TestDependencies(t *testing.T) {
 		},
 		"upstreams/catalog": {
 			"cache", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
-			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/sharelink",
-			"upstreams/shortlink", "upstreams/waybill",
+			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson",
+			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill",
 		},
-		"upstreams/recorded": {"upstreams", "upstreams/catalog", "upstreams/httpsource", "upstreams/jq", "upstreams/redact", "upstreams/replay"},
-		"proxy/pages":        {"cache", "upstreams/catalog", "upstreams/recorded"},
-		"proxy":              {"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/loop", "upstreams/recorded"},
-		"proxy/live":         {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},
+		"upstreams/recorded": {
+			"upstreams", "upstreams/catalog", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
+			"upstreams/replay",
+		},
+		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
+		"proxy": {
+			"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/loop", "upstreams/plainjson",
+			"upstreams/recorded",
+		},
+		"proxy/live": {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},
 		"proxy/admin": {
-			"cache", "metrics", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/redact",
+			"cache", "metrics", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/plainjson",
+			"upstreams/redact",
 		},
 		"cmd/sundry": nil, // anything
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/replay"
 )
@@ -202,10 +202,12 @@ func printJSON(w *process, findings []recorded.Finding) error {
 	for i, f := range findings {
 		lines[i] = line{f, f.Took.Milliseconds()}
 	}
-	e := json.NewEncoder(w.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(lines)
+	b, err := plainjson.MarshalIndent(lines)
+	if err != nil {
+		return err
+	}
+	_, err = w.stdout.Write(b)
+	return err
 }
 
 // verdict fails when an endpoint has no source that works.

@@ -17,6 +17,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/plainjson"
 )
 
 // System is what the API shows and changes.
@@ -108,9 +109,7 @@ func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status)
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
+		if err := plainjson.NewEncoder(w).Encode(v); err != nil {
 			a.Log.Debug("admin answer", "error", err)
 		}
 	})

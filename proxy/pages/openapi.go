@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/recorded"
 )
 
@@ -41,9 +42,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 		"components": components(errorTypes),
 	}
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(doc); err != nil {
+	if err := plainjson.NewEncoder(&b).Encode(doc); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	return b.Bytes(), nil

@@ -9,6 +9,7 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/kinds"
+	"sundry/upstreams/plainjson"
 )
 
 // Objects come out of programs as maps, which have no order. That of an answer
@@ -66,8 +67,7 @@ type encoder struct {
 // encode writes a value. Fields that are not known follow the others, by name.
 func encode(v any, fields *jq.Fields) ([]byte, error) {
 	var e encoder
-	e.scalar = json.NewEncoder(&e.buf)
-	e.scalar.SetEscapeHTML(false)
+	e.scalar = plainjson.NewEncoder(&e.buf)
 	if err := e.value(v, fields); err != nil {
 		return nil, err
 	}

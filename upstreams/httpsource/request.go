@@ -3,7 +3,6 @@ package httpsource
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/redact"
 )
 
@@ -86,7 +86,7 @@ func (q *request) body(ctx context.Context, in *upstreams.Input) (method, typ st
 		if q.secretJSON && len(in.Hidden) > 0 {
 			in.Derive(v, redact.SignatureMin)
 		}
-		body, err := plainJSON(v)
+		body, err := plainjson.Marshal(v)
 		return http.MethodPost, "application/json", body, err
 	}
 	return http.MethodGet, "", nil, nil
@@ -98,13 +98,4 @@ func reader(body []byte) io.Reader {
 		return http.NoBody
 	}
 	return bytes.NewReader(body)
-}
-
-// plainJSON writes <, > and & as themselves.
-func plainJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
 }

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/replay"
 )
 
@@ -39,7 +39,7 @@ func (f *Finding) Record(dir string, steps []replay.RoundTrip) error {
 	if files["exchange.yaml"], err = yaml.Dump(&spec); err != nil {
 		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
 	}
-	if files["want.json"], err = indented(f.Answer.Data); err != nil {
+	if files["want.json"], err = plainjson.MarshalIndent(f.Answer.Data); err != nil {
 		return fmt.Errorf("record %s/%s: %w", f.Endpoint, f.Source, err)
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -75,13 +75,4 @@ func ending(contentType string, body []byte) string {
 		return ".html"
 	}
 	return ".txt"
-}
-
-func indented(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
 }

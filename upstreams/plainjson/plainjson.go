@@ -1,0 +1,66 @@
+// Package plainjson encodes JSON as people read it: <, > and & stand as they
+// are, though encoding/json escapes them for use inside HTML. Nothing of it
+// may be put into a page unescaped.
+package plainjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// NewEncoder is an encoder that ends each value with a line feed, as those of
+// encoding/json do.
+func NewEncoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// Marshal encodes a value on one line, without a line feed.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := NewEncoder(&b).Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MarshalIndent encodes a value for people to read and compare: indented by two
+// spaces, and ended with a line feed, as a file is.
+func MarshalIndent(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := NewEncoder(&b)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// AppendString appends a string, without an allocation of its own. It escapes
+// what JSON or a script (U+2028 and U+2029) cannot hold, and replaces what is not
+// UTF-8.
+func AppendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\ufffd")
+	}
+	b = append(b, '"')
+	done := 0
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			b = append(append(b, s[done:i]...), '\\', c)
+			done = i + 1
+		case c < ' ':
+			b = append(append(b, s[done:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			done = i + 1
+		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
+			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
+			done = i + 3
+		}
+	}
+	return append(append(b, s[done:]...), '"')
+}
