@@ -19,7 +19,7 @@ type Compiler struct {
 	Line int
 	// Timeout of an attempt.
 	Timeout time.Duration
-	// Scope grows with each step and variable.
+	// Scope grows with each step and variable; it has the file's defs.
 	Scope    *jq.Scope
 	Env      *Environment
 	Problems *declare.Problems
@@ -31,6 +31,16 @@ func (c *Compiler) Add(format string, args ...any) { c.Problems.Add(c.Line, form
 // Decode reads a section of the declaration into a struct; unknown fields are
 // mistakes.
 func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Decode(section, into, c.Problems) }
+
+// Program compiles a program of the source; nil stays nil.
+func (c *Compiler) Program(e *declare.Expr) *jq.Program {
+	return jq.Compile(e, c.Scope.Defs, c.Problems)
+}
+
+// Rules compiles judge rules of the source.
+func (c *Compiler) Rules(specs []RuleSpec) []Rule {
+	return CompileRules(specs, c.Scope.Defs, c.Problems)
+}
 
 // Compiled is what the section of a source's kind compiles to.
 type Compiled struct {

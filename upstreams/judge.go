@@ -51,8 +51,9 @@ func verdict(name string) (kind ErrorKind, success, ok bool) {
 	return 0, false, false
 }
 
-// CompileRules compiles judge rules. Mistakes go to problems.
-func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
+// CompileRules compiles judge rules, whose conditions may call defs. Mistakes go
+// to problems.
+func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) []Rule {
 	rules := make([]Rule, 0, len(specs))
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
@@ -62,11 +63,7 @@ func CompileRules(specs []RuleSpec, problems *declare.Problems) []Rule {
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}
-		r := Rule{status: s.Status, verdict: kind, success: success}
-		if s.If != nil {
-			r.cond = jq.Compile(s.If, problems)
-		}
-		rules = append(rules, r)
+		rules = append(rules, Rule{status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success})
 	}
 	return rules
 }

@@ -24,17 +24,15 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm, env: env,
 	}
 	s.checkHead(name, problems)
-	e.compileForms(s, problems)
+	defs := jq.CompileDefs(s.Defs, problems)
+	e.compileForms(s, defs, problems)
 	e.compileParams(s, problems)
-	e.compileChains(s, env, problems)
-	if s.Cache.Edition != nil {
-		e.edition = jq.Compile(s.Cache.Edition, problems)
-	}
-	if s.Cache.Fresh != nil {
-		e.fresh = jq.Compile(s.Cache.Fresh, problems)
-	}
-	if s.NotFound != nil {
-		e.notFound = jq.Compile(s.NotFound, problems)
+	e.compileChains(s, defs, env, problems)
+	e.edition = jq.Compile(s.Cache.Edition, defs, problems)
+	e.fresh = jq.Compile(s.Cache.Fresh, defs, problems)
+	e.notFound = jq.Compile(s.NotFound, defs, problems)
+	if !s.overridden {
+		defs.Unused(problems)
 	}
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: expected an endpoint without required input, which alone can be filled ahead of requests")
@@ -60,7 +58,7 @@ func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
 	}
 }
 
-func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
+func (e *Endpoint) compileForms(s *endpointSpec, defs *jq.Defs, problems *declare.Problems) {
 	if len(s.Forms) == 0 {
 		problems.Add(s.Name.Line, "forms: expected at least one, for example {name: json, json: .}")
 		e.Forms = []*Form{{}}
@@ -71,7 +69,7 @@ func (e *Endpoint) compileForms(s *endpointSpec, problems *declare.Problems) {
 		problems.Add(0, "zstd: %v", err)
 	}
 	for i := range s.Forms {
-		f := compileForm(&s.Forms[i], problems)
+		f := compileForm(&s.Forms[i], defs, problems)
 		f.zstd = compressor
 		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
 			problems.Add(s.Forms[i].Name.Line, "form %q: declared twice", f.Name)
@@ -105,7 +103,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 }
 
 // compileChains makes every chain and gives each form to the one that makes it.
-func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) {
+func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
 	seen := map[string]bool{}
@@ -124,7 +122,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 			if want := s.formChain(i); want == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
-					f.order = s.Forms[i].fieldOrder(sources)
+					f.order = s.Forms[i].fieldOrder(sources, defs)
 				}
 				c.Forms = append(c.Forms, f)
 			}
@@ -133,7 +131,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, env *upstreams.Environment, pr
 		if len(c.Forms) == 0 {
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}
-		c.Chain = e.compileChain(name, sources, env, problems)
+		c.Chain = e.compileChain(name, sources, defs, env, problems)
 		e.Chains = append(e.Chains, c)
 	}
 	for i, f := range e.Forms {
@@ -175,22 +173,22 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 	return out
 }
 
-func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
+func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.Defs, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}
 	negative := e.mayBeNegative(name)
 	checkVerdicts(specs, negative, problems)
 	checkLastResorts(specs, problems)
-	var params []string
+	of := kinds.Endpoint{Name: e.Name, Defs: defs}
 	for _, p := range e.Params {
 		if p.Role == RoleInput {
-			params = append(params, p.Name)
+			of.Params = append(of.Params, p.Name)
 		}
 	}
 	var sources []*upstreams.Source
 	for i := range specs {
-		src := kinds.Compile(e.Name, &specs[i], params, env, problems)
+		src := kinds.Compile(of, &specs[i], env, problems)
 		sources = append(sources, src)
 		if src != nil && src.Limit > 0 {
 			if e.Policy.Limits == nil {

@@ -20,8 +20,11 @@ type endpointSpec struct {
 	// Group is images, media, lookups or text.
 	Group   declare.Text `yaml:"group"`
 	Summary bilingual    `yaml:"summary"`
-	Params  []paramSpec  `yaml:"params"`
-	Cache   cacheSpec    `yaml:"cache"`
+	// Defs are programs that all others of the file can call by name, each of
+	// them those before it.
+	Defs   declare.Defs `yaml:"defs"`
+	Params []paramSpec  `yaml:"params"`
+	Cache  cacheSpec    `yaml:"cache"`
 	// Forms of the answer; the first is the default.
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.
@@ -30,6 +33,10 @@ type endpointSpec struct {
 	NotFound *declare.Expr `yaml:"not_found"`
 	// Chains are further chains by name, for forms that other sources answer.
 	Chains map[string]chainSpec `yaml:"chains"`
+
+	// overridden: the operator's settings may have taken programs out of it, and
+	// with them all calls of a def.
+	overridden bool
 }
 
 type bilingual struct {

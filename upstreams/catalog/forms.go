@@ -36,7 +36,7 @@ type Chain struct {
 	prefix string // of its keys
 }
 
-func compileForm(s *formSpec, problems *declare.Problems) *Form {
+func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
 	contents := 0
 	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
@@ -46,7 +46,7 @@ func compileForm(s *formSpec, problems *declare.Problems) *Form {
 		contents++
 		f.Kind = kind
 		if kind != "picture" || strings.TrimSpace(e.Source) != "source" {
-			f.make = jq.Compile(e, problems)
+			f.make = jq.Compile(e, defs, problems)
 		}
 	}
 	if contents != 1 {
@@ -55,11 +55,11 @@ func compileForm(s *formSpec, problems *declare.Problems) *Form {
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
 		problems.Add(s.Name.Line, "form %q: through: expected beside a redirect, with a ttl, for example {chain: pictures, ttl: 1h}", f.Name)
 	}
-	if s.Order != nil && (s.JSON == nil || jq.Compile(s.Order, problems) == nil) {
+	if s.Order != nil && (s.JSON == nil || jq.Compile(s.Order, defs, problems) == nil) {
 		problems.Add(s.Order.Line, "form %q: order: expected the fields of a json form, for example {id, author: {name}}", f.Name)
 	}
 	if s.Each != nil {
-		f.Pool, f.each = true, jq.Compile(s.Each, problems)
+		f.Pool, f.each = true, jq.Compile(s.Each, defs, problems)
 	}
 	return f
 }

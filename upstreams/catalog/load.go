@@ -88,9 +88,11 @@ func compileFile(name string, from catalogFile, opts Options, env *upstreams.Env
 		return nil, mistakes(from.path, problems)
 	}
 	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
+		spec.overridden = true
 		spec.Cache.override(&o.Cache, &settings)
 	}
 	if o := opts.Overrides[name]; o.Through != nil && !*o.Through {
+		spec.overridden = true
 		spec.redirectOnly()
 	}
 	base := spec.Cache.policy(&declare.Problems{})

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // whole is a file without a mistake; rows replace a part of it.
@@ -70,6 +72,12 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"  - name: made", "  - {name: made, computed: {}}\n  - name: made", "source \"made\": declared twice"},
 		{"  - name: made", "  - {name: first, last_resort: true, computed: {}}\n  - name: made", "whole.yaml:14: source \"made\": follows a last_resort source; expected those at the end"},
 		{"computed: {}", "before: [{name: key, shared: true, http: {url: 'http://a.example.org/'}}]\n    computed: {}", "whole.yaml:14: step key: shared: without for: nothing is kept"},
+		{"params:", "defs: [.a]\nparams:", "whole.yaml:5: "},
+		{"params:", "defs: {a: [.a]}\nparams:", "whole.yaml:5: "},
+		{"params:", "defs: {a: ., a: .}\nparams:", "whole.yaml:5: "},
+		{"params:", "defs:\n  a: .\n  b: |\n    .x\n    | |\nparams:", "whole.yaml:9: defs: b: jq: unexpected token \"|\""},
+		{"params:", "defs:\n  a: .\n  trail: .\nparams:", "whole.yaml:7: defs: trail: there is a built-in function of this name"},
+		{"params:", "defs:\n  spare: .\nparams:", "whole.yaml:6: defs: spare: no program of this file calls it"},
 		{"version: 1", "version: 1\nversion: 1", "whole.yaml:2"},
 		{"version: 1", "version: [", "whole.yaml:"},
 	}
@@ -83,6 +91,76 @@ func TestMistakesOfAFile(t *testing.T) {
 			t.Errorf("%s → %s:\n%v\nwant %s", r.replace, r.by, err, r.want)
 		}
 	}
+}
+
+// Every program of a file can call its defs.
+func TestDefsAreForEveryProgram(t *testing.T) {
+	const file = `version: 1
+name: whole
+group: text
+summary: {en: Whole., zh: 完整}
+defs: {d1: ., d2: ., d3: ., d4: ., d5: ., d6: ., d7: ., d8: ., d9: ., d10: ., d11: ., d12: ., d13: ., d14: ., d15: ., d16: ., d17: ., d18: .}
+params:
+  - {name: n, type: int, min: 1, max: 9, default: "3", example: "4"}
+  - {name: type, role: form, example: text}
+cache: {class: shared, ttl: 1h, edition: d1, fresh: d2}
+not_found: d3
+forms:
+  - {name: json, each: d4, json: d5}
+  - {name: text, text: d6}
+  - {name: redirect, redirect: d7, through: {chain: pictures, ttl: 1h}}
+  - {name: picture, picture: d8}
+sources:
+  - name: made
+    when: d9
+    before:
+      - {name: short, share: d10}
+      - name: step
+        when: d11
+        vars: {v: d12}
+        http: {url: 'https://a.example.org/', json: d13}
+        judge: [{if: d14, is: limited}]
+        keep: d15
+    http: {url: 'https://a.example.org/{part}', parts: d16}
+    map: d17
+    expires: d18
+chains:
+  pictures:
+    sources:
+      - {name: picture, computed: {}, picture: {url: $params.link | d1, hosts: [a.example.org]}}
+`
+	if _, err := loadText(t, "whole", file); err != nil {
+		t.Error(err)
+	}
+	if _, err := loadText(t, "whole", strings.Replace(file, "d18: .", "d18: . |", 1)); err == nil || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("want one mistake, got %v", err)
+	}
+}
+
+// A def that only the operator's settings keep from being called is no mistake.
+func TestDefsOfOverriddenPrograms(t *testing.T) {
+	file := strings.NewReplacer("params:", "defs: {half: 1800, link: $params.link}\nparams:", "ttl: 1h}", "ttl: 1h, fresh: half}",
+		"sources:", "  - {name: moved, redirect: .u, through: {chain: pictures, ttl: 1h}}\nsources:").Replace(whole) +
+		"chains: {pictures: {sources: [{name: picture, computed: {}, picture: {url: link, hosts: [a.example.org]}}]}}\n"
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "whole.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	for name, o := range map[string]Overrides{"none": {}, "through": {Through: &no}, "fresh": {Cache: override(t, "fresh: '60'")}} {
+		if _, err := Load(Options{Dir: dir, Overrides: map[string]Overrides{"whole": o}}, testEnvironment(t, nil)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// override is a section of the operator's configuration.
+func override(t *testing.T, text string) (n yaml.Node) {
+	t.Helper()
+	if err := yaml.Load([]byte(text), &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestOverridingDirectory(t *testing.T) {

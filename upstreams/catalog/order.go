@@ -19,40 +19,40 @@ import (
 // fieldOrder is the order of the fields that a form emits. The form's own
 // declaration counts first, then its program, then the sources, each in the
 // order of the file.
-func (s *formSpec) fieldOrder(sources []kinds.SourceSpec) *jq.Fields {
+func (s *formSpec) fieldOrder(sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
 	var data *jq.Fields
 	for i := range sources {
-		data = data.Join(sourceFields(&sources[i]))
+		data = data.Join(sourceFields(&sources[i], defs))
 	}
 	if s.Each != nil {
-		data = jq.FieldsOf(s.Each, data, nil)
+		data = jq.FieldsOf(s.Each, defs, data, nil)
 	}
-	fields := jq.FieldsOf(s.JSON, data, nil)
+	fields := jq.FieldsOf(s.JSON, defs, data, nil)
 	if s.Order != nil {
-		return jq.FieldsOf(s.Order, fields, nil).Then(fields)
+		return jq.FieldsOf(s.Order, defs, fields, nil).Then(fields)
 	}
 	return fields
 }
 
 // sourceFields are the fields of what a source maps.
-func sourceFields(s *kinds.SourceSpec) *jq.Fields {
+func sourceFields(s *kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
 	if s.Map == nil {
 		return nil
 	}
 	var vars *jq.Fields
 	for i := range s.Before {
 		if step := &s.Before[i]; step.Keep != nil {
-			vars = vars.With(step.Name.Value, jq.FieldsOf(step.Keep, nil, withVars(vars, step.Vars)))
+			vars = vars.With(step.Name.Value, jq.FieldsOf(step.Keep, defs, nil, withVars(vars, step.Vars, defs)))
 		}
 	}
-	return jq.FieldsOf(s.Map, nil, withVars(vars, s.Vars))
+	return jq.FieldsOf(s.Map, defs, nil, withVars(vars, s.Vars, defs))
 }
 
-func withVars(vars *jq.Fields, declared map[string]declare.Expr) *jq.Fields {
+func withVars(vars *jq.Fields, declared map[string]declare.Expr, defs *jq.Defs) *jq.Fields {
 	out := vars
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		program := declared[name]
-		out = out.With(name, jq.FieldsOf(&program, nil, vars))
+		out = out.With(name, jq.FieldsOf(&program, defs, nil, vars))
 	}
 	return out
 }

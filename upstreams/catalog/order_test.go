@@ -50,6 +50,16 @@ func TestFieldsComeInTheOrderOfTheFile(t *testing.T) {
 	}
 }
 
+// The order of an object that a def makes is the def's.
+func TestFieldsOfADefComeInItsOrder(t *testing.T) {
+	const defs = "defs:\n  author: '{z: 1, name: 2}'\n  work(n): '{title: 0, author: author, id: n}'\nparams:"
+	file := strings.NewReplacer("params:", defs, "map: '{n: $params.n}'", "map: '{works: [work(1)], first: work(2)}'").Replace(whole)
+	const work = `{"title":0,"author":{"z":1,"name":2},"id":`
+	if got, want := answerOf(t, file), `"data":{"works":[`+work+`1}],"first":`+work+`2}}}`; !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // A form may declare another order, or put an object of its own around the data.
 func TestOrderOfAForm(t *testing.T) {
 	file := strings.Replace(whole, "map: '{n: $params.n}'", "map: '{z: 1, a: {y: 2, b: 3}, u: 0}'", 1)
@@ -70,7 +80,7 @@ func TestOrderOfAForm(t *testing.T) {
 }
 
 func TestEncode(t *testing.T) {
-	fields := jq.FieldsOf(&declare.Expr{Source: "{b, a: {d}, list: [{y, x}]}"}, nil, nil)
+	fields := jq.FieldsOf(&declare.Expr{Source: "{b, a: {d}, list: [{y, x}]}"}, nil, nil, nil)
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	got, err := encode(map[string]any{
 		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
@@ -94,7 +104,7 @@ func FuzzEncode(f *testing.F) {
 		if json.Unmarshal([]byte(document), &v) != nil {
 			return
 		}
-		got, err := encode(v, jq.FieldsOf(&declare.Expr{Source: order}, nil, nil))
+		got, err := encode(v, jq.FieldsOf(&declare.Expr{Source: order}, nil, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

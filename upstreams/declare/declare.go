@@ -30,6 +30,34 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// Def is a named jq program in a catalog file.
+type Def struct {
+	// Name, with parameters if it has any, as in events(list).
+	Name    Text
+	Program Expr
+}
+
+// Defs are named programs in the order of the file.
+type Defs []Def
+
+// UnmarshalYAML takes a mapping of names to programs.
+func (d *Defs) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("expected jq programs by name, for example {first_title: '.list[0].title'}")
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		var def Def
+		if err := n.Content[i].Load(&def.Name); err != nil {
+			return err
+		}
+		if err := n.Content[i+1].Load(&def.Program); err != nil {
+			return err
+		}
+		*d = append(*d, def)
+	}
+	return nil
+}
+
 // Text is a string in a catalog file.
 type Text struct {
 	Value string

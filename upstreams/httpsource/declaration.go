@@ -3,11 +3,13 @@ package httpsource
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
 )
 
 // StepSpec is a request made before the source's own. What it keeps is
@@ -113,21 +115,18 @@ type PictureSpec struct {
 	Timeout declare.Duration `yaml:"timeout"`
 }
 
-// version changes with what the step makes of a reply. How it asks is no part of
-// it: what one source was told counts for another that asks the same.
-func (s *StepSpec) version() string {
-	made := struct {
-		Judge                   []upstreams.RuleSpec
-		Keep                    *declare.Expr
-		Decode, Marker, Charset string
-	}{Judge: s.Judge, Keep: s.Keep}
+// version changes with what the step makes of a reply, by its own programs and by the
+// defs that they call. How it asks is no part of it: what one source was told
+// counts for another that asks the same.
+func (s *StepSpec) version(defs *jq.Defs) string {
+	h := sha256.New()
+	for i := range s.Judge {
+		r := &s.Judge[i]
+		_, _ = fmt.Fprintf(h, "%v %q %q\n", r.Status, defs.Text(r.If), r.Is.Value) // a hash takes everything
+	}
+	_, _ = fmt.Fprintf(h, "%q", defs.Text(s.Keep))
 	if s.HTTP != nil {
-		made.Decode, made.Marker, made.Charset = s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset
+		_, _ = fmt.Fprintf(h, "%q %q %q", s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset)
 	}
-	b, err := yaml.Dump(&made)
-	if err != nil {
-		b = []byte(err.Error()) // of plain structs, which always encode
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(h.Sum(nil)[:4])
 }

@@ -73,7 +73,7 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 
 func compileHTTP(spec *HTTPSpec, line int, c *upstreams.Compiler) *request {
 	scope, problems := c.Scope, c.Problems
-	q := &request{limit: defaultMax, trace: spec.Trace, partsProgram: jq.CompileOptional(spec.Parts.Program, problems)}
+	q := &request{limit: defaultMax, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
 	for _, part := range spec.Parts.List {
 		q.parts = append(q.parts, part)
 	}
@@ -106,7 +106,7 @@ func compileHTTP(spec *HTTPSpec, line int, c *upstreams.Compiler) *request {
 		q.encoded = q.raw.Bare()
 	}
 	q.headers = compilePairs(spec.Headers, scope, problems)
-	q.form, q.json = compilePairs(spec.Form, scope, problems), jq.CompileOptional(spec.JSON, problems)
+	q.form, q.json = compilePairs(spec.Form, scope, problems), c.Program(spec.JSON)
 	for _, p := range q.form {
 		p.value.EscapeLiterals(url.QueryEscape)
 	}

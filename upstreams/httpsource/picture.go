@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 )
 
@@ -22,13 +21,14 @@ type picture struct {
 	env     *upstreams.Environment
 }
 
-func CompilePicture(spec *PictureSpec, env *upstreams.Environment, problems *declare.Problems) *picture {
+// CompilePicture checks the declaration.
+func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	p := &picture{
-		url: jq.Compile(&spec.URL, problems), hosts: newHostSet(spec.Hosts, problems),
-		limit: defaultMax, timeout: 5 * time.Second, env: env,
+		url: c.Program(&spec.URL), hosts: newHostSet(spec.Hosts, c.Problems),
+		limit: defaultMax, timeout: 5 * time.Second, env: c.Env,
 	}
 	if len(spec.Hosts) == 0 {
-		problems.Add(spec.URL.Line, "picture without hosts: want the hosts it may come from, as in hosts: [img.example.org]")
+		c.Problems.Add(spec.URL.Line, "picture without hosts: want the hosts it may come from, as in hosts: [img.example.org]")
 	}
 	if spec.Max > 0 {
 		p.limit = int64(spec.Max) << 10
@@ -36,7 +36,7 @@ func CompilePicture(spec *PictureSpec, env *upstreams.Environment, problems *dec
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client = client(env, p.hosts)
+	p.client = client(c.Env, p.hosts)
 	return p
 }
 

@@ -35,13 +35,13 @@ type step struct {
 // follows it.
 func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 	st := &step{
-		name: spec.Name.Value, when: jq.CompileOptional(spec.When, c.Problems), keep: jq.CompileOptional(spec.Keep, c.Problems),
-		share: jq.CompileOptional(spec.Share, c.Problems), rules: upstreams.CompileRules(spec.Judge, c.Problems), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
+		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
+		share: c.Program(spec.Share), rules: c.Rules(spec.Judge), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
 		renew: spec.Renew, env: c.Env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && c.Env.StepCache != nil {
 		st.results = c.Env.StepCache.Open(c.Endpoint, upstreams.StepCacheRule{
-			Step: st.name, Version: spec.version(), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Shared: spec.Shared,
+			Step: st.name, Version: spec.version(c.Scope.Defs), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Shared: spec.Shared,
 		})
 	}
 	spec.check(c)

@@ -108,16 +108,20 @@ func (f *Fields) behind(other *Fields) []string {
 	return names
 }
 
-// FieldsOf reads the fields of what a program emits out of its text. Input is
-// what is known of the value that it is given, vars of $vars. It is an estimate:
-// a field that is made in another way is missing in it. A program that does not
-// compile has none.
-func FieldsOf(e *declare.Expr, input, vars *Fields) *Fields {
-	q, err := gojq.Parse(e.Source)
+// FieldsOf reads the fields of what a program emits out of its text and that of
+// the defs that it calls. Input is what is known of the value that it is given,
+// vars of $vars. It is an estimate: a field that is made in another way is missing
+// in it. A program that does not compile has none.
+func FieldsOf(e *declare.Expr, defs *Defs, input, vars *Fields) *Fields {
+	q, _, err := parse(e)
 	if err != nil {
 		return nil
 	}
-	return scope{vars: map[string]*Fields{"$vars": vars}}.query(q, input)
+	s := scope{vars: map[string]*Fields{"$vars": vars}}
+	for _, f := range defs.calledBy(q) {
+		s = s.withFunc(f.FuncDef, s)
+	}
+	return s.query(q, input)
 }
 
 // scope is what names stand for at a place of a program.

@@ -48,24 +48,49 @@ func orEmpty(m map[string]any) any {
 	return m
 }
 
-// Compile compiles a program; mistakes go to problems, and nil comes back.
-func Compile(e *declare.Expr, problems *declare.Problems) *Program {
-	q, err := gojq.Parse(e.Source)
+// Compile compiles a program, which may call defs; mistakes go to problems, and
+// nil comes back. A nil program, one that is not declared, stays nil.
+func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
+	if e == nil {
+		return nil
+	}
+	q, line, err := parse(e)
 	if err != nil {
-		line := e.Line
-		if at, ok := errors.AsType[*gojq.ParseError](err); ok {
-			line += strings.Count(e.Source[:min(max(at.Offset-1, 0), len(e.Source))], "\n")
-		}
+		defs.mention(e.Source)
 		problems.Add(line, "jq: %v", err)
 		return nil
 	}
-	code, err := gojq.Compile(q,
-		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}))...)
+	called := defs.calledBy(q)
+	for _, f := range called {
+		f.called = true
+	}
+	code, err := compile(q, called)
 	if err != nil {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil
 	}
 	return &Program{code}
+}
+
+// parse reads a program. The line is that of its mistake, if it has one.
+func parse(e *declare.Expr) (q *gojq.Query, line int, err error) {
+	q, err = gojq.Parse(e.Source)
+	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
+		return nil, e.Line + strings.Count(e.Source[:min(max(at.Offset-1, 0), len(e.Source))], "\n"), err
+	}
+	return q, e.Line, err
+}
+
+// compile compiles a syntax tree behind those of defs.
+func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
+	whole := *q
+	whole.FuncDefs = nil
+	for _, f := range defs {
+		whole.FuncDefs = append(whole.FuncDefs, f.FuncDef)
+	}
+	whole.FuncDefs = append(whole.FuncDefs, q.FuncDefs...)
+	return gojq.Compile(&whole,
+		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}))...)
 }
 
 // Each runs the program and gives every value it emits to yield, until yield

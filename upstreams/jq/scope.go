@@ -12,11 +12,15 @@ import (
 // Scope are the names that the templates and programs of a source may refer to,
 // and which of them stand for secrets. It grows as the source is compiled, from
 // top to bottom. It is for one goroutine.
-type Scope struct{ declared, secret map[string]bool }
+type Scope struct {
+	// Defs are the functions that its programs may call.
+	Defs             *Defs
+	declared, secret map[string]bool
+}
 
 // NewScope is of parameters, and of secrets.
-func NewScope(params, secrets []string) *Scope {
-	s := &Scope{map[string]bool{}, map[string]bool{}}
+func NewScope(params, secrets []string, defs *Defs) *Scope {
+	s := &Scope{defs, map[string]bool{}, map[string]bool{}}
 	for _, name := range params {
 		s.Add(name, false)
 	}
@@ -34,7 +38,7 @@ func (s *Scope) Add(name string, secret bool) {
 
 // With is a scope with one name more; the receiver stays as it is.
 func (s *Scope) With(name string) *Scope {
-	inner := &Scope{maps.Clone(s.declared), s.secret}
+	inner := &Scope{s.Defs, maps.Clone(s.declared), s.secret}
 	inner.declared[name] = true
 	return inner
 }
@@ -46,15 +50,21 @@ var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
 var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
 
 // Reads tells whether a program makes its value of a secret: of $secrets, or of
-// vars that do, by their names or all together. nil reads nothing.
+// vars that do, by their names or all together. What the defs do that it calls,
+// it does itself. nil reads nothing.
 func (s *Scope) Reads(e *declare.Expr) bool {
 	if e == nil || !s.hasSecrets() {
 		return false
 	}
-	if strings.Contains(e.Source, "$secrets") || allVars.MatchString(e.Source) {
-		return true
+	vars, named := false, false
+	for _, text := range s.Defs.textsOf(e) {
+		if strings.Contains(text, "$secrets") || allVars.MatchString(text) {
+			return true
+		}
+		vars = vars || strings.Contains(text, "$vars")
+		named = named || slices.ContainsFunc(word.FindAllString(text, -1), s.isSecret)
 	}
-	return strings.Contains(e.Source, "$vars") && slices.ContainsFunc(word.FindAllString(e.Source, -1), s.isSecret)
+	return vars && named
 }
 
 // Shows tells whether a template shows a secret.
@@ -95,18 +105,10 @@ func CompileVars(specs map[string]declare.Expr, scope *Scope, problems *declare.
 		if !IsName(name) {
 			problems.Add(e.Line, "var %q: want a name of small letters, digits and _", name)
 		}
-		out = append(out, Variable{name, Compile(&e, problems), scope.Reads(&e)})
+		out = append(out, Variable{name, Compile(&e, scope.Defs, problems), scope.Reads(&e)})
 	}
 	for _, v := range out {
 		scope.Add(v.Name, v.Secret)
 	}
 	return out
-}
-
-// CompileOptional compiles a program that need not be there.
-func CompileOptional(e *declare.Expr, problems *declare.Problems) *Program {
-	if e == nil {
-		return nil
-	}
-	return Compile(e, problems)
 }

@@ -104,7 +104,7 @@ func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 	if _, err := s.Probe(ctx, &upstreams.Call{}, nil); err == nil || upstreams.KindOf(err) == upstreams.Skipped {
 		t.Errorf("when: %v", err)
 	}
-	rules := upstreams.CompileRules([]upstreams.RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, &declare.Problems{})
+	rules := upstreams.CompileRules([]upstreams.RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, nil, &declare.Problems{})
 	if err := upstreams.Judge(ctx, rules, &upstreams.Reply{Body: true}, &jq.Env{}); err == nil || upstreams.KindOf(err) == upstreams.Negative {
 		t.Errorf("judge: %v", err)
 	}

@@ -39,7 +39,7 @@ func environment(t testing.TB) *upstreams.Environment {
 	return env
 }
 
-// compile makes a source of YAML.
+// compile makes a source of YAML, which may have its file's defs.
 func compile(t testing.TB, env *upstreams.Environment, text string, params ...string) *upstreams.Source {
 	t.Helper()
 	s, problems := tryCompile(t, env, text, params...)
@@ -56,7 +56,14 @@ func tryCompile(t testing.TB, env *upstreams.Environment, text string, params ..
 		t.Fatalf("%v\n%s", err, text)
 	}
 	var problems declare.Problems
-	return Compile("test", &spec, params, env, &problems), problems
+	of := Endpoint{Name: "test", Params: params}
+	if section, ok := spec.Sections["defs"]; ok { // of the file
+		var defs declare.Defs
+		declare.Decode(section.Node, &defs, &problems)
+		of.Defs = jq.CompileDefs(defs, &problems)
+		delete(spec.Sections, "defs")
+	}
+	return Compile(of, &spec, env, &problems), problems
 }
 
 func upstream(t testing.TB, h http.HandlerFunc) string {
@@ -557,7 +564,7 @@ func TestSourcesThatAreLeftOut(t *testing.T) {
 func TestJQ(t *testing.T) {
 	run := func(src string, input any) (any, error) {
 		var problems declare.Problems
-		q := jq.Compile(&declare.Expr{Source: src, Line: 1}, &problems)
+		q := jq.Compile(&declare.Expr{Source: src, Line: 1}, nil, &problems)
 		if q == nil {
 			return nil, fmt.Errorf("%v", problems)
 		}

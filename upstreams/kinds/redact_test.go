@@ -81,14 +81,18 @@ func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
 	const key = "s3cr&t/k y"
 	sum := func(text string) string { return redact.Hashes(text)[1] }
 	parts, keep := `http: {url: "UP/{part}", parts: '["fine", (PROGRAM | md5)]'}`, `before: [{name: pass, http: {url: "UP/harmless"}, keep: 'PROGRAM'}]`
+	defs := `defs: {mine: $secrets.key, sealed: 'mine + "v" | md5'}` + "\n"
 	vars := `vars: {sign: '$secrets.key + "v" | md5'}` + "\n"
 	for name, row := range map[string]struct{ body, program, secret string }{
-		"parts":         {parts, `$secrets.key + "p"`, sum(key + "p")},
-		"parts of vars": {vars + parts, `$vars.sign + "p"`, sum(sum(key+"v") + "p")},
-		"all vars":      {vars + parts, `([$vars[]] | add) + "p"`, sum(sum(key+"v") + "p")},
-		"kept":          {keep + "\nhttp: {url: 'UP/{pass}'}", `.nonce + $secrets.key | md5`, sum("n0" + key)},
-		"kept deep":     {keep + "\nvars: {sign: $vars.pass.s}\nhttp: {url: 'UP/{sign}'}", `{n: "harmless", s: (.nonce + $secrets.key | md5)}`, sum("n0" + key)},
-		"of the kept":   {keep + "\nvars: {sign: '$vars.pass + \"v\" | md5'}\nhttp: {url: 'UP/{sign}'}", `.nonce + $secrets.key | md5`, sum(sum("n0"+key) + "v")},
+		"parts":          {parts, `$secrets.key + "p"`, sum(key + "p")},
+		"parts of vars":  {vars + parts, `$vars.sign + "p"`, sum(sum(key+"v") + "p")},
+		"all vars":       {vars + parts, `([$vars[]] | add) + "p"`, sum(sum(key+"v") + "p")},
+		"parts of a def": {defs + parts, `mine + "p"`, sum(key + "p")},
+		"vars of a def":  {defs + "vars: {sign: sealed}\n" + parts, `$vars.sign + "p"`, sum(sum(key+"v") + "p")},
+		"kept by a def":  {defs + keep + "\nhttp: {url: 'UP/{pass}'}", `.nonce + mine | md5`, sum("n0" + key)},
+		"kept":           {keep + "\nhttp: {url: 'UP/{pass}'}", `.nonce + $secrets.key | md5`, sum("n0" + key)},
+		"kept deep":      {keep + "\nvars: {sign: $vars.pass.s}\nhttp: {url: 'UP/{sign}'}", `{n: "harmless", s: (.nonce + $secrets.key | md5)}`, sum("n0" + key)},
+		"of the kept":    {keep + "\nvars: {sign: '$vars.pass + \"v\" | md5'}\nhttp: {url: 'UP/{sign}'}", `.nonce + $secrets.key | md5`, sum(sum("n0"+key) + "v")},
 	} {
 		env := environment(t)
 		env.Secret = func(name string) (string, bool) { return key, name == "TEST_KEY" }

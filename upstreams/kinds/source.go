@@ -13,35 +13,42 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// Compile makes a source of its declaration. params are the endpoint's
-// parameter names. Mistakes go to problems. A source that lacks an optional
+// Endpoint is what the declaration of a source may refer to.
+type Endpoint struct {
+	Name string
+	// Params are the names of its parameters.
+	Params []string
+	// Defs are the functions that its programs may call.
+	Defs *jq.Defs
+}
+
+// Compile makes a source of its declaration. Mistakes go to problems. A source that lacks an optional
 // database is left out: nil comes back. One that lacks a secret is left out by
 // NewChain.
-func Compile(endpoint string, spec *SourceSpec, params []string, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
+func Compile(of Endpoint, spec *SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
 	c := &upstreams.Compiler{
-		Endpoint: endpoint, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
-		Scope: jq.NewScope(params, slices.Sorted(maps.Keys(spec.Secrets))), Env: env, Problems: problems,
+		Endpoint: of.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
+		Scope: jq.NewScope(of.Params, slices.Sorted(maps.Keys(spec.Secrets)), of.Defs), Env: env, Problems: problems,
 	}
 	spec.check(c)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, Rules: upstreams.CompileRules(spec.Judge, problems),
+		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, Rules: c.Rules(spec.Judge),
 	}
 	for i := range spec.Before {
 		cfg.Before = append(cfg.Before, httpsource.CompileStep(&spec.Before[i], c))
 	}
 	cfg.Vars = jq.CompileVars(spec.Vars, c.Scope, problems)
 	cfg.Kind = compileKind(spec.Sections, c)
-	cfg.When, cfg.Map = jq.CompileOptional(spec.When, problems), jq.CompileOptional(spec.Map, problems)
-	cfg.Expires = jq.CompileOptional(spec.Expires, problems)
+	cfg.When, cfg.Map, cfg.Expires = c.Program(spec.When), c.Program(spec.Map), c.Program(spec.Expires)
 	if spec.Picture != nil {
-		cfg.Picture = httpsource.CompilePicture(spec.Picture, env, problems)
+		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
 	}
 	if cfg.Kind.Fetcher == nil {
 		return nil
 	}
 	spec.credentials(c, &cfg)
-	return upstreams.NewSource(endpoint, cfg, env)
+	return upstreams.NewSource(of.Name, cfg, env)
 }
 
 // check tells mistakes of the fields that all kinds have.

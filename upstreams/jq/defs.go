@@ -1,0 +1,212 @@
+package jq
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+
+	"sundry/upstreams/declare"
+)
+
+// Defs are the named programs of a catalog file (defs:), which all its other
+// programs can call as functions. A nil *Defs has none. Defs are for one
+// goroutine: they note which of them are called.
+type Defs struct{ list []*def }
+
+// def is a named program.
+type def struct {
+	*gojq.FuncDef
+	line   int    // of its name
+	text   string // of its program
+	needs  []*def // the earlier ones that it calls, directly or not
+	called bool
+}
+
+// CompileDefs compiles named programs, each of which may call those before it.
+// The program of one that has a mistake is reported once, not where it is called.
+func CompileDefs(specs declare.Defs, problems *declare.Problems) *Defs {
+	if len(specs) == 0 {
+		return nil
+	}
+	d := &Defs{}
+	builtin := builtins()
+	for i := range specs {
+		spec := &specs[i]
+		f := signatureOf(spec.Name.Value)
+		switch {
+		case f == nil:
+			problems.Add(spec.Name.Line, "defs: %q: expected a name, with its parameters if it has any, for example carrier or events(list; $max)", spec.Name.Value)
+		case builtin[f.Name]:
+			problems.Add(spec.Name.Line, "defs: %s: there is a built-in function of this name; choose another", f.Name)
+		case d.has(f.Name):
+			problems.Add(spec.Name.Line, "defs: %s: declared twice", f.Name)
+		default:
+			d.add(f, spec, problems)
+		}
+	}
+	return d
+}
+
+// nameAndParams are what a def is declared by, as in carrier or events(list; $max).
+var nameAndParams = regexp.MustCompile(`^[a-z][a-z0-9_]*(\(\s*\$?[a-z][a-z0-9_]*(\s*;\s*\$?[a-z][a-z0-9_]*)*\s*\))?$`)
+
+// signatureOf is the function without its program; nil for what cannot be the
+// name of one, such as if.
+func signatureOf(declared string) *gojq.FuncDef {
+	if !nameAndParams.MatchString(declared) {
+		return nil
+	}
+	q, err := gojq.Parse("def " + declared + ": .; .")
+	if err != nil || len(q.FuncDefs) != 1 {
+		return nil
+	}
+	return q.FuncDefs[0]
+}
+
+// builtins are the names of all functions that every program can call.
+func builtins() map[string]bool {
+	names := map[string]bool{}
+	q, err := gojq.Parse("builtins[]")
+	if err != nil {
+		return names
+	}
+	code, err := gojq.Compile(q, functions()...)
+	if err != nil {
+		return names
+	}
+	for iter := code.Run(nil); ; {
+		v, more := iter.Next()
+		if !more {
+			return names
+		}
+		text, _ := v.(string)
+		name, _, _ := strings.Cut(text, "/")
+		names[name] = true
+	}
+}
+
+func (d *Defs) has(name string) bool {
+	return slices.ContainsFunc(d.list, func(f *def) bool { return f.Name == name })
+}
+
+// add compiles one. Its program is left out if it has a mistake.
+func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problems) {
+	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Source}
+	none := f.Body
+	if body, line, err := parse(&spec.Program); err != nil {
+		problems.Add(line, "defs: %s: jq: %v", f.Name, err)
+	} else {
+		added.needs, f.Body = d.calledBy(body), body
+		if _, err := compile(none, append(slices.Clip(added.needs), added)); err != nil {
+			problems.Add(spec.Program.Line, "defs: %s: jq: %v", f.Name, err)
+			f.Body = none
+		}
+	}
+	d.list = append(d.list, added)
+}
+
+// calledBy are those that a program calls, directly or not, in their order.
+func (d *Defs) calledBy(q *gojq.Query) []*def {
+	if d == nil {
+		return nil
+	}
+	called := map[string]bool{}
+	functionsIn(reflect.ValueOf(q), called)
+	reached := map[*def]bool{}
+	for _, f := range d.list {
+		if !called[signature(f.Name, len(f.Args))] {
+			continue
+		}
+		reached[f] = true
+		for _, other := range f.needs {
+			reached[other] = true
+		}
+	}
+	var out []*def
+	for _, f := range d.list {
+		if reached[f] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// functionsIn collects the signatures of all functions that a syntax tree calls.
+// It looks at every node there is, of whichever type: none can be forgotten.
+func functionsIn(v reflect.Value, found map[string]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			functionsIn(v.Elem(), found)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			functionsIn(v.Index(i), found)
+		}
+	case reflect.Struct:
+		if f, ok := reflect.TypeAssert[gojq.Func](v); ok {
+			found[signature(f.Name, len(f.Args))] = true
+		}
+		for _, field := range v.Fields() {
+			functionsIn(field, found)
+		}
+	}
+}
+
+// textsOf are the text of a program and those of the defs that it calls,
+// directly or not: all that it consists of.
+func (d *Defs) textsOf(e *declare.Expr) []string {
+	texts := []string{e.Source}
+	if q, _, err := parse(e); err == nil {
+		for _, f := range d.calledBy(q) {
+			texts = append(texts, f.text)
+		}
+	}
+	return texts
+}
+
+// Text is a program with the defs that it calls, for comparison: it changes with
+// whatever the program does.
+func (d *Defs) Text(e *declare.Expr) string {
+	if e == nil {
+		return ""
+	}
+	return strings.Join(d.textsOf(e), "\n")
+}
+
+// mention notes as called all that a text which is not a program may have meant
+// to call.
+func (d *Defs) mention(text string) {
+	if d == nil {
+		return
+	}
+	words := word.FindAllString(text, -1)
+	for _, f := range d.list {
+		if slices.Contains(words, f.Name) {
+			f.note()
+		}
+	}
+}
+
+// note notes that it is called, and thereby all that it calls.
+func (f *def) note() {
+	f.called = true
+	for _, other := range f.needs {
+		other.called = true
+	}
+}
+
+// Unused reports those that no program called.
+func (d *Defs) Unused(problems *declare.Problems) {
+	if d == nil {
+		return
+	}
+	for _, f := range d.list {
+		if !f.called {
+			problems.Add(f.line, "defs: %s: no program of this file calls it", f.Name)
+		}
+	}
+}

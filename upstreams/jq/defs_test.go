@@ -1,0 +1,181 @@
+package jq
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
+)
+
+// defsOf compiles the defs of a catalog file whose first line is that of the
+// first of them.
+func defsOf(t *testing.T, text string, problems *declare.Problems) *Defs {
+	t.Helper()
+	var specs declare.Defs
+	if err := yaml.Load([]byte(text), &specs); err != nil {
+		t.Fatal(err)
+	}
+	return CompileDefs(specs, problems)
+}
+
+func TestDefsAreCalledAsFunctions(t *testing.T) {
+	var problems declare.Problems
+	defs := defsOf(t, `
+double: . * 2
+quadruple: double | double
+between(low; $high): . >= low and . <= $high
+param: $params.n
+each(f): '[.[] | f]'
+`, &problems)
+	for program, want := range map[string]string{
+		"3 | quadruple":                          "12",
+		"3 | between(1; 5)":                      "true",
+		"param | double":                         "14",
+		"[1, 2] | each(double)":                  "[2 4]",
+		`"\(3 | double)"`:                        "6",
+		"def double: 0; 3 | double, quadruple":   "[0 12]",
+		"def own: double; 3 | own":               "6",
+		"if 3 | between(0; 1) then 1 else 2 end": "2",
+		"{double: 1} | .double":                  "1",
+	} {
+		p := Compile(&declare.Expr{Source: program, Line: 1}, defs, &problems)
+		if p == nil {
+			t.Fatalf("%s: %v", program, problems)
+		}
+		var out []any
+		err := p.Each(t.Context(), nil, &Env{Params: map[string]any{"n": 7}}, func(v any) bool { out = append(out, v); return true })
+		got := fmt.Sprint(out)
+		if len(out) == 1 {
+			got = fmt.Sprint(out[0])
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", program, got, err, want)
+		}
+	}
+	if defs.Unused(&problems); len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// A mistake is reported where it is, once, whoever calls the def.
+func TestMistakesOfDefs(t *testing.T) {
+	for _, r := range []struct{ text, want string }{
+		{"a: .x |", "1: defs: a: jq: unexpected EOF"},
+		{"a: |\n  .x\n  | (\n  | .y", "4: defs: a: jq: unexpected token \"|\""},
+		{"b: .\na: |\n  .x\n  | $nope", "3: defs: a: jq: variable not defined: $nope"},
+		{"a: b\nb: .", "1: defs: a: jq: function not defined: b/0"},
+		{"a: .\na(x): x", "2: defs: a: declared twice"},
+		{"b: .\ntrail: .", "2: defs: trail: there is a built-in function of this name; choose another"},
+		{"map: .", "1: defs: map: there is a built-in function of this name"},
+		{"wbi_sign: .", "1: defs: wbi_sign: there is a built-in function of this name"},
+		{"if: .", `1: defs: "if": expected a name, with its parameters if it has any, for example`},
+		{"A: .", `1: defs: "A": expected a name`},
+		{"a(x; y: .", `1: defs: "a(x; y": expected a name`},
+		{"'a: .; def b': .", `1: defs: "a: .; def b": expected a name`},
+	} {
+		var problems declare.Problems
+		defs := defsOf(t, r.text, &problems)
+		Compile(&declare.Expr{Source: `a, "a(x)"`, Line: 9}, defs, &problems)
+		var got []string
+		for _, p := range problems {
+			if p.Line != 9 {
+				got = append(got, fmt.Sprintf("%d: %s", p.Line, p.Msg))
+			}
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], r.want) {
+			t.Errorf("%s:\n%v, want\n%s", r.text, got, r.want)
+		}
+		if strings.Contains(r.want, ": a: jq:") && len(problems) != 1 {
+			t.Errorf("%s: its caller is blamed as well: %v", r.text, problems)
+		}
+	}
+}
+
+func TestDefsThatNothingCalls(t *testing.T) {
+	const text = "a: .\nb: a\nc: b\nd(f): f"
+	for program, want := range map[string]string{
+		".":         "[{1 defs: a: no program of this file calls it} {2 defs: b: no program of this file calls it} {3 defs: c: no program of this file calls it} {4 defs: d: no program of this file calls it}]",
+		"b | d(c)":  "[]",
+		"c":         "[{4 defs: d: no program of this file calls it}]",
+		".c, d(.a)": "[{1 defs: a: no program of this file calls it} {2 defs: b: no program of this file calls it} {3 defs: c: no program of this file calls it}]",
+		"c | d( |":  "[{5 jq: unexpected token \"|\"}]",
+	} {
+		var problems declare.Problems
+		defs := defsOf(t, text, &problems)
+		Compile(&declare.Expr{Source: program, Line: 5}, defs, &problems)
+		defs.Unused(&problems)
+		if got := fmt.Sprint(problems); got != want {
+			t.Errorf("%s: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// What a def reads, its callers read.
+func TestProgramsReadWhatTheirDefsRead(t *testing.T) {
+	var problems declare.Problems
+	defs := defsOf(t, `
+signed: . + $secrets.key | md5
+sealed: signed | @base64
+every: $vars
+token: .token
+tokens: $vars | token
+plain: $vars.harmless
+through(f): f
+`, &problems)
+	scope := NewScope(nil, []string{"key"}, defs)
+	scope.Add("token", true)
+	scope.Add("harmless", false)
+	for program, want := range map[string]bool{
+		".x": false, "plain": false, "through(plain)": false, `"sealed"`: false, ".signed": false,
+		"signed": true, "sealed": true, "through(signed)": true, `"\(.x | sealed)"`: true, "every": true, "tokens": true,
+		"plain | token": true, "[.[] | {a: sealed}]": true, "def f: sealed; f": true, "reduce .[] as $x (signed; .)": true,
+		"through($secrets.key)": true, "try error(signed)": true, ".[signed]": true, "{(signed): 1}": true, "@base64 \"\\(signed)\"": true,
+		". as {a: [$x]} | $x | signed": true, "if . then 1 elif signed then 2 else 3 end": true, "first(signed)": true, "-(signed)": true,
+	} {
+		if got := scope.Reads(&declare.Expr{Source: program}); got != want {
+			t.Errorf("%s reads secrets: %v, want %v", program, got, want)
+		}
+	}
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
+// The order of an object's fields is that of the def that makes it.
+func TestFieldsOfADef(t *testing.T) {
+	var problems declare.Problems
+	defs := defsOf(t, `
+author: '{uid: .id, name}'
+work(url): '{title, author: (.user | author), url: url}'
+found: $vars.step
+`, &problems)
+	vars := fieldsOf(`{step: {q, p}}`, nil, nil)
+	for program, want := range map[string]string{
+		"work(.link)":                   "{title author{uid name} url}",
+		"{z: 1} + work(author)":         "{z title author{uid name} url{uid name}}",
+		"{list: [.items[] | work(.u)]}": "{list[{title author{uid name} url}]}",
+		"found as $f | {b: $f, a: 1}":   "{b{q p} a}",
+	} {
+		if got := written(FieldsOf(&declare.Expr{Source: program}, defs, nil, vars)); got != want {
+			t.Errorf("%s: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// The text of a program changes with that of the defs that it calls, and no
+// other.
+func TestTextOfAProgram(t *testing.T) {
+	texts := func(text string) []string {
+		var problems declare.Problems
+		defs := defsOf(t, text, &problems)
+		return []string{defs.Text(&declare.Expr{Source: ".a"}), defs.Text(&declare.Expr{Source: "outer"}), defs.Text(nil)}
+	}
+	one, two := texts("inner: 1\nouter: inner"), texts("inner: 2\nouter: inner")
+	if one[0] != two[0] || one[1] == two[1] || one[2] != "" || slices.Contains(one, "inner") {
+		t.Errorf("%q and %q", one, two)
+	}
+}
