@@ -69,7 +69,7 @@ func parse(raw string) (*url.URL, error) {
 func domain(name string) (string, error) {
 	canonical, err := guard.CheckHost(name)
 	switch {
-	case errors.Is(err, guard.ErrOddAddress):
+	case errors.Is(err, guard.ErrAmbiguousAddress):
 		return "", errAddress
 	case err != nil:
 		return "", errSpelling

@@ -9,32 +9,31 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ownFor is how long the addresses of this machine are taken for what they
-// were: interfaces change seldom.
-const ownFor = 30 * time.Second
+// ownTTL is how long the list of this machine's addresses is cached: interfaces
+// change seldom.
+const ownTTL = 30 * time.Second
 
-// own knows the addresses of this machine's interfaces, public ones too: what
-// listens there may take whoever comes from the machine itself for a friend.
-// Addresses that a network in front translates to this machine are not among
-// them.
-type own struct {
+// ownAddresses are the addresses of this machine's interfaces, public ones too:
+// services that listen there may trust connections from the machine itself.
+// Addresses that a NAT in front translates to this machine are not among them.
+type ownAddresses struct {
 	list  func() ([]net.Addr, error)
 	known atomic.Pointer[map[netip.Addr]bool]
 	until atomic.Int64 // unix nanoseconds
 }
 
-// has tells an address of this machine. Whoever comes first after ownFor lists
-// them anew; while that cannot be done, those known stay.
-func (o *own) has(a netip.Addr) bool {
+// contains reports whether an address is one of this machine. The first call after
+// ownTTL lists them again; if that fails, the known ones remain.
+func (o *ownAddresses) contains(a netip.Addr) bool {
 	now, until := time.Now().UnixNano(), o.until.Load()
-	if now >= until && o.until.CompareAndSwap(until, now+int64(ownFor)) {
-		o.look()
+	if now >= until && o.until.CompareAndSwap(until, now+int64(ownTTL)) {
+		o.refresh()
 	}
 	known := o.known.Load()
 	return known != nil && (*known)[a.Unmap().WithZone("")]
 }
 
-func (o *own) look() {
+func (o *ownAddresses) refresh() {
 	listed, err := o.list()
 	if err != nil {
 		return
@@ -48,7 +47,7 @@ func (o *own) look() {
 	o.known.Store(&known)
 }
 
-// addressOf is an interface's address without its network.
+// addressOf is an interface's address without its mask.
 func addressOf(one net.Addr) (netip.Addr, bool) {
 	var ip net.IP
 	switch v := one.(type) {
@@ -61,12 +60,12 @@ func addressOf(one net.Addr) (netip.Addr, bool) {
 	return a.Unmap(), ok
 }
 
-// Public tells whether an address is of the public internet, by IANA's
-// special-purpose registries (RFC 6890). Addresses that stand for an IPv4
-// address by way of a translator or tunnel are not, whatever they stand for;
-// an IPv4-mapped one is judged as the IPv4 address that it is.
+// Public reports whether an address is on the public internet, by IANA's
+// special-purpose registries (RFC 6890). Addresses that embed an IPv4 address
+// for a translator or tunnel are not, whichever they embed; an IPv4-mapped one
+// is treated as that IPv4 address.
 func Public(a netip.Addr) bool {
-	if a.Zone() != "" { // first of all: unmapping drops it
+	if a.Zone() != "" { // checked first: Unmap drops it
 		return false
 	}
 	a = a.Unmap()
@@ -74,14 +73,13 @@ func Public(a netip.Addr) bool {
 		return false
 	}
 	if a.Is4() {
-		return !within(a, ssrf.IPv4DeniedPrefixes) && a != cloudHost()
+		return !containsAddr(ssrf.IPv4DeniedPrefixes, a) && a != azureHost()
 	}
-	// Everything that is handed out today is in 2000::/3: that leaves out
-	// loopback, ULA, link-local, site-local, NAT64, discard-only and compatible.
-	return ssrf.IPv6GlobalUnicast.Contains(a) && !within(a, ssrf.IPv6DeniedPrefixes)
+	// All addresses assigned today are in 2000::/3: that excludes loopback, ULA, link-local, site-local, NAT64, discard-only and compatible.
+	return ssrf.IPv6GlobalUnicast.Contains(a) && !containsAddr(ssrf.IPv6DeniedPrefixes, a)
 }
 
-func within(a netip.Addr, list []netip.Prefix) bool {
+func containsAddr(list []netip.Prefix, a netip.Addr) bool {
 	for _, p := range list {
 		if p.Contains(a) {
 			return true
@@ -90,5 +88,5 @@ func within(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// cloudHost is Azure's agent on the machine below, in no registry.
-func cloudHost() netip.Addr { return netip.AddrFrom4([4]byte{168, 63, 129, 16}) }
+// azureHost is the platform service on Azure's hosts, which is in no registry.
+func azureHost() netip.Addr { return netip.AddrFrom4([4]byte{168, 63, 129, 16}) }

@@ -13,11 +13,11 @@ import (
 type machine struct {
 	addrs []string
 	err   error
-	asked int
+	lists int
 }
 
 func (m *machine) list() ([]net.Addr, error) {
-	m.asked++
+	m.lists++
 	var out []net.Addr
 	for _, a := range m.addrs {
 		ip, network, err := net.ParseCIDR(a)
@@ -29,13 +29,13 @@ func (m *machine) list() ([]net.Addr, error) {
 	return out, m.err
 }
 
-// TestOwnAddressesAreInnerOnes: what listens here may listen for this machine
-// alone, on whichever of its addresses.
-func TestOwnAddressesAreInnerOnes(t *testing.T) {
+// TestOwnAddressesAreRefused: a service on any address of this machine may be
+// meant for the machine itself.
+func TestOwnAddressesAreRefused(t *testing.T) {
 	m := &machine{addrs: []string{"8.8.4.4/24", "2400:3200::5/64"}}
 	g := New(Config{Interfaces: m.list})
 	for _, own := range []string{"8.8.4.4", "2400:3200::5", "::ffff:8.8.4.4"} {
-		_, err := g.Resolve(t.Context(), own) // which dials nothing should it pass
+		_, err := g.Resolve(t.Context(), own) // Resolve does not dial
 		refused(t, err)
 		if _, err := g.CheckURL("http://" + net.JoinHostPort(own, "80") + "/"); err == nil {
 			t.Errorf("a URL of %s passes", own)
@@ -48,16 +48,16 @@ func TestOwnAddressesAreInnerOnes(t *testing.T) {
 	}
 	resolver := &names{answers: [][]string{{"8.8.8.8", "8.8.4.4"}}}
 	if _, err := New(Config{Interfaces: m.list, Resolver: resolver}).Resolve(t.Context(), "example.org"); err == nil {
-		t.Error("a name that leads here passes")
+		t.Error("a name of this machine's address passes")
 	}
 	g.Allow([]netip.Prefix{netip.MustParsePrefix("8.8.4.4/32")})
 	if _, err := g.Resolve(t.Context(), "8.8.4.4"); err != nil {
-		t.Errorf("opened on purpose: %v", err)
+		t.Errorf("in an allowed range: %v", err)
 	}
 }
 
-// TestInterfacesChange: new addresses are seen after a while, without a look
-// for every connection; while they cannot be listed, those known stay.
+// TestInterfacesChange: new addresses are found after a while, without listing
+// them for every connection; while they cannot be listed, the known ones remain.
 func TestInterfacesChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &machine{addrs: []string{"8.8.4.4/24"}}
@@ -65,26 +65,26 @@ func TestInterfacesChange(t *testing.T) {
 		passes := func(a string) bool { _, err := g.Resolve(t.Context(), a); return err == nil }
 		for range 100 {
 			if passes("8.8.4.4") || !passes("8.8.4.5") {
-				t.Fatal("not what the interfaces say")
+				t.Fatal("not as the interfaces are")
 			}
 		}
-		if m.asked != 1 {
-			t.Errorf("listed %d times", m.asked)
+		if m.lists != 1 {
+			t.Errorf("listed %d times", m.lists)
 		}
 		m.addrs = []string{"8.8.4.5/24"}
-		time.Sleep(ownFor + time.Second)
-		if !passes("8.8.4.4") || passes("8.8.4.5") || m.asked != 2 {
-			t.Errorf("after a change, listed %d times", m.asked)
+		time.Sleep(ownTTL + time.Second)
+		if !passes("8.8.4.4") || passes("8.8.4.5") || m.lists != 2 {
+			t.Errorf("after a change, listed %d times", m.lists)
 		}
-		m.addrs, m.err = nil, errors.New("no")
-		time.Sleep(ownFor + time.Second)
-		if passes("8.8.4.5") || m.asked != 3 {
-			t.Errorf("while they cannot be listed, listed %d times", m.asked)
+		m.addrs, m.err = nil, errors.New("cannot list")
+		time.Sleep(ownTTL + time.Second)
+		if passes("8.8.4.5") || m.lists != 3 {
+			t.Errorf("while they cannot be listed, listed %d times", m.lists)
 		}
 	})
 }
 
-// TestThisMachinesAddresses: without a list of one's own, the machine's counts.
+// TestThisMachinesAddresses: by default the addresses are the machine's.
 func TestThisMachinesAddresses(t *testing.T) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -110,7 +110,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// forbiddenAddresses are by range, with their first and last ones.
+// forbiddenAddresses are the first and last ones of each range.
 func forbiddenAddresses() map[string][]string {
 	return map[string][]string{
 		"this network":        {"0.0.0.0", "0.1.2.3", "0.255.255.255"},
@@ -156,7 +156,7 @@ func TestNotPublic(t *testing.T) {
 	}
 }
 
-func TestAllowOpensWhatItNamesAndNoMore(t *testing.T) {
+func TestAllowCoversItsRangesOnly(t *testing.T) {
 	g := New(Config{Allow: []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("64:ff9b::/96"),
 	}})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of one exchange, within the whole.
+// Bounds of one request, within the timeout of the client.
 const (
 	defaultTimeout = 10 * time.Second
 	tlsTimeout     = 3 * time.Second
@@ -15,14 +15,15 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// Client makes a client for URLs that callers name. Each hop is held to
-// CheckURL and dialled by the guard, past any proxy of the environment, which
-// would connect in its stead. It keeps no cookies. The bodies are unbounded:
-// cap what you read. Close it with CloseIdleConnections.
+// Client makes a client for caller-supplied URLs. Each request, redirects
+// included, is checked by CheckURL and dialled by the guard. Proxies of the
+// environment are not used: they would resolve and connect without the guard. It
+// keeps no cookies. The bodies are unbounded: limit what you read. Close it with
+// CloseIdleConnections.
 //
 // The timeout bounds everything, the body and all redirects included; 0 means
-// 10 s. With maxRedirects 0 a redirect is itself the answer; one more than a
-// larger number is an error. A refusal is a *ForbiddenError within a *url.Error.
+// 10 s. With maxRedirects 0 a redirect is returned as the response; otherwise
+// more redirects are an error. A refusal is a *ForbiddenError within a *url.Error.
 func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
 	if timeout <= 0 {
 		timeout = defaultTimeout
@@ -35,13 +36,13 @@ func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
 		ResponseHeaderTimeout:  headerTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxIdleConns:           16,
-		MaxIdleConnsPerHost:    1, // strangers' hosts are seldom asked twice
+		MaxIdleConnsPerHost:    1, // a caller-supplied host is seldom requested twice
 		IdleConnTimeout:        idleTimeout,
 	}
-	return &http.Client{Transport: &hop{guard: g, next: next}, CheckRedirect: atMost(maxRedirects), Timeout: timeout}
+	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: atMost(maxRedirects), Timeout: timeout}
 }
 
-// atMost bounds redirects. Where they lead is checked by hop.
+// atMost bounds redirects. Their targets are checked by checkedTransport.
 func atMost(redirects int) func(*http.Request, []*http.Request) error {
 	return func(_ *http.Request, via []*http.Request) error {
 		switch {
@@ -54,25 +55,25 @@ func atMost(redirects int) func(*http.Request, []*http.Request) error {
 	}
 }
 
-// hop checks each request of a chain, the first like those that follow.
-type hop struct {
+// checkedTransport checks each request: the first one and those of redirects.
+type checkedTransport struct {
 	guard *Guard
 	next  *http.Transport
 }
 
-// RoundTrip implements http.RoundTripper. What is sent is the URL as checked.
-func (h *hop) RoundTrip(req *http.Request) (*http.Response, error) {
-	u, err := h.guard.CheckURL(req.URL.String())
+// RoundTrip implements http.RoundTripper. The URL is sent as CheckURL returned it.
+func (c *checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	u, err := c.guard.CheckURL(req.URL.String())
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, err
 	}
-	checked := req.WithContext(req.Context()) // a copy: a transport must not change what it is given
+	checked := req.WithContext(req.Context()) // a copy: a transport must not change its request
 	checked.URL = u
-	return h.next.RoundTrip(checked)
+	return c.next.RoundTrip(checked)
 }
 
-// CloseIdleConnections is found by http.Client.CloseIdleConnections.
-func (h *hop) CloseIdleConnections() { h.next.CloseIdleConnections() }
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
+func (c *checkedTransport) CloseIdleConnections() { c.next.CloseIdleConnections() }

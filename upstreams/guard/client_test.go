@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// site is a server on 127.0.0.1 whose redirects are its paths' doing.
+// site is a server on 127.0.0.1 that redirects from /to to its query.
 func site(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -31,7 +31,7 @@ func site(t *testing.T) *httptest.Server {
 	return s
 }
 
-// client is opened to exactly 127.0.0.1, on any port.
+// client may reach exactly 127.0.0.1, on any port.
 func client(t *testing.T, resolver Resolver, redirects int) *http.Client {
 	t.Helper()
 	c := New(Config{Allow: loopback(), Resolver: resolver, Web: anyPort}).Client(5*time.Second, redirects)
@@ -56,25 +56,25 @@ func fetch(t *testing.T, c *http.Client, target string) (status int, body string
 // port is that of a server's URL, with its colon.
 func port(s *httptest.Server) string { return s.URL[strings.LastIndexByte(s.URL, ':'):] }
 
-func TestClientFollowsToWhatIsAllowed(t *testing.T) {
+func TestClientFollowsAllowedRedirects(t *testing.T) {
 	s := site(t)
 	resolver := &names{answers: [][]string{{"127.0.0.1"}, {"127.0.0.1"}}}
 	status, body, err := fetch(t, client(t, resolver, 3), s.URL+"/to?http://One.example.org.:"+port(s)[1:]+"/to?/ok")
 	if err != nil || status != http.StatusOK || body != "cookies: " {
 		t.Errorf("%d %q %v", status, body, err)
 	}
-	if want := []string{"one.example.org."}; !slices.Equal(resolver.asked, want) {
-		t.Errorf("looked up %q, want %q", resolver.asked, want)
+	if want := []string{"one.example.org."}; !slices.Equal(resolver.lookups, want) {
+		t.Errorf("looked up %q, want %q", resolver.lookups, want)
 	}
 }
 
-func TestClientRefusesEachHop(t *testing.T) {
+func TestClientRefusesEachRedirect(t *testing.T) {
 	s := site(t)
 	for _, to := range []string{
 		"http://127.0.0.2" + port(s) + "/ok", "http://127.1" + port(s) + "/ok", "http://[::ffff:127.0.0.1]" + port(s) + "/ok", "http://localhost" + port(s) + "/ok",
 		"ftp://127.0.0.1/", "file:///etc/passwd", "javascript:alert(1)", "http://a:b@127.0.0.1" + port(s) + "/ok",
 	} {
-		for _, first := range []string{"", "/to?/to?"} { // at once, and further down
+		for _, first := range []string{"", "/to?/to?"} { // in the first request, and in a later one
 			target := to
 			if first != "" {
 				target = s.URL + first + to
@@ -88,7 +88,7 @@ func TestClientRefusesEachHop(t *testing.T) {
 	}
 }
 
-func TestClientEndsAtInnerNames(t *testing.T) {
+func TestClientStopsAtInternalNames(t *testing.T) {
 	s := site(t)
 	inside := "http://inside.example.org" + port(s) + "/ok"
 	for _, target := range []string{inside, s.URL + "/to?/to?" + inside} {
@@ -96,7 +96,7 @@ func TestClientEndsAtInnerNames(t *testing.T) {
 		if body != "" {
 			t.Errorf("%s answered %q", target, body)
 		}
-		unknown(t, err)
+		notFound(t, err)
 	}
 }
 
@@ -106,8 +106,8 @@ func TestClientLooksEachNameUpOncePerConnection(t *testing.T) {
 	if status, _, err := fetch(t, client(t, rebinding, 0), "http://rebind.example.org"+port(s)+"/ok"); err != nil || status != http.StatusOK {
 		t.Errorf("%d %v", status, err)
 	}
-	if len(rebinding.asked) != 1 {
-		t.Errorf("looked up %q", rebinding.asked)
+	if len(rebinding.lookups) != 1 {
+		t.Errorf("looked up %q", rebinding.lookups)
 	}
 }
 
@@ -125,28 +125,28 @@ func TestClientBoundsRedirects(t *testing.T) {
 	}
 }
 
-func TestClientHoldsToWebPorts(t *testing.T) {
+func TestClientAllowsWebPortsOnly(t *testing.T) {
 	s := site(t)
 	c := New(Config{Allow: loopback()}).Client(0, 0)
 	t.Cleanup(c.CloseIdleConnections)
 	if status, _, err := fetch(t, c, s.URL+"/ok"); err != nil || status != http.StatusOK {
-		t.Errorf("an opened range is open on every port: %d %v", status, err)
+		t.Errorf("an allowed range is open on every port: %d %v", status, err)
 	}
-	for _, far := range []string{"http://8.8.8.8:81/", "https://8.8.8.8:22/"} {
-		_, _, err := fetch(t, c, far)
+	for _, target := range []string{"http://8.8.8.8:81/", "https://8.8.8.8:22/"} {
+		_, _, err := fetch(t, c, target)
 		refused(t, err)
 	}
 	if c.Timeout != defaultTimeout || c.Jar != nil {
 		t.Errorf("timeout %s, jar %v", c.Timeout, c.Jar)
 	}
-	if next := c.Transport.(*hop).next; next.Proxy != nil || next.TLSHandshakeTimeout == 0 || next.ResponseHeaderTimeout == 0 || next.MaxResponseHeaderBytes == 0 {
+	if next := c.Transport.(*checkedTransport).next; next.Proxy != nil || next.TLSHandshakeTimeout == 0 || next.ResponseHeaderTimeout == 0 || next.MaxResponseHeaderBytes == 0 {
 		t.Errorf("transport has a proxy or lacks a bound")
 	}
 }
 
 func TestClientVerifiesCertificates(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the handshake
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log the failed handshake
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	_, _, err := fetch(t, client(t, nil, 0), s.URL)
@@ -155,7 +155,7 @@ func TestClientVerifiesCertificates(t *testing.T) {
 	}
 }
 
-// closing is a body that tells when it is closed.
+// closing is a body that records when it is closed.
 type closing struct {
 	io.Reader
 	closed bool
@@ -186,6 +186,6 @@ func TestCheckedURLIsSentAndTheGivenOneKept(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	if want := "http://keep.example.org" + port(s) + "/ok"; resp.Request.URL.String() != want || req.URL.String() != given {
-		t.Errorf("sent %s, want %s; the caller's is now %s", resp.Request.URL, want, req.URL)
+		t.Errorf("sent %s, want %s; the caller's became %s", resp.Request.URL, want, req.URL)
 	}
 }

@@ -12,19 +12,18 @@ import (
 	"syscall"
 )
 
-// maxTries bounds the addresses of one name that are dialled in turn: whoever
-// owns the name chooses how many there are.
+// maxTries bounds the addresses of one name that are dialled in turn: the owner of
+// the name decides how many there are.
 const maxTries = 3
 
 // Resolve looks a host up once, and returns addresses that may be dialled. One
 // forbidden address among several forbids the name: such an answer is either a
-// mistake or an attack. The error is a *ForbiddenError where the host's own
-// spelling says that it must not be reached, or wraps the *net.DNSError of the
-// look-up. That of a name that leads to a forbidden address is the one of a name
-// that there is not: callers must not learn which inner names this machine's
-// resolver knows.
+// mistake or an attack. The error is a *ForbiddenError if the host itself shows
+// that it is not allowed, or wraps the *net.DNSError of the lookup. A name that
+// resolves to a forbidden address gets the error of a name that does not exist:
+// callers must not learn which internal names this machine's resolver knows.
 func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) {
-	name, literal, err := g.named(host)
+	name, literal, err := g.checkName(host)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func (g *Guard) Resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	for i, a := range found {
 		if !g.permits(a) {
 			g.count()
-			return nil, fmt.Errorf("look up %s: it leads to an address that must not be reached, which counts as none: %w", name, noSuchHost(name))
+			return nil, fmt.Errorf("look up %s: address is not allowed, treated as not found: %w", name, noSuchHost(name))
 		}
 		addrs[i] = a.Unmap()
 	}
@@ -56,8 +55,8 @@ func noSuchHost(name string) *net.DNSError {
 }
 
 // DialContext resolves, checks, and connects to the first of at most three
-// checked addresses that answers. The port must be one of ports, but for opened
-// ranges, which are open on every port. The network is tcp, tcp4 or tcp6. The caller
+// checked addresses that answers. The port must be one of ports, except in allowed
+// ranges, where every port is allowed. The network is tcp, tcp4 or tcp6. The caller
 // closes the connection. The error is a *ForbiddenError when the target is
 // refused.
 func (g *Guard) DialContext(ctx context.Context, network, addr string, ports PortPolicy) (net.Conn, error) {
@@ -65,15 +64,15 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 	if err != nil {
 		return nil, err
 	}
-	usual := ports != nil && ports(port)
-	if !usual && len(g.allowed()) == 0 {
+	standard := ports != nil && ports(port)
+	if !standard && len(g.allowed()) == 0 {
 		return nil, g.refuse(addr, refusedPort)
 	}
 	addrs, err := g.Resolve(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	if !usual && !g.opened(addrs) {
+	if !standard && !g.allAllowed(addrs) {
 		return nil, g.refuse(addr, refusedPort)
 	}
 	var failed []error
@@ -83,7 +82,7 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 			return conn, nil
 		}
 		if forbidden, ok := errors.AsType[*ForbiddenError](err); ok {
-			return nil, forbidden // alone: what net puts around it tells the address
+			return nil, forbidden // not wrapped: net adds the address
 		}
 		failed = append(failed, err)
 		if ctx.Err() != nil {
@@ -93,17 +92,17 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 	return nil, errors.Join(failed...)
 }
 
-const refusedPort = "port must not be reached"
+const refusedPort = "port is not allowed"
 
-// opened tells whether all addresses are in ranges that were opened on purpose:
-// there, every port is.
-func (g *Guard) opened(addrs []netip.Addr) bool {
-	return !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !within(a.Unmap(), g.allowed()) })
+// allAllowed reports whether all addresses are in the allowed ranges, where every
+// port may be connected to.
+func (g *Guard) allAllowed(addrs []netip.Addr) bool {
+	return !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return !containsAddr(g.allowed(), a.Unmap()) })
 }
 
 func (g *Guard) splitPort(network, addr string) (string, uint16, error) {
 	if network != "tcp" && network != "tcp4" && network != "tcp6" {
-		return "", 0, g.refuse(addr, "only TCP is dialled")
+		return "", 0, g.refuse(addr, "network is not TCP")
 	}
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -116,49 +115,49 @@ func (g *Guard) splitPort(network, addr string) (string, uint16, error) {
 	return host, uint16(port), nil
 }
 
-// connect dials one address. The hook sees where the socket is about to
-// connect to, whatever happened before; its refusal names the target instead.
+// connect dials one address. The Control hook sees the address that the socket is
+// about to connect to; its refusal names the target, not the address.
 func (g *Guard) connect(ctx context.Context, network, target string, to netip.AddrPort) (net.Conn, error) {
 	d := net.Dialer{Timeout: g.cfg.DialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		if ap, err := netip.ParseAddrPort(address); err != nil || !g.permits(ap.Addr()) {
-			return g.refuse(target, "address must not be reached")
+			return g.refuse(target, "address is not allowed")
 		}
 		return nil
 	}}
 	return d.DialContext(ctx, network, to.String())
 }
 
-// Dialer is DialContext with its ports settled.
+// Dialer is DialContext with a fixed port policy.
 func (g *Guard) Dialer(ports PortPolicy) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return g.DialContext(ctx, network, addr, ports)
 	}
 }
 
-// LookupSRV finds the best record of _service._proto.host. The target "." says
-// that there is decidedly no such service (RFC 2782). What a record leads to is
-// as little trusted as the host: it is checked when it is dialled, its port
-// too. An address has no records, and nobody is asked for them.
+// LookupSRV returns the best record of _service._proto.host. The target "." means
+// that the service is decidedly not available (RFC 2782). A record's target is as
+// untrusted as the host: it is checked when it is dialled, and so is its port. An
+// address has no records, and none are looked up.
 func (g *Guard) LookupSRV(ctx context.Context, service, proto, host string) (target string, port uint16, err error) {
-	name, literal, err := g.named(host)
+	name, literal, err := g.checkName(host)
 	if err != nil {
 		return "", 0, err
 	}
-	none := &net.DNSError{Err: "no service", Name: name, IsNotFound: true}
+	notFound := &net.DNSError{Err: "no service", Name: name, IsNotFound: true}
 	if literal.IsValid() {
-		return "", 0, none
+		return "", 0, notFound
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.DialTimeout)
 	defer cancel()
 	_, records, err := g.cfg.Resolver.LookupSRV(ctx, service, proto, name+".")
-	// Records with impossible names are an error beside the good ones.
+	// Invalid records are reported as an error together with the valid ones.
 	if err != nil && len(records) == 0 {
 		return "", 0, fmt.Errorf("look up SRV of %s: %w", name, err)
 	}
 	if len(records) == 0 {
-		return "", 0, none
+		return "", 0, notFound
 	}
-	// The first of the best: a *net.Resolver has shuffled them by weight.
+	// The first of the best, since a *net.Resolver has shuffled them by weight.
 	best := slices.MinFunc(records, func(a, b *net.SRV) int { return cmp.Compare(a.Priority, b.Priority) })
 	if best.Target == "." {
 		return ".", 0, nil

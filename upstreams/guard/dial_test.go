@@ -40,56 +40,56 @@ func TestNameIsLookedUpOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = conn.Close()
-	if want := []string{"rebind.example.org."}; !slices.Equal(rebinding.asked, want) {
-		t.Errorf("looked up %q, want %q", rebinding.asked, want)
+	if want := []string{"rebind.example.org."}; !slices.Equal(rebinding.lookups, want) {
+		t.Errorf("looked up %q, want %q", rebinding.lookups, want)
 	}
 	_, err = g.DialContext(t.Context(), "tcp", "rebind.example.org:"+port, anyPort)
-	unknown(t, err) // the second dial asks again, and checks again
+	notFound(t, err) // the second dial resolves and checks again
 }
 
 func TestOneForbiddenAddressForbidsTheName(t *testing.T) {
 	port := listen(t)
 	for _, answer := range [][]string{
 		{hidden}, {"127.0.0.1", hidden}, {hidden, "127.0.0.1"}, {"8.8.8.8", hidden}, {"127.0.0.1", "::1"}, {"127.0.0.2"}, {"::ffff:" + hidden}, {"127.0.0.1", "64:ff9b::a09:807"},
-		{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", hidden}, // past those that are tried
+		{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", hidden}, // beyond those that are dialled
 	} {
 		g := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{answer}}})
 		_, err := g.DialContext(t.Context(), "tcp", "example.org:"+port, anyPort)
-		unknown(t, err)
+		notFound(t, err)
 	}
 }
 
-// TestInnerNamesAreAsGoodAsNone: who asks here must not learn which names the
-// resolver of this machine knows. One that leads inside gets what one gets that
-// there is not: the same kind of error, after as many look-ups.
-func TestInnerNamesAreAsGoodAsNone(t *testing.T) {
+// TestInternalNamesLookLikeUnknownOnes: callers must not learn which names the
+// resolver of this machine knows. A name with an internal address gets the error
+// of a name that does not exist, after the same number of lookups.
+func TestInternalNamesLookLikeUnknownOnes(t *testing.T) {
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total", Help: "Refusals."})
 	inner := &names{answers: [][]string{{hidden}}}
 	_, err := New(Config{Resolver: inner, Refused: counter}).DialContext(t.Context(), "tcp", "wiki.corp-example.org:443", WebPorts)
-	unknown(t, err)
+	notFound(t, err)
 	none := &names{answers: [][]string{{}}}
 	_, missing := New(Config{Resolver: none}).DialContext(t.Context(), "tcp", "wiki.corp-example.org:443", WebPorts)
-	unknown(t, missing)
+	notFound(t, missing)
 	var one, other *net.DNSError
 	if !errors.As(err, &one) || !errors.As(missing, &other) || *one != *other {
 		t.Errorf("%+v and %+v", one, other)
 	}
-	if len(inner.asked) != 1 || len(none.asked) != 1 || testutil.ToFloat64(counter) != 1 {
-		t.Errorf("looked up %q and %q, counted %v", inner.asked, none.asked, testutil.ToFloat64(counter))
+	if len(inner.lookups) != 1 || len(none.lookups) != 1 || testutil.ToFloat64(counter) != 1 {
+		t.Errorf("looked up %q and %q, counted %v", inner.lookups, none.lookups, testutil.ToFloat64(counter))
 	}
 }
 
-// TestNamesOfOneLabelAreNotAskedFor: no site is called so, but the neighbours
-// of a container are.
-func TestNamesOfOneLabelAreNotAskedFor(t *testing.T) {
-	asked := &names{answers: [][]string{{hidden}, {"127.0.0.1"}}}
-	_, err := New(Config{Resolver: asked}).Resolve(t.Context(), "redis")
+// TestNamesOfOneLabelAreNotLookedUp: no public site has such a name, but the
+// other containers of a deployment have.
+func TestNamesOfOneLabelAreNotLookedUp(t *testing.T) {
+	resolver := &names{answers: [][]string{{hidden}, {"127.0.0.1"}}}
+	_, err := New(Config{Resolver: resolver}).Resolve(t.Context(), "redis")
 	refused(t, err)
-	if len(asked.asked) > 0 {
-		t.Errorf("looked up %q", asked.asked)
+	if len(resolver.lookups) > 0 {
+		t.Errorf("looked up %q", resolver.lookups)
 	}
 	if _, err := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{{"127.0.0.1"}}}}).Resolve(t.Context(), "redis"); err != nil {
-		t.Errorf("with an opened range: %v", err)
+		t.Errorf("with an allowed range: %v", err)
 	}
 }
 
@@ -99,28 +99,28 @@ func TestNameWithoutAddresses(t *testing.T) {
 		t.Errorf("got %v, want no such host", err)
 	}
 	if _, err := New(Config{Resolver: &names{}}).Resolve(t.Context(), "example.org"); err == nil {
-		t.Error("a failed look-up is no error")
+		t.Error("a failed lookup is not an error")
 	}
 }
 
-func TestRefusedBeforeAnyLookUp(t *testing.T) {
+func TestRefusedBeforeAnyLookup(t *testing.T) {
 	var targets []string
 	for _, addresses := range forbiddenAddresses() {
 		targets = append(targets, addresses...)
 	}
-	targets = append(targets, oddSpellings()...)
+	targets = append(targets, ambiguousAddresses()...)
 	targets = append(targets, "localhost", "a.localhost", "LOCALHOST.", "ｌｏｃａｌｈｏｓｔ", "printer.local", "db.internal", "metadata.google.internal", "internal", "router.lan", "x.onion", "")
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "refused_total", Help: "Refusals."})
-	asked := &names{answers: [][]string{{"8.8.8.8"}}}
-	g := New(Config{Refused: counter, Resolver: asked})
+	resolver := &names{answers: [][]string{{"8.8.8.8"}}}
+	g := New(Config{Refused: counter, Resolver: resolver})
 	for _, target := range targets {
 		_, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(target, "443"), anyPort)
 		if _, ok := errors.AsType[*ForbiddenError](err); !ok {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
-	if len(asked.asked) > 0 {
-		t.Errorf("looked up %q", asked.asked)
+	if len(resolver.lookups) > 0 {
+		t.Errorf("looked up %q", resolver.lookups)
 	}
 	if n := testutil.ToFloat64(counter); n != float64(len(targets)) {
 		t.Errorf("%v refusals counted, want %d", n, len(targets))
@@ -128,8 +128,8 @@ func TestRefusedBeforeAnyLookUp(t *testing.T) {
 }
 
 func TestPortsAndNetworks(t *testing.T) {
-	asked := &names{}
-	g := New(Config{Resolver: asked})
+	resolver := &names{}
+	g := New(Config{Resolver: resolver})
 	for _, r := range []struct {
 		network, addr string
 		ports         PortPolicy
@@ -141,16 +141,16 @@ func TestPortsAndNetworks(t *testing.T) {
 		_, err := g.DialContext(t.Context(), r.network, r.addr, r.ports)
 		refused(t, err)
 	}
-	if len(asked.asked) > 0 {
-		t.Errorf("looked up %q", asked.asked)
+	if len(resolver.lookups) > 0 {
+		t.Errorf("looked up %q", resolver.lookups)
 	}
 }
 
-func TestPrivateNamesFollowTheOpenedRanges(t *testing.T) {
+func TestPrivateNamesNeedAnAllowedRange(t *testing.T) {
 	for name, want := range map[string]bool{"router.lan": true, "mc.home.arpa": true, "localhost": false, "a.localhost": false, "db.internal": false, "nas.local": false} {
 		g := New(Config{Allow: loopback(), Resolver: &names{answers: [][]string{{"127.0.0.1"}}}})
 		if _, err := g.Resolve(t.Context(), name); (err == nil) != want {
-			t.Errorf("%s with an opened range: %v", name, err)
+			t.Errorf("%s with an allowed range: %v", name, err)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestSocketIsCheckedToo(t *testing.T) {
 	}
 }
 
-func TestTriesAreBoundedAndEndWithTheCaller(t *testing.T) {
+func TestDialsAreBoundedAndEndWhenTheCallerCancels(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -179,9 +179,9 @@ func TestTriesAreBoundedAndEndWithTheCaller(t *testing.T) {
 	many := func() *names {
 		return &names{answers: [][]string{{"127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"}}}
 	}
-	left, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	for want, ctx := range map[int]context.Context{maxTries: t.Context(), 1: left} {
+	for want, ctx := range map[int]context.Context{maxTries: t.Context(), 1: cancelled} {
 		_, err := New(Config{Allow: loopback(), Resolver: many()}).DialContext(ctx, "tcp", "example.org:"+port, anyPort)
 		if err == nil {
 			t.Fatal("connected to a closed port")
@@ -196,21 +196,21 @@ func TestTriesAreBoundedAndEndWithTheCaller(t *testing.T) {
 func TestSRV(t *testing.T) {
 	resolver := &names{srv: []*net.SRV{
 		{Target: "spare.example.org.", Port: 1, Priority: 20}, {Target: "node.example.org.", Port: 25577, Priority: 10}, {Target: "other.example.org.", Port: 2, Priority: 10},
-	}, srvErr: errors.New("one record had an impossible name")}
+	}, srvErr: errors.New("one record had an invalid name")}
 	g := New(Config{Resolver: resolver})
 	target, port, err := g.LookupSRV(t.Context(), "minecraft", "tcp", "例子.example.org")
 	if err != nil || target != "node.example.org" || port != 25577 {
 		t.Errorf("%s %d %v", target, port, err)
 	}
-	if want := []string{"_minecraft._tcp.xn--fsqu00a.example.org."}; !slices.Equal(resolver.asked, want) {
-		t.Errorf("looked up %q, want %q", resolver.asked, want)
+	if want := []string{"_minecraft._tcp.xn--fsqu00a.example.org."}; !slices.Equal(resolver.lookups, want) {
+		t.Errorf("looked up %q, want %q", resolver.lookups, want)
 	}
 	for _, host := range []string{"127.1", "localhost", "db.internal", "127.0.0.1", "fe80::1%eth0"} {
 		_, _, err := g.LookupSRV(t.Context(), "minecraft", "tcp", host)
 		refused(t, err)
 	}
-	if len(resolver.asked) > 1 {
-		t.Errorf("looked up %q", resolver.asked)
+	if len(resolver.lookups) > 1 {
+		t.Errorf("looked up %q", resolver.lookups)
 	}
 }
 
@@ -231,8 +231,8 @@ func TestNoSRV(t *testing.T) {
 }
 
 func TestTargetOfSRVIsCheckedWhenDialled(t *testing.T) {
-	for leads, want := range map[string]func(*testing.T, error){"127.0.0.2.": refused, "node.example.org.": unknown, "localhost.": refused, "127.1.": refused} {
-		resolver := &names{srv: []*net.SRV{{Target: leads, Port: 25577}}, answers: [][]string{nil, {hidden}}}
+	for srvTarget, want := range map[string]func(*testing.T, error){"127.0.0.2.": refused, "node.example.org.": notFound, "localhost.": refused, "127.1.": refused} {
+		resolver := &names{srv: []*net.SRV{{Target: srvTarget, Port: 25577}}, answers: [][]string{nil, {hidden}}}
 		g := New(Config{Allow: loopback(), Resolver: resolver})
 		target, port, err := g.LookupSRV(t.Context(), "minecraft", "tcp", "example.org")
 		if err != nil {
@@ -243,7 +243,7 @@ func TestTargetOfSRVIsCheckedWhenDialled(t *testing.T) {
 	}
 }
 
-func TestPortsOfOpenedRanges(t *testing.T) {
+func TestPortsOfAllowedRanges(t *testing.T) {
 	none := func(uint16) bool { return false }
 	port := listen(t)
 	for target, r := range map[string]struct {

@@ -1,8 +1,8 @@
-// Package guard is the only way in which a connection is dialled whose target
-// comes from a caller. It promises that what is connected to was checked: a
-// name is resolved once, every address of the answer must be public, and the
-// connection goes to exactly such an address, which is checked again on the
-// socket just before it connects.
+// Package guard is the SSRF guard: every connection to a caller-supplied target is
+// dialled by it. It promises that a connection goes only to a checked address: a
+// name is resolved once, all its addresses must be public, and the connection is
+// made to one of these, which is checked again on the socket just before it
+// connects.
 package guard
 
 import (
@@ -17,51 +17,52 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Resolver is what the guard needs of a *net.Resolver. Names are passed with
-// their final dot, so that no search list of this machine applies to them.
+// Resolver is the part of *net.Resolver that the guard uses. Names are passed
+// with a final dot, so that no search list of this machine applies to them.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 	LookupSRV(ctx context.Context, service, proto, name string) (string, []*net.SRV, error)
 }
 
-// Config of a Guard. The zero value refuses everything that is not public.
+// Config of a Guard. The zero value refuses all targets that are not public.
 type Config struct {
-	// Allow opens ranges on purpose, for tests and private set-ups.
+	// Allow lists ranges that may be reached though they are not public, for tests
+	// and private networks.
 	Allow []netip.Prefix
 	// Resolver; nil means the system's, by Go's own client.
 	Resolver Resolver
-	// DialTimeout of one connection, and of one look-up; 0 means 3 s.
+	// DialTimeout of one connection, and of one lookup; 0 means 3 s.
 	DialTimeout time.Duration
-	// Refused counts refusals; nil for nobody.
+	// Refused counts refusals; nil means that they are not counted.
 	Refused prometheus.Counter
-	// Web are the ports of CheckURL and Client; nil means WebPorts.
+	// Web says which ports CheckURL and Client allow; nil means WebPorts.
 	Web PortPolicy
-	// Interfaces lists the addresses of this machine, which are inner ones
-	// wherever they lie; nil means net.InterfaceAddrs.
+	// Interfaces lists the addresses of this machine, which are never public
+	// targets; nil means net.InterfaceAddrs.
 	Interfaces func() ([]net.Addr, error)
 }
 
-// Guard dials what callers name. It is safe for concurrent use.
+// Guard dials caller-supplied targets. It is safe for concurrent use.
 type Guard struct {
 	cfg   Config
 	allow atomic.Pointer[[]netip.Prefix]
-	own   own
+	own   ownAddresses
 }
 
-// PortPolicy says which ports may be connected to; nil permits none.
+// PortPolicy reports whether a port may be connected to; nil allows none.
 type PortPolicy func(port uint16) bool
 
 // WebPorts are those of web servers: 80, 443, 8080 and 8443.
 func WebPorts(p uint16) bool { return p == 80 || p == 443 || p == 8080 || p == 8443 }
 
-// ForbiddenError refuses a target. Its text never holds the address that a
-// name led to.
+// ForbiddenError is the refusal of a target. Its text never contains the address
+// that a name resolved to.
 type ForbiddenError struct {
-	Target string // a host, host:port, or "URL" where no host can be made out; as the caller gave it
+	Target string // a host, host:port, or "URL" if no host can be recognised; as the caller wrote it
 	Reason string
 }
 
-// Error quotes the target and cuts it at 300 characters: strangers chose it.
+// Error quotes the target, cut at 300 characters because it is caller-supplied.
 func (e *ForbiddenError) Error() string { return fmt.Sprintf("%.300q: %s", e.Target, e.Reason) }
 
 // New makes a guard.
@@ -80,32 +81,32 @@ func New(cfg Config) *Guard {
 	}
 	g := &Guard{cfg: cfg}
 	g.own.list = cfg.Interfaces
-	g.own.has(netip.Addr{}) // before anybody asks
+	g.own.contains(netip.Addr{}) // lists them before the first request
 	g.Allow(cfg.Allow)
 	return g
 }
 
-// Allow puts ranges in the place of Config.Allow, for connections from now on.
+// Allow replaces the ranges of Config.Allow, for connections from now on.
 func (g *Guard) Allow(ranges []netip.Prefix) { g.allow.Store(&ranges) }
 
 func (g *Guard) allowed() []netip.Prefix { return *g.allow.Load() }
 
-// permits tells whether an address may be connected to. An address with a zone
-// is never in an opened range.
+// permits reports whether an address may be connected to. An address with a zone
+// is never in an allowed range.
 func (g *Guard) permits(a netip.Addr) bool {
-	return a.Zone() == "" && within(a.Unmap(), g.allowed()) || Public(a) && !g.own.has(a)
+	return a.Zone() == "" && containsAddr(g.allowed(), a.Unmap()) || Public(a) && !g.own.contains(a)
 }
 
-// named checks what a target is called, before anybody is asked about it. The
-// address is valid when the target is one and may be reached.
-func (g *Guard) named(host string) (name string, literal netip.Addr, err error) {
+// checkName checks the host of a target before it is resolved. The address is
+// valid if the host is an address that may be reached.
+func (g *Guard) checkName(host string) (name string, literal netip.Addr, err error) {
 	name, err = CheckHost(host)
 	if err != nil {
 		return "", netip.Addr{}, g.refuse(host, err.Error())
 	}
 	if literal, err = netip.ParseAddr(name); err == nil {
 		if !g.permits(literal) {
-			return "", netip.Addr{}, g.refuse(host, "address must not be reached")
+			return "", netip.Addr{}, g.refuse(host, "address is not allowed")
 		}
 		return name, literal, nil
 	}

@@ -14,38 +14,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hidden is where names of these tests lead; no refusal may tell it.
+// hidden is the address of names in these tests; no refusal may contain it.
 const hidden = "10.9.8.7"
 
-// names is a resolver that answers each look-up with the next of its answers.
+// names is a resolver that answers each lookup with the next of its answers.
 type names struct {
 	answers [][]string
-	asked   []string
+	lookups []string
 	srv     []*net.SRV
 	srvErr  error
 }
 
 func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	n.asked = append(n.asked, host)
-	if len(n.asked) > len(n.answers) {
-		return nil, errors.New("asked too often")
+	n.lookups = append(n.lookups, host)
+	if len(n.lookups) > len(n.answers) {
+		return nil, errors.New("too many lookups")
 	}
 	var out []netip.Addr
-	for _, a := range n.answers[len(n.asked)-1] {
+	for _, a := range n.answers[len(n.lookups)-1] {
 		out = append(out, netip.MustParseAddr(a))
 	}
 	return out, nil
 }
 
 func (n *names) LookupSRV(_ context.Context, service, proto, name string) (string, []*net.SRV, error) {
-	n.asked = append(n.asked, "_"+service+"._"+proto+"."+name)
+	n.lookups = append(n.lookups, "_"+service+"._"+proto+"."+name)
 	return "", n.srv, n.srvErr
 }
 
 // loopback is one address alone, so that 127.0.0.2 stays forbidden.
 func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} }
 
-// listen gives the port of a listener on 127.0.0.1 that accepts by its backlog.
+// listen returns the port of a listener on 127.0.0.1 that accepts by its backlog.
 func listen(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func listen(t *testing.T) string {
 
 func anyPort(uint16) bool { return true }
 
-// refused wants a ForbiddenError whose whole text keeps the secret.
+// refused expects a ForbiddenError that does not contain the hidden address.
 func refused(t *testing.T, err error) {
 	t.Helper()
 	if _, ok := errors.AsType[*ForbiddenError](err); !ok {
@@ -66,12 +66,12 @@ func refused(t *testing.T, err error) {
 		return
 	}
 	if strings.Contains(err.Error(), hidden) {
-		t.Errorf("the refusal tells the address: %v", err)
+		t.Errorf("the refusal contains the address: %v", err)
 	}
 }
 
-// unknown wants what a name gets that does not exist, counted as a refusal.
-func unknown(t *testing.T, err error) {
+// notFound expects the error of a name that does not exist.
+func notFound(t *testing.T, err error) {
 	t.Helper()
 	dns, ok := errors.AsType[*net.DNSError](err)
 	if _, forbidden := errors.AsType[*ForbiddenError](err); !ok || !dns.IsNotFound || forbidden {
@@ -79,7 +79,7 @@ func unknown(t *testing.T, err error) {
 		return
 	}
 	if strings.Contains(err.Error(), hidden) {
-		t.Errorf("the error tells the address: %v", err)
+		t.Errorf("the error contains the address: %v", err)
 	}
 }
 

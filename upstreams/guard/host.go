@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	maxHost = 253  // bytes of the longest name there is (RFC 1035)
-	maxRaw  = 1024 // bytes of what may become such a name in punycode
+	maxHost = 253  // bytes of the longest possible name (RFC 1035)
+	maxRaw  = 1024 // bytes of input that may become such a name in punycode
 )
 
 var (
 	errHost = errors.New("not a host name or address")
-	// ErrOddAddress refuses spellings that only some resolvers take for an
+	// ErrAmbiguousAddress refuses forms that only some resolvers parse as an
 	// address.
-	ErrOddAddress = errors.New("odd spelling of an address")
+	ErrAmbiguousAddress = errors.New("ambiguous form of an IP address")
 )
 
-// localNames lead to this machine or link, and to what clouds tell their own
-// machines (RFC 6761, RFC 6762). No opened range opens them.
+// localNames are names of this machine or link, and of the metadata services of
+// clouds (RFC 6761, RFC 6762). They are refused whichever ranges are allowed.
 func localNames() []string { return []string{"localhost", "local", "internal"} }
 
-// privateNames lead into private networks by convention, or nowhere.
+// privateNames are used in private networks by convention, or reserved.
 func privateNames() []string {
 	return []string{"intranet", "lan", "home", "corp", "home.arpa", "localdomain", "onion", "test", "invalid"}
 }
 
-// CheckHost returns the canonical spelling of a name or address: lower case,
-// punycode, without brackets or final dot. Spellings that only some resolvers
-// take for an address (127.1, 0x7f.1, 2130706433, full-width digits), the
-// IPv4-mapped one and zones are refused, with ErrOddAddress.
+// CheckHost returns the canonical form of a name or address: lower case,
+// punycode, without brackets or final dot. Forms that only some resolvers parse
+// as an address (127.1, 0x7f.1, 2130706433, full-width digits), IPv4-mapped
+// addresses and zones are refused, with ErrAmbiguousAddress.
 func CheckHost(host string) (string, error) {
 	if len(host) > maxRaw {
 		return "", errHost
@@ -48,7 +48,7 @@ func CheckHost(host string) (string, error) {
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" || a.Is4In6() {
-			return "", ErrOddAddress
+			return "", ErrAmbiguousAddress
 		}
 		return a.String(), nil
 	}
@@ -57,13 +57,13 @@ func CheckHost(host string) (string, error) {
 		return "", errHost
 	}
 	if numeric(name[strings.LastIndexByte(name, '.')+1:]) {
-		return "", ErrOddAddress
+		return "", ErrAmbiguousAddress
 	}
 	return name, nil
 }
 
-// ascii turns an international name into punycode, and checks one that came as
-// such. Plain names pass by: IDNA refuses the underscore of game servers' names
+// ascii converts an international name to punycode, and checks one that is in
+// punycode. Plain names are not passed to IDNA: it refuses the underscore of game servers' names
 // and the doubled hyphens of large sites'.
 func ascii(name string) (string, error) {
 	foreign := func(r rune) bool { return r > unicode.MaxASCII }
@@ -76,7 +76,7 @@ func ascii(name string) (string, error) {
 func isLocal(name string) bool   { return under(name, localNames()) }
 func isPrivate(name string) bool { return under(name, privateNames()) }
 
-// under tells a canonical name that is one of the list or below one.
+// under reports whether a canonical name is in the list or below a name of it.
 func under(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return name == p || strings.HasSuffix(name, "."+p) })
 }
@@ -101,8 +101,8 @@ func validName(name string) bool {
 	return true
 }
 
-// numeric tells a last label that makes the whole a number for some resolvers:
-// the rule of WHATWG's URL standard, "ends in a number".
+// numeric reports whether a last label makes the host an address for some
+// resolvers: the rule "ends in a number" of WHATWG's URL standard.
 func numeric(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""

@@ -20,8 +20,8 @@ func TestCheckHost(t *testing.T) {
 	}
 }
 
-// oddSpellings are addresses to somebody, and never to us.
-func oddSpellings() []string {
+// ambiguousAddresses are parsed as addresses by some resolvers.
+func ambiguousAddresses() []string {
 	return []string{
 		"127.1", "127.0.1", "127.0.0.1.", "127.0.0.01", "0177.0.0.1", "0177.1", "017700000001", "2130706433", "0x7f.1", "0x7f.0.0.1", "0X7F000001",
 		"127.0.0.0x1", "127.0.0.0x", "0x", "example.0x7f", "0xffffffffffffffffffffff7f", "1.2.3.4.5", "256.1.1.1", "999999999999", "0", "00", "4294967295",
@@ -30,20 +30,20 @@ func oddSpellings() []string {
 	}
 }
 
-func TestNoHostAtAll(t *testing.T) {
+func TestNotAHost(t *testing.T) {
 	bad := []string{
 		"", ".", "..", "a..b", ".a", "-a.org", "a-.org", "a b.org", "a/b", `a\b`, "a@b", "a\nb", "a\x00b", "a%00", "example.org:80", "example.org..", "xn--a.org", "xn--0.org",
 		strings.Repeat("a", 64) + ".org", strings.Repeat("a.", 130) + "org", strings.Repeat("例", 2000), "[example.org]", "[8.8.8.8]", "[::1", "::1]", "[[::1]]", "\xff.org",
 	}
-	for _, in := range append(bad, oddSpellings()...) {
+	for _, in := range append(bad, ambiguousAddresses()...) {
 		if got, err := CheckHost(in); err == nil {
 			t.Errorf("%q was accepted as %q", in, got)
 		}
 	}
 }
 
-// aton reads an address the way of inet_aton(3), the most lenient there is:
-// one to four parts, decimal, octal or hexadecimal, the last filling the rest.
+// aton parses an address like inet_aton(3), the most lenient parser: one to
+// four parts, decimal, octal or hexadecimal, the last filling the rest.
 func aton(s string) (netip.Addr, bool) {
 	parts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	if len(parts) > 4 {
@@ -51,7 +51,7 @@ func aton(s string) (netip.Addr, bool) {
 	}
 	var whole uint64
 	for i, p := range parts {
-		n, err := strconv.ParseUint(p, 0, 32) // of its prefixes, 0b, 0o and _ are Go's alone
+		n, err := strconv.ParseUint(p, 0, 32) // the prefixes 0b, 0o and _ are accepted by Go only
 		rest := 8
 		if i == len(parts)-1 {
 			rest = 8 * (5 - len(parts))
@@ -65,7 +65,7 @@ func aton(s string) (netip.Addr, bool) {
 }
 
 func FuzzCheckHost(f *testing.F) {
-	for _, s := range append(oddSpellings(), "example.org", "[::1]", "a_b.c", "xn--fsqu00a", "8.8.8.8") {
+	for _, s := range append(ambiguousAddresses(), "example.org", "[::1]", "a_b.c", "xn--fsqu00a", "8.8.8.8") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -77,10 +77,10 @@ func FuzzCheckHost(f *testing.F) {
 			t.Errorf("%q is not stable: %q %v", name, again, err)
 		}
 		if lenient, ok := aton(name); ok && lenient.String() != name {
-			t.Errorf("%q came out as %q, which some read as %s", s, name, lenient)
+			t.Errorf("%q became %q, which some resolvers parse as %s", s, name, lenient)
 		}
 		if _, err := netip.ParseAddr(name); err != nil && !validName(name) {
-			t.Errorf("%q came out as %q", s, name)
+			t.Errorf("%q became %q", s, name)
 		}
 	})
 }

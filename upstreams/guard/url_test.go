@@ -47,8 +47,8 @@ func TestCheckURLRefuses(t *testing.T) {
 			urls = append(urls, "http://"+strings.TrimSuffix(net.JoinHostPort(a, ""), ":")+"/")
 		}
 	}
-	for _, odd := range oddSpellings() {
-		urls = append(urls, "https://"+odd+"/")
+	for _, host := range ambiguousAddresses() {
+		urls = append(urls, "https://"+host+"/")
 	}
 	for _, in := range urls {
 		u, err := g.CheckURL(in)
@@ -57,7 +57,7 @@ func TestCheckURLRefuses(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), "geheim") {
-			t.Errorf("credentials are repeated: %v", err)
+			t.Errorf("credentials are shown: %v", err)
 		}
 		if _, ok := errors.AsType[*ForbiddenError](err); !ok {
 			t.Errorf("%.80q: %T", in, err)
@@ -65,7 +65,7 @@ func TestCheckURLRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckURLKnowsOpenedRangesAndPorts(t *testing.T) {
+func TestCheckURLWithAllowedRangesAndPorts(t *testing.T) {
 	g := New(Config{Allow: loopback(), Web: func(p uint16) bool { return p == 81 }})
 	for in, want := range map[string]bool{
 		"http://127.0.0.1:81/": true, "http://127.0.0.1/": true, "http://127.0.0.2:81/": false, "http://[::ffff:127.0.0.1]:81/": false, "http://localhost:81/": false,
@@ -77,9 +77,9 @@ func TestCheckURLKnowsOpenedRangesAndPorts(t *testing.T) {
 	}
 }
 
-// FuzzCheckURL holds what was accepted to an independent reading of its host.
+// FuzzCheckURL checks accepted URLs by an independent parsing of their hosts.
 func FuzzCheckURL(f *testing.F) {
-	for _, s := range oddSpellings() {
+	for _, s := range ambiguousAddresses() {
 		f.Add("http://" + s + "/")
 	}
 	for _, s := range []string{
@@ -96,11 +96,11 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		sent := u.String()
 		if len(sent) > maxURL || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-			t.Errorf("%q came out as %q", raw, sent)
+			t.Errorf("%q became %q", raw, sent)
 		}
 		for _, reading := range readings(sent) {
 			if !Public(reading) {
-				t.Errorf("%q came out as %q, which leads to %s", raw, sent, reading)
+				t.Errorf("%q became %q, which is %s", raw, sent, reading)
 			}
 		}
 		if again, err := g.CheckURL(sent); err != nil || again.String() != sent {
@@ -109,7 +109,7 @@ func FuzzCheckURL(f *testing.F) {
 	})
 }
 
-// readings are the addresses that anybody could see in a URL's host.
+// readings are the addresses that any parser could see in a URL's host.
 func readings(raw string) (out []netip.Addr) {
 	u, err := url.Parse(raw)
 	if err != nil {

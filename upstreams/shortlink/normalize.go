@@ -29,7 +29,7 @@ var (
 // has at most 2048 bytes. The error says what is allowed, and repeats nothing
 // of the input; it is ErrForbidden for other schemes and for credentials.
 // Whether the host may be asked is for the Follower's Check: addresses pass
-// here, in odd spellings too.
+// here, in ambiguous forms too.
 func Normalize(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxURL {
@@ -111,7 +111,7 @@ func canonicalHost(u *url.URL) (string, error) {
 func canonicalName(name string) (string, error) {
 	canonical, err := guard.CheckHost(name)
 	switch {
-	case errors.Is(err, guard.ErrOddAddress):
+	case errors.Is(err, guard.ErrAmbiguousAddress):
 		return strings.ToLower(name), nil
 	case err != nil:
 		return "", errSpelling
