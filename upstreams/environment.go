@@ -124,6 +124,8 @@ func (env *Environment) DeclaredHosts() http.RoundTripper {
 	return env.Recorded(env.Transport)
 }
 
+// Recorded is the transport with the recorder in front, where exchanges are
+// recorded.
 func (env *Environment) Recorded(rt http.RoundTripper) http.RoundTripper {
 	if env.Record == nil {
 		return rt

@@ -13,6 +13,7 @@ type breakerCollector struct {
 	state, opened, forced *prometheus.Desc
 }
 
+// NewCollector makes the collector of the breakers' metrics.
 func NewCollector(hosts *Hosts) *breakerCollector {
 	return &breakerCollector{
 		hosts: hosts,

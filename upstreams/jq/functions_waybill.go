@@ -48,6 +48,7 @@ func trail(v any) any {
 	return out
 }
 
+// OrNil is the string, or nil for an empty one: null in JSON.
 func OrNil(s string) any {
 	if s == "" {
 		return nil
