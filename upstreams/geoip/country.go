@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// Country is the table that comes with the program: countries alone, named in
-// Chinese. Its data is IP2Location LITE, which asks to be named:
+// Country is the embedded table: countries only, named in Chinese. Its data is
+// IP2Location LITE, whose licence requires this attribution:
 // http://www.ip2location.com.
 func Country() DB { return countryTable{} }
 

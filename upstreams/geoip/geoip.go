@@ -1,7 +1,7 @@
-// Package geoip knows about IP addresses what can be known without a network:
-// what kind of address one is, and where it is by a database file or by a
-// country table that comes with the program. It promises an error, never a
-// panic, for a damaged file.
+// Package geoip says what is known of an IP address without a network call: its
+// special purpose, and its place by a database file or by the country table that
+// is embedded in the program. It promises an error, never a panic, for a damaged
+// file.
 package geoip
 
 import (
@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// maxText is the longest spelling of an address.
+// maxText is the length of the longest address in text form.
 const maxText = 45
 
-// ParseAddr reads a plain IPv4 or IPv6 address: no port, zone or range. An
-// IPv4 address in an IPv6 coat loses the coat.
+// ParseAddr parses a plain IPv4 or IPv6 address: no port, zone or range. An
+// IPv4-mapped IPv6 address is returned as IPv4.
 func ParseAddr(s string) (netip.Addr, error) {
 	if len(s) > maxText {
 		return netip.Addr{}, errors.New("longer than any IP address")
@@ -28,13 +28,13 @@ func ParseAddr(s string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// Place is what a source knows of an address; empty is unknown.
+// Place is the place of an address as a database has it; empty is unknown.
 type Place struct {
 	Country, CountryCode, Province, City, District, ISP, Timezone string
 	Latitude, Longitude                                           *float64
 }
 
-// Data is the place as JSON-ready values, without what is unknown.
+// Data is the place as JSON-ready values, without unknown fields.
 func (p Place) Data() map[string]any {
 	d := map[string]any{}
 	for name, v := range map[string]string{
@@ -58,7 +58,7 @@ type DB interface {
 	Close() error
 }
 
-// Open opens a database file by its ending: .mmdb (MaxMind and DB-IP, city or
+// Open opens a database file by its extension: .mmdb (MaxMind and DB-IP, city or
 // country) or .xdb (ip2region). The caller closes it.
 func Open(path string) (DB, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -70,7 +70,7 @@ func Open(path string) (DB, error) {
 	return nil, fmt.Errorf("%s: expected a file ending in .mmdb or .xdb", path)
 }
 
-// fullProvince gives names the form that all sources share.
+// fullProvince returns a province's full official name.
 func fullProvince(name string) string {
 	switch name {
 	case "北京", "上海", "天津", "重庆":

@@ -28,7 +28,7 @@ func TestScope(t *testing.T) {
 		}
 	}
 	if Scope(netip.Addr{}) != "reserved" {
-		t.Error("no address at all")
+		t.Error("the zero address")
 	}
 }
 
@@ -141,7 +141,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// mmdbWriter writes the few kinds of values that a record needs.
+// mmdbWriter writes the types of values that records contain.
 type mmdbWriter struct{ b []byte }
 
 func (w *mmdbWriter) control(kind, size int) {

@@ -27,8 +27,8 @@ func (n names) best() string {
 	return n["en"]
 }
 
-// record covers the schemas of MaxMind and DB-IP (nested), and the flat one of
-// smaller publishers.
+// record is the nested schema of MaxMind and DB-IP; flatRecord is that of smaller
+// publishers.
 type record struct {
 	Country struct {
 		ISO   string `maxminddb:"iso_code"`

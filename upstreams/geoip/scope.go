@@ -2,7 +2,7 @@ package geoip
 
 import "net/netip"
 
-// Scope says what an address is for, when it is not of the public internet:
+// Scope is the special purpose of an address that is not on the public internet:
 // unspecified, loopback, private, link_local, cgnat, multicast, broadcast,
 // documentation, benchmarking, translation (NAT64), transition (6to4, Teredo),
 // discard or reserved, after IANA's special-purpose registries. A public
@@ -39,8 +39,8 @@ type specialRange struct {
 	scope  string
 }
 
-// special lists the ranges that net/netip has no word for; the narrower of two
-// comes first.
+// special lists the ranges that net/netip has no method for; of overlapping ones
+// the narrower comes first.
 func special() []specialRange {
 	p := netip.MustParsePrefix
 	return []specialRange{

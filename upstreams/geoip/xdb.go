@@ -24,10 +24,10 @@ const (
 
 var errXDB = errors.New("not an ip2region .xdb file, or a damaged one")
 
-// xdb keeps the whole file in memory.
+// xdb holds the whole file in memory.
 type xdb struct {
-	b    []byte
-	wide int // bytes of an address: 4 or 16
+	b       []byte
+	addrLen int // in bytes: 4 or 16
 }
 
 func openXDB(path string) (DB, error) {
@@ -54,9 +54,9 @@ func newXDB(b []byte) (*xdb, error) {
 		return nil, errXDB
 	}
 	le := binary.LittleEndian
-	db := &xdb{b: b, wide: 4}
+	db := &xdb{b: b, addrLen: 4}
 	if le.Uint16(b) >= xdbVersion3 && le.Uint16(b[16:]) == 6 {
-		db.wide = 16
+		db.addrLen = 16
 	}
 	if v := le.Uint16(b); v < 2 || v > xdbVersion3 {
 		return nil, fmt.Errorf("%w: version %d; expected 2 or 3", errXDB, v)
@@ -68,39 +68,39 @@ func newXDB(b []byte) (*xdb, error) {
 func (x *xdb) Lookup(a netip.Addr) (Place, bool, error) {
 	a = a.Unmap()
 	key := a.AsSlice()
-	if len(key) != x.wide {
+	if len(key) != x.addrLen {
 		return Place{}, false, nil
 	}
 	at := xdbHeader + (int(key[0])*256+int(key[1]))*8
 	first, last := binary.LittleEndian.Uint32(x.b[at:]), binary.LittleEndian.Uint32(x.b[at+4:])
-	size := uint32(2*x.wide + xdbPointers)
+	size := uint32(2*x.addrLen + xdbPointers)
 	if first == 0 || last < first {
 		return Place{}, false, nil
 	}
 	low, high := uint32(0), (last-first)/size
 	for low <= high {
 		mid := low + (high-low)/2
-		e, err := x.entry(uint64(first)+uint64(mid)*uint64(size), int(size))
+		e, err := x.bytesAt(uint64(first)+uint64(mid)*uint64(size), int(size))
 		if err != nil {
 			return Place{}, false, err
 		}
 		switch {
-		case bytes.Compare(key, x.address(e[:x.wide])) < 0:
+		case bytes.Compare(key, x.address(e[:x.addrLen])) < 0:
 			if mid == 0 {
 				return Place{}, false, nil
 			}
 			high = mid - 1
-		case bytes.Compare(key, x.address(e[x.wide:2*x.wide])) > 0:
+		case bytes.Compare(key, x.address(e[x.addrLen:2*x.addrLen])) > 0:
 			low = mid + 1
 		default:
-			return x.place(e[2*x.wide:])
+			return x.place(e[2*x.addrLen:])
 		}
 	}
 	return Place{}, false, nil
 }
 
-// entry is one index entry, within the file's bounds.
-func (x *xdb) entry(at uint64, size int) ([]byte, error) {
+// bytesAt returns a part of the file, or an error beyond its end.
+func (x *xdb) bytesAt(at uint64, size int) ([]byte, error) {
 	if at+uint64(size) > uint64(len(x.b)) {
 		return nil, errXDB
 	}
@@ -110,7 +110,7 @@ func (x *xdb) entry(at uint64, size int) ([]byte, error) {
 // address turns an entry's address into network order: IPv4 is stored little
 // endian, IPv6 big endian.
 func (x *xdb) address(b []byte) []byte {
-	if x.wide == 16 {
+	if x.addrLen == 16 {
 		return b
 	}
 	return []byte{b[3], b[2], b[1], b[0]}
@@ -119,7 +119,7 @@ func (x *xdb) address(b []byte) []byte {
 // place reads the entry's text.
 func (x *xdb) place(pointers []byte) (Place, bool, error) {
 	n, at := int(binary.LittleEndian.Uint16(pointers)), uint64(binary.LittleEndian.Uint32(pointers[2:]))
-	text, err := x.entry(at, n)
+	text, err := x.bytesAt(at, n)
 	if err != nil {
 		return Place{}, false, err
 	}

@@ -9,25 +9,24 @@ import (
 	"time"
 )
 
-// Area is where a number was first registered, by the names of the time of
-// birth: neither where its holder lives nor, always, where they were born.
+// Area is where a number was first registered, by its names at the time of birth.
+// It is not where the holder lives, and not always where they were born.
 type Area struct {
 	// Code is the number's first six digits.
 	Code string
-	// Known says that there is, or was, such a code.
+	// Known means that the code is or was in use.
 	Known bool
-	// Abolished says of a known code that it is not given any more.
+	// Abolished means that a known code is no longer in use.
 	Abolished bool
-	// Province is empty where it is not known.
+	// Province is empty if it is not known.
 	Province string
-	// City and County are nil where they are not known, and empty where there
-	// is no such level: municipalities have no cities, nor have counties right
-	// under a province; a code of a city has no county.
+	// City and County are nil if they are not known, and empty if there is no
+	// such level: municipalities have no cities, and some counties belong to a
+	// province directly; the code of a city has no county.
 	City, County *string
 }
 
-// areaOf looks a code up, as it was understood at a date. The zero date means
-// now.
+// areaOf looks a code up, with its names at a date. The zero date means now.
 func areaOf(code string, at time.Time) *Area {
 	a := &Area{Code: code}
 	if n := namesOf(code); n != nil {
@@ -47,9 +46,9 @@ func areaOf(code string, at time.Time) *Area {
 }
 
 // Name is the full name, as far as it is known.
-func (a *Area) Name() string { return a.Province + known(a.City) + known(a.County) }
+func (a *Area) Name() string { return a.Province + orEmpty(a.City) + orEmpty(a.County) }
 
-func known(level *string) string {
+func orEmpty(level *string) string {
 	if level == nil {
 		return ""
 	}
@@ -63,50 +62,50 @@ func known(level *string) string {
 //go:embed areas.txt
 var areas string
 
-// entry is a name that a code has or had.
-type entry struct {
+// areaName is a name that a code has or had.
+type areaName struct {
 	code string
 	name string // empty for a level without a name of its own
 	to   int    // the last month that lists it, as in 201607; 0 while in use
 }
 
-// ended is the month of what ended nobody knows when: before all birthdays, so
-// that any other name of the code is preferred.
-const ended = 1
+// endUnknown is the month of a name whose end is not known: before all birthdays,
+// so that any other name of the code is preferred.
+const endUnknown = 1
 
-// table has the entries by code, those of a code in the order of time. It is
-// made when first asked for, in a millisecond or two.
-var table = sync.OnceValue(func() []entry { return readTable(areas) })
+// table has the names by code, those of a code in the order of time. It is parsed
+// at the first use, in a millisecond or two.
+var table = sync.OnceValue(func() []areaName { return readTable(areas) })
 
-func readTable(text string) []entry {
-	entries := make([]entry, 0, strings.Count(text, "\n"))
+func readTable(text string) []areaName {
+	rows := make([]areaName, 0, strings.Count(text, "\n"))
 	for line := range strings.Lines(text) {
 		if line[0] == '#' {
 			continue
 		}
 		code, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		name, to, _ := strings.Cut(rest, " ")
-		entries = append(entries, entry{code, strings.TrimPrefix(name, "-"), monthOf(to)})
+		rows = append(rows, areaName{code, strings.TrimPrefix(name, "-"), monthOf(to)})
 	}
-	return entries
+	return rows
 }
 
 func monthOf(s string) int {
 	if s == "?" {
-		return ended
+		return endUnknown
 	}
-	n, _ := strconv.Atoi(s) // nothing is 0, in use; a test reads the whole table
+	n, _ := strconv.Atoi(s) // an empty text is 0, in use; a test checks the whole table
 	return n
 }
 
-// names are the entries of one code, at least one.
-type names []entry
+// names are those of one code, at least one.
+type names []areaName
 
 // namesOf is nil for a code that is not in the table.
 func namesOf(code string) names {
 	all := table()
-	from, found := slices.BinarySearchFunc(all, code, func(e entry, code string) int {
-		return strings.Compare(e.code, code)
+	from, found := slices.BinarySearchFunc(all, code, func(n areaName, code string) int {
+		return strings.Compare(n.code, code)
 	})
 	if !found {
 		return nil
@@ -118,8 +117,8 @@ func namesOf(code string) names {
 	return names(all[from:to])
 }
 
-// at is the name in the month of a date: the first that had not ended, the last
-// where all had. The zero date means now.
+// at is the name in the month of a date: the first that had not ended, or the
+// last if all had. The zero date means now.
 func (n names) at(date time.Time) string {
 	last := n[len(n)-1].name
 	if date.IsZero() {

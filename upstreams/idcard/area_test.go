@@ -38,20 +38,20 @@ func TestAreasOfTheTimeOfBirth(t *testing.T) {
 		{"130502", "2019-01-01", "河北省 / 邢台市 / 桥东区"},
 		{"130502", "2021-01-01", "河北省 / 邢台市 / 襄都区"},
 		{"341302", "1990-01-01", "安徽省 / 宿州市 / 埇桥区"},
-		// Given to another place later.
+		// Assigned to another place later.
 		{"469025", "2005-01-01", "海南省 / 定安县"},
 		{"469025", "2012-01-01", "海南省 / 白沙黎族自治县"},
 		{"410307", "2003-01-01", "河南省 / 洛阳市 / 洛龙区"},
 		{"410307", "2022-01-01", "河南省 / 洛阳市 / 偃师区"},
-		// A development zone of this code bears no identity numbers.
+		// A development zone also has this code, but not in identity numbers.
 		{"320112", "1985-01-01", "江苏省 / 南京市 / 大厂区 abolished"},
 		// Chongqing was in Sichuan.
 		{"510212", "1990-01-01", "四川省 / 重庆市 / 沙坪坝区 abolished"},
 		{"511202", "1994-01-01", "四川省 / 万县市 / 龙宝区 abolished"},
 		{"321088", "1995-01-01", "江苏省 / 扬州市 / 江都市 abolished"},
 		{"329002", "1988-01-01", "江苏省 / 仪征市 abolished"},
-		{"133001", "1990-01-01", "河北省 / 衡水地区 / ? unknown"}, // the source has 市辖区, which prefectures have not
-		// Not known, but in part.
+		{"133001", "1990-01-01", "河北省 / 衡水地区 / ? unknown"}, // the data has 市辖区, which prefectures do not have
+		// Known in part or not at all.
 		{"320599", "1990-01-01", "江苏省 / 苏州市 / ? unknown"},
 		{"329999", "1990-01-01", "江苏省 / ? / ? unknown"},
 		{"990101", "1990-01-01", "? / ? / ? unknown"},
@@ -91,13 +91,13 @@ func described(a *Area) string {
 	return s
 }
 
-func TestWithoutABirthdayTheLastNameIsTaken(t *testing.T) {
+func TestWithoutABirthdayTheLastNameIsUsed(t *testing.T) {
 	if got := described(areaOf("420607", time.Time{})); got != "湖北省 / 襄阳市 / 襄州区" {
 		t.Error(got)
 	}
 }
 
-// The table is read without errors at run time, so that all of it is checked
+// At run time the table is parsed without errors, so that all of it is checked
 // here.
 func TestTable(t *testing.T) {
 	line := regexp.MustCompile(`^(\d{6}) (-|\p{Han}{2,15})(?: (\?|(?:199|20\d)\d(?:0[1-9]|1[0-2])))?$`)
@@ -114,9 +114,9 @@ func TestTable(t *testing.T) {
 	}
 	all := table()
 	if len(all) != len(lines) || len(all) < 7000 {
-		t.Fatalf("%d entries of %d lines", len(all), len(lines))
+		t.Fatalf("%d names of %d lines", len(all), len(lines))
 	}
-	if !slices.IsSortedFunc(all, func(a, b entry) int { return strings.Compare(a.code, b.code) }) {
+	if !slices.IsSortedFunc(all, func(a, b areaName) int { return strings.Compare(a.code, b.code) }) {
 		t.Error("not sorted by code")
 	}
 	for i, e := range all[1:] {
@@ -133,7 +133,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// These are all the provinces there are, with the three of the permits.
+// These are all provinces, and the three codes of the permits.
 func TestProvinces(t *testing.T) {
 	var got []string
 	for _, e := range table() {

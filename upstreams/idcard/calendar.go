@@ -6,11 +6,11 @@ import (
 	"sundry/upstreams/chinatime"
 )
 
-// firstYear is the earliest year of birth that is taken for one.
+// firstYear is the earliest year of birth that is accepted.
 const firstYear = 1850
 
-// day reads a date of the calendar, YYYYMMDD. There are no such days as 30
-// February, and none before firstYear.
+// day parses a date, YYYYMMDD. It rejects dates that do not exist, such as 30
+// February, and those before firstYear.
 func day(s string) (time.Time, bool) {
 	t, err := time.ParseInLocation("20060102", s, chinatime.Zone())
 	if err != nil || t.Year() < firstYear {
@@ -19,8 +19,8 @@ func day(s string) (time.Time, bool) {
 	return t, true
 }
 
-// years are the full years from a day to another. Who was born on 29 February
-// is a year older on 1 March where the year has no such day.
+// years is the number of full years between two days. After a birth on 29
+// February, a year is full on 1 March if the year has no such day.
 func years(from, to time.Time) int {
 	n := to.Year() - from.Year()
 	if to.Month() < from.Month() || to.Month() == from.Month() && to.Day() < from.Day() {
@@ -29,8 +29,8 @@ func years(from, to time.Time) int {
 	return n
 }
 
-// constellations begin in the months from January on, at the days of starts.
-// Before the first of a month's days the last month's goes on.
+// constellations are those that begin in January, February and so on, on the days
+// in starts. Before that day, a month still has the one of the month before.
 var constellations = [12]string{
 	"水瓶座", "双鱼座", "白羊座", "金牛座", "双子座", "巨蟹座",
 	"狮子座", "处女座", "天秤座", "天蝎座", "射手座", "摩羯座",
@@ -56,7 +56,7 @@ const newYears = "K^SI[OEXMBUJ]QFYNCVL_SH[PDXMCUJ\\QFYODVK^SGZPEXMBUI\\QGYNDWK]S
 const lunarFirst = 1900
 
 // LunarNewYear is the first day of the lunar year that begins in the year,
-// midnight in China. It is known from 1900 to 2100.
+// midnight in China. It is known for 1900 to 2100.
 func LunarNewYear(year int) (time.Time, bool) {
 	i := year - lunarFirst
 	if i < 0 || i >= len(newYears) {
@@ -67,10 +67,10 @@ func LunarNewYear(year int) (time.Time, bool) {
 
 var animals = [12]string{"鼠", "牛", "虎", "兔", "龙", "蛇", "马", "羊", "猴", "鸡", "狗", "猪"}
 
-// animal is the Chinese zodiac's of a day: that of the lunar year, so that a
-// day before the new year has the animal of the year before. Where the new year
-// is not known, the year begins at the start of spring, 4 February, in whose
-// middle it lies on average.
+// animal is the sign of the Chinese zodiac of a day: that of the lunar year, so
+// that a day before the new year has the animal of the year before. If the date
+// of the new year is not known, 4 February (the start of spring) is used, which
+// is in the middle of its possible dates.
 func animal(t time.Time) string {
 	begin, ok := LunarNewYear(t.Year())
 	if !ok {

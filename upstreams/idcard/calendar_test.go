@@ -34,11 +34,11 @@ func TestLunarNewYear(t *testing.T) {
 	}
 }
 
-// Every new year is a new moon, in China, and twelve or thirteen of them after
-// the last.
+// Every lunar new year is a new moon, in China, and twelve or thirteen months
+// after the one before.
 func TestLunarNewYearsAreNewMoons(t *testing.T) {
-	// A mean new moon, and the mean time from one to the next. True ones are at
-	// most 15 hours off.
+	// A mean new moon, and the mean time from one to the next. The true ones
+	// differ from it by at most 15 hours.
 	epoch := time.Date(2000, 1, 6, 14, 20, 0, 0, time.UTC)
 	const month = 29.530588853
 	for year := 1900; year <= 2100; year++ {

@@ -1,9 +1,9 @@
-// Package idcard tells what a Chinese identity number says about its holder,
-// and whether its parts agree with each other. Nothing leaves the process: no
-// number is sent, stored or logged, and no error repeats one.
+// Package idcard parses a Chinese identity number: it returns what the number says
+// about its holder, and whether its parts are consistent. Nothing leaves the
+// process: no number is sent, stored or logged, and no error contains one.
 //
-// A number that is valid here is well formed. Whether it was ever issued is not
-// known to anybody but the police.
+// A number that is valid here is well formed and consistent. Only the police know
+// whether it was ever issued.
 package idcard
 
 import (
@@ -13,25 +13,25 @@ import (
 	"sundry/upstreams/chinatime"
 )
 
-// Type is the kind of document that bears a number.
+// Type is the type of document with the number.
 type Type string
 
-// The types of documents. Of 15 digits there are residents' numbers only.
+// The types of documents. Numbers of 15 digits are residents' only.
 const (
 	// Resident is an identity card.
 	Resident Type = "resident"
 	// HMTPermit is a residence permit of a resident of Hong Kong, Macau or
-	// Taiwan, given since September 2018.
+	// Taiwan, issued since September 2018.
 	HMTPermit Type = "hmt_permit"
-	// ForeignerPermanent is a foreigner's permanent residence card in the form
-	// of 2023. It names no area.
+	// ForeignerPermanent is a foreigner's permanent residence card as
+	// issued since 2023. Its number has no area.
 	ForeignerPermanent Type = "foreigner_permanent"
 )
 
-// Reason is why a number is not valid, or what is odd about it.
+// Reason is why a number is invalid, or a doubt about a valid one.
 type Reason string
 
-// All reasons there are, in the order of Info.Reasons.
+// All reasons, in the order of Info.Reasons.
 const (
 	BadChecksum Reason = "bad_checksum"
 	BadDate     Reason = "bad_date"
@@ -44,31 +44,31 @@ type Info struct {
 	// Valid says that the check digit and the date of birth are right. Of 15
 	// digits, which have no check digit, the province must be known as well.
 	Valid bool
-	// Reasons has what speaks against the number, each once. Of a valid number
-	// that is at most UnknownArea: no table has all codes there were.
+	// Reasons are the problems found, each once. For a valid number that is at
+	// most UnknownArea: no table has all codes that ever existed.
 	Reasons []Reason
 	Type    Type
 	// Length is 18 or 15, in characters.
 	Length int
-	// Area is nil where the number names none.
+	// Area is nil if the number has none.
 	Area *Area
-	// Birthday is midnight in China, or zero where there is no such day.
+	// Birthday is midnight in China, or zero if the date does not exist.
 	Birthday time.Time
-	// Age is in full years, 0 also where there is no birthday yet.
+	// Age is in full years; 0 also if the birthday is unknown or in the future.
 	Age int
-	// Male says the sex: odd sequence numbers are men's.
+	// Male is the sex: odd sequence numbers are men's.
 	Male bool
-	// Masked has the first and last four characters, the rest as stars.
+	// Masked shows the first and last four characters, the rest as asterisks.
 	Masked string
-	// UpgradedMasked is the mask of the 18 characters that replaced 15 digits,
-	// empty where there is nothing to replace.
+	// UpgradedMasked is the mask of the 18-character number that replaced one of
+	// 15 digits, else empty.
 	UpgradedMasked string
 }
 
-// Parse reads a number in any form that Normalize takes. The instant now says
-// which day it is in China, hence the age and which birthdays are to come. The
-// error is ErrMalformed; a number that is well formed but wrong gives an Info
-// that says so.
+// Parse parses a number in any form that Normalize accepts. The date of now in
+// China decides the age and which birthdays are in the future. The error is
+// ErrMalformed; a number that is well formed but invalid returns an Info that
+// says so.
 func Parse(card string, now time.Time) (*Info, error) {
 	number, err := Normalize(card)
 	if err != nil {
@@ -82,12 +82,12 @@ func Parse(card string, now time.Time) (*Info, error) {
 		i.Reasons = append(i.Reasons, BadChecksum)
 	}
 	i.Male = (full[long-2]-'0')%2 == 1
-	i.born(full[6:14], now)
-	i.from(full[:6])
+	i.setBirthday(full[6:14], now)
+	i.setArea(full[:6])
 	if len(number) == short && !i.Birthday.IsZero() {
 		i.UpgradedMasked = mask(full)
 	}
-	i.Valid = i.agrees()
+	i.Valid = i.consistent()
 	return i, nil
 }
 
@@ -103,8 +103,8 @@ func typeOf(number string) Type {
 	return Resident
 }
 
-// born notes the date of birth, YYYYMMDD, and what is wrong with it.
-func (i *Info) born(date string, now time.Time) {
+// setBirthday sets the date of birth from YYYYMMDD, with the age and the reasons.
+func (i *Info) setBirthday(date string, now time.Time) {
 	birthday, ok := day(date)
 	if !ok {
 		i.Reasons = append(i.Reasons, BadDate)
@@ -119,8 +119,8 @@ func (i *Info) born(date string, now time.Time) {
 	i.Age = years(birthday, now)
 }
 
-// from notes the area, by the names of the time of birth.
-func (i *Info) from(code string) {
+// setArea sets the area, by its names at the time of birth.
+func (i *Info) setArea(code string) {
 	if i.Type == ForeignerPermanent {
 		return
 	}
@@ -130,16 +130,16 @@ func (i *Info) from(code string) {
 	}
 }
 
-// agrees says whether nothing but an unknown area speaks against the number,
-// and of 15 digits not even a province that there is none of.
-func (i *Info) agrees() bool {
+// consistent reports whether there is no reason but an unknown area. A number of
+// 15 digits must have a known province as well.
+func (i *Info) consistent() bool {
 	if i.Length == short && i.Area.Province == "" {
 		return false
 	}
 	return !slices.ContainsFunc(i.Reasons, func(r Reason) bool { return r != UnknownArea })
 }
 
-// Data gives all of it ready for JSON and jq, by these keys:
+// Data is the Info as values for JSON and jq, by these keys:
 //
 //	valid            bool
 //	type             resident, hmt_permit or foreigner_permanent
@@ -151,15 +151,15 @@ func (i *Info) agrees() bool {
 //	area_known       bool                                 }
 //	abolished        bool; nil for an unknown code        }
 //	birthday         2006-01-02; nil for no date
-//	age              years; nil for no date or one to come
+//	age              years; nil for no date or a future one
 //	sex              male or female
 //	zodiac           animal of the lunar year; nil for no date
 //	constellation    nil for no date
-//	masked           four characters, stars, four characters
+//	masked           four characters, asterisks, four characters
 //	upgraded_masked  the same of the number that replaced 15 digits; else nil
-//	reasons          list of text, maybe empty
+//	reasons          list of text, may be empty
 //
-// A city or county is empty where there is no such level, nil where unknown.
+// A city or county is empty if there is no such level, nil if unknown.
 func (i *Info) Data() map[string]any {
 	data := map[string]any{
 		"valid": i.Valid, "type": string(i.Type), "length": i.Length,
@@ -191,7 +191,7 @@ func (i *Info) dates(data map[string]any) {
 	}
 }
 
-// data adds the keys of an area, or of none.
+// data adds the keys of an area, all nil for a nil area.
 func (a *Area) data(data map[string]any) {
 	for _, key := range []string{"area_code", "province", "city", "county", "area", "area_known", "abolished"} {
 		data[key] = nil

@@ -149,9 +149,9 @@ func TestEveryWrongLastCharacterIsABadChecksum(t *testing.T) {
 	}
 }
 
-// One wrong digit, or two neighbours changed round, is what the check digit is
-// there to find.
-func TestChecksumFindsSlips(t *testing.T) {
+// A wrong digit, or two swapped neighbours, are the mistakes that the check digit
+// detects.
+func TestChecksumDetectsTypingErrors(t *testing.T) {
 	right := "110101199001010015"
 	for at := range 17 {
 		for digit := byte('0'); digit <= '9'; digit++ {
@@ -169,7 +169,7 @@ func TestChecksumFindsSlips(t *testing.T) {
 	}
 }
 
-func TestTheDayIsChinas(t *testing.T) {
+func TestTheDateIsThatOfChina(t *testing.T) {
 	card := full("11010120001121001") // 21 November 2000
 	for at, age := range map[string]any{
 		"2026-11-20T15:59:59Z":      25, // 23:59:59 in China
@@ -230,7 +230,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// sound checks what holds of every answer.
+// sound checks what is true of every result.
 func sound(t *testing.T, i *Info) {
 	data := i.Data()
 	if len(data) != 19 {
@@ -240,7 +240,7 @@ func sound(t *testing.T, i *Info) {
 		switch value.(type) {
 		case nil, bool, int, string, []any:
 		default:
-			t.Fatalf("%s is a %T, which jq does not take", key, value)
+			t.Fatalf("%s is a %T, which jq does not accept", key, value)
 		}
 	}
 	if i.Valid && (data["checksum_ok"] == false || data["birthday"] == nil || data["age"] == nil || i.Age < 0) {

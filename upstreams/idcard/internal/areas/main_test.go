@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// packages lays out what the generator reads, in small.
+// packages makes a small version of the packages that the generator reads.
 func packages(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

