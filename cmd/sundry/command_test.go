@@ -238,7 +238,8 @@ func TestDependencies(t *testing.T) {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact",
 		},
-		"upstreams/replay": {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
+		"upstreams/envtest": {"upstreams", "upstreams/guard"},
+		"upstreams/replay":  {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
 		"upstreams/httpsource": {
 			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/sharelink", "upstreams/webpage",

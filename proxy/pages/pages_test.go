@@ -2,14 +2,12 @@ package pages
 
 import (
 	"bytes"
-	"log/slog"
 	"strings"
 	"testing"
 
 	"sundry/cache"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/envtest"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/replay"
 )
@@ -17,14 +15,8 @@ import (
 // builtin loads the catalog that is embedded.
 func builtin(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: replay.New(nil),
-		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
-	}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
-		t.Fatal(err)
-	}
+	env := envtest.New(t)
+	env.Data, env.Replay = catalog.Data(""), replay.New(nil)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		t.Fatal(err)

@@ -10,18 +10,11 @@ import (
 	"sundry/cache"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/chinatime"
-	"sundry/upstreams/replay"
 )
 
 // TestEveryFormOfEveryCase renders each recorded success in every form.
 func TestEveryFormOfEveryCase(t *testing.T) {
-	network := replay.New(nil)
-	c := mustLoad(t, network)
-	exchanges, err := Exchanges(c, mustCases(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	network.Set(exchanges)
+	c := replayed(t)
 	for _, e := range c.Endpoints {
 		for _, q := range Examples(e) {
 			in, bad := e.Parse(q, catalog.Caller{Addr: caller})
@@ -48,13 +41,7 @@ func TestEveryFormOfEveryCase(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	network := replay.New(nil)
-	c := mustLoad(t, network)
-	exchanges, err := Exchanges(c, mustCases(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	network.Set(exchanges)
+	c := replayed(t)
 	text := func(endpoint, query string) string {
 		e, _ := c.Get(endpoint)
 		in, bad := e.Parse(query, catalog.Caller{Addr: caller})

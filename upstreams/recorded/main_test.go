@@ -1,35 +1,25 @@
 package recorded
 
 import (
-	"log/slog"
-	"net/http"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/envtest"
 	"sundry/upstreams/replay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testEnvironment is an environment in which nothing reaches a network.
+// testEnvironment has the embedded data, and a replay where one is given.
 func testEnvironment(t testing.TB, network *replay.Network) *upstreams.Environment {
 	t.Helper()
-	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
-		Secret: func(string) (string, bool) { return "", false },
-		Data:   catalog.Data(""), Log: slog.New(slog.DiscardHandler),
-	}
+	env := envtest.New(t)
+	env.Data = catalog.Data("")
 	if network != nil {
 		env.Replay = network
-	}
-	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
-		t.Fatal(err)
 	}
 	return env
 }
@@ -40,5 +30,18 @@ func mustLoad(t testing.TB, network *replay.Network) *catalog.Catalog {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// replayed loads the catalog with its recorded exchanges for a network.
+func replayed(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	network := replay.New(nil)
+	c := mustLoad(t, network)
+	exchanges, err := Exchanges(c, mustCases(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network.Set(exchanges)
 	return c
 }
