@@ -5,13 +5,13 @@ import (
 	"image/color"
 )
 
-// The card is light, with its own border, so that it reads alike on light and
-// on dark pages. Texts have a contrast of at least 4.5 to 1.
+// The card is light, with its own border, so that it is equally readable on light
+// and on dark pages. Texts have a contrast of at least 4.5 to 1.
 var (
 	border = color.NRGBA{0xc9, 0xd3, 0xdf, 0xff}
 	paper  = color.NRGBA{0xff, 0xff, 0xff, 0xff}
-	foot   = color.NRGBA{0xf3, 0xf6, 0xfa, 0xff}
-	trace  = color.NRGBA{0xe9, 0xf3, 0xf1, 0xff}
+	footer = color.NRGBA{0xf3, 0xf6, 0xfa, 0xff}
+	faint  = color.NRGBA{0xe9, 0xf3, 0xf1, 0xff}
 	accent = color.NRGBA{0x0f, 0x76, 0x6e, 0xff}
 	ink    = color.NRGBA{0x15, 0x1f, 0x2e, 0xff}
 	soft   = color.NRGBA{0x3d, 0x4b, 0x5e, 0xff}
@@ -19,7 +19,7 @@ var (
 )
 
 // blend names a pair of colours: one drawn over another. The palette holds
-// levels steps of each, from a trace of the upper colour to the whole.
+// levels steps of each, from almost none of the upper colour to all of it.
 type blend uint8
 
 const (
@@ -27,15 +27,15 @@ const (
 	borderOnClear
 	paperOnAccent
 	paperOnBorder
-	footOnAccent
-	footOnBorder
-	traceOnPaper
+	footerOnAccent
+	footerOnBorder
+	faintOnPaper
 	accentOnPaper
 	inkOnPaper
 	softOnPaper
 	mutedOnPaper
-	inkOnFoot
-	mutedOnFoot
+	inkOnFooter
+	mutedOnFooter
 	blends
 )
 
@@ -46,21 +46,21 @@ func (b blend) colours() (lower, upper color.NRGBA) {
 	pair := [blends][2]color.NRGBA{
 		accentOnClear: {faded(accent), accent}, borderOnClear: {faded(border), border},
 		paperOnAccent: {accent, paper}, paperOnBorder: {border, paper},
-		footOnAccent: {accent, foot}, footOnBorder: {border, foot},
-		traceOnPaper: {paper, trace}, accentOnPaper: {paper, accent},
+		footerOnAccent: {accent, footer}, footerOnBorder: {border, footer},
+		faintOnPaper: {paper, faint}, accentOnPaper: {paper, accent},
 		inkOnPaper: {paper, ink}, softOnPaper: {paper, soft}, mutedOnPaper: {paper, muted},
-		inkOnFoot: {foot, ink}, mutedOnFoot: {foot, muted},
+		inkOnFooter: {footer, ink}, mutedOnFooter: {footer, muted},
 	}[b]
 	return pair[0], pair[1]
 }
 
-// faded is a colour that covers nothing, of the same hue as what fades into it.
+// faded is a fully transparent colour of the same hue, for antialiased edges.
 func faded(c color.NRGBA) color.NRGBA {
 	c.A = 0
 	return c
 }
 
-// palette is the transparent ground, then the steps of every blend.
+// palette is the transparent colour, then the steps of every blend.
 func palette() color.Palette {
 	p := color.Palette{color.NRGBA{}}
 	for b := range blends {
@@ -78,7 +78,7 @@ func mix(lower, upper color.NRGBA, step int) color.NRGBA {
 }
 
 // stamp draws a mask with its origin moved to the point at. Where the same
-// blend is drawn already, as where letters touch, the stronger step stays.
+// blend has been drawn already, as where letters touch, the stronger step remains.
 func (b blend) stamp(img *image.Paletted, at image.Rectangle, mask *image.Alpha) {
 	first := 1 + int(b)*levels
 	r := at.Intersect(img.Rect)

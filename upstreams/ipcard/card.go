@@ -1,6 +1,7 @@
-// Package ipcard draws a card that tells a visitor their address, its place and
-// their client, for a forum signature. Whatever it is given, the text is
-// legible, stays inside its box, and holds no markup and no control characters.
+// Package ipcard draws a card that shows a visitor their address, its place and
+// their client, for a forum signature. It promises for any input that the text
+// is legible, stays inside its box, and contains no markup and no control
+// characters.
 package ipcard
 
 import (
@@ -11,22 +12,21 @@ import (
 	"sundry/upstreams/chinatime"
 )
 
-// Card is what a card shows. The texts may come from strangers: control and
-// invisible characters are dropped, and what is too long is drawn smaller, then
-// cut with "…".
+// Card is what a card shows. The texts are untrusted: control and invisible
+// characters are dropped, and a text that is too long is drawn smaller, then cut
+// with "…".
 type Card struct {
-	// IP is shown without a zone, an IPv4 address in an IPv6 coat without the
-	// coat; the zero Addr is shown as 未知地址.
+	// IP is shown without a zone, an IPv4-mapped IPv6 address as IPv4; the zero
+	// Addr is shown as 未知地址.
 	IP netip.Addr
-	// Place is where the address is, such as "浙江省 杭州市", or what else is
-	// to be said of it, such as "内网"; empty means 未知地区.
+	// Place is where the address is, such as "浙江省 杭州市", or its purpose, such
+	// as "内网"; empty means 未知地区.
 	Place string
-	// ISP follows the place; empty means that nothing does.
+	// ISP is shown after the place; it may be empty.
 	ISP string
-	// System and Browser are as Describe tells them; empty means unknown.
+	// System and Browser are those that Describe returns; empty means unknown.
 	System, Browser string
-	// Now is shown as the day it is in China; the zero time, too, as the day of
-	// the year 1 that it is.
+	// Now is shown as its date in China, the zero time too (in the year 1).
 	Now time.Time
 }
 
@@ -37,13 +37,13 @@ const (
 	unknownBrowser = "未知浏览器"
 )
 
-// facts are a card's texts, cleaned and complete.
-type facts struct{ heading, address, place, system, browser, date string }
+// texts are a card's texts, cleaned and complete.
+type texts struct{ heading, address, place, system, browser, date string }
 
-// facts cleans every text with the function, which may leave nothing of one.
-func (c *Card) facts(clean func(string) string) facts {
+// texts cleans every text with the function, which may return an empty one.
+func (c *Card) texts(clean func(string) string) texts {
 	ip := c.IP.Unmap().WithZone("")
-	f := facts{
+	f := texts{
 		heading: "您的 IP 地址",
 		address: unknownAddress,
 		place:   cmp.Or(clean(c.Place), unknownPlace),

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 
-// cards are what may come, from the usual to the worst.
+// cards are from usual ones to extreme ones.
 func cards() map[string]Card {
 	long := func(s string) Card {
 		s = strings.Repeat(s, 300)
@@ -38,7 +38,7 @@ func cards() map[string]Card {
 		"unknown":   long("ก"),
 		"markup":    long("<script>&\"'"),
 		"controls":  long("\x00\x1b\u202e\u200b\n\t\xff\xfe\ufffe\U000e0001"),
-		"marks":     long("e\u0301\u0302"),
+		"accents":   long("e\u0301\u0302"),
 		"far years": {Now: time.Date(123456, 12, 30, 4, 0, 0, 0, time.UTC)},
 	}
 }
@@ -60,9 +60,9 @@ func drawn(t testing.TB, c Card) (*image.Paletted, []byte) {
 	return paletted, b
 }
 
-func lent(t testing.TB) *pen {
+func acquired(t testing.TB) *renderer {
 	t.Helper()
-	p, done, err := lend()
+	p, done, err := acquireRenderer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestPNGIsSmallAndPaletted(t *testing.T) {
 	}
 }
 
-// boxes are where texts may lie: each line's room, with a pixel for curves that
-// reach beyond, and what the font ascends and descends.
+// boxes are the areas of the texts: each line's maxWidth, with a pixel for curves
+// that extend beyond it, and the ascent and descent of the font.
 var boxes = []image.Rectangle{
 	image.Rect(margin-1, 22, 480-margin+1, 41),
 	image.Rect(margin-1, 43, 480-margin+1, 93),
@@ -101,17 +101,17 @@ var boxes = []image.Rectangle{
 	image.Rect(margin+271, 164, 480-margin+1, 188),
 }
 
-// strays finds a pixel that differs from the ground's outside all boxes.
-func strays(img, ground *image.Paletted) string {
+// strays finds a pixel outside all boxes that differs from the background.
+func strays(img, background *image.Paletted) string {
 	rest := *img
 	rest.Pix = slices.Clone(img.Pix)
 	for _, b := range boxes {
 		for y := b.Min.Y; y < b.Max.Y; y++ {
-			copy(rest.Pix[rest.PixOffset(b.Min.X, y):rest.PixOffset(b.Max.X, y)], ground.Pix[ground.PixOffset(b.Min.X, y):])
+			copy(rest.Pix[rest.PixOffset(b.Min.X, y):rest.PixOffset(b.Max.X, y)], background.Pix[background.PixOffset(b.Min.X, y):])
 		}
 	}
 	for i := range rest.Pix {
-		if rest.Pix[i] != ground.Pix[i] {
+		if rest.Pix[i] != background.Pix[i] {
 			return fmt.Sprint("a stray pixel at ", image.Pt(i%rest.Stride, i/rest.Stride))
 		}
 	}
@@ -119,14 +119,14 @@ func strays(img, ground *image.Paletted) string {
 }
 
 func TestTextStaysInItsBox(t *testing.T) {
-	ground := lent(t).ground
+	background := acquired(t).background
 	for name, c := range cards() {
 		img, _ := drawn(t, c)
-		if stray := strays(img, ground); stray != "" {
+		if stray := strays(img, background); stray != "" {
 			t.Errorf("%s: %s", name, stray)
 		}
 		for _, b := range boxes {
-			if same(img, ground, b) {
+			if same(img, background, b) {
 				t.Errorf("%s: nothing in %v", name, b)
 			}
 		}
@@ -142,9 +142,9 @@ func same(a, b *image.Paletted, r image.Rectangle) bool {
 	return true
 }
 
-// TestTextHasContrast asks for what WCAG 2.2 (1.4.3) asks of small text.
+// TestTextHasContrast requires what WCAG 2.2 (1.4.3) requires of small text.
 func TestTextHasContrast(t *testing.T) {
-	for _, b := range []blend{inkOnPaper, softOnPaper, mutedOnPaper, inkOnFoot, mutedOnFoot} {
+	for _, b := range []blend{inkOnPaper, softOnPaper, mutedOnPaper, inkOnFooter, mutedOnFooter} {
 		lower, upper := b.colours()
 		if c := (luminance(lower) + 0.05) / (luminance(upper) + 0.05); c < 4.5 {
 			t.Errorf("blend %d: contrast %.2f", b, c)
@@ -158,23 +158,23 @@ func luminance(c color.NRGBA) float64 {
 }
 
 func TestFacts(t *testing.T) {
-	p := lent(t)
+	p := acquired(t)
 	for _, c := range []struct {
 		card Card
-		want facts
+		want texts
 	}{
-		{Card{}, facts{"您的 IP 地址", "未知地址", "未知地区", "未知系统", "未知浏览器", "0001年1月1日 星期一"}},
-		{cards()["usual"], facts{"您的 IPv4 地址", "203.0.113.7", "浙江省 杭州市 · 电信", "Windows 10/11", "Chrome 126", "2026年11月21日 星期六"}},
-		{Card{IP: netip.MustParseAddr("::ffff:192.0.2.1"), Now: noon}, facts{"您的 IPv4 地址", "192.0.2.1", "未知地区", "未知系统", "未知浏览器", "2026年11月21日 星期六"}},
-		{Card{IP: netip.MustParseAddr("fe80::1%eth0"), ISP: "移动", Now: noon}, facts{"您的 IPv6 地址", "fe80::1", "未知地区 · 移动", "未知系统", "未知浏览器", "2026年11月21日 星期六"}},
+		{Card{}, texts{"您的 IP 地址", "未知地址", "未知地区", "未知系统", "未知浏览器", "0001年1月1日 星期一"}},
+		{cards()["usual"], texts{"您的 IPv4 地址", "203.0.113.7", "浙江省 杭州市 · 电信", "Windows 10/11", "Chrome 126", "2026年11月21日 星期六"}},
+		{Card{IP: netip.MustParseAddr("::ffff:192.0.2.1"), Now: noon}, texts{"您的 IPv4 地址", "192.0.2.1", "未知地区", "未知系统", "未知浏览器", "2026年11月21日 星期六"}},
+		{Card{IP: netip.MustParseAddr("fe80::1%eth0"), ISP: "移动", Now: noon}, texts{"您的 IPv6 地址", "fe80::1", "未知地区 · 移动", "未知系统", "未知浏览器", "2026年11月21日 星期六"}},
 	} {
-		if got := c.card.facts(p.legible); got != c.want {
+		if got := c.card.texts(p.legible); got != c.want {
 			t.Errorf("%+v:\n got %v\nwant %v", c.card, got, c.want)
 		}
 	}
 }
 
-func TestDateIsChinas(t *testing.T) {
+func TestDateIsThatOfChina(t *testing.T) {
 	west := time.FixedZone("", -8*60*60)
 	for _, c := range []struct {
 		now  time.Time
@@ -191,7 +191,7 @@ func TestDateIsChinas(t *testing.T) {
 	}
 }
 
-func TestCardsAreDrawnAtOnce(t *testing.T) {
+func TestCardsAreDrawnConcurrently(t *testing.T) {
 	all, want := cards(), map[string][]byte{}
 	for name, c := range all {
 		_, want[name] = drawn(t, c)
@@ -202,7 +202,7 @@ func TestCardsAreDrawnAtOnce(t *testing.T) {
 			wg.Go(func() {
 				got, err := c.PNG()
 				if err != nil || !bytes.Equal(got, want[name]) {
-					t.Errorf("%s: another card beside others, %v", name, err)
+					t.Errorf("%s: differs when drawn concurrently, %v", name, err)
 				}
 				if _, err := c.SVG(); err != nil {
 					t.Error(err)
@@ -213,7 +213,7 @@ func TestCardsAreDrawnAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// One core of 2023 takes 1 to 2 ms; 10 ms would be too slow.
+// A core of 2023 takes 1 to 2 ms; 10 ms would be too slow.
 func BenchmarkPNG(b *testing.B) {
 	c := cards()["names"]
 	b.ReportAllocs()

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxText is how many bytes of a text are looked at. The widest line holds
-// fewer than 200 characters.
+// maxText is how many bytes of a text are read. The longest line has fewer than
+// 200 characters.
 const maxText = 512
 
-// clean makes a stranger's text plain: valid UTF-8, composed, with single
-// blanks, and of visible characters alone. That leaves out controls, marks of
-// direction, and whatever XML 1.0 does not allow.
+// clean makes an untrusted text plain: valid UTF-8, composed (NFC), with single
+// spaces and visible characters only. That excludes control characters, direction
+// marks, and all that XML 1.0 does not allow.
 func clean(s string) string {
 	s = norm.NFC.String(strings.ToValidUTF8(truncate(s, maxText), ""))
 	s = strings.Join(strings.Fields(s), " ")
@@ -35,10 +35,10 @@ func truncate(s string, n int) string {
 	return s
 }
 
-// legible cleans a text and replaces what the fonts cannot draw: a character by
-// its plain form (ł by l), else a run of letters by one "?", and signs, such as
-// emoji, by nothing. A text of which only "?" would remain is no text.
-func (p *pen) legible(s string) string {
+// legible cleans a text and replaces characters that the fonts lack: a character
+// by its plain form (ł by l), else a run of letters by one "?". Symbols, such as
+// emoji, are dropped. If only "?" would remain the result is empty.
+func (p *renderer) legible(s string) string {
 	var b strings.Builder
 	known, unknown := false, false
 	for _, r := range clean(s) {
@@ -58,8 +58,8 @@ func (p *pen) legible(s string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// plain is the nearest drawable spelling of a character, or empty.
-func (p *pen) plain(r rune) string {
+// plain is the nearest form of a character that the fonts have, or empty.
+func (p *renderer) plain(r rune) string {
 	if p.has(r) {
 		return string(r)
 	}

@@ -7,64 +7,64 @@ const (
 )
 
 // Lengths of the layout in pixels: text keeps the margin on both sides, and
-// the foot holds columns of a label over a value.
+// the footer has columns of a label above a value.
 const (
-	margin  = 28
-	inner   = cardWidth - 2*margin
-	footTop = 132
-	radius  = 14
-	stripe  = 6
+	margin    = 28
+	inner     = cardWidth - 2*margin
+	footerTop = 132
+	radius    = 14
+	stripe    = 6
 
 	pinX, pinY             = margin + 6, 104
 	globeX, globeY, globeR = 404, 66, 46
 )
 
-// line is a text in its place: from x to the right, on the baseline y, width
-// pixels wide in a box of room pixels.
+// line is a text with its position: from x to the right, on the baseline y, width
+// pixels wide in a box of maxWidth pixels.
 type line struct {
-	text        string
-	x, y        int
-	style       style
-	blend       blend
-	width, room int
+	text            string
+	x, y            int
+	style           style
+	blend           blend
+	width, maxWidth int
 }
 
-// Columns of the foot; the last is as wide as the longest date.
+// Columns of the footer; the last is as wide as the longest date.
 var (
-	systemColumn  = line{x: margin, room: 118}
-	browserColumn = line{x: margin + 134, room: 122}
-	dateColumn    = line{x: margin + 272, room: inner - 272}
+	systemColumn  = line{x: margin, maxWidth: 118}
+	browserColumn = line{x: margin + 134, maxWidth: 122}
+	dateColumn    = line{x: margin + 272, maxWidth: inner - 272}
 )
 
-// labels are the texts of the foot that every card has.
-func (p *pen) labels() []line {
+// labels are the texts of the footer that every card has.
+func (p *renderer) labels() []line {
 	return []line{p.label(systemColumn, "操作系统"), p.label(browserColumn, "浏览器"), p.label(dateColumn, "日期")}
 }
 
-func (p *pen) label(l line, text string) line {
-	l.text, l.y, l.style, l.blend = text, 158, style{regular, 12}, mutedOnFoot
+func (p *renderer) label(l line, text string) line {
+	l.text, l.y, l.style, l.blend = text, 158, style{regular, 12}, mutedOnFooter
 	return p.fit(l, 12)
 }
 
-func (p *pen) value(l line, text string) line {
-	l.text, l.y, l.style, l.blend = text, 180, style{regular, 14}, inkOnFoot
+func (p *renderer) value(l line, text string) line {
+	l.text, l.y, l.style, l.blend = text, 180, style{regular, 14}, inkOnFooter
 	return p.fit(l, 12)
 }
 
 // lines are the texts that differ between cards.
-func (p *pen) lines(f facts) []line {
-	heading := line{text: f.heading, x: margin, y: 36, style: style{regular, 13}, blend: mutedOnPaper, room: inner}
-	place := line{text: f.place, x: margin + 20, y: 111, style: style{regular, 16}, blend: softOnPaper, room: inner - 20}
+func (p *renderer) lines(f texts) []line {
+	heading := line{text: f.heading, x: margin, y: 36, style: style{regular, 13}, blend: mutedOnPaper, maxWidth: inner}
+	place := line{text: f.place, x: margin + 20, y: 111, style: style{regular, 16}, blend: softOnPaper, maxWidth: inner - 20}
 	return []line{
 		p.fit(heading, 13), p.address(f), p.fit(place, 13),
 		p.value(systemColumn, f.system), p.value(browserColumn, f.browser), p.value(dateColumn, f.date),
 	}
 }
 
-// address is as large as fits, in the middle between its neighbours: capitals
+// address is as large as fits, centred between the lines above and below: capitals
 // and digits are some 3/4 of the size tall.
-func (p *pen) address(f facts) line {
-	l := line{text: f.address, x: margin, style: style{bold, 38}, blend: inkOnPaper, room: inner}
+func (p *renderer) address(f texts) line {
+	l := line{text: f.address, x: margin, style: style{bold, 38}, blend: inkOnPaper, maxWidth: inner}
 	if f.address == unknownAddress {
 		l.style = style{regular, 32}
 	}
@@ -73,15 +73,15 @@ func (p *pen) address(f facts) line {
 	return l
 }
 
-// fit makes a line's text smaller, but not below least pixels, then cuts it,
-// until it fits its room.
-func (p *pen) fit(l line, least int) line {
+// fit reduces the size of a line's text, but not below least pixels, then cuts the
+// text, until it fits maxWidth.
+func (p *renderer) fit(l line, least int) line {
 	width := p.width(l.style.weight, l.text)
-	if width*l.style.size > l.room*1000 {
-		l.style.size = max(least, l.room*1000/width)
+	if width*l.style.size > l.maxWidth*1000 {
+		l.style.size = max(least, l.maxWidth*1000/width)
 	}
-	if width*l.style.size > l.room*1000 {
-		l.text = p.cut(l.style.weight, l.text, l.room*1000/l.style.size)
+	if width*l.style.size > l.maxWidth*1000 {
+		l.text = p.cut(l.style.weight, l.text, l.maxWidth*1000/l.style.size)
 		width = p.width(l.style.weight, l.text)
 	}
 	l.width = (width*l.style.size + 999) / 1000

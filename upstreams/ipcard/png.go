@@ -11,10 +11,10 @@ import (
 )
 
 // PNG draws the card, 480 by 200 pixels with transparent corners, in a palette
-// of at most 256 colours: some 8 KB. Characters that no font here has are
-// written plainly (ł as l) or as "?", and emoji are left out.
+// of at most 256 colours: some 8 KB. Characters that the fonts lack are
+// written plainly (ł as l) or as "?", and emoji are dropped.
 func (c *Card) PNG() ([]byte, error) {
-	p, done, err := lend()
+	p, done, err := acquireRenderer()
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,11 @@ func (c *Card) PNG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// draw puts the card's texts on the ground.
-func (c *Card) draw(p *pen) (*image.Paletted, error) {
-	img := *p.ground
-	img.Pix = slices.Clone(p.ground.Pix)
-	for _, l := range p.lines(c.facts(p.legible)) {
+// draw draws the card's texts on a copy of the background.
+func (c *Card) draw(p *renderer) (*image.Paletted, error) {
+	img := *p.background
+	img.Pix = slices.Clone(p.background.Pix)
+	for _, l := range p.lines(c.texts(p.legible)) {
 		if err := p.draw(&img, l); err != nil {
 			return nil, err
 		}
@@ -42,8 +42,8 @@ func (c *Card) draw(p *pen) (*image.Paletted, error) {
 	return &img, nil
 }
 
-// draw writes a line's text on a picture.
-func (p *pen) draw(img *image.Paletted, l line) error {
+// draw draws a line's text on a picture.
+func (p *renderer) draw(img *image.Paletted, l line) error {
 	face, err := p.face(l.style)
 	if err != nil {
 		return err

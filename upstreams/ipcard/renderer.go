@@ -14,8 +14,8 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// The fonts are made by make-font.sh, under the licence in OFL.txt, which their
-// own name records state too: so a program that embeds them carries it.
+// The fonts are made by make-font.sh, under the licence in OFL.txt. Their name
+// records state it too, so that it is part of the program that embeds them.
 var (
 	//go:embed sundry-cjk.otf
 	regularFont []byte
@@ -23,7 +23,7 @@ var (
 	boldFont []byte
 )
 
-// weight chooses a font: regular has every text, bold only addresses.
+// weight selects a font: regular is for all texts, bold for addresses only.
 type weight uint8
 
 const (
@@ -47,8 +47,8 @@ func parseFonts() (fonts [weights]*sfnt.Font, err error) {
 	return fonts, nil
 }
 
-// face is the font at a size. Sizes are few, so that a pen keeps its faces.
-func (p *pen) face(s style) (font.Face, error) {
+// face is the font at a size. Sizes are few, so that a renderer caches its faces.
+func (p *renderer) face(s style) (font.Face, error) {
 	if f, ok := p.faces[s]; ok {
 		return f, nil
 	}
@@ -60,15 +60,15 @@ func (p *pen) face(s style) (font.Face, error) {
 	return f, nil
 }
 
-// has tells whether the regular font can draw a character.
-func (p *pen) has(r rune) bool {
+// has reports whether the regular font has a character.
+func (p *renderer) has(r rune) bool {
 	i, err := p.fonts[regular].GlyphIndex(&p.glyphs, r)
 	return err == nil && i != 0
 }
 
 // advance is a character's width in thousandths of the size. One that the font
-// lacks, and that a reader's own font may have, counts as a wide one.
-func (p *pen) advance(w weight, r rune) int {
+// lacks, and that a viewer's own font may have, counts as a wide one.
+func (p *renderer) advance(w weight, r rune) int {
 	const em = 1000
 	i, err := p.fonts[w].GlyphIndex(&p.glyphs, r)
 	if err != nil || i == 0 {
@@ -82,7 +82,7 @@ func (p *pen) advance(w weight, r rune) int {
 }
 
 // width is a text's width in thousandths of the size.
-func (p *pen) width(w weight, s string) int {
+func (p *renderer) width(w weight, s string) int {
 	n := 0
 	for _, r := range s {
 		n += p.advance(w, r)
@@ -92,7 +92,7 @@ func (p *pen) width(w weight, s string) int {
 
 // cut shortens a text so that, with "…", it is at most limit thousandths of
 // the size wide.
-func (p *pen) cut(w weight, s string, limit int) string {
+func (p *renderer) cut(w weight, s string, limit int) string {
 	const ellipsis = "…"
 	limit -= p.width(w, ellipsis)
 	for i, r := range s {
@@ -103,45 +103,45 @@ func (p *pen) cut(w weight, s string, limit int) string {
 	return s
 }
 
-// pen measures, draws and writes, for one goroutine at a time. It keeps what is
-// costly to make: faces, and memory to read glyphs and to write PNG.
-type pen struct {
-	fonts  [weights]*sfnt.Font
-	ground *image.Paletted
-	faces  map[style]font.Face
-	glyphs sfnt.Buffer
-	buffer *png.EncoderBuffer
+// renderer measures and draws texts, for one goroutine at a time. It caches what is
+// costly to make: faces, and the buffers for glyphs and PNG.
+type renderer struct {
+	fonts      [weights]*sfnt.Font
+	background *image.Paletted
+	faces      map[style]font.Face
+	glyphs     sfnt.Buffer
+	buffer     *png.EncoderBuffer
 }
 
-// pens are made at the first call, with the fonts and the ground that they
-// share, and change neither.
-var pens = sync.OnceValues(func() (*sync.Pool, error) {
+// renderers is made at the first call, with the fonts and the background that all
+// renderers share and do not change.
+var renderers = sync.OnceValues(func() (*sync.Pool, error) {
 	fonts, err := parseFonts()
 	if err != nil {
 		return nil, err
 	}
-	p := &pen{fonts: fonts, faces: map[style]font.Face{}}
-	ground, err := p.drawGround()
+	p := &renderer{fonts: fonts, faces: map[style]font.Face{}}
+	background, err := p.drawBackground()
 	if err != nil {
 		return nil, err
 	}
 	return &sync.Pool{New: func() any {
-		return &pen{fonts: fonts, ground: ground, faces: map[style]font.Face{}}
+		return &renderer{fonts: fonts, background: background, faces: map[style]font.Face{}}
 	}}, nil
 })
 
-// lend gives a pen, and the function that takes it back.
-func lend() (*pen, func(), error) {
-	pool, err := pens()
+// acquireRenderer returns a renderer, and the function that releases it.
+func acquireRenderer() (*renderer, func(), error) {
+	pool, err := renderers()
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare to draw cards: %w", err)
 	}
-	p := pool.Get().(*pen)
+	p := pool.Get().(*renderer)
 	return p, func() { pool.Put(p) }, nil
 }
 
 // Get implements png.EncoderBufferPool; nil makes the encoder make one.
-func (p *pen) Get() *png.EncoderBuffer { return p.buffer }
+func (p *renderer) Get() *png.EncoderBuffer { return p.buffer }
 
 // Put implements png.EncoderBufferPool.
-func (p *pen) Put(b *png.EncoderBuffer) { p.buffer = b }
+func (p *renderer) Put(b *png.EncoderBuffer) { p.buffer = b }

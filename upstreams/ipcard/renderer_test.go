@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
 
-// hanzi are the 6763 of GB 2312.
+// hanzi are the 6763 Chinese characters of GB 2312.
 func hanzi(t *testing.T) string {
 	var b []byte
 	for row := byte(0xb0); row <= 0xf7; row++ {
@@ -25,8 +25,8 @@ func hanzi(t *testing.T) string {
 	return string(s)
 }
 
-// outlined tells whether the font draws anything for a character.
-func outlined(p *pen, w weight, r rune) bool {
+// outlined reports whether the font draws anything for a character.
+func outlined(p *renderer, w weight, r rune) bool {
 	i, err := p.fonts[w].GlyphIndex(&p.glyphs, r)
 	if err != nil || i == 0 {
 		return false
@@ -35,21 +35,21 @@ func outlined(p *pen, w weight, r rune) bool {
 	return err == nil && len(segments) > 0
 }
 
-func TestFontHasWhatCardsSay(t *testing.T) {
-	p := lent(t)
-	said := "圳亳儋漯岷埇沚浉瀍猇硚鄠氹臺灣·…？?ÀéßØñµ℃№ЖяΩあア" + unknownAddress + unknownPlace + unknownSystem + unknownBrowser +
+func TestFontHasAllCharactersOfCards(t *testing.T) {
+	p := acquired(t)
+	shown := "圳亳儋漯岷埇沚浉瀍猇硚鄠氹臺灣·…？?ÀéßØñµ℃№ЖяΩあア" + unknownAddress + unknownPlace + unknownSystem + unknownBrowser +
 		"您的地址操作系统浏览器日期年月日星期一二三四五六网络爬虫内网鸿蒙"
-	for _, s := range shells {
-		said += s.name
+	for _, s := range brands {
+		shown += s.name
 	}
 	for r := '!'; r <= '~'; r++ {
-		said += string(r)
+		shown += string(r)
 	}
 	all := hanzi(t)
 	if n := len([]rune(all)); n != 6763 {
 		t.Fatalf("%d hanzi of GB 2312, want 6763", n)
 	}
-	for _, r := range strings.ReplaceAll(said, " ", "") + all {
+	for _, r := range strings.ReplaceAll(shown, " ", "") + all {
 		if !outlined(p, regular, r) {
 			t.Errorf("nothing is drawn for %q", r)
 		}
@@ -62,7 +62,7 @@ func TestFontHasWhatCardsSay(t *testing.T) {
 }
 
 func TestLegible(t *testing.T) {
-	p := lent(t)
+	p := acquired(t)
 	for in, want := range map[string]string{
 		"":                        "",
 		"浙江省  杭州市\n":              "浙江省 杭州市",
@@ -84,7 +84,7 @@ func TestLegible(t *testing.T) {
 }
 
 func TestFitShrinksThenCuts(t *testing.T) {
-	p := lent(t)
+	p := acquired(t)
 	for _, c := range []struct {
 		text, want string
 		size       int
@@ -95,20 +95,20 @@ func TestFitShrinksThenCuts(t *testing.T) {
 		{"国国国国国国国国国国国", "国国国国国国国国国…", 12},
 		{"国国国国国国国国 · 国国国", "国国国国国国国国…", 12},
 	} {
-		got := p.fit(line{text: c.text, style: style{regular, 16}, room: 120}, 12)
-		if got.text != c.want || got.style.size != c.size || got.width > got.room {
+		got := p.fit(line{text: c.text, style: style{regular, 16}, maxWidth: 120}, 12)
+		if got.text != c.want || got.style.size != c.size || got.width > got.maxWidth {
 			t.Errorf("%s: %s at %d, %d wide; want %s at %d", c.text, got.text, got.style.size, got.width, c.want, c.size)
 		}
 	}
 }
 
 func TestFitNeverOverflows(t *testing.T) {
-	p := lent(t)
+	p := acquired(t)
 	for name, c := range cards() {
 		for _, clean := range []func(string) string{clean, p.legible} {
-			for _, l := range p.lines(c.facts(clean)) {
-				if l.width > l.room || l.style.size < 12 || l.text == "" {
-					t.Errorf("%s: %q at %d is %d wide, in %d", name, l.text, l.style.size, l.width, l.room)
+			for _, l := range p.lines(c.texts(clean)) {
+				if l.width > l.maxWidth || l.style.size < 12 || l.text == "" {
+					t.Errorf("%s: %q at %d is %d wide, in %d", name, l.text, l.style.size, l.width, l.maxWidth)
 				}
 			}
 		}

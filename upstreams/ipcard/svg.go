@@ -13,16 +13,16 @@ import (
 // svgFonts are the Chinese fonts of Apple's, Microsoft's and free systems.
 const svgFonts = "'PingFang SC','Microsoft YaHei','Noto Sans CJK SC','Noto Sans SC',sans-serif"
 
-// SVG draws the same card with the reader's own fonts, in some 3 KB: well-formed
-// XML without scripts, styles or references. The card's texts are in it cleaned
-// and escaped.
+// SVG draws the same card with the viewer's own fonts, in some 3 KB: well-formed
+// XML without scripts, styles or references. The card's texts are cleaned and
+// escaped.
 func (c *Card) SVG() ([]byte, error) {
-	p, done, err := lend()
+	p, done, err := acquireRenderer()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	f := c.facts(clean)
+	f := c.texts(clean)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:lang="zh-CN" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, cardWidth, cardHeight)
 	fmt.Fprintf(&b, "<title>%s %s</title>", escaped(f.address), escaped(f.place))
@@ -40,15 +40,15 @@ func (c *Card) SVG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// svg writes a line. The reader's fonts may be a third wider than ours without
-// harm; of a line that they could widen beyond its room the width is fixed.
+// svg writes a line. The viewer's fonts may be a third wider than the embedded
+// ones; a line that could then exceed its maxWidth gets a fixed width.
 func (l line) svg(b *bytes.Buffer) {
 	_, upper := l.blend.colours()
 	fmt.Fprintf(b, `<text x="%d" y="%d" font-size="%d" fill="%s"`, l.x, l.y, l.style.size, hex(upper))
 	if l.style.weight == bold {
 		b.WriteString(` font-weight="700"`)
 	}
-	if l.width*4 > l.room*3 {
+	if l.width*4 > l.maxWidth*3 {
 		fmt.Fprintf(b, ` textLength="%d" lengthAdjust="spacingAndGlyphs"`, l.width)
 	}
 	fmt.Fprintf(b, ">%s</text>", escaped(l.text))
@@ -56,25 +56,25 @@ func (l line) svg(b *bytes.Buffer) {
 
 func escaped(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a Buffer takes every write
+	_ = xml.EscapeText(&b, []byte(s)) // a Buffer never fails to write
 	return b.String()
 }
 
 func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// svgPath is a path as SVG writes it, to a hundredth of a pixel.
+// svgPath writes a path in SVG's syntax, to a hundredth of a pixel.
 type svgPath struct{ bytes.Buffer }
 
-// MoveTo implements outline.
+// MoveTo implements pathWriter.
 func (s *svgPath) MoveTo(x, y float32) { s.command('M', x, y) }
 
-// LineTo implements outline.
+// LineTo implements pathWriter.
 func (s *svgPath) LineTo(x, y float32) { s.command('L', x, y) }
 
-// CubeTo implements outline.
+// CubeTo implements pathWriter.
 func (s *svgPath) CubeTo(bx, by, cx, cy, dx, dy float32) { s.command('C', bx, by, cx, cy, dx, dy) }
 
-// ClosePath implements outline.
+// ClosePath implements pathWriter.
 func (s *svgPath) ClosePath() { s.WriteByte('z') }
 
 func (s *svgPath) command(name byte, numbers ...float32) {

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// read parses a card as XML and gives its texts, having looked for all that a
-// picture must not hold: other elements, references, styles, handlers.
+// read parses a card as XML and returns its texts, having checked that it has
+// nothing that a picture must not contain: other elements, references, styles,
+// handlers.
 func read(t *testing.T, svg []byte) []string {
 	t.Helper()
 	elements := []string{"svg", "title", "path", "g", "text"}
@@ -50,7 +51,7 @@ func read(t *testing.T, svg []byte) []string {
 }
 
 func TestSVGIsPlainAndSmall(t *testing.T) {
-	p := lent(t)
+	p := acquired(t)
 	for name, c := range cards() {
 		b, err := c.SVG()
 		if err != nil {
@@ -59,7 +60,7 @@ func TestSVGIsPlainAndSmall(t *testing.T) {
 		if len(b) > 8<<10 {
 			t.Errorf("%s: %d bytes", name, len(b))
 		}
-		f := c.facts(clean)
+		f := c.texts(clean)
 		want := []string{f.address + " " + f.place}
 		for _, l := range slices.Concat(p.labels(), p.lines(f)) {
 			want = append(want, l.text)
@@ -70,7 +71,7 @@ func TestSVGIsPlainAndSmall(t *testing.T) {
 	}
 }
 
-func TestSVGEscapesStrangersText(t *testing.T) {
+func TestSVGEscapesUntrustedText(t *testing.T) {
 	c := Card{
 		IP: netip.MustParseAddr("192.0.2.1"), Place: "<script>alert(1)</script>", ISP: "A&B \"c\" ]]>",
 		System: "\x00<\x08>\ufffe\xff", Browser: "a\u202eb\u200b\x1bc", Now: noon,
@@ -114,12 +115,12 @@ func FuzzCard(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, place, isp, system, browser string) {
 		c := Card{netip.MustParseAddr("192.0.2.1"), place, isp, system, browser, noon}
-		p := lent(t)
+		p := acquired(t)
 		img, err := c.draw(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stray := strays(img, p.ground); stray != "" {
+		if stray := strays(img, p.background); stray != "" {
 			t.Error(stray)
 		}
 		b, err := c.SVG()

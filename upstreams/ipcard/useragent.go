@@ -10,25 +10,25 @@ import (
 	"github.com/mileusna/useragent"
 )
 
-// maxAgent is how many bytes of a User-Agent are looked at: the longest of
-// honest ones, applications' on Android, have some 450.
+// maxAgent is how many bytes of a User-Agent are read: the longest real ones, of
+// applications on Android, have some 450.
 const maxAgent = 512
 
-// Describe tells the system and the browser behind a User-Agent header, with
-// major versions alone and no more than is known: every Windows since 2015
-// calls itself 10, macOS and Android keep a frozen version, and so do iPhones
-// since iOS 26 but for Safari's. The header may be anything; what cannot be
-// told is 未知系统 and 未知浏览器. Crawlers are 网络爬虫 with the crawler's name.
+// Describe names the system and the browser of a User-Agent header, with major
+// versions only, where they are known: every Windows since 2015 sends 10, macOS
+// and Android send a frozen version, and so do iPhones since iOS 26, except in
+// Safari's version. The header may be anything; unknown ones are 未知系统 and
+// 未知浏览器. Crawlers are 网络爬虫 with the crawler's name.
 func Describe(userAgent string) (system, browser string) {
 	ua := readable(userAgent)
 	if name := crawler(ua); name != "" {
 		return "网络爬虫", name
 	}
-	// The device's build is not the browser, as it would be taken for one.
+	// The device's build would be parsed as a browser.
 	parsed := useragent.Parse(build.ReplaceAllString(ua, ""))
 	system = cmp.Or(systemOf(ua, &parsed), unknownSystem)
-	if shell := shellOf(ua); shell != "" {
-		return system, shell
+	if brand := brandOf(ua); brand != "" {
+		return system, brand
 	}
 	name := browserOf(ua, &parsed)
 	if parsed.Bot && name != "" && parsed.Name != useragent.HeadlessChrome {
@@ -40,11 +40,11 @@ func Describe(userAgent string) (system, browser string) {
 var (
 	build   = regexp.MustCompile(` Build/[^;)]*`)
 	version = regexp.MustCompile(`\bVersion/(\d+)`)
-	// named is what may be shown of a name that is in no table.
+	// named is the form of names that may be shown though they are in no table.
 	named = regexp.MustCompile(`^[A-Za-z][\w .+-]{1,31}$`)
 )
 
-// readable cuts a header and drops what is not printed.
+// readable cuts a header and drops characters that are not printable.
 func readable(userAgent string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) && r != unicode.ReplacementChar {
@@ -54,30 +54,30 @@ func readable(userAgent string) string {
 	}, truncate(userAgent, maxAgent)))
 }
 
-// browserOf is for those that no table here names; empty means unknown.
+// browserOf names browsers that are in no table here; empty means unknown.
 func browserOf(ua string, parsed *useragent.UserAgent) string {
 	switch {
 	case !named.MatchString(parsed.Name):
 		return ""
 	case parsed.Name == useragent.Safari && !version.MatchString(ua):
-		return parsed.Name // what is left is the number of the engine
+		return parsed.Name // its version would be that of the engine
 	case parsed.Version == "" && strings.HasPrefix(ua, "Mozilla/"):
-		return "" // a word of the system's description
+		return "" // this is a word of the system's description
 	case parsed.Name == "Android browser":
 		return "Android浏览器"
 	}
 	return versioned(parsed.Name, parsed.Version)
 }
 
-// systemOf is the system's name as it can be told, or empty. Marks come first
-// that stand beside the name of another system.
+// systemOf is the system's name, or empty. Systems whose headers name another
+// system as well come first.
 func systemOf(ua string, parsed *useragent.UserAgent) string {
-	for _, s := range [...]struct{ mark, name string }{
+	for _, s := range [...]struct{ token, name string }{
 		{"HarmonyOS", "鸿蒙"}, {"OpenHarmony", "鸿蒙"}, {"ArkWeb/", "鸿蒙"},
 		{"Windows Phone", "Windows Phone"}, {"Xbox", "Xbox"}, {"PlayStation", "PlayStation"}, {"Nintendo Switch", "Nintendo Switch"},
 		{"Tizen", "Tizen"}, {"Web0S", "webOS"}, {"KAIOS", "KaiOS"}, {"CrOS ", "ChromeOS"},
 	} {
-		if strings.Contains(ua, s.mark) {
+		if strings.Contains(ua, s.token) {
 			return s.name
 		}
 	}
@@ -92,7 +92,7 @@ func systemOf(ua string, parsed *useragent.UserAgent) string {
 	return parsed.OS
 }
 
-// windows names a version of Windows NT. Windows 11 calls itself 10.0 too.
+// windows names a version of Windows NT. Windows 11 sends 10.0 too.
 func windows(nt string) string {
 	names := map[string]string{
 		"10.0": "Windows 10/11", "6.3": "Windows 8.1", "6.2": "Windows 8", "6.1": "Windows 7",
@@ -101,9 +101,8 @@ func windows(nt string) string {
 	return cmp.Or(names[nt], "Windows")
 }
 
-// apple names the system of an iPhone or iPad. From version 26 the header says
-// 18.6 or 18.7 for ever, and only Safari's own version, which is the system's,
-// goes on: https://webkit.org/blog/17333/webkit-features-in-safari-26-0/.
+// apple names the system of an iPhone or iPad. From version 26 on the header
+// always has 18.6 or 18.7, and only Safari's own version is that of the system: https://webkit.org/blog/17333/webkit-features-in-safari-26-0/.
 func apple(ua string, parsed *useragent.UserAgent) string {
 	name, major, more := "iOS", parsed.OSVersionNo.Major, ""
 	if safari := version.FindStringSubmatch(ua); safari != nil {
@@ -123,7 +122,7 @@ func apple(ua string, parsed *useragent.UserAgent) string {
 	return name + " " + strconv.Itoa(major) + more
 }
 
-// family is the kind of system that a header without the usual form mentions.
+// family is the kind of system that a header of an unusual form mentions.
 func family(ua string) string {
 	for _, name := range [...]string{"Windows", "Android", "macOS", "iOS", "Linux", "FreeBSD", "OpenBSD", "NetBSD"} {
 		if strings.Contains(strings.ToLower(ua), strings.ToLower(name)) {
@@ -133,13 +132,13 @@ func family(ua string) string {
 	return ""
 }
 
-// shell is a program around a browser's engine, by the mark that it leaves in
-// a User-Agent. A mark that ends in a slash is followed by the version.
-type shell struct{ mark, name string }
+// brand is an application or browser that is built on another browser's engine.
+// Its token in the User-Agent, if it ends in a slash, is followed by the version.
+type brand struct{ token, name string }
 
-// shells in the order to look for them: an application names the browser that
-// it is made of too, and every browser names Chrome or Safari.
-var shells = [...]shell{
+// brands in the order of the search: applications also send the token of the
+// browser that they are built on, and every browser sends Chrome's or Safari's.
+var brands = [...]brand{
 	{"wxwork/", "企业微信"}, {"MicroMessenger/", "微信"}, {" QQ/", "QQ"},
 	{"AlipayClient/", "支付宝"}, {"DingTalk/", "钉钉"}, {"AliApp(TB/", "淘宝"}, {"AliApp(TM/", "天猫"},
 	{"Lark/", "飞书"}, {"Feishu/", "飞书"}, {"__weibo__", "微博"}, {"BiliApp", "哔哩哔哩"}, {"aweme", "抖音"},
@@ -155,14 +154,14 @@ var shells = [...]shell{
 	{"Trident/7", "IE 11"}, {"MSIE ", "IE"}, {"YaBrowser/", "Yandex"},
 }
 
-// shellOf names the shell in a User-Agent with its major version, or nothing.
-func shellOf(ua string) string {
-	for _, s := range shells {
-		_, after, found := strings.Cut(ua, s.mark)
+// brandOf names the brand in a User-Agent with its major version, or is empty.
+func brandOf(ua string) string {
+	for _, s := range brands {
+		_, after, found := strings.Cut(ua, s.token)
 		if !found {
 			continue
 		}
-		if strings.HasSuffix(s.mark, "/") || strings.HasSuffix(s.mark, " ") {
+		if strings.HasSuffix(s.token, "/") || strings.HasSuffix(s.token, " ") {
 			return versioned(s.name, after)
 		}
 		return s.name
@@ -170,8 +169,8 @@ func shellOf(ua string) string {
 	return ""
 }
 
-// versioned adds the number that a version begins with, unless there is none
-// or it is 0, which tells nothing.
+// versioned appends the major version to a name, unless there is none or it is 0,
+// which means unknown.
 func versioned(name, version string) string {
 	end := strings.IndexFunc(version+" ", func(r rune) bool { return r < '0' || r > '9' })
 	if major := version[:end]; strings.Trim(major, "0") != "" {
@@ -180,10 +179,10 @@ func versioned(name, version string) string {
 	return name
 }
 
-// robot is a name that ends in what crawlers call themselves.
+// robot matches names that end like those of crawlers.
 var robot = regexp.MustCompile(`(?i)[a-z0-9_.-]*(?:bot|spider|crawler)(?:-[\w-]+)?\b`)
 
-// crawler is the name that a crawler gives itself, or empty.
+// crawler is the name of the crawler in a User-Agent, or empty.
 func crawler(ua string) string {
 	for _, name := range [...]string{
 		"Sogou web spider", "Sogou inst spider", "Sogou Pic Spider", "Sogou News Spider", "Yahoo! Slurp",
@@ -194,13 +193,13 @@ func crawler(ua string) string {
 			return name
 		}
 	}
-	// Nearly no visitor is one, and the expression takes long to say so.
+	// Nearly no visitor is a crawler, and the expression is slow.
 	lower := strings.ToLower(ua)
 	if !strings.Contains(lower, "bot") && !strings.Contains(lower, "spider") && !strings.Contains(lower, "crawler") {
 		return ""
 	}
 	for _, name := range robot.FindAllString(ua, 4) {
-		if !strings.EqualFold(name, "cubot") { // Cubot makes phones
+		if !strings.EqualFold(name, "cubot") { // a brand of phones
 			return truncate(name, 32)
 		}
 	}
@@ -214,9 +213,9 @@ var (
 	engine   = regexp.MustCompile(`(?:Chrome|Version)/[\d.]+ Safari/`)
 )
 
-// Mobile tells whether a User-Agent is a phone's. Tablets, desktops, consoles
-// and television sets are not phones: a browser on Android says Mobile only on
-// a phone, while HarmonyOS says it on tablets and desktops too.
+// Mobile reports whether a User-Agent is a phone's. Tablets, desktops, consoles
+// and television sets are not phones: browsers on Android send Mobile only on
+// phones, while HarmonyOS sends it on tablets and desktops too.
 func Mobile(userAgent string) bool {
 	ua := readable(userAgent)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// agents are as they were sent, but for versions of applications.
+// agents are real headers, except for the versions of applications.
 var agents = []struct {
 	ua, system, browser string
 	mobile              bool
@@ -92,7 +92,7 @@ func TestMobile(t *testing.T) {
 	}
 }
 
-func TestDescribeLooksAtTheFirst512BytesAlone(t *testing.T) {
+func TestDescribeReadsTheFirst512BytesOnly(t *testing.T) {
 	if _, browser := Describe(strings.Repeat(" ", 500) + "curl/8.5.0"); browser != "curl 8" {
 		t.Errorf("within 512 bytes: %s", browser)
 	}
@@ -101,13 +101,13 @@ func TestDescribeLooksAtTheFirst512BytesAlone(t *testing.T) {
 	}
 }
 
-// flawed says what of a text may not be shown.
+// flawed says why a text may not be shown.
 func flawed(s string) string {
 	switch {
 	case s == "":
 		return "empty"
 	case !utf8.ValidString(s):
-		return "no UTF-8"
+		return "not UTF-8"
 	case utf8.RuneCountInString(s) > 48:
 		return "long"
 	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }):

@@ -76,8 +76,8 @@ var invented = regexp.MustCompile(`^(4419|4420|4604|6202|71|81|82)`)
 // codes in statistics only.
 var zone = regexp.MustCompile(`(开发区|高新区|新区|园区|示范区|管理区|试验区|实验区|新城|管委会|镇)$`)
 
-// given says whether a code of the list of today is given to people. New
-// districts end like zones do, so that whatever other lists have is kept.
+// assigned reports whether a code of the current list is assigned to people. New
+// districts end like zones do, so that codes of other lists are kept.
 func (s *sources) assigned(code string) bool {
 	if invented.MatchString(code) && !strings.HasSuffix(code, "00") {
 		return false
