@@ -12,7 +12,7 @@ const (
 	maxChat  = 8 << 10
 )
 
-// component is a chat component, as far as a plain text needs it.
+// component has the fields of a chat component that a plain text needs.
 type component struct {
 	Text      string            `json:"text"`
 	Translate string            `json:"translate"`
@@ -24,8 +24,8 @@ type component struct {
 }
 
 // flatten turns a chat value (a text, a component, or a list of these) into
-// one text with § codes. Absent is empty, and a field of the wrong type counts
-// as absent. The only error is text that is not JSON.
+// one text with § codes. An absent value is empty, and a field of the wrong type
+// counts as absent. The only error is malformed JSON.
 func flatten(raw json.RawMessage) (string, error) {
 	var b strings.Builder
 	if len(raw) == 0 {
@@ -37,7 +37,7 @@ func flatten(raw json.RawMessage) (string, error) {
 
 func flattenInto(b *strings.Builder, raw json.RawMessage, depth int) error {
 	if depth > maxDepth || b.Len() > maxChat {
-		return nil // what is deeper or longer is not shown
+		return nil // deeper or longer text is dropped
 	}
 	switch raw[0] {
 	case '"':
@@ -60,14 +60,14 @@ func flattenInto(b *strings.Builder, raw json.RawMessage, depth int) error {
 		}
 		codes := c.codes()
 		b.WriteString(codes)
-		b.WriteString(c.own())
+		b.WriteString(c.ownText())
 		err := flattenAll(b, c.Extra, depth)
 		if codes != "" {
-			b.WriteString("§r") // or the style would run on into what follows
+			b.WriteString("§r") // ends the style before the text that follows
 		}
 		return err
 	}
-	return nil // null and numbers say nothing
+	return nil // null and numbers have no text
 }
 
 func flattenAll(b *strings.Builder, list []json.RawMessage, depth int) error {
@@ -79,8 +79,8 @@ func flattenAll(b *strings.Builder, list []json.RawMessage, depth int) error {
 	return nil
 }
 
-// own is the component's text, or what stands for a translation.
-func (c *component) own() string {
+// ownText is the component's text, or the fallback or key of a translation.
+func (c *component) ownText() string {
 	switch {
 	case c.Translate == "":
 		return c.Text

@@ -93,7 +93,7 @@ func FuzzStatus(f *testing.F) {
 	})
 }
 
-// plainText checks what the cleaned forms of a stranger's text promise.
+// plainText checks the promises about cleaned texts.
 func plainText(t *testing.T, text string) {
 	t.Helper()
 	raw, plain := printable(text, maxMOTD), clean(text, maxMOTD)

@@ -14,7 +14,7 @@ import (
 	"sundry/upstreams/peertest"
 )
 
-// startServer starts a server written by others, and gives its port.
+// startServer starts an independent server, and returns its port.
 func startServer(t *testing.T, version string) uint16 {
 	t.Helper()
 	node, folder := peertest.Module(t, "minecraft-protocol")
@@ -32,12 +32,12 @@ func startServer(t *testing.T, version string) uint16 {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stdin.Close() // which ends it
+		_ = stdin.Close() // the server then exits
 		_ = cmd.Wait()
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the server said no port: %v", err)
+		t.Fatalf("the server printed no port: %v", err)
 	}
 	port, err := strconv.ParseUint(strings.TrimSpace(line), 10, 16)
 	if err != nil {
@@ -46,7 +46,7 @@ func startServer(t *testing.T, version string) uint16 {
 	return uint16(port)
 }
 
-// TestIndependentServer asks real servers of three generations.
+// TestIndependentServer pings servers of three versions of the protocol.
 func TestIndependentServer(t *testing.T) {
 	for version, protocol := range map[string]int{"1.8.8": 47, "1.16.5": 754, "1.20.4": 765} {
 		t.Run(version, func(t *testing.T) {

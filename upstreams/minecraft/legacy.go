@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// legacy is the conversation of servers before 1.7: two bytes, and a kick whose
-// reason is the status.
+// legacy is the conversation of servers before 1.7: two bytes, answered with a
+// kick whose reason is the status.
 func legacy(conn net.Conn) (Status, error) {
 	if _, err := conn.Write([]byte{0xfe, 0x01}); err != nil {
 		return Status{}, protocol(err)
@@ -39,37 +39,37 @@ func legacy(conn net.Conn) (Status, error) {
 }
 
 // parseKick reads §1 and five fields between NULs (1.4 to 1.6), or motd, online
-// and max between § (before). The motd of the latter may itself hold §, so it
+// and max between § (before). The motd of the latter may itself contain §, so it
 // is split from the right.
 func parseKick(text string) (Status, error) {
 	if strings.HasPrefix(text, "§1\x00") {
 		f := strings.Split(text, "\x00")
 		if len(f) < 6 {
-			return Status{}, errors.New("kick with too few fields")
+			return Status{}, errors.New("kick has too few fields")
 		}
-		return kicked(f[3], f[2], f[1], f[4], f[5])
+		return kickStatus(f[3], f[2], f[1], f[4], f[5])
 	}
 	f := strings.Split(text, "§")
 	if len(f) < 3 {
-		return Status{}, errors.New("kick with too few fields")
+		return Status{}, errors.New("kick has too few fields")
 	}
 	n := len(f)
-	return kicked(strings.Join(f[:n-2], "§"), "", "0", f[n-2], f[n-1])
+	return kickStatus(strings.Join(f[:n-2], "§"), "", "0", f[n-2], f[n-1])
 }
 
-func kicked(motd, version, protocolText, online, limit string) (Status, error) {
+func kickStatus(motd, version, protocolText, online, limit string) (Status, error) {
 	s := Status{Version: line(version, maxVersion), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
 	var ok1, ok2, ok3 bool
 	s.Protocol, ok1 = count(protocolText)
 	s.Online, ok2 = count(online)
 	s.Max, ok3 = count(limit)
 	if !ok1 || !ok2 || !ok3 {
-		return Status{}, errors.New("kick without numbers") // strconv's error would quote the text
+		return Status{}, errors.New("kick has no numbers") // strconv's error would contain the text
 	}
 	return s, nil
 }
 
-// count reads a decimal of 32 bits; servers do claim negative ones.
+// count parses a decimal of 32 bits; some servers send negative ones.
 func count(s string) (int, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int(n), err == nil

@@ -1,8 +1,8 @@
-// Package minecraft asks a Java Edition game server for its status by the Server
-// List Ping, the protocol of the game's own server list. It promises an answer
-// or an error within its timeout whatever the server sends: nothing is
-// allocated by an announced length, texts from strangers come out plain, and
-// bytes of a server that speaks something else are never returned.
+// Package minecraft requests the status of a Java Edition game server by the Server
+// List Ping, the protocol of the game's own server list. It promises a status or
+// an error within its timeout whatever the server sends: no memory is allocated
+// by an announced length, texts are returned without control characters, and
+// bytes of a server with another protocol are never returned.
 //
 // The protocol is documented at https://minecraft.wiki/w/Java_Edition_protocol/Server_List_Ping.
 package minecraft
@@ -21,33 +21,33 @@ import (
 	"time"
 )
 
-// Bounds of the steps, within the whole.
+// Bounds of the steps, within the timeout.
 const (
-	srvWait     = 2 * time.Second
-	connectWait = 3 * time.Second
-	pongWait    = time.Second // some servers never send one
+	srvTimeout     = 2 * time.Second
+	connectTimeout = 3 * time.Second
+	pongTimeout    = time.Second // some servers never send one
 )
 
-// Dialer connects to a server; it is where addresses are checked.
+// Dialer connects to a server. It must check the address (SSRF guard).
 type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// SRVResolver finds the server behind _minecraft._tcp.host. Any error means
+// SRVResolver looks up the SRV record of _minecraft._tcp.host. Any error means
 // that there is none.
 type SRVResolver func(ctx context.Context, host string) (target string, port uint16, err error)
 
-// Pinger asks servers. It is safe for concurrent use.
+// Pinger requests the status of servers. It is safe for concurrent use.
 type Pinger struct {
-	// Dial is required. It is given 3 s for a connection, which the Pinger closes.
+	// Dial is required. It has 3 s for a connection, which the Pinger closes.
 	Dial Dialer
-	// SRV is asked for names without a port, for at most 2 s; nil: never.
+	// SRV is called for names without a port, for at most 2 s; nil means never.
 	SRV SRVResolver
 	// Timeout of everything together; 0 means 5 s.
 	Timeout time.Duration
 }
 
-// Ping asks for the status, in the protocol of today and, where that is not
-// understood, in the one of before 1.7. The error is a *PingError, ErrPort, the
-// Dialer's own refusal, or context.Canceled when the caller left: that says
+// Ping requests the status, in the current protocol and, if the server does not
+// speak it, in the one before 1.7. The error is a *PingError, ErrPort, the
+// Dialer's own error, or context.Canceled when the caller cancelled, which says
 // nothing about the server.
 func (p *Pinger) Ping(caller context.Context, t Target) (Status, error) {
 	timeout := p.Timeout
@@ -60,9 +60,9 @@ func (p *Pinger) Ping(caller context.Context, t Target) (Status, error) {
 	if err != nil {
 		return Status{}, classify(err)
 	}
-	s, err := p.talk(ctx, addr, func(conn net.Conn) (Status, error) { return modern(ctx, conn, t) })
+	s, err := p.converse(ctx, addr, func(conn net.Conn) (Status, error) { return modern(ctx, conn, t) })
 	if err != nil && kindOf(err) == "protocol" && ctx.Err() == nil {
-		if old, failed := p.talk(ctx, addr, legacy); failed == nil {
+		if old, failed := p.converse(ctx, addr, legacy); failed == nil {
 			s, err = old, nil
 		}
 	}
@@ -76,17 +76,17 @@ func (p *Pinger) Ping(caller context.Context, t Target) (Status, error) {
 	return Status{}, classify(err)
 }
 
-// locate finds where to connect: the SRV record's target, else the host itself.
+// locate is the address to connect to: the SRV record's target, else the host.
 func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool, err error) {
 	host, port := t.Host, t.Port
 	if p.SRV != nil && !t.Explicit && net.ParseIP(t.Host) == nil {
-		short, cancel := context.WithTimeout(ctx, srvWait)
+		short, cancel := context.WithTimeout(ctx, srvTimeout)
 		defer cancel()
 		if target, srvPort, err := p.SRV(short, t.Host); err == nil {
 			host, port, viaSRV = strings.TrimSuffix(target, "."), srvPort, true
 		}
 	}
-	if host == "" { // RFC 2782: the target "." says that there is no such service
+	if host == "" { // RFC 2782: the target "." means that the service is not available
 		return "", viaSRV, &net.DNSError{Err: "no service", Name: t.Host, IsNotFound: true}
 	}
 	if !AllowedPort(port) {
@@ -95,9 +95,9 @@ func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool
 	return net.JoinHostPort(host, strconv.Itoa(int(port))), viaSRV, nil
 }
 
-// talk runs one conversation on a connection of its own, bounded by ctx.
-func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Status, error)) (Status, error) {
-	short, cancel := context.WithTimeout(ctx, connectWait)
+// converse runs one conversation on a connection of its own, bounded by ctx.
+func (p *Pinger) converse(ctx context.Context, addr string, conversation func(net.Conn) (Status, error)) (Status, error) {
+	short, cancel := context.WithTimeout(ctx, connectTimeout)
 	conn, err := p.Dial(short, "tcp", addr)
 	cancel()
 	if err != nil {
@@ -106,20 +106,20 @@ func (p *Pinger) talk(ctx context.Context, addr string, say func(net.Conn) (Stat
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
 	}
-	// After the line above, or that would undo a cancellation.
+	// Set after the deadline above, which would otherwise undo a cancellation.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		stop()
 		_ = conn.Close()
 	}()
-	s, err := say(conn)
+	s, err := conversation(conn)
 	if remote, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		s.Address = remote.String()
 	}
 	return s, err
 }
 
-// modern is the conversation since 1.7.
+// modern is the conversation of servers since 1.7.
 func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 	if _, err := conn.Write(append(handshake(t), frame([]byte{0})...)); err != nil {
 		return Status{}, protocol(err)
@@ -143,9 +143,9 @@ func modern(ctx context.Context, conn net.Conn, t Target) (Status, error) {
 
 // latency is the time of a ping and its pong, or nil.
 func latency(ctx context.Context, conn net.Conn, r *bufio.Reader) *time.Duration {
-	_ = conn.SetReadDeadline(time.Now().Add(pongWait))
+	_ = conn.SetReadDeadline(time.Now().Add(pongTimeout))
 	if ctx.Err() != nil {
-		return nil // the deadline that ended it is the one just undone
+		return nil // the line above has replaced the deadline of the cancellation
 	}
 	payload := rand.Uint64()
 	start := time.Now()
@@ -160,7 +160,7 @@ func latency(ctx context.Context, conn net.Conn, r *bufio.Reader) *time.Duration
 	return &took
 }
 
-// PingError is a server that did not answer. Kind is timeout, refused, dns or
+// PingError is the failure of a server to answer. Kind is timeout, refused, dns or
 // protocol.
 type PingError struct {
 	Kind string
@@ -169,12 +169,13 @@ type PingError struct {
 
 func (e *PingError) Error() string { return e.Kind + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PingError) Unwrap() error { return e.Err }
 
 var errProtocol = errors.New("server does not speak the status protocol")
 
-// protocol marks an error of the conversation, unless time ran out.
+// protocol wraps an error of the conversation as errProtocol, unless it is a
+// timeout.
 func protocol(err error) error {
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
@@ -183,7 +184,7 @@ func protocol(err error) error {
 	return fmt.Errorf("%w: %w", errProtocol, err)
 }
 
-// kindOf says which kind an error is; "" for one that is the Dialer's own.
+// kindOf is the kind of an error; "" for an error of the Dialer's own.
 func kindOf(err error) string {
 	var dns *net.DNSError
 	var network net.Error
@@ -197,7 +198,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return "timeout"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET):
-		return "timeout" // as good as silence
+		return "timeout" // the server is not reachable, as after a timeout
 	}
 	return ""
 }

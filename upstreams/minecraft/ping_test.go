@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const good = `{"version":{"name":"§aPaper 1.21.4","protocol":769},"players":{"max":100,"online":3,"sample":[{"name":"Alex","id":"x"},{"name":"§r§l","id":""}]},
 "description":{"text":"","extra":[{"text":"Hello ","color":"gold","bold":true},"world"]},"enforcesSecureChat":true}`
 
-// server runs a script on every connection and tells its port.
+// server runs a script on every connection and returns its port.
 func server(t *testing.T, script func(n int, c net.Conn)) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,8 +53,9 @@ func ping(t *testing.T, port uint16, timeout time.Duration) (Status, error) {
 	return p.Ping(t.Context(), Target{Host: "127.0.0.1", Port: port, Explicit: true})
 }
 
-// asked reads the two packets of a modern client, and what it named as host.
-func asked(c net.Conn) string {
+// readRequest reads the two packets of a modern client, and returns the host in
+// them.
+func readRequest(c net.Conn) string {
 	r := bufio.NewReader(c)
 	p, err := readFrame(r)
 	if err != nil || len(p) < 8 {
@@ -91,29 +92,32 @@ func TestModernServer(t *testing.T) {
 }
 
 func TestServerWithoutPong(t *testing.T) {
-	port := server(t, func(_ int, c net.Conn) { asked(c); reply(c, good) })
+	port := server(t, func(_ int, c net.Conn) { readRequest(c); reply(c, good) })
 	s, err := ping(t, port, time.Second)
 	if err != nil || s.Latency != nil || s.Data()["latency_ms"] != nil {
 		t.Errorf("%+v %v", s, err)
 	}
 }
 
-func TestStrangeServers(t *testing.T) {
+func TestMisbehavingServers(t *testing.T) {
 	rows := map[string]struct {
 		kind   string
 		script func(n int, c net.Conn)
 	}{
-		"closes at once":   {"protocol", func(int, net.Conn) {}},
-		"huge frame":       {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0x7f}) }},
-		"negative VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}) }},
-		"overlong VarInt":  {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x01}) }},
-		"empty frame":      {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{0}) }},
-		"oversized text":   {"protocol", func(_ int, c net.Conn) { asked(c); reply(c, `{"description":"`+strings.Repeat("x", maxStatus)+`"}`) }},
-		"half a frame":     {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write([]byte{9, 0, 7}) }},
-		"text too long":    {"protocol", func(_ int, c net.Conn) { asked(c); _, _ = c.Write(frame(appendVarInt([]byte{0}, 1<<20))) }},
+		"closes at once":  {"protocol", func(int, net.Conn) {}},
+		"huge frame":      {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0x7f}) }},
+		"negative VarInt": {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{0xff, 0xff, 0xff, 0xff, 0x0f}) }},
+		"overlong VarInt": {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x01}) }},
+		"empty frame":     {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{0}) }},
+		"oversized text": {"protocol", func(_ int, c net.Conn) {
+			readRequest(c)
+			reply(c, `{"description":"`+strings.Repeat("x", maxStatus)+`"}`)
+		}},
+		"half a frame":     {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write([]byte{9, 0, 7}) }},
+		"text too long":    {"protocol", func(_ int, c net.Conn) { readRequest(c); _, _ = c.Write(frame(appendVarInt([]byte{0}, 1<<20))) }},
 		"another protocol": {"protocol", func(_ int, c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") }},
-		"no JSON":          {"protocol", func(_ int, c net.Conn) { asked(c); reply(c, "SSH") }},
-		"JSON, no object":  {"protocol", func(_ int, c net.Conn) { asked(c); reply(c, `"SSH"`) }},
+		"not JSON":         {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, "SSH") }},
+		"not an object":    {"protocol", func(_ int, c net.Conn) { readRequest(c); reply(c, `"SSH"`) }},
 		"silent":           {"timeout", func(_ int, c net.Conn) { _, _ = io.Copy(io.Discard, c) }},
 	}
 	for name, r := range rows {
@@ -124,7 +128,7 @@ func TestStrangeServers(t *testing.T) {
 				t.Fatalf("got %v, want kind %s", err, r.kind)
 			}
 			if strings.Contains(err.Error(), "SSH") {
-				t.Errorf("the error repeats the server's bytes: %v", err)
+				t.Errorf("the error contains the server's bytes: %v", err)
 			}
 		})
 	}
@@ -146,7 +150,7 @@ func TestOldServers(t *testing.T) {
 	} {
 		port := server(t, func(n int, c net.Conn) {
 			if n == 0 {
-				return // does not know the modern conversation
+				return // does not speak the current protocol
 			}
 			_, _ = io.ReadFull(c, make([]byte, 2))
 			_, _ = c.Write(kick(text))
@@ -158,29 +162,29 @@ func TestOldServers(t *testing.T) {
 	}
 	for _, bad := range []string{"", "§1\x0047", "no separators", "a§b§c"} {
 		if _, err := parseKick(bad); err == nil {
-			t.Errorf("kick %q was read", bad)
+			t.Errorf("kick %q was accepted", bad)
 		}
 	}
 }
 
-func TestSRVLeadsElsewhereAndTheHostIsNamedAsTyped(t *testing.T) {
-	heard := make(chan string, 1)
-	port := server(t, func(_ int, c net.Conn) { heard <- asked(c); reply(c, good) })
+func TestSRVTargetIsDialledWithTheHostAsTyped(t *testing.T) {
+	received := make(chan string, 1)
+	port := server(t, func(_ int, c net.Conn) { received <- readRequest(c); reply(c, good) })
 	p := &Pinger{Dial: dial, Timeout: time.Second, SRV: func(context.Context, string) (string, uint16, error) { return "127.0.0.1", port, nil }}
 	s, err := p.Ping(t.Context(), Target{Host: "mc.example.org", Port: DefaultPort})
 	if err != nil || !s.SRV || s.Port != DefaultPort {
 		t.Errorf("%+v %v", s, err)
 	}
-	if host := <-heard; host != "mc.example.org" {
-		t.Errorf("the server heard %q", host)
+	if host := <-received; host != "mc.example.org" {
+		t.Errorf("the server received %q", host)
 	}
 	p.SRV = func(context.Context, string) (string, uint16, error) { return "127.0.0.1", 22, nil }
 	if _, err := p.Ping(t.Context(), Target{Host: "mc.example.org", Port: DefaultPort}); !errors.Is(err, ErrPort) {
-		t.Errorf("an SRV record led to port 22: %v", err)
+		t.Errorf("an SRV record with port 22: %v", err)
 	}
 }
 
-func TestDialersOwnErrorsComeThrough(t *testing.T) {
+func TestErrorsOfTheDialerAreReturned(t *testing.T) {
 	mine := errors.New("forbidden")
 	p := &Pinger{Dial: func(context.Context, string, string) (net.Conn, error) { return nil, mine }}
 	if _, err := p.Ping(t.Context(), Target{Host: "x", Port: DefaultPort}); !errors.Is(err, mine) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-func TestWhereToConnect(t *testing.T) {
-	leads := func(host string, port uint16) SRVResolver {
+func TestLocate(t *testing.T) {
+	record := func(host string, port uint16) SRVResolver {
 		return func(context.Context, string) (string, uint16, error) { return host, port, nil }
 	}
 	none := func(context.Context, string) (string, uint16, error) { return "", 0, errors.New("no such record") }
@@ -18,14 +18,14 @@ func TestWhereToConnect(t *testing.T) {
 		want   string
 		viaSRV bool
 	}{
-		"record":               {"example.org", leads("node1.example.net.", 25577), "node1.example.net:25577", true},
-		"default port typed":   {"example.org:25565", leads("node1.example.net", 25577), "node1.example.net:25577", true},
-		"other port typed":     {"example.org:25570", leads("node1.example.net", 25577), "example.org:25570", false},
+		"record":               {"example.org", record("node1.example.net.", 25577), "node1.example.net:25577", true},
+		"default port typed":   {"example.org:25565", record("node1.example.net", 25577), "node1.example.net:25577", true},
+		"other port typed":     {"example.org:25570", record("node1.example.net", 25577), "example.org:25570", false},
 		"no record":            {"example.org", none, "example.org:25565", false},
-		"nobody to ask":        {"example.org", nil, "example.org:25565", false},
-		"IPv4 has no records":  {"203.0.113.5", leads("node1.example.net", 25577), "203.0.113.5:25565", false},
-		"IPv6 has no records":  {"[2001:db8::1]", leads("node1.example.net", 25577), "[2001:db8::1]:25565", false},
-		"record to an address": {"example.org", leads("2001:db8::1", 25577), "[2001:db8::1]:25577", true},
+		"no resolver":          {"example.org", nil, "example.org:25565", false},
+		"IPv4 has no records":  {"203.0.113.5", record("node1.example.net", 25577), "203.0.113.5:25565", false},
+		"IPv6 has no records":  {"[2001:db8::1]", record("node1.example.net", 25577), "[2001:db8::1]:25565", false},
+		"record to an address": {"example.org", record("2001:db8::1", 25577), "[2001:db8::1]:25577", true},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestWhereToConnect(t *testing.T) {
 	}
 }
 
-func TestServiceThatIsDeclaredAbsentIsNotDialled(t *testing.T) {
+func TestUnavailableServiceIsNotDialled(t *testing.T) {
 	p := &Pinger{
 		SRV: func(context.Context, string) (string, uint16, error) { return ".", 0, nil },
 		Dial: func(_ context.Context, _, addr string) (net.Conn, error) {
@@ -53,11 +53,11 @@ func TestServiceThatIsDeclaredAbsentIsNotDialled(t *testing.T) {
 	var kind *PingError
 	var dns *net.DNSError
 	if !errors.As(err, &kind) || kind.Kind != "dns" || !errors.As(err, &dns) || !dns.IsNotFound {
-		t.Errorf("got %v, want a name without the service", err)
+		t.Errorf("got %v, want a name that is not found", err)
 	}
 }
 
-func TestPortPolicyHoldsBeforeAnyDial(t *testing.T) {
+func TestPortIsCheckedBeforeDialling(t *testing.T) {
 	dialled := func(_ context.Context, _, addr string) (net.Conn, error) {
 		t.Errorf("dialled %s", addr)
 		return nil, errors.New("no")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Status is what a server says of itself. Empty texts and nil are unknown.
+// Status is the status that a server reports. Empty texts and nil are unknown.
 type Status struct {
 	Version    string
 	Protocol   int
@@ -22,9 +22,9 @@ type Status struct {
 	Icon       string   // data URI of a PNG, or ""
 	SecureChat bool
 	Latency    *time.Duration
-	Address    string // that was connected to
-	Port       uint16 // that was asked for
-	SRV        bool   // an SRV record led there
+	Address    string // of the connection
+	Port       uint16 // of the target
+	SRV        bool   // the address is from an SRV record
 }
 
 // Data is the status as JSON-ready values.
@@ -97,9 +97,9 @@ func parseStatus(text []byte) (Status, error) {
 	return s, nil
 }
 
-// decode reads JSON and passes over fields of the wrong type, as the game's own
-// list does with what plugins get wrong. Its error is a fixed text, because
-// encoding/json quotes what it read.
+// decode decodes JSON and ignores fields of the wrong type, as the game's own list
+// does with the mistakes of plugins. Its error is a fixed text, because those of
+// encoding/json contain parts of the input.
 func decode(raw []byte, v any) error {
 	err := json.Unmarshal(raw, v)
 	var wrong *json.UnmarshalTypeError
@@ -109,14 +109,14 @@ func decode(raw []byte, v any) error {
 	return nil
 }
 
-// number takes a JSON number, or one in quotes, that fits 32 bits; 0 for others.
+// number is a JSON number, or one in quotes, of 32 bits; 0 for anything else.
 func number(v any) int {
 	f, ok := v.(float64)
 	if s, quoted := v.(string); quoted {
 		n, err := strconv.ParseFloat(s, 64)
 		f, ok = n, err == nil
 	}
-	if !ok || !(f >= math.MinInt32 && f <= math.MaxInt32) { // so written, NaN fails too
+	if !ok || !(f >= math.MinInt32 && f <= math.MaxInt32) { // negated, so that it is true for NaN as well
 		return 0
 	}
 	return int(f)

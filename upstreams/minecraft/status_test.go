@@ -31,7 +31,7 @@ func TestFieldsOfTheWrongTypeCountAsAbsent(t *testing.T) {
 	}
 }
 
-func TestVarIntsAreReadStrictly(t *testing.T) {
+func TestReadVarInt(t *testing.T) {
 	for in, want := range map[string]int32{
 		"\x00": 0, "\xff\x01": 255, "\x81\x80\x00": 1, "\xff\xff\xff\xff\x07": 1<<31 - 1, "\xff\xff\xff\xff\x0f": -1,
 	} {
@@ -48,7 +48,7 @@ func TestVarIntsAreReadStrictly(t *testing.T) {
 	}
 }
 
-func TestBillboardNames(t *testing.T) {
+func TestSampleNamesAreCleanedAndBounded(t *testing.T) {
 	names := []string{`"§6Join us\nat \u202eexample.org"`, `"§r§l"`, `"\u0007\u2028"`, `"` + strings.Repeat("n", 100) + `"`}
 	for range 100 {
 		names = append(names, `"Alex"`)
@@ -70,7 +70,7 @@ func TestChatIsBounded(t *testing.T) {
 	}
 }
 
-func TestErrorsDoNotQuoteTheServer(t *testing.T) {
+func TestErrorsDoNotContainServerBytes(t *testing.T) {
 	_, fromStatus := parseStatus([]byte(`{"version":SECRET}`))
 	_, fromKick := parseKick("motd§SECRET§SECRET")
 	_, fromChat := flatten([]byte(`{SECRET`))
@@ -81,7 +81,7 @@ func TestErrorsDoNotQuoteTheServer(t *testing.T) {
 	}
 }
 
-func TestDataIsMadeOfPlainKinds(t *testing.T) {
+func TestData(t *testing.T) {
 	s, err := parseStatus([]byte(good))
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestDataIsMadeOfPlainKinds(t *testing.T) {
 	}
 }
 
-func TestTextsOfStrangers(t *testing.T) {
+func TestTextsAreCleaned(t *testing.T) {
 	if got := clean("§x§1§2§3§4§5§6Evil\x00\u202etxt\n", 100); got != "Eviltxt" {
 		t.Errorf("%q", got)
 	}
@@ -109,7 +109,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	}
 	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
 		if got := icon(bad); got != "" {
-			t.Errorf("%.40q was kept as an icon", bad)
+			t.Errorf("%.40q was accepted as an icon", bad)
 		}
 	}
 }

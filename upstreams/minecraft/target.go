@@ -21,25 +21,26 @@ type Target struct {
 	Host string // lower case, punycode, without brackets
 	Port uint16
 	// Explicit means that a port other than the default was given: then no
-	// SRV record is looked for.
+	// SRV record is looked up.
 	Explicit bool
 }
 
-// ErrPort refuses a port that a game server does not use.
-var ErrPort = errors.New("port is not one of a game server")
+// ErrPort refuses a port that game servers do not use.
+var ErrPort = errors.New("port is not one that game servers use")
 
 var (
-	errEmpty    = errors.New("no host is named")
-	errLength   = errors.New("host is longer than 253 characters")
-	errLabel    = errors.New("host may hold letters, digits, - and _ in parts of 1 to 63 between dots")
-	errIDN      = errors.New("host is not a valid international name")
-	errNumeric  = errors.New("odd spelling of an IPv4 address")
-	errZone     = errors.New("IPv6 address with a zone")
-	errBrackets = errors.New("brackets must hold an IPv6 address, with nothing or :port behind")
+	errEmpty     = errors.New("host is missing")
+	errLength    = errors.New("host is longer than 253 characters")
+	errLabel     = errors.New("host is not valid; expected letters, digits, - and _ in labels of 1 to 63 characters, separated by dots")
+	errIDN       = errors.New("host is not a valid internationalized domain name")
+	errAmbiguous = errors.New("ambiguous form of an IPv4 address; expected four decimal numbers, as in 203.0.113.5")
+	errZone      = errors.New("IPv6 address must not have a zone")
+	errBrackets  = errors.New("brackets must contain an IPv6 address, followed by nothing or by :port")
 )
 
-// ParseTarget reads host, host:port, [v6]:port or a bare IPv6 address. Spaces
-// around are dropped. The error says what is wrong, and repeats at most the port.
+// ParseTarget parses host, host:port, [v6]:port or a bare IPv6 address. White
+// space around it is dropped. The error says what is wrong, and contains at most
+// the port.
 func ParseTarget(s string) (Target, error) {
 	host, port, err := splitPort(strings.TrimSpace(s))
 	if err != nil {
@@ -76,12 +77,13 @@ func splitPort(s string) (host, port string, err error) {
 	}
 	host, port, found := strings.Cut(s, ":")
 	if found && port == "" {
-		return "", "", errors.New("nothing follows the colon")
+		return "", "", errors.New("port is missing after the colon")
 	}
 	return host, port, nil
 }
 
-// canonicalHost refuses what only some resolvers take for an address.
+// canonicalHost returns the canonical form of a name or address, and refuses forms
+// that only some resolvers parse as an address.
 func canonicalHost(host string) (string, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" {
@@ -105,13 +107,13 @@ func canonicalHost(host string) (string, error) {
 		}
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
-		return "", errNumeric
+		return "", errAmbiguous
 	}
 	return name, nil
 }
 
-// ascii turns an international name into punycode, and checks one that came as
-// such. Plain names pass by: IDNA would refuse the underscore.
+// ascii converts an internationalized name to punycode, and checks one that is in
+// punycode. Plain names are not passed to IDNA: it refuses the underscore.
 func ascii(name string) (string, error) {
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
 	if plain && !strings.Contains(name, "xn--") {
@@ -131,7 +133,7 @@ func validLabel(l string) bool {
 		})
 }
 
-// String is the canonical spelling: the default port is left out.
+// String is the canonical form, without the default port.
 func (t Target) String() string {
 	if t.Port == DefaultPort {
 		return t.Host
@@ -139,8 +141,8 @@ func (t Target) String() string {
 	return net.JoinHostPort(t.Host, strconv.Itoa(int(t.Port)))
 }
 
-// AllowedPort tells a port that a game server may use, from those of services
-// that nobody should be able to probe from here.
+// AllowedPort reports whether a game server may use a port. Those of other services
+// are refused, so that callers cannot probe them from here.
 func AllowedPort(p uint16) bool {
 	if p < 1024 {
 		return false

@@ -35,10 +35,10 @@ func TestAllowedPort(t *testing.T) {
 func TestTargetErrorsSayWhatIsWrong(t *testing.T) {
 	for in, want := range map[string]error{
 		"": errEmpty, ":25565": errEmpty, strings.Repeat("a.", 130) + "a": errLength, "a/b": errLabel, "a@b": errLabel, "a\x00b": errLabel,
-		"xn--a.org": errIDN, "a\u202eb.org": errIDN, "127.1": errNumeric, "127.0.0.1.": errNumeric, "１２７.0.0.1": errNumeric, "0x7f.0.0.0x1": errNumeric,
+		"xn--a.org": errIDN, "a\u202eb.org": errIDN, "127.1": errAmbiguous, "127.0.0.1.": errAmbiguous, "１２７.0.0.1": errAmbiguous, "0x7f.0.0.0x1": errAmbiguous,
 		"fe80::1%eth0": errZone, "[::1]x": errBrackets, "[::1]:": errBrackets, "[mc.example.org]": errBrackets,
 	} {
-		if got, err := ParseTarget(in); err != want || got != (Target{}) { //nolint:errorlint // the plain ones, not wrapped
+		if got, err := ParseTarget(in); err != want || got != (Target{}) { //nolint:errorlint // expected unwrapped
 			t.Errorf("%q: %v %v, want %v", in, got, err, want)
 		}
 	}

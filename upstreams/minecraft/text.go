@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is kept of a server's texts.
+// Bounds of a server's texts and icon, beyond which they are cut or dropped.
 const (
 	maxSample  = 50
 	maxName    = 64
@@ -16,12 +16,12 @@ const (
 	maxIcon    = 64 << 10
 )
 
-// line is clean for what has no lines, names and versions.
+// line is clean for texts of one line: names and versions.
 func line(s string, most int) string {
 	return clean(strings.ReplaceAll(s, "\n", " "), most)
 }
 
-// clean drops § codes and what does not print.
+// clean drops § codes and characters that are not printable.
 func clean(s string, most int) string {
 	var b strings.Builder
 	code := false
@@ -38,8 +38,8 @@ func clean(s string, most int) string {
 	return strings.TrimSpace(printable(b.String(), most))
 }
 
-// printable drops control characters but the line feed, other line separators
-// and what turns the direction of writing, and cuts at a number of bytes.
+// printable drops control characters other than the line feed, other line
+// separators and direction marks, and cuts at a number of bytes.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r != '\n' && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
@@ -56,7 +56,8 @@ func printable(s string, most int) string {
 	return s[:most]
 }
 
-// icon keeps a PNG data URI of a sane size; some come with line breaks.
+// icon returns a PNG data URI of at most maxIcon, else ""; some servers send line
+// breaks in it.
 func icon(uri string) string {
 	const prefix = "data:image/png;base64,"
 	encoded, ok := strings.CutPrefix(strings.NewReplacer("\n", "", "\r", "").Replace(uri), prefix)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// The rows here run on a bubble's clock over pipes: waits are exact and free.
+// These tests run over pipes with the clock of a synctest bubble: times are exact.
 
-// piped dials the scripts, one a connection, and the last for all that follow.
-// The bubble ends when they have.
+// piped serves each connection with the next script, the last ones with the last.
+// The test waits for the scripts to end.
 func piped(t *testing.T, scripts ...func(net.Conn)) Dialer {
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
@@ -37,7 +37,7 @@ func closes(net.Conn) {}
 
 // drips announces 16 KiB and sends a byte every tenth of a second.
 func drips(c net.Conn) {
-	asked(c)
+	readRequest(c)
 	b := []byte{0xff, 0x7f}
 	for {
 		if _, err := c.Write(b); err != nil {
@@ -55,9 +55,9 @@ func hangs(ctx context.Context, _, _ string) (net.Conn, error) {
 
 var bubbleTarget = Target{Host: "mc.example.org", Port: DefaultPort}
 
-func TestFailuresEndInTime(t *testing.T) {
+func TestFailuresEndWithinTheTimeout(t *testing.T) {
 	rows := map[string]struct {
-		scripts []func(net.Conn) // none: no connection comes about
+		scripts []func(net.Conn) // none: the connection attempt hangs
 		kind    string
 		took    time.Duration
 	}{
@@ -65,7 +65,7 @@ func TestFailuresEndInTime(t *testing.T) {
 		"silence":       {[]func(net.Conn){silent}, "timeout", 5 * time.Second},
 		"old silence":   {[]func(net.Conn){closes, silent}, "protocol", 5 * time.Second},
 		"closed twice":  {[]func(net.Conn){closes}, "protocol", 0},
-		"no connection": {nil, "timeout", connectWait},
+		"no connection": {nil, "timeout", connectTimeout},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -94,15 +94,15 @@ func TestLatency(t *testing.T) {
 		want               any
 		took               time.Duration
 	}{
-		"pong":                      {5 * time.Second, 42 * time.Millisecond, 42, 42 * time.Millisecond},
-		"pong too late":             {5 * time.Second, time.Hour, nil, pongWait},
-		"budget ends before a pong": {300 * time.Millisecond, time.Hour, nil, 300 * time.Millisecond},
+		"pong":                  {5 * time.Second, 42 * time.Millisecond, 42, 42 * time.Millisecond},
+		"pong too late":         {5 * time.Second, time.Hour, nil, pongTimeout},
+		"timeout before a pong": {300 * time.Millisecond, time.Hour, nil, 300 * time.Millisecond},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &Pinger{Timeout: r.timeout, Dial: piped(t, func(c net.Conn) {
-					asked(c)
+					readRequest(c)
 					reply(c, good)
 					b := make([]byte, 10)
 					_, _ = io.ReadFull(c, b)
@@ -120,10 +120,10 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-func TestPongOfAnotherPingIsNoLatency(t *testing.T) {
+func TestPongOfAnotherPingIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Pinger{Dial: piped(t, func(c net.Conn) {
-			asked(c)
+			readRequest(c)
 			reply(c, good)
 			_, _ = io.ReadFull(c, make([]byte, 10))
 			_, _ = c.Write(append([]byte{9, 1}, "nonsense"...))
@@ -150,13 +150,13 @@ func TestSlowSRVLeavesTimeForTheServer(t *testing.T) {
 		}
 		start := time.Now()
 		s, err := p.Ping(t.Context(), bubbleTarget)
-		if err != nil || s.SRV || dialled != "mc.example.org:25565" || time.Since(start) != srvWait {
+		if err != nil || s.SRV || dialled != "mc.example.org:25565" || time.Since(start) != srvTimeout {
 			t.Errorf("dialled %q after %v: %+v %v", dialled, time.Since(start), s, err)
 		}
 	})
 }
 
-func TestCallerWhoLeavesBlamesNobody(t *testing.T) {
+func TestCancellationIsNotAFailureOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
@@ -170,11 +170,11 @@ func TestCallerWhoLeavesBlamesNobody(t *testing.T) {
 	})
 }
 
-func TestNoPingAfterTheCallerLeft(t *testing.T) {
+func TestNoPingAfterCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		conn, server := net.Pipe() // nobody reads: a write would block for good
+		conn, server := net.Pipe() // without a reader, a write would block for ever
 		defer func() { _, _ = conn.Close(), server.Close() }()
 		if took := latency(ctx, conn, bufio.NewReader(conn)); took != nil {
 			t.Errorf("latency %v", *took)

@@ -16,16 +16,16 @@ const (
 	maxStatus = 256 << 10
 )
 
-// Errors of the conversation are fixed texts: one that quoted what came would
-// tell a stranger's banner.
+// Errors of the conversation are fixed texts: with received bytes in them, they
+// would show callers the banners of other services (SSRF).
 var (
 	errVarInt = errors.New("VarInt longer than 32 bits")
-	errFrame  = errors.New("frame of an impossible length")
+	errFrame  = errors.New("invalid frame length")
 )
 
 // readVarInt reads the protocol's variable-length 32-bit integer. Padding with
-// zero groups is legal (some proxies write lengths in a fixed width), a bit
-// beyond the 32nd is not.
+// zero groups is valid (some proxies write lengths in a fixed width), a bit beyond
+// the 32nd is not.
 func readVarInt(r io.ByteReader) (int32, error) {
 	var v uint32
 	for shift := 0; shift < 35; shift += 7 {
@@ -57,7 +57,7 @@ func appendString(b []byte, s string) []byte {
 	return append(appendVarInt(b, int32(len(s))), s...)
 }
 
-// frame puts the length before a packet.
+// frame prefixes a packet with its length.
 func frame(packet []byte) []byte {
 	return append(appendVarInt(nil, int32(len(packet))), packet...)
 }
@@ -74,8 +74,8 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 	return readAll(r, int64(n))
 }
 
-// readAll reads exactly n bytes. Its buffer grows with what arrives, not with
-// what was announced.
+// readAll reads exactly n bytes. Its buffer grows with the received bytes, not
+// by the announced length.
 func readAll(r io.Reader, n int64) ([]byte, error) {
 	var b bytes.Buffer
 	if _, err := io.CopyN(&b, r, n); err != nil {
@@ -84,7 +84,7 @@ func readAll(r io.Reader, n int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// statusText takes the JSON out of a status response packet.
+// statusText extracts the JSON of a status response packet.
 func statusText(packet []byte) ([]byte, error) {
 	r := bytes.NewReader(packet)
 	id, err := readVarInt(r)
@@ -93,12 +93,12 @@ func statusText(packet []byte) ([]byte, error) {
 	}
 	n, err := readVarInt(r)
 	if err != nil || n < 0 || n > maxStatus || int(n) > r.Len() {
-		return nil, errors.New("status text of an impossible length")
+		return nil, errors.New("invalid length of the status text")
 	}
 	return packet[len(packet)-r.Len():][:n], nil
 }
 
-// handshake asks for the status state. The host is the one the caller named:
+// handshake requests the status state. The host is the one the caller named:
 // proxies of game networks route by it.
 func handshake(t Target) []byte {
 	p := appendVarInt(nil, 0)
@@ -108,11 +108,11 @@ func handshake(t Target) []byte {
 	return frame(appendVarInt(p, 1))
 }
 
-// ServeStatus answers one client's status conversation with the given JSON,
-// and closes the connection. It is what replayed servers are made of.
+// ServeStatus is the server side: it answers one client's status request with the
+// given JSON, and closes the connection. Replay serves recorded statuses with it.
 func ServeStatus(conn net.Conn, status []byte) {
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // a pipe cannot refuse
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // a pipe always supports deadlines
 	r := bufio.NewReader(conn)
 	if first, err := r.Peek(1); err != nil || first[0] == 0xfe {
 		return // the protocol before 1.7 is not served
@@ -129,5 +129,5 @@ func ServeStatus(conn net.Conn, status []byte) {
 	if err != nil || len(ping) != 9 || ping[0] != 1 {
 		return
 	}
-	_, _ = conn.Write(frame(ping)) // the pong says the same
+	_, _ = conn.Write(frame(ping)) // the pong repeats the ping's payload
 }

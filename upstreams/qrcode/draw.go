@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// quiet is the white margin that the standard asks for, in modules.
-const quiet = 4
+// quietZone is the white margin that the standard requires, in modules.
+const quietZone = 4
 
-// layout says where modules lie in a picture of a size: whole pixels each, the
-// rest of the size as an even margin around.
+// layout is the position of the modules in a picture of a size: whole pixels each,
+// and the rest of the size as an equal margin on all sides.
 func (c *Code) layout(size int) (scale, margin int, err error) {
-	least := c.Modules() + 2*quiet
+	least := c.Modules() + 2*quietZone
 	if size < least {
 		return 0, 0, &TooSmallError{Min: least}
 	}
@@ -23,41 +23,40 @@ func (c *Code) layout(size int) (scale, margin int, err error) {
 	return scale, (size - scale*c.Modules()) / 2, nil
 }
 
-// Painter draws pictures, and keeps what compressing them takes for the next
-// one. The zero value is ready; it is safe for concurrent use.
+// Painter draws pictures, and reuses the buffers of their compression. The zero
+// value is ready to use; it is safe for concurrent use.
 type Painter struct{ buffers sync.Pool }
 
 // Get implements png.EncoderBufferPool.
 func (p *Painter) Get() *png.EncoderBuffer {
 	b, _ := p.buffers.Get().(*png.EncoderBuffer)
-	return b // nil: one is made
+	return b // nil: the encoder makes one
 }
 
 // Put implements png.EncoderBufferPool.
 func (p *Painter) Put(b *png.EncoderBuffer) { p.buffers.Put(b) }
 
 // PNG draws the symbol in black on white, size by size pixels, one bit each.
-// The error is a *TooSmallError when it does not fit. Drawing takes a few bytes
-// for each line and no more, but time for each pixel: the caller bounds the size.
+// The error is a *TooSmallError when it does not fit. Drawing takes memory
+// per line, but time per pixel: the caller must bound the size.
 func (p *Painter) PNG(c *Code, size int) ([]byte, error) {
 	scale, margin, err := c.layout(size)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	// Runs of two colours: better compression would save little and take longer.
+	// With runs of two colours, better compression would save little and be slower.
 	if err := (&png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: p}).Encode(&b, newPicture(c, size, scale, margin)); err != nil {
 		return nil, fmt.Errorf("write a picture of %d pixels: %w", size, err)
 	}
 	return b.Bytes(), nil
 }
 
-// picture is the symbol as an image whose pixels are told when they are asked
-// for.
+// picture is the symbol as an image whose pixels are computed on demand.
 type picture struct {
 	code   *Code
 	size   int
-	module []int16 // of each column, and as well of each line; -1 for margin
+	module []int16 // of each column, and likewise of each line; -1 for the margin
 }
 
 func newPicture(c *Code, size, scale, margin int) *picture {
@@ -100,7 +99,7 @@ func (c *Code) SVG(size int) ([]byte, error) {
 	if _, _, err := c.layout(size); err != nil {
 		return nil, err
 	}
-	width := c.Modules() + 2*quiet
+	width := c.Modules() + 2*quietZone
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path d="`,
 		size, size, width, width, width, width)
@@ -121,6 +120,6 @@ func (c *Code) row(b *bytes.Buffer, y int) {
 		for x < c.Modules() && c.code.Black(x, y) {
 			x++
 		}
-		fmt.Fprintf(b, "M%d %dh%dv1h-%dz", from+quiet, y+quiet, x-from, x-from)
+		fmt.Fprintf(b, "M%d %dh%dv1h-%dz", from+quietZone, y+quietZone, x-from, x-from)
 	}
 }

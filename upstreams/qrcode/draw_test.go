@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// box is the smallest square around what is black: three corners of a symbol
-// are always black.
+// box is the smallest square around the black pixels: three corners of a symbol are
+// always black.
 func box(img *image.Paletted) image.Rectangle {
 	var r image.Rectangle
 	for i, p := range img.Pix {
@@ -26,10 +26,10 @@ func box(img *image.Paletted) image.Rectangle {
 	return r
 }
 
-func TestPNGIsExactlyAsLargeAsAsked(t *testing.T) {
+func TestPNGHasTheRequestedSize(t *testing.T) {
 	for _, text := range []string{"quiet", "你好，世界", strings.Repeat("long ", 100)} {
 		c := encoded(t, text)
-		least := c.Modules() + 2*quiet
+		least := c.Modules() + 2*quietZone
 		sizes := []int{least, least + 1, 2*least - 1, 2 * least, 2*least + 1, 300, 1000, 2000}
 		for size := 128; size < 160; size++ {
 			sizes = append(sizes, size)
@@ -42,17 +42,17 @@ func TestPNGIsExactlyAsLargeAsAsked(t *testing.T) {
 	}
 }
 
-// flaw says what is wrong with a picture: its size, its margin, where it lies,
-// or the first pixel that is not its module's colour.
+// flaw says what is wrong with a picture: its size, its margin, its position, or
+// the first pixel that does not have its module's colour.
 func flaw(img *image.Paletted, c *Code, size int) string {
 	if img.Rect != image.Rect(0, 0, size, size) {
 		return fmt.Sprint("bounds ", img.Rect)
 	}
-	at, scale := box(img), size/(c.Modules()+2*quiet)
+	at, scale := box(img), size/(c.Modules()+2*quietZone)
 	if at.Dx() != scale*c.Modules() || at.Dy() != at.Dx() {
 		return fmt.Sprintf("modules are not of %d pixels: %v", scale, at)
 	}
-	if at.Min.X < quiet*scale || at.Min.Y < quiet*scale || size-at.Max.X < quiet*scale || size-at.Max.Y < quiet*scale {
+	if at.Min.X < quietZone*scale || at.Min.Y < quietZone*scale || size-at.Max.X < quietZone*scale || size-at.Max.Y < quietZone*scale {
 		return fmt.Sprint("less than 4 modules of margin around ", at)
 	}
 	if right := size - at.Max.X; at.Min.X != at.Min.Y || right-at.Min.X < 0 || right-at.Min.X > 1 {
@@ -91,8 +91,8 @@ func painted(c *Code) func(int) ([]byte, error) {
 	return func(size int) ([]byte, error) { return new(Painter).PNG(c, size) }
 }
 
-// A large picture takes no memory by its pixels.
-func TestPNGTakesNoByteForAPixel(t *testing.T) {
+// Memory does not grow with the number of pixels.
+func TestPNGMemoryIsBounded(t *testing.T) {
 	var p Painter
 	c := encoded(t, strings.Repeat("large ", 50))
 	if _, err := p.PNG(c, 2000); err != nil {
@@ -110,7 +110,7 @@ func TestPNGTakesNoByteForAPixel(t *testing.T) {
 	}
 }
 
-func TestTooSmallSaysTheLeastSize(t *testing.T) {
+func TestTooSmallNamesTheSmallestSize(t *testing.T) {
 	c, long := encoded(t, "x"), encoded(t, strings.Repeat("x", 2953))
 	for name, r := range map[string]struct {
 		draw func(int) ([]byte, error)
@@ -151,7 +151,7 @@ func TestSVGShowsThePNGsModules(t *testing.T) {
 		if err := xml.Unmarshal(b, &doc); err != nil {
 			t.Fatal(err)
 		}
-		width := c.Modules() + 2*quiet
+		width := c.Modules() + 2*quietZone
 		if view := fmt.Sprintf("0 0 %d %d", width, width); doc.Width != "300" || doc.Height != "300" || doc.ViewBox != view {
 			t.Fatalf("%s by %s, view %s, want 300 and %s", doc.Width, doc.Height, doc.ViewBox, view)
 		}

@@ -17,8 +17,8 @@ type mode struct {
 	unit     string
 }
 
-// modeOf chooses the densest mode that the whole text allows. The mark of
-// UTF-8 takes 12 bits, hence one byte fewer than for ASCII.
+// modeOf selects the densest mode for the whole text. The ECI of UTF-8
+// takes 12 bits, hence one byte fewer than for ASCII.
 func modeOf(text string) mode {
 	switch {
 	case coding.Num(text).Check() == nil:
@@ -49,8 +49,8 @@ func (m mode) bits(v coding.Version) int {
 	return n
 }
 
-// eci says in which character set the bytes that follow are; it is below 128,
-// which takes one byte.
+// eci is the character set of the bytes that follow it, by its number; numbers
+// below 128 take one byte.
 type eci byte
 
 // Check implements coding.Encoding.

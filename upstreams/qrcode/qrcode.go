@@ -1,6 +1,6 @@
-// Package qrcode turns a text into a QR code picture of exactly the size that
-// was asked for, or says why that cannot be. Texts beyond ASCII carry the mark
-// (ECI 26 of ISO/IEC 18004) that tells every reader that they are UTF-8.
+// Package qrcode encodes a text as a QR code picture of exactly the requested size,
+// or returns an error that says why that is impossible. Texts beyond ASCII are
+// marked as UTF-8 (ECI 26 of ISO/IEC 18004) for all readers.
 package qrcode
 
 import (
@@ -20,7 +20,7 @@ type Code struct {
 }
 
 // Encode makes the smallest symbol that holds the text at level M, or at level
-// L where it does not fit otherwise. The text is one segment, kept as given:
+// L where it does not fit otherwise. The text is one segment, unchanged:
 //
 //	                                   level M   level L
 //	digits                                5596      7089
@@ -47,8 +47,8 @@ func Encode(text string) (*Code, error) {
 	return nil, &TooLongError{Len: len(text), Max: m.max, Unit: m.unit}
 }
 
-// encode fills a symbol. The mask is always 0: the standard wants the best of
-// eight, readers take any, and trying all would cost eight times the work.
+// encode fills a symbol. The mask is always 0: the standard requires the best of
+// eight, but readers accept any, and trying all would take eight times as long.
 func encode(m mode, v coding.Version, level coding.Level) (*Code, error) {
 	plan, err := coding.NewPlan(v, level, 0)
 	if err != nil {
@@ -71,17 +71,17 @@ func (c *Code) Version() int { return int(c.version) }
 func (c *Code) Level() string { return c.level.String() }
 
 var (
-	// ErrTooLong refuses a text beyond the largest symbol. What Encode returns
-	// is a *TooLongError, which is this and says the limit.
+	// ErrTooLong refuses a text beyond the largest symbol. Encode returns it as a
+	// *TooLongError, which has the limit.
 	ErrTooLong = errors.New("text is too long for a QR code")
-	// ErrNotUTF8 refuses what is no text.
+	// ErrNotUTF8 refuses bytes that are not a text.
 	ErrNotUTF8 = errors.New("text is not UTF-8")
 	// ErrEmpty refuses an empty text.
 	ErrEmpty = errors.New("text is empty")
 )
 
-// TooLongError refuses a text beyond the largest symbol of its mode. It never
-// holds the text, which may be a password.
+// TooLongError refuses a text beyond the largest symbol of its mode. It does not
+// contain the text, which may be a password.
 type TooLongError struct {
 	// Len is the text's length, Max the longest that fits, both in Unit.
 	Len, Max int
@@ -103,5 +103,5 @@ type TooSmallError struct {
 }
 
 func (e *TooSmallError) Error() string {
-	return fmt.Sprintf("picture too small for this text: expected at least %d pixels", e.Min)
+	return fmt.Sprintf("picture is too small for this text: expected at least %d pixels", e.Min)
 }

@@ -53,7 +53,7 @@ func drawn(t testing.TB, c *Code, size int) *image.Paletted {
 	return img.(*image.Paletted)
 }
 
-// read decodes the symbol at a size as another implementation understands it.
+// read decodes the symbol at a size with another implementation.
 func read(t testing.TB, c *Code, size int) string {
 	t.Helper()
 	bmp, err := gozxing.NewBinaryBitmapFromImage(drawn(t, c, size))
@@ -71,7 +71,7 @@ func read(t testing.TB, c *Code, size int) string {
 func TestEveryTextIsReadBack(t *testing.T) {
 	for name, text := range texts() {
 		c := encoded(t, text)
-		for _, size := range []int{c.Modules() + 2*quiet, 150, 300, 301, 777} {
+		for _, size := range []int{c.Modules() + 2*quietZone, 150, 300, 301, 777} {
 			if got := read(t, c, size); got != text {
 				t.Errorf("%s at %d: read %q", name, size, got)
 			}
@@ -91,7 +91,7 @@ func TestEveryVersionHoldsWhatTheStandardSays(t *testing.T) {
 		if c.Version() != i+1 || c.Level() != "M" || c.Modules() != 21+4*i {
 			t.Errorf("%d bytes: version %d-%s of %d modules", n, c.Version(), c.Level(), c.Modules())
 		}
-		if got := read(t, c, c.Modules()+2*quiet); got != text {
+		if got := read(t, c, c.Modules()+2*quietZone); got != text {
 			t.Errorf("version %d: read %q", i+1, got)
 		}
 		if c := encoded(t, text+"a"); c.Version() == i+1 && c.Level() == "M" {
@@ -118,7 +118,7 @@ func TestCapacity(t *testing.T) {
 			if c.Level() != level {
 				t.Errorf("%d × %s: level %s, want %s", n, r.unit, c.Level(), level)
 			}
-			if got := read(t, c, 2*(c.Modules()+2*quiet)); got != of(n) {
+			if got := read(t, c, 2*(c.Modules()+2*quietZone)); got != of(n) {
 				t.Errorf("%d × %s: read %d bytes", n, r.unit, len(got))
 			}
 		}
@@ -172,7 +172,7 @@ func FuzzEncode(f *testing.F) {
 			}
 			return
 		}
-		if got := read(t, c, c.Modules()+2*quiet); got != text {
+		if got := read(t, c, c.Modules()+2*quietZone); got != text {
 			t.Errorf("read %q, want %q", got, text)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"sundry/upstreams/peertest"
 )
 
-// A second reader, which shares no code with the one of the other tests.
+// A second reader, which shares no code with that of the other tests.
 func TestIndependentReader(t *testing.T) {
 	peertest.Program(t, "zbar", "zbar-tools", "zbarimg")
 	cases := texts()
@@ -22,8 +22,8 @@ func TestIndependentReader(t *testing.T) {
 			t.Parallel()
 			c := encoded(t, text)
 			for _, size := range []int{50, 64, 99, 128, 200, 256, 300, 333, 512, 640, 801, 1024, 1500, 2000} {
-				if size < 2*(c.Modules()+2*quiet) {
-					continue // one pixel per module is too fine for it
+				if size < 2*(c.Modules()+2*quietZone) {
+					continue // the reader needs more than one pixel per module
 				}
 				readBack(t, c, size, text, filepath.Join(dir, name+".png"))
 			}
@@ -31,7 +31,7 @@ func TestIndependentReader(t *testing.T) {
 	}
 }
 
-// readBack draws a code and lets the other reader read it.
+// readBack draws a code and compares what the other reader reads.
 func readBack(t *testing.T, c *Code, size int, text, file string) {
 	t.Helper()
 	b, err := new(Painter).PNG(c, size)
