@@ -71,7 +71,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"sources:", "chains: {x: {like: nope, picture: {url: .u, hosts: [a.b]}}}\nsources:", "chain x: like: expected a chain with sources of its own"},
 		{"  - name: made", "  - {name: made, computed: {}}\n  - name: made", "source \"made\": declared twice"},
 		{"  - name: made", "  - {name: first, last_resort: true, computed: {}}\n  - name: made", "whole.yaml:14: source \"made\": follows a last_resort source; expected those at the end"},
-		{"computed: {}", "before: [{name: key, shared: true, http: {url: 'http://a.example.org/'}}]\n    computed: {}", "whole.yaml:14: step key: shared: without for: nothing is kept"},
+		{"computed: {}", "before: [{name: key, shared: true, http: {url: 'http://a.example.org/'}}]\n    computed: {}", "whole.yaml:14: step key: shared: expected with for"},
 		{"params:", "defs: [.a]\nparams:", "whole.yaml:5: "},
 		{"params:", "defs: {a: [.a]}\nparams:", "whole.yaml:5: "},
 		{"params:", "defs: {a: ., a: .}\nparams:", "whole.yaml:5: "},

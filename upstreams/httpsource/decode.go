@@ -18,7 +18,7 @@ import (
 	"sundry/upstreams/sharelink"
 )
 
-// charset finds a declared encoding; nil with ok for UTF-8.
+// charset returns a declared encoding; nil, and ok, for UTF-8.
 func charset(name string) (e encoding.Encoding, ok bool) {
 	switch name {
 	case "", "utf-8":
@@ -33,8 +33,8 @@ func charset(name string) (e encoding.Encoding, ok bool) {
 	return nil, false
 }
 
-// toUTF8 decodes bytes that are not UTF-8 already, and drops a byte order
-// mark. What the upstream's header says about its charset is often wrong.
+// toUTF8 decodes a body that is not UTF-8 already, and removes a byte order mark.
+// The header's charset is ignored, because upstreams often send a wrong one.
 func toUTF8(b []byte, e encoding.Encoding) ([]byte, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if e == nil {
@@ -48,17 +48,18 @@ func toUTF8(b []byte, e encoding.Encoding) ([]byte, error) {
 	}
 	out, err := e.NewDecoder().Bytes(b)
 	if err != nil {
-		return nil, fmt.Errorf("decode body: %w", err)
+		return nil, fmt.Errorf("body in the declared charset: %w", err)
 	}
 	return out, nil
 }
 
-// EncodeCharset turns UTF-8 into a declared charset, for replies that are
-// recorded in UTF-8 but were sent otherwise.
+// EncodeCharset converts UTF-8 to a declared charset (utf-8, gbk, gb18030 or big5;
+// "" means utf-8), for replies that are recorded in UTF-8. Another charset, or a
+// character that the charset lacks, is an error.
 func EncodeCharset(b []byte, name string) ([]byte, error) {
 	e, ok := charset(name)
 	if !ok {
-		return nil, fmt.Errorf("charset %q: want utf-8, gbk, gb18030 or big5", name)
+		return nil, fmt.Errorf("charset: expected utf-8, gbk, gb18030 or big5, got %q", name)
 	}
 	if e == nil {
 		return b, nil
@@ -70,7 +71,9 @@ func isASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// DecodeJSON reads one value and keeps numbers exact.
+// DecodeJSON decodes one JSON value. Numbers are kept exact, as json.Number. It is
+// an error if anything follows the value, or if the text is nested more deeply or
+// has more values than any real reply.
 func DecodeJSON(b []byte) (any, error) {
 	if err := checkBounds(b); err != nil {
 		return nil, err
@@ -82,19 +85,19 @@ func DecodeJSON(b []byte) (any, error) {
 		return nil, fmt.Errorf("body as JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("body as JSON: more follows the value")
+		return nil, errors.New("body as JSON: there is more text after the value")
 	}
 	return v, nil
 }
 
-// decodeWrapped reads the one JSON value inside JSONP or a script: from the
-// first brace or bracket to the value's end.
-func decodeWrapped(b []byte) (any, error) {
-	at := bytes.IndexAny(b, "{[")
-	if at < 0 {
-		return nil, errors.New("body as JSONP: no object or array in it")
+// decodeJSONP decodes the JSON value inside JSONP or a script, from the first brace
+// or bracket to the end of the value.
+func decodeJSONP(b []byte) (any, error) {
+	start := bytes.IndexAny(b, "{[")
+	if start < 0 {
+		return nil, errors.New("body as JSONP: it contains no object or array")
 	}
-	d := json.NewDecoder(bytes.NewReader(b[at:]))
+	d := json.NewDecoder(bytes.NewReader(b[start:]))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
@@ -103,24 +106,24 @@ func decodeWrapped(b []byte) (any, error) {
 	return v, nil
 }
 
-// Sniff verifies that bytes are a picture and tells its type by its magic
-// bytes. SVG is no picture here: it can carry scripts.
+// Sniff verifies that bytes are a picture, and finds its type by its magic bytes.
+// SVG is not accepted, because it can contain scripts.
 func Sniff(b []byte) (*upstreams.Blob, error) {
 	typ := http.DetectContentType(b)
 	switch typ {
 	case "image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp", "image/x-icon":
 		return &upstreams.Blob{Type: typ, Bytes: b}, nil
 	}
-	return nil, fmt.Errorf("body is no picture (looks like %s, %d bytes)", typ, len(b))
+	return nil, fmt.Errorf("body is not a picture (it looks like %s, %d bytes)", typ, len(b))
 }
 
-// readCapped reads at most max bytes. The cap is on what comes out of
-// decompression, so a small bomb does not grow here.
-func readCapped(r io.Reader, limit int64) ([]byte, error) {
+// readAtMost reads a body of at most limit bytes. A larger one is an error. The
+// limit applies after decompression, which bounds decompression bombs.
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("answer was cut off: %w", err)}
+		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("reply was cut off: %w", err)}
 	case err != nil:
 		return nil, err
 	case int64(len(b)) > limit:
@@ -129,8 +132,8 @@ func readCapped(r io.Reader, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// scriptDecoder reads the object that a page's script assigns to the marker, as
-// in window.__INITIAL_STATE__={...}.
+// scriptDecoder decodes the object that a script of a page assigns to the marker,
+// as in window.__INITIAL_STATE__={...}.
 func scriptDecoder(marker string) func([]byte) (any, error) {
 	return func(page []byte) (any, error) {
 		object, err := sharelink.InitState(page, marker)

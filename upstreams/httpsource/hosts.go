@@ -10,8 +10,8 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// hostSet are the hosts that a source may talk to. "*.example.org" covers the
-// subdomains.
+// hostSet are the hosts that a source may send requests to. "*.example.org" means
+// all subdomains of example.org.
 type hostSet []string
 
 func newHostSet(hosts []declare.Text, problems *declare.Problems) hostSet {
@@ -19,15 +19,15 @@ func newHostSet(hosts []declare.Text, problems *declare.Problems) hostSet {
 	for _, h := range hosts {
 		name := strings.ToLower(h.Value)
 		if bare := strings.TrimPrefix(name, "*."); bare == "" || strings.ContainsAny(bare, "*/ @") {
-			problems.Add(h.Line, "host %q: want a name such as img.example.org or *.example.org", h.Value)
+			problems.Add(h.Line, "hosts: expected a name such as img.example.org or *.example.org, got %q", h.Value)
 		}
 		s = append(s, name)
 	}
 	return s
 }
 
-// match finds the declared name that covers the host (with its port, where it
-// has one).
+// match finds the declared name that matches a host, which includes its port if
+// the URL has one.
 func (s hostSet) match(host string) (declared string, ok bool) {
 	host = strings.ToLower(host)
 	for _, h := range s {
@@ -41,9 +41,9 @@ func (s hostSet) match(host string) (declared string, ok bool) {
 	return "", false
 }
 
-// redirects lets a client follow to declared hosts only: what an upstream says
-// must not lead this server to an address of the upstream's choosing.
-func (s hostSet) redirects(req *http.Request, via []*http.Request) error {
+// checkRedirect lets a client follow redirects to declared hosts only: an upstream
+// must not choose which addresses this server connects to.
+func (s hostSet) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return &upstreams.Error{Kind: upstreams.Malformed, Err: errors.New("too many redirects")}
 	}
@@ -53,7 +53,11 @@ func (s hostSet) redirects(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// client follows redirects to the given hosts only, and keeps no cookies.
-func client(env *upstreams.Environment, allowed hostSet) *http.Client {
-	return &http.Client{Transport: env.DeclaredHosts(), CheckRedirect: allowed.redirects}
+// newClient makes a client that follows redirects to the given hosts only, and
+// keeps no cookies.
+func newClient(env *upstreams.Environment, allowed hostSet) *http.Client {
+	return &http.Client{Transport: env.DeclaredHosts(), CheckRedirect: allowed.checkRedirect}
 }
+
+// noRedirects makes a client return redirects in place of following them.
+func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

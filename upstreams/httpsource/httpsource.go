@@ -1,14 +1,14 @@
-// Package httpsource is the kind of source that asks over HTTP, with what comes
-// before its request (steps) and after it (parts, pictures). What the package
-// promises:
+// Package httpsource is the kind of source that makes HTTP requests, with the
+// steps before its own request, and the parts and pictures that belong to it.
+// What the package promises:
 //
 //   - A value cannot leave its place: in a path, a query, a header or a form it is
 //     escaped for it.
-//   - No reply can hurt: size, nesting, memory and time are bounded, pictures are
-//     verified by their bytes.
-//   - Redirects and pictures stay with declared hosts; what a caller names is
-//     reached through the guard alone.
-//   - No error holds a URL: it may have a secret in it, or a caller's input.
+//   - A reply cannot exhaust the process: size, nesting, memory and time are
+//     bounded, and pictures are verified by their bytes.
+//   - Redirects and pictures stay on declared hosts. A caller-supplied target is
+//     reached only through the SSRF guard.
+//   - No error contains a URL, which may hold a secret or a caller's input.
 package httpsource
 
 import (
@@ -30,185 +30,216 @@ import (
 
 // Bounds of an HTTP source.
 const (
-	defaultMax   = 2 << 20
-	maxRedirects = 3
-	userAgent    = "Mozilla/5.0 (compatible; Sundry/1.0)"
+	defaultMaxBytes = 2 << 20
+	maxRedirects    = 3
+	userAgent       = "Mozilla/5.0 (compatible; Sundry/1.0)"
 )
 
-// request is a compiled HTTP source.
-type request struct {
-	host         *host.Host
-	base         *url.URL // scheme and host; the path is a template
-	path         jq.Template
-	query        []pair
-	raw          jq.Template // instead of query; without literals for none
-	encoded      bool        // raw is a placeholder whose value is a query as it is
-	headers      []pair
-	form         []pair                    // makes it a POST
-	json         *jq.Program               // likewise
-	secretJSON   bool                      // json makes use of secrets
-	decode       func([]byte) (any, error) // nil: a picture
-	charset      encoding.Encoding
-	limit        int64
-	parts        []any
-	partsProgram *jq.Program // gives the parts
-	// secretParts: listing makes use of secrets.
-	secretParts bool
-	trace       bool
-	client      *http.Client
+// fetcher is a compiled HTTP request: that of a source, of a step, or for a
+// picture.
+type fetcher struct {
+	host            *host.Host
+	base            *url.URL // scheme and host; the path is a template
+	path            jq.Template
+	query           []field
+	rawQuery        jq.Template // in place of query; zero: none
+	rawQueryEncoded bool        // the value of rawQuery's placeholder is encoded already
+	headers         []field
+	form            []field                   // not nil: a POST of a form
+	json            *jq.Program               // not nil: a POST of JSON
+	jsonSecret      bool                      // json reads secrets
+	decode          func([]byte) (any, error) // nil: a picture
+	charset         encoding.Encoding         // nil: UTF-8
+	maxBytes        int64
+	parts           []any
+	partsProgram    *jq.Program // computes the parts
+	partsSecret     bool        // partsProgram reads secrets
+	trace           bool
+	client          *http.Client
 }
 
-type pair struct {
+// field is a name with the template of its value, in a query, a form or headers.
+type field struct {
 	name  string
 	value jq.Template
 }
 
-// Compile compiles the section of a source of the kind http.
+// Compile compiles the section of a source of the kind http. Mistakes go to the
+// compiler's problems.
 func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
-	var spec HTTPSpec
+	var spec Spec
 	c.Decode(section, &spec)
-	q := compileHTTP(&spec, c.Line, c)
-	return upstreams.Compiled{Fetcher: q, Host: q.host, Remote: true}
+	f := compileFetcher(&spec, c.Line, c)
+	return upstreams.Compiled{Fetcher: f, Host: f.host, Remote: true}
 }
 
-func compileHTTP(spec *HTTPSpec, line int, c *upstreams.Compiler) *request {
+// compileFetcher compiles a request that is declared at a line.
+func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	scope, problems := c.Scope, c.Problems
-	q := &request{limit: defaultMax, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
+	f := &fetcher{maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
 	for _, part := range spec.Parts.List {
-		q.parts = append(q.parts, part)
+		f.parts = append(f.parts, part)
 	}
-	if spec.Parts.given() {
+	if spec.Parts.declared() {
 		scope = scope.With("part")
 	}
 	if spec.Max > 0 {
-		q.limit = int64(spec.Max) << 10
+		f.maxBytes = int64(spec.Max) << 10
 	}
+	if !f.compileURL(spec, line, scope, problems) {
+		return f
+	}
+	f.compileQuery(spec, scope, problems)
+	f.headers = compileFields(spec.Headers, scope, problems)
+	f.compileBody(spec, scope, c)
+	f.compileDecoder(spec, problems)
+	f.compileClient(spec, c)
+	f.host = c.Env.Hosts.Get(f.base.Host)
+	f.partsSecret = scope.Reads(spec.Parts.Program)
+	return f
+}
+
+// compileURL reports false for a URL without which nothing else can be compiled.
+func (f *fetcher) compileURL(spec *Spec, line int, scope *jq.Scope, problems *declare.Problems) bool {
 	u, err := url.Parse(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		problems.Add(max(spec.URL.Line, line), "url: %q: want an http or https address with a literal host and no query, as in https://api.example.org/v1/{id}; the query goes under query:", spec.URL.Value)
-		return q
+		problems.Add(max(spec.URL.Line, line), "url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:", spec.URL.Value)
+		return false
 	}
-	q.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
-	if !strings.HasPrefix(spec.URL.Value, q.base.String()) {
-		problems.Add(spec.URL.Line, "url: the host must be literal, without placeholders")
+	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	if !strings.HasPrefix(spec.URL.Value, f.base.String()) {
+		problems.Add(spec.URL.Line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", spec.URL.Value)
 	}
-	path := strings.TrimPrefix(spec.URL.Value, q.base.String())
-	q.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
-	q.query = compilePairs(spec.Query, scope, problems)
-	for _, p := range q.query {
-		p.value.EscapeLiterals(url.QueryEscape)
+	path := strings.TrimPrefix(spec.URL.Value, f.base.String())
+	f.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
+	return true
+}
+
+func (f *fetcher) compileQuery(spec *Spec, scope *jq.Scope, problems *declare.Problems) {
+	f.query = compileFields(spec.Query, scope, problems)
+	escapeLiterals(f.query)
+	if spec.RawQuery.Value == "" {
+		return
 	}
-	if spec.RawQuery.Value != "" {
-		if len(spec.Query) > 0 {
-			problems.Add(spec.RawQuery.Line, "raw_query: beside query; want one of them")
-		}
-		q.raw = jq.CompileTemplate(spec.RawQuery, scope, problems)
-		q.encoded = q.raw.Bare()
+	if len(spec.Query) > 0 {
+		problems.Add(spec.RawQuery.Line, "raw_query and query: expected only one of them")
 	}
-	q.headers = compilePairs(spec.Headers, scope, problems)
-	q.form, q.json = compilePairs(spec.Form, scope, problems), c.Program(spec.JSON)
-	for _, p := range q.form {
-		p.value.EscapeLiterals(url.QueryEscape)
+	f.rawQuery = jq.CompileTemplate(spec.RawQuery, scope, problems)
+	f.rawQueryEncoded = f.rawQuery.Bare()
+}
+
+func (f *fetcher) compileBody(spec *Spec, scope *jq.Scope, c *upstreams.Compiler) {
+	f.form, f.json = compileFields(spec.Form, scope, c.Problems), c.Program(spec.JSON)
+	escapeLiterals(f.form)
+	f.jsonSecret = scope.Reads(spec.JSON)
+	if f.form != nil && f.json != nil {
+		c.Problems.Add(spec.URL.Line, "form and json: expected only one of them")
 	}
-	if q.form != nil && q.json != nil {
-		problems.Add(spec.URL.Line, "form beside json; want one of them")
-	}
-	q.setDecoder(spec, problems)
-	q.client = client(c.Env, newHostSet(append([]declare.Text{{Value: u.Host, Line: spec.URL.Line}}, spec.Hosts...), problems))
+}
+
+func (f *fetcher) compileClient(spec *Spec, c *upstreams.Compiler) {
+	hosts := append([]declare.Text{{Value: f.base.Host, Line: spec.URL.Line}}, spec.Hosts...)
+	f.client = newClient(c.Env, newHostSet(hosts, c.Problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":
-		q.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		f.client.CheckRedirect = noRedirects
 	default:
-		problems.Add(spec.URL.Line, "redirects: %q: want follow or none", spec.Redirects)
+		c.Problems.Add(spec.URL.Line, "redirects: expected follow or none, got %q", spec.Redirects)
 	}
-	q.host = c.Env.Hosts.Get(u.Host)
-	q.secretJSON, q.secretParts = scope.Reads(spec.JSON), scope.Reads(spec.Parts.Program)
-	return q
 }
 
-func (q *request) setDecoder(spec *HTTPSpec, problems *declare.Problems) {
+func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 	switch spec.Decode {
 	case "", "json":
-		q.decode = DecodeJSON
+		f.decode = DecodeJSON
 	case "jsonp":
-		q.decode = decodeWrapped
+		f.decode = decodeJSONP
 	case "text":
-		q.decode = func(b []byte) (any, error) { return string(b), nil }
+		f.decode = func(b []byte) (any, error) { return string(b), nil }
 	case "script":
-		q.decode = scriptDecoder(spec.Marker)
+		f.decode = scriptDecoder(spec.Marker)
 	case "image":
 	default:
-		problems.Add(spec.URL.Line, "decode: %q: want json, jsonp, script, text or image", spec.Decode)
+		problems.Add(spec.URL.Line, "decode: expected json, jsonp, script, text or image, got %q", spec.Decode)
 	}
 	if (spec.Decode == "script") != (spec.Marker != "") {
-		problems.Add(spec.URL.Line, "marker: belongs to decode: script, as in marker: window.__INITIAL_STATE__")
+		problems.Add(spec.URL.Line, "marker: expected with decode: script, and only there, for example marker: window.__INITIAL_STATE__, got %q", spec.Marker)
 	}
 	var ok bool
-	if q.charset, ok = charset(spec.Charset); !ok {
-		problems.Add(spec.URL.Line, "charset: %q: want utf-8, gbk, gb18030 or big5", spec.Charset)
+	if f.charset, ok = charset(spec.Charset); !ok {
+		problems.Add(spec.URL.Line, "charset: expected utf-8, gbk, gb18030 or big5, got %q", spec.Charset)
 	}
 }
 
-// compilePairs keeps names in order, so that equal calls send equal requests.
-func compilePairs(m map[string]declare.Text, scope *jq.Scope, problems *declare.Problems) []pair {
-	var out []pair
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, pair{name, jq.CompileTemplate(m[name], scope, problems)})
+// compileFields sorts by name, so that equal calls send equal requests.
+func compileFields(templates map[string]declare.Text, scope *jq.Scope, problems *declare.Problems) []field {
+	var out []field
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		out = append(out, field{name, jq.CompileTemplate(templates[name], scope, problems)})
 	}
 	return out
 }
 
+// escapeLiterals escapes what stands between the placeholders of a query or form.
+func escapeLiterals(fields []field) {
+	for _, f := range fields {
+		f.value.EscapeLiterals(url.QueryEscape)
+	}
+}
+
 // fetchOne makes the request and decodes the reply.
-func (q *request) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	req, _, err := q.render(ctx, in)
+func (f *fetcher) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	req, _, err := f.render(ctx, in)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
-	return q.roundTrip(req, in)
+	return f.roundTrip(req, in)
 }
 
-// roundTrip sends a request and decodes the reply.
-func (q *request) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
+// roundTrip sends a request and decodes the reply. A body that cannot be decoded
+// is for the judge: its rules may know the status.
+func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
 	in.Stage("request", requestLine(req))
-	r, body, err := q.send(req, in)
+	r, body, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}
 	in.Stage("reply", replyLine(r, body))
 	switch {
-	case q.decode == nil:
+	case f.decode == nil:
 		r.Blob, r.Broken = Sniff(body)
 		return r, nil
-	case r.Status/100 == 3: // not followed: where it leads is the reply
+	case r.Status/100 == 3: // not followed: its Location is the reply
 		return r, nil
 	}
-	// Room for what decoding and mapping will make of it.
-	if err := in.Memory.Take(req.Context(), workingSet*estimate(body).size); err != nil {
+	// Memory for decoding and mapping.
+	if err := in.Memory.Take(req.Context(), workingSet*measureJSON(body).memory); err != nil {
 		return nil, err
 	}
-	plain, err := toUTF8(body, q.charset)
+	text, err := toUTF8(body, f.charset)
 	if err == nil {
-		r.Body, err = q.decode(plain)
+		r.Body, err = f.decode(text)
 	}
 	r.Broken = err
 	return r, nil
 }
 
-// showsSecret tells whether a request shows a secret, or is signed with one.
-func (q *request) showsSecret(scope *jq.Scope) bool {
-	shows := q.secretJSON || scope.Shows(q.path) || scope.Shows(q.raw)
-	for _, p := range slices.Concat(q.query, q.headers, q.form) {
-		shows = shows || scope.Shows(p.value)
+// sendsSecret reports whether the request contains a secret, or is signed with
+// one.
+func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
+	found := f.jsonSecret || scope.Shows(f.path) || scope.Shows(f.rawQuery)
+	for _, field := range slices.Concat(f.query, f.headers, f.form) {
+		found = found || scope.Shows(field.value)
 	}
-	return shows
+	return found
 }
 
-// LargestPicture is how many bytes a picture of the source may have; 0 for a
-// source whose answers are none.
-func (q *request) LargestPicture() int64 {
-	if q.decode == nil {
-		return q.limit
+// LargestPicture is the greatest size of the source's pictures, in bytes; 0 for a
+// source whose replies are not pictures.
+func (f *fetcher) LargestPicture() int64 {
+	if f.decode == nil {
+		return f.maxBytes
 	}
 	return 0
 }

@@ -8,61 +8,63 @@ import (
 	"sundry/upstreams"
 )
 
-// Bounds of a JSON text, far beyond what any source sends.
+// Bounds of a JSON text, far above what any source sends.
 const (
 	maxDepth  = 100
 	maxValues = 2 << 20
 )
 
 const (
-	// readStep is how much of a body is read before more memory is asked for.
-	readStep = 64 << 10
-	// workingSet is how many times the decoded size a reply takes, with what
-	// programs make of it.
+	// readChunk is how many bytes of a body are read before more memory is reserved.
+	readChunk = 64 << 10
+	// workingSet is the memory that a reply and the values that programs make of it
+	// take together, as a multiple of the decoded reply.
 	workingSet = 3
 )
 
-// Memory that decoding takes, in bytes: of each value by itself, and of each
-// container beside what is in it.
+// Memory that decoding takes, in bytes: for each value, and for each array or
+// object in addition to its values.
 const (
 	valueSize     = 48
 	containerSize = 112
 )
 
-// size is what a JSON text holds, told by looking at each byte once. A text
-// that is no JSON has a weight as well: decoding finds the mistake.
-type size struct {
-	size   int64 // an estimate of what it takes when it is decoded
+// jsonSize is an estimate of what a JSON text contains.
+type jsonSize struct {
+	memory int64 // in bytes, once it is decoded
 	values int64
 	depth  int
 }
 
-func estimate(b []byte) size {
-	var w size
+// measureJSON looks at each byte once, without decoding. A text that is not JSON
+// has a size as well: the decoder finds the mistake.
+func measureJSON(b []byte) jsonSize {
+	var s jsonSize
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			end := stringEnd(b, i+1)
-			w.size += int64(end - i)
+			s.memory += int64(end - i)
 			i = end
-			w.values++
+			s.values++
 		case '[', '{':
 			depth++
-			w.depth = max(w.depth, depth)
-			w.size += containerSize
-			w.values++
+			s.depth = max(s.depth, depth)
+			s.memory += containerSize
+			s.values++
 		case ']', '}':
 			depth--
 		case ',':
-			w.values++
+			s.values++
 		}
 	}
-	w.size += w.values * valueSize
-	return w
+	s.memory += s.values * valueSize
+	return s
 }
 
-// stringEnd is the place of the quote that ends the string which begins here.
+// stringEnd is the index of the quote that ends a string whose text begins at
+// from; the length of b if none does.
 func stringEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		switch b[i] {
@@ -75,34 +77,34 @@ func stringEnd(b []byte, from int) int {
 	return len(b)
 }
 
-// checkBounds refuses a JSON text that no upstream sends.
+// checkBounds refuses a JSON text that is nested too deeply or has too many values.
 func checkBounds(b []byte) error {
-	switch w := estimate(b); {
-	case w.depth > maxDepth:
-		return fmt.Errorf("body as JSON: nested in more than %d levels", maxDepth)
-	case w.values > maxValues:
+	switch s := measureJSON(b); {
+	case s.depth > maxDepth:
+		return fmt.Errorf("body as JSON: more than %d levels of nesting", maxDepth)
+	case s.values > maxValues:
 		return fmt.Errorf("%w: more than %d values", upstreams.ErrTooLarge, maxValues)
 	}
 	return nil
 }
 
-// metered reads from a body, and asks for room before each step.
-type metered struct {
-	ctx  context.Context //nolint:containedctx // of the request that is being read
-	body io.Reader
-	room *upstreams.Reservation
-	left int
+// reservingReader reads a body, and reserves memory before each chunk of it.
+type reservingReader struct {
+	ctx      context.Context //nolint:containedctx // of the request whose reply is read
+	body     io.Reader
+	memory   *upstreams.Reservation
+	reserved int // bytes that are reserved and not read yet
 }
 
-// Read implements io.Reader.
-func (m *metered) Read(p []byte) (int, error) {
-	if m.left == 0 {
-		if err := m.room.Take(m.ctx, readStep); err != nil {
+// Read implements io.Reader. It fails when the memory budget is exhausted.
+func (r *reservingReader) Read(p []byte) (int, error) {
+	if r.reserved == 0 {
+		if err := r.memory.Take(r.ctx, readChunk); err != nil {
 			return 0, err
 		}
-		m.left = readStep
+		r.reserved = readChunk
 	}
-	n, err := m.body.Read(p[:min(len(p), m.left)])
-	m.left -= n
+	n, err := r.body.Read(p[:min(len(p), r.reserved)])
+	r.reserved -= n
 	return n, err
 }

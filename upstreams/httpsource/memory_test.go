@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-func TestWeigh(t *testing.T) {
-	for text, want := range map[string]size{
+func TestMeasureJSON(t *testing.T) {
+	for text, want := range map[string]jsonSize{
 		``:                       {0, 0, 0},
 		`1`:                      {0, 0, 0},
 		`"a\"]["`:                {6, 1, 0},
@@ -17,8 +17,8 @@ func TestWeigh(t *testing.T) {
 		`]]][`:                   {containerSize, 1, 0},
 		strings.Repeat("[", 200): {200 * containerSize, 200, 200},
 	} {
-		want.size += want.values * valueSize
-		if got := estimate([]byte(text)); got != want {
+		want.memory += want.values * valueSize
+		if got := measureJSON([]byte(text)); got != want {
 			t.Errorf("%.20s: %+v, want %+v", text, got, want)
 		}
 	}

@@ -11,48 +11,50 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// picture is a compiled second step: fetch what the data points at.
+// picture is a compiled PictureSpec.
 type picture struct {
-	url     *jq.Program
-	hosts   hostSet
-	limit   int64
-	timeout time.Duration
-	client  *http.Client
-	env     *upstreams.Environment
+	url      *jq.Program
+	hosts    hostSet
+	maxBytes int64
+	timeout  time.Duration
+	client   *http.Client
+	env      *upstreams.Environment
 }
 
-// CompilePicture checks the declaration.
+// CompilePicture compiles the declaration of a picture. Mistakes go to the
+// compiler's problems; what comes back must not be used then.
 func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	p := &picture{
 		url: c.Program(&spec.URL), hosts: newHostSet(spec.Hosts, c.Problems),
-		limit: defaultMax, timeout: 5 * time.Second, env: c.Env,
+		maxBytes: defaultMaxBytes, timeout: 5 * time.Second, env: c.Env,
 	}
 	if len(spec.Hosts) == 0 {
-		c.Problems.Add(spec.URL.Line, "picture without hosts: want the hosts it may come from, as in hosts: [img.example.org]")
+		c.Problems.Add(spec.URL.Line, "picture: expected the hosts that it may come from, for example hosts: [img.example.org]")
 	}
 	if spec.Max > 0 {
-		p.limit = int64(spec.Max) << 10
+		p.maxBytes = int64(spec.Max) << 10
 	}
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client = client(c.Env, p.hosts)
+	p.client = newClient(c.Env, p.hosts)
 	return p
 }
 
-// Fetch implements Picture: it gets the picture that the data leads to.
+// Fetch implements upstreams.Picture. It fetches the picture from its address in
+// the data, through the breaker of its host.
 func (p *picture) Fetch(ctx context.Context, data any, in *upstreams.Input, vars *jq.Env) (*upstreams.Blob, error) {
-	raw, err := p.url.Text(ctx, data, vars)
+	address, err := p.url.Text(ctx, data, vars)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
-	u, err := url.Parse(raw)
+	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return nil, &upstreams.Error{Kind: upstreams.Malformed, Err: errors.New("picture address is not an http or https URL")}
 	}
 	name, ok := p.hosts.match(u.Host)
 	if !ok {
-		return nil, upstreams.Errorf(upstreams.Malformed, "picture on %q, which is not a declared host", u.Host)
+		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %q is not a declared host", u.Host)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -71,8 +73,8 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	req.Header.Set("User-Agent", userAgent)
 	in.MarkLoop(req.Header)
 	in.Stage("picture request", requestLine(req))
-	q := request{client: p.client, limit: p.limit}
-	r, body, err := q.send(req, in)
+	f := fetcher{client: p.client, maxBytes: p.maxBytes}
+	r, body, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}
@@ -81,5 +83,5 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	return r, nil
 }
 
-// LargestPicture is how many bytes it may have.
-func (p *picture) LargestPicture() int64 { return p.limit }
+// LargestPicture is the greatest size of the picture, in bytes.
+func (p *picture) LargestPicture() int64 { return p.maxBytes }

@@ -17,74 +17,74 @@ import (
 	"sundry/upstreams/webpage"
 )
 
-// render renders the call, and gives the body that it sends beside it.
-func (q *request) render(ctx context.Context, in *upstreams.Input) (*http.Request, []byte, error) {
-	method, typ, body, err := q.body(ctx, in)
+// render fills the templates. It returns the request, and the body that it sends.
+func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Request, []byte, error) {
+	method, typ, body, err := f.body(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, q.target(in), reader(body))
+	req, err := http.NewRequestWithContext(ctx, method, f.url(in), bodyReader(body))
 	if err != nil {
-		return nil, nil, errors.New("request cannot be built") // the cause would tell the URL, and with it secrets
+		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
 	req.Header.Set("User-Agent", userAgent)
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
 	in.MarkLoop(req.Header)
-	if q.trace {
+	if f.trace {
 		for name, v := range in.Call.Trace {
 			req.Header.Set(name, v)
 		}
 	}
-	for _, p := range q.headers {
-		req.Header.Set(p.name, p.value.Render(in.Values, jq.EscapeHeader))
+	for _, h := range f.headers {
+		req.Header.Set(h.name, h.value.Render(in.Values, jq.EscapeHeader))
 	}
 	return req, body, nil
 }
 
-// target is the URL with its placeholders filled.
-func (q *request) target(in *upstreams.Input) string {
+// url is the address of the request.
+func (f *fetcher) url(in *upstreams.Input) string {
 	var b strings.Builder
-	b.WriteString(q.base.String())
-	b.WriteString(q.path.Render(in.Values, jq.EscapePath))
-	if len(q.query) > 0 {
-		b.WriteString("?" + encodePairs(q.query, in.Values))
+	b.WriteString(f.base.String())
+	b.WriteString(f.path.Render(in.Values, jq.EscapePath))
+	if len(f.query) > 0 {
+		b.WriteString("?" + encodeFields(f.query, in.Values))
 	}
-	if !q.raw.IsZero() {
+	if !f.rawQuery.IsZero() {
 		escape := url.QueryEscape
-		if q.encoded {
-			escape = jq.EscapeHeader // which keeps it on its line
+		if f.rawQueryEncoded {
+			escape = jq.EscapeHeader // only line breaks are removed
 		}
-		b.WriteString("?" + q.raw.Render(in.Values, escape))
+		b.WriteString("?" + f.rawQuery.Render(in.Values, escape))
 	}
 	return b.String()
 }
 
-// encodePairs writes names and values as in a query or a form. The literals of
+// encodeFields writes names and values as in a query or a form. The literals of
 // the values were escaped at load.
-func encodePairs(pairs []pair, values map[string]any) string {
+func encodeFields(fields []field, values map[string]any) string {
 	var b strings.Builder
-	for i, p := range pairs {
+	for i, f := range fields {
 		if i > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(url.QueryEscape(p.name) + "=" + p.value.Render(values, url.QueryEscape))
+		b.WriteString(url.QueryEscape(f.name) + "=" + f.value.Render(values, url.QueryEscape))
 	}
 	return b.String()
 }
 
-// body is what is sent, and by which method.
-func (q *request) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
+// body is the body of the request with its method and content type.
+func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
 	switch {
-	case q.form != nil:
-		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodePairs(q.form, in.Values)), nil
-	case q.json != nil:
-		v, err := q.json.One(ctx, nil, in.Env)
+	case f.form != nil:
+		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodeFields(f.form, in.Values)), nil
+	case f.json != nil:
+		v, err := f.json.One(ctx, nil, in.Env)
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
-		if q.secretJSON && len(in.Hidden) > 0 {
+		if f.jsonSecret && len(in.Hidden) > 0 {
 			in.Derive(v, redact.SignatureMin)
 		}
 		body, err := plainjson.Marshal(v)
@@ -93,42 +93,44 @@ func (q *request) body(ctx context.Context, in *upstreams.Input) (method, typ st
 	return http.MethodGet, "", nil, nil
 }
 
-// reader is of a type that net/http can rewind when it must send again.
-func reader(body []byte) io.Reader {
+// bodyReader returns a type that net/http can rewind to send a request again.
+func bodyReader(body []byte) io.Reader {
 	if body == nil {
 		return http.NoBody
 	}
 	return bytes.NewReader(body)
 }
 
-// send does the exchange and reads what fits under the cap.
-func (q *request) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply, []byte, error) {
-	resp, err := q.client.Do(req)
+// send sends the request and reads the reply up to its limit.
+func (f *fetcher) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply, []byte, error) {
+	resp, err := f.client.Do(req)
 	if err != nil {
-		return nil, nil, SendError(err)
+		return nil, nil, ClassifyError(err)
 	}
 	defer func() {
-		// Reading a little more lets the connection be used again.
+		// Reading to the end of a short rest lets the connection be reused.
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		_ = resp.Body.Close()
 	}()
-	body, err := readCapped(&metered{ctx: req.Context(), body: resp.Body, room: &in.Memory}, q.limit)
+	body, err := readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, f.maxBytes)
 	if err != nil {
-		return nil, nil, SendError(err)
+		return nil, nil, ClassifyError(err)
 	}
 	return &upstreams.Reply{Status: resp.StatusCode, Header: resp.Header}, body, nil
 }
 
-// SendError classifies, and drops the URL that net/http puts into its errors:
-// it may hold a secret or a caller's input.
-func SendError(err error) error {
+// ClassifyError turns an error of sending a request or reading its reply into an
+// *upstreams.Error, unavailable unless the cause says otherwise. It removes the URL
+// that net/http puts into its errors, which may contain a secret or a caller's
+// input.
+func ClassifyError(err error) error {
 	err = webpage.Cause(err)
 	if typed, ok := errors.AsType[*upstreams.Error](err); ok {
 		return typed
 	}
 	kind := upstreams.KindOf(err)
 	if kind == upstreams.Internal && !errors.Is(err, context.Canceled) {
-		kind = upstreams.Unavailable // every other way in which an exchange can end
+		kind = upstreams.Unavailable // such as a refused connection, or a failed lookup
 	}
 	return &upstreams.Error{Kind: kind, Err: err}
 }

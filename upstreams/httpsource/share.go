@@ -3,6 +3,7 @@ package httpsource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -10,15 +11,19 @@ import (
 	"sundry/upstreams/sharelink"
 )
 
-// Bounds of following a short link.
+// Bounds of resolving a short link.
 const (
-	shareHops    = 3
-	shareTimeout = 4 * time.Second
-	mobileAgent  = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
+	maxShareRedirects = 3
+	shareTimeout      = 4 * time.Second
 )
 
-// readShare gives the work that a share link leads to. Only hosts of the
-// platforms' own short links are asked, and no more than where they lead.
+// mobileUserAgent is sent to the hosts of short links, some of which redirect a
+// desktop browser to another page.
+const mobileUserAgent = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
+
+// readShare returns the data of the work that a share link names. Requests go only
+// to the platforms' own short-link hosts, and only for the address they redirect
+// to.
 func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error) {
 	text, err := st.share.Text(ctx, nil, in.Env)
 	if err != nil {
@@ -37,40 +42,41 @@ func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error)
 	return data, upstreams.Judge(ctx, st.rules, &upstreams.Reply{Body: data}, in.Env)
 }
 
-// resolve gives where a short link leads, or led not long ago.
+// resolve returns the data of the work that a short link redirects to, which may
+// be a cached step result.
 func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink.Link) (any, error) {
 	return st.cached(ctx, in, link.String(), func(ctx context.Context, in *upstreams.Input) (data any, err error) {
-		via := &Target{Client: TargetClient(st.env, shareTimeout), In: in, Ctx: ctx}
-		for range shareHops {
-			if link, err = st.resolveOnce(ctx, via, link); err != nil || !link.Short {
+		client := &TargetClient{HTTP: NewTargetHTTPClient(st.env, shareTimeout), Input: in, Context: ctx}
+		for range maxShareRedirects {
+			if link, err = st.resolveOnce(ctx, client, link); err != nil || !link.Short {
 				break
 			}
 		}
 		if err == nil && link.Short {
-			err = &upstreams.Error{Kind: upstreams.Negative, Err: errors.New("short links lead to one another")}
+			err = &upstreams.Error{Kind: upstreams.Negative, Err: fmt.Errorf("the short link leads to more than %d others", maxShareRedirects)}
 		}
 		return link.Data(), err
 	})
 }
 
-// resolveOnce asks a short link's host where it leads.
-func (st *step) resolveOnce(ctx context.Context, via *Target, link sharelink.Link) (sharelink.Link, error) {
+// resolveOnce asks the host of a short link for the address it redirects to.
+func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link sharelink.Link) (sharelink.Link, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.URL, http.NoBody)
 	if err != nil {
-		return link, upstreams.Errorf(upstreams.Internal, "follow %s: %w", link.URL, err)
+		return link, upstreams.Errorf(upstreams.Internal, "resolve %s: %w", link.URL, err)
 	}
-	req.Header.Set("User-Agent", mobileAgent)
+	req.Header.Set("User-Agent", mobileUserAgent)
 	next := link
-	_, err = upstreams.ThroughBreaker(ctx, st.env.Hosts.Get(req.URL.Host), nil, via.In.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
-		resp, err := via.Do(req.WithContext(ctx))
+	_, err = upstreams.ThroughBreaker(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
+		resp, err := client.Do(req.WithContext(ctx))
 		if err != nil {
-			return nil, Refusal("url", SendError(err))
+			return nil, ForbiddenParameter("url", ClassifyError(err))
 		}
 		_ = resp.Body.Close()
 		r := &upstreams.Reply{Status: http.StatusOK, Header: resp.Header}
 		if resp.StatusCode/100 != 3 {
 			r.Status = resp.StatusCode
-			return r, unresolved(r.Status)
+			return r, unresolvedError(r.Status)
 		}
 		next, err = link.Follow(resp.Header.Get("Location"))
 		return r, resolveError(err)
@@ -78,17 +84,18 @@ func (st *step) resolveOnce(ctx context.Context, via *Target, link sharelink.Lin
 	return next, err
 }
 
-// unresolved is what a short link's host says that does not redirect. That it
-// has no such link is about the link, and no fault of the host; another source
-// may follow it all the same.
-func unresolved(status int) error {
+// unresolvedError is the error for a reply of a short link's host that is not a
+// redirect. An unknown link is a negative answer, not a failure of the host; another
+// source may still resolve it.
+func unresolvedError(status int) error {
 	if _, ok := upstreams.ByStatus(status); ok || status == http.StatusNotFound || status == http.StatusGone {
-		return &upstreams.Error{Kind: upstreams.Negative, Next: true, Status: status, Err: errors.New("the short link leads nowhere")}
+		return &upstreams.Error{Kind: upstreams.Negative, Next: true, Status: status, Err: errors.New("the short link does not redirect")}
 	}
 	return nil // judged by its status
 }
 
-// resolveError says what it means where a short link leads.
+// resolveError classifies an error of the address that a short link redirects to: a
+// challenge, or no link of a work.
 func resolveError(err error) error {
 	switch {
 	case errors.Is(err, sharelink.ErrChallenge):

@@ -10,29 +10,31 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// step is a compiled request made before a source's own.
+// step is a compiled StepSpec.
 type step struct {
 	name    string
 	when    *jq.Program
 	vars    []jq.Variable
-	http    *request // or else share is given
-	share   *jq.Program
+	http    *fetcher    // nil: share is set
+	share   *jq.Program // nil: http is set
 	rules   []upstreams.Rule
 	keep    *jq.Program
-	results upstreams.StepResults // nil: its outcome is for one call alone
+	results upstreams.StepResults // cached; nil: the result is for one call only
 	renew   bool
 	env     *upstreams.Environment
 
 	timeout  time.Duration // 0: the source's
 	optional bool
-	// bearer: it asks with a secret, so if it keeps one text that is a token.
-	bearer bool
-	// secret: what it keeps is computed from a secret.
-	secret bool
+	// sendsSecret: its request contains a secret, so a result that is a single text
+	// is taken for a token.
+	sendsSecret bool
+	// keepsSecret: its result is computed from a secret.
+	keepsSecret bool
 }
 
-// CompileStep checks the declaration. What the step keeps is in scope for all that
-// follows it.
+// CompileStep compiles the declaration of a step, and adds the step's name to the
+// compiler's scope. Mistakes go to the compiler's problems; what comes back must not
+// be used then.
 func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 	st := &step{
 		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
@@ -46,40 +48,43 @@ func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 	}
 	spec.check(c)
 	if spec.HTTP != nil {
-		st.http = compileHTTP(spec.HTTP, spec.Name.Line, c)
-		st.bearer = st.http.showsSecret(c.Scope)
+		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
+		st.sendsSecret = st.http.sendsSecret(c.Scope)
 	}
-	st.secret = c.Scope.Reads(spec.Keep)
-	c.Scope.Add(st.name, st.secret)
+	st.keepsSecret = c.Scope.Reads(spec.Keep)
+	c.Scope.Add(st.name, st.keepsSecret)
 	return st
 }
 
-// check tells mistakes of a step.
+// check reports mistakes of a step.
 func (s *StepSpec) check(c *upstreams.Compiler) {
 	add := func(format string) { c.Problems.Add(s.Name.Line, format, s.Name.Value) }
 	if !jq.IsName(s.Name.Value) {
-		add("step %q: want a name of small letters, digits and _")
+		add("step %q: expected a name of lower-case letters, digits and underscores, for example guest_token")
 	}
 	if s.Renew && s.For == 0 {
-		add("step %s: renew: without for: there is nothing to forget")
+		add("step %s: renew: expected with for, for example for: 1h; without it nothing is cached")
 	}
 	if s.Shared && s.For == 0 {
-		add("step %s: shared: without for: nothing is kept")
+		add("step %s: shared: expected with for, for example for: 1h; without it nothing is cached")
 	}
 	if (s.HTTP == nil) == (s.Share == nil) {
-		add("step %s: want http or share, and one of them only")
+		add("step %s: expected either http or share, for example share: $params.url")
 	}
-	if s.HTTP != nil && (s.HTTP.Decode == "image" || s.HTTP.Parts.given()) {
-		add("step %s: want neither decode: image nor parts")
+	if s.HTTP != nil && s.HTTP.Decode == "image" {
+		add("step %s: decode: image is for sources only; expected json, jsonp, script or text")
+	}
+	if s.HTTP != nil && s.HTTP.Parts.declared() {
+		add("step %s: parts is for sources only; expected one step for each request")
 	}
 }
 
-// Do implements BeforeStep: it makes the request, unless its outcome is still kept from another call,
-// and keeps what it is for.
+// Do implements upstreams.BeforeStep: it makes the request, unless its result is
+// cached, and sets the step's variable to the result.
 func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 	if st.when != nil {
-		serves, err := st.when.True(ctx, nil, in.Env)
-		if err != nil || !serves {
+		applies, err := st.when.True(ctx, nil, in.Env)
+		if err != nil || !applies {
 			in.Set(st.name, nil)
 			return err
 		}
@@ -90,31 +95,31 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 	value, err := st.run(ctx, in)
 	switch {
 	case err == nil:
-		in.Stage("kept "+st.name, value)
+		in.Stage("result of "+st.name, value)
 	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal:
-		in.Stage("without "+st.name, err.Error())
+		in.Stage("failure of "+st.name, err.Error())
 		value = nil
 	default:
 		return err
 	}
-	st.derive(in, value)
+	st.noteSecrets(in, value)
 	in.Set(st.name, value)
 	return nil
 }
 
-// derive notes what is secret in the outcome.
-func (st *step) derive(in *upstreams.Input, value any) {
-	text, alone := value.(string)
+// noteSecrets notes what is secret in the result, so that it is redacted.
+func (st *step) noteSecrets(in *upstreams.Input, value any) {
+	text, isText := value.(string)
 	switch {
 	case len(in.Hidden) == 0:
-	case alone && (st.bearer || st.secret):
+	case isText && (st.sendsSecret || st.keepsSecret):
 		in.Derive(text, redact.DerivedMin)
-	case st.secret:
+	case st.keepsSecret:
 		in.Derive(value, redact.SignatureMin)
 	}
 }
 
-// run gives the outcome, within the step's own time.
+// run returns the step's result, within the step's own timeout.
 func (st *step) run(ctx context.Context, in *upstreams.Input) (any, error) {
 	if st.timeout > 0 {
 		var cancel context.CancelFunc
@@ -128,7 +133,7 @@ func (st *step) run(ctx context.Context, in *upstreams.Input) (any, error) {
 	return st.fetch(ctx, in)
 }
 
-// fetch asks the step's host, unless what an equal request brought is kept.
+// fetch makes the step's request, unless the result of an equal one is cached.
 func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
 	req, body, err := st.http.render(ctx, in)
 	if err != nil {
@@ -149,29 +154,31 @@ func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
 	})
 }
 
-// cached gives what is kept under the id, else asks and keeps.
-func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, ask func(context.Context, *upstreams.Input) (any, error)) (any, error) {
+// cached returns the result that is cached under the ID, else fetches it. Fetching
+// may outlive this attempt, because other calls may wait for it, so it works on a
+// fork of the input.
+func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetch func(context.Context, *upstreams.Input) (any, error)) (any, error) {
 	if st.results == nil {
-		return ask(ctx, in)
+		return fetch(ctx, in)
 	}
-	sub := in.Fork()
-	asked := false
-	value, born, err := st.results.Fetch(ctx, id, func(ctx context.Context) (any, error) {
-		asked = true
-		defer sub.Memory.Release()
-		v, err := ask(ctx, sub)
-		return v, sub.Redactor().Err(err) // others hear of it too
+	fork := in.Fork()
+	fetched := false
+	value, created, err := st.results.Fetch(ctx, id, func(ctx context.Context) (any, error) {
+		fetched = true
+		defer fork.Memory.Release()
+		v, err := fetch(ctx, fork)
+		return v, fork.Redactor().Err(err) // waiting calls get the error too, and do not know the secrets
 	})
 	if err != nil {
 		return nil, err
 	}
-	if in.NoteCreated(born); asked {
-		in.Join(sub)
+	if in.NoteCreated(created); fetched {
+		in.Join(fork)
 	}
 	return value, nil
 }
 
-// result is what the step makes of a reply.
+// result makes the step's result of a reply.
 func (st *step) result(ctx context.Context, r *upstreams.Reply, env *jq.Env) (any, error) {
 	if st.keep == nil {
 		return r.Body, nil

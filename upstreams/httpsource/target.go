@@ -10,51 +10,56 @@ import (
 	"sundry/upstreams/guard"
 )
 
-// Target sends requests to hosts that callers name: through the guard, or to
-// a replay. It follows no redirects. Make one for each attempt.
-type Target struct {
-	Client *http.Client
-	sent   int
-	In     *upstreams.Input
-	Ctx    context.Context //nolint:containedctx // the attempt's, whose step a replay must know
+// TargetClient sends the requests of one attempt to caller-supplied targets. It
+// does not follow redirects. It is not safe for concurrent use.
+type TargetClient struct {
+	// HTTP is made by NewTargetHTTPClient, and shared by all attempts of a source.
+	HTTP *http.Client
+	// Input of the attempt.
+	Input *upstreams.Input
+	// Context of the attempt. It says to a replay which step the requests belong to.
+	Context context.Context //nolint:containedctx // see above
+	sent    int
 }
 
-// TargetClient makes the client that such requests of a source go through.
-func TargetClient(env *upstreams.Environment, timeout time.Duration) *http.Client {
+// NewTargetHTTPClient makes a client for caller-supplied targets: through the SSRF
+// guard, or to recorded exchanges. It does not follow redirects. timeout bounds a
+// request and the reading of its reply; 0 means that only the context does.
+func NewTargetHTTPClient(env *upstreams.Environment, timeout time.Duration) *http.Client {
 	if env.Replay != nil {
-		return &http.Client{Transport: env.Replay, CheckRedirect: stay, Timeout: timeout}
+		return &http.Client{Transport: env.Replay, CheckRedirect: noRedirects, Timeout: timeout}
 	}
 	client := env.Guard.Client(timeout, 0)
 	client.Transport = env.Recorded(client.Transport)
 	return client
 }
 
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// Do sends one request of the attempt.
-func (s *Target) Do(req *http.Request) (*http.Response, error) {
-	at := upstreams.AtNth(s.Ctx, s.sent)
-	s.sent++
-	if p, ok := upstreams.PositionOf(at); ok {
-		req = req.WithContext(upstreams.WithPosition(req.Context(), p))
+// Do sends one request. Its errors are those of net/http, which contain the URL
+// (see ClassifyError), and a *guard.ForbiddenError for a target that leads back to
+// this service. The caller closes the response's body.
+func (c *TargetClient) Do(req *http.Request) (*http.Response, error) {
+	position, ok := upstreams.PositionOf(upstreams.AtNth(c.Context, c.sent))
+	c.sent++
+	if ok {
+		req = req.WithContext(upstreams.WithPosition(req.Context(), position))
 	}
-	s.In.Stage("request", requestLine(req))
-	s.In.MarkLoop(req.Header)
-	resp, err := s.Client.Do(req) //nolint:gosec // TargetClient: its guard refuses addresses that must not be reached
+	c.Input.Stage("request", requestLine(req))
+	c.Input.MarkLoop(req.Header)
+	resp, err := c.HTTP.Do(req) //nolint:gosec // NewTargetHTTPClient: its guard refuses addresses that must not be reached
 	if err != nil {
 		return nil, err
 	}
-	s.In.Stage("reply", resp.Status)
-	if err := s.In.CheckLoop(resp); err != nil {
+	c.Input.Stage("reply", resp.Status)
+	if err := c.Input.CheckLoop(resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-// Refusal turns the guard's refusal of what a parameter leads to into a
-// definite error, and passes any other error by.
-func Refusal(parameter string, err error) error {
+// ForbiddenParameter attributes a refusal of the SSRF guard to the parameter that
+// named the target. It returns any other error as it is.
+func ForbiddenParameter(parameter string, err error) error {
 	if forbidden, ok := errors.AsType[*guard.ForbiddenError](err); ok {
 		return &upstreams.Error{Kind: upstreams.Forbidden, Parameter: parameter, Err: forbidden}
 	}

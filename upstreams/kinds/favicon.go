@@ -32,7 +32,7 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	if spec.At != "root" && spec.At != "page" {
 		c.Add("favicon: at: %q: want root or page", spec.At)
 	}
-	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.TargetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
 // Bound implements bounded.
@@ -43,7 +43,7 @@ func (f *iconFinder) Bound(ctx context.Context, in *upstreams.Input) (func(), er
 // Fetch implements Fetcher.
 func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["url"].(string)
-	finder := &favicon.Finder{Do: &httpsource.Target{Client: f.client, In: in, Ctx: ctx}, Check: f.env.Guard.CheckURL}
+	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL}
 	find := finder.Root
 	if f.page {
 		find = finder.Page
@@ -53,7 +53,7 @@ func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams
 	case errors.Is(err, favicon.ErrNone):
 		return nil, &upstreams.Error{Kind: upstreams.Negative, Err: err}
 	case err != nil:
-		return nil, httpsource.Refusal("url", httpsource.SendError(err))
+		return nil, httpsource.ForbiddenParameter("url", httpsource.ClassifyError(err))
 	}
 	data := map[string]any{"host": host, "url": icon.URL, "type": icon.Type, "bytes": len(icon.Bytes)}
 	return &upstreams.Reply{Body: data, Blob: &upstreams.Blob{Type: icon.Type, Bytes: icon.Bytes}}, nil

@@ -25,7 +25,7 @@ type linkFollower struct {
 
 func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &ShortlinkSpec{})
-	return upstreams.Compiled{Fetcher: &linkFollower{client: httpsource.TargetClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+	return upstreams.Compiled{Fetcher: &linkFollower{client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
 // Bound implements bounded. Where the link leads on is bounded in all.
@@ -41,7 +41,7 @@ func (f *linkFollower) Bound(ctx context.Context, in *upstreams.Input) (func(), 
 func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	link, _ := in.Call.Params["url"].(string)
 	follower := &shortlink.Follower{
-		Do: &httpsource.Target{Client: f.client, In: in, Ctx: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
+		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
 	}
 	result, err := follower.Follow(ctx, link)
 	switch {
@@ -50,7 +50,7 @@ func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstrea
 	case errors.Is(err, shortlink.ErrSelf):
 		return nil, &upstreams.Error{Kind: upstreams.Forbidden, Parameter: "url", Err: err}
 	case err != nil:
-		return nil, httpsource.Refusal("url", httpsource.SendError(err))
+		return nil, httpsource.ForbiddenParameter("url", httpsource.ClassifyError(err))
 	}
 	return &upstreams.Reply{Body: result.Data()}, nil
 }

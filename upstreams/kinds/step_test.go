@@ -198,14 +198,16 @@ func TestSecretsEndWithTheRequest(t *testing.T) {
 
 func TestMistakesOfSteps(t *testing.T) {
 	for text, want := range map[string]string{
-		"before: [{name: Up, http: {url: 'https://a.org/'}}]":             `step "Up": want a name`,
-		"before: [{name: a, renew: true, http: {url: 'https://a.org/'}}]": "step a: renew: without for",
-		"before: [{name: a}]": "step a: want http or share",
-		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: want neither",
+		"before: [{name: Up, http: {url: 'https://a.org/'}}]":             `step "Up": expected a name of lower-case letters`,
+		"before: [{name: a, renew: true, http: {url: 'https://a.org/'}}]": "step a: renew: expected with for",
+		"before: [{name: a}]": "step a: expected either http or share",
+		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: decode: image is for sources only; expected json, jsonp, script or text",
+		"before: [{name: a, http: {url: 'https://a.org/{part}', parts: [b]}}]":                            "step a: parts is for sources only",
+		"before: [{name: a, shared: true, http: {url: 'https://a.org/'}}]":                                "step a: shared: expected with for",
 		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
-		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form beside json",
-		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: belongs to decode: script",
-		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: belongs to decode: script",
+		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form and json: expected only one of them",
+		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: expected with decode: script, and only there",
+		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: expected with decode: script, and only there",
 		"vars: {A: '1'}": `var "A": want a name`,
 	} {
 		if !strings.Contains(text, "\nhttp:") && !strings.HasPrefix(text, "http:") {
