@@ -78,7 +78,7 @@ func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link shar
 			r.Status = resp.StatusCode
 			return r, unresolvedError(r.Status)
 		}
-		next, err = link.Follow(resp.Header.Get("Location"))
+		next, err = link.Resolve(resp.Header.Get("Location"))
 		return r, resolveError(err)
 	})
 	return next, err

@@ -7,28 +7,29 @@ import (
 	"strings"
 )
 
-// maxText is the longest text that is searched, and the longest Location that
-// is followed, in bytes.
+// maxText is the longest text that is searched, and the longest Location that is
+// accepted, in bytes.
 const maxText = 8 << 10
 
-// marks are the characters of RFC 3986 besides letters and digits, without
-// brackets, which rather belong to the sentence around a link.
-const marks = "._~:/?#@!$&'*+,;=%-"
+// punctuation has the characters of RFC 3986 other than letters and digits, without
+// brackets, which usually belong to the sentence around a link.
+const punctuation = "._~:/?#@!$&'*+,;=%-"
 
-// schemed is a link within a text; Chinese text ends it.
-var schemed = regexp.MustCompile(`(?i)https?://[A-Za-z0-9` + marks + `]+`)
+// withScheme matches a link in a text; Chinese characters end it.
+var withScheme = regexp.MustCompile(`(?i)https?://[A-Za-z0-9` + punctuation + `]+`)
 
-// notURL tells what ends a word that may be a link without its scheme.
+// notURL reports whether a character ends a word that may be a link without its
+// scheme.
 func notURL(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
 		return false
 	}
-	return !strings.ContainsRune(marks, r)
+	return !strings.ContainsRune(punctuation, r)
 }
 
-// locate finds the link of a text, with its scheme. The text is decoded once
-// more when it holds none as it is: callers encode twice.
+// locate finds the link in a text, with its scheme. If there is none the text is
+// decoded once more: some callers encode twice.
 func locate(raw string) (string, error) {
 	if len(raw) > maxText {
 		return "", fmt.Errorf("%w; the text is longer than %d bytes", ErrNoLink, maxText)
@@ -45,7 +46,7 @@ func locate(raw string) (string, error) {
 }
 
 func find(text string) string {
-	if found := schemed.FindString(text); found != "" {
+	if found := withScheme.FindString(text); found != "" {
 		return trim(found)
 	}
 	for word := range strings.FieldsFuncSeq(text, notURL) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Paths are matched whole. Bounds are generous: they keep an id from being
-// used as a carrier of something else.
+// Paths are matched whole. The bounds are generous: they only prevent that other
+// data is passed off as an id.
 var (
 	codePath = regexp.MustCompile(`^/([A-Za-z0-9_-]{1,64})/?$`)
 	digits   = regexp.MustCompile(`^[0-9]{1,24}$`)
@@ -24,8 +24,8 @@ func short(host, path string) (Link, bool) {
 	return Link{Short: true, URL: "https://" + host + path}, true
 }
 
-// code reads the host's links that are a code and nothing else. The end is
-// what the platform writes behind it.
+// code parses links whose path is only a code. The end is what the platform
+// appends to it.
 func (a address) code(end string) (Link, bool) {
 	m := codePath.FindStringSubmatch(a.path)
 	if m == nil {
@@ -34,7 +34,7 @@ func (a address) code(end string) (Link, bool) {
 	return short(a.host, "/"+m[1]+end)
 }
 
-// get is the parameter if it has the form, or empty.
+// get is the parameter if it has the form, else empty.
 func (a address) get(name string, form *regexp.Regexp) string {
 	if v := a.query.Get(name); form.MatchString(v) {
 		return v
@@ -66,7 +66,7 @@ func kuaishou(a address) (Link, bool) {
 		}
 		return kuaishouVideo(m[2])
 	}
-	// On pages of people and live rooms the object that is shared is not a video.
+	// On profiles and live rooms the shared object is not a video.
 	if kuaishouOther.MatchString(a.path) {
 		return Link{}, false
 	}
@@ -88,7 +88,7 @@ var (
 	page         = regexp.MustCompile(`^(?:[2-9]|[1-9][0-9]{1,3})$`)
 )
 
-// bilibili's short hosts serve ids as well as codes.
+// bilibili's short hosts have paths with ids as well as codes.
 func bilibili(a address) (Link, bool) {
 	if m := bilibiliPath.FindStringSubmatch(a.path); m != nil {
 		return a.bilibiliVideo(m[1])
@@ -126,7 +126,7 @@ func (a address) bilibiliVideo(id string) (Link, bool) {
 var (
 	xhsShort = regexp.MustCompile(`^((?:/[a-z])?/[A-Za-z0-9_-]{1,64})/?$`)
 	xhsPath  = regexp.MustCompile(`^/(?:explore|discovery/item|user/profile/[0-9A-Za-z]{1,64})/([0-9A-Fa-f]{24})/?$`)
-	// No dot: at a link's end it would be taken for the sentence's.
+	// No dot: at the end of a link it would be parsed as the end of the sentence.
 	xsecToken = regexp.MustCompile(`^[A-Za-z0-9_=+/-]{1,256}$`)
 )
 
@@ -172,8 +172,9 @@ func weibo(a address) (Link, bool) {
 	if m := weiboShow.FindStringSubmatch(a.path); m != nil {
 		return a.weiboVideo(m[1])
 	}
-	// What follows a user's number may also be the name of a tab, such as
-	// /1000000001/profile. An id in base 62 is not of small letters alone.
+	// A user's number may also be followed by the name of a tab, such as
+	// /1000000001/profile. An id in base 62 does not consist of lower-case letters
+	// only.
 	m := weiboStatus.FindStringSubmatch(a.path)
 	if m == nil || lowerCase.MatchString(m[1]) {
 		return Link{}, false

@@ -49,13 +49,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		unsupported, _ := errors.AsType[*UnsupportedError](err)
-		if !cmp.Equal(l, Link{}) || unsupported == nil && !errors.Is(err, ErrNoLink) && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrElsewhere) {
+		if !cmp.Equal(l, Link{}) || unsupported == nil && !errors.Is(err, ErrNoLink) && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrNotPost) {
 			t.Errorf("%q: %v %v", raw, l, err)
 		}
 	})
 }
 
-func FuzzFollow(f *testing.F) {
+func FuzzResolve(f *testing.F) {
 	shorts := []string{"https://v.douyin.com/a/", "https://v.kuaishou.com/a", "https://b23.tv/a", "https://xhslink.com/o/a", "https://t.cn/a", "https://h5.pipix.com/s/a/", "https://video.weishi.qq.com/a"}
 	i := byte(0)
 	for in := range recognised() {
@@ -66,15 +66,15 @@ func FuzzFollow(f *testing.F) {
 	f.Add(byte(1), "https://captcha.kuaishou.com/")
 	f.Fuzz(func(t *testing.T, which byte, location string) {
 		from := parsed(t, shorts[int(which)%len(shorts)])
-		l, err := from.Follow(location)
+		l, err := from.Resolve(location)
 		switch {
 		case err == nil && l.Platform != from.Platform:
-			t.Errorf("%v led to %#v", from, l)
+			t.Errorf("%v redirected to %#v", from, l)
 		case err == nil:
 			if problem := sound(l); problem != "" {
 				t.Errorf("%q: %#v: %s", location, l, problem)
 			}
-		case errors.Is(err, ErrElsewhere) == errors.Is(err, ErrChallenge) || !cmp.Equal(l, Link{}):
+		case errors.Is(err, ErrNotPost) == errors.Is(err, ErrChallenge) || !cmp.Equal(l, Link{}):
 			t.Errorf("%q: %v %v", location, l, err)
 		}
 	})

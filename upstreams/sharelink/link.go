@@ -1,9 +1,9 @@
-// Package sharelink recognises what people paste from short-video apps, and
-// promises that nothing is recognised by a part of it: a link is parsed, its
-// host is one of a table, whole or below a name of the table, and the URL that
-// comes out is composed anew of that host and a checked id. So a URL of a Link
-// that is fetched can only lead to a platform. The package also takes the JSON
-// out of the platforms' pages. It makes no connections.
+// Package sharelink recognises the links that short-video apps share, in the texts
+// that people paste. It promises that no link is recognised by a part of it: it is
+// parsed, its host must be in a table or below a name of the table, and the
+// returned URL is built from that host and a checked id. So requests to the URL of
+// a Link only go to the platforms. The package also extracts the JSON of the
+// platforms' pages. It makes no connections.
 package sharelink
 
 import (
@@ -14,54 +14,54 @@ import (
 	"strings"
 )
 
-// Link is a recognised link to one work, or a short one that must be followed
-// to learn the work. Equal works of equal Kind and Extra have equal Links,
-// whatever host, path and tracking they came with. Don't change Extra: Links
+// Link is a recognised link to one post, or a short one that must be resolved to
+// find the post. Equal posts of equal Kind and Extra have equal Links, whichever
+// host, path and tracking parameters they had. Don't change Extra: Links
 // are passed by value and share it.
 type Link struct {
 	// Platform is douyin, kuaishou, bilibili, xiaohongshu, weibo, pipixia,
 	// weishi, zuiyou, huya or pipigaoxiao.
 	Platform string
-	// ID as the platform writes it, up to 85 characters; never a number, since
-	// many are beyond 2⁵³. It is empty when Short.
+	// ID as the platform writes it, up to 85 characters. It is text, since many
+	// ids exceed 2⁵³. It is empty when Short.
 	ID string
-	// Kind is what the link says the work is, or empty where it does not say:
-	// video, note or slides (douyin; a modal_id does not say and counts as
-	// video, whose page answers for all three), video or long-video
+	// Kind is the kind of post according to the link, or empty if the link does
+	// not say: video, note or slides (douyin; a modal_id does not say and counts
+	// as video, whose page serves all three), video or long-video
 	// (kuaishou), video or opus (bilibili), note (xiaohongshu), status or oid
 	// (weibo). Empty when Short.
 	Kind string
-	// Short links must be followed: see Follow.
+	// Short links must be resolved: see Resolve.
 	Short bool
-	// URL is canonical: https, without what only tracks. See String.
+	// URL is canonical: https, without tracking parameters. See String.
 	URL string
-	// Extra is nil, or holds what else matters: xsec_token (xiaohongshu, to
+	// Extra is nil, or has what else is needed: xsec_token (xiaohongshu, to
 	// fetch the note), page (bilibili, from 2 up), mid (weibo, the status that
 	// an oid belongs to).
 	Extra map[string]string
 }
 
-// String is the canonical URL. Parse gives the same Link for it.
+// String is the canonical URL. Parse returns the same Link for it.
 func (l Link) String() string { return l.URL }
 
-// Parse recognises a link, or the first one within a share text. Its scheme
-// may be missing when the host is in the table and begins the word, and the
-// text may be percent-encoded once too often. The error is, or wraps,
-// ErrNoLink, ErrMalformed, a *UnsupportedError, or ErrElsewhere: all of them
-// the caller's doing. None repeats more of the text than the host.
+// Parse recognises a link, or the first one in a share text. Its scheme may be
+// missing if the host is in the table and begins the word, and the text may be
+// percent-encoded once too often. The error is, or wraps, ErrNoLink,
+// ErrMalformed, a *UnsupportedError, or ErrNotPost: all of them are mistakes of
+// the caller. None contains more of the text than the host.
 func Parse(raw string) (Link, error) {
 	found, err := locate(raw)
 	if err != nil {
 		return Link{}, err
 	}
 	u, err := url.Parse(found)
-	if err != nil { // its text repeats the URL, credentials and all
+	if err != nil { // its text contains the URL with its credentials
 		return Link{}, ErrMalformed
 	}
 	return recognise(u)
 }
 
-// recognise checks an absolute URL and reads it by the rules of its platform.
+// recognise checks an absolute URL and parses it by the rules of its platform.
 func recognise(u *url.URL) (Link, error) {
 	host, err := checkedHost(u)
 	if err != nil {
@@ -71,15 +71,15 @@ func recognise(u *url.URL) (Link, error) {
 	if p == nil {
 		return Link{}, &UnsupportedError{Host: host}
 	}
-	l, ok := p.read(address{host: host, path: u.Path, query: u.Query()})
+	l, ok := p.parse(address{host: host, path: u.Path, query: u.Query()})
 	if !ok {
-		return Link{}, fmt.Errorf("read a link of %s: %w", p.label, ErrElsewhere)
+		return Link{}, fmt.Errorf("link of %s: %w", p.label, ErrNotPost)
 	}
 	l.Platform = p.name
 	return l, nil
 }
 
-// checkedHost is the host in lower case, without a port and a final dot.
+// checkedHost is the host in lower case, without port and final dot.
 func checkedHost(u *url.URL) (string, error) {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	_, notAddress := netip.ParseAddr(host)
@@ -95,7 +95,7 @@ func checkedHost(u *url.URL) (string, error) {
 	return host, nil
 }
 
-// Data is the link as JSON has it: platform, id, kind, short, url and extra.
+// Data is the link as JSON-ready values: platform, id, kind, short, url and extra.
 func (l Link) Data() map[string]any {
 	extra := make(map[string]any, len(l.Extra))
 	for k, v := range l.Extra {
@@ -105,24 +105,24 @@ func (l Link) Data() map[string]any {
 }
 
 var (
-	// ErrNoLink means that a text holds nothing that looks like a link.
+	// ErrNoLink means that a text contains no link.
 	ErrNoLink = errors.New("no share link found; expected one of " + supported())
-	// ErrMalformed refuses a link that no app shares.
-	ErrMalformed = errors.New("link must be http or https to a host by its name, without credentials, on port 80 or 443")
-	// ErrElsewhere means that a link does not lead to a work of its platform:
-	// to a profile, a live room, a front page, another site.
-	ErrElsewhere = errors.New("link does not lead to a video or post")
-	// ErrChallenge means that a short link led to a captcha, a log-in or the
-	// like. The platform distrusts us; the link may be fine.
-	ErrChallenge = errors.New("platform asks for proof of a human")
+	// ErrMalformed refuses a URL of a form that no app shares.
+	ErrMalformed = errors.New("link must be http or https with a host name, without credentials, on port 80 or 443")
+	// ErrNotPost means that a link is not one to a post of its platform, but to a
+	// profile, a live room, a home page, another site.
+	ErrNotPost = errors.New("not a link to a video or post")
+	// ErrChallenge means that a short link redirected to a captcha, a login or the
+	// like. The platform rejects this client; the link may be valid.
+	ErrChallenge = errors.New("platform requires a captcha or login")
 )
 
 // UnsupportedError refuses a host that is not in the table.
 type UnsupportedError struct {
-	Host string // in lower case; a stranger chose it
+	Host string // in lower case; untrusted
 }
 
-// Error quotes the host and cuts it at 100 characters.
+// Error quotes the host, cut at 100 characters.
 func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("links to %.100q are not supported; expected one of %s", e.Host, supported())
 }

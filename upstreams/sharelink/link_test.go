@@ -18,7 +18,7 @@ const (
 	xsec  = "CBvgTlD0eQ2m6j1X0d5UgM_2f9Q-kX0="
 )
 
-func work(platform, kind, id, url string, extra ...string) Link {
+func post(platform, kind, id, url string, extra ...string) Link {
 	l := Link{Platform: platform, Kind: kind, ID: id, URL: url}
 	for i := 0; i < len(extra); i += 2 {
 		if l.Extra == nil {
@@ -35,26 +35,26 @@ func shortened(platform, url string) Link {
 
 // recognised are links of every host and form.
 func recognised() map[string]Link {
-	video := work("douyin", "video", aweme, "https://www.iesdouyin.com/share/video/"+aweme+"/")
-	noted := work("douyin", "note", aweme, "https://www.iesdouyin.com/share/note/"+aweme+"/")
-	slides := work("douyin", "slides", aweme, "https://www.iesdouyin.com/share/slides/"+aweme+"/")
-	quick := work("kuaishou", "video", "3xabc_-9", "https://www.kuaishou.com/short-video/3xabc_-9")
-	long := work("kuaishou", "long-video", "3xabc_-9", "https://m.gifshow.com/fw/long-video/3xabc_-9")
-	bv := work("bilibili", "video", "BV1xx411c7mD", "https://www.bilibili.com/video/BV1xx411c7mD")
-	third := work("bilibili", "video", "BV1xx411c7mD", "https://www.bilibili.com/video/BV1xx411c7mD?p=3", "page", "3")
-	av := work("bilibili", "video", "av170001", "https://www.bilibili.com/video/av170001")
-	opus := work("bilibili", "opus", "1123456789012345678", "https://www.bilibili.com/opus/1123456789012345678")
-	red := work("xiaohongshu", "note", note, "https://www.xiaohongshu.com/discovery/item/"+note+"?xsec_token=CBvgTlD0eQ2m6j1X0d5UgM_2f9Q-kX0%3D", "xsec_token", xsec)
-	bare := work("xiaohongshu", "note", note, "https://www.xiaohongshu.com/discovery/item/"+note)
-	status := work("weibo", "status", "PabcdEFgh", "https://m.weibo.cn/detail/PabcdEFgh")
-	mid := work("weibo", "status", "5100000000000001", "https://m.weibo.cn/detail/5100000000000001")
-	oid := work("weibo", "oid", "1034:4812345678901234", "https://weibo.com/tv/show/1034:4812345678901234")
-	both := work("weibo", "oid", "1034:4812345678901234", "https://weibo.com/tv/show/1034:4812345678901234?mid=5100000000000001", "mid", "5100000000000001")
-	item := work("pipixia", "", "7000000000000000002", "https://h5.pipix.com/item/7000000000000000002")
-	feed := work("weishi", "", "7abcDEF12", "https://h5.weishi.qq.com/weishi/feed/7abcDEF12")
-	post := work("zuiyou", "", "123456789", "https://share.xiaochuankeji.cn/hybrid/share/post?pid=123456789")
-	play := work("huya", "", "1002412640", "https://v.huya.com/play/1002412640.html")
-	pipi := work("pipigaoxiao", "", "123456789", "https://h5.pipigx.com/pp/post/123456789")
+	video := post("douyin", "video", aweme, "https://www.iesdouyin.com/share/video/"+aweme+"/")
+	noted := post("douyin", "note", aweme, "https://www.iesdouyin.com/share/note/"+aweme+"/")
+	slides := post("douyin", "slides", aweme, "https://www.iesdouyin.com/share/slides/"+aweme+"/")
+	quick := post("kuaishou", "video", "3xabc_-9", "https://www.kuaishou.com/short-video/3xabc_-9")
+	long := post("kuaishou", "long-video", "3xabc_-9", "https://m.gifshow.com/fw/long-video/3xabc_-9")
+	bv := post("bilibili", "video", "BV1xx411c7mD", "https://www.bilibili.com/video/BV1xx411c7mD")
+	third := post("bilibili", "video", "BV1xx411c7mD", "https://www.bilibili.com/video/BV1xx411c7mD?p=3", "page", "3")
+	av := post("bilibili", "video", "av170001", "https://www.bilibili.com/video/av170001")
+	opus := post("bilibili", "opus", "1123456789012345678", "https://www.bilibili.com/opus/1123456789012345678")
+	red := post("xiaohongshu", "note", note, "https://www.xiaohongshu.com/discovery/item/"+note+"?xsec_token=CBvgTlD0eQ2m6j1X0d5UgM_2f9Q-kX0%3D", "xsec_token", xsec)
+	bare := post("xiaohongshu", "note", note, "https://www.xiaohongshu.com/discovery/item/"+note)
+	status := post("weibo", "status", "PabcdEFgh", "https://m.weibo.cn/detail/PabcdEFgh")
+	mid := post("weibo", "status", "5100000000000001", "https://m.weibo.cn/detail/5100000000000001")
+	oid := post("weibo", "oid", "1034:4812345678901234", "https://weibo.com/tv/show/1034:4812345678901234")
+	both := post("weibo", "oid", "1034:4812345678901234", "https://weibo.com/tv/show/1034:4812345678901234?mid=5100000000000001", "mid", "5100000000000001")
+	item := post("pipixia", "", "7000000000000000002", "https://h5.pipix.com/item/7000000000000000002")
+	feed := post("weishi", "", "7abcDEF12", "https://h5.weishi.qq.com/weishi/feed/7abcDEF12")
+	zuiyouPost := post("zuiyou", "", "123456789", "https://share.xiaochuankeji.cn/hybrid/share/post?pid=123456789")
+	play := post("huya", "", "1002412640", "https://v.huya.com/play/1002412640.html")
+	pipi := post("pipigaoxiao", "", "123456789", "https://h5.pipigx.com/pp/post/123456789")
 	return map[string]Link{
 		"https://v.douyin.com/iRNB-h_6u/":                                                                  shortened("douyin", "https://v.douyin.com/iRNB-h_6u/"),
 		"http://V.Douyin.COM:80/iRNB-h_6u?x=1#y":                                                           shortened("douyin", "https://v.douyin.com/iRNB-h_6u/"),
@@ -124,8 +124,8 @@ func recognised() map[string]Link {
 		"https://video.weishi.qq.com/kL3mN4oP":                                                             shortened("weishi", "https://video.weishi.qq.com/kL3mN4oP"),
 		"https://isee.weishi.qq.com/ws/app-pages/share/index.html?wxplay=1&id=7abcDEF12":                   feed,
 		"https://h5.weishi.qq.com/weishi/feed/7abcDEF12/wsfeed?id=other":                                   feed,
-		"https://share.xiaochuankeji.cn/hybrid/share/post?zy_to=a&pid=123456789":                           post,
-		"https://www.izuiyou.com/share/post?pid=123456789":                                                 post,
+		"https://share.xiaochuankeji.cn/hybrid/share/post?zy_to=a&pid=123456789":                           zuiyouPost,
+		"https://www.izuiyou.com/share/post?pid=123456789":                                                 zuiyouPost,
 		"https://v.huya.com/play/1002412640.html":                                                          play,
 		"https://v.huya.com/1002412640.html?from=x":                                                        play,
 		"https://www.huya.com/video/play/1002412640.html":                                                  play,
@@ -164,7 +164,7 @@ func TestEveryHostIsRecognisedInTheTests(t *testing.T) {
 	for _, p := range platforms {
 		for _, host := range p.hosts {
 			if host[0] != '.' && !seen[host] {
-				t.Errorf("%s: %s is in the table, in no test", p.name, host)
+				t.Errorf("%s: %s is in the table, but not in a test", p.name, host)
 			}
 		}
 	}
@@ -187,8 +187,8 @@ func TestAHostHasOneRow(t *testing.T) {
 	}
 }
 
-// shortHosts are, by platform, the hosts that the URL of a Link with Short may be
-// on. Nothing else may be fetched to learn an id.
+// shortHosts are, by platform, the hosts of short links' URLs. No others may be
+// requested to resolve a link.
 func shortHosts() map[string][]string {
 	return map[string][]string{
 		"douyin":      {"v.douyin.com", "jx.douyin.com"},
@@ -241,8 +241,8 @@ func TestParseRefusesOtherHosts(t *testing.T) {
 	}
 }
 
-func TestAPartOfAHostIsNoHost(t *testing.T) {
-	got, err := Parse("https://h5.pipix.com/item/1") // holds x.com
+func TestAPartOfAHostIsNotMatched(t *testing.T) {
+	got, err := Parse("https://h5.pipix.com/item/1") // contains x.com
 	if err != nil || got.Platform != "pipixia" {
 		t.Errorf("%v %v", got, err)
 	}
@@ -272,7 +272,7 @@ func TestParseFindsNoLink(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNoWork(t *testing.T) {
+func TestParseRefusesLinksToOtherPages(t *testing.T) {
 	for _, in := range []string{
 		"https://v.douyin.com/", "https://v.douyin.com/a/b", "https://v.douyin.com/" + strings.Repeat("a", 65), "https://www.douyin.com/user/MS4wLjABAAAA", "https://www.douyin.com/video/12ab",
 		"https://www.douyin.com/?modal_id=12ab", "https://www.douyin.com/video/" + strings.Repeat("1", 25), "https://www.douyin.com/live/1", "https://www.douyin.com/x/video/1",
@@ -284,7 +284,7 @@ func TestParseRefusesWhatIsNoWork(t *testing.T) {
 		"https://h5.weishi.qq.com/weishi/personal/1/wspersonal?id=1", "https://isee.weishi.qq.com/", "https://share.xiaochuankeji.cn/?pid=1x", "https://www.huya.com/12345", "https://h5.pipigx.com/pp/post/",
 	} {
 		got, err := Parse(in)
-		if !errors.Is(err, ErrElsewhere) || !cmp.Equal(got, Link{}) {
+		if !errors.Is(err, ErrNotPost) || !cmp.Equal(got, Link{}) {
 			t.Errorf("%s: %v %v", in, got, err)
 		}
 	}

@@ -9,21 +9,20 @@ import (
 // platform is a row of the table.
 type platform struct {
 	name, label string
-	// hosts that its links are on; one with a leading dot stands for all below
-	// that name.
+	// hosts of its links; one with a leading dot matches all names below it.
 	hosts []string
-	// read takes a link of one of the hosts apart. It leaves Platform empty.
-	read func(address) (Link, bool)
+	// parse parses a link of one of the hosts. It leaves Platform empty.
+	parse func(address) (Link, bool)
 }
 
-// address is what of a URL decides.
+// address has the parts of a URL by which a link is recognised.
 type address struct {
 	host, path string // the path without percent-encoding
 	query      url.Values
 }
 
 // platforms is the table. A host is in one row only. Kuaishou's short links
-// land on random names below chenzhongtech.com.
+// redirect to random names below chenzhongtech.com.
 var platforms = []platform{
 	{"douyin", "抖音 Douyin", []string{"v.douyin.com", "jx.douyin.com", "www.douyin.com", "douyin.com", "m.douyin.com", "www.iesdouyin.com", "jingxuan.douyin.com"}, douyin},
 	{"kuaishou", "快手 Kuaishou", []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, kuaishou},
@@ -37,8 +36,8 @@ var platforms = []platform{
 	{"pipigaoxiao", "皮皮搞笑 Pipigaoxiao", []string{"h5.pipigx.com", "share.ippzone.com"}, pipigaoxiao},
 }
 
-// Platforms are the names of what is recognised, Chinese and Latin, for people
-// to read.
+// Platforms are the names of the supported platforms, Chinese and Latin, for
+// messages.
 func Platforms() []string {
 	labels := make([]string, len(platforms))
 	for i, p := range platforms {

@@ -17,7 +17,7 @@ func parsed(t *testing.T, raw string) Link {
 	return l
 }
 
-func TestFollow(t *testing.T) {
+func TestResolve(t *testing.T) {
 	for _, tt := range []struct{ from, location, want string }{
 		{"https://v.douyin.com/abc/", "https://www.iesdouyin.com/share/slides/" + aweme + "/?region=CN&mid=1&share_sign=x", "https://www.iesdouyin.com/share/slides/" + aweme + "/"},
 		{"https://v.douyin.com/abc/", "//www.douyin.com/video/" + aweme, "https://www.iesdouyin.com/share/video/" + aweme + "/"},
@@ -32,14 +32,14 @@ func TestFollow(t *testing.T) {
 		{"https://video.weishi.qq.com/abc", "https://isee.weishi.qq.com/ws/index.html?id=7abc", "https://h5.weishi.qq.com/weishi/feed/7abc"},
 		{"https://v.kuaishou.com/abc", "https://m.gifshow.com/fw/photo/3xcaptcha9", "https://www.kuaishou.com/short-video/3xcaptcha9"},
 	} {
-		got, err := parsed(t, tt.from).Follow(tt.location)
+		got, err := parsed(t, tt.from).Resolve(tt.location)
 		if diff := cmp.Diff(parsed(t, tt.want), got); err != nil || diff != "" || got.String() != tt.want {
 			t.Errorf("%s to %s: %v %v\n%s", tt.from, tt.location, got, err, diff)
 		}
 	}
 }
 
-func TestFollowElsewhere(t *testing.T) {
+func TestResolveToAnotherPage(t *testing.T) {
 	from := map[string][]string{
 		"https://v.douyin.com/abc/": {
 			"", "/", "https://www.douyin.com/", "https://www.douyin.com/user/MS4w", "https://webcast.amemv.com/douyin/webcast/reflow/7400000000000000001", "https://m.ixigua.com/video/1", "https://www.iesdouyin.com/share/user/1",
@@ -54,34 +54,34 @@ func TestFollowElsewhere(t *testing.T) {
 	}
 	for short, locations := range from {
 		for _, location := range locations {
-			if got, err := parsed(t, short).Follow(location); !errors.Is(err, ErrElsewhere) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
+			if got, err := parsed(t, short).Resolve(location); !errors.Is(err, ErrNotPost) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
 				t.Errorf("%s to %.100q: %v %v", short, location, got, err)
 			}
 		}
 	}
 }
 
-func TestFollowToAChallenge(t *testing.T) {
+func TestResolveToAChallenge(t *testing.T) {
 	for short, locations := range map[string][]string{
 		"https://v.kuaishou.com/abc": {"https://m.gifshow.com/fw/new-reco?photoId=3xabc", "https://www.kuaishou.com/new-reco", "https://captcha.zt.kuaishou.com/iframe/index.html", "https://security.kuaishou.com/x", "https://passport.kuaishou.com/pc/account/login"},
 		"https://xhslink.com/o/abc":  {"https://www.xiaohongshu.com/website-login/captcha?redirectPath=x", "/web-login/captcha.html", "https://www.xiaohongshu.com/Security-check/1"},
 		"https://t.cn/abc":           {"https://passport.weibo.com/visitor/visitor?entry=miniblog", "https://visitor.passport.weibo.cn/visitor/visitor"},
 	} {
 		for _, location := range locations {
-			if got, err := parsed(t, short).Follow(location); !errors.Is(err, ErrChallenge) || errors.Is(err, ErrElsewhere) || !cmp.Equal(got, Link{}) {
+			if got, err := parsed(t, short).Resolve(location); !errors.Is(err, ErrChallenge) || errors.Is(err, ErrNotPost) || !cmp.Equal(got, Link{}) {
 				t.Errorf("%s to %s: %v %v", short, location, got, err)
 			}
 		}
 	}
 }
 
-func TestOnlyShortLinksAreFollowed(t *testing.T) {
+func TestOnlyShortLinksAreResolved(t *testing.T) {
 	for _, l := range []Link{{}, parsed(t, "https://www.douyin.com/video/1")} {
-		if got, err := l.Follow("https://www.douyin.com/video/2"); err == nil || errors.Is(err, ErrElsewhere) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
+		if got, err := l.Resolve("https://www.douyin.com/video/2"); err == nil || errors.Is(err, ErrNotPost) || errors.Is(err, ErrChallenge) || !cmp.Equal(got, Link{}) {
 			t.Errorf("%v %v", got, err)
 		}
 	}
-	if _, err := (Link{Short: true, URL: "https://%zz"}).Follow("/x"); !errors.Is(err, ErrMalformed) {
+	if _, err := (Link{Short: true, URL: "https://%zz"}).Resolve("/x"); !errors.Is(err, ErrMalformed) {
 		t.Error(err)
 	}
 }

@@ -14,18 +14,18 @@ const (
 )
 
 var (
-	// ErrNoState means that a page assigns no object to the name: it is a
-	// shell that fills itself later, or another page than was asked for.
+	// ErrNoState means that a page assigns no object to the name: its content is
+	// loaded later, or it is not the requested page.
 	ErrNoState = errors.New("page does not hold its state")
-	// ErrBadState means that what a page assigns can't be read: it is cut off,
-	// no JSON, above 4 MiB, or nested deeper than 200.
-	ErrBadState = errors.New("state of the page can't be read")
+	// ErrBadState means that the assigned object cannot be parsed: it is cut off,
+	// not JSON, above 4 MiB, or nested deeper than 200.
+	ErrBadState = errors.New("state of the page cannot be parsed")
 )
 
 // InitState is the JSON object that a script within the page assigns to the
 // marker, such as window.__INITIAL_STATE__. The first assignment of an object
-// counts. It is found by its position and ends where its braces do, whatever
-// its strings hold. The values undefined, which are no JSON, become null. The
+// counts. It begins after the assignment and ends with its last brace, whatever its
+// strings contain. The values undefined, which are not JSON, become null. The
 // result is valid JSON; the error is, or wraps, ErrNoState or ErrBadState.
 func InitState(html []byte, marker string) ([]byte, error) {
 	text := assigned(html, marker)
@@ -42,8 +42,8 @@ func InitState(html []byte, marker string) ([]byte, error) {
 	return state, nil
 }
 
-// assigned is the page from the brace of the first object that is assigned to
-// the marker, or nil.
+// assigned is the page from the opening brace of the first object assigned to the
+// marker, or nil.
 func assigned(html []byte, marker string) []byte {
 	const space = " \t\r\n"
 	for marker != "" {
@@ -60,8 +60,8 @@ func assigned(html []byte, marker string) []byte {
 	return nil
 }
 
-// object copies one object out of the text it begins, up to its last brace,
-// and puts null for undefined outside of strings.
+// object copies the object at the beginning of a text, up to its last brace, with
+// null in place of undefined outside of strings.
 func object(text []byte) ([]byte, error) {
 	out := make([]byte, 0, min(len(text), 64<<10))
 	depth := 0
@@ -89,8 +89,8 @@ func object(text []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: its end is missing", ErrBadState)
 }
 
-// token is the length of what the text begins with: a string, a word or
-// number, or else one byte. At least 1 for a text that is not empty.
+// token is the length of the first token of a text, which must not be empty: a
+// string, a word or number, or one byte.
 func token(text []byte) int {
 	if text[0] == '"' {
 		return quoted(text)
@@ -102,8 +102,8 @@ func token(text []byte) int {
 	return max(n, 1)
 }
 
-// quoted is the length of a string with its quotes, or of the whole text when
-// it does not end.
+// quoted is the length of a string with its quotes, or of the whole text if it is
+// not terminated.
 func quoted(text []byte) int {
 	for at := 1; at < len(text); at++ {
 		switch text[at] {

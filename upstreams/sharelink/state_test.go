@@ -20,7 +20,7 @@ func TestInitState(t *testing.T) {
 		`window.__INITIAL_STATE__={"loaderData":{"video_(id)/page":{"id":7412345678901234567}}};`:        `{"loaderData":{"video_(id)/page":{"id":7412345678901234567}}}`,
 		`window.__INITIAL_STATE__={"n":[-1.5e+3,true,false,null,"\u002F中"]} //`:                          `{"n":[-1.5e+3,true,false,null,"\u002F中"]}`,
 		`window.__INITIAL_STATE__={}`:                                                                    `{}`,
-		// What mentions the name without assigning an object is passed over.
+		// Mentions of the name without the assignment of an object are skipped.
 		`if(window.__INITIAL_STATE__){} window.__INITIAL_STATE__=undefined; window.__INITIAL_STATE__=={}; window.__INITIAL_STATE__2={"no":1}; window.__INITIAL_STATE__={"a":1}`: `{"a":1}`,
 		`window.__INITIAL_STATE__={"first":1}; window.__INITIAL_STATE__={"second":1}`:                                                                                           `{"first":1}`,
 		marker + `=` + strings.Repeat(`{"a":`, maxDepth-1) + `{}` + strings.Repeat(`}`, maxDepth-1):                                                                             strings.Repeat(`{"a":`, maxDepth-1) + `{}` + strings.Repeat(`}`, maxDepth-1),
