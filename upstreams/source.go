@@ -189,8 +189,8 @@ func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 
 // ask makes the source's own request, or does its work, once it is admitted.
 func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
-	if b, ok := s.Kind.Fetcher.(admitter); ok && s.Kind.Host == nil {
-		release, err := b.Admit(ctx, in)
+	if a, ok := s.Kind.Fetcher.(Admitter); ok && s.Kind.Host == nil {
+		release, err := a.Admit(ctx, in)
 		if err != nil {
 			return nil, err
 		}
@@ -199,8 +199,8 @@ func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
 }
 
-// admitter is a Fetcher without a declared host whose concurrency is bounded.
-type admitter interface {
+// Admitter is a Fetcher without a declared host whose concurrency is bounded.
+type Admitter interface {
 	Admit(ctx context.Context, in *Input) (release func(), err error)
 }
 

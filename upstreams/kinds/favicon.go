@@ -35,8 +35,10 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
-// Bound implements bounded.
-func (f *iconFinder) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+var _ upstreams.Admitter = (*iconFinder)(nil)
+
+// Admit implements upstreams.Admitter.
+func (f *iconFinder) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
 	return f.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["url"]))
 }
 

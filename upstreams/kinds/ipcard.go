@@ -39,8 +39,10 @@ func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return upstreams.Compiled{Fetcher: &cardDrawer{svg: spec.As == "svg", file: c.Env.GeoFile, work: &c.Env.Work}}
 }
 
-// Bound implements bounded.
-func (d *cardDrawer) Bound(ctx context.Context, _ *upstreams.Input) (func(), error) {
+var _ upstreams.Admitter = (*cardDrawer)(nil)
+
+// Admit implements upstreams.Admitter.
+func (d *cardDrawer) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
 	return d.work.EnterDrawing(ctx)
 }
 

@@ -32,8 +32,10 @@ func compileMinecraft(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 	return upstreams.Compiled{Fetcher: &pinger{assume: spec.Assume, env: c.Env}, Remote: !spec.Assume}
 }
 
-// Bound implements bounded.
-func (p *pinger) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+var _ upstreams.Admitter = (*pinger)(nil)
+
+// Admit implements upstreams.Admitter.
+func (p *pinger) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
 	if p.assume {
 		return func() {}, nil
 	}

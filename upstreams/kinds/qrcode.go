@@ -33,8 +33,10 @@ func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return upstreams.Compiled{Fetcher: qrMaker{svg: spec.As == "svg", work: &c.Env.Work, paint: &qrcode.Painter{}}}
 }
 
-// Bound implements bounded.
-func (q qrMaker) Bound(ctx context.Context, _ *upstreams.Input) (func(), error) {
+var _ upstreams.Admitter = qrMaker{}
+
+// Admit implements upstreams.Admitter.
+func (q qrMaker) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
 	return q.work.EnterDrawing(ctx)
 }
 

@@ -28,8 +28,10 @@ func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 	return upstreams.Compiled{Fetcher: &linkFollower{client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
-// Bound implements bounded. Where the link leads on is bounded in all.
-func (f *linkFollower) Bound(ctx context.Context, in *upstreams.Input) (func(), error) {
+var _ upstreams.Admitter = (*linkFollower)(nil)
+
+// Admit implements upstreams.Admitter. Where the link leads on is bounded in all.
+func (f *linkFollower) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
 	name := jq.AsText(in.Call.Params["url"])
 	if u, err := url.Parse(name); err == nil {
 		name = u.Hostname()
