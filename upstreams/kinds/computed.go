@@ -8,8 +8,8 @@ import (
 	"sundry/upstreams"
 )
 
-// ComputedSpec makes data of the parameters alone: the source's map does it
-// all, on an empty object.
+// ComputedSpec declares a source whose data is computed from the parameters by its
+// map program, which gets an empty object.
 type ComputedSpec struct{}
 
 type computed struct{}
@@ -19,7 +19,7 @@ func compileComputed(c *upstreams.Compiler, section *yaml.Node) upstreams.Compil
 	return upstreams.Compiled{Fetcher: computed{}}
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (computed) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
 	return &upstreams.Reply{Body: map[string]any{}}, nil
 }

@@ -11,8 +11,9 @@ import (
 	"sundry/upstreams/httpsource"
 )
 
-// EmbeddedSpec answers from a JSON file that comes with the catalog.
+// EmbeddedSpec declares a source that answers from a JSON file of the catalog.
 type EmbeddedSpec struct {
+	// File is its name below data/.
 	File declare.Text `yaml:"file"`
 }
 
@@ -24,7 +25,7 @@ func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compil
 	line := max(c.Line, spec.File.Line)
 	b, err := fs.ReadFile(c.Env.Data, "data/"+spec.File.Value)
 	if err != nil {
-		c.Problems.Add(line, "embedded: file %q: not among the catalog's data", spec.File.Value)
+		c.Problems.Add(line, "embedded: file: expected a file in data/ of the catalog, for example file: holidays.json, got %q", spec.File.Value)
 		return upstreams.Compiled{}
 	}
 	v, err := httpsource.DecodeJSON(b)
@@ -34,18 +35,19 @@ func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compil
 	return upstreams.Compiled{Fetcher: embedded{v}}
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (e embedded) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
 	return &upstreams.Reply{Body: e.body}, nil
 }
 
-// DataFile is the file that a source answers from; "" for one of another kind.
+// DataFile is the name of the file that an embedded source answers from; "" for a
+// source of another kind.
 func DataFile(spec *SourceSpec) string {
 	section, ok := spec.Sections["embedded"]
 	if !ok {
 		return ""
 	}
 	var embedded EmbeddedSpec
-	declare.Decode(section.Node, &embedded, &declare.Problems{}) // mistakes were reported when it was compiled
+	declare.Decode(section.Node, &embedded, &declare.Problems{}) // Compile reports the mistakes
 	return embedded.File.Value
 }

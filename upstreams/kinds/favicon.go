@@ -13,10 +13,11 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// FaviconSpec looks for the icon of the site that the parameter url names, on
-// the site itself. Every connection goes through the guard.
+// FaviconSpec declares a source that looks for the icon of a site on the site
+// itself. The parameter url is the site's host. Every connection goes through the
+// SSRF guard.
 type FaviconSpec struct {
-	// At is root (/favicon.ico) or page (what the home page links).
+	// At is root (/favicon.ico) or page (the icons that the home page links).
 	At string `yaml:"at"`
 }
 
@@ -30,19 +31,19 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	var spec FaviconSpec
 	c.Decode(section, &spec)
 	if spec.At != "root" && spec.At != "page" {
-		c.Add("favicon: at: %q: want root or page", spec.At)
+		c.Add("favicon: at: expected root or page, got %q", spec.At)
 	}
 	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
 
 var _ upstreams.Admitter = (*iconFinder)(nil)
 
-// Admit implements upstreams.Admitter.
+// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
 func (f *iconFinder) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
 	return f.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["url"]))
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["url"].(string)
 	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL}

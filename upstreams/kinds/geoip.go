@@ -9,11 +9,11 @@ import (
 	"sundry/upstreams/geoip"
 )
 
-// GeoIPSpec looks the parameter ip up without a network.
+// GeoIPSpec declares a source that looks up the parameter ip locally.
 type GeoIPSpec struct {
-	// Use is scope (answers private and reserved addresses, leaves the others
-	// to the next source), file (the operator's database; the source is left
-	// out without one) or country (the embedded table).
+	// Use is scope (private and reserved addresses only; it skips all others), file
+	// (the operator's database; without one the source is left out) or country (the
+	// embedded table).
 	Use string `yaml:"use"`
 }
 
@@ -21,7 +21,7 @@ type scopeFinder struct{}
 
 type placeFinder struct {
 	db     geoip.DB
-	always bool // an unknown address is an answer, too
+	always bool // an address that is not in db has an answer, too
 }
 
 func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
@@ -38,11 +38,11 @@ func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled 
 	case "country":
 		return upstreams.Compiled{Fetcher: placeFinder{db: geoip.Country(), always: true}}
 	}
-	c.Add("geoip: use: %q: want scope, file or country", spec.Use)
+	c.Add("geoip: use: expected scope, file or country, got %q", spec.Use)
 	return upstreams.Compiled{}
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	ip, _ := in.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
@@ -56,7 +56,7 @@ func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Rep
 	return &upstreams.Reply{Body: map[string]any{"scope": scope}}, nil
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	ip, _ := in.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
@@ -65,7 +65,7 @@ func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.R
 	}
 	place, found, err := f.db.Lookup(addr)
 	if err != nil {
-		return nil, upstreams.Errorf(upstreams.Unavailable, "look up: %w", err)
+		return nil, upstreams.Errorf(upstreams.Unavailable, "look up the address: %w", err)
 	}
 	if !found && !f.always {
 		return nil, &upstreams.Error{Kind: upstreams.Negative}

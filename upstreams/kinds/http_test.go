@@ -513,8 +513,8 @@ func TestConcurrencyIsBounded(t *testing.T) {
 
 func TestCompileReportsMistakesWithLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"name: x": "1: source \"x\": of no kind; want one of http, minecraft, qrcode, geoip, embedded, computed",
-		"name: x\ncomputed: {}\nqrcode: {as: png}":                            "1: source \"x\": of two kinds; want one",
+		"name: x": "1: source \"x\": it has no kind; expected one of http, minecraft, qrcode, geoip, embedded, computed",
+		"name: x\ncomputed: {}\nqrcode: {as: png}":                            "1: source \"x\": expected the section of one kind, got qrcode, computed",
 		"name: x\nhttp: {url: example.org}":                                   "2: url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got \"example.org\"",
 		"name: x\nhttp: {url: 'https://{host}/x'}":                            "2: placeholder {host}: no parameter, var or secret of that name",
 		"name: x\nhttp: {url: 'https://a.org/?q=1'}":                          "2: url:",
@@ -530,11 +530,11 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x\ncomputed: {}\nmap: |\n  .a\n  | )":                          "5: jq: unexpected token",
 		"name: x\ncomputed: {}\njudge: [{is: fine, if: .a}]":                  "3: is: \"fine\" is not a verdict",
 		"name: x\ncomputed: {}\njudge: [{is: negative}]":                      "3: judge rule without a condition",
-		"name: x\ncomputed: {}\nretry: 9":                                     "1: source \"x\": retry: 9: want 0 to 2",
-		"name: x\ncomputed: {}\nnegative: maybe":                              "1: source \"x\": negative: \"maybe\": want stop or next",
+		"name: x\ncomputed: {}\nretry: 9":                                     "1: source \"x\": retry: expected 0 to 2, got 9",
+		"name: x\ncomputed: {}\nnegative: maybe":                              "1: source \"x\": negative: expected stop or next, got \"maybe\"",
 		"name: x\ncomputed: {}\npicture: {url: .u}":                           "3: picture: expected the hosts that it may come from",
-		"name: x\nqrcode: {as: gif}":                                          "1: qrcode: as: \"gif\": want png or svg",
-		"name: x\ngeoip: {use: magic}":                                        "1: geoip: use: \"magic\": want scope, file or country",
+		"name: x\nqrcode: {as: gif}":                                          "1: qrcode: as: expected png or svg, got \"gif\"",
+		"name: x\ngeoip: {use: magic}":                                        "1: geoip: use: expected scope, file or country, got \"magic\"",
 		"computed: {}":                                                        "0: source without a name",
 	} {
 		_, problems := tryCompile(t, environment(t), text)

@@ -9,8 +9,8 @@ import (
 	"sundry/upstreams/idcard"
 )
 
-// IDCardSpec tells what the parameter card says of its holder. Nothing is
-// asked of anybody.
+// IDCardSpec declares a source that reads what the ID number in the parameter card
+// says about its holder. It is computed locally: the number is not sent anywhere.
 type IDCardSpec struct{}
 
 type cardReader struct{}
@@ -20,7 +20,7 @@ func compileIDCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return upstreams.Compiled{Fetcher: cardReader{}}
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (cardReader) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card, _ := in.Call.Params["card"].(string)
 	info, err := idcard.Parse(card, in.Call.Now)

@@ -16,9 +16,9 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// IPCardSpec draws a card of the caller, who is in the parameters ip and agent
-// (system and browser, on a line each). The place comes from the operator's
-// database, else from the embedded table of countries.
+// IPCardSpec declares a source that draws a card about the caller, from the
+// parameters ip and agent (system and browser, on a line each). The place is looked
+// up in the operator's database, then in the embedded table of countries.
 type IPCardSpec struct {
 	// As is png or svg.
 	As string `yaml:"as"`
@@ -26,7 +26,7 @@ type IPCardSpec struct {
 
 type cardDrawer struct {
 	svg  bool
-	file geoip.DB // nil for none
+	file geoip.DB // nil: none
 	work *host.Work
 }
 
@@ -34,19 +34,19 @@ func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	var spec IPCardSpec
 	c.Decode(section, &spec)
 	if spec.As != "png" && spec.As != "svg" {
-		c.Add("ipcard: as: %q: want png or svg", spec.As)
+		c.Add("ipcard: as: expected png or svg, got %q", spec.As)
 	}
 	return upstreams.Compiled{Fetcher: &cardDrawer{svg: spec.As == "svg", file: c.Env.GeoFile, work: &c.Env.Work}}
 }
 
 var _ upstreams.Admitter = (*cardDrawer)(nil)
 
-// Admit implements upstreams.Admitter.
+// Admit implements upstreams.Admitter: it takes a slot for drawing.
 func (d *cardDrawer) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
 	return d.work.EnterDrawing(ctx)
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (d *cardDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card := d.card(in.Call)
 	blob, err := draw(card, d.svg)
@@ -66,22 +66,22 @@ func draw(c *ipcard.Card, svg bool) (*upstreams.Blob, error) {
 }
 
 func (d *cardDrawer) card(call *upstreams.Call) *ipcard.Card {
-	text, _ := call.Params["ip"].(string)
+	ip, _ := call.Params["ip"].(string)
 	agent, _ := call.Params["agent"].(string)
 	c := &ipcard.Card{Now: call.Now}
-	c.IP, _ = netip.ParseAddr(text) // the zero address is shown as unknown
+	c.IP, _ = netip.ParseAddr(ip) // the zero address is shown as unknown
 	c.System, c.Browser, _ = strings.Cut(agent, "\n")
 	if geoip.Scope(c.IP) != "" {
 		c.Place = "内网或保留地址"
 		return c
 	}
 	place := d.place(c.IP)
-	c.Place, c.ISP = words(place.Country, place.Province, place.City), place.ISP
+	c.Place, c.ISP = joinNames(place.Country, place.Province, place.City), place.ISP
 	return c
 }
 
-// place asks the databases. A place that cannot be found is no failure of the
-// card.
+// place looks an address up in both databases. The zero place means that neither
+// has it: the card is drawn all the same.
 func (d *cardDrawer) place(ip netip.Addr) geoip.Place {
 	for _, db := range []geoip.DB{d.file, geoip.Country()} {
 		if db == nil {
@@ -94,8 +94,9 @@ func (d *cardDrawer) place(ip netip.Addr) geoip.Place {
 	return geoip.Place{}
 }
 
-// words joins the names of a place from the large to the small, each once.
-func words(names ...string) string {
+// joinNames joins the names of a place from the largest area to the smallest,
+// without repetitions such as 北京 北京.
+func joinNames(names ...string) string {
 	var out []string
 	for _, n := range names {
 		if n != "" && (len(out) == 0 || out[len(out)-1] != n) {
@@ -105,7 +106,7 @@ func words(names ...string) string {
 	return strings.Join(out, " ")
 }
 
-// cardData is the card in words.
+// cardData is what the card shows, as data.
 func cardData(c *ipcard.Card) map[string]any {
 	day := c.Now.In(chinatime.Zone())
 	weekdays := [...]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}

@@ -1,6 +1,6 @@
-// Package kinds compiles what a catalog file declares of a source. It has the
-// table of all kinds, and each kind but HTTP in a file of its own: a new one is
-// one file and one row.
+// Package kinds compiles the declaration of a source. It has the table of all
+// kinds of source, and each kind but http in a file of its own: a new kind is one
+// file and one row.
 package kinds
 
 import (
@@ -21,7 +21,7 @@ type kind struct {
 	compile func(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 }
 
-// table holds every kind of source there is.
+// table lists every kind of source.
 func table() []kind {
 	return []kind{
 		{"http", httpsource.Compile},
@@ -37,30 +37,30 @@ func table() []kind {
 	}
 }
 
-// compileKind compiles the one section that says of which kind a source is.
+// compileKind compiles the section of the source's kind. It reports sections of
+// several kinds, of none, and of unknown ones.
 func compileKind(sections map[string]declare.Section, c *upstreams.Compiler) (out upstreams.Compiled) {
-	var names []string
-	given := 0
-	rest := maps.Clone(sections)
+	var kinds, declared []string
+	unknown := maps.Clone(sections)
 	for _, k := range table() {
-		names = append(names, k.name)
+		kinds = append(kinds, k.name)
 		section := sections[k.name]
-		delete(rest, k.name)
+		delete(unknown, k.name)
 		if section.Node == nil {
 			continue
 		}
-		if given++; given == 1 {
+		if declared = append(declared, k.name); len(declared) == 1 {
 			out = k.compile(c, section.Node)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(rest)) {
-		c.Problems.Add(rest[name].Line, "source %q: unknown field %q; a source has one section of %s beside its own fields", c.Source, name, strings.Join(names, ", "))
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		c.Problems.Add(unknown[name].Line, "source %q: unknown field %q; expected the fields of every source, and the section of one kind: %s", c.Source, name, strings.Join(kinds, ", "))
 	}
 	switch {
-	case given > 1:
-		c.Add("source %q: of two kinds; want one", c.Source)
-	case given == 0 && len(rest) == 0:
-		c.Add("source %q: of no kind; want one of %s", c.Source, strings.Join(names, ", "))
+	case len(declared) > 1:
+		c.Add("source %q: expected the section of one kind, got %s", c.Source, strings.Join(declared, ", "))
+	case len(declared) == 0 && len(unknown) == 0:
+		c.Add("source %q: it has no kind; expected one of %s, for example computed: {}", c.Source, strings.Join(kinds, ", "))
 	}
 	return out
 }

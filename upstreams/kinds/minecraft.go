@@ -14,10 +14,11 @@ import (
 	"sundry/upstreams/minecraft"
 )
 
-// MinecraftSpec asks the game server that the parameter host names.
+// MinecraftSpec declares a source that pings the game server in the parameter host.
+// Every connection goes through the SSRF guard.
 type MinecraftSpec struct {
-	// Assume answers "offline" without asking: the last source of a chain
-	// whose others could not find out.
+	// Assume answers "offline" without a connection: for the last source of a chain,
+	// after the others failed.
 	Assume bool `yaml:"assume_offline"`
 }
 
@@ -34,7 +35,7 @@ func compileMinecraft(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 
 var _ upstreams.Admitter = (*pinger)(nil)
 
-// Admit implements upstreams.Admitter.
+// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
 func (p *pinger) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
 	if p.assume {
 		return func() {}, nil
@@ -42,9 +43,9 @@ func (p *pinger) Admit(ctx context.Context, in *upstreams.Input) (func(), error)
 	return p.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["host"]))
 }
 
-// Fetch implements Fetcher. A server that refuses, or whose name does not
-// exist, is offline, which is an answer. When nothing can be told, another
-// source may know more.
+// Fetch implements upstreams.Fetcher. A server that refuses the connection, or whose
+// name does not exist, is offline, which is an answer. Any other failure is an error:
+// the next source may know more.
 func (p *pinger) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["host"].(string)
 	target, err := minecraft.ParseTarget(host)
@@ -66,7 +67,7 @@ func (p *pinger) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Rep
 	return &upstreams.Reply{Body: data}, nil
 }
 
-// client speaks through the guard, or through a replayed server.
+// client connects through the SSRF guard, or to a recorded server.
 func (p *pinger) client() *minecraft.Pinger {
 	if p.env.Replay != nil {
 		return &minecraft.Pinger{Dial: p.env.Replay.DialContext}
@@ -77,6 +78,7 @@ func (p *pinger) client() *minecraft.Pinger {
 	return &minecraft.Pinger{Dial: p.env.Guard.Dialer(minecraft.AllowedPort), SRV: srv, Timeout: 5 * time.Second}
 }
 
+// failed decides whether a failed ping is an answer.
 func (p *pinger) failed(target minecraft.Target, err error) (*upstreams.Reply, error) {
 	var forbidden *guard.ForbiddenError
 	if errors.As(err, &forbidden) || errors.Is(err, minecraft.ErrPort) {
@@ -100,6 +102,6 @@ func (p *pinger) forbidden(err error) error {
 	return &upstreams.Error{Kind: upstreams.Forbidden, Parameter: "host", Err: err}
 }
 
-func offline(t minecraft.Target, why string) *upstreams.Reply {
-	return &upstreams.Reply{Body: map[string]any{"online": false, "host": t.Host, "port": int(t.Port), "error": why}}
+func offline(t minecraft.Target, reason string) *upstreams.Reply {
+	return &upstreams.Reply{Body: map[string]any{"online": false, "host": t.Host, "port": int(t.Port), "error": reason}}
 }

@@ -12,35 +12,36 @@ import (
 	"sundry/upstreams/qrcode"
 )
 
-// QRCodeSpec computes a QR code from the parameters text and size.
+// QRCodeSpec declares a source that draws a QR code of the parameters text and size
+// (in pixels).
 type QRCodeSpec struct {
 	// As is png or svg.
 	As string `yaml:"as"`
 }
 
 type qrMaker struct {
-	svg   bool
-	work  *host.Work
-	paint *qrcode.Painter
+	svg     bool
+	work    *host.Work
+	painter *qrcode.Painter
 }
 
 func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec QRCodeSpec
 	c.Decode(section, &spec)
 	if spec.As != "png" && spec.As != "svg" {
-		c.Add("qrcode: as: %q: want png or svg", spec.As)
+		c.Add("qrcode: as: expected png or svg, got %q", spec.As)
 	}
-	return upstreams.Compiled{Fetcher: qrMaker{svg: spec.As == "svg", work: &c.Env.Work, paint: &qrcode.Painter{}}}
+	return upstreams.Compiled{Fetcher: qrMaker{svg: spec.As == "svg", work: &c.Env.Work, painter: &qrcode.Painter{}}}
 }
 
 var _ upstreams.Admitter = qrMaker{}
 
-// Admit implements upstreams.Admitter.
+// Admit implements upstreams.Admitter: it takes a slot for drawing.
 func (q qrMaker) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
 	return q.work.EnterDrawing(ctx)
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	text, _ := in.Call.Params["text"].(string)
 	size, _ := in.Call.Params["size"].(int)
@@ -49,9 +50,9 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "text", Message: err.Error(), Err: err}
 	}
 	blob, err := q.draw(code, size)
-	if small, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
+	if tooSmall, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "size", Err: err,
-			Message: fmt.Sprintf("size %d is too small for this text: want at least %d", size, small.Min)}
+			Message: fmt.Sprintf("size %d is too small for this text; expected at least %d", size, tooSmall.Min)}
 	}
 	if err != nil {
 		return nil, err
@@ -65,6 +66,6 @@ func (q qrMaker) draw(code *qrcode.Code, size int) (*upstreams.Blob, error) {
 		b, err := code.SVG(size)
 		return &upstreams.Blob{Type: "image/svg+xml", Bytes: b}, err
 	}
-	b, err := q.paint.PNG(code, size)
+	b, err := q.painter.PNG(code, size)
 	return &upstreams.Blob{Type: "image/png", Bytes: b}, err
 }

@@ -14,8 +14,8 @@ import (
 	"sundry/upstreams/shortlink"
 )
 
-// ShortlinkSpec follows the link in the parameter url to where it leads. Every
-// connection goes through the guard.
+// ShortlinkSpec declares a source that follows the redirects of the link in the
+// parameter url to their end. Every connection goes through the SSRF guard.
 type ShortlinkSpec struct{}
 
 type linkFollower struct {
@@ -30,16 +30,18 @@ func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 
 var _ upstreams.Admitter = (*linkFollower)(nil)
 
-// Admit implements upstreams.Admitter. Where the link leads on is bounded in all.
+// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
+// Only the link's own host has a bound of its own; the hosts of further redirects
+// count towards that of all targets.
 func (f *linkFollower) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
-	name := jq.AsText(in.Call.Params["url"])
-	if u, err := url.Parse(name); err == nil {
-		name = u.Hostname()
+	target := jq.AsText(in.Call.Params["url"])
+	if u, err := url.Parse(target); err == nil {
+		target = u.Hostname()
 	}
-	return f.env.Work.EnterTarget(ctx, name)
+	return f.env.Work.EnterTarget(ctx, target)
 }
 
-// Fetch implements Fetcher.
+// Fetch implements upstreams.Fetcher.
 func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	link, _ := in.Call.Params["url"].(string)
 	follower := &shortlink.Follower{

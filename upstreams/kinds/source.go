@@ -13,22 +13,23 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// Endpoint is what the declaration of a source may refer to.
+// Endpoint is what the declaration of a source may refer to of its endpoint.
 type Endpoint struct {
 	Name string
 	// Params are the names of its parameters.
 	Params []string
-	// Defs are the functions that its programs may call.
+	// Defs are the functions that its programs may call; nil: none.
 	Defs *jq.Defs
 }
 
-// Compile makes a source of its declaration. Mistakes go to problems. A source that lacks an optional
-// database is left out: nil comes back. One that lacks a secret is left out by
-// NewChain.
-func Compile(of Endpoint, spec *SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
+// Compile compiles the declaration of a source. Mistakes go to problems; what comes
+// back must not be used then. It returns nil for a source that is left out because
+// its database is not configured. A source without one of its secrets is left out
+// by upstreams.NewChain, which reports it.
+func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
 	c := &upstreams.Compiler{
-		Endpoint: of.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
-		Scope: jq.NewScope(of.Params, slices.Sorted(maps.Keys(spec.Secrets)), of.Defs), Env: env, Problems: problems,
+		Endpoint: endpoint.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
+		Scope: jq.NewScope(endpoint.Params, slices.Sorted(maps.Keys(spec.Secrets)), endpoint.Defs), Env: env, Problems: problems,
 	}
 	spec.check(c)
 	cfg := upstreams.SourceConfig{
@@ -48,23 +49,23 @@ func Compile(of Endpoint, spec *SourceSpec, env *upstreams.Environment, problems
 		return nil
 	}
 	spec.credentials(c, &cfg)
-	return upstreams.NewSource(of.Name, cfg, env)
+	return upstreams.NewSource(endpoint.Name, cfg, env)
 }
 
-// check tells mistakes of the fields that all kinds have.
+// check reports mistakes of the fields that sources of all kinds have.
 func (s *SourceSpec) check(c *upstreams.Compiler) {
 	if s.Name.Value == "" {
-		c.Add("source without a name")
+		c.Add("source without a name; expected one, for example name: kuaidi100")
 	}
 	if s.Retry < 0 || s.Retry > 2 {
-		c.Add("source %q: retry: %d: want 0 to 2", c.Source, s.Retry)
+		c.Add("source %q: retry: expected 0 to 2, got %d", c.Source, s.Retry)
 	}
 	if n := s.Negative; n != "" && n != "stop" && n != "next" {
-		c.Add("source %q: negative: %q: want stop or next", c.Source, n)
+		c.Add("source %q: negative: expected stop or next, got %q", c.Source, n)
 	}
 }
 
-// credentials reads the secrets; in replay any will do.
+// credentials reads the secrets. Replay does not need them, and uses a placeholder.
 func (s *SourceSpec) credentials(c *upstreams.Compiler, cfg *upstreams.SourceConfig) {
 	cfg.Secrets = make(map[string]any, len(s.Secrets))
 	names := slices.Sorted(maps.Keys(s.Secrets))
@@ -74,12 +75,12 @@ func (s *SourceSpec) credentials(c *upstreams.Compiler, cfg *upstreams.SourceCon
 	for _, name := range names {
 		variable := s.Secrets[name].Value
 		if c.Env.Replay != nil {
-			cfg.Secrets[name] = "replay" // what stands for them there is no secret
+			cfg.Secrets[name] = "replay" // not in Hidden, so it is not redacted
 			continue
 		}
 		value, ok := c.Env.Secret(variable)
 		if !ok {
-			c.Env.Log.Info("source left out: its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", variable)
+			c.Env.Log.Info("source left out: the variable of its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", variable)
 			cfg.Missing = variable
 			return
 		}
