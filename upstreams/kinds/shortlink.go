@@ -44,10 +44,10 @@ func (f *linkFollower) Admit(ctx context.Context, in *upstreams.Input) (func(), 
 // Fetch implements upstreams.Fetcher.
 func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	link, _ := in.Call.Params["url"].(string)
-	follower := &shortlink.Follower{
+	resolver := &shortlink.Resolver{
 		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
 	}
-	result, err := follower.Follow(ctx, link)
+	result, err := resolver.Resolve(ctx, link)
 	switch {
 	case errors.Is(err, shortlink.ErrGone):
 		return nil, &upstreams.Error{Kind: upstreams.Negative, Err: err}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// User-Agents. All say who asks; some shorteners redirect only what looks like
-// a tool, or like a telephone, and answer others with a page.
+// User-Agents. All name this service; some shorteners redirect only clients that
+// look like a tool, or like a phone, and send a page to others.
 const (
-	honestAgent = "Mozilla/5.0 (compatible; Sundry/1.0)"
-	toolAgent   = "curl/8 (compatible; Sundry/1.0)"
-	mobileAgent = "Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0 Mobile Safari/537.36 (compatible; Sundry/1.0)"
+	defaultAgent = "Mozilla/5.0 (compatible; Sundry/1.0)"
+	toolAgent    = "curl/8 (compatible; Sundry/1.0)"
+	mobileAgent  = "Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0 Mobile Safari/537.36 (compatible; Sundry/1.0)"
 )
 
-// shortHosts are those of shorteners, with all names below them: what they
-// redirect to is the long link.
+// shortHosts are the hosts of known shorteners, with all names below them: their
+// redirect is the long link.
 var shortHosts = []string{
 	"t.co", "t.cn", "sinaurl.cn", "b23.tv", "bili2233.cn", "url.cn", "douc.cc", "m.tb.cn",
 	"v.douyin.com", "v.kuaishou.com", "xhslink.com",
@@ -24,7 +24,7 @@ var shortHosts = []string{
 	"goo.gl", "redd.it", "youtu.be", "we.tl", "amzn.to", "lnkd.in",
 }
 
-// under tells a URL whose host is one of these or below one.
+// under reports whether the host of a URL is one of these or below one.
 func under(u *url.URL, hosts ...string) bool {
 	name := strings.ToLower(u.Hostname())
 	return slices.ContainsFunc(hosts, func(h string) bool { return name == h || strings.HasSuffix(name, "."+h) })
@@ -32,13 +32,13 @@ func under(u *url.URL, hosts ...string) bool {
 
 func isShort(u *url.URL) bool { return under(u, shortHosts...) }
 
-// isBlock tells WeChat's warning page, which names its target only in a script
-// of its own making.
-func isBlock(u *url.URL) bool { return under(u, "weixin110.qq.com") }
+// isBlockPage recognises WeChat's warning page, which shows its target only by a
+// script.
+func isBlockPage(u *url.URL) bool { return under(u, "weixin110.qq.com") }
 
-// inFamily tells a URL of which the target is asked for, not the URL itself.
-func inFamily(u *url.URL) bool {
-	return isShort(u) || isBlock(u) || unwrap(u) != nil
+// isIntermediate reports whether a URL is a known redirect, never a target itself.
+func isIntermediate(u *url.URL) bool {
+	return isShort(u) || isBlockPage(u) || unwrap(u) != nil
 }
 
 func agentFor(u *url.URL) string {
@@ -48,15 +48,15 @@ func agentFor(u *url.URL) string {
 	case under(u, "v.douyin.com", "v.kuaishou.com", "xhslink.com"):
 		return mobileAgent
 	}
-	return honestAgent
+	return defaultAgent
 }
 
-// wrapper is a page that shows or warns of the link in its query.
+// wrapper is a page that shows, or warns about, the link in its query.
 type wrapper struct {
 	host   string   // exact, also with www.
-	paths  []string // exact, also with a / behind; nil for any
-	params []string // the first that holds a link counts
-	warns  bool     // it stands between because the link was reported
+	paths  []string // exact, also with a trailing /; nil for any
+	params []string // the first that contains a link counts
+	warns  bool     // the page is shown because the link was reported
 }
 
 var wrappers = []wrapper{
@@ -81,15 +81,15 @@ var wrappers = []wrapper{
 	{host: "vk.com", paths: []string{"/away.php"}, params: []string{"to"}},
 }
 
-// unwrap finds the link that a wrapper's query holds, nil without one.
+// unwrap returns the link in a wrapper's query, nil without one.
 func unwrap(u *url.URL) *found {
 	for _, w := range wrappers {
-		if !w.fits(u) {
+		if !w.matches(u) {
 			continue
 		}
 		query := u.Query()
 		for _, name := range w.params {
-			if target := wrapped(query.Get(name)); target != nil {
+			if target := parseWrapped(query.Get(name)); target != nil {
 				return &found{target: target, via: "query", warned: w.warns}
 			}
 		}
@@ -97,13 +97,13 @@ func unwrap(u *url.URL) *found {
 	return nil
 }
 
-func (w *wrapper) fits(u *url.URL) bool {
+func (w *wrapper) matches(u *url.URL) bool {
 	name, path := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www."), strings.TrimSuffix(u.Path, "/")
 	return name == w.host && (w.paths == nil || slices.Contains(w.paths, path))
 }
 
-// wrapped reads a link out of a query, where some leave out the scheme.
-func wrapped(raw string) *url.URL {
+// parseWrapped parses a link in a query, where some omit the scheme.
+func parseWrapped(raw string) *url.URL {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || strings.HasPrefix(raw, "/") && !strings.HasPrefix(raw, "//") {
 		return nil

@@ -17,19 +17,18 @@ import (
 const maxURL = 2048
 
 var (
-	errSpelling = errors.New("not a link: expected one as in https://t.cn/A6abc or t.cn/A6abc")
-	errScheme   = fmt.Errorf("%w: only http and https links are followed, as in https://t.cn/A6abc", ErrForbidden)
-	errLogin    = fmt.Errorf("%w: expected it without user name and password, as in https://t.cn/A6abc", ErrForbidden)
-	errLong     = errors.New("link is longer than 2048 bytes: expected one as in https://t.cn/A6abc")
+	errSpelling    = errors.New("not a link: expected one as in https://t.cn/A6abc or t.cn/A6abc")
+	errScheme      = fmt.Errorf("%w: expected http or https, as in https://t.cn/A6abc", ErrForbidden)
+	errCredentials = fmt.Errorf("%w: expected no user name and password, as in https://t.cn/A6abc", ErrForbidden)
+	errLong        = errors.New("expected a link of at most 2048 bytes, as in https://t.cn/A6abc")
 )
 
-// Normalize reads what a caller gave, a link with or without its scheme, and
-// spells it canonically: https where none is given, host in lower case and
-// punycode, no default port, no fragment, the query in its order. The result
-// has at most 2048 bytes. The error says what is allowed, and repeats nothing
-// of the input; it is ErrForbidden for other schemes and for credentials.
-// Whether the host may be asked is for the Follower's Check: addresses pass
-// here, in ambiguous forms too.
+// Normalize parses a caller's input, a link with or without its scheme, and returns
+// its canonical form: https if it has no scheme, host in lower case and punycode, no
+// default port, no fragment, the query in its order. The result has at most 2048
+// bytes. The error says what is allowed, and does not contain the input; it is ErrForbidden for other schemes and for credentials.
+// Whether the host may be requested is decided by the Resolver's Check: addresses
+// are accepted here, in ambiguous forms too.
 func Normalize(raw string) (string, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxURL {
@@ -45,9 +44,9 @@ func Normalize(raw string) (string, error) {
 	u, err := url.Parse(escaped(raw))
 	switch {
 	case err != nil:
-		return "", errSpelling // the cause would repeat the input
+		return "", errSpelling // the cause would contain the input
 	case u.User != nil:
-		return "", errLogin
+		return "", errCredentials
 	}
 	if u.Host, err = canonicalHost(u); err != nil {
 		return "", err
@@ -64,8 +63,8 @@ func Normalize(raw string) (string, error) {
 
 func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// escaped writes as %XX what no URL holds but many links do: spaces, text
-// beyond ASCII in whatever charset, and percent signs that escape nothing.
+// escaped percent-encodes what is not valid in a URL but common in links: spaces,
+// text beyond ASCII in any charset, and percent signs that do not begin an escape.
 func escaped(raw string) string {
 	var b strings.Builder
 	for i, c := range []byte(raw) {
@@ -82,13 +81,13 @@ func isEscape(s string) bool {
 	return len(s) > 2 && strings.Trim(s[1:3], "0123456789abcdefABCDEF") == ""
 }
 
-// canonicalHost is the host, and the port unless it is the scheme's own.
+// canonicalHost is the host, with the port unless it is the scheme's default.
 func canonicalHost(u *url.URL) (string, error) {
 	host, err := canonicalName(u.Hostname())
 	if err != nil {
 		return "", err
 	}
-	own := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	defaultPort := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	port := u.Port()
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
@@ -97,7 +96,7 @@ func canonicalHost(u *url.URL) (string, error) {
 		}
 		port = strconv.FormatUint(n, 10)
 	}
-	if port != "" && port != own {
+	if port != "" && port != defaultPort {
 		return net.JoinHostPort(host, port), nil
 	}
 	if strings.Contains(host, ":") {
@@ -106,8 +105,8 @@ func canonicalHost(u *url.URL) (string, error) {
 	return host, nil
 }
 
-// canonicalName spells a name or an address. Odd spellings of addresses pass:
-// whoever checks the link refuses them, and counts.
+// canonicalName is the canonical form of a name or address. Ambiguous forms of
+// addresses are left to the Resolver's Check, which refuses and counts them.
 func canonicalName(name string) (string, error) {
 	canonical, err := guard.CheckHost(name)
 	switch {
@@ -119,7 +118,7 @@ func canonicalName(name string) (string, error) {
 	return canonical, nil
 }
 
-// tracking are query keys that say where a link was shared, not what it names.
+// tracking are query keys that say where a link was shared, not what it is to.
 var tracking = []string{
 	"fbclid", "gclid", "gbraid", "wbraid", "yclid", "igshid", "mc_cid", "mc_eid", "_hsenc",
 	"spm", "scm", "spm_id_from", "from_spmid", "vd_source", "unique_k",
@@ -134,12 +133,12 @@ func clean(raw string) string {
 		return raw
 	}
 	pairs := strings.Split(query, "&")
-	kept := slices.DeleteFunc(slices.Clone(pairs), isTracking)
-	if len(kept) == len(pairs) {
+	remaining := slices.DeleteFunc(slices.Clone(pairs), isTracking)
+	if len(remaining) == len(pairs) {
 		return raw
 	}
-	if len(kept) > 0 {
-		base += "?" + strings.Join(kept, "&")
+	if len(remaining) > 0 {
+		base += "?" + strings.Join(remaining, "&")
 	}
 	if hasFragment {
 		base += "#" + fragment

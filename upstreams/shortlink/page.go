@@ -16,10 +16,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxDelay of a refresh, in seconds: a page that stays longer is to be read.
+// maxDelay of a refresh, in seconds: a page with a longer one is to be read.
 const maxDelay = 5
 
-// document is what a page says that could lead on.
+// document has the parts of a page that may contain a target.
 type document struct {
 	refresh []string // targets of its meta elements
 	scripts []string
@@ -28,12 +28,12 @@ type document struct {
 	shown, described []string
 }
 
-// scan reads a page. With noscript it counts what browsers show without
-// scripts: at shorteners a way round them, elsewhere a page that says so.
+// scan parses a page. With noscript the content of noscript elements counts, which
+// shorteners use for clients without scripts; elsewhere it is a notice.
 func scan(body []byte, noscript bool) document {
 	var d document
 	z := html.NewTokenizer(bytes.NewReader(body))
-	within, opened := "", false // the tag whose text is next; a .open-url stands before
+	within, opened := "", false // the element of the next text; whether a .open-url precedes
 	for {
 		switch z.Next() {
 		case html.ErrorToken:
@@ -69,7 +69,7 @@ func (d *document) text(within, text string) {
 	}
 }
 
-// tag takes in a start tag, and tells whether the next link is that of
+// tag processes a start tag, and reports whether the next link is that of
 // .open-url.
 func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
 	switch {
@@ -96,8 +96,8 @@ func hasClass(attr map[string]string, class string) bool {
 	return false
 }
 
-// interstitial is what the warning page of this host shows: on lnkd.in the
-// links that leave LinkedIn.
+// interstitial are the targets that the warning page of a host shows: on lnkd.in
+// the links to other sites than LinkedIn.
 func (d *document) interstitial(u *url.URL) []string {
 	if !under(u, "lnkd.in") {
 		return append(d.shown, d.described...)
@@ -115,8 +115,8 @@ func (d *document) interstitial(u *url.URL) []string {
 // (https://html.spec.whatwg.org/#shared-declarative-refresh-steps).
 var refreshForm = regexp.MustCompile(`(?is)^\s*([0-9]*)(?:\.[0-9.]*)?(?:\s*[;,]\s*|\s+)(?:url\s*=\s*)?(.*)$`)
 
-// refresh is the target of a Refresh header or meta element, if it has one and
-// comes soon.
+// refresh is the target of a Refresh header or meta element, if it has one and its
+// delay is short.
 func refresh(content string) (string, bool) {
 	m := refreshForm.FindStringSubmatch(content)
 	if m == nil {
@@ -134,14 +134,14 @@ func refresh(content string) (string, bool) {
 
 const (
 	maxBody = 64 << 10
-	// maxShell is the largest page of an unknown host whose scripts are
-	// searched: a page that only redirects is small, one to read has scripts
-	// whose redirects belong to its buttons.
-	maxShell = 16 << 10
+	// maxRedirectPage is the largest page of an unknown host whose scripts are
+	// searched: a page that only redirects is small, while the redirects in the
+	// scripts of a larger one belong to its buttons.
+	maxRedirectPage = 16 << 10
 )
 
-// search looks for the target in a page that came without a Location: what
-// holds for its host first, then what browsers follow.
+// search finds the target in a page that was sent without a Location: first by the
+// rules of its host, then as browsers do.
 func search(u *url.URL, body []byte) *found {
 	page := scan(body, isShort(u))
 	if under(u, "t.cn", "sinaurl.cn", "lnkd.in") {
@@ -152,7 +152,7 @@ func search(u *url.URL, body []byte) *found {
 	if f := firstWeb(u, "meta", page.refresh); f != nil {
 		return f
 	}
-	if !isShort(u) && len(body) > maxShell {
+	if !isShort(u) && len(body) > maxRedirectPage {
 		return nil
 	}
 	if under(u, "m.tb.cn") {
@@ -163,10 +163,10 @@ func search(u *url.URL, body []byte) *found {
 	return firstWeb(u, "script", assignments(page.scripts))
 }
 
-// firstWeb resolves the first of these that leads to another page.
+// firstWeb returns the first of the references that is another web page.
 func firstWeb(u *url.URL, via string, refs []string) *found {
 	for _, ref := range refs {
-		if f := resolve(u, ref, via); f.target != nil && !sameDocument(f.target, u) {
+		if f := parseTarget(u, ref, via); f.target != nil && !sameDocument(f.target, u) {
 			return f
 		}
 	}
@@ -183,7 +183,7 @@ func withoutFragment(u *url.URL) string {
 	return c.String()
 }
 
-// readBody reads at most 64 KiB of a page, whether it broke off or not.
+// readBody reads at most 64 KiB of a page. A truncated one counts too.
 func readBody(resp *http.Response) []byte {
 	plain, err := webpage.Gunzip(resp.Body, maxBody)
 	if err != nil {
@@ -193,7 +193,7 @@ func readBody(resp *http.Response) []byte {
 	return body
 }
 
-// contentType is without its parameters; "" for none.
+// contentType is the media type without its parameters; "" for none.
 func contentType(h http.Header) string {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil {
@@ -206,21 +206,21 @@ func isHTML(kind string) bool {
 	return kind == "" || kind == "text/html" || kind == "application/xhtml+xml"
 }
 
-// saysGone tells b23.tv's way of a 404: a 200 with a code of its own.
-func saysGone(u *url.URL, kind string, body []byte) bool {
+// reportsGone recognises b23.tv's form of a 404: a 200 with a code in the body.
+func reportsGone(u *url.URL, kind string, body []byte) bool {
 	if !under(u, "b23.tv", "bili2233.cn") || !strings.HasSuffix(kind, "json") {
 		return false
 	}
-	var said struct {
+	var reply struct {
 		Code int `json:"code"`
 	}
-	return json.Unmarshal(body, &said) == nil && said.Code == -http.StatusNotFound
+	return json.Unmarshal(body, &reply) == nil && reply.Code == -http.StatusNotFound
 }
 
 const literal = `("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')`
 
 var (
-	// assignment does not take any object's location for the page's.
+	// assignment matches the location of the page, not of other objects.
 	assignment = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
 	variable   = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal)
 	escape     = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
@@ -229,11 +229,11 @@ var (
 // assignments are the plain strings that scripts set the location to.
 func assignments(scripts []string) []string { return literals(assignment, scripts) }
 
-// variables are the plain strings that scripts call url.
+// variables are the plain strings that scripts assign to a variable url.
 func variables(scripts []string) []string { return literals(variable, scripts) }
 
-// literals leaves out those that are only a part of what is computed, and
-// places in the same page.
+// literals omits strings that are only a part of an expression, and fragments of
+// the same page.
 func literals(form *regexp.Regexp, scripts []string) []string {
 	var out []string
 	for _, s := range scripts {
@@ -248,8 +248,8 @@ func literals(form *regexp.Regexp, scripts []string) []string {
 	return out
 }
 
-// unescape undoes what may stand in a URL in a script: \/ \u0026 \x3d and
-// escaped quotes. A half of a surrogate pair becomes U+FFFD.
+// unescape replaces the escapes of a script's string: \/ \u0026 \x3d and escaped
+// quotes. Half of a surrogate pair becomes U+FFFD.
 func unescape(text string) string {
 	return escape.ReplaceAllStringFunc(text, func(e string) string {
 		if len(e) > 2 {

@@ -114,7 +114,7 @@ func TestUnwrap(t *testing.T) {
 			got = f.target.String()
 		}
 		if got != want {
-			t.Errorf("%s holds %q, want %q", in, got, want)
+			t.Errorf("%s contains %q, want %q", in, got, want)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestRefresh(t *testing.T) {
 		"":                            "",
 	} {
 		if got, ok := refresh(in); got != want || ok != (want != "") {
-			t.Errorf("%q leads to %q, want %q", in, got, want)
+			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestScanRefreshes(t *testing.T) {
 		`<meta http-equiv=refresh content=0;url=x http-equiv=y`:                                 nil,
 	} {
 		if got := scan([]byte(in), false).refresh; !slices.Equal(got, want) {
-			t.Errorf("%s leads to %q, want %q", in, got, want)
+			t.Errorf("%s is %q, want %q", in, got, want)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestAssignments(t *testing.T) {
 		`location.href="\ud83d\ude00"`:                       {"\ufffd\ufffd"},
 	} {
 		if got := assignments([]string{in}); !slices.Equal(got, want) {
-			t.Errorf("%s leads to %q, want %q", in, got, want)
+			t.Errorf("%s is %q, want %q", in, got, want)
 		}
 	}
 }
@@ -211,10 +211,10 @@ func FuzzNormalize(f *testing.F) {
 		}
 		u, err := url.Parse(link)
 		if err != nil || !isWeb(u.Scheme) || u.User != nil || u.Host == "" || u.Host != strings.ToLower(u.Host) || u.Fragment != "" || len(link) > maxURL {
-			t.Errorf("%q gave %q %v", raw, link, err)
+			t.Errorf("%q became %q %v", raw, link, err)
 		}
 		if strings.ContainsFunc(link, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			t.Errorf("%q gave %q", raw, link)
+			t.Errorf("%q became %q", raw, link)
 		}
 		if c := clean(link); len(c) > len(link) || clean(c) != c {
 			t.Errorf("%q cleaned is %q", link, c)
@@ -222,8 +222,8 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// targets of strangers' pages and headers are http or https, absolute, and
-// can be sent.
+// sound checks that targets of any pages and headers are http or https, absolute,
+// and can be sent.
 func sound(t *testing.T, f *found) {
 	t.Helper()
 	if f == nil || f.target == nil {
@@ -255,7 +255,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	base := &url.URL{Scheme: "https", Host: "a.example", Path: "/x"}
 	f.Fuzz(func(t *testing.T, ref string) {
-		got := resolve(base, ref, "http")
+		got := parseTarget(base, ref, "http")
 		sound(t, got)
 		if got.target != nil && got.app != "" || got.via != "http" {
 			t.Errorf("%+v", got)

@@ -13,25 +13,25 @@ import (
 	"sundry/upstreams/webpage"
 )
 
-// ask sends the request for where the walk stands, and finds where the answer
-// leads; nil for nowhere.
-func (w *walk) ask(ctx context.Context) (*found, error) {
-	ctx, cancel := context.WithTimeout(ctx, hopWait)
+// request requests the current URL, and returns the target in the response; nil if
+// it has none.
+func (w *resolution) request(ctx context.Context) (*found, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.at.String(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.current.String(), http.NoBody)
 	if err != nil {
-		return nil, failed(w.at, err)
+		return nil, failed(w.current, err)
 	}
-	req.Header.Set("User-Agent", agentFor(w.at))
+	req.Header.Set("User-Agent", agentFor(w.current))
 	req.Header.Set("Accept", "text/html,*/*;q=0.8")
 	req.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.5")
 	req.Header.Set("Accept-Encoding", "identity")
-	for _, c := range w.jar.Cookies(w.at) {
+	for _, c := range w.jar.Cookies(w.current) {
 		req.AddCookie(c)
 	}
-	resp, err := w.follower.Do.Do(req)
+	resp, err := w.resolver.Do.Do(req)
 	if err != nil {
-		return nil, failed(w.at, err)
+		return nil, failed(w.current, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	w.Status = resp.StatusCode
@@ -39,43 +39,45 @@ func (w *walk) ask(ctx context.Context) (*found, error) {
 	return w.read(resp)
 }
 
-// keepCookies for the host that set them alone, whatever domain they claim.
-func (w *walk) keepCookies(resp *http.Response) {
+// keepCookies keeps cookies for the host that set them only, whatever their Domain
+// is.
+func (w *resolution) keepCookies(resp *http.Response) {
 	cookies := resp.Cookies()
 	for _, c := range cookies {
 		c.Domain = ""
 	}
-	w.jar.SetCookies(w.at, cookies)
+	w.jar.SetCookies(w.current, cookies)
 }
 
-// read reads the body only of an answer that has no Location.
-func (w *walk) read(resp *http.Response) (*found, error) {
+// read finds the target in a response. Its body is read only if it has no
+// Location.
+func (w *resolution) read(resp *http.Response) (*found, error) {
 	moved := webpage.IsRedirect(resp.StatusCode)
 	if location := resp.Header.Get("Location"); moved && location != "" {
-		return resolve(w.at, location, "http"), nil
+		return parseTarget(w.current, location, "http"), nil
 	}
 	if !moved && resp.StatusCode != http.StatusOK {
-		return nil, w.first(judge(w.at, resp.StatusCode))
+		return nil, w.ifFirst(checkStatus(w.current, resp.StatusCode))
 	}
 	if ref, ok := refresh(resp.Header.Get("Refresh")); ok {
-		if f := firstWeb(w.at, "http", []string{ref}); f != nil {
+		if f := firstWeb(w.current, "http", []string{ref}); f != nil {
 			return f, nil
 		}
 	}
 	kind := contentType(resp.Header)
 	body := readBody(resp)
-	if saysGone(w.at, kind, body) {
-		return nil, w.first(fmt.Errorf("%s says so: %w", w.at.Host, ErrGone))
+	if reportsGone(w.current, kind, body) {
+		return nil, w.ifFirst(fmt.Errorf("%s reports it: %w", w.current.Host, ErrGone))
 	}
 	if !isHTML(kind) {
 		return nil, nil
 	}
-	return search(w.at, body), nil
+	return search(w.current, body), nil
 }
 
-// first keeps an error of the link itself. What is wrong with where it leads is
-// not wrong with the link.
-func (w *walk) first(err error) error {
+// ifFirst returns the error for the link itself. Errors after a redirect are those
+// of the target, not of the link.
+func (w *resolution) ifFirst(err error) error {
 	if len(w.Hops) > 0 {
 		return nil
 	}
@@ -83,16 +85,16 @@ func (w *walk) first(err error) error {
 }
 
 var (
-	// ErrGone means that the link itself is dead: its server says so.
-	ErrGone = errors.New("link is dead")
-	// ErrForbidden is in errors of Normalize about what it understands but is
-	// never followed.
+	// ErrGone means that the link does not exist any more, according to its server.
+	ErrGone = errors.New("link does not exist")
+	// ErrForbidden is wrapped by errors of Normalize about links that it understands
+	// but that are never requested.
 	ErrForbidden = errors.New("not a public link")
-	// ErrSelf means that the link leads to one of OwnHosts.
+	// ErrSelf means that the link redirects to one of OwnHosts.
 	ErrSelf = errors.New("link leads back to this service")
 )
 
-// StatusError is a link whose server answered, but not with where it leads.
+// StatusError is the status of a link's server that answered without a target.
 type StatusError struct {
 	Host   string
 	Status int
@@ -100,14 +102,14 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s answered %d", e.Host, e.Status) }
 
-// failed is an exchange that did not come about. Of the URL it tells
-// only the host.
+// failed is the error of a request without a response. Of the URL it names only
+// the host.
 func failed(u *url.URL, err error) error {
-	return fmt.Errorf("ask %s: %w", u.Host, webpage.Cause(err))
+	return fmt.Errorf("request to %s: %w", u.Host, webpage.Cause(err))
 }
 
-// unreachable tells failures of the network and of the server. Anything else,
-// the refusal of a guard first of all, may not pass for one.
+// unreachable reports whether an error is a failure of the network or the server.
+// Anything else, above all a refusal of the SSRF guard, must not count as one.
 func unreachable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -123,10 +125,10 @@ func unreachable(err error) bool {
 	return false
 }
 
-// judge tells a first answer that leads nowhere from a link that is its own
-// target. A shortener has no pages of its own to refuse, and none to give a part
-// of.
-func judge(u *url.URL, status int) error {
+// checkStatus returns an error for a status that means that the link does not work.
+// Any other page without a redirect is its own target, but not at a shortener, which
+// has no pages of its own.
+func checkStatus(u *url.URL, status int) error {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrGone)

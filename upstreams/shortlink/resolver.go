@@ -1,8 +1,8 @@
-// Package shortlink restores a short link to the long one behind it. It promises
-// to ask for no more than that takes, since asking can have effects: a known
-// shortener is asked for its redirect and nothing behind it. No URL is asked or
-// returned that Check has not passed, no script is run, and every walk ends: by
-// hops, by time, by bytes.
+// Package shortlink resolves a short link to its target. It promises to send no
+// more requests than that takes, since requests can have effects: a known
+// shortener's target is not requested itself. No URL is requested or returned
+// that Check has not accepted, no script is run, and every resolution is bounded in
+// redirects, time and bytes.
 package shortlink
 
 import (
@@ -18,42 +18,43 @@ import (
 )
 
 const (
-	maxHops    = 10
-	maxUnknown = 5 // hops that start at hosts which are no shorteners
-	walkWait   = 10 * time.Second
-	hopWait    = 5 * time.Second
+	maxRedirects   = 10
+	maxUnknown     = 5 // redirects by hosts that are not known shorteners
+	resolveTimeout = 10 * time.Second
+	requestTimeout = 5 * time.Second
 )
 
-// Doer sends one request. It must not follow redirects: the Follower walks them
+// Doer sends one request. It must not follow redirects: the Resolver follows them
 // itself. An *http.Client does so when its CheckRedirect returns
-// http.ErrUseLastResponse; it fails by itself on a Location that is no URL.
+// http.ErrUseLastResponse; that fails on a Location which is not a URL.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Follower restores links. It is safe for concurrent use if its fields are.
-type Follower struct {
+// Resolver resolves links. It is safe for concurrent use if its fields are.
+type Resolver struct {
 	Do Doer
-	// Check passes a URL, and returns it as it is to be sent, or refuses it. It
-	// is asked about each URL of a walk, also of the last, which may not be
-	// asked itself. Its errors come back wrapped, and so do those of Do that are
-	// not of the network: such a refusal ends the walk without a result.
+	// Check accepts a URL and returns it as it is to be sent, or rejects it. It is
+	// called for each URL of a resolution, also for the last one, which may not be
+	// requested. Its errors are returned wrapped, and so are those of Do that are
+	// not network errors: such a refusal ends the resolution without a result.
 	Check func(raw string) (*url.URL, error)
-	// OwnHosts are the names of this service, in lower case: it never asks
-	// itself. Ports do not matter.
+	// OwnHosts are the names of this service, in lower case, which are never
+	// requested. Ports do not matter.
 	OwnHosts []string
 }
 
-// Follow walks from a URL, as Normalize returns it, to where it leads. It takes
-// at most 10 s, 5 s a hop, and 10 hops, of which 5 may start at hosts that are no
-// known shorteners. The target of a known one is returned unasked.
+// Resolve follows the redirects of a URL, in the form that Normalize returns, to
+// its target. It takes at most 10 s, 5 s per request, and 10 redirects, of which 5
+// may be by hosts that are not known shorteners. The target of a known one is
+// returned without being requested.
 //
-// A link that does not redirect is its own target. The error is ErrGone for a
-// link that is dead, ErrSelf, one of Check, a *StatusError when the link's
-// server has no answer now, or tells why it did not answer. Once a hop is
-// made, later ones that do not answer leave a Result that is not Final.
-func (f *Follower) Follow(ctx context.Context, raw string) (*Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, walkWait)
+// A link that does not redirect is its own target. The error is ErrGone for a link
+// that does not exist any more, ErrSelf, one of Check, a *StatusError if the link's
+// server answers with an error, or says why it did not answer. After the first
+// redirect, a later request without an answer ends with a Result that is not Final.
+func (f *Resolver) Resolve(ctx context.Context, raw string) (*Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	w, err := f.start(raw)
 	for more := true; more && err == nil; {
@@ -66,34 +67,34 @@ func (f *Follower) Follow(ctx context.Context, raw string) (*Result, error) {
 	return &w.Result, nil
 }
 
-// walk is the state between hops.
-type walk struct {
+// resolution is the state between redirects.
+type resolution struct {
 	Result
-	follower *Follower
-	jar      *cookiejar.Jar // of this walk alone
-	at       *url.URL       // checked
-	seen     map[string]bool
-	left     bool // at is the target of a known shortener
-	unknown  int  // hops that started elsewhere
+	resolver *Resolver
+	jar      *cookiejar.Jar // of this resolution only
+	current  *url.URL       // checked
+	visited  map[string]bool
+	reached  bool // current is the target of a known shortener
+	unknown  int  // redirects by other hosts
 }
 
-func (f *Follower) start(raw string) (*walk, error) {
+func (f *Resolver) start(raw string) (*resolution, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return nil, fmt.Errorf("make a cookie jar: %w", err)
 	}
-	w := &walk{Result: Result{URL: raw, Long: raw, Via: "none"}, follower: f, jar: jar, seen: map[string]bool{}}
-	if w.at, err = f.permit(raw); err != nil {
+	w := &resolution{Result: Result{URL: raw, Long: raw, Via: "none"}, resolver: f, jar: jar, visited: map[string]bool{}}
+	if w.current, err = f.permit(raw); err != nil {
 		return nil, err
 	}
-	w.seen[w.state(w.at)] = true
+	w.visited[w.state(w.current)] = true
 	return w, nil
 }
 
-func (f *Follower) permit(raw string) (*url.URL, error) {
+func (f *Resolver) permit(raw string) (*url.URL, error) {
 	u, err := f.Check(raw)
 	if err != nil {
-		return nil, fmt.Errorf("follow link: %w", err)
+		return nil, fmt.Errorf("resolve link: %w", err)
 	}
 	if slices.Contains(f.OwnHosts, strings.ToLower(u.Hostname())) {
 		return nil, ErrSelf
@@ -101,20 +102,20 @@ func (f *Follower) permit(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// step makes a hop, and tells whether to go on.
-func (w *walk) step(ctx context.Context) (bool, error) {
-	if isBlock(w.at) {
+// step follows one redirect, and reports whether to go on.
+func (w *resolution) step(ctx context.Context) (bool, error) {
+	if isBlockPage(w.current) {
 		w.Blocked = true
 		return false, nil
 	}
-	if f := unwrap(w.at); f != nil {
-		return w.hop(f)
+	if f := unwrap(w.current); f != nil {
+		return w.redirect(f)
 	}
-	if w.left {
+	if w.reached {
 		w.Final = true
 		return false, nil
 	}
-	f, err := w.ask(ctx)
+	f, err := w.request(ctx)
 	switch {
 	case err == nil:
 	case len(w.Hops) > 0 && unreachable(err) && !errors.Is(ctx.Err(), context.Canceled):
@@ -124,43 +125,43 @@ func (w *walk) step(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if f == nil || f.target == nil {
-		w.Final = f == nil || !f.broken
+		w.Final = f == nil || !f.invalid
 		if f != nil {
 			w.AppURL = f.app
 		}
 		return false, nil
 	}
-	return w.hop(f)
+	return w.redirect(f)
 }
 
-// hop moves to a target, unless it is one too many or closes a loop.
-func (w *walk) hop(f *found) (bool, error) {
-	family := inFamily(w.at)
-	if !family {
+// redirect moves to a target, unless it is one too many or closes a loop.
+func (w *resolution) redirect(f *found) (bool, error) {
+	intermediate := isIntermediate(w.current)
+	if !intermediate {
 		w.unknown++
 	}
-	if len(w.Hops) == maxHops || w.unknown > maxUnknown {
+	if len(w.Hops) == maxRedirects || w.unknown > maxUnknown {
 		return false, nil
 	}
-	next, err := w.follower.permit(f.target.String())
+	next, err := w.resolver.permit(f.target.String())
 	if err != nil {
 		return false, err
 	}
 	state := w.state(next)
-	if w.seen[state] {
+	if w.visited[state] {
 		return false, nil
 	}
-	w.seen[state] = true
-	w.left = family && !inFamily(next)
-	w.at, w.Long, w.Via = next, f.target.String(), f.via
+	w.visited[state] = true
+	w.reached = intermediate && !isIntermediate(next)
+	w.current, w.Long, w.Via = next, f.target.String(), f.via
 	w.Warned = w.Warned || f.warned
 	w.Hops = append(w.Hops, w.Long)
 	return true, nil
 }
 
-// state is what a server could answer differently to: some set a cookie and
-// redirect to the same URL.
-func (w *walk) state(u *url.URL) string {
+// state is what the answer of a server depends on: some set a cookie and redirect
+// to the same URL.
+func (w *resolution) state(u *url.URL) string {
 	var b strings.Builder
 	b.WriteString(withoutFragment(u))
 	for _, c := range w.jar.Cookies(u) {
@@ -169,33 +170,34 @@ func (w *walk) state(u *url.URL) string {
 	return b.String()
 }
 
-// Result of a walk.
+// Result of a resolution.
 type Result struct {
-	URL   string // that the walk began with
-	Long  string // that it ended at; URL itself for a link that does not redirect
+	URL   string // that was resolved
+	Long  string // the target; URL itself for a link that does not redirect
 	Clean string // Long without known tracking keys
 	// Hops are the URLs after the first, in order: Long is the last of them.
 	Hops []string
-	// Status of the last answer; 0 when nobody was asked, or did not answer.
+	// Status of the last response; 0 without one.
 	Status int
-	// Via is how the last hop was found: http (Location or Refresh), meta,
-	// script, query (it stood in the URL), interstitial (a page that shows it),
-	// or none.
+	// Via is how the last redirect was found: http (Location or Refresh), meta,
+	// script, query (a parameter of the URL), interstitial (a page that shows the
+	// target), or none.
 	Via string
-	// Warned: a service on the way warns of the link.
+	// Warned means that a service on the way warns about the link.
 	Warned bool
-	// Blocked: a service on the way hides where the link leads; Long is its page.
+	// Blocked means that a service on the way hides the target; Long is its page.
 	Blocked bool
-	// Final is false when the link leads further than Long: too many hops, a
-	// loop, a block, a last hop that did not answer or gave no readable target.
+	// Final is false when Long is not the target of the link: after too many
+	// redirects, a loop, a block, a request without an answer, or an invalid
+	// target.
 	Final bool
-	// AppURL is where the last page sends telephones instead, for the schemes of
-	// some well-known apps; "" otherwise.
+	// AppURL is the app that the last page opens on phones, for the schemes of some
+	// well-known apps; "" otherwise.
 	AppURL string
 }
 
-// Data has only values as encoding/json decodes them, but numbers are int.
-// status and app_url are nil when unknown.
+// Data is the Result as JSON-ready values. status and app_url are nil when
+// unknown.
 func (r *Result) Data() map[string]any {
 	hops := make([]any, len(r.Hops))
 	for i, h := range r.Hops {

@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// appSchemes are those that are told, never followed.
+// appSchemes are those of app URLs, which are reported, never opened.
 var appSchemes = []string{
 	"weixin", "taobao", "tbopen", "tmall", "alipays", "openapp.jdmobile", "pinduoduo", "bilibili", "snssdk1128", "kwai", "xhsdiscover", "zhihu", "sinaweibo", "mqqapi",
 }
 
-// found is where something leads: to a target, to an app, or to what is
-// neither.
+// found is a redirect: to a web page, to an app, or to neither.
 type found struct {
-	target *url.URL // absolute, http or https; nil for none
-	app    string
-	via    string
-	warned bool
-	broken bool // it leads somewhere, but not to anything readable
+	target  *url.URL // absolute, http or https; nil for none
+	app     string
+	via     string
+	warned  bool
+	invalid bool // it has a target, which is not a valid URL
 }
 
-// resolve reads a reference as browsers do: white space around it and line
-// breaks within do not count, and what must be escaped is.
-func resolve(base *url.URL, raw, via string) *found {
+// parseTarget parses a reference as browsers do: white space around it and line
+// breaks in it are ignored, and invalid characters are escaped.
+func parseTarget(base *url.URL, raw, via string) *found {
 	raw = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(strings.TrimSpace(raw))
 	u, err := base.Parse(escaped(raw))
 	switch {
 	case err != nil, isWeb(u.Scheme) && u.Host == "":
-		return &found{via: via, broken: true}
+		return &found{via: via, invalid: true}
 	case isWeb(u.Scheme):
 		return &found{target: u, via: via}
 	case u.Scheme == "intent":
@@ -39,7 +38,7 @@ func resolve(base *url.URL, raw, via string) *found {
 	return &found{via: via}
 }
 
-// fallback is the page that an Android intent names for those without the app
+// fallback is the page of an Android intent for devices without the app
 // (https://developer.chrome.com/docs/android/intents).
 func fallback(u *url.URL, via string) *found {
 	for part := range strings.SplitSeq(u.EscapedFragment(), ";") {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // pages are those of a web for tests.
 type pages = webtest.Pages
 
-// newWeb starts a web whose closed hosts accept no connection.
+// newWeb starts a web whose closed hosts accept no connections.
 func newWeb(t *testing.T, p pages, closed ...string) *webtest.Web {
 	t.Helper()
 	var origins []string
@@ -25,7 +25,7 @@ func newWeb(t *testing.T, p pages, closed ...string) *webtest.Web {
 	return webtest.New(t, p, webtest.Status(http.StatusNotFound), origins...)
 }
 
-func followerOf(w *webtest.Web) *Follower { return &Follower{Do: w.Client, Check: w.Check} }
+func resolverOf(w *webtest.Web) *Resolver { return &Resolver{Do: w.Client, Check: w.Check} }
 
 func page(body string) http.HandlerFunc { return typed("text/html; charset=gbk", body) }
 
