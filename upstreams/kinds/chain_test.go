@@ -3,7 +3,9 @@ package kinds
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,5 +125,104 @@ func TestNobodyIsRefusedWithoutInput(t *testing.T) {
 	}
 	if _, err = upstreams.NewChain("test", sources[:1], false, env).Do(t.Context(), &upstreams.Call{}, false, nil); upstreams.KindOf(err) != upstreams.Unavailable {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestChain(t *testing.T) {
+	type step struct {
+		status, wait int
+		more         string
+	}
+	// no is a status that the source declares to be an answer.
+	no := func(more string) step { return step{404, 0, "judge: [{status: [404], is: negative}]\n" + more} }
+	rows := []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"first", []step{{status: 200}, {status: 200}}, "source 0"},
+		{"failover", []step{{status: 500}, {status: 200}}, "source 1"},
+		{"a dead path leads on", []step{{status: 404}, {status: 200}}, "source 1"},
+		{"dead paths are no answer", []step{{status: 404}, {status: 410}}, "unavailable"},
+		{"a no ends it", []step{no(""), {status: 200}}, "negative"},
+		{"a no that leads on", []step{no("negative: next\n"), {status: 200}}, "source 1"},
+		{"all say no", []step{no("negative: next\n"), no("negative: next\n")}, "negative"},
+		{"no and unavailable is not a no", []step{no("negative: next\n"), {status: 500}}, "unavailable"},
+		{"unless that one is optional", []step{no("negative: next\n"), {status: 500, more: "optional: true\n"}}, "negative"},
+		{"or late and optional", []step{no("negative: next\n"), {status: 200, wait: 1, more: "optional: true\n"}}, "negative"},
+		{"the optional alone say nothing", []step{{status: 500}, {status: 500, more: "optional: true\n"}}, "unavailable"},
+		{"an optional one answers", []step{no("negative: next\n"), {status: 200, more: "optional: true\n"}}, "source 1"},
+		{"all late", []step{{status: 200, wait: 1}, {status: 200, wait: 1}}, "timeout"},
+		{"late and unavailable", []step{{status: 200, wait: 1}, {status: 500}}, "unavailable"},
+		{"malformed leads on", []step{{status: 418}, {status: 200}}, "source 1"},
+		{"not the host's fault", []step{{status: 404, more: "judge: [{status: [404], is: skipped}]\n"}, {status: 200}}, "source 1"},
+		{"last resort", []step{{status: 500}, {status: 200, more: "last_resort: true\n"}}, "source 1, a last resort"},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			env := environment(t)
+			var sources []*upstreams.Source
+			for i, st := range r.steps {
+				url := upstream(t, func(w http.ResponseWriter, req *http.Request) {
+					if st.wait > 0 {
+						<-req.Context().Done()
+						return
+					}
+					w.WriteHeader(st.status)
+					fmt.Fprintf(w, `"source %d"`, i)
+				})
+				timeout := "20s"
+				if st.wait > 0 {
+					timeout = "100ms"
+				}
+				text := fmt.Sprintf("name: s%d\ntimeout: %s\nhttp: {url: %s/}\n", i, timeout, url)
+				sources = append(sources, compile(t, env, text+st.more))
+			}
+			var seen []string
+			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.Attempt) { seen = append(seen, at.Source+" "+at.Result) })
+			got := fmt.Sprint(a.Data)
+			if a.LastResort {
+				got += ", a last resort"
+			}
+			if err != nil {
+				got = upstreams.KindOf(err).String()
+			}
+			if got != r.want {
+				t.Errorf("got %s after %v, want %s", got, seen, r.want)
+			}
+		})
+	}
+}
+
+func TestTotalDeadlineEndsTheChain(t *testing.T) {
+	env := environment(t)
+	var calls atomic.Int64
+	hang := func(_ http.ResponseWriter, r *http.Request) { calls.Add(1); <-r.Context().Done() }
+	var sources []*upstreams.Source
+	for i := range 5 {
+		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 2s\nhttp: {url: %s/}\n", i, upstream(t, hang))))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := upstreams.NewChain("test", sources, true, env).Do(ctx, &upstreams.Call{}, false, nil)
+	if upstreams.KindOf(err) != upstreams.Timeout || calls.Load() != 5 || time.Since(start) > time.Second {
+		t.Errorf("%v after %d calls and %v, want a try for each source", err, calls.Load(), time.Since(start))
+	}
+}
+
+func TestSourcesOfOurOwnAnswerWhenTheNetworkUsedUpTheTime(t *testing.T) {
+	env := environment(t)
+	hang := upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	var sources []*upstreams.Source
+	for i := range 3 {
+		sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\ntimeout: 5s\nhttp: {url: %s/}\n", i, hang)))
+	}
+	sources = append(sources, compile(t, env, "name: own\ncomputed: {}\nmap: '\"own\"'\n"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	a, err := upstreams.NewChain("test", sources, true, env).Do(ctx, &upstreams.Call{}, false, nil)
+	if err != nil || a.Data != "own" || ctx.Err() != nil {
+		t.Errorf("%v %v %v", a.Data, err, ctx.Err())
 	}
 }

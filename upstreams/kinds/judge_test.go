@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -41,5 +42,56 @@ func TestPartsAndEmptinessAreNoAnswers(t *testing.T) {
 		if _, err := compile(t, environment(t), text).Probe(t.Context(), &upstreams.Call{Now: time.Now()}, nil); upstreams.KindOf(err) != upstreams.Negative {
 			t.Errorf("%d that a rule names: %v", status, err)
 		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	rows := []struct {
+		name   string
+		status int
+		body   string
+		judge  string
+		want   upstreams.ErrorKind
+		ok     bool
+	}{
+		{"good", 200, `{"a":1}`, "", 0, true},
+		{"created", 201, `{}`, "", 0, true},
+		{"not found", 404, `gone`, "", upstreams.Unavailable, false},
+		{"gone", 410, ``, "", upstreams.Unavailable, false},
+		{"not found, which is an answer here", 404, `<html>`, `[{status: [404, 410], is: negative}]`, upstreams.Negative, false},
+		{"not found, which is not the host's fault", 404, `<html>`, `[{status: [404], is: skipped}]`, upstreams.Skipped, false},
+		{"too many", 429, ``, "", upstreams.Limited, false},
+		{"timeout status", 408, ``, "", upstreams.Unavailable, false},
+		{"forbidden", 403, `<html>`, "", upstreams.Unavailable, false},
+		{"server error", 500, `{}`, "", upstreams.Unavailable, false},
+		{"teapot", 418, ``, "", upstreams.Malformed, false},
+		{"login page", 200, `<html>`, "", upstreams.Malformed, false},
+		{"cut JSON", 200, `{"a":`, "", upstreams.Malformed, false},
+		{"two values", 200, `{} {}`, "", upstreams.Malformed, false},
+		{"empty", 200, ``, "", upstreams.Malformed, false},
+		{"error inside", 200, `{"code":500}`, `[{if: .code != 200, is: unavailable}]`, upstreams.Unavailable, false},
+		{"no inside", 200, `{"data":null}`, `[{if: .data == null, is: negative}]`, upstreams.Negative, false},
+		{"limited inside", 200, `{"m":"limit"}`, `[{if: '.m | test("limit")', is: limited}]`, upstreams.Limited, false},
+		{"first rule wins", 200, `{"a":1}`, `[{if: .a == 1, is: success}, {if: .a == 1, is: malformed}]`, 0, true},
+		{"status rule", 404, `{"a":1}`, `[{status: [404], if: .a == 1, is: success}]`, 0, true},
+		{"condition on a strange shape does not hold", 200, `[1]`, `[{if: .code.x == 1, is: negative}]`, 0, true},
+		{"a condition is about successes", 429, `{"code":1}`, `[{if: .code != 200, is: malformed}]`, upstreams.Limited, false},
+		{"unless it names the status", 429, `{"code":1}`, `[{status: [429], if: .code == 1, is: negative}]`, upstreams.Negative, false},
+		{"condition needs a body", 404, `<html>`, `[{if: 'true', is: success}]`, upstreams.Unavailable, false},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(r.status); fmt.Fprint(w, r.body) })
+			env := environment(t)
+			text := "name: one\nhttp: {url: " + url + "/}\n"
+			if r.judge != "" {
+				text += "judge: " + r.judge + "\n"
+			}
+			s := compile(t, env, text)
+			_, err := s.Probe(t.Context(), &upstreams.Call{}, nil)
+			if r.ok != (err == nil) || err != nil && upstreams.KindOf(err) != r.want {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

@@ -122,3 +122,13 @@ func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, para
 	}
 	return strings.Join(shown, "\n")
 }
+
+func TestSecretsEndWithTheRequest(t *testing.T) {
+	env := environment(t)
+	env.Secret = func(string) (string, bool) { return "s3cret", true }
+	s := compile(t, env, "name: one\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: $secrets}'")
+	a, err := ask(t, env, s, nil)
+	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
+		t.Errorf("%v %v", a.Data, err)
+	}
+}

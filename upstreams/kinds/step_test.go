@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/jq"
 	"sundry/upstreams/replay"
 )
 
@@ -157,69 +156,6 @@ func (s memoryShelf) Drop(id string) {
 	delete(s.kept, s.prefix+id)
 }
 
-func TestPosts(t *testing.T) {
-	url := upstream(t, (&steps{}).ServeHTTP)
-	env := environment(t)
-	env.Secret = func(name string) (string, bool) { return "s3cr&t", name == "TEST_KEY" }
-	sum := jq.Md5Hex("1&中s3cr&t").(string)
-	for text, want := range map[string]string{
-		`form: {b: "x y", a: "{n}&{sig}"}`:    "application/x-www-form-urlencoded a=1%26%E4%B8%AD%26" + sum + "&b=x+y",
-		`json: '{pid: 3, of: $params.n}'`:     `application/json {"of":"1&中","pid":3}`,
-		`json: '{sig: $vars.sig, list: [1]}'`: `application/json {"list":[1],"sig":"` + sum + `"}`,
-	} {
-		s := compile(t, env, `
-name: one
-secrets: {key: TEST_KEY}
-vars: {sig: '($params.n + $secrets.key) | md5'}
-http:
-  url: `+url+`/call
-  `+text+`
-`, "n")
-		a, err := ask(t, env, s, map[string]any{"n": "1&中"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := a.Data.(map[string]any)
-		if sent := fmt.Sprint(got["type"], " ", got["sent"]); got["method"] != "POST" || sent != want {
-			t.Errorf("%s: %s %s\nwant %s", text, got["method"], sent, want)
-		}
-	}
-}
-
-func TestSecretsEndWithTheRequest(t *testing.T) {
-	env := environment(t)
-	env.Secret = func(string) (string, bool) { return "s3cret", true }
-	s := compile(t, env, "name: one\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: $secrets}'")
-	a, err := ask(t, env, s, nil)
-	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
-		t.Errorf("%v %v", a.Data, err)
-	}
-}
-
-func TestMistakesOfSteps(t *testing.T) {
-	for text, want := range map[string]string{
-		"before: [{name: Up, http: {url: 'https://a.org/'}}]":             `step "Up": expected a name of lower-case letters`,
-		"before: [{name: a, renew: true, http: {url: 'https://a.org/'}}]": "step a: renew: expected with for",
-		"before: [{name: a}]": "step a: expected either http or share",
-		"before: [{name: a, http: {url: 'https://a.org/', decode: image}}]":                               "step a: decode: image is for sources only; expected json, jsonp, script or text",
-		"before: [{name: a, http: {url: 'https://a.org/{part}', parts: [b]}}]":                            "step a: parts is for sources only",
-		"before: [{name: a, shared: true, http: {url: 'https://a.org/'}}]":                                "step a: shared: expected with for",
-		"before: [{name: a, http: {url: 'https://a.org/{b}'}}, {name: b, http: {url: 'https://a.org/'}}]": "placeholder {b}",
-		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form and json: expected only one of them",
-		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: expected with decode: script, and only there",
-		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: expected with decode: script, and only there",
-		"vars: {A: '1'}": `var "A": want a name`,
-	} {
-		if !strings.Contains(text, "\nhttp:") && !strings.HasPrefix(text, "http:") {
-			text += "\ncomputed: {}"
-		}
-		_, problems := tryCompile(t, environment(t), "name: x\n"+text)
-		if all := fmt.Sprint(problems); !strings.Contains(all, want) {
-			t.Errorf("%s:\n%s\nwant %s", text, all, want)
-		}
-	}
-}
-
 func TestOptionalSteps(t *testing.T) {
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -253,49 +189,6 @@ func TestOptionalSteps(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %s (%v), want %s", step, got, err, want)
-		}
-	}
-}
-
-func TestHeadersAreSeenByPrograms(t *testing.T) {
-	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Verify", r.URL.Query().Get("v"))
-		fmt.Fprint(w, `{}`)
-	})
-	env := environment(t)
-	text := `
-name: one
-http: {url: ` + url + `/, query: {v: "{n}"}}
-judge: [{if: '$headers["x-verify"] == "yes"', is: limited}]
-map: '{said: $headers["x-verify"], nothing: $headers["x-other"]}'
-`
-	s := compile(t, env, text, "n")
-	if _, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"n": "yes"}}, nil); upstreams.KindOf(err) != upstreams.Limited {
-		t.Errorf("%v, want limited", err)
-	}
-	a, err := ask(t, env, s, map[string]any{"n": "no"})
-	if err != nil || fmt.Sprint(a.Data) != "map[nothing:<nil> said:no]" {
-		t.Errorf("%v %v", a.Data, err)
-	}
-}
-
-// TestRedirectsThatAreNotFollowed have no body that must be of a form.
-func TestRedirectsThatAreNotFollowed(t *testing.T) {
-	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Location", r.URL.Query().Get("to"))
-		w.WriteHeader(http.StatusFound)
-	})
-	env := environment(t)
-	s := compile(t, env, `
-name: one
-http: {url: `+url+`/, query: {to: "{n}"}, redirects: none, decode: script, marker: window.STATE}
-judge:
-  - {status: [302], if: '$location | test("^/404")', is: negative}
-  - {status: [302], if: '. == null and ($location | test("captcha"))', is: limited}
-`, "n")
-	for to, want := range map[string]upstreams.ErrorKind{"/404?x=1": upstreams.Negative, "/login/captcha": upstreams.Limited, "/": upstreams.Malformed} {
-		if _, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"n": to}}, nil); upstreams.KindOf(err) != want {
-			t.Errorf("%s: %v, want %s", to, err, want)
 		}
 	}
 }

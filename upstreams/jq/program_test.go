@@ -1,0 +1,33 @@
+package jq
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"sundry/upstreams/declare"
+)
+
+func TestJQ(t *testing.T) {
+	run := func(src string, input any) (any, error) {
+		var problems declare.Problems
+		q := Compile(&declare.Expr{Source: src, Line: 1}, nil, &problems)
+		if q == nil {
+			return nil, fmt.Errorf("%v", problems)
+		}
+		return q.One(t.Context(), input, &Env{Params: map[string]any{"n": 3}, Now: time.Unix(5, 0), Status: 200})
+	}
+	for src, want := range map[string]any{
+		".a": "x", "$params.n + 1": 4, "$now": 5, "$status": 200, "$vars | length": 0,
+		`"http://a/b" | https`: "https://a/b", `"//a/b" | https`: "https://a/b", `null | https`: nil, `"<a href=\"x\">a &amp; b</a>\n  c &#39;<b>d</b>&#39; <a hr" | html_text`: "a & b c 'd'", `3 | html_text`: 3, `"1 < 2" | html_text`: "1", `"https://a" | https`: "https://a",
+	} {
+		if got, err := run(src, map[string]any{"a": "x"}); err != nil || got != want {
+			t.Errorf("%s: %v %v", src, got, err)
+		}
+	}
+	for _, src := range []string{"empty", "1, 2", `error("x")`, ".a.b.c", "env.HOME", "input", "def f: f; f"} {
+		if got, err := run(src, map[string]any{"a": "x"}); err == nil && got != nil {
+			t.Errorf("%s: %v", src, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package kinds
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/jq"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func environment(t testing.TB) *upstreams.Environment {
+	t.Helper()
+	env := &upstreams.Environment{Transport: upstreams.NewTransport(), Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler)}
+	var err error
+	if env.Metrics, err = upstreams.NewMetrics(prometheus.NewRegistry(), &env.Hosts); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(env.CloseIdle)
+	return env
+}
+
+// compile makes a source of YAML, which may have its file's defs.
+func compile(t testing.TB, env *upstreams.Environment, text string, params ...string) *upstreams.Source {
+	t.Helper()
+	s, problems := tryCompile(t, env, text, params...)
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	return s
+}
+
+func tryCompile(t testing.TB, env *upstreams.Environment, text string, params ...string) (*upstreams.Source, declare.Problems) {
+	t.Helper()
+	var spec SourceSpec
+	if err := yaml.Load([]byte(text), &spec, yaml.WithKnownFields()); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var problems declare.Problems
+	of := Endpoint{Name: "test", Params: params}
+	if section, ok := spec.Sections["defs"]; ok { // of the file
+		var defs declare.Defs
+		declare.Decode(section.Node, &defs, &problems)
+		of.Defs = jq.CompileDefs(defs, &problems)
+		delete(spec.Sections, "defs")
+	}
+	return Compile(of, &spec, env, &problems), problems
+}
+
+func upstream(t testing.TB, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func ask(t testing.TB, env *upstreams.Environment, s *upstreams.Source, params map[string]any) (upstreams.Answer, error) {
+	t.Helper()
+	return upstreams.NewChain("test", []*upstreams.Source{s}, true, env).Do(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, false, nil)
+}
