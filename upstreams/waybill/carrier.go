@@ -2,8 +2,7 @@ package waybill
 
 import "strings"
 
-// carriers are kuaidi100's codes, with the names that the carriers give
-// themselves. The posts of other countries are in posts.
+// carriers are kuaidi100's codes, with the carriers' own names. The posts of other countries are in posts.
 var carriers = map[string]string{
 	"aliexpress":       "速卖通无忧物流",
 	"annengwuliu":      "安能物流",
@@ -45,8 +44,8 @@ var carriers = map[string]string{
 	"zhongtongkuaiyun": "中通快运",
 }
 
-// Carrier gives the Chinese name of a kuaidi100 code in lower case, and whether
-// the code is known here. kuaidi100 knows many more.
+// Carrier returns the Chinese name of a kuaidi100 code in lower case, and whether
+// the code is known here. kuaidi100 has many more.
 func Carrier(code string) (name string, ok bool) {
 	if name, ok = carriers[code]; ok {
 		return name, true
@@ -54,13 +53,13 @@ func Carrier(code string) (name string, ok bool) {
 	return postByCode(code)
 }
 
-// NeedsPhone says whether this carrier's trails are told only to those who know
-// the last four digits of the sender's or the addressee's phone number.
+// NeedsPhone reports whether a query of this carrier's events requires the last
+// four digits of the sender's or the addressee's phone number.
 func NeedsPhone(code string) bool {
 	return code == "shunfeng" || code == "shunfengkuaiyun" || code == "zhongtong"
 }
 
-// kdniao's codes: https://www.kdniao.com/documents.
+// kdniao are kdniao's codes: https://www.kdniao.com/documents.
 var kdniao = map[string]string{
 	"ANE":      "annengwuliu",
 	"BTWL":     "baishiwuliu",
@@ -90,8 +89,8 @@ var kdniao = map[string]string{
 	"ZTOKY":    "zhongtongkuaiyun",
 }
 
-// alibaba are codes in use on Alibaba's markets beside those of kdniao. The
-// provider lists its own at /getExpressList; several dialects are about.
+// alibaba are codes that are used on Alibaba's markets in addition to those of
+// kdniao. The provider lists its own at /getExpressList; several variants exist.
 var alibaba = map[string]string{
 	"ANNENG":    "annengwuliu",
 	"CHINAPOST": "youzhengguonei",
@@ -108,12 +107,12 @@ var alibaba = map[string]string{
 	"YUNDA":     "yunda",
 }
 
-// FromKdniao translates kdniao's ShipperCode (YTO); empty when it is unknown.
+// FromKdniao converts kdniao's ShipperCode (YTO); empty when it is unknown.
 func FromKdniao(code string) string { return kdniao[fold(code)] }
 
-// ToKdniao translates a code into kdniao's ShipperCode, if there is one.
+// ToKdniao converts a code to kdniao's ShipperCode, if there is one.
 func ToKdniao(code string) (string, bool) {
-	for theirs, ours := range kdniao { // each of ours is there once
+	for theirs, ours := range kdniao { // each of ours occurs once
 		if ours == code {
 			return theirs, true
 		}
@@ -121,7 +120,7 @@ func ToKdniao(code string) (string, bool) {
 	return "", false
 }
 
-// FromAli translates the type of "全国快递物流查询" on Alibaba Cloud's market
+// FromAli converts the type of "全国快递物流查询" on Alibaba Cloud's market
 // (YTO, also YUNDA, or a code of kuaidi100); empty when it is unknown.
 func FromAli(code string) string {
 	if ours, ok := alibaba[fold(code)]; ok {

@@ -104,14 +104,14 @@ func TestPosts(t *testing.T) {
 	}
 }
 
-// Differences from CLDR are those meant.
+// The differences from CLDR are intended.
 func TestCountriesAreThoseOfCLDR(t *testing.T) {
 	meant := map[string]bool{"AE": true, "FK": true, "MK": true, "PS": true}
 	names := display.Chinese.Regions()
 	for code, name := range countries {
 		region, err := language.ParseRegion(code)
 		if err != nil || !region.IsCountry() || region.String() != code {
-			t.Errorf("%s is no country: %v", code, err)
+			t.Errorf("%s is not a country: %v", code, err)
 			continue
 		}
 		want := strings.TrimSuffix(strings.TrimPrefix(names.Name(region), "中国"), "特别行政区")

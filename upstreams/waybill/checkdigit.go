@@ -1,11 +1,11 @@
 package waybill
 
-// The check digits of https://github.com/jkeen/tracking_number_data, whose
-// CHECKSUM_ALGORITHMS.md describes them. Each function expects a number of the
-// right shape.
+// The check digits are those of https://github.com/jkeen/tracking_number_data,
+// described in its CHECKSUM_ALGORITHMS.md. Each function expects a number of the
+// right form.
 
-// s10 checks nine digits between two letters and a country: UPU standard S10.
-func s10(id string) bool {
+// s10Fits checks nine digits between two letters and a country code: UPU standard S10.
+func s10Fits(id string) bool {
 	sum := 0
 	for i, weight := range [8]int{8, 6, 4, 2, 3, 5, 9, 7} {
 		sum += weight * digit(id[2+i])
@@ -20,9 +20,9 @@ func s10(id string) bool {
 	return check == digit(id[10])
 }
 
-// ups checks 1Z, 15 letters and digits, and one digit. Every second of the 15
+// upsFits checks 1Z, 15 letters and digits, and one digit. Every second of the 15
 // counts twice.
-func ups(id string) bool {
+func upsFits(id string) bool {
 	sum := 0
 	for i := range 15 {
 		c := id[2+i]
@@ -35,8 +35,8 @@ func ups(id string) bool {
 	return (10-sum%10)%10 == digit(id[17])
 }
 
-// fedex checks twelve digits.
-func fedex(id string) bool {
+// fedexFits checks twelve digits.
+func fedexFits(id string) bool {
 	sum := 0
 	for i := range 11 {
 		sum += [3]int{3, 1, 7}[i%3] * digit(id[i])
@@ -44,8 +44,9 @@ func fedex(id string) bool {
 	return sum%11%10 == digit(id[11])
 }
 
-// dhl checks ten digits: the last is what remains of the nine by seven.
-func dhl(id string) bool {
+// dhlFits checks ten digits: the last is the remainder of the first nine divided by
+// seven.
+func dhlFits(id string) bool {
 	rest := 0
 	for i := range 9 {
 		rest = (rest*10 + digit(id[i])) % 7
@@ -53,9 +54,9 @@ func dhl(id string) bool {
 	return rest == digit(id[9])
 }
 
-// usps checks digits whose last makes the sum whole, with weights 3 and 1 in
-// turn from the last but one leftwards.
-func usps(id string) bool {
+// uspsFits checks digits whose last completes the weighted sum to a multiple of ten,
+// with weights 3 and 1 alternating leftwards from the last but one.
+func uspsFits(id string) bool {
 	sum, last := 0, len(id)-1
 	for i := range last {
 		weight := 1

@@ -1,7 +1,7 @@
 package waybill
 
-// countries names in Chinese what the last two letters of a postal number stand
-// for: ISO 3166-1, in the wording of CLDR, shortened as on parcels. China is
+// countries are the Chinese names of the country codes at the end of postal
+// numbers: ISO 3166-1, in the wording of CLDR, shortened as on parcels. China is
 // not among them: its numbers belong to two carriers.
 var countries = map[string]string{
 	"AD": "安道尔", "AE": "阿联酋", "AF": "阿富汗", "AG": "安提瓜和巴布达", "AI": "安圭拉", "AL": "阿尔巴尼亚",
@@ -57,7 +57,7 @@ var countries = map[string]string{
 	"ZA": "南非", "ZM": "赞比亚", "ZW": "津巴布韦",
 }
 
-// posts are the codes of those posts that kuaidi100 lists.
+// posts are kuaidi100's codes of posts.
 var posts = map[string]string{
 	"AE": "emirates", "AT": "austria", "AU": "auspost",
 	"BE": "bpost", "BG": "bulgarian", "BR": "brazilposten", "BY": "belpost",
@@ -82,14 +82,14 @@ var posts = map[string]string{
 	"ZA": "southafrican",
 }
 
-// post gives the post of a country: its code, empty where kuaidi100 has none
-// that is known here, and its name, empty where there is no such country.
+// post returns the post of a country: its code, empty if none of kuaidi100's is
+// known here, and its name, empty for an unknown country.
 func post(country string) (code, name string) {
-	land, ok := countries[country]
+	countryName, ok := countries[country]
 	if !ok {
 		return "", ""
 	}
-	return posts[country], land + "邮政"
+	return posts[country], countryName + "邮政"
 }
 
 // postByCode is Carrier for the codes of posts.

@@ -12,19 +12,19 @@ import (
 	"sundry/upstreams/chinatime"
 )
 
-// Event is one line of a parcel's trail.
+// Event is one tracking event of a parcel.
 type Event struct {
 	Time  time.Time // zero when it is unknown
 	Text  string
-	Place string // empty when it is not told apart from the text
+	Place string // empty if it is only in the text
 }
 
-// Sort gives the events newest first, those without a time last, and of events
-// with the same time and text only the first. It leaves its argument alone.
+// Sort returns the events newest first, those without a time last, and of events
+// with the same time and text only the first. It does not change its argument.
 //
-// Events of one time keep the order of the trail: when most neighbours in it go
-// from old to new, it is taken to be written that way throughout, and turned
-// round; else, and when all times are equal, it is taken to be newest first.
+// Events of the same time keep their order in the list. If most neighbours in the
+// list go from old to new, all of it is assumed to be in that order, and reversed;
+// otherwise, also if all times are equal, it is assumed to be newest first.
 func Sort(events []Event) []Event {
 	sorted := slices.Clone(events)
 	if ascending(sorted) {
@@ -54,14 +54,14 @@ func ascending(events []Event) bool {
 	return balance > 0
 }
 
-// The years that an event may bear: others are a mistaken unit, or filler.
+// The accepted years of an event: others are a wrong unit, or placeholders.
 const (
 	firstYear = 2000
 	lastYear  = 2099
 )
 
-// layouts are tried in turn. Digits of months, days and hours may lack their
-// leading zero, and a fraction of a second is read after each second.
+// layouts are tried in turn. Months, days and hours may lack their leading
+// zero, and a fraction of a second is accepted after each second.
 var layouts = []string{
 	"2006-1-2 15:04:05", "2006-1-2 15:04",
 	"2006-1-2T15:04:05", "2006-1-2T15:04",
@@ -72,11 +72,11 @@ var layouts = []string{
 	"2006-1-2 15:04:05 Z0700", "2006-1-2 15:04 Z0700",
 }
 
-// ParseTime reads the time of an event: 2006-01-02 15:04:05, with T for the
+// ParseTime parses the time of an event: 2006-01-02 15:04:05, with T for the
 // space, without seconds, with / for -, with a zone (Z, +08:00, +0800) or
 // without one, which means Chinese time; or 10 digits of Unix seconds or 13 of
-// milliseconds, given in Chinese time too. Years are 2000 to 2099. The error
-// repeats at most 32 characters.
+// milliseconds, returned in Chinese time too. Years are 2000 to 2099. The error
+// contains at most 32 characters of the input.
 func ParseTime(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	t, ok := unix(s)
@@ -84,7 +84,7 @@ func ParseTime(s string) (time.Time, error) {
 		t, ok = written(s)
 	}
 	if !ok || t.Year() < firstYear || t.Year() > lastYear {
-		return time.Time{}, fmt.Errorf("parse event time %.32q: expected 2006-01-02 15:04:05, perhaps with a zone, or Unix seconds or milliseconds, of the years %d to %d", s, firstYear, lastYear)
+		return time.Time{}, fmt.Errorf("parse event time %.32q: expected 2006-01-02 15:04:05, with or without a zone, or Unix seconds or milliseconds, in the years %d to %d", s, firstYear, lastYear)
 	}
 	return t, nil
 }
@@ -121,8 +121,8 @@ var (
 // MaskPhones hides the mobile numbers of couriers and addressees in an event's
 // text: 13800138000 becomes 1**********, also when it is grouped by hyphens or
 // spaces, or follows 0, 86 or 0086. Landline and service numbers, which begin
-// with 0, 4 or 9 or are shorter, stay; so do longer digits such as tracking
-// numbers. Everything else is left as it is.
+// with 0, 4 or 9 or are shorter, are not hidden, nor are longer digits such as
+// tracking numbers. Everything else is unchanged.
 func MaskPhones(text string) string {
 	return figures.ReplaceAllStringFunc(replaceAlone(grouped, text, maskGroups), maskRun)
 }
@@ -157,7 +157,7 @@ func maskRun(run string) string {
 	return run
 }
 
-// replaceAlone replaces matches that no further digits adjoin.
+// replaceAlone replaces matches that are not next to further digits.
 func replaceAlone(re *regexp.Regexp, text string, replace func(string) string) string {
 	var b strings.Builder
 	done := 0

@@ -9,8 +9,8 @@ import (
 	"sundry/upstreams/chinatime"
 )
 
-// trail makes events of "minute text", "-" for no time.
-func trail(lines ...string) []Event {
+// events makes events of "minute text", "-" for no time.
+func events(lines ...string) []Event {
 	events := []Event{}
 	for _, line := range lines {
 		minute, text, _ := strings.Cut(line, " ")
@@ -26,16 +26,16 @@ func trail(lines ...string) []Event {
 func TestSort(t *testing.T) {
 	for name, r := range map[string]struct{ in, want []Event }{
 		"none":                 {nil, nil},
-		"one":                  {trail("1 a"), trail("1 a")},
-		"descending":           {trail("3 c", "2 b", "1 a"), trail("3 c", "2 b", "1 a")},
-		"ascending":            {trail("1 a", "2 b", "3 c"), trail("3 c", "2 b", "1 a")},
-		"ties, descending":     {trail("3 d", "2 c", "2 b", "1 a"), trail("3 d", "2 c", "2 b", "1 a")},
-		"ties, ascending":      {trail("1 a", "2 b", "2 c", "3 d"), trail("3 d", "2 c", "2 b", "1 a")},
-		"ties only":            {trail("1 b", "1 a"), trail("1 b", "1 a")},
-		"mixed, more downward": {trail("5 e", "4 d", "3 c", "3 b", "9 f"), trail("9 f", "5 e", "4 d", "3 c", "3 b")},
-		"mixed, more upward":   {trail("9 f", "3 b", "3 c", "4 d", "5 e"), trail("9 f", "5 e", "4 d", "3 c", "3 b")},
-		"doubles":              {trail("2 b", "2 b", "1 a", "2 b", "1 b"), trail("2 b", "1 a", "1 b")},
-		"without times":        {trail("- x", "2 b", "- y", "3 c", "- x"), trail("3 c", "2 b", "- x", "- y")},
+		"one":                  {events("1 a"), events("1 a")},
+		"descending":           {events("3 c", "2 b", "1 a"), events("3 c", "2 b", "1 a")},
+		"ascending":            {events("1 a", "2 b", "3 c"), events("3 c", "2 b", "1 a")},
+		"ties, descending":     {events("3 d", "2 c", "2 b", "1 a"), events("3 d", "2 c", "2 b", "1 a")},
+		"ties, ascending":      {events("1 a", "2 b", "2 c", "3 d"), events("3 d", "2 c", "2 b", "1 a")},
+		"ties only":            {events("1 b", "1 a"), events("1 b", "1 a")},
+		"mixed, more downward": {events("5 e", "4 d", "3 c", "3 b", "9 f"), events("9 f", "5 e", "4 d", "3 c", "3 b")},
+		"mixed, more upward":   {events("9 f", "3 b", "3 c", "4 d", "5 e"), events("9 f", "5 e", "4 d", "3 c", "3 b")},
+		"doubles":              {events("2 b", "2 b", "1 a", "2 b", "1 b"), events("2 b", "1 a", "1 b")},
+		"without times":        {events("- x", "2 b", "- y", "3 c", "- x"), events("3 c", "2 b", "- x", "- y")},
 	} {
 		before := slices.Clone(r.in)
 		if got := Sort(r.in); !slices.Equal(got, r.want) {
@@ -89,7 +89,7 @@ func TestMaskPhones(t *testing.T) {
 		"13800138000、19912345678/15012345678":          "1**********、1**********/1**********",
 		"+8613800138000":                               "+861**********", "8613800138000": "861**********", "008613800138000": "00861**********", "013800138000": "01**********", "+86 13800138000": "+86 1**********",
 		"138-0013-8000": "1**-****-****", "138 0013 8000 转 1234": "1** **** **** 转 1234", "86-138-0013-8000": "86-1**-****-****", "１３８００１３８０００": "1**********", "电话13800138000-1234": "电话1**********-1234", "tel13800138000x": "tel1**********x",
-		// These stay.
+		// These are not hidden.
 		"0571-88888888 021-12345678 02112345678 010-1234-5678": "0571-88888888 021-12345678 02112345678 010-1234-5678", "95720 4000633333 400-063-3333 10086": "95720 4000633333 400-063-3333 10086",
 		"73190553102532 YT0000000000001 1234567890123 123456789012": "73190553102532 YT0000000000001 1234567890123 123456789012", "2026-01-02 10:11:12": "2026-01-02 10:11:12", "1380013800": "1380013800", "23800138000": "23800138000", "861000138000 8611000138000": "861000138000 8611000138000",
 		"9138-0013-8000 138-0013-80001": "9138-0013-8000 138-0013-80001", "1**********": "1**********", "\xff13800138000\xff": "\xff1**********\xff",

@@ -16,12 +16,12 @@ func FuzzNumber(f *testing.F) {
 		id, err := Normalize(raw)
 		if err != nil {
 			if id != "" || Recognize(id) != nil {
-				t.Fatalf("%q: %q beside %v", raw, id, err)
+				t.Fatalf("%q: %q with %v", raw, id, err)
 			}
 			Recognize(raw)
 			return
 		}
-		if !normal(id) {
+		if !isNormalized(id) {
 			t.Fatalf("%q became %q", raw, id)
 		}
 		if again, err := Normalize(id); err != nil || again != id {

@@ -6,37 +6,37 @@ import (
 	"unicode"
 )
 
-// Bounds of a tracking number. A longer input is no number with decoration.
+// Bounds of a tracking number, and of the input.
 const (
 	minNumber = 6
 	maxNumber = 40
-	maxRaw    = 512 // bytes, before decoration is dropped
+	maxRaw    = 512 // bytes, before separators are dropped
 )
 
-var errNumber = errors.New("a tracking number is 6 to 40 letters A-Z and digits, such as YT0000000000001; spaces and hyphens do not matter")
+var errNumber = errors.New("expected a tracking number of 6 to 40 letters A-Z and digits, such as YT0000000000001; spaces and hyphens are ignored")
 
-// Normalize gives a tracking number as ^[A-Z0-9]{6,40}$: full-width characters
+// Normalize returns a tracking number as ^[A-Z0-9]{6,40}$: full-width characters
 // become ASCII, letters upper case; spaces, hyphens and invisible characters are
 // dropped, and so is the piece count (-1-1-) that JD prints after its numbers.
-// The error says what is allowed, and does not repeat the input.
+// The error says what is allowed, and does not contain the input.
 func Normalize(raw string) (string, error) {
 	if len(raw) > maxRaw {
 		return "", errNumber
 	}
 	id := strings.ReplaceAll(withoutPieces(strings.Map(plain, raw)), "-", "")
-	if !normal(id) {
+	if !isNormalized(id) {
 		return "", errNumber
 	}
 	return id, nil
 }
 
-// plain maps one character of a number as people paste it; -1 drops it.
+// plain maps one character of a pasted number; -1 drops it.
 func plain(r rune) rune {
-	if r >= '！' && r <= '～' { // full-width forms lie in the order of ASCII
+	if r >= '！' && r <= '～' { // full-width forms are in the order of ASCII
 		r -= '！' - '!'
 	}
 	switch {
-	case r >= 'a' && r <= 'z': // only ASCII: others must not turn into letters A-Z
+	case r >= 'a' && r <= 'z': // only ASCII: other letters must not become A-Z
 		return r - 'a' + 'A'
 	case unicode.IsSpace(r), unicode.Is(unicode.Cf, r):
 		return -1
@@ -46,8 +46,8 @@ func plain(r rune) rune {
 	return r
 }
 
-// withoutPieces takes off "-2-3-", the second of three pieces. Hyphens within
-// a number do not look like it: the rest has to be as long as JD's numbers are.
+// withoutPieces removes "-2-3-", the second of three pieces. Other hyphens are not
+// mistaken for it, because the rest must have the form of JD's numbers.
 func withoutPieces(id string) string {
 	parts := strings.Split(strings.TrimSuffix(id, "-"), "-")
 	if len(parts) != 3 || !digits(parts[1], 1, 3) || !digits(parts[2], 1, 3) || !jdShape(parts[0]) {
@@ -56,14 +56,14 @@ func withoutPieces(id string) string {
 	return parts[0]
 }
 
-func normal(id string) bool { return alnum(id, minNumber, maxNumber) }
+func isNormalized(id string) bool { return alnum(id, minNumber, maxNumber) }
 
-// alnum says whether s is shortest to longest letters A-Z and digits.
+// alnum reports whether s consists of shortest to longest letters A-Z and digits.
 func alnum(s string, shortest, longest int) bool {
 	return len(s) >= shortest && len(s) <= longest && strings.IndexFunc(s, func(r rune) bool { return !isDigit(r) && !isUpper(r) }) < 0
 }
 
-// digits says whether s is shortest to longest digits.
+// digits reports whether s consists of shortest to longest digits.
 func digits(s string, shortest, longest int) bool {
 	return len(s) >= shortest && len(s) <= longest && strings.IndexFunc(s, func(r rune) bool { return !isDigit(r) }) < 0
 }

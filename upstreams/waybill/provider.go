@@ -2,7 +2,7 @@ package waybill
 
 import "strings"
 
-// FromKuaidi100 translates kuaidi100's state, basic (3) or advanced (301):
+// FromKuaidi100 converts kuaidi100's state, basic (3) or advanced (301):
 // https://api.kuaidi100.com/document/5f0ffb5ebc8da837cbd8aefc.
 func FromKuaidi100(state string) string {
 	switch state {
@@ -24,12 +24,12 @@ func FromKuaidi100(state string) string {
 		return Exception
 	}
 	if len(state) == 3 && state[0] == '2' && digits(state, 3, 3) {
-		return Exception // 201 and on name what went wrong
+		return Exception // 201 and higher are specific problems
 	}
 	return Unknown
 }
 
-// FromAliStatus translates deliverystatus of "全国快递物流查询" on Alibaba
+// FromAliStatus converts deliverystatus of "全国快递物流查询" on Alibaba
 // Cloud's market.
 func FromAliStatus(deliverystatus string) string {
 	switch deliverystatus {
@@ -49,8 +49,8 @@ func FromAliStatus(deliverystatus string) string {
 	return Unknown
 }
 
-// FromKdniaoState translates kdniao's State and its finer StateEx, which may be
-// empty, and counts for more when it is known: https://www.kdniao.com/documents.
+// FromKdniaoState converts kdniao's State and its more detailed StateEx, which may
+// be empty, and has priority if it is known: https://www.kdniao.com/documents.
 func FromKdniaoState(state, ex string) string {
 	if s := kdniaoState(ex); s != Unknown {
 		return s
@@ -62,9 +62,9 @@ func kdniaoState(code string) string {
 	switch code {
 	case "1", "10":
 		return Accepted
-	case "2", "201", "204", "205", "206", "5": // 5: sent on to another address
+	case "2", "201", "204", "205", "206", "5": // 5: forwarded to another address
 		return InTransit
-	case "202", "211", "419": // 419: on the round again
+	case "202", "211", "419": // 419: delivered again
 		return Delivering
 	case "3", "301", "302", "304", "311":
 		return Delivered
@@ -78,14 +78,14 @@ func kdniaoState(code string) string {
 		return Exception
 	}
 	if len(code) == 3 && code[0] == '4' && digits(code, 3, 3) {
-		return Exception // 401 and on name what went wrong
+		return Exception // 401 and higher are specific problems
 	}
 	return Unknown
 }
 
-// FromCainiao translates the status of a parcel on global.cainiao.com
-// (DELIVERED), or the actionCode of an event (GTMS_SIGNED). The words are not
-// documented; those unknown here are read by what they contain.
+// FromCainiao converts the status of a parcel on global.cainiao.com (DELIVERED), or
+// the actionCode of an event (GTMS_SIGNED). The codes are not documented; others
+// than the known ones are recognised by their parts.
 func FromCainiao(word string) string {
 	word = fold(word)
 	switch word {
@@ -106,8 +106,8 @@ func FromCainiao(word string) string {
 	return Unknown
 }
 
-// cainiao are parts of words, those that settle a matter first. Signing for a
-// parcel on the way, at a warehouse, is no delivery.
+// cainiao are parts of codes, the most specific first. Signing for a parcel on the
+// way, at a warehouse, is not a delivery.
 var cainiao = []struct{ word, state string }{
 	{"RETURN", Returned}, {"REFUSE", Refused}, {"REJECT", Refused},
 	{"FAIL", Exception}, {"EXCEPTION", Exception}, {"_EXC", Exception}, {"UNDELIVER", Exception}, {"HOLD", Exception}, {"EXPIRED", Exception}, {"CANCEL", Exception},

@@ -15,28 +15,29 @@ const (
 
 // Candidate is a carrier that a number may belong to.
 type Candidate struct {
-	// Code is kuaidi100's. It is empty for the post of a country for which
-	// none is known: such a carrier can be shown, but not be asked for by code.
+	// Code is kuaidi100's. It is empty for the post of a country without a
+	// known code: such a carrier can be shown, but not be queried by code.
 	Code       string
 	Name       string // in Chinese
 	Confidence string // Certain, Likely or Possible
-	Why        string // what in the number speaks for it, without the number
+	Why        string // the feature of the number that indicates it, without the number
 }
 
-// Recognize names the carriers that a number as given by Normalize may belong
-// to, best first. None is certain of digits alone. The result is empty when the
-// shape is nobody's, or the number is not normal.
+// Recognize returns the carriers that a number may belong to, best first. The
+// number must be one that Normalize returned. None is certain for digits alone. The
+// result is empty if no carrier's numbers have this form, or the number is not
+// normalized.
 func Recognize(id string) []Candidate {
-	if !normal(id) {
+	if !isNormalized(id) {
 		return nil
 	}
-	var f finding
+	var f candidates
 	if digits(id, minNumber, maxNumber) {
-		f.bare(id)
+		f.addByDigits(id)
 	} else {
-		f.prefixed(id)
-		f.postal(id)
-		f.jd(id)
+		f.addByPrefix(id)
+		f.addPost(id)
+		f.addJD(id)
 	}
 	slices.SortStableFunc(f, func(a, b Candidate) int { return cmp.Compare(rank(a.Confidence), rank(b.Confidence)) })
 	return f
@@ -46,25 +47,25 @@ func rank(confidence string) int {
 	return slices.Index([]string{Certain, Likely, Possible}, confidence)
 }
 
-// finding collects candidates.
-type finding []Candidate
+// candidates collects the carriers of a number.
+type candidates []Candidate
 
-func (f *finding) add(code, confidence, why string) {
+func (f *candidates) add(code, confidence, why string) {
 	name, _ := Carrier(code)
 	*f = append(*f, Candidate{Code: code, Name: name, Confidence: confidence, Why: why})
 }
 
-// shape is a prefix and how many characters follow it.
+// shape is a prefix and the number of characters after it.
 type shape struct {
 	prefix      string
 	least, most int
-	letters     bool // may be among them
+	letters     bool // whether letters may follow
 	code        string
 	confidence  string
 }
 
-// shapes are the numbers that a prefix gives away. Where one prefix begins
-// another, the lengths or the digits keep them apart.
+// shapes are the numbers that are recognised by a prefix. If a prefix is the
+// beginning of another, the lengths or the digits distinguish them.
 var shapes = []shape{
 	{"SF", 13, 13, false, "shunfeng", Certain},
 	{"SF", 12, 12, false, "shunfeng", Likely}, // an older length
@@ -72,7 +73,7 @@ var shapes = []shape{
 	{"JT", 13, 13, false, "jtexpress", Certain},
 	{"DPK", 9, 13, false, "debangkuaidi", Certain},
 	{"DPL", 1, maxNumber, false, "debangkuaidi", Likely},
-	{"DPL", 1, maxNumber, false, "debangwuliu", Possible}, // the same house's freight
+	{"DPL", 1, maxNumber, false, "debangwuliu", Possible}, // the same company's freight
 	{"KY", 8, 15, false, "kuayue", Likely},
 	{"KYE", 8, 15, false, "kuayue", Likely},
 	{"JJD", 10, 22, true, "dhl", Certain},
@@ -81,7 +82,7 @@ var shapes = []shape{
 	{"LP", 14, 14, false, "cainiao", Likely},
 }
 
-func (f *finding) prefixed(id string) {
+func (f *candidates) addByPrefix(id string) {
 	for _, s := range shapes {
 		rest, ok := strings.CutPrefix(id, s.prefix)
 		if ok && (digits(rest, s.least, s.most) || s.letters && alnum(rest, s.least, s.most)) {
@@ -89,15 +90,16 @@ func (f *finding) prefixed(id string) {
 		}
 	}
 	if rest, ok := strings.CutPrefix(id, "1Z"); ok && alnum(rest, 16, 16) && isDigit(rune(rest[15])) {
-		f.add("ups", sure(ups(id)), "the prefix 1Z, "+verdict(ups(id)))
+		f.add("ups", certainIf(upsFits(id)), "the prefix 1Z, "+verdict(upsFits(id)))
 	}
 }
 
-// jd numbers begin like some of DHL's, and 11 characters may be a postal number.
-func (f *finding) jd(id string) {
+// addJD adds JD, whose numbers begin like some of DHL's; one with 11 more characters
+// may be a postal number.
+func (f *candidates) addJD(id string) {
 	switch {
 	case !jdShape(id):
-	case postalShape(id) && s10(id):
+	case postalShape(id) && s10Fits(id):
 		f.add("jd", Possible, "the prefix JD")
 	case digits(id[2:], 18, 18):
 		f.add("jd", Likely, "the prefix JD")
@@ -112,7 +114,7 @@ func jdShape(id string) bool {
 	return ok && alnum(rest, 11, 18)
 }
 
-func sure(fits bool) string {
+func certainIf(fits bool) string {
 	if fits {
 		return Certain
 	}
@@ -126,9 +128,9 @@ func verdict(fits bool) string {
 	return "though the check digit does not fit"
 }
 
-// bare adds who numbers parcels by so many digits. The sources for Chinese
-// carriers contradict each other here, so nothing is better than likely.
-func (f *finding) bare(id string) {
+// addByDigits adds the carriers whose numbers have this many digits. The sources
+// for Chinese carriers contradict each other, so that none is better than likely.
+func (f *candidates) addByDigits(id string) {
 	switch len(id) {
 	case 10:
 		f.ten(id)
@@ -141,19 +143,19 @@ func (f *finding) bare(id string) {
 	case 15:
 		f.fifteen(id)
 	default:
-		f.american(id)
+		f.addUSPS(id)
 	}
 }
 
-func (f *finding) ten(id string) {
-	if dhl(id) {
+func (f *candidates) ten(id string) {
+	if dhlFits(id) {
 		f.add("dhl", Likely, "10 digits, the check digit fits")
 	}
 	f.add("yuantong", Possible, "10 digits, as in older numbers")
 }
 
-func (f *finding) twelve(id string) {
-	if fedex(id) { // one in ten does by chance
+func (f *candidates) twelve(id string) {
+	if fedexFits(id) { // by chance in one of ten
 		f.add("fedex", Likely, "12 digits, the check digit fits")
 	}
 	f.add("shentong", Possible, "12 digits")
@@ -161,7 +163,7 @@ func (f *finding) twelve(id string) {
 	f.add("shunfeng", Possible, "12 digits, as in older numbers")
 }
 
-func (f *finding) thirteen(id string) {
+func (f *candidates) thirteen(id string) {
 	switch id[0] {
 	case '1':
 		f.add("yunda", Possible, "13 digits from 1")
@@ -175,14 +177,14 @@ func (f *finding) thirteen(id string) {
 	f.add("shentong", Possible, "13 digits")
 }
 
-func (f *finding) fourteen(id string) {
+func (f *candidates) fourteen(id string) {
 	if id[0] == '7' && id[1] >= '3' {
 		f.add("zhongtong", Likely, "14 digits from 73 to 79")
 	}
 	f.add("dpd", Possible, "14 digits")
 }
 
-func (f *finding) fifteen(id string) {
+func (f *candidates) fifteen(id string) {
 	switch {
 	case strings.HasPrefix(id, "77"):
 		f.add("shentong", Likely, "15 digits from 77")
@@ -191,9 +193,9 @@ func (f *finding) fifteen(id string) {
 	}
 }
 
-// american adds the USPS: 22 to 26 digits from 91 to 95, or 22 from 9 behind
-// 420 and the addressee's ZIP code of five or nine digits.
-func (f *finding) american(id string) {
+// addUSPS adds the USPS: 22 to 26 digits beginning with 91 to 95, or 22 beginning
+// with 9 after 420 and the addressee's ZIP code of five or nine digits.
+func (f *candidates) addUSPS(id string) {
 	number := id
 	if strings.HasPrefix(id, "420") && (len(id) == 30 || len(id) == 34) {
 		number = id[len(id)-22:]
@@ -203,29 +205,29 @@ func (f *finding) american(id string) {
 	if number[0] != '9' {
 		return
 	}
-	if usps(number) {
+	if uspsFits(number) {
 		f.add("usps", Likely, "as many digits as at the USPS, the check digit fits")
 	} else {
 		f.add("usps", Possible, "as many digits as at the USPS, though the check digit does not fit")
 	}
 }
 
-// postalShape is that of UPU standard S10: RB123456785GB.
+// postalShape reports whether a number has the form of UPU standard S10: RB123456785GB.
 func postalShape(id string) bool {
 	return len(id) == 13 && isUpper(rune(id[0])) && isUpper(rune(id[1])) && digits(id[2:11], 9, 9) && isUpper(rune(id[11])) && isUpper(rune(id[12]))
 }
 
-// postal adds the post whose country ends the number. China has two: EMS for
-// numbers from E, and China Post. A number does not tell whether the parcel
-// leaves the country, for which kuaidi100 has a second code of each.
-func (f *finding) postal(id string) {
+// addPost adds the post of the country at the end of the number. China has two: EMS
+// for numbers that begin with E, and China Post. A number does not show whether the
+// parcel leaves the country; kuaidi100 has a second code of each for those.
+func (f *candidates) addPost(id string) {
 	if !postalShape(id) {
 		return
 	}
-	fits, why := s10(id), "a postal number of "+id[11:]+", "+verdict(s10(id))
+	fits, why := s10Fits(id), "a postal number of "+id[11:]+", "+verdict(s10Fits(id))
 	if id[11:] != "CN" {
 		if code, name := post(id[11:]); name != "" {
-			*f = append(*f, Candidate{Code: code, Name: name, Confidence: sure(fits), Why: why})
+			*f = append(*f, Candidate{Code: code, Name: name, Confidence: certainIf(fits), Why: why})
 		}
 		return
 	}
@@ -233,7 +235,7 @@ func (f *finding) postal(id string) {
 	if id[0] == 'E' {
 		home, abroad = "ems", "emsguoji"
 	}
-	f.add(home, sure(fits), why)
+	f.add(home, certainIf(fits), why)
 	if fits {
 		f.add(abroad, Likely, why)
 	}

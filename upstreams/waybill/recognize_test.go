@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// told writes candidates as code:confidence.
-func told(found []Candidate) string {
+// format writes candidates as code:confidence.
+func format(found []Candidate) string {
 	var list []string
 	for _, c := range found {
 		list = append(list, c.Code+":"+c.Confidence)
@@ -55,10 +55,10 @@ func TestRecognize(t *testing.T) {
 		"9400111201080805483017": "usps:possible", "4201028200009261290113185417468511": "usps:possible", "420221539101026837331000039522": "usps:possible",
 		"9600111201080805483016": "", "420221538101026837331000039521": "", "4202215391010268373310000395211": "", "8400111201080805483016": "", "94001112010808054830": "",
 		"123456": "", "12345678901": "", "1234567890123456": "",
-		// Not normal.
+		// Not normalized.
 		"": "", "12345": "", "yt0000000000001": "", "YT 0000000000001": "", "１２３４５６７８９１": "",
 	} {
-		if got := told(Recognize(id)); got != want {
+		if got := format(Recognize(id)); got != want {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestBareDigitsAreNeverCertain(t *testing.T) {
 	}
 }
 
-// check asserts what holds of all results.
+// check asserts what is true of all results.
 func check(t *testing.T, id string) {
 	t.Helper()
 	found := Recognize(id)
@@ -98,7 +98,7 @@ func check(t *testing.T, id string) {
 			t.Errorf("%s: %+v", id, c)
 		}
 		if i > 0 && rank(found[i-1].Confidence) > level {
-			t.Errorf("%s: %s is not best first", id, told(found))
+			t.Errorf("%s: %s is not best first", id, format(found))
 		}
 		if name, ok := Carrier(c.Code); c.Code != "" && (!ok || name != c.Name) {
 			t.Errorf("%s: %q is named %q, not %q", id, c.Code, c.Name, name)

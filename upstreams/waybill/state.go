@@ -7,22 +7,22 @@ import (
 
 // States of a parcel.
 const (
-	Accepted   = "accepted"   // ordered from the carrier, or collected
+	Accepted   = "accepted"   // registered with the carrier, or collected
 	InTransit  = "in_transit" // on its way
 	Delivering = "delivering" // with the courier, or waiting in a locker or shop
-	Delivered  = "delivered"  // in the addressee's hands, or in those of a stand-in
+	Delivered  = "delivered"  // to the addressee, or to somebody on their behalf
 	Exception  = "exception"  // delayed, damaged, lost, stopped, or not deliverable
 	Returned   = "returned"   // on its way back, or back
-	Refused    = "refused"    // not taken by the addressee
-	Customs    = "customs"    // at the customs
+	Refused    = "refused"    // not accepted by the addressee
+	Customs    = "customs"    // in customs clearance
 	Unknown    = "unknown"
 )
 
-// maxText bounds the reading of prose, which is not cheap: events have some
+// maxText bounds the text that is read, since that is slow: events have some
 // hundred bytes.
 const maxText = 1 << 10
 
-// StateName gives a state in Chinese; a text that is no state is 未知.
+// StateName is a state in Chinese; 未知 for a text that is not a state.
 func StateName(state string) string {
 	switch state {
 	case Accepted:
@@ -45,15 +45,15 @@ func StateName(state string) string {
 	return "未知"
 }
 
-// State derives a parcel's state from the text of its newest event, in Chinese
-// or English. It is for answers that come without a state code, and a reading
-// of prose: a code, where there is one, is better. Unknown means that no word
-// of the text tells a state. What follows after 1 KiB is not read.
+// State derives a parcel's state from the text of its newest event, in Chinese or
+// English. It is a heuristic for answers without a state code: a code, if there is
+// one, is more reliable. Unknown means that no word of the text indicates a state.
+// Only the first 1 KiB is read.
 func State(latest string) string {
 	if len(latest) > maxText {
-		latest = latest[:maxText] // half a character is no word
+		latest = latest[:maxText] // half a character matches no rule
 	}
-	text := strings.ToLower(simplified.Replace(latest))
+	text := strings.ToLower(toSimplified.Replace(latest))
 	for _, s := range []string{withoutPlaces(text), text} {
 		if state := chinese(clean(s)); state != Unknown {
 			return state
@@ -62,8 +62,7 @@ func State(latest string) string {
 	return english(text)
 }
 
-// rule says that a text which matches is of a state, unless an earlier rule
-// matched.
+// rule is the state of the texts that match it and no earlier rule.
 type rule struct {
 	state string
 	words *regexp.Regexp
@@ -78,9 +77,9 @@ func match(rules []rule, text string) string {
 	return Unknown
 }
 
-// simplified turns those traditional characters into simplified ones that the
-// rules use: Hong Kong's and Taiwan's carriers write them.
-var simplified = strings.NewReplacer(
+// toSimplified converts the traditional characters of words in the rules, which
+// carriers in Hong Kong and Taiwan write, to simplified ones.
+var toSimplified = strings.NewReplacer(
 	"簽", "签", "攬", "揽", "遞", "递", "運", "运", "輸", "输", "轉", "转", "達", "达", "發", "发", "離", "离", "開", "开",
 	"關", "关", "櫃", "柜", "驛", "驿", "異", "异", "敗", "败", "滯", "滞", "損", "损", "無", "无", "聯", "联", "繫", "系",
 	"貨", "货", "單", "单", "裝", "装", "車", "车", "點", "点", "網", "网", "庫", "库", "處", "处", "進", "进", "領", "领",
@@ -88,13 +87,13 @@ var simplified = strings.NewReplacer(
 	"遺", "遗", "攔", "拦", "錯", "错", "誤", "误", "遲", "迟", "給", "给", "員", "员", "為", "为", "戶", "户", "沒", "没",
 )
 
-// brackets hold places and people in most events, whose names may contain any
+// brackets contain places and people in most events, whose names may contain any
 // word: 【海关大楼驿站】.
 var brackets = regexp.MustCompile(`【[^】]*】|\[[^\]]*\]`)
 
 var lockers = regexp.MustCompile(`柜|驿站|丰巢|自提|代收`)
 
-// withoutPlaces leaves of a bracket no more than whether it names a locker.
+// withoutPlaces reduces each bracket to whether it names a locker.
 func withoutPlaces(text string) string {
 	return brackets.ReplaceAllStringFunc(text, func(place string) string {
 		if lockers.MatchString(place) {
@@ -104,9 +103,9 @@ func withoutPlaces(text string) string {
 	})
 }
 
-// What is said of other cases than this one does not count: clauses that begin
-// with a condition or a courtesy, promises and requests, and words that mean
-// people and places. Dropped in this order.
+// dropped are the parts of a text that do not describe the current state, in the
+// order in which they are dropped: clauses that begin with a condition or a
+// courtesy, promises and requests, and words for people and places.
 var dropped = []*regexp.Regexp{
 	regexp.MustCompile(`(如[有您果需遇未无已]|若[^羌尔]|以免|避免|请勿|感谢|谢谢|期待|欢迎)[^，,。；;！!、]*`),
 	regexp.MustCompile(`(逾期|超时)[^，,。；;！!、]{0,8}(将|会|则)[^，,。；;！!、]*|将(被|予以|自动|做)?退回`),
@@ -119,20 +118,20 @@ var dropped = []*regexp.Regexp{
 	regexp.MustCompile(`收件(人|地址|方)|京东配送`),
 }
 
-// clean leaves of a text what is said of the parcel itself. A gap stands for
-// what is dropped, lest the words around it join.
+// clean drops what does not describe the parcel's state. A space takes its place,
+// so that the words around it are not joined.
 func clean(text string) string {
-	text = blanks.ReplaceAllString(text, "")
+	text = whiteSpace.ReplaceAllString(text, "")
 	for _, re := range dropped {
 		text = re.ReplaceAllString(text, " ")
 	}
 	return text
 }
 
-var blanks = regexp.MustCompile(`[\s　]+`)
+var whiteSpace = regexp.MustCompile(`[\s　]+`)
 
-// chinese reads a cleaned text. Strong evidence of a delivery comes before
-// weak, with all that a courier may write around a mere word in between.
+// chinese derives the state from a cleaned text. Strong evidence of a delivery
+// comes before other states, and weak evidence, such as a single word, after them.
 func chinese(text string) string { return match(chineseRules, text) }
 
 var chineseRules = []rule{
@@ -150,7 +149,7 @@ var chineseRules = []rule{
 	{InTransit, regexp.MustCompile(`到达|抵达|已到|发往|发出|离开|运输|运往|中转|转运|分拨|分拣|装车|发车|装袋|卸车|入库|出库|入仓|出仓|扫描|下一站|航班|起飞|降落|落地|封发|干线|集散|集包|拆包|打包|转投|转寄|转递|改寄|收入|在途|途中|出港|进港|启运|交航|处理中心|交接|分配|送往|送达|进口|出口`)},
 }
 
-// english reads a text in lower case.
+// english derives the state from a text in lower case.
 func english(text string) string {
 	for _, re := range englishDropped {
 		text = re.ReplaceAllString(text, " ")
