@@ -14,12 +14,12 @@ import (
 const maxInput = 2048
 
 var (
-	errSpelling    = errors.New("not a domain: expected one as in example.org, or a page of one as in https://example.org/about")
-	errScheme      = fmt.Errorf("%w: expected http or https, as in example.org or https://example.org/about", ErrForbidden)
-	errAddress     = fmt.Errorf("%w: expected a domain as in example.org, not an IP address", ErrForbidden)
-	errSingle      = fmt.Errorf("%w: expected a full domain with a dot, as in example.org", ErrForbidden)
-	errCredentials = fmt.Errorf("%w: expected no user name and password, as in example.org", ErrForbidden)
-	errPort        = fmt.Errorf("%w: expected no port, or 80 or 443, as in example.org", ErrForbidden)
+	errSpelling    = errors.New("not a domain; expected one as in example.org, or a page of one as in https://example.org/about")
+	errScheme      = fmt.Errorf("%w: scheme is not http or https; expected a domain as in example.org", ErrForbidden)
+	errAddress     = fmt.Errorf("%w: an IP address; expected a domain as in example.org", ErrForbidden)
+	errSingle      = fmt.Errorf("%w: a name without a dot; expected a full domain as in example.org", ErrForbidden)
+	errCredentials = fmt.Errorf("%w: user name or password in the URL; expected a domain as in example.org", ErrForbidden)
+	errPort        = fmt.Errorf("%w: port is not 80 or 443; expected a domain as in example.org", ErrForbidden)
 )
 
 // Host parses a caller's input, a domain or an http(s) URL with any path, and

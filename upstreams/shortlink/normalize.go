@@ -17,10 +17,10 @@ import (
 const maxURL = 2048
 
 var (
-	errSpelling    = errors.New("not a link: expected one as in https://t.cn/A6abc or t.cn/A6abc")
-	errScheme      = fmt.Errorf("%w: expected http or https, as in https://t.cn/A6abc", ErrForbidden)
-	errCredentials = fmt.Errorf("%w: expected no user name and password, as in https://t.cn/A6abc", ErrForbidden)
-	errLong        = errors.New("expected a link of at most 2048 bytes, as in https://t.cn/A6abc")
+	errSpelling    = errors.New("not a link; expected one as in https://t.cn/A6abc or t.cn/A6abc")
+	errScheme      = fmt.Errorf("%w: scheme is not http or https; expected a link as in https://t.cn/A6abc", ErrForbidden)
+	errCredentials = fmt.Errorf("%w: user name or password in the URL; expected a link as in https://t.cn/A6abc", ErrForbidden)
+	errLong        = errors.New("link is longer than 2048 bytes; expected one as in https://t.cn/A6abc")
 )
 
 // Normalize parses a caller's input, a link with or without its scheme, and returns
