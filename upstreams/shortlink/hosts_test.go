@@ -1,0 +1,47 @@
+package shortlink
+
+import (
+	"net/url"
+	"testing"
+)
+
+func TestUnwrap(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://link.csdn.net/?target=https%3A%2F%2Fa.example":                    "https://a.example",
+		"https://link.juejin.cn?target=https://a.example/":                         "https://a.example/",
+		"https://www.oschina.net/action/GoToLink?url=http://a.example/":            "http://a.example/",
+		"https://afdian.net/link?target=https://a.example/":                        "https://a.example/",
+		"https://docs.qq.com/scenario/link.html?url=https://a.example/":            "https://a.example/",
+		"https://mail.qq.com/cgi-bin/readtemplate?t=safety&gourl=a.example/x":      "http://a.example/x",
+		"http://jump2.bdimg.com/safecheck/index?url=https://a.example/":            "https://a.example/",
+		"https://weibo.cn/sinaurl?toasturl=https://b.example&u=https://a.example/": "https://a.example/",
+		"https://www.douban.com/link2/?url=https://a.example/":                     "https://a.example/",
+		"https://c.pc.qq.com/ios.html?url=https://a.example/":                      "https://a.example/",
+		"https://www.youtube.com/redirect?event=x&q=https://a.example/":            "https://a.example/",
+		"https://l.facebook.com/l.php?u=https://a.example/&h=x":                    "https://a.example/",
+		"https://www.google.com/url?sa=t&url=https://a.example/":                   "https://a.example/",
+		"https://steamcommunity.com/linkfilter/?u=https://a.example/":              "https://a.example/",
+		"https://vk.com/away.php?to=https://a.example/":                            "https://a.example/",
+		"https://WWW.VK.com/away.php?to=//a.example/":                              "http://a.example/",
+		"https://vk.com/?to=https://a.example/":                                    "",
+		"https://evil-vk.com/away.php?to=https://a.example/":                       "",
+		"https://www.google.com/url?q=/search":                                     "",
+		"https://www.google.com/url?q=javascript:alert(1)":                         "",
+		"https://www.google.com/url?q=ftp://a.example/":                            "",
+		"https://www.google.com/url?q=word&url=https://a.example/":                 "https://a.example/",
+		"https://www.google.com/url":                                               "",
+		"https://vk.com/away.php?to=https://u:p@a.example/":                        "",
+	} {
+		u, err := url.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if f := unwrap(u); f != nil {
+			got = f.target.String()
+		}
+		if got != want {
+			t.Errorf("%s contains %q, want %q", in, got, want)
+		}
+	}
+}
