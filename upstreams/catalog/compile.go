@@ -21,7 +21,7 @@ const MainChain = "main"
 func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
 	e := &Endpoint{
 		Name: name, Group: s.Group.Value, EN: s.Summary.EN, ZH: s.Summary.ZH,
-		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm, env: env,
+		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
 	defs := jq.CompileDefs(s.Defs, problems)

@@ -30,9 +30,6 @@ func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
 		Eager:  share(s.Eager, cache.DefaultEager, "eager", s.Class.Line, problems),
 		Local:  s.Local,
 	}
-	if s.Off {
-		p.TTL = 0
-	}
 	switch s.Class.Value {
 	case "shared":
 		p.Class = cache.Shared
@@ -49,6 +46,9 @@ func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
 			problems.Add(s.Until.Line, "cache: until: %v", err)
 		}
 		p.Until = until
+	}
+	if s.Off {
+		p.TTL, p.Until = 0, nil
 	}
 	return p
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v4"
+
 	"sundry/upstreams/replay"
 )
 
@@ -31,6 +33,28 @@ func TestLiveSettings(t *testing.T) {
 	}
 	if e, _ := c.Get("kd"); e.Policy.TTL != e.Base.TTL {
 		t.Errorf("kd: a setting that is wrong was taken: %v", e.Policy.TTL)
+	}
+}
+
+// TestOffDisablesCaching also where a daily publication would end freshness.
+func TestOffDisablesCaching(t *testing.T) {
+	c := mustLoad(t, replay.New(nil))
+	overrides := map[string]Overrides{}
+	for _, e := range c.Endpoints {
+		var settings yaml.Node
+		if err := yaml.Load([]byte("off: true"), &settings); err != nil {
+			t.Fatal(err)
+		}
+		overrides[e.Name] = Overrides{Cache: settings}
+	}
+	c, err := Load(Options{Overrides: overrides}, testEnvironment(t, replay.New(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Endpoints {
+		if e.Policy.Stores() || e.Warm {
+			t.Errorf("%s: caching is on, warm-up %v", e.Name, e.Warm)
+		}
 	}
 }
 
