@@ -25,7 +25,7 @@ func (in *Input) Key() string {
 		case int:
 			b = strconv.AppendInt(b, int64(v), 10)
 		case string:
-			if p.link {
+			if p.link && !p.Personal {
 				b = appendHost(b, v)
 			}
 			b = appendValue(b, v, p.Personal || p.link)
