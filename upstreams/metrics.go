@@ -78,6 +78,9 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 
 func (s sourceMetrics) observe(result string, took time.Duration) {
 	s.attempts.WithLabelValues(result).Inc()
+	if result == Skipped.String() && took == 0 {
+		return // it was not called
+	}
 	s.duration.Observe(took.Seconds())
 	if result == "success" || result == Negative.String() {
 		s.answered.SetToCurrentTime()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 
 	"sundry/upstreams/host"
 )
@@ -32,4 +33,34 @@ func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
 			t.Errorf("%s: %v", c.result, at)
 		}
 	}
+}
+
+// TestSkippedSourcesHaveNoDuration: they are not called, and their zeros would
+// make a slow source look fast.
+func TestSkippedSourcesHaveNoDuration(t *testing.T) {
+	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSource("e", SourceConfig{Declared: "s"}, &Environment{Metrics: m})
+	_ = s.notAsked(&Error{Kind: Skipped}, nil)
+	if n := histogramCount(t, m.duration.WithLabelValues("e", "s")); n != 0 {
+		t.Errorf("%d durations of calls that were not made", n)
+	}
+	if n := testutil.ToFloat64(s.metrics.attempts.WithLabelValues(Skipped.String())); n != 1 {
+		t.Errorf("%v skipped", n)
+	}
+	s.metrics.observe("success", time.Second)
+	if n := histogramCount(t, m.duration.WithLabelValues("e", "s")); n != 1 {
+		t.Errorf("%d durations after one call", n)
+	}
+}
+
+func histogramCount(t *testing.T, o prometheus.Observer) uint64 {
+	t.Helper()
+	var out dto.Metric
+	if err := o.(prometheus.Metric).Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.GetHistogram().GetSampleCount()
 }
