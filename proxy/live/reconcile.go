@@ -124,6 +124,19 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	return next
 }
 
+// hasPurgesOf reports whether the purges that are stored are among these.
+func (s *Settings) hasPurgesOf(stored *Settings) bool {
+	if stored == nil {
+		return true
+	}
+	for target, p := range stored.Purges {
+		if have := s.Purges[target]; p.Soft.After(have.Soft) || p.Hard.After(have.Hard) {
+			return false
+		}
+	}
+	return true
+}
+
 // lastChanged is when a target was last changed; zero when the audit log does not
 // say.
 func (s *Settings) lastChanged(do, target string) time.Time {

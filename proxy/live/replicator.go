@@ -94,8 +94,8 @@ func (r *Replicator) Settings() *Settings {
 	return r.current
 }
 
-// InSync tells whether the last read of the store succeeded: as far as can be
-// known, this instance has applied every purge.
+// InSync reports whether this instance has applied every purge, as far as can be
+// known: the last read of the store succeeded, and the purges in it are in force.
 func (r *Replicator) InSync() bool { return r.inSync.Load() }
 
 func (r *Replicator) lockStore(ctx context.Context) error {

@@ -154,18 +154,29 @@ func (r *Replicator) syncOnce(ctx context.Context) error {
 		r.inSync.Store(false)
 		return err
 	}
-	defer r.inSync.Store(true) // purges are applied, whatever else failed
 	rel, base, next, err := r.reconcile(stored, time.Now())
 	if err != nil {
+		r.inSync.Store(false)
 		return err
 	}
 	switch rel {
 	case ahead:
-		return r.applyStored(next, raw)
+		err = r.applyStored(next, raw)
 	case same:
-		return r.reapply(next, raw)
-	case lacksPending:
-		// Changes made elsewhere count from now on, even if nothing can be stored.
+		err = r.reapply(next, raw)
+	default:
+		err = r.restore(ctx, rel, stored, base, next, raw)
+	}
+	// Purges are applied whatever else failed, but for those that only a store has
+	// which was rolled back and cannot be written to.
+	r.inSync.Store(err == nil || r.Settings().hasPurgesOf(stored))
+	return err
+}
+
+// restore stores what is in force here. Changes made elsewhere, where the store
+// lacks nothing else than pending changes, count even if nothing can be stored.
+func (r *Replicator) restore(ctx context.Context, rel relation, stored, base, next *Settings, raw []byte) error {
+	if rel == lacksPending {
 		if err := r.rebase(base, next, raw); err != nil {
 			r.cfg.Log.Warn("settings could not be applied; retrying", "error", err)
 		}

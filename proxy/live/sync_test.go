@@ -190,8 +190,43 @@ func TestARolledBackStoreThatIsReadOnlyChangesNothing(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		f.after(time.Minute)
+		if !f.two.InSync() {
+			t.Error("not in sync, though the store has no purge that is not in force")
+		}
 		if f.appliedTwo.last()["ip"]["ttl"] != "2h" || testutil.ToFloat64(f.two.metrics.failures) == 0 {
 			t.Errorf("%v", f.appliedTwo.last())
+		}
+	})
+}
+
+// TestAnUnmergedPurgeKeepsTheFarTierUnread: the store holds a purge that this
+// instance has not applied, and takes no writes that would merge the two. As long as
+// that lasts, the instance is not in sync.
+func TestAnUnmergedPurgeKeepsTheFarTierUnread(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		f.change(ttl("1h", 0))
+		backup := f.stored()
+		f.change(ttl("2h", 0))
+		f.change(ttl("3h", 0))
+		f.after(time.Second)
+		f.connTwo.inject(func(c *connection) { c.down = true })
+		f.connOne.put(backup)
+		fresh, _ := newReplicator(&connection{sharedStore: f.connOne.sharedStore})
+		if _, err := fresh.Change(f.ctx, Change{Do: DoPurge, Target: "60s", Hard: true}); err != nil {
+			t.Fatal(err)
+		}
+		f.connTwo.inject(func(c *connection) { c.down, c.readOnly = false, true })
+		f.connOne.inject(func(c *connection) { c.readOnly = true })
+		f.after(2 * pollInterval)
+		if f.two.InSync() && f.two.Settings().Purges["60s"].Hard.IsZero() {
+			t.Error("in sync without the purge")
+		}
+		for _, conn := range []*connection{f.connOne, f.connTwo} {
+			conn.inject(func(c *connection) { c.readOnly = false })
+		}
+		f.after(2 * pollInterval)
+		if !f.two.InSync() || f.two.Settings().Purges["60s"].Hard.IsZero() {
+			t.Errorf("after the store takes writes again: in sync %v, %+v", f.two.InSync(), f.two.Settings().Purges)
 		}
 	})
 }
