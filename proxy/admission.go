@@ -72,7 +72,11 @@ func (a *admission) underPressure(now time.Time) bool {
 		return false
 	}
 	if now.Sub(a.readAt) >= pressureEvery {
-		a.pressure.observe(a.delay(), a.readAt, now)
+		from := a.readAt
+		if earliest := now.Add(-pressureEvery); from.Before(earliest) {
+			from = earliest // long ago: a delay now says nothing of all the time since
+		}
+		a.pressure.observe(a.delay(), from, now)
 		a.readAt = now
 	}
 	return a.pressure.share > 0 && rand.Float64() < a.pressure.share

@@ -174,6 +174,32 @@ func TestPressure(t *testing.T) {
 	}
 }
 
+// TestABurstAfterIdleTimeIsNotShed: what is measured first, or after a time without
+// requests that have to wait, is not known to have lasted.
+func TestABurstAfterIdleTimeIsNotShed(t *testing.T) {
+	delay := time.Duration(0)
+	a := admission{delay: func() time.Duration { return delay }}
+	a.use(Limits{InFlight: 10, Share: 0.5, QueueDelay: 20 * time.Millisecond})
+	now := time.Unix(1000, 0)
+	delay = time.Second
+	if a.underPressure(now); a.pressure.share > 0 {
+		t.Errorf("at the start %.2f are shed", a.pressure.share)
+	}
+	delay, now = 0, now.Add(time.Second)
+	a.underPressure(now)
+	delay, now = time.Second, now.Add(time.Minute)
+	if a.underPressure(now); a.pressure.share > 0 {
+		t.Errorf("after a minute without requests %.2f are shed", a.pressure.share)
+	}
+	for range pressureAfter / pressureEvery {
+		now = now.Add(pressureEvery)
+		a.underPressure(now)
+	}
+	if a.pressure.share == 0 {
+		t.Error("a delay that stays sheds nothing")
+	}
+}
+
 func TestQuantileOfWaits(t *testing.T) {
 	buckets := []float64{math.Inf(-1), 0, 0.001, 0.010, 0.030, math.Inf(1)}
 	for want, counts := range map[time.Duration][2][]uint64{
