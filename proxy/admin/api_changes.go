@@ -1,8 +1,8 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sundry/proxy/live"
@@ -43,8 +43,8 @@ func (a *api) audit(*http.Request) (any, error) {
 }
 
 func (a *api) undo(r *http.Request) (any, error) {
-	var seq int64
-	if _, err := fmt.Sscan(r.PathValue("seq"), &seq); err != nil {
+	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
+	if err != nil {
 		return nil, notFound("change", r.PathValue("seq"))
 	}
 	c, err := a.Replicator.Settings().Undo(seq, caller(r), time.Now())

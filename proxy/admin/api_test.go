@@ -84,3 +84,24 @@ func TestTheAPIShowsPendingChanges(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// TestUndoTakesWholeNumbersOnly: 0x1 is not change 1.
+func TestUndoTakesWholeNumbersOnly(t *testing.T) {
+	replicator := newReplicator(t, &live.File{})
+	if _, err := replicator.Change(t.Context(), live.Change{Do: live.DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}}); err != nil {
+		t.Fatal(err)
+	}
+	a := &api{System: System{Replicator: replicator, Log: slog.New(slog.DiscardHandler)}}
+	for _, row := range []struct {
+		seq  string
+		want int
+	}{{"1abc", http.StatusNotFound}, {"0x1", http.StatusNotFound}, {"", http.StatusNotFound}, {"2", http.StatusBadRequest}, {"1", http.StatusOK}} {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.SetPathValue("seq", row.seq)
+		w := httptest.NewRecorder()
+		a.serveJSON(a.undo).ServeHTTP(w, r)
+		if w.Code != row.want {
+			t.Errorf("%q: %d, want %d: %s", row.seq, w.Code, row.want, w.Body)
+		}
+	}
+}
