@@ -95,7 +95,7 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	f.compileDecoder(spec, problems)
 	f.compileClient(spec, c)
 	f.host = c.Env.Hosts.Get(f.base.Host)
-	f.partsSecret = scope.Reads(spec.Parts.Program)
+	f.partsSecret = scope.ReadsSecret(spec.Parts.Program)
 	return f
 }
 
@@ -125,13 +125,13 @@ func (f *fetcher) compileQuery(spec *Spec, scope *jq.Scope, problems *declare.Pr
 		problems.Add(spec.RawQuery.Line, "raw_query and query: expected only one of them")
 	}
 	f.rawQuery = jq.CompileTemplate(spec.RawQuery, scope, problems)
-	f.rawQueryEncoded = f.rawQuery.Bare()
+	f.rawQueryEncoded = f.rawQuery.OnlyPlaceholders()
 }
 
 func (f *fetcher) compileBody(spec *Spec, scope *jq.Scope, c *upstreams.Compiler) {
 	f.form, f.json = compileFields(spec.Form, scope, c.Problems), c.Program(spec.JSON)
 	escapeLiterals(f.form)
-	f.jsonSecret = scope.Reads(spec.JSON)
+	f.jsonSecret = scope.ReadsSecret(spec.JSON)
 	if f.form != nil && f.json != nil {
 		c.Problems.Add(spec.URL.Line, "form and json: expected only one of them")
 	}
@@ -228,9 +228,9 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 // sendsSecret reports whether the request contains a secret, or is signed with
 // one.
 func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
-	found := f.jsonSecret || scope.Shows(f.path) || scope.Shows(f.rawQuery)
+	found := f.jsonSecret || scope.ShowsSecret(f.path) || scope.ShowsSecret(f.rawQuery)
 	for _, field := range slices.Concat(f.query, f.headers, f.form) {
-		found = found || scope.Shows(field.value)
+		found = found || scope.ShowsSecret(field.value)
 	}
 	return found
 }

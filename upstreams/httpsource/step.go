@@ -51,7 +51,7 @@ func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
 		st.sendsSecret = st.http.sendsSecret(c.Scope)
 	}
-	st.keepsSecret = c.Scope.Reads(spec.Keep)
+	st.keepsSecret = c.Scope.ReadsSecret(spec.Keep)
 	c.Scope.Add(st.name, st.keepsSecret)
 	return st
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Defs are the named programs of a catalog file (defs:), which all its other
-// programs can call as functions. A nil *Defs has none. Defs are for one
-// goroutine: they note which of them are called.
+// programs can call as functions. A nil *Defs has none. They are not safe for
+// concurrent use: compiling a program notes which of them it calls.
 type Defs struct{ list []*def }
 
 // def is a named program.
@@ -53,8 +53,8 @@ func CompileDefs(specs declare.Defs, problems *declare.Problems) *Defs {
 // nameAndParams are what a def is declared by, as in carrier or events(list; $max).
 var nameAndParams = regexp.MustCompile(`^[a-z][a-z0-9_]*(\(\s*\$?[a-z][a-z0-9_]*(\s*;\s*\$?[a-z][a-z0-9_]*)*\s*\))?$`)
 
-// signatureOf is the function without its program; nil for what cannot be the
-// name of one, such as if.
+// signatureOf returns the function without its program; nil for a name that cannot be
+// declared, such as if.
 func signatureOf(declared string) *gojq.FuncDef {
 	if !nameAndParams.MatchString(declared) {
 		return nil
@@ -156,8 +156,8 @@ func functionsIn(v reflect.Value, found map[string]bool) {
 	}
 }
 
-// textsOf are the text of a program and those of the defs that it calls,
-// directly or not: all that it consists of.
+// textsOf returns the text of a program and those of the defs that it calls,
+// directly or not.
 func (d *Defs) textsOf(e *declare.Expr) []string {
 	texts := []string{e.Source}
 	if q, _, err := parse(e); err == nil {
@@ -168,8 +168,8 @@ func (d *Defs) textsOf(e *declare.Expr) []string {
 	return texts
 }
 
-// Text is a program with the defs that it calls, for comparison: it changes with
-// whatever the program does.
+// Text is the text of a program with the defs that it calls, for comparison: it is
+// another whenever the program could do something else. It is "" for nil.
 func (d *Defs) Text(e *declare.Expr) string {
 	if e == nil {
 		return ""
@@ -177,8 +177,8 @@ func (d *Defs) Text(e *declare.Expr) string {
 	return strings.Join(d.textsOf(e), "\n")
 }
 
-// mention notes as called all that a text which is not a program may have meant
-// to call.
+// mention notes as called the defs whose names are in a text that does not parse, so
+// that a syntax error is not reported as unused defs, too.
 func (d *Defs) mention(text string) {
 	if d == nil {
 		return
@@ -191,7 +191,7 @@ func (d *Defs) mention(text string) {
 	}
 }
 
-// note notes that it is called, and thereby all that it calls.
+// note notes that a def is called, and so are those that it calls.
 func (f *def) note() {
 	f.called = true
 	for _, other := range f.needs {
@@ -199,7 +199,7 @@ func (f *def) note() {
 	}
 }
 
-// Unused reports those that no program called.
+// Unused reports the defs that no program calls. Call it when all are compiled.
 func (d *Defs) Unused(problems *declare.Problems) {
 	if d == nil {
 		return

@@ -136,7 +136,7 @@ through(f): f
 		"through($secrets.key)": true, "try error(signed)": true, ".[signed]": true, "{(signed): 1}": true, "@base64 \"\\(signed)\"": true,
 		". as {a: [$x]} | $x | signed": true, "if . then 1 elif signed then 2 else 3 end": true, "first(signed)": true, "-(signed)": true,
 	} {
-		if got := scope.Reads(&declare.Expr{Source: program}); got != want {
+		if got := scope.ReadsSecret(&declare.Expr{Source: program}); got != want {
 			t.Errorf("%s reads secrets: %v, want %v", program, got, want)
 		}
 	}

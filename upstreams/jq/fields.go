@@ -10,16 +10,16 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// Fields say in which order the fields of an object come, and those of what it
-// holds. They are read out of programs: what a program writes first comes first.
-// A nil *Fields knows none. Fields are not changed once they are made.
+// Fields are the names of an object's fields in the order in which a program writes
+// them, with the fields of their values. nil means that none is known. Fields are
+// never changed: methods return new ones.
 type Fields struct {
 	names []string
 	of    map[string]*Fields // by name
 	items *Fields            // of an array
 }
 
-// Names are the fields in order.
+// Names returns the names in order.
 func (f *Fields) Names() []string {
 	if f == nil {
 		return nil
@@ -27,8 +27,8 @@ func (f *Fields) Names() []string {
 	return f.names
 }
 
-// Field is what is known of a field's value; ok is false for one that is not
-// known at all.
+// Field returns the fields of a field's value. ok is false if the field itself is not
+// known.
 func (f *Fields) Field(name string) (value *Fields, ok bool) {
 	if f == nil {
 		return nil, false
@@ -37,7 +37,7 @@ func (f *Fields) Field(name string) (value *Fields, ok bool) {
 	return value, ok
 }
 
-// Items is what is known of an array's items.
+// Items returns the fields of an array's items.
 func (f *Fields) Items() *Fields {
 	if f == nil {
 		return nil
@@ -45,7 +45,7 @@ func (f *Fields) Items() *Fields {
 	return f.items
 }
 
-// With is f with a field: in its place, or as the last one.
+// With returns f with a field: in the place that it has already, or as the last.
 func (f *Fields) With(name string, value *Fields) *Fields {
 	out := &Fields{of: map[string]*Fields{}}
 	if f != nil {
@@ -59,15 +59,15 @@ func (f *Fields) With(name string, value *Fields) *Fields {
 	return out
 }
 
-// Join is f with what other knows beside it. The order of f stays; a field that
-// only other has follows the one that it follows there, or precedes the first
-// that both have. Where they have none in common, those of other come last.
+// Join merges f with other. The order of f stays. A field that only other has follows
+// the one that it follows there, or precedes the first that both have; if they have
+// none in common, it comes last.
 func (f *Fields) Join(other *Fields) *Fields { return f.merge(other, (*Fields).between) }
 
-// Then is f with what other knows beside it: those fields come last.
+// Then merges f with other: the fields that only other has come last.
 func (f *Fields) Then(other *Fields) *Fields { return f.merge(other, (*Fields).behind) }
 
-// merge puts the names of two together, at each level in the same way.
+// merge merges two, with the same order of names at each level.
 func (f *Fields) merge(other *Fields, names func(f, other *Fields) []string) *Fields {
 	switch {
 	case f == nil:
@@ -108,10 +108,10 @@ func (f *Fields) behind(other *Fields) []string {
 	return names
 }
 
-// FieldsOf reads the fields of what a program emits out of its text and that of
-// the defs that it calls. Input is what is known of the value that it is given,
-// vars of $vars. It is an estimate: a field that is made in another way is missing
-// in it. A program that does not compile has none.
+// FieldsOf derives the fields of what a program emits from its text and that of the
+// defs that it calls. input has the fields of its input, vars those of $vars. It is an
+// estimate: a field with a computed name, for example, is missing. It is nil for a
+// program that does not parse.
 func FieldsOf(e *declare.Expr, defs *Defs, input, vars *Fields) *Fields {
 	q, _, err := parse(e)
 	if err != nil {
@@ -124,7 +124,7 @@ func FieldsOf(e *declare.Expr, defs *Defs, input, vars *Fields) *Fields {
 	return s.query(q, input)
 }
 
-// scope is what names stand for at a place of a program.
+// scope has the variables and functions that are visible at a place of a program.
 type scope struct {
 	vars  map[string]*Fields
 	funcs map[string]*function // by name and number of parameters
@@ -134,7 +134,7 @@ type scope struct {
 // maxCalls bounds how deep functions call each other, or themselves.
 const maxCalls = 8
 
-// function is one that a program defines, or a filter that one was given.
+// function is one that a program defines, or a filter that was passed to one.
 type function struct {
 	def   *gojq.FuncDef
 	scope scope // in which it was defined
@@ -192,7 +192,7 @@ func (s scope) operation(q *gojq.Query, in *Fields) *Fields {
 	return nil // numbers, texts and conditions
 }
 
-// assign is in with a value at a path; only that of a single field is followed.
+// assign returns in with a value at a path. A path of several fields changes nothing.
 func assign(path *gojq.Query, in, value *Fields) *Fields {
 	if t := path.Term; t != nil && t.Type == gojq.TermTypeIndex && len(t.SuffixList) == 0 {
 		if name := key(t.Index); name != "" {
@@ -202,7 +202,7 @@ func assign(path *gojq.Query, in, value *Fields) *Fields {
 	return in
 }
 
-// bind gives the variables of patterns their values.
+// bind declares the variables of patterns with their values.
 func (s scope) bind(patterns []*gojq.Pattern, value *Fields) scope {
 	for _, p := range patterns {
 		if p.Name != "" {
@@ -236,7 +236,7 @@ func (s scope) term(t *gojq.Term, in *Fields) *Fields {
 	return out
 }
 
-// plainTerm is a term without what is appended to it.
+// plainTerm is a term without its suffixes.
 func (s scope) plainTerm(t *gojq.Term, in *Fields) *Fields {
 	switch t.Type {
 	case gojq.TermTypeIdentity:
@@ -354,9 +354,9 @@ func (s scope) call(f *gojq.Func, in *Fields) *Fields {
 	return inner.query(defined.def.Body, in)
 }
 
-// builtin knows the functions that make another value of the one that they are
-// given. All others are taken for such as give it back: filters, sorting, and
-// the named functions that mend a value.
+// builtin knows the functions that emit another value than their input. All others
+// are assumed to emit their input: filters, sorting, and the named functions that
+// clean a value.
 func (s scope) builtin(f *gojq.Func, in *Fields) *Fields {
 	switch signature(f.Name, len(f.Args)) {
 	case "map/":

@@ -16,16 +16,16 @@ import (
 	"sundry/upstreams/waybill"
 )
 
-// functions are what programs may call beside jq's own. Each is a small
-// function of Go's, because jq cannot say it: signing, decoding, recognising.
-// One that gets something of the wrong type says so.
+// functions are what programs may call beside the built-in functions of jq. Each is a
+// small Go function for something that jq cannot do: signing, decoding, recognizing.
+// A value of the wrong type is an error that says so.
 func functions() []gojq.CompilerOption {
 	options := make([]gojq.CompilerOption, 0, 32)
 	for name, f := range plainFunctions() {
 		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return f(v) }))
 	}
 	for name, f := range textFunctions() {
-		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return ofText(name, v, f) }))
+		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return callWithText(name, v, f) }))
 	}
 	return append(options,
 		gojq.WithFunction("wbi_key", 2, 2, wbiKey),
@@ -38,53 +38,56 @@ func functions() []gojq.CompilerOption {
 // plainFunctions take a value of any type.
 func plainFunctions() map[string]func(any) any {
 	return map[string]func(any) any{
-		"https": upgrade, "html_text": plainText, "trail": trail,
+		"https": toHTTPS, "html_text": plainText, "trail": trail,
 		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(AsText(v)) },
 		"ali_state":       func(v any) any { return waybill.FromAliStatus(AsText(v)) },
 		"cainiao_state":   func(v any) any { return waybill.FromCainiao(AsText(v)) },
 	}
 }
 
-// textFunctions take a text.
+// textFunctions take a string.
 func textFunctions() map[string]func(string) any {
 	return map[string]func(string) any{
-		"md5": Md5Hex, "share": shareLink, "douyin_page": douyinPage,
+		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
 		"carriers": carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
 		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
-		"from_kdniao": func(code string) any { return OrNil(waybill.FromKdniao(code)) },
-		"from_ali":    func(code string) any { return OrNil(waybill.FromAli(code)) },
+		"from_kdniao": func(code string) any { return NilIfEmpty(waybill.FromKdniao(code)) },
+		"from_ali":    func(code string) any { return NilIfEmpty(waybill.FromAli(code)) },
 		"trail_state": func(text string) any { return waybill.State(text) },
 		"state_name":  func(state string) any { return waybill.StateName(state) },
 	}
 }
 
-// ofText calls a function of texts.
-func ofText(name string, v any, f func(string) any) any {
+// callWithText calls a function that takes a string.
+func callWithText(name string, v any, f func(string) any) any {
 	s, ok := v.(string)
 	if !ok {
-		return fmt.Errorf("%s: want a text, got %s", name, gojq.TypeOf(v))
+		return fmt.Errorf("%s: expected a string, got %s", name, gojq.TypeOf(v))
 	}
 	return f(s)
 }
 
-// wbiKey makes the key that signs queries to Bilibili: wbi_key(img; sub).
+// wbiKey is the function wbi_key(img; sub): the key that signs queries to Bilibili.
 func wbiKey(_ any, args []any) any {
 	return orError(bilibili.MixinKey(AsText(args[0]), AsText(args[1])))
 }
 
-// wbiSign signs a query: wbi_sign(key; now).
+// wbiSign is the function wbi_sign(key; now): it signs a query. now is in Unix
+// seconds.
 func wbiSign(v any, args []any) any {
 	now, ok := args[1].(int)
 	if !ok {
-		return fmt.Errorf("wbi_sign: want unix seconds, got %s", gojq.TypeOf(args[1]))
+		return fmt.Errorf("wbi_sign: expected Unix seconds, for example $now, got %s", gojq.TypeOf(args[1]))
 	}
 	return orError(bilibili.Sign(AsText(v), AsText(args[0]), time.Unix(int64(now), 0)))
 }
 
-// douyinReflow seals a token of a share page: douyin_reflow(web_id).
+// douyinReflow is the function douyin_reflow(web_id): it encrypts the token of a share
+// page.
 func douyinReflow(v any, args []any) any { return orError(douyin.ReflowID(AsText(v), AsText(args[0]))) }
 
-// douyinPage reads what a share page holds for the request that follows it.
+// douyinPage is the function douyin_page: what the next request takes from a share
+// page.
 func douyinPage(page string) any {
 	p, err := douyin.ReflowPage([]byte(page))
 	if err != nil {
@@ -93,7 +96,7 @@ func douyinPage(page string) any {
 	return map[string]any{"web_id": p.WebID, "user_ip": p.UserIP, "token": p.Token}
 }
 
-// orError is how functions of programs fail.
+// orError returns the error of a function as its value, which is how gojq expects it.
 func orError(s string, err error) any {
 	if err != nil {
 		return err
@@ -101,14 +104,14 @@ func orError(s string, err error) any {
 	return s
 }
 
-// Md5Hex is what some services sign requests with.
-func Md5Hex(s string) any {
-	sum := md5.Sum([]byte(s)) //nolint:gosec // it protects nothing of ours
+// md5Hex is the function md5, which some services sign requests with.
+func md5Hex(s string) any {
+	sum := md5.Sum([]byte(s)) //nolint:gosec // the services demand it
 	return hex.EncodeToString(sum[:])
 }
 
-// upgrade makes http and protocol-relative links https.
-func upgrade(v any) any {
+// toHTTPS is the function https: it makes http and protocol-relative links https.
+func toHTTPS(v any) any {
 	s, ok := v.(string)
 	if !ok {
 		return v
@@ -122,7 +125,7 @@ func upgrade(v any) any {
 	return s
 }
 
-// shareLink is the function share: what a share link says by itself.
+// shareLink is the function share: what a share link says without a request.
 func shareLink(text string) any {
 	l, err := sharelink.Parse(text)
 	if err != nil {
@@ -131,8 +134,8 @@ func shareLink(text string) any {
 	return l.Data()
 }
 
-// plainText makes text of HTML: no tags, entities decoded, white space
-// collapsed. A tag that was cut off at the end is dropped as well.
+// plainText is the function html_text: HTML without tags, with entities decoded and
+// white space collapsed. A tag that is cut off at the end is removed as well.
 func plainText(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -153,7 +156,8 @@ func plainText(v any) any {
 	}
 }
 
-// carriers is the function carriers: who may have a parcel of this number.
+// carriers is the function carriers: the carriers that a parcel with this number may
+// belong to.
 func carriers(id string) any {
 	var out = []any{}
 	for _, c := range waybill.Recognize(id) {
@@ -162,7 +166,7 @@ func carriers(id string) any {
 	return out
 }
 
-// carrierName is the function carrier_name; null for a code that is not known.
+// carrierName is the function carrier_name; null for an unknown code.
 func carrierName(code string) any {
 	if name, ok := waybill.Carrier(code); ok {
 		return name
@@ -170,12 +174,12 @@ func carrierName(code string) any {
 	return nil
 }
 
-// trail is the function trail: events of {time, text, place} as they came, made
-// one trail, newest first. Phone numbers in it are masked.
+// trail is the function trail: it sorts events of {time, text, place}, newest first,
+// and masks phone numbers in their texts.
 func trail(v any) any {
 	list, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("trail: want an array of events, got %T", v)
+		return fmt.Errorf("trail: expected an array of events, for example [{time, text, place}], got %s", gojq.TypeOf(v))
 	}
 	events := make([]waybill.Event, 0, len(list))
 	for _, item := range list {
@@ -189,20 +193,21 @@ func trail(v any) any {
 	}
 	out := make([]any, 0, len(events))
 	for _, e := range waybill.Sort(events) {
-		out = append(out, map[string]any{"time": e.Time.Format(time.RFC3339), "text": e.Text, "place": OrNil(e.Place)})
+		out = append(out, map[string]any{"time": e.Time.Format(time.RFC3339), "text": e.Text, "place": NilIfEmpty(e.Place)})
 	}
 	return out
 }
 
-// OrNil is the string, or nil for an empty one: null in JSON.
-func OrNil(s string) any {
+// NilIfEmpty is the string, or nil for an empty one: null in JSON.
+func NilIfEmpty(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-// toKdniao is the function to_kdniao; null where the service has no code.
+// toKdniao is the function to_kdniao; null for a carrier that the service does not
+// know.
 func toKdniao(code string) any {
 	if c, ok := waybill.ToKdniao(code); ok {
 		return c

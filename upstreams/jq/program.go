@@ -1,6 +1,6 @@
-// Package jq compiles and runs the programs of catalog files, and the templates
-// that stand beside them. A program is compiled once, at load, runs for two
-// seconds at most, and reaches nothing but what it is given.
+// Package jq compiles and runs the jq programs of catalog files, and the templates
+// beside them. A program is compiled once, at load; it runs for at most two seconds,
+// and can read nothing but its input and its variables.
 package jq
 
 import (
@@ -15,16 +15,16 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// queryTime bounds one run of a jq program.
-const queryTime = 2 * time.Second
+// maxRunTime bounds one run of a program.
+const maxRunTime = 2 * time.Second
 
 // Program is a compiled jq program. It is safe for concurrent use.
 type Program struct{ code *gojq.Code }
 
-// Env are the variables every program may use: $params, $now (unix seconds),
-// $vars, $status, $location (of a redirect that is not followed, or ""),
-// $cookies (set by the reply, by name), $headers (of the reply, by names in
-// small letters) and, before the answer came, $secrets.
+// Env has the variables of every program: $params, $now (Unix seconds), $vars,
+// $status, $location (of a redirect that is not followed, or ""), $cookies (set by
+// the reply, by name), $headers (of the reply, by name in lower case) and, until the
+// reply is received, $secrets. A nil map is an empty object.
 type Env struct {
 	Params map[string]any
 	Now    time.Time
@@ -48,8 +48,9 @@ func orEmpty(m map[string]any) any {
 	return m
 }
 
-// Compile compiles a program, which may call defs; mistakes go to problems, and
-// nil comes back. A nil program, one that is not declared, stays nil.
+// Compile compiles a program, which may call defs (nil: none). It returns nil for a
+// program with a mistake, which goes to problems, and for nil, a program that is not
+// declared.
 func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	if e == nil {
 		return nil
@@ -72,7 +73,7 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	return &Program{code}
 }
 
-// parse reads a program. The line is that of its mistake, if it has one.
+// parse parses a program. The line is that of its mistake, or else its first.
 func parse(e *declare.Expr) (q *gojq.Query, line int, err error) {
 	q, err = gojq.Parse(e.Source)
 	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
@@ -81,7 +82,7 @@ func parse(e *declare.Expr) (q *gojq.Query, line int, err error) {
 	return q, e.Line, err
 }
 
-// compile compiles a syntax tree behind those of defs.
+// compile compiles a syntax tree, with defs before it.
 func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 	whole := *q
 	whole.FuncDefs = nil
@@ -93,10 +94,11 @@ func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}))...)
 }
 
-// Each runs the program and gives every value it emits to yield, until yield
-// returns false.
+// Each runs the program and passes every value that it emits to yield, until yield
+// returns false. An error of the program, or a run that takes longer than two
+// seconds, ends it with an error.
 func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	ctx, cancel := context.WithTimeout(ctx, maxRunTime)
 	defer cancel()
 	iter := q.code.RunWithContext(ctx, input, env.values()...)
 	for {
@@ -117,7 +119,7 @@ func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any)
 	}
 }
 
-// One runs a program that must emit exactly one value.
+// One runs the program, and returns an error unless it emits exactly one value.
 func (q *Program) One(ctx context.Context, input any, env *Env) (any, error) {
 	var out []any
 	err := q.Each(ctx, input, env, func(v any) bool {
@@ -128,26 +130,26 @@ func (q *Program) One(ctx context.Context, input any, env *Env) (any, error) {
 	case err != nil:
 		return nil, err
 	case len(out) != 1:
-		return nil, fmt.Errorf("jq: want one value, got %s", [...]string{"none", "", "several"}[len(out)])
+		return nil, fmt.Errorf("jq: expected one value, got %s", [...]string{"none", "", "several"}[len(out)])
 	}
 	return out[0], nil
 }
 
-// True runs a condition: false and null are no, anything else is yes. A
-// program that fails says no: a condition on a shape that is not there does
-// not hold. One that ran out of time said nothing: that is an error.
+// True runs a condition. It is false if the program emits false or null, not exactly
+// one value, or fails: a condition on a field that the reply does not have does not
+// hold. A program that runs out of time is an error.
 func (q *Program) True(ctx context.Context, input any, env *Env) (bool, error) {
 	v, err := q.One(ctx, input, env)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, fmt.Errorf("a condition ran for longer than %v", queryTime)
+		return false, fmt.Errorf("jq: a condition ran for longer than %v", maxRunTime)
 	}
 	return err == nil && v != nil && v != false, nil
 }
 
-// Text runs a program that must emit one string.
+// Text runs the program, and returns an error unless it emits exactly one string.
 func (q *Program) Text(ctx context.Context, input any, env *Env) (string, error) {
 	v, err := q.One(ctx, input, env)
 	if err != nil {
@@ -155,7 +157,7 @@ func (q *Program) Text(ctx context.Context, input any, env *Env) (string, error)
 	}
 	s, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("jq: want a text, got %s", gojq.TypeOf(v))
+		return "", fmt.Errorf("jq: expected a string, got %s", gojq.TypeOf(v))
 	}
 	return s, nil
 }

@@ -9,16 +9,16 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// Scope are the names that the templates and programs of a source may refer to,
-// and which of them stand for secrets. It grows as the source is compiled, from
-// top to bottom. It is for one goroutine.
+// Scope has the names that the templates and programs of a source may refer to, and
+// notes which of them have secret values. It grows as the source is compiled, from
+// top to bottom. It is not safe for concurrent use.
 type Scope struct {
-	// Defs are the functions that its programs may call.
+	// Defs are the functions that programs may call; nil: none.
 	Defs             *Defs
 	declared, secret map[string]bool
 }
 
-// NewScope is of parameters, and of secrets.
+// NewScope makes a scope with the names of parameters and of secrets.
 func NewScope(params, secrets []string, defs *Defs) *Scope {
 	s := &Scope{defs, map[string]bool{}, map[string]bool{}}
 	for _, name := range params {
@@ -30,29 +30,30 @@ func NewScope(params, secrets []string, defs *Defs) *Scope {
 	return s
 }
 
-// Add declares a name. One that stood for a secret still does.
+// Add declares a name. A name that is secret stays so.
 func (s *Scope) Add(name string, secret bool) {
 	s.declared[name] = true
 	s.secret[name] = s.secret[name] || secret
 }
 
-// With is a scope with one name more; the receiver stays as it is.
+// With returns a scope with one more name, and leaves the receiver as it is.
 func (s *Scope) With(name string) *Scope {
 	inner := &Scope{s.Defs, maps.Clone(s.declared), s.secret}
 	inner.declared[name] = true
 	return inner
 }
 
-// word finds the names that a program may refer to.
+// word matches the names that a program may refer to.
 var word = regexp.MustCompile(`[a-z][a-z0-9_]*`)
 
-// allVars finds $vars where it is read without the name of one of them.
+// allVars matches $vars where it is not followed by the name of a variable, so that
+// the program may read any of them.
 var allVars = regexp.MustCompile(`\$vars\s*([^.\s]|\.[^a-z]|\.?$)`)
 
-// Reads tells whether a program makes its value of a secret: of $secrets, or of
-// vars that do, by their names or all together. What the defs do that it calls,
-// it does itself. nil reads nothing.
-func (s *Scope) Reads(e *declare.Expr) bool {
+// ReadsSecret reports whether a program, or a def that it calls, may read a secret:
+// $secrets, a secret variable, or $vars as a whole. nil reads nothing. It is decided
+// by the text, so it may be true of a program that does not.
+func (s *Scope) ReadsSecret(e *declare.Expr) bool {
 	if e == nil || !s.hasSecrets() {
 		return false
 	}
@@ -67,8 +68,8 @@ func (s *Scope) Reads(e *declare.Expr) bool {
 	return vars && named
 }
 
-// Shows tells whether a template shows a secret.
-func (s *Scope) Shows(t Template) bool { return slices.ContainsFunc(t.names, s.isSecret) }
+// ShowsSecret reports whether a template contains the placeholder of a secret.
+func (s *Scope) ShowsSecret(t Template) bool { return slices.ContainsFunc(t.names, s.isSecret) }
 
 func (s *Scope) isSecret(name string) bool { return s.secret[name] }
 
@@ -81,31 +82,32 @@ func (s *Scope) hasSecrets() bool {
 	return false
 }
 
-// Variable is a placeholder computed by a program.
+// Variable is a placeholder whose value a program computes.
 type Variable struct {
 	Name    string
 	Program *Program
-	// Secret: it is computed from a secret.
+	// Secret says that the program may read a secret.
 	Secret bool
 }
 
-// nameForm is what a placeholder can refer to.
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+// namePattern matches the names that placeholders can refer to.
+var namePattern = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// IsName tells names that placeholders can refer to: of small letters, digits and
-// underscores.
-func IsName(name string) bool { return nameForm.MatchString(name) }
+// IsName reports whether placeholders can refer to a name: it begins with a
+// lower-case letter, followed by lower-case letters, digits and underscores.
+func IsName(name string) bool { return namePattern.MatchString(name) }
 
-// CompileVars compiles placeholders' programs, in the order of their names, and
-// declares them: they do not see one another.
+// CompileVars compiles the programs of variables, in the order of their names, and
+// then adds them to the scope: they cannot refer to each other. Mistakes go to
+// problems.
 func CompileVars(specs map[string]declare.Expr, scope *Scope, problems *declare.Problems) []Variable {
 	var out []Variable
 	for _, name := range slices.Sorted(maps.Keys(specs)) {
 		e := specs[name]
 		if !IsName(name) {
-			problems.Add(e.Line, "var %q: want a name of small letters, digits and _", name)
+			problems.Add(e.Line, "var %q: expected a name of lower-case letters, digits and underscores, for example page_token", name)
 		}
-		out = append(out, Variable{name, Compile(&e, scope.Defs, problems), scope.Reads(&e)})
+		out = append(out, Variable{name, Compile(&e, scope.Defs, problems), scope.ReadsSecret(&e)})
 	}
 	for _, v := range out {
 		scope.Add(v.Name, v.Secret)

@@ -9,46 +9,48 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// Placeholder is {name} in a URL, a query value or a header.
+// Placeholder matches {name} in a template.
 var Placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
 
-// Template is a text with placeholders, cut up at load.
+// Template is a compiled text with placeholders, such as a URL or a header's value.
 type Template struct {
 	literal []string // one more than names
 	names   []string
 }
 
-// CompileTemplate checks every placeholder against the names in scope.
+// CompileTemplate compiles a template. A placeholder of a name that is not in scope
+// is added to problems.
 func CompileTemplate(t declare.Text, scope *Scope, problems *declare.Problems) Template {
 	var out Template
-	at := 0
+	end := 0 // of the last placeholder
 	for _, m := range Placeholder.FindAllStringSubmatchIndex(t.Value, -1) {
 		name := t.Value[m[2]:m[3]]
 		if !scope.declared[name] {
-			problems.Add(t.Line, "placeholder {%s}: no parameter, var or secret of that name", name)
+			problems.Add(t.Line, "placeholder {%s}: not found; expected the name of a parameter, var, step or secret", name)
 		}
-		out.literal = append(out.literal, t.Value[at:m[0]])
+		out.literal = append(out.literal, t.Value[end:m[0]])
 		out.names = append(out.names, name)
-		at = m[1]
+		end = m[1]
 	}
-	out.literal = append(out.literal, t.Value[at:])
+	out.literal = append(out.literal, t.Value[end:])
 	return out
 }
 
-// IsZero tells a template that was never compiled.
+// IsZero reports whether the template was never compiled.
 func (t Template) IsZero() bool { return len(t.literal) == 0 }
 
-// Bare tells a template of placeholders alone.
-func (t Template) Bare() bool { return strings.Join(t.literal, "") == "" }
+// OnlyPlaceholders reports whether there is no text beside the placeholders.
+func (t Template) OnlyPlaceholders() bool { return strings.Join(t.literal, "") == "" }
 
-// EscapeLiterals encodes what stands between the placeholders, once.
+// EscapeLiterals escapes the text between the placeholders. Call it once, before the
+// template is rendered.
 func (t Template) EscapeLiterals(escape func(string) string) {
 	for i, s := range t.literal {
 		t.literal[i] = escape(s)
 	}
 }
 
-// Render fills the placeholders, each value passed through escape.
+// Render fills the placeholders. Each value is escaped, and a missing one is empty.
 func (t Template) Render(values map[string]any, escape func(string) string) string {
 	if len(t.names) == 0 {
 		return t.literal[0]
@@ -62,7 +64,8 @@ func (t Template) Render(values map[string]any, escape func(string) string) stri
 	return b.String()
 }
 
-// AsText writes a value as it stands in a URL; an absent one is empty.
+// AsText writes a value as in a URL: a string as it is, a whole number without
+// decimals, nil as "".
 func AsText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -75,7 +78,8 @@ func AsText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// EscapePath keeps a value within its path segment: dots alone would climb.
+// EscapePath keeps a value within its path segment. "." and ".." are escaped too,
+// which would otherwise be resolved to another path.
 func EscapePath(s string) string {
 	if s == "." || s == ".." {
 		return strings.ReplaceAll(s, ".", "%2E")
@@ -83,7 +87,7 @@ func EscapePath(s string) string {
 	return url.PathEscape(s)
 }
 
-// EscapeHeader keeps a value within its header line.
+// EscapeHeader keeps a value within its header line, by removing control characters.
 func EscapeHeader(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -111,7 +111,7 @@ func cardData(c *ipcard.Card) map[string]any {
 	day := c.Now.In(chinatime.Zone())
 	weekdays := [...]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
 	return map[string]any{
-		"ip": c.IP.String(), "location": c.Place, "isp": jq.OrNil(c.ISP), "os": c.System, "browser": c.Browser,
+		"ip": c.IP.String(), "location": c.Place, "isp": jq.NilIfEmpty(c.ISP), "os": c.System, "browser": c.Browser,
 		"date": day.Format(time.DateOnly), "weekday": weekdays[day.Weekday()],
 	}
 }

@@ -14,7 +14,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x": "1: source \"x\": it has no kind; expected one of http, minecraft, qrcode, geoip, embedded, computed",
 		"name: x\ncomputed: {}\nqrcode: {as: png}":                            "1: source \"x\": expected the section of one kind, got qrcode, computed",
 		"name: x\nhttp: {url: example.org}":                                   "2: url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got \"example.org\"",
-		"name: x\nhttp: {url: 'https://{host}/x'}":                            "2: placeholder {host}: no parameter, var or secret of that name",
+		"name: x\nhttp: {url: 'https://{host}/x'}":                            "2: placeholder {host}: not found; expected the name of a parameter, var, step or secret",
 		"name: x\nhttp: {url: 'https://a.org/?q=1'}":                          "2: url:",
 		"name: x\nhttp:\n  url: https://a.org/\n  query: {q: '{nope}'}":       "4: placeholder {nope}",
 		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":                 "2: decode: expected json, jsonp, script, text or image, got \"xml\"",
@@ -87,7 +87,7 @@ func TestMistakesOfSteps(t *testing.T) {
 		"http: {url: 'https://a.org/', form: {a: b}, json: .}":                                            "form and json: expected only one of them",
 		"http: {url: 'https://a.org/', decode: script}":                                                   "marker: expected with decode: script, and only there",
 		"http: {url: 'https://a.org/', marker: x}":                                                        "marker: expected with decode: script, and only there",
-		"vars: {A: '1'}": `var "A": want a name`,
+		"vars: {A: '1'}": `var "A": expected a name`,
 	} {
 		if !strings.Contains(text, "\nhttp:") && !strings.HasPrefix(text, "http:") {
 			text += "\ncomputed: {}"
