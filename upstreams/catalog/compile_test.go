@@ -7,7 +7,7 @@ import (
 
 // A chain ends in "no such thing" only where an input of the caller's can be at
 // fault: a file from which another could is a mistake.
-func TestNobodyIsRefusedWithoutInput(t *testing.T) {
+func TestWithoutInputNegativeIsAFailure(t *testing.T) {
 	const number = `{name: n, type: int, min: 1, max: 9, default: "3", example: "4"}`
 	inputs := map[string]struct {
 		param   string

@@ -34,7 +34,7 @@ func TestFreshByTheData(t *testing.T) {
 	}
 	program := func(text string) *jq.Program {
 		var problems declare.Problems
-		q := jq.Compile(&declare.Expr{Source: text}, nil, &problems)
+		q := jq.Compile(&declare.Expr{Text: text}, nil, &problems)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -45,7 +45,7 @@ func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 		}
 		contents++
 		f.Kind = kind
-		if kind != "picture" || strings.TrimSpace(e.Source) != "source" {
+		if kind != "picture" || strings.TrimSpace(e.Text) != "source" {
 			f.make = jq.Compile(e, defs, problems)
 		}
 	}

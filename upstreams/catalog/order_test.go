@@ -80,7 +80,7 @@ func TestOrderOfAForm(t *testing.T) {
 }
 
 func TestEncode(t *testing.T) {
-	fields := jq.FieldsOf(&declare.Expr{Source: "{b, a: {d}, list: [{y, x}]}"}, nil, nil, nil)
+	fields := jq.FieldsOf(&declare.Expr{Text: "{b, a: {d}, list: [{y, x}]}"}, nil, nil, nil)
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	got, err := encode(map[string]any{
 		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
@@ -104,7 +104,7 @@ func FuzzEncode(f *testing.F) {
 		if json.Unmarshal([]byte(document), &v) != nil {
 			return
 		}
-		got, err := encode(v, jq.FieldsOf(&declare.Expr{Source: order}, nil, nil, nil))
+		got, err := encode(v, jq.FieldsOf(&declare.Expr{Text: order}, nil, nil, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 
 // Expr is a jq program in a catalog file.
 type Expr struct {
-	Source string
-	Line   int // of its first character, in the file
+	Text string
+	Line int // of its first character, in the file
 }
 
 // UnmarshalYAML reads a scalar and notes its line.
@@ -23,7 +23,7 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return errors.New("expected a jq program in a string, for example map: .data")
 	}
-	e.Source, e.Line = n.Value, n.Line
+	e.Text, e.Line = n.Value, n.Line
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		e.Line++
 	}

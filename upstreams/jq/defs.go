@@ -94,7 +94,7 @@ func (d *Defs) has(name string) bool {
 
 // add compiles one. Its program is left out if it has a mistake.
 func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problems) {
-	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Source}
+	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Text}
 	none := f.Body
 	if body, line, err := parse(&spec.Program); err != nil {
 		problems.Add(line, "defs: %s: jq: %v", f.Name, err)
@@ -159,7 +159,7 @@ func functionsIn(v reflect.Value, found map[string]bool) {
 // textsOf returns the text of a program and those of the defs that it calls,
 // directly or not.
 func (d *Defs) textsOf(e *declare.Expr) []string {
-	texts := []string{e.Source}
+	texts := []string{e.Text}
 	if q, _, err := parse(e); err == nil {
 		for _, f := range d.calledBy(q) {
 			texts = append(texts, f.text)

@@ -42,7 +42,7 @@ each(f): '[.[] | f]'
 		"if 3 | between(0; 1) then 1 else 2 end": "2",
 		"{double: 1} | .double":                  "1",
 	} {
-		p := Compile(&declare.Expr{Source: program, Line: 1}, defs, &problems)
+		p := Compile(&declare.Expr{Text: program, Line: 1}, defs, &problems)
 		if p == nil {
 			t.Fatalf("%s: %v", program, problems)
 		}
@@ -79,7 +79,7 @@ func TestMistakesOfDefs(t *testing.T) {
 	} {
 		var problems declare.Problems
 		defs := defsOf(t, r.text, &problems)
-		Compile(&declare.Expr{Source: `a, "a(x)"`, Line: 9}, defs, &problems)
+		Compile(&declare.Expr{Text: `a, "a(x)"`, Line: 9}, defs, &problems)
 		var got []string
 		for _, p := range problems {
 			if p.Line != 9 {
@@ -106,7 +106,7 @@ func TestDefsThatNothingCalls(t *testing.T) {
 	} {
 		var problems declare.Problems
 		defs := defsOf(t, text, &problems)
-		Compile(&declare.Expr{Source: program, Line: 5}, defs, &problems)
+		Compile(&declare.Expr{Text: program, Line: 5}, defs, &problems)
 		defs.Unused(&problems)
 		if got := fmt.Sprint(problems); got != want {
 			t.Errorf("%s: %s, want %s", program, got, want)
@@ -136,7 +136,7 @@ through(f): f
 		"through($secrets.key)": true, "try error(signed)": true, ".[signed]": true, "{(signed): 1}": true, "@base64 \"\\(signed)\"": true,
 		". as {a: [$x]} | $x | signed": true, "if . then 1 elif signed then 2 else 3 end": true, "first(signed)": true, "-(signed)": true,
 	} {
-		if got := scope.ReadsSecret(&declare.Expr{Source: program}); got != want {
+		if got := scope.ReadsSecret(&declare.Expr{Text: program}); got != want {
 			t.Errorf("%s reads secrets: %v, want %v", program, got, want)
 		}
 	}
@@ -160,7 +160,7 @@ found: $vars.step
 		"{list: [.items[] | work(.u)]}": "{list[{title author{uid name} url}]}",
 		"found as $f | {b: $f, a: 1}":   "{b{q p} a}",
 	} {
-		if got := written(FieldsOf(&declare.Expr{Source: program}, defs, nil, vars)); got != want {
+		if got := written(FieldsOf(&declare.Expr{Text: program}, defs, nil, vars)); got != want {
 			t.Errorf("%s: %s, want %s", program, got, want)
 		}
 	}
@@ -172,7 +172,7 @@ func TestTextOfAProgram(t *testing.T) {
 	texts := func(text string) []string {
 		var problems declare.Problems
 		defs := defsOf(t, text, &problems)
-		return []string{defs.Text(&declare.Expr{Source: ".a"}), defs.Text(&declare.Expr{Source: "outer"}), defs.Text(nil)}
+		return []string{defs.Text(&declare.Expr{Text: ".a"}), defs.Text(&declare.Expr{Text: "outer"}), defs.Text(nil)}
 	}
 	one, two := texts("inner: 1\nouter: inner"), texts("inner: 2\nouter: inner")
 	if one[0] != two[0] || one[1] == two[1] || one[2] != "" || slices.Contains(one, "inner") {

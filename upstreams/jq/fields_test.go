@@ -28,7 +28,7 @@ func written(f *Fields) string {
 }
 
 func fieldsOf(program string, input, vars *Fields) *Fields {
-	return FieldsOf(&declare.Expr{Source: program}, nil, input, vars)
+	return FieldsOf(&declare.Expr{Text: program}, nil, input, vars)
 }
 
 func TestFieldsOfAProgram(t *testing.T) {

@@ -57,7 +57,7 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	}
 	q, line, err := parse(e)
 	if err != nil {
-		defs.mention(e.Source)
+		defs.mention(e.Text)
 		problems.Add(line, "jq: %v", err)
 		return nil
 	}
@@ -75,9 +75,9 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 
 // parse parses a program. The line is that of its mistake, or else its first.
 func parse(e *declare.Expr) (q *gojq.Query, line int, err error) {
-	q, err = gojq.Parse(e.Source)
+	q, err = gojq.Parse(e.Text)
 	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
-		return nil, e.Line + strings.Count(e.Source[:min(max(at.Offset-1, 0), len(e.Source))], "\n"), err
+		return nil, e.Line + strings.Count(e.Text[:min(max(at.Offset-1, 0), len(e.Text))], "\n"), err
 	}
 	return q, e.Line, err
 }

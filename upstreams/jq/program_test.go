@@ -8,10 +8,10 @@ import (
 	"sundry/upstreams/declare"
 )
 
-func TestJQ(t *testing.T) {
+func TestPrograms(t *testing.T) {
 	run := func(src string, input any) (any, error) {
 		var problems declare.Problems
-		q := Compile(&declare.Expr{Source: src, Line: 1}, nil, &problems)
+		q := Compile(&declare.Expr{Text: src, Line: 1}, nil, &problems)
 		if q == nil {
 			return nil, fmt.Errorf("%v", problems)
 		}

@@ -16,9 +16,9 @@ import (
 	"sundry/upstreams/replay"
 )
 
-// hung is a chain of sources that hang until they run into a timeout, as long as
-// each says.
-func hung(t *testing.T, env *upstreams.Environment, texts ...string) *upstreams.Chain {
+// hangingChain makes a chain of sources that hang until their timeout, followed by a
+// local last resort.
+func hangingChain(t *testing.T, env *upstreams.Environment, texts ...string) *upstreams.Chain {
 	t.Helper()
 	env.Replay = replay.New(map[string]replay.Fault{"test": {Latency: time.Hour}})
 	var sources []*upstreams.Source
@@ -29,9 +29,9 @@ func hung(t *testing.T, env *upstreams.Environment, texts ...string) *upstreams.
 	return upstreams.NewChain("test", sources, false, env)
 }
 
-// No source's timeout leaves the next one without a try: what is left is
-// divided by what each would take.
-func TestTimeIsSharedOut(t *testing.T) {
+// No source's timeout deprives the next of its attempt: the time that is left is
+// divided in proportion to the timeouts.
+func TestTimeIsDividedAmongSources(t *testing.T) {
 	rows := []struct {
 		name  string
 		total time.Duration
@@ -46,7 +46,7 @@ func TestTimeIsSharedOut(t *testing.T) {
 	}
 	for _, r := range rows {
 		synctest.Test(t, func(t *testing.T) {
-			c := hung(t, environment(t), r.texts...)
+			c := hangingChain(t, environment(t), r.texts...)
 			ctx, cancel := context.WithTimeout(t.Context(), r.total)
 			defer cancel()
 			var took []time.Duration
@@ -58,10 +58,10 @@ func TestTimeIsSharedOut(t *testing.T) {
 	}
 }
 
-// A last resort is left alone while a copy may stand in, and so is the answer.
-func TestLastResortsAreForWhenNothingElseIsLeft(t *testing.T) {
+// A last resort is asked only if there is no stale copy, and the answer says so.
+func TestLastResortsAreAskedOnlyWithoutACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := hung(t, environment(t), "timeout: 1s")
+		c := hangingChain(t, environment(t), "timeout: 1s")
 		if a, err := c.Do(t.Context(), &upstreams.Call{}, true, nil); err == nil || upstreams.KindOf(err) != upstreams.Timeout {
 			t.Errorf("with a copy at hand: %+v %v", a, err)
 		}
@@ -71,9 +71,9 @@ func TestLastResortsAreForWhenNothingElseIsLeft(t *testing.T) {
 	})
 }
 
-// Only what somebody said is an answer: a chain that ended before anybody was
-// asked, or in the midst of it, says nothing.
-func TestAnInterruptedChainIsNoAnswer(t *testing.T) {
+// A chain that was cancelled, or ran out of time, before its sources were asked has
+// no negative answer.
+func TestInterruptedChainsAreNotNegative(t *testing.T) {
 	env := environment(t)
 	chain := func(text string) *upstreams.Chain {
 		return upstreams.NewChain("test", []*upstreams.Source{compile(t, env, "name: one\nhttp: {url: \"http://127.0.0.1:1/\"}\n"+text)}, true, env)
@@ -90,13 +90,13 @@ func TestAnInterruptedChainIsNoAnswer(t *testing.T) {
 			t.Errorf("late %s: %v", name, err)
 		}
 	}
-	// That none serves it was told in time.
+	// In time, a chain whose sources all skip the input has one.
 	if _, err := chain("when: 'false'").Do(t.Context(), &upstreams.Call{}, false, nil); upstreams.KindOf(err) != upstreams.Negative {
 		t.Errorf("%v", err)
 	}
 }
 
-// A condition that ran out of time said nothing: it is not a no.
+// A condition that runs out of time is an error, not false.
 func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 	forever := `[range(1e9)] | length > 0`
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -106,14 +106,14 @@ func TestAConditionOutOfTimeIsAnError(t *testing.T) {
 	if _, err := s.Probe(ctx, &upstreams.Call{}, nil); err == nil || upstreams.KindOf(err) == upstreams.Skipped {
 		t.Errorf("when: %v", err)
 	}
-	rules := upstreams.CompileRules([]upstreams.RuleSpec{{If: &declare.Expr{Source: forever}, Is: declare.Text{Value: "negative"}}}, nil, &declare.Problems{})
+	rules := upstreams.CompileRules([]upstreams.RuleSpec{{If: &declare.Expr{Text: forever}, Is: declare.Text{Value: "negative"}}}, nil, &declare.Problems{})
 	if err := upstreams.Judge(ctx, rules, &upstreams.Reply{Body: true}, &jq.Env{}); err == nil || upstreams.KindOf(err) == upstreams.Negative {
 		t.Errorf("judge: %v", err)
 	}
 }
 
-// Without input that can be at fault, a no is a source's failure.
-func TestNobodyIsRefusedWithoutInput(t *testing.T) {
+// Without input that can be at fault, a negative answer is a failure of its source.
+func TestWithoutInputNegativeIsAFailure(t *testing.T) {
 	env := environment(t)
 	sources := []*upstreams.Source{
 		compile(t, env, "name: one\ncomputed: {}\njudge: [{if: 'true', is: negative}]\n"),
@@ -133,8 +133,8 @@ func TestChain(t *testing.T) {
 		status, wait int
 		more         string
 	}
-	// no is a status that the source declares to be an answer.
-	no := func(more string) step { return step{404, 0, "judge: [{status: [404], is: negative}]\n" + more} }
+	// negative is a status that the source declares to be a negative answer.
+	negative := func(more string) step { return step{404, 0, "judge: [{status: [404], is: negative}]\n" + more} }
 	rows := []struct {
 		name  string
 		steps []step
@@ -144,14 +144,14 @@ func TestChain(t *testing.T) {
 		{"failover", []step{{status: 500}, {status: 200}}, "source 1"},
 		{"a dead path leads on", []step{{status: 404}, {status: 200}}, "source 1"},
 		{"dead paths are no answer", []step{{status: 404}, {status: 410}}, "unavailable"},
-		{"a no ends it", []step{no(""), {status: 200}}, "negative"},
-		{"a no that leads on", []step{no("negative: next\n"), {status: 200}}, "source 1"},
-		{"all say no", []step{no("negative: next\n"), no("negative: next\n")}, "negative"},
-		{"no and unavailable is not a no", []step{no("negative: next\n"), {status: 500}}, "unavailable"},
-		{"unless that one is optional", []step{no("negative: next\n"), {status: 500, more: "optional: true\n"}}, "negative"},
-		{"or late and optional", []step{no("negative: next\n"), {status: 200, wait: 1, more: "optional: true\n"}}, "negative"},
+		{"a no ends it", []step{negative(""), {status: 200}}, "negative"},
+		{"a no that leads on", []step{negative("negative: next\n"), {status: 200}}, "source 1"},
+		{"all say no", []step{negative("negative: next\n"), negative("negative: next\n")}, "negative"},
+		{"no and unavailable is not a no", []step{negative("negative: next\n"), {status: 500}}, "unavailable"},
+		{"unless that one is optional", []step{negative("negative: next\n"), {status: 500, more: "optional: true\n"}}, "negative"},
+		{"or late and optional", []step{negative("negative: next\n"), {status: 200, wait: 1, more: "optional: true\n"}}, "negative"},
 		{"the optional alone say nothing", []step{{status: 500}, {status: 500, more: "optional: true\n"}}, "unavailable"},
-		{"an optional one answers", []step{no("negative: next\n"), {status: 200, more: "optional: true\n"}}, "source 1"},
+		{"an optional one answers", []step{negative("negative: next\n"), {status: 200, more: "optional: true\n"}}, "source 1"},
 		{"all late", []step{{status: 200, wait: 1}, {status: 200, wait: 1}}, "timeout"},
 		{"late and unavailable", []step{{status: 200, wait: 1}, {status: 500}}, "unavailable"},
 		{"malformed leads on", []step{{status: 418}, {status: 200}}, "source 1"},
@@ -178,8 +178,8 @@ func TestChain(t *testing.T) {
 				text := fmt.Sprintf("name: s%d\ntimeout: %s\nhttp: {url: %s/}\n", i, timeout, url)
 				sources = append(sources, compile(t, env, text+st.more))
 			}
-			var seen []string
-			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.Attempt) { seen = append(seen, at.Source+" "+at.Result) })
+			var attempts []string
+			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.Attempt) { attempts = append(attempts, at.Source+" "+at.Result) })
 			got := fmt.Sprint(a.Data)
 			if a.LastResort {
 				got += ", a last resort"
@@ -188,7 +188,7 @@ func TestChain(t *testing.T) {
 				got = upstreams.KindOf(err).String()
 			}
 			if got != r.want {
-				t.Errorf("got %s after %v, want %s", got, seen, r.want)
+				t.Errorf("got %s after %v, want %s", got, attempts, r.want)
 			}
 		})
 	}
@@ -211,7 +211,7 @@ func TestTotalDeadlineEndsTheChain(t *testing.T) {
 	}
 }
 
-func TestSourcesOfOurOwnAnswerWhenTheNetworkUsedUpTheTime(t *testing.T) {
+func TestLocalSourcesAnswerAfterTimeouts(t *testing.T) {
 	env := environment(t)
 	hang := upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	var sources []*upstreams.Source

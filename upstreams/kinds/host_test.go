@@ -94,8 +94,8 @@ func TestBreakerCounts(t *testing.T) {
 	if s.Kind.Host.State() != "closed" {
 		t.Errorf("the breaker did not heal: %s", s.Kind.Host.State())
 	}
-	seen := host.NewCollector(&env.Hosts)
-	if n := testutil.CollectAndCount(seen, "sundry_upstream_breaker_state"); n != 3 {
+	collector := host.NewCollector(&env.Hosts)
+	if n := testutil.CollectAndCount(collector, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
 	}
 	if n := s.Kind.Host.Openings(); n < 1 {

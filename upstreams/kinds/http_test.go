@@ -234,8 +234,8 @@ map: '{said: $headers["x-verify"], nothing: $headers["x-other"]}'
 	}
 }
 
-// TestRedirectsThatAreNotFollowed have no body that must be of a form.
-func TestRedirectsThatAreNotFollowed(t *testing.T) {
+// TestUnfollowedRedirectsAreReplies: their bodies are not decoded.
+func TestUnfollowedRedirectsAreReplies(t *testing.T) {
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", r.URL.Query().Get("to"))
 		w.WriteHeader(http.StatusFound)
@@ -255,8 +255,8 @@ judge:
 	}
 }
 
-// Sixty-four replies that are small on the wire and large in memory, all at
-// once, stay within the budget.
+// Sixty-four concurrent replies that are small on the wire and large in memory stay
+// within the budget.
 func TestHostileRepliesShareABudget(t *testing.T) {
 	hostile := "[" + strings.Repeat("[],", 680_000) + "[]]"
 	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostile) })

@@ -26,8 +26,8 @@ func TestJournalKeepsNoPersonalData(t *testing.T) {
 	}
 }
 
-// TestJournalCutsLinks: what stands behind a link's host may be a token.
-func TestJournalCutsLinks(t *testing.T) {
+// TestJournalShortensLinks: the path and query of a link may contain a token.
+func TestJournalShortensLinks(t *testing.T) {
 	env := environment(t)
 	s := compile(t, env, "name: one\ncomputed: {}\nmap: error(\"no\")", "url", "n")
 	for link, want := range map[string]string{

@@ -10,10 +10,9 @@ import (
 	"sundry/upstreams"
 )
 
-// TestPartsAndEmptinessAreNoAnswers: a part of a document that nobody asked for,
-// an acceptance and an empty answer hold nothing, whatever their bodies say. A
-// rule may know better.
-func TestPartsAndEmptinessAreNoAnswers(t *testing.T) {
+// TestPartialAndEmptyRepliesAreMalformed: an unrequested part, an acceptance and an
+// empty reply have no data, whatever their bodies are. A rule may decide otherwise.
+func TestPartialAndEmptyRepliesAreMalformed(t *testing.T) {
 	const json, pixel = `{"v":1}`, "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
 	for status, want := range map[int]string{200: "success", 201: "success", 203: "success", 202: "malformed", 204: "malformed", 205: "malformed", 206: "malformed", 207: "malformed", 226: "malformed", 299: "malformed"} {
 		base := upstream(t, func(w http.ResponseWriter, r *http.Request) {

@@ -29,7 +29,7 @@ func environment(t testing.TB) *upstreams.Environment {
 	return env
 }
 
-// compile makes a source of YAML, which may have its file's defs.
+// compile compiles a source from YAML, which may include the defs of its file.
 func compile(t testing.TB, env *upstreams.Environment, text string, params ...string) *upstreams.Source {
 	t.Helper()
 	s, problems := tryCompile(t, env, text, params...)

@@ -8,7 +8,7 @@ import (
 	"sundry/upstreams"
 )
 
-// Parts are judged one by one, and what came is kept.
+// Parts are judged one by one, and those that succeed are kept.
 func TestParts(t *testing.T) {
 	asked := 0
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {

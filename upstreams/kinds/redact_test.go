@@ -14,9 +14,9 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// TestNothingShownOfAnAttemptHoldsItsSecrets: the upstream says in its answer
-// all that it was sent, and the mapping puts that into its error.
-func TestNothingShownOfAnAttemptHoldsItsSecrets(t *testing.T) {
+// TestAttemptsShowNoSecret: not even if the upstream repeats all that it was sent, and
+// the mapping puts that into its error.
+func TestAttemptsShowNoSecret(t *testing.T) {
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_ = json.NewEncoder(w).Encode(map[string]any{"echo": []string{r.RequestURI, r.URL.Path, string(body), r.Header.Get("X-Key"), r.Header.Get("Authorization")}})
@@ -72,9 +72,9 @@ map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
 	}
 }
 
-// TestSecretsComputedAsideAreBlottedOut: what the program of parts, or that of what a
-// step keeps, makes of a secret is one, and so is what is made of that in turn.
-func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
+// TestComputedSecretsAreRedacted: what the programs of parts and of steps compute from
+// a secret is redacted, and so is what is computed from that.
+func TestComputedSecretsAreRedacted(t *testing.T) {
 	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"nonce": "n0", "echo": r.URL.Path})
 	})
@@ -106,7 +106,7 @@ func TestSecretsComputedAsideAreBlottedOut(t *testing.T) {
 	}
 }
 
-// shownOf is all that an attempt shows: its stages, its error, the journal.
+// shownOf returns all that is shown of an attempt: its stages, its error, the journal.
 func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, params map[string]any) string {
 	t.Helper()
 	var shown []string

@@ -80,7 +80,7 @@ func (s *SourceSpec) credentials(c *upstreams.Compiler, cfg *upstreams.SourceCon
 		}
 		value, ok := c.Env.Secret(variable)
 		if !ok {
-			c.Env.Log.Info("source left out: the variable of its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", variable)
+			c.Env.Log.Info("source left out: its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", variable)
 			cfg.Missing = variable
 			return
 		}

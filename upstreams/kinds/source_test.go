@@ -54,7 +54,7 @@ func TestSourcesThatAreLeftOut(t *testing.T) {
 			t.Errorf("%q was not left out", text)
 		}
 		if strings.Contains(text, "NOT_SET") && (len(c.LeftOut) != 1 || c.LeftOut[0].Missing != "NOT_SET") {
-			t.Errorf("%q: nobody tells what is missing", text)
+			t.Errorf("%q: the missing variable is not reported", text)
 		}
 	}
 }

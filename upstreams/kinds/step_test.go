@@ -15,7 +15,7 @@ import (
 	"sundry/upstreams/replay"
 )
 
-// steps is a service that gives a ticket, for a minute, and wants it back.
+// steps is an upstream that issues tickets and shows those that it is sent.
 type steps struct{ tickets, calls atomic.Int64 }
 
 func (s *steps) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,7 @@ func TestStepsComeBeforeTheRequest(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
-	env.StepCache = &memory{kept: map[string]any{}}
+	env.StepCache = &memory{results: map[string]any{}}
 	s := compile(t, env, `
 name: one
 before:
@@ -66,7 +66,7 @@ http: {url: `+url+`/call, query: {t: "{ticket}"}, headers: {Cookie: "x={sum}"}}
 	}
 }
 
-func TestStepsOutcomeDecides(t *testing.T) {
+func TestFailedStepsEndTheAttempt(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
@@ -87,16 +87,16 @@ func TestStepsOutcomeDecides(t *testing.T) {
 	}
 }
 
-// TestRefusedSessionsAreRenewed: what lets us in is asked for anew once it is
-// refused, and kept as long as it is not.
+// TestRefusedSessionsAreRenewed: a session is cached until the upstream refuses it, and
+// then requested again.
 func TestRefusedSessionsAreRenewed(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
-	env, keeper := environment(t), &memory{kept: map[string]any{}}
-	env.StepCache = keeper
+	env, stepCache := environment(t), &memory{results: map[string]any{}}
+	env.StepCache = stepCache
 	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
 		service.tickets.Store(0)
-		keeper.forget()
+		stepCache.forget()
 		s := compile(t, env, `
 name: one
 before:
@@ -116,44 +116,44 @@ judge: [{if: '$params.n == "refused"', is: limited}]
 	}
 }
 
-// memory keeps outcomes until it forgets them.
+// memory is a step cache without expiry.
 type memory struct {
-	mu   sync.Mutex
-	kept map[string]any
+	mu      sync.Mutex
+	results map[string]any
 }
 
-type memoryShelf struct {
+type memoryResults struct {
 	*memory
 	prefix string
 }
 
 func (m *memory) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.StepResults {
-	return memoryShelf{m, endpoint + " " + rule.Step + " "}
+	return memoryResults{m, endpoint + " " + rule.Step + " "}
 }
 
 func (m *memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kept = map[string]any{}
+	m.results = map[string]any{}
 }
 
-func (s memoryShelf) Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (any, time.Time, error) {
+func (s memoryResults) Fetch(ctx context.Context, id string, fetch func(context.Context) (any, error)) (any, time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v, ok := s.kept[s.prefix+id]; ok {
+	if v, ok := s.results[s.prefix+id]; ok {
 		return v, time.Now(), nil
 	}
-	v, err := ask(ctx)
+	v, err := fetch(ctx)
 	if err == nil {
-		s.kept[s.prefix+id] = v
+		s.results[s.prefix+id] = v
 	}
 	return v, time.Now(), err
 }
 
-func (s memoryShelf) Drop(id string) {
+func (s memoryResults) Drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.kept, s.prefix+id)
+	delete(s.results, s.prefix+id)
 }
 
 func TestOptionalSteps(t *testing.T) {
@@ -193,7 +193,7 @@ func TestOptionalSteps(t *testing.T) {
 	}
 }
 
-func TestWhatAShareLinkIsIsJudged(t *testing.T) {
+func TestShareLinksAreJudged(t *testing.T) {
 	env := environment(t)
 	s := compile(t, env, `
 name: one
@@ -223,12 +223,12 @@ map: '{id: $vars.link.id}'
 	}
 }
 
-// TestShortLinksAreJudgedByWhereTheyLead asks a replay, since short links' hosts
-// are on the internet.
-func TestShortLinksAreJudgedByWhereTheyLead(t *testing.T) {
-	env, keeper := environment(t), &memory{kept: map[string]any{}}
+// TestResolvedShortLinksAreJudged uses a replay, because the hosts of short links are
+// on the internet.
+func TestResolvedShortLinksAreJudged(t *testing.T) {
+	env, stepCache := environment(t), &memory{results: map[string]any{}}
 	network := replay.New(nil)
-	env.Replay, env.StepCache = network, keeper
+	env.Replay, env.StepCache = network, stepCache
 	s := compile(t, env, `
 name: one
 before:
@@ -236,18 +236,18 @@ before:
 computed: {}
 map: '{id: $vars.link.id}'
 `, "url")
-	lead := func(to string) {
-		keeper.forget()
+	redirectTo := func(to string) {
+		stepCache.forget()
 		network.Set([]*replay.Exchange{{Endpoint: "test", Source: "one", Name: "good", Want: "success",
 			RoundTrips: []replay.RoundTrip{{Step: "link", Status: http.StatusFound, Header: http.Header{"Location": {to}}}}}})
 	}
-	lead("https://www.bilibili.com/opus/1123456789012345678")
+	redirectTo("https://www.bilibili.com/opus/1123456789012345678")
 	for range 2 { // the second time from memory
 		if _, err := ask(t, env, s, map[string]any{"url": "https://b23.tv/abc"}); upstreams.KindOf(err) != upstreams.Negative || !strings.Contains(err.Error(), "replay:one: negative") {
 			t.Errorf("%v, want negative", err)
 		}
 	}
-	lead("https://www.bilibili.com/video/BV1xx411c7mD")
+	redirectTo("https://www.bilibili.com/video/BV1xx411c7mD")
 	a, err := ask(t, env, s, map[string]any{"url": "https://b23.tv/abc"})
 	if err != nil || a.Data.(map[string]any)["id"] != "BV1xx411c7mD" {
 		t.Errorf("%v %v", a.Data, err)
