@@ -65,8 +65,8 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 		"one.yaml:2: name: expected the name of the file, \"one\", got \"other\"", "one.yaml:3: group: expected one of images, media, lookups, text, got \"music\"",
 		"summary: expected both languages", "one.yaml:6: param n: expected min and max for an int", "one.yaml:8: cache: class: expected shared",
 		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": expected exactly one of",
-		"chain main: no sources", "two.yaml:3: field nonsense not found", "two.yaml:5:",
-		"nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: field unknown not found",
+		"chain main: no sources", "two.yaml:3: unknown key nonsense", "two.yaml:5:",
+		"nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: unknown key unknown",
 	} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("no %q in:\n%s", want, errs)
@@ -92,7 +92,7 @@ func TestTryShowsEachStage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"source replay:60s-static\n", "GET https://60s-static.viki.moe/60s/", "503 Service Unavailable", "verdict          unavailable",
-		"source replay:60s-github\n", "data             {", "verdict          success", "answer from replay:60s-github", "form 0 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
+		"source replay:60s-github\n", "data             {", "verdict          success", "answer from replay:60s-github", "form 1 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

@@ -27,7 +27,7 @@ type flags struct {
 	Config      string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
 	Catalog     string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
 	Replay      bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
-	ReplayFault []string `help:"Inject a fault in replay: ENDPOINT[/SOURCE]=error:SHARE,status:CODE,latency:DURATION. May be given several times." placeholder:"SPEC" sep:"none"`
+	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
 }
 
 // config is sundry.yaml, with what environment and flags laid over it.

@@ -17,10 +17,10 @@ func TestLoadBadConfigs(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sundry.yaml")
 	for text, want := range map[string]string{
-		"listne: x":                  `1: field listne not found; did you mean listen?`,
-		"limits: {rat: 1}":           `1: field limits.rat not found; did you mean limits.rate?`,
-		"limit: {rate: 1}":           `1: field limit not found; did you mean limits?`,
-		"colour: red":                `1: field colour not found`,
+		"listne: x":                  `1: unknown key listne; did you mean listen?`,
+		"limits: {rat: 1}":           `1: unknown key limits.rat; did you mean limits.rate?`,
+		"limit: {rate: 1}":           `1: unknown key limit; did you mean limits?`,
+		"colour: red":                `1: unknown key colour`,
 		"listen: ':1'\nlisten: ':2'": `2: listen: set twice`,
 		"- listen":                   `1: expected keys with values`,
 		"limits: 5":                  `1: limits: expected keys with values`,
@@ -73,7 +73,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
 		"endpoints: {nope: {}}":                         `endpoints: nope: not an endpoint`,
-		"endpoints:\n  ip: {x: 1}":                      `2: field x not found`,
+		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")
 		commands := []string{"serve", "check"}
@@ -113,7 +113,7 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
 		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": expected an address range`,
 		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: admin: ":1": the admin listener beyond loopback needs a token`,
-		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: field cach not found`,
+		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: unknown key cach`,
 		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: duration "soon"`,
 	} {
 		name, value, _ := strings.Cut(variable, "=")

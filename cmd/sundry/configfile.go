@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 )
 
 // read reads the settings of the file.
@@ -44,17 +45,13 @@ func blank(text string) bool {
 
 // yamlMistakes gives each of the YAML library's errors its file and line.
 func yamlMistakes(file string, err error) error {
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		var all []error
-		for _, one := range many.Errors {
-			all = append(all, catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message})
-		}
-		return errors.Join(all...)
+	var problems declare.Problems
+	problems.AddYAML(err)
+	var all []error
+	for _, p := range problems {
+		all = append(all, catalog.Mistake{File: file, Line: p.Line, Msg: p.Msg})
 	}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		return catalog.Mistake{File: file, Line: one.Mark.Line, Msg: one.Message}
-	}
-	return catalog.Mistake{File: file, Msg: err.Error()}
+	return errors.Join(all...)
 }
 
 // fileReader reads a document by the keys of the settings.
@@ -122,7 +119,7 @@ func (r *fileReader) key(key string, name, value *yaml.Node) {
 	case r.section(key):
 		r.mapping(key+".", value)
 	default:
-		r.wrong(name, "field %s not found%s", key, suggestion(key, r.keys()))
+		r.wrong(name, "unknown key %s%s", key, suggestion(key, r.keys()))
 	}
 }
 

@@ -137,12 +137,12 @@ func Decode(n *yaml.Node, into any, problems *Problems) {
 func (p *Problems) AddYAML(err error) {
 	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, one := range many.Errors {
-			p.Add(one.Mark.Line, "%s", one.Message)
+			p.Add(one.Mark.Line, "%s", yamlMessage(one.Message))
 		}
 		return
 	}
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		p.Add(one.Mark.Line, "%s", one.Message)
+		p.Add(one.Mark.Line, "%s", yamlMessage(one.Message))
 		return
 	}
 	p.Add(0, "%v", err)

@@ -22,9 +22,17 @@ func Calls(e *catalog.Endpoint) []ConformanceCall {
 		return shown
 	}
 	for _, q := range Examples(e) {
-		shown = append(shown, ConformanceCall{Query: q, As: "?" + q})
+		shown = append(shown, ConformanceCall{Query: q, As: exampleTitle(q)})
 	}
 	return shown
+}
+
+// exampleTitle is the title of an example without a text of its own.
+func exampleTitle(query string) string {
+	if query == "" {
+		return "Default 默认"
+	}
+	return "?" + query
 }
 
 // tableCalls are the calls of the specification's table; none of an endpoint

@@ -159,9 +159,18 @@ func (n *Network) find(position upstreams.Position, url, sent string) (*RoundTri
 		}
 	}
 	if best == nil {
-		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s/%s %s", position.Endpoint, position.Source, position.Step)}
+		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("replay: no exchange recorded for %s", place(position))}
 	}
 	return best, nil
+}
+
+// place names the request at a position: endpoint/source, and the step if it is one.
+func place(p upstreams.Position) string {
+	name := p.Endpoint + "/" + p.Source
+	if p.Step != "" {
+		name += ", step " + p.Step
+	}
+	return name
 }
 
 // rank says how well an exchange answers a call; 0: not at all. A success may

@@ -79,7 +79,7 @@ function edit(e, refresh) {
     title: `Cache settings of ${e.name}`,
     action: "Save",
     body: [
-      h("p", { class: "soft" }, "Durations such as 90s, 6h or 30d. An empty field takes the file's value. Changes apply at once, also to cached entries.", e.daily && " This endpoint also has a calendar: an edition is fresh until the next one is due."),
+      h("p", { class: "soft" }, "Durations such as 90s, 6h or 30d. An empty field takes the file's value. Changes apply at once, also to cached entries.", e.daily && " This endpoint also has a timetable: an edition is fresh until the next one is due."),
       first.map(row),
       h("details", { open: more.some((name) => name in live) }, h("summary", null, "More"), more.map(row)),
       time.field,
