@@ -38,8 +38,8 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.
 	if coding != cache.Identity {
 		h.Set("Content-Encoding", coding.String())
 	}
-	if d.Policy != "" {
-		h.Set("Content-Security-Policy", d.Policy)
+	if d.CSP != "" {
+		h.Set("Content-Security-Policy", d.CSP)
 	}
 	h.Set("Content-Type", d.Type)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -16,8 +16,8 @@ import (
 type Document struct {
 	Type string // its Content-Type
 	ETag string // a weak one: it is the same for all codings
-	// Policy is the Content-Security-Policy of a page for browsers, else "".
-	Policy string
+	// CSP is the Content-Security-Policy of a page for browsers, else "".
+	CSP    string
 	bodies map[cache.Coding][]byte
 }
 
@@ -26,14 +26,14 @@ const (
 	typeJSON = "application/json; charset=utf-8"
 )
 
-// browserPolicy allows what the templates use: styles of their own, no script.
-const browserPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
+// pageCSP allows what the templates use: styles of their own, no script.
+const pageCSP = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
 
 func newDocument(typ string, body []byte) (*Document, error) {
 	sum := sha256.Sum256(body)
 	d := &Document{Type: typ, ETag: `W/"` + hex.EncodeToString(sum[:10]) + `"`, bodies: map[cache.Coding][]byte{cache.Identity: body}}
 	if typ == typeHTML {
-		d.Policy = browserPolicy
+		d.CSP = pageCSP
 	}
 	var compressed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)

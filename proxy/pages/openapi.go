@@ -23,7 +23,7 @@ type object = map[string]any
 // renderOpenAPI generates an OpenAPI 3.1 document. The schemas of answers come from
 // the recorded exchanges, the example calls from the conformance table.
 func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string, errorTypes []string) ([]byte, error) {
-	if _, err := recorded.Exchanges(c, cases); err != nil { // it also makes their parameters canonical
+	if _, err := recorded.Exchanges(c, cases); err != nil { // it also makes the cases' parameters canonical, which SampleOf needs
 		return nil, err
 	}
 	paths := object{}
@@ -251,7 +251,7 @@ func answerHeaders() object {
 	return headers
 }
 
-// rateHeaders describes the fields that tell the caller's remaining rate limit.
+// rateHeaders describes the headers with what remains of the caller's rate limit.
 func rateHeaders(required bool) object {
 	return object{
 		"RateLimit": object{

@@ -1,8 +1,8 @@
 // Package pages generates what people and programs read about the API: the home
 // page, the reference and the OpenAPI document. It promises that a page depends on
 // nothing but the catalog and the recorded exchanges, is generated once per
-// catalog, and is ready in every content coding. The importer serves it: nothing
-// here is on the way of a request for an endpoint.
+// catalog when it is first needed, and is ready in every content coding. Package
+// proxy serves the pages; requests for endpoints do not come here.
 package pages
 
 import (
@@ -43,8 +43,8 @@ type Set struct {
 	documents map[string]func() (*Document, error) // by path
 }
 
-// New generates the home page, so that an error in it is found before the catalog
-// is used. The other pages, which need the recorded exchanges, are generated when
+// New generates the home page at once, so that an error in it is found before the
+// catalog is used. The other pages, which need the recorded exchanges, are generated when
 // they are first requested.
 func New(cfg Config) (*Set, error) {
 	home, err := renderHome(cfg.Catalog, cfg.BasePath)

@@ -53,8 +53,8 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: not a page", path)
 		}
 		d := pageOf(t, c, path)
-		if d.Type != typ || d.ETag == "" || (d.Policy == "") != (typ == typeJSON) {
-			t.Errorf("%s: %q, ETag %q, policy %q", path, d.Type, d.ETag, d.Policy)
+		if d.Type != typ || d.ETag == "" || (d.CSP == "") != (typ == typeJSON) {
+			t.Errorf("%s: %q, ETag %q, policy %q", path, d.Type, d.ETag, d.CSP)
 		}
 		if again := pageOf(t, c, path); again.ETag != d.ETag || !bytes.Equal([]byte(textOf(again)), []byte(textOf(d))) {
 			t.Errorf("%s: generated again it differs", path)

@@ -65,13 +65,13 @@ func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Cas
 		d.Params = append(d.Params, param)
 	}
 	if sample := recorded.SampleOf(ctx, e, cases); sample.Data != nil {
-		d.Example = exampleOf(sample.Answer)
+		d.Example = indented(sample.Answer)
 	}
 	return d
 }
 
-// exampleOf is an answer as callers get it, indented.
-func exampleOf(answer []byte) string {
+// indented returns a JSON answer with line breaks and indentation; "" if it is none.
+func indented(answer []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, answer, "", "  "); err != nil {
 		return ""

@@ -11,8 +11,8 @@ func TestReferenceForPeople(t *testing.T) {
 	c := builtin(t)
 	d := pageOf(t, c, ReferencePath)
 	text := textOf(d)
-	if !strings.Contains(text, "<title>Sundry: API</title>") || !strings.HasPrefix(d.Policy, "default-src 'none'") {
-		t.Errorf("title or policy %q", d.Policy)
+	if !strings.Contains(text, "<title>Sundry: API</title>") || !strings.HasPrefix(d.CSP, "default-src 'none'") {
+		t.Errorf("title or policy %q", d.CSP)
 	}
 	for _, e := range c.Endpoints {
 		if !strings.Contains(text, `id="`+e.Name+`"`) || !strings.Contains(text, e.ZH) {
