@@ -11,19 +11,21 @@ import (
 // Order is something that every instance does once.
 type Order struct {
 	Seq int64 `json:"seq"`
-	// At is when it was given: entries created later are not dropped.
+	// At is when the order was given: entries created later are not dropped.
 	At     time.Time `json:"at,omitzero"`
 	Do     string    `json:"do"`     // DoDrop or DoReset
 	Target string    `json:"target"` // an endpoint, or a host
 	Key    string    `json:"key,omitempty"`
 }
 
-// DueOrders are those that an instance has to carry out whose last one was done,
-// the oldest first. Where more were given since than are kept, missed is the time
-// before which some may be unknown; else it is zero.
+// DueOrders returns the orders that an instance still has to carry out, the oldest
+// first, if it has carried out all up to the change with the number done. Where more
+// were given since then than the settings and their audit log hold, missed is the
+// time before which some may be unknown; else it is zero.
 //
-// An instance that starts has nothing in memory to be dropped, and breakers
-// without a history; but Redis may hold what was dropped.
+// An instance that is starting carries out all drops that the settings hold, because
+// Redis may still have the entries. Resets concern breakers that have counted
+// failures, and its breakers have not.
 func (s *Settings) DueOrders(done int64, starting bool) (due []Order, missed time.Time) {
 	if starting {
 		done = 0
@@ -43,8 +45,8 @@ func (s *Settings) DueOrders(done int64, starting bool) (due []Order, missed tim
 	return due, missed
 }
 
-// ordersFromAudit reads the orders between two changes out of the audit log,
-// which reaches farther back than the orders do.
+// ordersFromAudit returns the orders after the change done and before another, from
+// the audit log, which goes farther back than Orders.
 func (s *Settings) ordersFromAudit(done, before int64) (orders []Order, missed time.Time) {
 	for _, r := range s.Audit {
 		if r.Seq > done && r.Seq < before && (r.Do == DoDrop || r.Do == DoReset) {
@@ -57,8 +59,8 @@ func (s *Settings) ordersFromAudit(done, before int64) (orders []Order, missed t
 	return orders, missed
 }
 
-// timeOf a change; of one that is no longer in the audit log, that of the last
-// change.
+// timeOf returns when a change was made; for one that is no longer in the audit log,
+// when the last change was made.
 func (s *Settings) timeOf(seq int64) time.Time {
 	i := slices.IndexFunc(s.Audit, func(r Record) bool { return r.Seq == seq })
 	switch {
@@ -77,9 +79,9 @@ func withPurgeBefore(purges map[string]cache.Purge, before time.Time) map[string
 		return purges
 	}
 	all := maps.Clone(purges)
-	m := all[cache.AllEndpoints]
-	m.Hard = later(m.Hard, before)
-	setOrDelete(&all, cache.AllEndpoints, m, true)
+	p := all[cache.AllEndpoints]
+	p.Hard = later(p.Hard, before)
+	setOrDelete(&all, cache.AllEndpoints, p, true)
 	return all
 }
 
@@ -87,9 +89,9 @@ func (o *Order) sameAs(p Order) bool {
 	return o.Seq == p.Seq && o.At.Equal(p.At) && o.Do == p.Do && o.Target == p.Target && o.Key == p.Key
 }
 
-// mergeOrders are the orders of both histories. Those that only one of them knows
-// get the new number, so that every instance carries them out, whichever history
-// it followed.
+// mergeOrders returns the orders of both histories. Those that are in one of them
+// only get the new number, so that every instance carries them out, whichever
+// history it followed.
 func mergeOrders(a, b []Order, seq int64) []Order {
 	var common, others []Order
 	for _, o := range a {

@@ -21,9 +21,9 @@ type pendingChange struct {
 // whether it was written to.
 var errUnreachable = errors.New("the store is unreachable")
 
-// canWait tells the changes that still mean the same later. A purge and a drop
-// are about what was cached when they were made, and of cache settings and held
-// breakers the later change wins. A reset is about failures that a breaker has
+// canWait reports whether a change still means the same when it is stored later. A
+// purge and a drop are about what was cached when they were made, and of two changes
+// of cache settings or of a held breaker the later one wins. A reset is about failures that a breaker has
 // counted so far: by the time the other instances hear of it, they have counted
 // others.
 func (c *Change) canWait() bool { return c.Do != DoReset }
@@ -52,7 +52,7 @@ func (r *Replicator) queue(c Change, at time.Time, cause error) (*Settings, erro
 	return next, nil
 }
 
-// applyPending puts settings into force that hold one more pending change.
+// applyPending puts settings into force that include one more pending change.
 func (r *Replicator) applyPending(next *Settings, c pendingChange) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,15 +66,15 @@ func (r *Replicator) applyPending(next *Settings, c pendingChange) error {
 	return r.apply(orders)
 }
 
-// Pending is how many changes wait for the store.
+// Pending returns how many changes wait for the store.
 func (r *Replicator) Pending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending)
 }
 
-// AuditLog returns the settings in force and the number of the last change of
-// them that is stored: those after it are pending.
+// AuditLog returns the settings in force, which hold the audit log, and the number
+// of the last change that is stored: those after it are pending.
 func (r *Replicator) AuditLog() (s *Settings, stored int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,14 +84,15 @@ func (r *Replicator) AuditLog() (s *Settings, stored int64) {
 	return r.current, r.base.Seq
 }
 
-// IsPending tells whether a record is of a change that waits for the store.
+// IsPending reports whether the change of a record waits for the store.
 func (r *Replicator) IsPending(of Record) bool {
 	s, stored := r.AuditLog()
 	return of.Seq > stored && slices.ContainsFunc(s.Audit, of.sameAs)
 }
 
-// ranWhilePending tells the orders that this instance carried out when they were
-// made, and not to be carried out again once they are stored.
+// ranWhilePending returns a test for the orders of these changes: this instance
+// carried them out while they were pending, and must not do so again once they are
+// stored.
 func ranWhilePending(changes []pendingChange) func(Order) bool {
 	return func(o Order) bool {
 		return slices.ContainsFunc(changes, func(c pendingChange) bool {
@@ -100,7 +101,7 @@ func ranWhilePending(changes []pendingChange) func(Order) bool {
 	}
 }
 
-// withPending makes pending changes on top of the settings, by the rules of
+// withPending returns the settings with pending changes made on top, by the rules of
 // merge: a target that was changed later elsewhere stays as it was set there, and
 // all purges and orders count. Changes that the settings include already, because
 // only the store's answer was lost, are not made twice.
@@ -121,13 +122,14 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	return next, nil
 }
 
-// isRecordedAs tells whether a record is of the change. Its number may have
-// become another one when it was stored.
+// isRecordedAs reports whether a record is that of the change. Their numbers are not
+// compared: a change may get another number when it is stored.
 func (c pendingChange) isRecordedAs(r Record) bool {
 	return r.At.Equal(c.at) && r.By == c.By && r.Do == c.Do && r.Target == c.Target && r.Note == c.note()
 }
 
-// withOvertaken adds the record of a change that has no effect any more.
+// withOvertaken returns the settings with the record of a pending change that came
+// too late to have an effect.
 func (s *Settings) withOvertaken(c pendingChange) *Settings {
 	next := s.clone()
 	next.Seq++

@@ -15,14 +15,14 @@ type relation int
 
 const (
 	same         relation = iota
-	ahead                 // they hold what is in force, and changes made since
-	emptied               // there are none, though there were
-	rolledBack            // they lack a change that is in force, as a restored backup does
-	lacksPending          // they lack nothing but changes made while the store was unreachable
+	ahead                 // the stored ones include those in force, and changes made since
+	emptied               // nothing is stored, though something was
+	rolledBack            // the stored ones lack a change that is in force, as a restored backup does
+	lacksPending          // the stored ones lack nothing but changes made while the store was unreachable
 )
 
-// compare tells how stored settings relate to those in force; nil stands for
-// none.
+// compare returns how stored settings relate to the receiver, which is in force;
+// stored is nil if there are none.
 func (s *Settings) compare(stored *Settings) relation {
 	switch {
 	case stored == nil && s.Seq == 0:
@@ -41,8 +41,8 @@ func (s *Settings) compare(stored *Settings) relation {
 	return same
 }
 
-// reconcile tells how stored settings relate to those in force, and which of them
-// are to be in force. Where the store was rolled back, that is both merged.
+// reconcile returns how stored settings relate to those in force, and the settings to
+// put into force: one of the two or, where the store was rolled back, both merged.
 func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settings) {
 	switch rel := s.compare(stored); rel {
 	case ahead:
@@ -54,7 +54,7 @@ func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settin
 	}
 }
 
-// sequence of settings that may be none.
+// sequence returns the number of the last change; 0 for nil.
 func (s *Settings) sequence() int64 {
 	if s == nil {
 		return 0
@@ -68,7 +68,7 @@ func (s *Settings) equals(o *Settings) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// lastRecord of the audit log; nil for none.
+// lastRecord returns the last record of the audit log; nil for none.
 func (s *Settings) lastRecord() *Record {
 	if len(s.Audit) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func (s *Settings) lastRecord() *Record {
 	return &s.Audit[len(s.Audit)-1]
 }
 
-// includes tells whether a change is among those that led to these settings. One
-// from before the beginning of a full audit log counts as included.
+// includes reports whether a change is among those that led to these settings. A
+// change that is older than a full audit log counts as included.
 func (s *Settings) includes(r *Record) bool {
 	if r == nil || slices.ContainsFunc(s.Audit, r.sameAs) {
 		return true
@@ -85,8 +85,8 @@ func (s *Settings) includes(r *Record) bool {
 	return len(s.Audit) == maxAudit && !slices.ContainsFunc(s.Audit, func(o Record) bool { return o.Seq <= r.Seq })
 }
 
-// sameAs tells whether two records are of one change. The number alone does not
-// tell: after the store was rolled back, a number is given twice.
+// sameAs reports whether two records are of one change. Their numbers are not enough:
+// after the store was rolled back, a number may be given twice.
 func (r *Record) sameAs(o Record) bool {
 	return r.Seq == o.Seq && r.At.Equal(o.At) && r.By == o.By && r.Do == o.Do && r.Target == o.Target
 }
@@ -94,7 +94,7 @@ func (r *Record) sameAs(o Record) bool {
 // merge joins the settings in force with stored ones that do not include them: of
 // each target the later change wins, and all purges and orders count. The result
 // has a higher number than both and includes the history of both, so that every
-// instance, whichever of them it followed, takes it for a change made since.
+// instance, whichever history it followed, finds it ahead of its own.
 func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	next := s.clone()
 	next.Seq = max(s.Seq, stored.Seq) + 1
@@ -111,9 +111,9 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 			setOrDelete(&next.Breakers, r.Target, v, set)
 		}
 	}
-	for target, m := range stored.Purges {
+	for target, p := range stored.Purges {
 		have := next.Purges[target]
-		setOrDelete(&next.Purges, target, cache.Purge{Soft: later(have.Soft, m.Soft), Hard: later(have.Hard, m.Hard)}, true)
+		setOrDelete(&next.Purges, target, cache.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}, true)
 	}
 	next.Orders = mergeOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = mergeAudits(s.Audit, stored.Audit)
@@ -124,7 +124,7 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	return next
 }
 
-// hasPurgesOf reports whether the purges that are stored are among these.
+// hasPurgesOf reports whether these settings include all purges of the stored ones.
 func (s *Settings) hasPurgesOf(stored *Settings) bool {
 	if stored == nil {
 		return true
@@ -137,8 +137,8 @@ func (s *Settings) hasPurgesOf(stored *Settings) bool {
 	return true
 }
 
-// lastChanged is when a target was last changed; zero when the audit log does not
-// say.
+// lastChanged returns when a target was last changed; zero when the audit log does
+// not say.
 func (s *Settings) lastChanged(do, target string) time.Time {
 	for _, r := range slices.Backward(s.Audit) {
 		if r.Do == do && r.Target == target {
@@ -148,7 +148,7 @@ func (s *Settings) lastChanged(do, target string) time.Time {
 	return time.Time{}
 }
 
-// mergeAudits are the records of both, in the order of time.
+// mergeAudits returns the records of both, in the order of time.
 func mergeAudits(a, b []Record) []Record {
 	all := slices.Clone(a)
 	for _, r := range b {

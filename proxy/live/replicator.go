@@ -19,7 +19,7 @@ import (
 	"sundry/upstreams/host"
 )
 
-// EffectiveSettings are what settings come to at one time: without what has
+// EffectiveSettings are what applies of the settings at one time: without what has
 // expired, and with the orders that are due.
 type EffectiveSettings struct {
 	// Cache settings, by endpoint.
@@ -35,7 +35,8 @@ type EffectiveSettings struct {
 // ReplicatorConfig is what a Replicator works with.
 type ReplicatorConfig struct {
 	Store Store
-	// Check tries the cache settings of a change before it is stored.
+	// Check returns an error for cache settings with which the catalog does not
+	// compile. It is called before a change is stored.
 	Check func(cache map[string]map[string]string) error
 	// Apply puts settings into force on this instance. It applies what it can,
 	// orders in any case, and returns an error when something could not be
@@ -48,7 +49,8 @@ type ReplicatorConfig struct {
 
 // Replicator holds the settings in force on this instance, makes changes, and
 // keeps this instance and the store in sync: what others stored comes into force
-// here, and what the store has lost is stored again. Call Run for the latter.
+// here, and what the store has lost is stored again. Run does that until its context
+// ends.
 type Replicator struct {
 	cfg     ReplicatorConfig
 	metrics *replicatorMetrics
@@ -66,14 +68,14 @@ type Replicator struct {
 	pending    []pendingChange
 	loaded     bool      // the store was read, even if it was empty
 	ordersDone int64     // number of the last change whose orders were carried out
-	missed     time.Time // until when orders may have been missed; zero: none were
+	missed     time.Time // orders given before it may have been missed; zero: none were
 	expiry     time.Time // when something of current expires; zero: nothing does
 	applyErr   error     // what of current could not be applied
 
 	inSync atomic.Bool
 }
 
-// NewReplicator returns one with empty settings.
+// NewReplicator returns a Replicator with empty settings.
 func NewReplicator(cfg ReplicatorConfig) (*Replicator, error) {
 	r := &Replicator{
 		cfg: cfg, metrics: newReplicatorMetrics(), current: &Settings{}, base: &Settings{},
@@ -87,7 +89,7 @@ func NewReplicator(cfg ReplicatorConfig) (*Replicator, error) {
 	return r, nil
 }
 
-// Settings in force. Not to be changed.
+// Settings returns the settings in force. The caller must not modify them.
 func (r *Replicator) Settings() *Settings {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,16 +182,16 @@ func (r *Replicator) tryChange(ctx context.Context, c Change, now time.Time) (*S
 	return next, true, nil
 }
 
-// swap stores a value in the place of the old one. When the store's answer is
-// lost, it reads what became of it.
+// swap stores a value in the place of the old one, and reports whether the old one
+// was still there. When the store's answer is lost, it reads what is stored.
 func (r *Replicator) swap(ctx context.Context, old, value []byte) (bool, error) {
 	ok, err := r.cfg.Store.Swap(ctx, old, value)
 	if err == nil {
 		return ok, nil
 	}
-	have, lost := r.cfg.Store.Load(ctx)
+	have, unread := r.cfg.Store.Load(ctx)
 	switch {
-	case lost != nil:
+	case unread != nil:
 		return false, fmt.Errorf("%w: %w: %w", ErrUnconfirmed, errUnreachable, err)
 	case bytes.Equal(have, value):
 		return true, nil
@@ -212,7 +214,7 @@ func (r *Replicator) load(ctx context.Context) (*Settings, []byte, error) {
 		return nil, raw, nil
 	}
 	if base, have, _ := r.known(); bytes.Equal(have, raw) {
-		return base, raw, nil // nothing was changed, as mostly
+		return base, raw, nil // unchanged, as it is most of the time
 	}
 	s := &Settings{}
 	if err := json.Unmarshal(raw, s); err != nil {
@@ -221,7 +223,7 @@ func (r *Replicator) load(ctx context.Context) (*Settings, []byte, error) {
 	return s, raw, nil
 }
 
-// known is what was stored when the store was last read, and the changes that
+// known returns what was stored when the store was last read, and the changes that
 // are pending.
 func (r *Replicator) known() (base *Settings, raw []byte, changes []pendingChange) {
 	r.mu.Lock()
@@ -229,8 +231,8 @@ func (r *Replicator) known() (base *Settings, raw []byte, changes []pendingChang
 	return r.base, r.baseRaw, r.pending
 }
 
-// reconcile tells how stored settings relate to those known here, which of them
-// are the base, and what the base comes to with the pending changes.
+// reconcile returns how stored settings relate to those known here, the base (one of
+// the two, or both merged), and the base with the pending changes.
 func (r *Replicator) reconcile(stored *Settings, now time.Time) (rel relation, base, next *Settings, err error) {
 	known, _, changes := r.known()
 	rel, base = known.reconcile(stored, now)
@@ -240,7 +242,7 @@ func (r *Replicator) reconcile(stored *Settings, now time.Time) (rel relation, b
 	return rel, base, next, err
 }
 
-// reportRestore counts and logs that the store was given again what it had lost.
+// reportRestore counts and logs that lost settings were stored again.
 func (r *Replicator) reportRestore(rel relation, stored *Settings, seq int64) {
 	if rel != emptied && rel != rolledBack {
 		return
@@ -264,9 +266,9 @@ func (r *Replicator) applyStored(s *Settings, raw []byte) error {
 	return r.setBase(s, s, raw, ran)
 }
 
-// setBase puts next into force, which is base, stored as raw, with the changes
-// that are pending. Orders among those that were pending ran already. The caller
-// holds mu.
+// setBase puts next into force: base, which is stored as raw, with the pending
+// changes. The orders of the changes in ran were carried out while these were
+// pending. The caller holds mu.
 func (r *Replicator) setBase(base, next *Settings, raw []byte, ran []pendingChange) error {
 	orders, missed := base.DueOrders(r.ordersDone, !r.loaded)
 	if !missed.IsZero() {
@@ -290,7 +292,7 @@ func (r *Replicator) apply(orders []Order) error {
 	return r.applyErr
 }
 
-// replicatorMetrics tell how far this instance and its store are in sync.
+// replicatorMetrics show how far this instance and its store are in sync.
 type replicatorMetrics struct {
 	sequence prometheus.Gauge
 	inSync   prometheus.Gauge

@@ -1,9 +1,9 @@
 // Package live is what operators change while Sundry runs: cache settings,
 // held breakers, purges and one-off orders. It promises that a change is either
-// refused, or in force on this instance at once and on every other one as soon
-// as the store that they share can be reached; that no purge is lost, whatever
-// becomes of the store; and that settings survive a restart where there is
-// somewhere to keep them.
+// refused, or in force on this instance at once and on every other one within
+// seconds, once the store that they share can be reached; that no purge is lost
+// while an instance runs that knows it, whatever becomes of the store; and that
+// stored settings survive a restart, except those of a store in memory.
 package live
 
 import (
@@ -75,8 +75,8 @@ type Record struct {
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Note is soft or hard of a purge, the key of a drop, and otherwise why the
-	// record was made.
+	// Note is soft or hard for a purge, the key for a drop, and the reason for
+	// records that no operator made.
 	Note string `json:"note,omitempty"`
 	// Undoes is the change that this one undid; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
@@ -126,7 +126,8 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	return next, nil
 }
 
-// auditTime is a time as records keep it: what JSON keeps of it, and in UTC.
+// auditTime returns a time as records hold it: in UTC, and in milliseconds, so that
+// it is the same after it was stored as JSON.
 func auditTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // note is what the record of a change says beside its target.
@@ -141,13 +142,13 @@ func (c *Change) note() string {
 }
 
 func (s *Settings) purge(c Change, now time.Time) {
-	m := s.Purges[c.Target]
+	p := s.Purges[c.Target]
 	if c.Hard {
-		m.Hard = later(m.Hard, now)
+		p.Hard = later(p.Hard, now)
 	} else {
-		m.Soft = later(m.Soft, now)
+		p.Soft = later(p.Soft, now)
 	}
-	setOrDelete(&s.Purges, c.Target, m, true)
+	setOrDelete(&s.Purges, c.Target, p, true)
 }
 
 // setOrDelete sets or removes a value of a map that may be nil.
@@ -162,7 +163,7 @@ func setOrDelete[V any](m *map[string]V, key string, v V, set bool) {
 	(*m)[key] = v
 }
 
-// newest are the last of a list, n at most.
+// newest returns the last n items of a list.
 func newest[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
 func later(a, b time.Time) time.Time {
@@ -179,7 +180,7 @@ func (s *Settings) clone() *Settings {
 	return &next
 }
 
-// state is what is set of a target, as the audit log keeps it.
+// state returns the settings of a target as the audit log holds them; nil for none.
 func (s *Settings) state(do, target string) json.RawMessage {
 	var v any
 	switch do {
@@ -197,13 +198,13 @@ func (s *Settings) state(do, target string) json.RawMessage {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil // of strings and times, which always encode
+		return nil // cannot happen: strings and times always encode
 	}
 	return b
 }
 
-// Undo is the change that brings back what was set before a change, unless that
-// has expired since.
+// Undo returns the change that restores the settings from before a change, without
+// those that have expired since.
 func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 	numbered := func(r Record) bool { return r.Seq == seq }
 	i := slices.IndexFunc(s.Audit, numbered)

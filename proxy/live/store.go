@@ -15,17 +15,17 @@ import (
 
 // Store keeps the settings as bytes that all instances share.
 type Store interface {
-	// Load reads them; nil when there are none yet.
+	// Load reads the settings; nil when there are none yet.
 	Load(ctx context.Context) ([]byte, error)
-	// Swap replaces the old ones, unless they are not what is stored: then it
-	// returns false.
+	// Swap replaces old with value (compare-and-swap); false when old is not what
+	// is stored.
 	Swap(ctx context.Context, old, value []byte) (bool, error)
 	// Watch calls changed when another instance may have changed them, until ctx
 	// ends. Notices may be lost.
 	Watch(ctx context.Context, changed func())
 }
 
-// settingsName is what the settings are called in Redis, after the tier's prefix.
+// settingsName is the key of the settings in Redis, after the tier's prefix.
 const settingsName = "settings"
 
 // Redis keeps settings in the Redis of the far tier, for all instances that share
@@ -64,8 +64,8 @@ func (f *File) load() ([]byte, error) {
 	return b, nil
 }
 
-// errStateFile is of a file that exists and cannot be read: the operator has to
-// fix that, while a store that is unreachable comes back by itself.
+// errStateFile means that the file exists and cannot be read: the operator has to
+// fix that, while an unreachable Redis comes back by itself.
 var errStateFile = errors.New("the state file cannot be read")
 
 // Swap implements Store. The file is replaced as a whole: a crash leaves the old

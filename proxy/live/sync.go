@@ -12,8 +12,8 @@ import (
 	"sundry/cache/jitter"
 )
 
-// How often the store is read when no notice came, and how soon again after a
-// read that failed: the delays grow from firstRetry to pollInterval.
+// The store is read every pollInterval when no notice comes. After a failed read the
+// delays grow from firstRetry to pollInterval.
 const (
 	pollInterval = 3 * time.Second
 	firstRetry   = 100 * time.Millisecond
@@ -59,7 +59,7 @@ func (r *Replicator) Run(ctx context.Context) {
 	}
 }
 
-// syncDelay is how long to wait after so many consecutive failures, with jitter,
+// syncDelay returns how long to wait after so many consecutive failures, with jitter,
 // so that the instances of a fleet do not read at the same time.
 func syncDelay(failures int) time.Duration {
 	d := pollInterval
@@ -116,7 +116,7 @@ func (r *Replicator) nextExpiry() time.Time {
 	return r.expiry
 }
 
-// expire applies the settings again when something of them has expired.
+// expire applies the settings again when some of them have expired.
 func (r *Replicator) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,8 +194,8 @@ func (r *Replicator) rebase(base, next *Settings, raw []byte) error {
 	return r.setBase(base, next, raw, r.pending)
 }
 
-// reapply applies settings that are in force already, if something of them could
-// not be applied before.
+// reapply applies the stored settings, which are in force already, if the store had
+// not been read yet or some of them could not be applied before.
 func (r *Replicator) reapply(s *Settings, raw []byte) error {
 	r.mu.Lock()
 	loaded, failed := r.loaded, r.applyErr != nil
