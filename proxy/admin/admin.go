@@ -1,7 +1,7 @@
 // Package admin is the private listener: metrics, profiles, and the API and
-// console with which operators see and change a running Sundry. It promises
-// never to answer beyond this machine without its token, nor to be used by other
-// sites through an operator's browser.
+// console with which operators see and change a running Sundry. It promises that
+// other machines get no answer without the token, and that other sites cannot use it
+// through an operator's browser.
 package admin
 
 import (
@@ -22,12 +22,13 @@ import (
 
 // Config of the private listener.
 type Config struct {
-	// Token that every request must bear; "" asks for none, and allows
+	// Token that every request must have; "" for none, which is allowed on
 	// loopback addresses only.
 	Token string
 	// Metrics serves /metrics.
 	Metrics http.Handler
-	// Ready tells readiness, for probes of this listener.
+	// Ready reports whether this instance is ready for traffic, for probes of this
+	// listener.
 	Ready func() bool
 	// System that the API shows and changes; nil for no API.
 	System *System
@@ -37,18 +38,18 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// ErrExposed refuses an address beyond loopback without a token.
+// ErrExposed is returned for an address beyond loopback without a token.
 var ErrExposed = errors.New("the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1")
 
-// minTokenLength is the least length, in bytes, of a token that others can try to
-// guess.
+// minTokenLength is the least length, in bytes, of the token of a listener that other
+// machines can reach and so try to guess it.
 const minTokenLength = 16
 
-// ErrGuessable refuses an address beyond loopback with a token that is short
+// ErrGuessable is returned for an address beyond loopback with a token that is short
 // enough to be guessed.
 var ErrGuessable = fmt.Errorf("the admin listener beyond loopback needs a token of at least %d characters, and SUNDRY_ADMIN_TOKEN has fewer: make one with openssl rand -hex 24, or listen on 127.0.0.1", minTokenLength)
 
-// CheckAddress tells whether the address may be listened on.
+// CheckAddress returns an error if the address needs a better token to be listened on.
 func CheckAddress(addr, token string) error {
 	if len(token) >= minTokenLength {
 		return nil
@@ -89,7 +90,7 @@ func New(cfg Config) (http.Handler, error) {
 	return securityHeaders(requireToken(handler, cfg.Token, logins)), nil
 }
 
-// routes of the listener.
+// routes returns the handler of all paths, without the checks around it.
 func (cfg *Config) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)

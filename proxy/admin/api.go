@@ -22,9 +22,10 @@ import (
 
 // System is what the API shows and changes.
 type System struct {
-	// Catalog in force.
+	// Catalog returns the catalog in force.
 	Catalog func() *catalog.Catalog
-	// Spaces of an endpoint: that of its answers, then those of its parts.
+	// Spaces returns the cache spaces of an endpoint: that of its answers, then those
+	// of its parts.
 	Spaces     func(endpoint string) []*cache.Space
 	Env        *upstreams.Environment
 	Replicator *live.Replicator
@@ -34,12 +35,12 @@ type System struct {
 	Metrics prometheus.Gatherer
 	// About this instance: version, listeners, and the like.
 	About map[string]any
-	// Persistent tells whether settings survive a restart.
+	// Persistent means that settings survive a restart.
 	Persistent bool
 	Log        *slog.Logger
 }
 
-// Reloaded is what a reload changed, a line for each setting.
+// Reloaded is what a reload changed, a line for each difference.
 type Reloaded struct {
 	// Changed is in force now.
 	Changed []string `json:"changed"`
@@ -95,7 +96,7 @@ func notFound(what, name string) error {
 	return &requestError{http.StatusNotFound, fmt.Errorf("%s %q not found", what, name)}
 }
 
-// serveJSON answers with what a call returns, or its error.
+// serveJSON answers with what h returns, or with its error.
 func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := h(r)
@@ -144,8 +145,8 @@ func decodeBody(r *http.Request, into any) error {
 	return nil
 }
 
-// caller names who made a request, for the audit log: the address, and the user
-// name if the client sent one.
+// caller returns who made a request, for the audit log: its address, and the user
+// name if one was sent.
 func caller(r *http.Request) string {
 	if name, _, ok := r.BasicAuth(); ok && name != "" {
 		return fmt.Sprintf("%.40q from %s", name, r.RemoteAddr)

@@ -8,7 +8,7 @@ import (
 	"sundry/proxy/live"
 )
 
-// change makes a change and returns its record.
+// change makes a change in the name of the caller and returns its record.
 func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 	c.By = caller(r)
 	s, err := a.Replicator.Change(r.Context(), c)

@@ -19,8 +19,8 @@ type endpointView struct {
 	Cached   bool   `json:"cached"`
 	Daily    bool   `json:"daily"` // a calendar bounds freshness beside the ttl
 	Personal bool   `json:"personal"`
-	// Policy in force and Base, that of the files: by name of the setting, as
-	// texts such as 1h30m0s.
+	// Policy is the one in force, and Base that of the files: values such as
+	// 1h30m0s, by the name of the setting.
 	Policy map[string]string `json:"policy"`
 	Base   map[string]string `json:"base"`
 	// Live are the settings that operators changed, and Until when they expire.
@@ -60,8 +60,8 @@ func policyTexts(p *cache.Policy) map[string]string {
 	return out
 }
 
-// changeCache sets cache settings of an endpoint, beside those that are changed
-// already; "" goes back to the file.
+// changeCache sets cache settings of an endpoint, in addition to those that are
+// changed already; "" restores the value of the files.
 func (a *api) changeCache(r *http.Request) (any, error) {
 	var body struct {
 		Set map[string]string `json:"set"`
@@ -98,7 +98,7 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d})
 }
 
-// resetCache goes back to the files.
+// resetCache restores the cache settings of the files.
 func (a *api) resetCache(r *http.Request) (any, error) {
 	if _, ok := a.Catalog().Get(r.PathValue("name")); !ok {
 		return nil, notFound("endpoint", r.PathValue("name"))

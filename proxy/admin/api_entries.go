@@ -14,7 +14,7 @@ import (
 // entryView is an entry of the near tier.
 type entryView struct {
 	Key string `json:"key"`
-	// Part of the endpoint whose entry it is, such as pictures; "" for answers.
+	// Part is the part of the endpoint, such as pictures; "" for answers.
 	Part     string    `json:"part,omitempty"`
 	State    string    `json:"state"`
 	LeftS    int64     `json:"left_s"` // freshness left; negative when stale
@@ -42,7 +42,7 @@ func newEntryView(part string, i *cache.EntryInfo) entryView {
 // maxEntries bounds a listing.
 const maxEntries = 1000
 
-// partName is the part of its endpoint that a space holds; "" for answers.
+// partName returns which part of its endpoint a space holds; "" for answers.
 func partName(s *cache.Space) string {
 	_, part, _ := strings.Cut(s.Name(), "/")
 	return part
@@ -55,7 +55,7 @@ type partView struct {
 	Bytes   int    `json:"bytes"`
 }
 
-// entries lists those of an endpoint and its parts in this instance's near tier,
+// entries lists the entries of an endpoint and its parts in this instance's near tier,
 // the newest first.
 func (a *api) entries(r *http.Request) (any, error) {
 	name := r.PathValue("name")
@@ -82,7 +82,7 @@ func (a *api) entries(r *http.Request) (any, error) {
 	return map[string]any{"entries": views[:min(limit, len(views))], "total": len(views), "bytes": bytes, "parts": parts}, nil
 }
 
-// entry shows one, with the beginning of each form's body.
+// entry shows one entry, with the beginning of each form's body.
 func (a *api) entry(r *http.Request) (any, error) {
 	name, key := r.PathValue("name"), r.URL.Query().Get("key")
 	e, known := a.Catalog().Get(name)

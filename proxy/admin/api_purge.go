@@ -7,8 +7,9 @@ import (
 	"sundry/proxy/live"
 )
 
-// purge makes entries stale or gone: of an endpoint, of all, or one entry. A
-// preview counts those of this instance.
+// purge makes entries stale (soft) or removes them (hard): those of an endpoint, of
+// all endpoints, or a single one. A preview counts those in the near tier of this
+// instance.
 func (a *api) purge(r *http.Request) (any, error) {
 	var body struct {
 		Endpoint string `json:"endpoint"` // or * for all
@@ -53,7 +54,7 @@ type purgeView struct {
 
 func (p purgeView) status() int { return p.Change.status() }
 
-// hasKey tells whether a key belongs to an endpoint, or to one of its parts.
+// hasKey reports whether a key belongs to an endpoint, or to one of its parts.
 func (a *api) hasKey(endpoint, key string) bool {
 	_, ok := cache.SpaceOf(a.Spaces(endpoint), key)
 	return ok

@@ -26,7 +26,8 @@ type sourceView struct {
 	Chain    string `json:"chain"`
 	Source   string `json:"source"`
 	Host     string `json:"host,omitempty"`
-	// Missing is the variable for the key that the source needs and does not have.
+	// Missing is the environment variable of the key without which the source is
+	// left out.
 	Missing string `json:"missing,omitempty"`
 	// Recent attempts, the oldest first.
 	Recent  []attemptView `json:"recent"`
@@ -76,10 +77,10 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
 	}
-	for _, n := range a.Env.Journal.Recent(endpoint, s.Bare()) {
-		v.Recent = append(v.Recent, attemptView{n.At, n.Took.Milliseconds(), n.Result})
-		if n.Err != "" {
-			v.LastErr, v.ErrAt = n.Err, n.At
+	for _, attempt := range a.Env.Journal.Recent(endpoint, s.Bare()) {
+		v.Recent = append(v.Recent, attemptView{attempt.At, attempt.Took.Milliseconds(), attempt.Result})
+		if attempt.Err != "" {
+			v.LastErr, v.ErrAt = attempt.Err, attempt.At
 		}
 	}
 	return v

@@ -7,7 +7,7 @@ import (
 )
 
 // cmdline answers /debug/pprof/cmdline with the program's name and the names of its
-// flags. Their values stay here, for one may be a Redis URL with its password.
+// flags, without their values: one may be a Redis URL with its password.
 func cmdline(args []string) http.HandlerFunc {
 	text := strings.Join(redactArgs(args), "\x00")
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -16,7 +16,7 @@ func cmdline(args []string) http.HandlerFunc {
 	}
 }
 
-// redactArgs leaves of a command line what is known to be a name.
+// redactArgs keeps the names of the program and of its flags, and redacts all else.
 func redactArgs(args []string) []string {
 	out := make([]string, len(args))
 	flags := true

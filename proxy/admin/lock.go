@@ -50,7 +50,7 @@ func refuseOtherOrigins(next http.Handler) http.Handler {
 	})
 }
 
-// isConsoleLink tells a browser that follows a link from another page to the
+// isConsoleLink reports whether a browser follows a link from another page to the
 // console.
 func isConsoleLink(r *http.Request) bool {
 	h := r.Header
@@ -59,8 +59,8 @@ func isConsoleLink(r *http.Request) bool {
 }
 
 // requireLoopbackHost refuses requests whose Host is not this machine's: with DNS
-// rebinding another site's name leads here, and the browser takes this listener
-// for that site.
+// rebinding another site's name resolves to this machine, and the browser treats
+// this listener as that site.
 func requireLoopbackHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -76,10 +76,10 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 	})
 }
 
-// requireToken lets only requests with the token pass. It may also be the password
-// of any user, since that is what browsers can send. Hashes are compared, so that
-// the time it takes tells neither the token's length nor its content. Addresses
-// that sent wrong tokens are slowed down first.
+// requireToken accepts only requests with the token, as a bearer token or, since
+// browsers can send that, as the password of any user. Hashes are compared in
+// constant time, so that the time reveals neither the token's length nor its content.
+// Requests from addresses that sent wrong tokens are delayed before that.
 func requireToken(next http.Handler, token string, logins *logins) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

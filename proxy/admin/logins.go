@@ -15,7 +15,7 @@ import (
 	"sundry/metrics"
 )
 
-// Bounds on wrong tokens.
+// Delays and bounds after wrong tokens.
 const (
 	freeLogins       = 3                      // failures without a delay, for typing mistakes
 	loginDelay       = 200 * time.Millisecond // the first one; it doubles with each failure
@@ -28,7 +28,7 @@ const (
 
 // logins slows down guessing of the token. Requests from an address with failures
 // are delayed before their token is checked, whether it is right or wrong: if only
-// wrong ones were slow, an attacker would not wait for the answer. Requests from
+// wrong ones were slow, an attacker would know them by that and not wait. Requests from
 // other addresses are not delayed. IPv6 addresses count by /64.
 type logins struct {
 	failed prometheus.Counter
@@ -43,8 +43,8 @@ type logins struct {
 // loginFailures of one address.
 type loginFailures struct {
 	failed  int
-	last    time.Time
-	waiting int
+	last    time.Time // of the last failure
+	waiting int       // requests that are being delayed
 }
 
 func newLogins(log *slog.Logger) *logins {
@@ -55,7 +55,8 @@ func newLogins(log *slog.Logger) *logins {
 	}
 }
 
-// client is the address that a request counts for.
+// client returns the address, or the /64 of IPv6, that the failures of a request
+// count for.
 func client(r *http.Request) netip.Prefix {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -69,7 +70,7 @@ func client(r *http.Request) netip.Prefix {
 	return p
 }
 
-// delay of an address after so many failures.
+// delay returns how long a request waits after so many failures of its address.
 func delay(failed int) time.Duration {
 	if failed < freeLogins {
 		return 0
@@ -81,20 +82,20 @@ func delay(failed int) time.Duration {
 // that address are waiting, or the client disconnected.
 func (l *logins) wait(ctx context.Context, who netip.Prefix) bool {
 	l.mu.Lock()
-	g := l.clients[who]
-	if g == nil || delay(g.failed) == 0 || time.Since(g.last) >= loginWindow {
+	f := l.clients[who]
+	if f == nil || delay(f.failed) == 0 || time.Since(f.last) >= loginWindow {
 		l.mu.Unlock()
 		return true
 	}
-	if g.waiting >= maxLoginsWaiting {
+	if f.waiting >= maxLoginsWaiting {
 		l.mu.Unlock()
 		return false
 	}
-	g.waiting++
-	timer := time.NewTimer(delay(g.failed))
+	f.waiting++
+	timer := time.NewTimer(delay(f.failed))
 	l.mu.Unlock()
 	defer timer.Stop()
-	defer func() { l.mu.Lock(); g.waiting--; l.mu.Unlock() }()
+	defer func() { l.mu.Lock(); f.waiting--; l.mu.Unlock() }()
 	select {
 	case <-ctx.Done():
 		return false
@@ -109,33 +110,33 @@ func (l *logins) fail(who netip.Prefix, r *http.Request) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := l.remember(who, now)
-	g.failed, g.last = g.failed+1, now
+	f := l.remember(who, now)
+	f.failed, f.last = f.failed+1, now
 	l.unlogged++
-	// Of one address the first, second, fourth, eighth failure and so on.
-	if bits.OnesCount(uint(g.failed)) != 1 || now.Sub(l.logged) < loginLogInterval && !l.logged.IsZero() {
+	// The first, second, fourth, eighth failure and so on of an address is logged.
+	if bits.OnesCount(uint(f.failed)) != 1 || now.Sub(l.logged) < loginLogInterval && !l.logged.IsZero() {
 		return
 	}
-	l.log.Warn("login to the admin listener failed: wrong token", "from", r.RemoteAddr, "in_a_row", g.failed, "failed_since_last_line", l.unlogged)
+	l.log.Warn("login to the admin listener failed: wrong token", "from", r.RemoteAddr, "in_a_row", f.failed, "failed_since_last_line", l.unlogged)
 	l.logged, l.unlogged = now, 0
 }
 
-// remember returns the failures of an address, which may be new. The caller holds
+// remember returns the failures of an address; zero, if it has none in the window. The caller holds
 // mu.
 func (l *logins) remember(who netip.Prefix, now time.Time) *loginFailures {
-	g := l.clients[who]
-	if g != nil && now.Sub(g.last) < loginWindow {
-		return g
+	f := l.clients[who]
+	if f != nil && now.Sub(f.last) < loginWindow {
+		return f
 	}
-	if g == nil && len(l.clients) >= maxLoginClients {
+	if f == nil && len(l.clients) >= maxLoginClients {
 		l.forget(now)
 	}
-	if g == nil {
-		g = &loginFailures{}
-		l.clients[who] = g
+	if f == nil {
+		f = &loginFailures{}
+		l.clients[who] = f
 	}
-	g.failed = 0
-	return g
+	f.failed = 0
+	return f
 }
 
 // forget removes addresses whose failures no longer count, or else the one whose
@@ -143,11 +144,11 @@ func (l *logins) remember(who netip.Prefix, now time.Time) *loginFailures {
 func (l *logins) forget(now time.Time) {
 	var oldest netip.Prefix
 	var at time.Time
-	for who, g := range l.clients {
-		if now.Sub(g.last) >= loginWindow {
+	for who, f := range l.clients {
+		if now.Sub(f.last) >= loginWindow {
 			delete(l.clients, who)
-		} else if at.IsZero() || g.last.Before(at) {
-			oldest, at = who, g.last
+		} else if at.IsZero() || f.last.Before(at) {
+			oldest, at = who, f.last
 		}
 	}
 	if len(l.clients) >= maxLoginClients {

@@ -13,7 +13,8 @@ type endpointStats struct {
 	Misses   float64 `json:"misses"`
 	Stale    float64 `json:"stale"`
 	Errors   float64 `json:"errors"`
-	// Changed and Same are refreshes, by whether the answer was a new one.
+	// Changed and Same count refreshes, by whether the answer differed from the one
+	// before.
 	Changed float64 `json:"refreshes_changed"`
 	Same    float64 `json:"refreshes_same"`
 	// HitRatio is the share of answers from the cache; null without any answers.
@@ -67,7 +68,7 @@ func labelsOf(m *dto.Metric) map[string]string {
 	return labels
 }
 
-// add counts one counter in the sum that it belongs to.
+// add adds the value of a counter to the statistics that it belongs to.
 func (s *endpointStats) add(family string, labels map[string]string, v float64) {
 	switch family {
 	case metrics.Namespace + "_requests_total":
