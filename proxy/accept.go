@@ -11,15 +11,15 @@ import (
 // refused, "*" stands for those that are not named (RFC 9110, 12.5.3).
 func acceptedCodings(lines []string) cache.Codings {
 	var set, refused cache.Codings
-	wild := false
+	others := false // accepted, if not refused by name
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(item, ";")
-			coding, any, ok := codingOf(strings.TrimSpace(name))
+			coding, wildcard, ok := codingOf(strings.TrimSpace(name))
 			switch {
 			case !ok:
-			case any:
-				wild = acceptable(params)
+			case wildcard:
+				others = acceptable(params)
 			case acceptable(params):
 				set = set.With(coding)
 			default:
@@ -27,15 +27,15 @@ func acceptedCodings(lines []string) cache.Codings {
 			}
 		}
 	}
-	if wild {
+	if others {
 		set |= cache.Codings(0).With(cache.Gzip).With(cache.Zstd)
 	}
 	return set &^ refused
 }
 
-// codingOf returns the coding of that name, or any for "*"; ok is false for
-// codings that answers do not come in.
-func codingOf(name string) (coding cache.Coding, any, ok bool) {
+// codingOf returns the coding of that name; wildcard is true for "*". ok is false
+// for a coding that is not supported.
+func codingOf(name string) (coding cache.Coding, wildcard, ok bool) {
 	switch {
 	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
 		return cache.Gzip, false, true
@@ -45,7 +45,7 @@ func codingOf(name string) (coding cache.Coding, any, ok bool) {
 	return cache.Identity, true, name == "*"
 }
 
-// acceptable is false for a weight of zero, and for one that is not a number.
+// acceptable reports whether the weight is above zero; it is 1 where there is none.
 func acceptable(params string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, weight, _ := strings.Cut(param, "=")

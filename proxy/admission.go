@@ -13,8 +13,8 @@ import (
 // errShed means that a request was shed because it would have had to wait.
 var errShed = errors.New("too many requests are waiting")
 
-// lookup answers from the near tier without admission. What is not ready there
-// has to be admitted to wait for a fill; a request that is shed gets the stale
+// lookup answers from the near tier without admission. A request that is not
+// answered there has to be admitted to wait for a fill; one that is shed gets the stale
 // copy where one may be served as fallback.
 func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
 	ctx := waitContext{req}
@@ -35,8 +35,8 @@ func (s *Server) lookup(req *request, space *cache.Space, key string, want cache
 // admission bounds how many requests wait for an answer, in all and per endpoint.
 // An endpoint may have waiting at most share/(1-share) times as many requests as
 // there are free places (with a share of a half: as many as are free). So one
-// endpoint alone can take its share of the limit, several get less each, and
-// another endpoint always finds a place.
+// endpoint alone can take its share of the limit, the next one that share of what is
+// left, and so on: a flood of requests to one endpoint leaves room for all others.
 type admission struct {
 	mu      sync.Mutex
 	limit   int64
@@ -53,8 +53,8 @@ type admission struct {
 // protects it. A reload keeps it.
 type endpointLoad struct{ waiting int64 }
 
-// use sets the limits, whose zero values are already replaced by the defaults.
-func (a *admission) use(l Limits) {
+// setLimits takes limits whose zero values are already replaced by the defaults.
+func (a *admission) setLimits(l Limits) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.limit, a.ratio = l.InFlight, l.Share/(1-l.Share) // a share of 1: infinite
@@ -65,15 +65,15 @@ func (a *admission) use(l Limits) {
 }
 
 // underPressure reports whether a request that arrives at now is shed because of
-// the queue delay. It measures on demand, at most once per pressureEvery:
+// the queue delay. It measures on demand, at most once per pressureInterval:
 // without requests that have to wait there is nothing to shed. The caller holds mu.
 func (a *admission) underPressure(now time.Time) bool {
 	if a.pressure.target == 0 {
 		return false
 	}
-	if now.Sub(a.readAt) >= pressureEvery {
+	if now.Sub(a.readAt) >= pressureInterval {
 		from := a.readAt
-		if earliest := now.Add(-pressureEvery); from.Before(earliest) {
+		if earliest := now.Add(-pressureInterval); from.Before(earliest) {
 			from = earliest // long ago: a delay now says nothing of all the time since
 		}
 		a.pressure.observe(a.delay(), from, now)
@@ -106,8 +106,8 @@ func (a *admission) leave(of *endpointLoad) {
 	of.waiting--
 }
 
-// shed returns the share of requests that is shed because of the queue delay.
-func (a *admission) shed() float64 {
+// shedShare returns the share of requests that is shed because of the queue delay.
+func (a *admission) shedShare() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pressure.share
@@ -122,19 +122,21 @@ func (a *admission) count() (waiting, limit int64) {
 
 // Parameters of pressure.
 const (
-	// pressureEvery is the shortest interval between two measurements.
-	pressureEvery = 50 * time.Millisecond
-	// pressureAfter is how long the delay has to stay above the target before
+	// pressureInterval is the shortest interval between two measurements.
+	pressureInterval = 50 * time.Millisecond
+	// pressureOnset is how long the delay has to stay above the target before
 	// requests are shed: a burst, a start or a garbage collection is no overload.
-	pressureAfter = 500 * time.Millisecond
-	// pressureRise and pressureFall change the shed share at each measurement.
+	pressureOnset = 500 * time.Millisecond
+	// pressureRise is added to the shed share at a measurement above the target,
+	// pressureFall taken from it at one below.
 	pressureRise = 0.05
 	pressureFall = 0.1
-	// pressureMost leaves some load to measure by when the overload is over.
-	pressureMost = 0.95
+	// pressureMaxShare is the largest share to shed. The rest is needed to measure
+	// when the overload is over.
+	pressureMaxShare = 0.95
 	// pressureQuantile of the scheduling latencies is the delay. It is high
-	// because most goroutines that serve a request are scheduled at once; only the
-	// one that joins the run queue behind others waits.
+	// because most goroutines that take part in a request are scheduled at once, and
+	// only the few that are queued behind others wait.
 	pressureQuantile = 0.95
 )
 
@@ -159,8 +161,8 @@ func (p *pressure) observe(delay time.Duration, from, now time.Time) {
 	if p.since.IsZero() {
 		p.since = from
 	}
-	if now.Sub(p.since) >= pressureAfter {
-		p.share = min(pressureMost, p.share+pressureRise)
+	if now.Sub(p.since) >= pressureOnset {
+		p.share = min(pressureMaxShare, p.share+pressureRise)
 	}
 }
 

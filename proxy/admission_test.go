@@ -119,7 +119,7 @@ func TestAdmission(t *testing.T) {
 	for what, row := range rows {
 		t.Run(what, func(t *testing.T) {
 			var a admission
-			a.use(Limits{InFlight: row.limit, Share: row.share})
+			a.setLimits(Limits{InFlight: row.limit, Share: row.share})
 			for _, e := range row.in {
 				p, n := &endpointLoad{}, 0
 				for range 100 {
@@ -179,7 +179,7 @@ func TestPressure(t *testing.T) {
 func TestABurstAfterIdleTimeIsNotShed(t *testing.T) {
 	delay := time.Duration(0)
 	a := admission{delay: func() time.Duration { return delay }}
-	a.use(Limits{InFlight: 10, Share: 0.5, QueueDelay: 20 * time.Millisecond})
+	a.setLimits(Limits{InFlight: 10, Share: 0.5, QueueDelay: 20 * time.Millisecond})
 	now := time.Unix(1000, 0)
 	delay = time.Second
 	if a.underPressure(now); a.pressure.share > 0 {
@@ -191,8 +191,8 @@ func TestABurstAfterIdleTimeIsNotShed(t *testing.T) {
 	if a.underPressure(now); a.pressure.share > 0 {
 		t.Errorf("after a minute without requests %.2f are shed", a.pressure.share)
 	}
-	for range pressureAfter / pressureEvery {
-		now = now.Add(pressureEvery)
+	for range pressureOnset / pressureInterval {
+		now = now.Add(pressureInterval)
 		a.underPressure(now)
 	}
 	if a.pressure.share == 0 {
@@ -238,7 +238,7 @@ func TestPressureShedsMissesAndNoHits(t *testing.T) {
 		defer a.mu.Unlock()
 		a.pressure.share, a.readAt, a.delay = share, time.Time{}, func() time.Duration { return delay }
 	}
-	press(pressureMost, time.Second)
+	press(pressureMaxShare, time.Second)
 	shed := 0
 	for id := range 100 {
 		if r := f.get(fmt.Sprintf("/api/simple?id=%d", 100+id)); r.StatusCode == http.StatusServiceUnavailable {

@@ -145,7 +145,7 @@ func BenchmarkHandler(b *testing.B) {
 func refusals(tb testing.TB) map[string]refusal {
 	tb.Helper()
 	limited, full := benchServer(tb, Limits{Rate: 0.001, Burst: 1}), benchServer(tb, Limits{})
-	full.admission.use(Limits{}) // no request may wait
+	full.admission.setLimits(Limits{}) // no request may wait
 	limited.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/refusing?id=7", nil))
 	return map[string]refusal{
 		"limited": {limited, "/api/refusing?id=7", http.StatusTooManyRequests},

@@ -20,10 +20,10 @@ const (
 	ByForwarded     Forwarded = "forwarded"
 )
 
-// callerOf returns the client's address: the peer's, unless that is a trusted
+// callerAddress returns the client's address: the peer's, unless that is a trusted
 // proxy. Then it is the right-most hop of the header that is not trusted; the hops
 // left of it may be forged. An empty by is ByEither.
-func callerOf(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr {
+func callerAddress(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr {
 	peer := parseHop(r.RemoteAddr)
 	if len(trusted) == 0 || !isTrusted(peer, trusted) {
 		return peer

@@ -27,11 +27,11 @@ func TestOnlyTheProxysOwnHeaderIsBelieved(t *testing.T) {
 		{http.Header{"Forwarded": {"for=192.0.2.1"}}, ByEither, "192.0.2.1"},
 		{http.Header{"Forwarded": {`for="[2001:db8::7]:4711";proto=https, for=10.0.0.2`}}, ByForwarded, "2001:db8::7"},
 	} {
-		got := callerOf(&http.Request{RemoteAddr: "10.0.0.1:1234", Header: r.header}, trusted, r.by)
+		got := callerAddress(&http.Request{RemoteAddr: "10.0.0.1:1234", Header: r.header}, trusted, r.by)
 		if got.String() != r.want {
 			t.Errorf("%v by %q: %s, want %s", r.header, r.by, got, r.want)
 		}
-		direct := callerOf(&http.Request{RemoteAddr: "198.51.100.1:1234", Header: r.header}, trusted, r.by)
+		direct := callerAddress(&http.Request{RemoteAddr: "198.51.100.1:1234", Header: r.header}, trusted, r.by)
 		if direct.String() != "198.51.100.1" {
 			t.Errorf("%v of an untrusted peer: %s", r.header, direct)
 		}

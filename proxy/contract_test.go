@@ -233,7 +233,7 @@ func TestRefusalsInText(t *testing.T) {
 	a.want(t, http.StatusTooManyRequests)
 	a.header(t, "Content-Type", "text/plain")
 	f = newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
-	f.server.admission.use(Limits{}) // no request may wait
+	f.server.admission.setLimits(Limits{}) // no request may wait
 	a = f.get("/api/simple?type=text")
 	a.want(t, http.StatusServiceUnavailable)
 	a.header(t, "Content-Type", "text/plain")

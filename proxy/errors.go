@@ -16,13 +16,13 @@ import (
 // failure is an error as the caller sees it. The message is our own text: upstream
 // text, addresses and causes are only logged.
 type failure struct {
-	status    int
-	errorType string // one of errorTypes
-	parameter string
-	message   string
-	retry     time.Duration // Retry-After; 0 for none
-	control   string        // Cache-Control; "" for no-store
-	cause     error         // for the log
+	status       int
+	errorType    string // one of errorTypes
+	parameter    string
+	message      string
+	retryAfter   time.Duration // 0 for none
+	cacheControl string        // "" for no-store
+	cause        error         // for the log
 }
 
 // The closed list of error types, with their statuses.
@@ -64,16 +64,17 @@ func notFound(message string) *failure {
 }
 
 func overloaded() *failure {
-	return &failure{status: http.StatusServiceUnavailable, errorType: typeOverloaded, retry: time.Second,
+	return &failure{status: http.StatusServiceUnavailable, errorType: typeOverloaded, retryAfter: time.Second,
 		message: "too many requests are waiting; try again in a moment"}
 }
 
 func limited(wait time.Duration) *failure {
-	return &failure{status: http.StatusTooManyRequests, errorType: typeLimited, retry: max(wait, time.Second),
+	return &failure{status: http.StatusTooManyRequests, errorType: typeLimited, retryAfter: max(wait, time.Second),
 		message: "too many requests from your address; try again later"}
 }
 
-// classify is the one place where an error becomes a status.
+// classify is the one place where an error of the cache or of upstreams becomes a
+// status.
 func classify(ctx context.Context, err error) *failure {
 	if errors.Is(err, errShed) || errors.Is(err, cache.ErrBusy) {
 		f := overloaded() // ctx.Err is not called: that would create its state
@@ -86,7 +87,7 @@ func classify(ctx context.Context, err error) *failure {
 		return f
 	}
 	if paused, ok := errors.AsType[*cache.PausedError](err); ok {
-		f.retry = paused.Retry
+		f.retryAfter = paused.Retry
 	}
 	var typed *upstreams.Error
 	if errors.As(err, &typed) {
@@ -103,7 +104,7 @@ func classify(ctx context.Context, err error) *failure {
 		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
 	case upstreams.Busy:
 		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
-		f.retry = max(f.retry, time.Second)
+		f.retryAfter = max(f.retryAfter, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
 		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
 	}
@@ -116,7 +117,7 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, f *failure) {
 }
 
 // fail answers with an error. Refused requests come in floods: nothing here uses
-// reflection or formatting, or copies what is preset.
+// reflection or formatting, or copies preset headers.
 func (s *Server) fail(req *request, o outcome, f *failure) {
 	req.outcome, req.status, req.failed = o, f.status, f
 	if f.status == statusClientClosed {
@@ -138,19 +139,19 @@ func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 	if req.route != nil {
 		e = req.route.endpoint
 	}
-	m := e.ErrorFormat(req.r.URL.RawQuery)
-	m.Text = m.Text || req.in.Form != nil && req.in.Form.Kind == "text"
+	format := e.ErrorFormat(req.r.URL.RawQuery)
+	format.Text = format.Text || req.in.Form != nil && req.in.Form.Kind == "text"
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
-		m.Callback = "" // scripts are loaded with GET
+		format.Callback = "" // scripts are loaded with GET
 	}
-	return m
+	return format
 }
 
 // writeError sends the failure as JSON, as one line of text, or as a call of the
 // caller's JSONP callback. Browsers do not run a script whose status is an error,
 // so JSONP is sent with 200 and has the real status in the body only.
 func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat) int {
-	h, status, control := req.w.Header(), f.status, f.control
+	h, status, control := req.w.Header(), f.status, f.cacheControl
 	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
 	switch {
 	case format.Text:
@@ -183,8 +184,8 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 	if control != "" {
 		h["Cache-Control"] = v[2:3:3]
 	}
-	if f.retry > 0 {
-		v[3] = strconv.FormatInt(ceilSeconds(f.retry), 10)
+	if f.retryAfter > 0 {
+		v[3] = strconv.FormatInt(ceilSeconds(f.retryAfter), 10)
 		h["Retry-After"] = v[3:4:4]
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// SetReady sets what /readyz answers: whether this instance wants traffic.
+// SetReady sets what /readyz answers: whether this instance is ready for traffic.
 func (s *Server) SetReady(ready bool) { s.ready.Store(ready) }
 
 // Drain turns readiness off and makes every answer from now on the last of its
@@ -16,9 +16,10 @@ func (s *Server) Drain() {
 	s.draining.Store(true)
 }
 
-// Ready reports whether this instance wants traffic.
+// Ready reports whether this instance is ready for traffic.
 func (s *Server) Ready() bool { return s.ready.Load() }
 
+// probe answers a health check.
 func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
 	h, status, word := w.Header(), http.StatusOK, "ok\n"
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sampler picks the first event of each second, and one of N.
+// sampler picks the first event of each second, and one of every N events.
 type sampler struct {
 	count  atomic.Uint64
 	second atomic.Int64
@@ -20,7 +20,7 @@ func (s *sampler) pick(now time.Time, of uint64) bool {
 	return second != last && s.second.CompareAndSwap(last, second) || nth
 }
 
-// wasRefused reports whether the request was refused before upstreams were asked.
+// wasRefused reports whether the outcome is a refusal, of which a sample is logged.
 func (req *request) wasRefused() bool {
 	switch req.outcome {
 	case outcomeLimited, outcomeShed, outcomeInvalid:

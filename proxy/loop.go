@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// refuseLoop refuses a request that this service itself sent (RFC 8586), however
-// it came back: a URL that names this service, nested fifty times, would become
-// fifty requests.
+// refuseLoop answers a request that this service itself sent (CDN-Loop, RFC 8586)
+// with an error, and reports whether it was one. Followed, a parameter with a URL of
+// this service, whose parameter is such a URL again, and so on fifty times, would
+// become fifty requests.
 func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []string) bool {
 	mark := s.current.Load().settings.Mark
 	if mark == "" || !mark.In(through) {

@@ -29,7 +29,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: "request_duration_seconds",
 			Help: "Time from a request's arrival until its answer is written.",
 			// Classic buckets only: with a native histogram as well, an observation
-			// costs three times as much, and every hit makes two.
+			// costs three times as much, and every hit makes two observations (its age
+			// is the other).
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client exceeded its rate limit."}),
@@ -43,8 +44,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 		func() float64 { waiting, _ := s.admission.count(); return float64(waiting) })
 	limit := gauge("requests_in_flight_limit", "Requests that may wait for an answer at the same time before more are shed.",
 		func() float64 { _, limit := s.admission.count(); return float64(limit) })
-	share := gauge("shed_share", "Share of the requests that have to wait for an answer which is shed because the queue delay is too long.",
-		s.admission.shed)
+	share := gauge("shed_share", "Share that is shed, because of the queue delay, of the requests that would have to wait for an answer.",
+		s.admission.shedShare)
 	clients := gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
 		func() float64 { return float64(s.current.Load().settings.limiter.count(time.Now())) })
 	if reg == nil {
@@ -90,9 +91,9 @@ func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id 
 	e.duration.Observe(took.Seconds())
 }
 
-// endpointCollector reads the cache policy of each endpoint at scrape time, because
-// an operator may change it at any time, and whether its edition is late. Endpoints
-// that a reload removed disappear.
+// endpointCollector reads at scrape time the cache policy of each endpoint, which an
+// operator may change at any time, and how late its edition is. Endpoints that a
+// reload removed disappear.
 type endpointCollector struct {
 	server                  *Server
 	ttl, staleIfError, late *prometheus.Desc

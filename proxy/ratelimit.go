@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// burstOfRate is the default burst in seconds of the rate.
-const burstOfRate = 4
+// defaultBurstSeconds is how many seconds of the rate the default burst is.
+const defaultBurstSeconds = 4
 
-// lowShare is the divisor of a burst below which a client's answers carry the
-// RateLimit fields: all others do without two more headers.
-const lowShare = 4
+// lowDivisor: answers have the RateLimit headers once less than one lowDivisor-th of
+// the client's burst remains. All others do without the two.
+const lowDivisor = 4
 
 // limitRate refuses a client that is over its rate. A trusted proxy is not
 // limited itself: it asks on its own behalf (a health check), or does not name the
@@ -64,9 +64,9 @@ const (
 // rateLimiter limits each client to a rate and a burst (GCRA, the generic cell
 // rate algorithm) in bounded memory. All that is stored of a client is the time at
 // which its burst is restored; after that its slot is free. Where a bucket is full
-// all the same, as in a flood of addresses, the client that has used least is
-// evicted: clients that made one request, never one that is being refused. nil
-// allows everything.
+// all the same, as in a flood of addresses, the client that has used least of its
+// burst is evicted: rather one that made a single request than one that is being
+// refused. A nil limiter allows everything.
 type rateLimiter struct {
 	seed     maphash.Seed
 	epoch    time.Time
@@ -90,7 +90,7 @@ type clientSlot struct {
 // allowance is the limiter's answer for one request.
 type allowance struct {
 	ok        bool
-	low       bool          // little or nothing of the burst remains
+	low       bool          // little or nothing of the burst remains, see lowDivisor
 	remaining int64         // requests that may be made at once
 	next      time.Duration // until one more may be made
 }
@@ -102,7 +102,7 @@ func newRateLimiter(limits Limits) *rateLimiter {
 	}
 	burst := int64(limits.Burst)
 	if burst <= 0 {
-		burst = max(1, int64(burstOfRate*limits.Rate))
+		burst = max(1, int64(defaultBurstSeconds*limits.Rate))
 	}
 	interval := max(1, int64(float64(time.Second)/limits.Rate))
 	burst = min(burst, math.MaxInt64/4/interval)
@@ -149,10 +149,11 @@ func (l *rateLimiter) allow(who netip.Addr, now time.Time) allowance {
 	return l.allowance(full - t)
 }
 
-// allowance is that of a client that has used so many nanoseconds of its burst.
+// allowance is the answer for a client that has used so many nanoseconds of its
+// burst.
 func (l *rateLimiter) allowance(used int64) allowance {
 	remaining := (l.burst - used) / l.interval
-	return allowance{ok: true, low: (l.burst-used)*lowShare < l.burst, remaining: remaining, next: time.Duration(used - (used-1)/l.interval*l.interval)}
+	return allowance{ok: true, low: (l.burst-used)*lowDivisor < l.burst, remaining: remaining, next: time.Duration(used - (used-1)/l.interval*l.interval)}
 }
 
 // findSlot returns the key's slot, or the one to evict for it: the one that is

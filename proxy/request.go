@@ -25,7 +25,7 @@ type request struct {
 	caller netip.Addr
 	route  *route // nil: no such endpoint
 	in     catalog.Input
-	hit    cache.Hit
+	hit    cache.Hit                 // what the cache answered, a hit or not
 	wait   atomic.Pointer[waitState] // nil: it did not wait
 
 	outcome    outcome
@@ -99,7 +99,7 @@ func (s *Server) checkRequest(req *request) *failure {
 	if req.route == nil {
 		return notFound("endpoint not found; see the list at " + s.cfg.BasePath + "/")
 	}
-	req.caller = callerOf(req.r, req.route.settings.Trusted, req.route.settings.Forwarded)
+	req.caller = callerAddress(req.r, req.route.settings.Trusted, req.route.settings.Forwarded)
 	return s.limitRate(req)
 }
 
@@ -124,11 +124,11 @@ func (s *Server) answer(req *request) {
 	switch {
 	case hit.Meta.Negative:
 		f := notFound(hit.Message)
-		f.control = string(appendNegativeControl(nil, &req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
 		f := notFound("this answer is not available in the format " + req.in.Form.Name)
-		f.control = string(appendNegativeControl(nil, &req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, &req.in, &hit))
 		s.fail(req, req.outcome, f)
 	default:
 		req.status, req.sent = s.respond(req)
@@ -138,7 +138,8 @@ func (s *Server) answer(req *request) {
 	}
 }
 
-// fetch asks the cache.
+// fetch asks the cache for the answer in the form and a coding that the request
+// accepts.
 func (s *Server) fetch(req *request) (cache.Hit, error) {
 	if req.in.Form.PictureProxy != nil {
 		return s.fetchPicture(req)
@@ -153,12 +154,12 @@ func (s *Server) fetch(req *request) (cache.Hit, error) {
 // pictureAttempts is how many links are tried until one leads to a picture.
 const pictureAttempts = 3
 
-// fetchPicture answers with the picture behind a link out of the pool. Where one
-// cannot be fetched, another link is picked.
+// fetchPicture picks a link of the pool at random and returns the picture behind it.
+// If that cannot be fetched, it picks another link.
 func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	key := req.in.Key()
 	want := cache.Want{Form: req.in.Form.FormIndex()}
-	var failed error
+	var last error
 	for range pictureAttempts {
 		hit, err := s.lookup(req, req.route.space, key, want, loader{req})
 		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
@@ -171,11 +172,11 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 			found.Random, found.Rep.ETag = true, ""
 			return found, nil
 		}
-		if failed = err; (waitContext{req}).Err() != nil {
+		if last = err; (waitContext{req}).Err() != nil {
 			break
 		}
 	}
-	return cache.Hit{}, fmt.Errorf("picture of a link: %w", failed)
+	return cache.Hit{}, fmt.Errorf("picture of a link: %w", last)
 }
 
 // loader fills an entry from a request's input. It is a single pointer, so that
@@ -204,7 +205,7 @@ func (s *Server) preflight(req *request) {
 	req.status, req.outcome = http.StatusNoContent, outcomeBypass
 }
 
-// finish recovers, counts and logs. A request that ends without an answer, or in
+// finish recovers from a panic, counts and logs. A request that ends without an answer, or in
 // the middle of one, aborts its connection: net/http would send an empty 200 for
 // the first, and end the second as if it were complete.
 func (s *Server) finish(req *request) {

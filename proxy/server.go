@@ -24,23 +24,24 @@ type Config struct {
 	Cache *cache.Cache
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
 	BasePath string
-	// Trusted are the proxies that are believed about the caller's address.
+	// Trusted are the proxies whose header with the client's address is believed.
 	Trusted []netip.Prefix
 	Limits  Limits
 	Log     *slog.Logger
 	// Recorded returns the recorded exchanges that show what answers look like;
 	// nil for none. It is called when a page that shows them is first requested.
 	Recorded func() ([]*recorded.Case, error)
-	// HitSample is N where one of N hits is logged; 0 means 100, 1 logs all.
+	// HitSample of N logs one of every N hits; 0 means 100.
 	HitSample uint64
-	// RefusalSample is N where one of N refused requests is logged (400, 403, 405,
-	// 429, 503, and 404 for an unknown endpoint), besides the first of each second
-	// for each outcome; 0 means 100, 1 logs all.
+	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,
+	// 503, and 404 for an unknown endpoint), and for each outcome the first of each
+	// second; 0 means 100.
 	RefusalSample uint64
 	Registerer    prometheus.Registerer
 }
 
-// Server is the handler of the public listener. Swap gives it its endpoints.
+// Server is the handler of the public listener. It has no endpoints before the first
+// Swap or Reload.
 type Server struct {
 	cfg       Config
 	current   atomic.Pointer[snapshot]
@@ -128,13 +129,14 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	return nil
 }
 
+// use puts a snapshot into force.
 func (s *Server) use(next *snapshot) {
-	s.admission.use(next.settings.Limits)
+	s.admission.setLimits(next.settings.Limits)
 	s.current.Store(next)
 }
 
-func (s *Server) newRoute(e *catalog.Endpoint, r *activeSettings) *route {
-	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), disconnectTimeout: disconnectTimeout, load: &endpointLoad{}, settings: r}
+func (s *Server) newRoute(e *catalog.Endpoint, settings *activeSettings) *route {
+	rt := &route{endpoint: e, space: s.cfg.Cache.Space(e.Name, e.Policy), metrics: s.metrics.endpoint(e.Name), disconnectTimeout: disconnectTimeout, load: &endpointLoad{}, settings: settings}
 	for _, f := range e.Forms {
 		if f.PictureProxy != nil {
 			rt.pictures = s.cfg.Cache.Space(e.Pictures(), f.PictureProxy.Policy)

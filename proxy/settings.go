@@ -17,7 +17,7 @@ type Limits struct {
 	// Burst is how many it may make at once; 0 means four seconds of the rate.
 	Burst int
 	// InFlight is how many requests of all clients may wait for an answer at once;
-	// 0 means 10,000. What the near tier has is served besides.
+	// 0 means 10,000. Answers from the near tier do not wait and are not counted.
 	InFlight int64
 	// Share of InFlight that one endpoint may take, above 0 and at most 1; 0
 	// means 0.5. See admission.
@@ -30,9 +30,9 @@ type Limits struct {
 
 // Settings are what a reload may change, besides the catalog.
 type Settings struct {
-	// Trusted are the proxies that are believed about the caller's address.
+	// Trusted are the proxies whose header with the client's address is believed.
 	Trusted []netip.Prefix
-	// Forwarded is the header in which they send it; "" means ByEither.
+	// Forwarded is that header; "" means ByEither.
 	Forwarded Forwarded
 	Limits    Limits
 	// HitSample is Config's.
@@ -51,7 +51,7 @@ type activeSettings struct {
 }
 
 // newActiveSettings fills in the defaults. Where the rate limit stays the same,
-// the limiter is taken over from the settings before, with what clients have used.
+// the previous limiter is kept, with what clients have used of their bursts.
 func newActiveSettings(settings Settings, before *activeSettings) *activeSettings {
 	if settings.Limits.InFlight == 0 {
 		settings.Limits.InFlight = 10_000
@@ -65,11 +65,11 @@ func newActiveSettings(settings Settings, before *activeSettings) *activeSetting
 	if settings.RefusalSample == 0 {
 		settings.RefusalSample = 100
 	}
-	r := &activeSettings{Settings: settings}
+	active := &activeSettings{Settings: settings}
 	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {
-		r.limiter = before.limiter
+		active.limiter = before.limiter
 	} else {
-		r.limiter = newRateLimiter(l)
+		active.limiter = newRateLimiter(l)
 	}
-	return r
+	return active
 }

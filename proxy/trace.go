@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// traceState is the longest tracestate that is passed on (W3C Trace Context
-// asks for at least 512 characters).
-const traceState = 512
+// maxTraceState is the length of the longest tracestate that is passed on (W3C Trace
+// Context asks for at least 512 characters).
+const maxTraceState = 512
 
 // traceParent returns the request's traceparent (W3C Trace Context); "" where there
 // is none, or where it is not well-formed.
@@ -29,12 +29,12 @@ func traceParent(r *http.Request) string {
 func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // traceHeaders returns the headers that are passed on to upstreams to join traces
-// across services. We add no span of our own: upstreams get the caller's.
+// across services. This service adds no span of its own: upstreams get the caller's as parent.
 func traceHeaders(req *request) map[string]string {
 	trace := map[string]string{"X-Request-Id": req.id}
 	if parent := traceParent(req.r); parent != "" {
 		trace["Traceparent"] = parent
-		if state := headerOf(req.r, "Tracestate"); state != "" && len(state) <= traceState {
+		if state := headerOf(req.r, "Tracestate"); state != "" && len(state) <= maxTraceState {
 			trace["Tracestate"] = state
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"sundry/upstreams/catalog"
 )
 
-// Warm fills the endpoints that are declared with warm, now and shortly after each
-// publication, until ctx ends. In between, refreshes keep them fresh.
+// Warm fills the endpoints whose files say warm: true, now and shortly after each
+// publication, until ctx ends. In between it refreshes what is about to become stale.
 func (s *Server) Warm(ctx context.Context) {
 	for {
 		next := s.warmOnce(ctx, time.Now())
@@ -24,7 +24,7 @@ func (s *Server) Warm(ctx context.Context) {
 	}
 }
 
-// warmPause is the longest pause between two rounds.
+// warmPause is the longest pause between two rounds, without the jitter.
 const warmPause = 10 * time.Minute
 
 // warmOnce fills what is not fresh, and returns when the next round is due.
