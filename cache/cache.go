@@ -1,8 +1,8 @@
 // Package cache answers a key from memory, or fills it once for all callers that
 // ask for it. What it promises:
 //
-//   - A fresh entry costs one look-up and one copy of the bytes that are sent,
-//     however many candidates its pool holds.
+//   - A fresh entry costs at most two look-ups and one copy of the bytes that are
+//     sent, however many candidates its pool holds.
 //   - Freshness is decided when an entry is read, from its age and the policy in
 //     force at that moment: a changed TTL applies to what is cached already.
 //   - A key is filled by one flight at a time. A caller that disconnects does not
@@ -43,8 +43,8 @@ import (
 type Config struct {
 	// Memory caps the near tier in bytes; 0 means DefaultMemory.
 	Memory int64
-	// Fills is how many fills may run at once, refreshes included, and half of it
-	// how many of one endpoint; 0 means DefaultFills.
+	// Fills bounds the fills that run at once, refreshes included; one endpoint may
+	// run half of them. 0 means DefaultFills.
 	Fills int
 	// Far is the second tier; nil for none.
 	Far Remote

@@ -69,7 +69,7 @@ func (c *Calendar) Next(t time.Time) time.Time {
 }
 
 const (
-	// day is one in seconds.
+	// day is the length of a day in seconds.
 	day = 24 * 60 * 60
 	// changeReach is how many days a change of the clocks may move a publication,
 	// with one to spare: some zones crossed the date line.
@@ -97,8 +97,8 @@ func dayOf(local int64) int64 {
 	return local / day
 }
 
-// zoneOffset is the zone's offset from UTC at t in seconds, and whether it is
-// constant around t: then all days have the same length.
+// zoneOffset returns the zone's offset from UTC at t in seconds, and whether that
+// is constant around t: then all days there have the same length.
 func (c *Calendar) zoneOffset(t time.Time) (constant bool, offset int64) {
 	local := t.In(c.Zone)
 	_, seconds := local.Zone()
@@ -121,7 +121,7 @@ func (c *Calendar) publication(date int64, at clock, constant bool, offset int64
 	return c.firstShown(midnight + int64(at)*60), dayOf(begin+int64(seconds)) == date
 }
 
-// firstShown is when the zone's clocks first show that time or a later one.
+// firstShown is when the zone's clocks first show a local time or a later one.
 func (c *Calendar) firstShown(local int64) int64 {
 	from := time.Unix(local-maxOffset, 0).In(c.Zone)
 	for {
@@ -140,7 +140,7 @@ func (c *Calendar) firstShown(local int64) int64 {
 	}
 }
 
-// Equal tells whether two timetables are the same; two nil ones are.
+// Equal reports whether two timetables are the same; two nil ones are.
 func (c *Calendar) Equal(o *Calendar) bool {
 	if c == nil || o == nil {
 		return c == o

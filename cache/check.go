@@ -82,7 +82,8 @@ func (e *entry) checkTable() error {
 	return nil
 }
 
-// known tells whether there are only codings of this package, identity included.
+// known reports whether the set holds identity, and no coding that this package
+// does not know.
 func (s Codings) known() bool { return s&1 != 0 && s < 1<<codings }
 
 func (e *entry) checkContent() error {
@@ -132,7 +133,7 @@ func (e *entry) checkRecord(n int, has Codings) (Rep, error) {
 	return rep, nil
 }
 
-// printable tells whether text is valid in a header.
+// printable reports whether text is valid in a header.
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) < 0
 }

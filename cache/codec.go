@@ -14,7 +14,7 @@ import (
 // The flat layout of an entry, little endian, read in place:
 //
 //	 0 version u8 | flags u8 | spread u8 | forms u8
-//	 4 born i64 | 12 modified i64 | 20 expires i64   (unix milliseconds)
+//	 4 created i64 | 12 modified i64 | 20 expires i64   (unix milliseconds)
 //	28 since i64 | 36 fresh u32                     (seconds)
 //	40 generation u64 | 48 digest u64
 //	56 len(source) u8 | len(edition) u8 | len(message) u16
@@ -90,7 +90,7 @@ func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }
 
 func (e *entry) large() bool { return e.raw[1]&flagLarge != 0 }
 
-// form tells how many bodies a form has and in which codings.
+// form returns how many bodies a form has, and in which codings.
 func (e *entry) form(i int) (bodies int, has Codings) {
 	if i < 0 || i >= e.forms {
 		return 0, 0
@@ -280,7 +280,7 @@ func digestOf(c *Content) uint64 {
 	return d.sum()
 }
 
-// digest computes one.
+// digest computes the digest of a content.
 type digest struct{ hash.Hash }
 
 func newDigest(negative string) digest {
@@ -304,7 +304,7 @@ func (d digest) body(status int, typ, etag, location string, data []byte) {
 	d.Write(data)
 }
 
-// form ends one.
+// form ends a form.
 func (d digest) form(has Codings) { d.Write([]byte{0, byte(has)}) }
 
 func (d digest) sum() uint64 { return binary.LittleEndian.Uint64(d.Sum(nil)) }

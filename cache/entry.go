@@ -18,8 +18,9 @@ type Content struct {
 	// parcel under way changes sooner than that of a delivered one. Unlike Expires
 	// it does not forbid stale use. Whole seconds, at least one; 0: not shortened.
 	Fresh time.Duration
-	// Since is when the oldest part was created that it was made of; zero: all
-	// parts are new. A purge applies to content made of older parts.
+	// Since is when the oldest part of the content was created, such as a cached
+	// result of a step; zero: all parts are new. A purge applies to content with
+	// older parts.
 	Since time.Time
 	// LastResort marks the answer of a source that is asked only when all others
 	// failed: it is fresh briefly, and replaces no usable copy.
@@ -34,7 +35,7 @@ type Content struct {
 // More than one: a pool, picked from afresh for every request.
 type Form []Body
 
-// Body is a complete response, in each coding that pays.
+// Body is a complete response, in each coding that is worth storing.
 type Body struct {
 	Status   int    // one that HTTP knows, 200 to 599
 	Type     string // Content-Type, at most 255 bytes
@@ -59,13 +60,13 @@ const (
 // String is the coding's name in Content-Encoding; "" for identity.
 func (c Coding) String() string { return [...]string{"", "gzip", "zstd"}[min(c, Zstd)] }
 
-// Codings is a set of them; identity is always a member.
+// Codings is a set of content codings; identity is always a member.
 type Codings uint8
 
-// With adds one.
+// With adds a coding.
 func (s Codings) With(c Coding) Codings { return s | 1<<c }
 
-// Has tells membership.
+// Has reports whether the coding is in the set.
 func (s Codings) Has(c Coding) bool { return c == Identity || s&(1<<c) != 0 }
 
 // best is the preferred coding that both sets have.
@@ -93,7 +94,7 @@ type Meta struct {
 	Spread     uint8 // this entry's random part of the jitter
 }
 
-// oldestPart is when the oldest part of it was created.
+// oldestPart is when the oldest part of the content was created.
 func (m *Meta) oldestPart() time.Time {
 	if !m.Since.IsZero() && m.Since.Before(m.Created) {
 		return m.Since

@@ -22,7 +22,7 @@ type failures struct {
 	lru *lru.LRU[string, failure]
 }
 
-// failure is the last failed fill of a key, and pauses it.
+// failure is the last failed fill of a key, which pauses the key.
 type failure struct {
 	err    error
 	until  time.Time
@@ -64,8 +64,8 @@ func (f *failures) add(key string, err error, hadCopy bool, p *Policy, now time.
 	return r
 }
 
-// adopt takes over another instance's failure, unless the own one pauses the key
-// for longer.
+// adopt takes over another instance's failure, unless this instance's own pauses
+// the key for longer.
 func (f *failures) adopt(key string, r failure) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +126,8 @@ func (c *Cache) record(r failure) []byte {
 	return record
 }
 
-// readRecord reads a record that is plausible and still in force. No instance can
-// pause a key for longer than this one's policy would.
+// readRecord reads a record; false unless it is plausible and still in force. No
+// instance can pause a key here for longer than this instance's policy would.
 func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bool) {
 	var r failureRecord
 	if len(record) == 0 || len(record) > maxRecord || json.Unmarshal(record, &r) != nil {

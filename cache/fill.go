@@ -45,7 +45,7 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 	return (<-results).Err
 }
 
-// fill is one flight under way: near tier again, far tier, lease, load, store.
+// fill is the work of a flight: near tier again, far tier, lease, load, store.
 type fill struct {
 	*Space
 	key        string
@@ -56,8 +56,8 @@ type fill struct {
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
-	// farCreated is when the entry was created that Redis held at first, and
-	// farFailure the failure record last read there.
+	// farCreated is the creation time of the entry that the first look into Redis
+	// found, and farFailure the failure record that the last look found.
 	farCreated time.Time
 	farFailure []byte
 	// release ends the lease; nil: none was requested.
@@ -138,7 +138,7 @@ func (f *fill) usableCopy(now time.Time) *flightResult {
 	return nil
 }
 
-// hasCopy tells whether a usable copy exists that neither a negative answer nor a
+// hasCopy reports whether a usable copy exists that neither a negative answer nor a
 // last resort may replace.
 func (f *fill) hasCopy(now time.Time) bool {
 	return f.copy != nil && protected(&f.copy.entry.meta, f.stateOf(f.copy.entry, now))
@@ -158,11 +158,11 @@ func (s *Space) complete(key string, e *entry) bool {
 	return true
 }
 
-// maxLoads bounds how often one fill loads because a purge came meanwhile. What
-// the last one brings is answered and not stored.
+// maxLoads bounds how often a fill loads: again if a purge came meanwhile. If one
+// came during the last load too, its answer is served but not stored.
 const maxLoads = 3
 
-// Why an answer was not stored while there is a usable copy.
+// Why an answer is not stored.
 var (
 	errNegative   = errors.New("a negative answer does not replace a usable copy")
 	errLastResort = errors.New("a last resort does not replace a usable copy")
@@ -195,7 +195,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 	purgedMeanwhile := !last && ctx.Err() == nil && f.purgedBefore(f.key, now).After(purgedBefore)
 	if err != nil {
 		if purgedMeanwhile && hasCopy && !f.hasCopy(now) {
-			return nil, true, nil // its last resorts were not asked
+			return nil, true, nil // the load asked no last resort because of the copy, which is purged now
 		}
 		f.recordFailure(ctx, err, hasCopy, now)
 		return f.usableCopy(now), false, err
@@ -215,8 +215,8 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 	return &flightResult{entry: e, hadCopy: hasCopy}, false, nil
 }
 
-// contextEnded is the error of a load whose context ended: its own outcome may be
-// a consequence of that.
+// contextEnded is the error of a load whose context ended: the load's own error
+// may only be a consequence of that.
 func contextEnded(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, ctx.Err()) || errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("fill: %w", ctx.Err())
@@ -308,8 +308,8 @@ func loadSafely(ctx context.Context, load Loader, hasCopy bool) (c Content, err 
 // insideFill marks the context of a fill, for the fills that it starts.
 type insideFill struct{}
 
-// countsFor is the endpoint among whose fills one with this context counts; ""
-// inside another fill, which is counted already.
+// countsFor is the endpoint against whose limit a fill with this context counts;
+// "" inside another fill, which is counted already.
 func (s *Space) countsFor(ctx context.Context) string {
 	if ctx.Value(insideFill{}) != nil {
 		return ""

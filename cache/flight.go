@@ -54,11 +54,11 @@ func (f *fills) release(endpoint string) {
 	}
 }
 
-// flight is one fill under way. Its context ends with it, when the last waiter
-// leaves, and when the cache closes.
+// flight is the one running fill of a key, with the callers that wait for it. Its
+// context ends with it, when the last waiter leaves, and when the cache closes.
 type flight struct {
 	key      string
-	endpoint string          // whose fills it counts among; "" for one inside another fill
+	endpoint string          // against whose limit it counts; "" for one inside another fill
 	ctx      context.Context //nolint:containedctx // of the fill, not of any waiter
 	cancel   context.CancelFunc
 	waiters  int
@@ -189,7 +189,7 @@ func (g *flights) detach(f *flight) {
 	f.detached = true
 }
 
-// detachIfRunning detaches the key's flight, and tells whether there is one.
+// detachIfRunning detaches the key's flight, and reports whether there is one.
 func (g *flights) detachIfRunning(key string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

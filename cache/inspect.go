@@ -80,7 +80,8 @@ func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
 	return info
 }
 
-// EditionLate is that of the entry in the near tier; 0 when there is none.
+// EditionLate is Policy.EditionLate for the entry in the near tier; 0 when there is
+// none.
 func (s *Space) EditionLate(key string, now time.Time) time.Duration {
 	if s.policy.Until == nil {
 		return 0

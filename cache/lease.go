@@ -8,14 +8,14 @@ import (
 	"sundry/cache/jitter"
 )
 
-// While another instance holds the lease it is filling the key, and is waited
-// for: leaseWait is how long after the lease was last seen, leasePoll how often
-// it is looked for.
+// Waiting for the instance that holds the lease, which is filling the key.
 const (
-	leaseWait = 2 * time.Second
+	// leasePoll is how often Redis is asked for the outcome and the lease.
 	leasePoll = 50 * time.Millisecond
-	// leaseShare is the part of its time that a fill waits for another
-	// instance's; the rest is for its own load.
+	// leaseWait is how long the wait goes on after the lease was last seen.
+	leaseWait = 2 * time.Second
+	// leaseShare is the part of FillTimeout that a fill may spend waiting; the
+	// rest is for its own load.
 	leaseShare = 0.75
 )
 
@@ -37,9 +37,9 @@ func (f *fill) releaseLease() {
 	}
 }
 
-// waitForHolder polls for the outcome of the instance that holds the lease. Its
-// fill has finished; or it failed, which is this one's failure as well; or the
-// instance died, which ends the lease within seconds, and it is taken over.
+// waitForHolder polls for the outcome of the fill of the instance that holds the
+// lease: an entry, or a failure, which is this fill's failure as well. If that
+// instance died, its lease ends within seconds and this instance takes it over.
 // Without an outcome in time, this instance fills too: the lease saves upstream
 // calls, correctness does not depend on it.
 func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {

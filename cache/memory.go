@@ -119,7 +119,7 @@ func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 			OnRemoveWithReason: func(key string, value []byte, why bigcache.RemoveReason) {
 				if why == bigcache.NoSpace {
 					t := m.shares[c]
-					t.evicted = append(t.evicted, stored{key, value})
+					t.evicted = append(t.evicted, evictedValue{key, value})
 				}
 			},
 		})
@@ -285,7 +285,7 @@ func (m *memory) partBytes(class Class, key string, e *entry) int {
 	return total
 }
 
-// drop removes an entry's head, without which its parts are not found.
+// remove removes an entry's head, without which its parts are not found.
 func (m *memory) remove(class Class, key string) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
@@ -304,7 +304,7 @@ func (m *memory) close() error {
 // records is the number of records of all forms.
 func (e *entry) records() int { return e.ordinal(e.forms, 0, Identity) }
 
-// wantsSplit tells whether the near tier stores the entry in parts, so that a hit
+// wantsSplit reports whether the near tier stores the entry in parts, so that a hit
 // copies only the bytes that it sends.
 func (e *entry) wantsSplit() bool {
 	if len(e.raw) > inlineMax {

@@ -85,7 +85,7 @@ const (
 	calendarSpread = 5 * time.Second
 )
 
-// Stores tells whether answers are cached at all.
+// Stores reports whether answers are cached at all.
 func (p *Policy) Stores() bool { return p.TTL > 0 || p.Until != nil }
 
 // State is the state of an entry at a given time, which decides how it is used.
@@ -184,7 +184,7 @@ func (p *Policy) calendarEnd(m *Meta) time.Time {
 	return next
 }
 
-// current tells whether the entry holds the edition that was due when it was
+// current reports whether the entry holds the edition that was due when it was
 // created: by its date if it has one, else by whether its content has changed
 // since that publication.
 func (p *Policy) current(m *Meta) bool {
@@ -214,17 +214,17 @@ func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
 // negative answers, and answers of a last resort.
 func (m *Meta) replaceable() bool { return m.Negative || m.LastResort }
 
-// protected tells whether an entry in this state is a usable copy that a
+// protected reports whether an entry in this state is a usable copy that a
 // replaceable one may not replace.
 func protected(m *Meta, state State) bool { return usable(state) && !m.replaceable() }
 
-// mayReplace tells whether a loaded entry may replace an old one in its state.
+// mayReplace reports whether a loaded entry may replace an old one in its state.
 func mayReplace(next, old *Meta, state State) bool {
 	return !next.replaceable() || !protected(old, state)
 }
 
-// prefers tells which of two usable entries is the better copy: one that is not
-// replaceable, then the newer one.
+// prefers reports whether next is the better copy of two usable entries: one that
+// is not replaceable is, else the newer one.
 func prefers(next, old *Meta) bool {
 	if next.replaceable() != old.replaceable() {
 		return old.replaceable()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Purge is an operator's purge of an endpoint: entries older than it no longer
-// count, nor do those made of parts that are older. It is applied when an entry
+// Purge is an operator's purge of an endpoint. It applies to the entries that were
+// created, or any part of which was created, before it. It takes effect when an entry
 // is read, in either tier, so that it needs no walk through them and reaches what
 // Redis still holds. The zero value purges nothing.
 type Purge struct {
@@ -106,8 +106,8 @@ const (
 	skew = time.Minute
 )
 
-// purgedKeys are the keys of a space that were purged lately. A value does not
-// change: readers need no lock.
+// purgedKeys are the keys of a space that were purged lately. It is immutable:
+// readers need no lock.
 type purgedKeys struct {
 	at    map[string]purgedKey
 	until time.Time // when all may be forgotten
@@ -116,21 +116,21 @@ type purgedKeys struct {
 type purgedKey struct{ at, until time.Time }
 
 // before is the instant up to which entries of the key are gone; zero: none.
-func (d *purgedKeys) before(key string, now time.Time) time.Time {
-	if d == nil {
+func (k *purgedKeys) before(key string, now time.Time) time.Time {
+	if k == nil {
 		return time.Time{}
 	}
-	if r := d.at[key]; now.Before(r.until) {
+	if r := k.at[key]; now.Before(r.until) {
 		return r.at
 	}
 	return time.Time{}
 }
 
 // with is a copy with one more purge, without those that may be forgotten.
-func (d *purgedKeys) with(key string, at, now time.Time) *purgedKeys {
+func (k *purgedKeys) with(key string, at, now time.Time) *purgedKeys {
 	next := &purgedKeys{at: map[string]purgedKey{}, until: now.Add(purgedKeyTime)}
-	if d != nil {
-		maps.Copy(next.at, d.at)
+	if k != nil {
+		maps.Copy(next.at, k.at)
 		maps.DeleteFunc(next.at, func(_ string, r purgedKey) bool { return !now.Before(r.until) })
 	}
 	next.at[key] = purgedKey{later(at, next.at[key].at), next.until}
@@ -140,9 +140,9 @@ func (d *purgedKeys) with(key string, at, now time.Time) *purgedKeys {
 	return next
 }
 
-func (d *purgedKeys) oldest() string {
-	first, end := "", d.until.Add(time.Nanosecond)
-	for key, r := range d.at {
+func (k *purgedKeys) oldest() string {
+	first, end := "", k.until.Add(time.Nanosecond)
+	for key, r := range k.at {
 		if r.until.Before(end) {
 			first, end = key, r.until
 		}
@@ -158,16 +158,16 @@ type purgedKeySlots struct {
 }
 
 // slot holds nil while no key was purged lately.
-func (d *purgedKeySlots) slot(name string) *atomic.Pointer[purgedKeys] {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.byName == nil {
-		d.byName = map[string]*atomic.Pointer[purgedKeys]{}
+func (s *purgedKeySlots) slot(name string) *atomic.Pointer[purgedKeys] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName == nil {
+		s.byName = map[string]*atomic.Pointer[purgedKeys]{}
 	}
-	p, ok := d.byName[name]
+	p, ok := s.byName[name]
 	if !ok {
 		p = &atomic.Pointer[purgedKeys]{}
-		d.byName[name] = p
+		s.byName[name] = p
 	}
 	return p
 }
@@ -220,8 +220,8 @@ func (s *Space) purgedBefore(key string, now time.Time) time.Time {
 	return at
 }
 
-// creationTime is that of an entry whose load begins now. It is after all purges
-// known by then, although those may come from clocks that are ahead.
+// creationTime is the creation time of an entry whose load begins now. It is after
+// all purges known by then, although those may come from clocks that are ahead.
 func (s *Space) creationTime(key string, now time.Time) time.Time {
 	last := s.purgedBefore(key, now)
 	if p := s.purge.Load(); p != nil {
@@ -233,7 +233,7 @@ func (s *Space) creationTime(key string, now time.Time) time.Time {
 	return last.Add(time.Millisecond)
 }
 
-// purgedSince tells whether the entry was hard purged after it was created.
+// purgedSince reports whether the entry was hard purged after it was created.
 func (s *Space) purgedSince(key string, m *Meta, now time.Time) bool {
 	if !m.Created.After(s.keyPurgedBefore(key, now)) {
 		return true

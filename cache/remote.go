@@ -29,10 +29,10 @@ type Remote interface {
 }
 
 const (
-	// farDecoded bounds the size of a decompressed entry from Redis.
-	farDecoded = 32 << 20
-	// farDecoders is how many are decompressed at a time.
-	farDecoders = 4
+	// maxFarEntry bounds the size of an entry in Redis, decompressed.
+	maxFarEntry = 32 << 20
+	// decompressors is how many entries are decompressed at a time.
+	decompressors = 4
 )
 
 // compressor compresses entries for Redis. It is safe for concurrent use.
@@ -46,7 +46,7 @@ func newCompressor() (*compressor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(farDecoders), zstd.WithDecoderMaxMemory(farDecoded))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(decompressors), zstd.WithDecoderMaxMemory(maxFarEntry))
 	return &compressor{enc, dec}, err
 }
 
@@ -81,7 +81,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	return nil
 }
 
-// usesFar tells whether the space's entries are also kept in Redis.
+// usesFar reports whether the space's entries are also kept in Redis.
 func (s *Space) usesFar() bool { return s.cache.far != nil && !s.policy.Local }
 
 // promote copies an entry from Redis to the near tier, and returns its state. The
@@ -136,7 +136,7 @@ func (s *Space) writeFar(key string, e *entry) {
 // since. A replaceable one does not overwrite another.
 func (s *Space) writeNow(key string, e *entry) {
 	now := time.Now()
-	if s.purgedSince(key, &e.meta, now) || len(e.raw) > farDecoded {
+	if s.purgedSince(key, &e.meta, now) || len(e.raw) > maxFarEntry {
 		return
 	}
 	set := s.cache.far.Set

@@ -10,12 +10,12 @@ const (
 	// endpointShare is the part of a class that one endpoint may fill while
 	// others keep something there.
 	endpointShare = 0.5
-	// spans is how many parts of equal bytes a class's queue is counted in; one
-	// more is being written.
+	// spans is how many parts of equal size a class's queue is counted in. One more,
+	// the newest, is being written.
 	spans = 16
 	// moveFactor bounds how many bytes are moved per byte written, and
-	// maxMoveBudget how many of them are saved up: of a longer run of others'
-	// values some are evicted, rather than that a write waits for all to be moved.
+	// maxMoveBudget the budget for moving that writes may save up. When it is used
+	// up, values are evicted instead, so that no write waits for long.
 	moveFactor    = 16
 	maxMoveBudget = 32 << 20
 	// valueOverhead is what bigcache stores beside a key and its value.
@@ -38,10 +38,10 @@ type endpointShares struct {
 	filled     int                       // bytes of it
 	overShare  string                    // the endpoint with more than its share; "": none
 	moveBudget int                       // bytes that may be moved
-	evicted    []stored                  // values that reached the queue's end during a write
+	evicted    []evictedValue            // values that reached the queue's end during a write
 }
 
-type stored struct {
+type evictedValue struct {
 	key   string
 	value []byte
 }
@@ -81,7 +81,7 @@ func (t *endpointShares) nextSpan() {
 	clear(t.recent[t.current])
 }
 
-// spares tells whether a value is to be moved rather than evicted.
+// spares reports whether a value is to be moved rather than evicted.
 func (t *endpointShares) spares(key string) bool {
 	return t.overShare != "" && endpointOf(key) != t.overShare
 }
@@ -123,7 +123,7 @@ func (m *memory) push(class Class, key string, value []byte) error {
 	return m.class[class].Set(key, value)
 }
 
-// inUse tells whether a value that reached the queue's end still belongs to an
+// inUse reports whether a value that reached the queue's end still belongs to an
 // entry: a part does while its head names it.
 func (m *memory) inUse(class Class, key string) bool {
 	whole, part, isPart := strings.Cut(key, "\x00")

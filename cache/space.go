@@ -60,10 +60,10 @@ func (c *Cache) Spaces(endpoint string) []*Space {
 	return all
 }
 
-// Name is the endpoint's, or the endpoint's and the part's.
+// Name is the name that the space was opened under: sjbz, or sjbz/pictures.
 func (s *Space) Name() string { return s.name }
 
-// Policy is the rule in force.
+// Policy is the cache rule that the space was opened with.
 func (s *Space) Policy() *Policy { return &s.policy }
 
 // PausedError is returned for a key whose last fills failed, until the next try
@@ -159,7 +159,8 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 	return ok
 }
 
-// state is that of an entry under the policy and the purges in force.
+// state is an entry's state under the policy and the purges in force, and how long
+// it is still fresh.
 func (s *Space) state(key string, m *Meta, now time.Time) (State, time.Duration) {
 	state, left := s.policy.State(m, now)
 	if s.purgedKeys.Load() != nil {
@@ -298,7 +299,7 @@ func (s *Space) fallbackOrError(err error, key string, want Want, found *flightR
 	return Hit{}, err
 }
 
-// stillUsable tells whether a stale copy that was found a while ago may still be
+// stillUsable reports whether a stale copy that was found a while ago may still be
 // served: it may have been purged or have expired since.
 func (s *Space) stillUsable(key string, stale *Hit, now time.Time) bool {
 	if stale == nil {

@@ -13,7 +13,8 @@ import (
 
 // Values are JSON values in a space: intermediate results that are needed again,
 // such as that of an upstream's first step, rather than answers for callers. They
-// are filled once per id, bounded, purged and inspected as answers are. A failure pauses an id only if the space's policy has a pause.
+// are filled once per id, bounded, purged and inspected as answers are. A failure
+// pauses an id only if the space's policy has a pause.
 type Values struct {
 	space  *Space
 	source string

@@ -46,37 +46,37 @@ func settings(name string, openFor time.Duration) gobreaker.Settings {
 // errPaused: Redis replied errors to the last calls of this kind.
 var errPaused = errors.New("redis replied errors, calls are paused")
 
-// call makes a call, unless they pause or the circuit is open.
-func (g *breaker) call(f func() error) error {
-	if g.refusals.pausing(time.Now()) {
+// call makes a call, unless calls are paused or the circuit is open.
+func (b *breaker) call(f func() error) error {
+	if b.refusals.pausing(time.Now()) {
 		return errPaused
 	}
-	err := g.callAlways(f)
+	err := b.callAlways(f)
 	if err == nil || isReply(err) {
-		g.refusals.note(err != nil, time.Now())
+		b.refusals.note(err != nil, time.Now())
 	}
 	return err
 }
 
 // callAlways makes a call that does not pause with the others, because Redis may
 // accept it while it refuses them: one that is out of memory still deletes.
-func (g *breaker) callAlways(f func() error) error {
-	_, err := g.circuit.Execute(func() (struct{}, error) { return struct{}{}, f() })
+func (b *breaker) callAlways(f func() error) error {
+	_, err := b.circuit.Execute(func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-func (g *breaker) open() bool { return g.circuit.State() == gobreaker.StateOpen }
+func (b *breaker) open() bool { return b.circuit.State() == gobreaker.StateOpen }
 
-// blocked tells whether no calls are made now, for either reason.
-func (g *breaker) blocked() bool { return g.open() || g.refusals.pausing(time.Now()) }
+// blocked reports whether no calls are made now, for either reason.
+func (b *breaker) blocked() bool { return b.open() || b.refusals.pausing(time.Now()) }
 
-// isReply tells whether Redis replied the error, rather than the network failed.
+// isReply reports whether Redis replied the error, rather than the network failed.
 func isReply(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
 
-// rejected tells whether the breaker rejected the call: it was not sent.
+// rejected reports whether the breaker rejected the call: it was not sent.
 func rejected(err error) bool {
 	return errors.Is(err, errPaused) || errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
 }

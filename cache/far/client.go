@@ -35,7 +35,7 @@ func sharedValueTimes() times {
 }
 
 // client overrides defaults that are wrong for a cache: they ignore the context's
-// deadline, and retry where a miss is sooner had. The read timeout covers the reply
+// deadline, and retry, although a miss costs less. The read timeout covers the reply
 // to a write, too; the context of each call bounds it.
 func (o *options) client(t times) redis.UniversalClient {
 	u := o.universal

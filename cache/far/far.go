@@ -113,7 +113,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	return t, nil
 }
 
-// Healthy tells whether the breaker lets reads through to Redis.
+// Healthy reports whether the breaker lets reads through to Redis.
 func (t *Tier) Healthy() bool { return t == nil || !t.reads.blocked() }
 
 // Close writes what waits until ctx ends, and drops the rest.

@@ -34,16 +34,16 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 		ttl = maxLease
 	}
 	token := rand.Text()
-	taken := false
+	heldElsewhere := false
 	err := t.writes.call(func() error {
 		err := t.take(ctx, key, token, min(ttl, leaseLife))
-		if taken = errors.Is(err, redis.Nil); taken {
+		if heldElsewhere = errors.Is(err, redis.Nil); heldElsewhere {
 			return nil
 		}
 		return err
 	})
-	if taken || rejected(err) || isReply(err) {
-		return !taken, func() {}
+	if heldElsewhere || rejected(err) || isReply(err) {
+		return !heldElsewhere, func() {}
 	}
 	// Granted, or possibly so: if only the reply was lost there is a lease.
 	stop := t.renew(key, token, time.Now().Add(ttl))
@@ -89,7 +89,8 @@ func (t *Tier) renew(key, token string, until time.Time) (stop func()) {
 	return func() { cancel(); mu.Lock(); defer mu.Unlock(); timer.Stop() }
 }
 
-// take makes the call; the error redis.Nil means that another instance has it.
+// take tries to take the lease; the error redis.Nil means that another instance
+// holds it.
 func (t *Tier) take(caller context.Context, key, token string, ttl time.Duration) error {
 	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
 	defer cancel()

@@ -30,7 +30,7 @@ func newMetrics(t *Tier) *tierMetrics {
 	m := &tierMetrics{
 		size: newSizeCollector(t),
 		reads: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
-			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: the breaker was open; canceled: no client waited any longer."},
+			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer."},
 			[]string{"result"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
 			Help: "Write-behind writes to Redis, by result; refused: it replied with an error; dropped: the queue was full, or the write too old."},
@@ -55,11 +55,11 @@ func newMetrics(t *Tier) *tierMetrics {
 }
 
 // breakerOpen is the gauge of one kind of calls.
-func breakerOpen(operation string, g *breaker) prometheus.GaugeFunc {
+func breakerOpen(operation string, b *breaker) prometheus.GaugeFunc {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "far", Name: "breaker_open",
 		ConstLabels: prometheus.Labels{"operation": operation},
-		Help:        "1 while the breaker for reads or writes of Redis is open because they failed."}, func() float64 {
-		if g.blocked() {
+		Help:        "1 while no reads or writes are sent to Redis: the breaker is open, or calls are paused after errors that Redis replied."}, func() float64 {
+		if b.blocked() {
 			return 1
 		}
 		return 0

@@ -54,7 +54,7 @@ func parseURL(raw string) (*options, error) {
 	}
 	switch scheme {
 	case "redis", "rediss":
-		err = o.one(rest)
+		err = o.server(rest)
 	case "unix":
 		o.socket, err = url.PathUnescape(rest)
 		o.universal.Addrs = []string{"unix"}
@@ -73,7 +73,7 @@ func parseURL(raw string) (*options, error) {
 	return o, o.query(query)
 }
 
-// CheckURL tells whether Open accepts the URL. The error does not repeat it.
+// CheckURL reports whether Open accepts the URL. The error does not repeat it.
 func CheckURL(raw string) error {
 	if _, err := parseURL(raw); err != nil {
 		return fmt.Errorf("redis: %w", err)
@@ -112,8 +112,8 @@ func (o *options) credentials(rest string) (string, error) {
 	return rest[at+1:], nil
 }
 
-// one reads host:port[/db]; the defaults are localhost and Redis' own port.
-func (o *options) one(rest string) error {
+// server reads host:port[/db]; the defaults are localhost and Redis' own port.
+func (o *options) server(rest string) error {
 	host, path, _ := strings.Cut(rest, "/")
 	if host == "" || strings.HasPrefix(host, ":") {
 		host = "localhost" + host
@@ -183,7 +183,8 @@ func (o *options) database(number string) error {
 // option is a query parameter of a URL.
 type option struct {
 	expected string // the values it takes, for messages
-	// applies tells for which deployments of Redis it has a meaning; nil: all.
+	// applies reports whether the option has a meaning for the deployment; nil: it
+	// always has.
 	applies func(o *options) bool
 	set     func(o *options, value string) error
 }
@@ -242,7 +243,7 @@ func (o *options) checkCombinations() error {
 }
 
 // knownOptions are all supported ones, under the names that other clients of Redis
-// use. Left out on purpose: retries (a miss is sooner had) and reading from
+// use. Left out on purpose: retries (a miss costs less) and reading from
 // replicas (they may still return what was deleted).
 func knownOptions() map[string]option {
 	return map[string]option{

@@ -28,11 +28,11 @@ type job struct {
 	at       time.Time
 }
 
-// deletion tells whether the write deletes a value or, as a release, a lease. It
+// deletion reports whether the write deletes a value or, as a release, a lease. It
 // is small and must arrive; values may be dropped.
 func (j *job) deletion() bool { return j.kind == deleting || j.kind == releasing }
 
-// same tells whether two deletions have the same effect.
+// same reports whether two deletions have the same effect.
 func (j *job) same(k *job) bool { return j.kind == k.kind && j.key == k.key && j.token == k.token }
 
 // shardCount is how many shards are written concurrently, so that one large value
@@ -50,8 +50,8 @@ type queue struct {
 	shards [shardCount]shard
 
 	mu        sync.Mutex
-	slots     int
-	limit     int64
+	maxValues int
+	maxBytes  int64
 	values    int
 	bytes     int64
 	deletions int
@@ -68,8 +68,8 @@ type shard struct {
 	wake      chan struct{}  // signals new jobs, or the end
 }
 
-func newQueue(slots int, limit int64) *queue {
-	q := &queue{seed: maphash.MakeSeed(), slots: slots, limit: limit}
+func newQueue(maxValues int, maxBytes int64) *queue {
+	q := &queue{seed: maphash.MakeSeed(), maxValues: maxValues, maxBytes: maxBytes}
 	for i := range q.shards {
 		q.shards[i].wake, q.shards[i].queued = make(chan struct{}, 1), map[string]int{}
 	}
@@ -80,49 +80,49 @@ func newQueue(slots int, limit int64) *queue {
 func (q *queue) push(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := &q.shards[maphash.String(q.seed, j.cacheKey)%shardCount]
+	s := &q.shards[maphash.String(q.seed, j.cacheKey)%shardCount]
 	switch {
 	case q.closed:
 		return false
 	case j.kind == deleting:
-		q.removeWrites(l, j.key)
+		q.removeWrites(s, j.key)
 		fallthrough
 	case j.kind == releasing:
-		if l.deletions >= maxDeletions {
+		if s.deletions >= maxDeletions {
 			return false
 		}
-		l.deletions++
+		s.deletions++
 		q.deletions++
-	case q.values >= q.slots || q.bytes+int64(len(j.value)) > q.limit:
+	case q.values >= q.maxValues || q.bytes+int64(len(j.value)) > q.maxBytes:
 		return false
 	default:
 		q.values++
 		q.bytes += int64(len(j.value))
 	}
-	l.jobs = append(l.jobs, j)
-	l.queued[j.key]++
-	l.signal()
+	s.jobs = append(s.jobs, j)
+	s.queued[j.key]++
+	s.signal()
 	return true
 }
 
 // removeWrites removes the writes of a key that is going to be deleted.
-func (q *queue) removeWrites(l *shard, key string) {
-	if l.queued[key] == 0 {
+func (q *queue) removeWrites(s *shard, key string) {
+	if s.queued[key] == 0 {
 		return
 	}
-	delete(l.queued, key)
-	l.jobs = slices.DeleteFunc(l.jobs, func(j *job) bool {
+	delete(s.queued, key)
+	s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool {
 		if j.key == key {
-			q.uncount(l, j)
+			q.uncount(s, j)
 		}
 		return j.key == key
 	})
 }
 
 // uncount ends the counting of a write.
-func (q *queue) uncount(l *shard, j *job) {
+func (q *queue) uncount(s *shard, j *job) {
 	if j.deletion() {
-		l.deletions--
+		s.deletions--
 		q.deletions--
 		return
 	}
@@ -130,29 +130,29 @@ func (q *queue) uncount(l *shard, j *job) {
 	q.bytes -= int64(len(j.value))
 }
 
-// pop takes the next write of a shard; nil when there is none. It counts as
-// waiting until it is done.
-func (q *queue) pop(l *shard) *job {
+// pop takes the next write of a shard; nil when there is none. The write counts as
+// waiting until done is called.
+func (q *queue) pop(s *shard) *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(l.jobs) == 0 {
-		l.jobs = nil // frees the memory behind them
+	if len(s.jobs) == 0 {
+		s.jobs = nil // frees the memory behind them
 		return nil
 	}
-	j := l.jobs[0]
-	l.jobs[0] = nil
-	l.jobs = l.jobs[1:]
-	if l.queued[j.key]--; l.queued[j.key] == 0 {
-		delete(l.queued, j.key)
+	j := s.jobs[0]
+	s.jobs[0] = nil
+	s.jobs = s.jobs[1:]
+	if s.queued[j.key]--; s.queued[j.key] == 0 {
+		delete(s.queued, j.key)
 	}
 	return j
 }
 
 // done ends a write that was carried out or dropped.
-func (q *queue) done(l *shard, j *job) {
+func (q *queue) done(s *shard, j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.uncount(l, j)
+	q.uncount(s, j)
 }
 
 // waiting counts the writes that are not done yet, and the deletions among them.
@@ -162,7 +162,7 @@ func (q *queue) waiting() (all, deletions int) {
 	return q.values + q.deletions, q.deletions
 }
 
-// ended tells whether the queue is closed, and whether waiting writes are dropped.
+// ended reports whether the queue is closed, and whether waiting writes are dropped.
 func (q *queue) ended() (closed, discarded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,9 +185,9 @@ func (q *queue) end(discard bool) {
 	}
 }
 
-func (l *shard) signal() {
+func (s *shard) signal() {
 	select {
-	case l.wake <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }

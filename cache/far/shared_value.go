@@ -12,8 +12,8 @@ import (
 
 // SharedValue is one value that the instances of a fleet share: written by
 // compare-and-swap, with a notice to all watchers of each change. The settings that
-// operators change at run time are one. Unlike the tier's other methods, its own
-// return errors, because an operator waits for them.
+// operators change at run time are one. Unlike the tier's methods, these return
+// errors, because an operator waits for them.
 type SharedValue struct {
 	tier *Tier
 	key  string
@@ -37,10 +37,10 @@ const sharedValueTime = 2 * time.Second
 const watchPingAfter = 10 * time.Second
 
 // Load reads the value; nil when there is none.
-func (d *SharedValue) Load(ctx context.Context) ([]byte, error) {
+func (v *SharedValue) Load(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	b, err := d.tier.sharedValues.Get(ctx, d.key).Bytes()
+	b, err := v.tier.sharedValues.Get(ctx, v.key).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return nil, nil
 	}
@@ -57,26 +57,26 @@ return 1`
 
 // Swap replaces the old value, unless another one was written since: then it
 // returns false. All watchers are notified.
-func (d *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error) {
+func (v *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	n, err := d.tier.sharedValues.Eval(ctx, swapScript, []string{d.key}, old, value).Int()
+	n, err := v.tier.sharedValues.Eval(ctx, swapScript, []string{v.key}, old, value).Int()
 	return n == 1, err
 }
 
 // Watch calls changed once it is subscribed, after every change, and when it is
 // subscribed again after an outage, during which changes may have been missed. It
 // returns when ctx ends.
-func (d *SharedValue) Watch(ctx context.Context, changed func()) {
+func (v *SharedValue) Watch(ctx context.Context, changed func()) {
 	for ctx.Err() == nil {
-		d.listen(ctx, changed)
-		pause(ctx, jitter.Around(d.tier.cfg.OpenFor, spread))
+		v.listen(ctx, changed)
+		pause(ctx, jitter.Around(v.tier.cfg.OpenFor, spread))
 	}
 }
 
 // listen is one subscription, until it ends.
-func (d *SharedValue) listen(ctx context.Context, changed func()) {
-	sub := d.tier.sharedValues.Subscribe(ctx, d.key)
+func (v *SharedValue) listen(ctx context.Context, changed func()) {
+	sub := v.tier.sharedValues.Subscribe(ctx, v.key)
 	end := func() { _ = sub.Close() } // the error is of no use
 	defer end()
 	// ReceiveTimeout does not end with ctx.
@@ -85,7 +85,7 @@ func (d *SharedValue) listen(ctx context.Context, changed func()) {
 		message, err := sub.ReceiveTimeout(ctx, wait)
 		switch {
 		case err == nil:
-			wait = d.pingAfter
+			wait = v.pingAfter
 		case resultOf(err) != "timeout" || wait == sharedValueTime:
 			return
 		default:
