@@ -105,7 +105,7 @@ func good(t *testing.T, f *front) map[string]answer {
 // asks reports whether an answer came from an upstream.
 func asks(rt *route, a answer) bool {
 	return slices.ContainsFunc(rt.endpoint.Sources(), func(s *upstreams.Source) bool {
-		return s.AsksOthers() && s.Name == a.Header.Get("Sundry-Source")
+		return s.Remote() && s.Name == a.Header.Get("Sundry-Source")
 	})
 }
 

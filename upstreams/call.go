@@ -52,7 +52,7 @@ type Blob struct {
 // Attempt reports one try of one source, for logs, metrics and `sundry try`.
 type Attempt struct {
 	Source string
-	Result string // "success" or a Kind
+	Result string // "success" or the name of an ErrorKind
 	Took   time.Duration
 	Err    error
 	Stages []Stage

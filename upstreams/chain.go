@@ -11,17 +11,18 @@ type Chain struct {
 	Sources []*Source
 	// LeftOut are the sources whose secret is not set.
 	LeftOut []*Source
-	// refuses: a caller's input can be wrong. Without such input, what a source
-	// does not have is its own failure, and never the answer.
-	refuses bool
-	metrics chainMetrics
+	// mayBeNegative: the chain may answer negatively, because the endpoint takes
+	// input that can be at fault. Without such input, what a source does not have
+	// is its own failure, and never the answer.
+	mayBeNegative bool
+	metrics       chainMetrics
 }
 
 // NewChain makes a chain of compiled sources. It drops those that are nil, and
-// leaves out those whose secret is not set. refuses says that the endpoint takes
-// input that can be wrong: without, the chain never answers negatively.
-func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment) *Chain {
-	c := &Chain{refuses: refuses, metrics: env.Metrics.chain(endpoint)}
+// leaves out those whose secret is not set. mayBeNegative says that the endpoint
+// takes input that can be at fault: else the chain never answers negatively.
+func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Environment) *Chain {
+	c := &Chain{mayBeNegative: mayBeNegative, metrics: env.Metrics.chain(endpoint)}
 	for _, s := range sources {
 		switch {
 		case s == nil:
@@ -34,8 +35,8 @@ func NewChain(endpoint string, sources []*Source, refuses bool, env *Environment
 	return c
 }
 
-// Refuses reports whether a caller's input can be wrong.
-func (c *Chain) Refuses() bool { return c.refuses }
+// MayBeNegative reports whether the chain may answer negatively.
+func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
 // a negative answer, or the failures combined. With hasCopy, a usable copy
@@ -49,7 +50,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 	for i := range plan {
 		t := &plan[i]
 		within, done := ctx, func() {}
-		if t.source.AsksOthers() {
+		if t.source.Remote() {
 			within, done = share(asking, plan[i:])
 		}
 		if within.Err() != nil {
@@ -83,7 +84,7 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 // isFinal reports whether a source's failure ends the chain.
 func (c *Chain) isFinal(s *Source, err error) bool {
 	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
-		return c.refuses && !s.Next && !typed.Next
+		return c.mayBeNegative && !s.Next && !typed.Next
 	}
 	return KindOf(err).definite()
 }
@@ -162,7 +163,7 @@ func share(ctx context.Context, plan []planned) (context.Context, context.Cancel
 	}
 	var wanted time.Duration
 	for _, t := range plan {
-		if t.serves && t.source.AsksOthers() {
+		if t.serves && t.source.Remote() {
 			wanted += t.source.longest()
 		}
 	}
@@ -198,7 +199,7 @@ func (c *Chain) combine(ctx context.Context, failures []failure, planned int) er
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		causes = append(causes, ctx.Err())
-	case c.refuses && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
+	case c.mayBeNegative && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
 		kind = Negative
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout

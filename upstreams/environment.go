@@ -29,8 +29,7 @@ type Environment struct {
 	Journal Journal
 	// Guard connects to caller-supplied targets.
 	Guard *guard.Guard
-	// ownHosts are the names that this service has itself: no link is followed to
-	// them.
+	// ownHosts are the names of this service itself: no link to them is followed.
 	ownHosts atomic.Pointer[[]string]
 	loop     atomic.Pointer[loop.Mark]
 	// Transport carries requests to declared hosts, unless Replay does.
@@ -65,7 +64,8 @@ type Recorder interface {
 // may be called while requests run.
 func (env *Environment) SetOwnHosts(names []string) { env.ownHosts.Store(&names) }
 
-// OwnHosts are those names.
+// OwnHosts are the names under which this service is reached; nil while they are
+// not set.
 func (env *Environment) OwnHosts() []string {
 	if names := env.ownHosts.Load(); names != nil {
 		return *names
@@ -89,7 +89,7 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// CloseIdle closes connections that nobody uses.
+// CloseIdle closes idle connections.
 func (env *Environment) CloseIdle() {
 	if t, ok := env.Transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -104,11 +104,11 @@ func (env *Environment) sourceName(source string) string {
 	return source
 }
 
-// SetLoopMark says how this service is known. It may be called while requests
-// run; before, they bear no mark.
+// SetLoopMark sets the mark of this service in the requests that it sends. It may be
+// called while requests run; until then they have no mark.
 func (env *Environment) SetLoopMark(m loop.Mark) { env.loop.Store(&m) }
 
-// LoopMark is how this service is known; "" before it is.
+// LoopMark is the mark of this service; "" while none is set.
 func (env *Environment) LoopMark() loop.Mark {
 	if m := env.loop.Load(); m != nil {
 		return *m

@@ -14,7 +14,8 @@ import (
 type ErrorKind uint8
 
 // The kinds. After Invalid, Forbidden and Negative no other source is asked: it
-// would say the same. The others lead to the next source.
+// would say the same (a Negative leads to the next source where the chain may not be
+// negative or the source says so). The others lead to the next source.
 const (
 	Internal    ErrorKind = iota // a mistake of this service
 	Invalid                      // the caller's input cannot be answered
@@ -116,7 +117,7 @@ func Errorf(kind ErrorKind, format string, args ...any) *Error {
 // definite reports whether the chain ends.
 func (k ErrorKind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
-// outcome is what the result of an attempt says of its host.
+// outcome is what the result of an attempt says about its host.
 func outcome(err error) host.Outcome {
 	switch k := KindOf(err); {
 	case err == nil:

@@ -22,7 +22,7 @@ type Record struct {
 	ID               uint64
 	At               time.Time
 	Endpoint, Source string // as declared
-	Result           string // "success" or a Kind
+	Result           string // "success" or the name of an ErrorKind
 	Took             time.Duration
 	Err              string         // for operators; it holds no URL and no secret
 	Params           map[string]any // nil where they are personal
@@ -40,37 +40,37 @@ type Journal struct {
 	failed   ring
 }
 
-// ring keeps the last so many notes.
+// ring keeps the last records, up to a number.
 type ring struct {
-	notes []Record
-	next  int
+	records []Record
+	next    int
 }
 
-func (r *ring) add(n Record, most int) {
-	if len(r.notes) < most {
-		r.notes = append(r.notes, n)
+func (r *ring) add(rec Record, most int) {
+	if len(r.records) < most {
+		r.records = append(r.records, rec)
 		return
 	}
-	r.notes[r.next] = n
+	r.records[r.next] = rec
 	r.next = (r.next + 1) % most
 }
 
-// last is the latest result; "" without any.
+// last is the result of the latest record; "" without any.
 func (r *ring) last() string {
-	if len(r.notes) == 0 {
+	if len(r.records) == 0 {
 		return ""
 	}
-	return r.notes[(r.next+len(r.notes)-1)%len(r.notes)].Result
+	return r.records[(r.next+len(r.records)-1)%len(r.records)].Result
 }
 
-// all lists the notes, oldest first.
+// all lists the records, oldest first.
 func (r *ring) all() []Record {
-	out := make([]Record, 0, len(r.notes))
-	out = append(out, r.notes[r.next:]...)
-	return append(out, r.notes[:r.next]...)
+	out := make([]Record, 0, len(r.records))
+	out = append(out, r.records[r.next:]...)
+	return append(out, r.records[:r.next]...)
 }
 
-// add notes an attempt. One that was not made is left out.
+// add records an attempt. One of a source that was skipped is left out.
 func (j *Journal) add(n Record) {
 	if n.Result == Skipped.String() {
 		return
@@ -125,7 +125,7 @@ func (s *Source) record(call *Call, start time.Time, took time.Duration, result 
 }
 
 // shortenLinks leaves of each link no more than the host it leads to: paths and
-// queries may hold tokens. It tells whether anything was left out.
+// queries may hold tokens. It reports whether anything was left out.
 func shortenLinks(params map[string]any) (map[string]any, bool) {
 	kept, cut := params, false
 	for name, v := range params {

@@ -11,11 +11,11 @@ import (
 
 // Metrics are the package's. Make them once per process.
 type Metrics struct {
-	attempts  *prometheus.CounterVec
-	duration  *prometheus.HistogramVec
-	failovers *prometheus.CounterVec
-	resorts   *prometheus.CounterVec
-	answered  *prometheus.GaugeVec
+	attempts    *prometheus.CounterVec
+	duration    *prometheus.HistogramVec
+	failovers   *prometheus.CounterVec
+	lastResorts *prometheus.CounterVec
+	answered    *prometheus.GaugeVec
 }
 
 // NewMetrics declares them and, with a registerer, registers them together
@@ -36,7 +36,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 			Namespace: namespace, Subsystem: subsystem, Name: "failovers_total",
 			Help: "Answers that came from a later source because an earlier one failed.",
 		}, []string{"endpoint"}),
-		resorts: prometheus.NewCounterVec(prometheus.CounterOpts{
+		lastResorts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_resorts_total",
 			Help: "Answers of last-resort sources.",
 		}, []string{"endpoint"}),
@@ -48,7 +48,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.resorts, m.answered, host.NewCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, host.NewCollector(hosts)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -90,5 +90,5 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 type chainMetrics struct{ failovers, lastResorts prometheus.Counter }
 
 func (m *Metrics) chain(endpoint string) chainMetrics {
-	return chainMetrics{m.failovers.WithLabelValues(endpoint), m.resorts.WithLabelValues(endpoint)}
+	return chainMetrics{m.failovers.WithLabelValues(endpoint), m.lastResorts.WithLabelValues(endpoint)}
 }

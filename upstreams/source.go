@@ -196,7 +196,7 @@ func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 		}
 		defer release()
 	}
-	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.mark(ctx, in), in) })
+	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in) })
 }
 
 // Admitter is a Fetcher without a declared host whose concurrency is bounded.
@@ -204,12 +204,13 @@ type Admitter interface {
 	Admit(ctx context.Context, in *Input) (release func(), err error)
 }
 
-// Remote reports whether it calls a declared host.
-func (s *Source) Remote() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
+// CallsDeclaredHost reports whether the source or a step before it calls a declared
+// host.
+func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
 
-// AsksOthers reports whether it needs a remote service: a declared host, or a
+// Remote reports whether the source needs a remote service: a declared host, or a
 // caller-supplied target.
-func (s *Source) AsksOthers() bool { return s.Kind.Remote || len(s.Before) > 0 }
+func (s *Source) Remote() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
 // Bare is the source's name as declared, without the prefix replay:.
 func (s *Source) Bare() string { return s.Declared }
@@ -236,15 +237,15 @@ func (s *Source) prepare(ctx context.Context, in *Input) error {
 	maps.Copy(in.Values, in.Env.Params)
 	maps.Copy(in.Values, s.Secrets)
 	for i := range s.Before {
-		if err := s.Before[i].Do(s.mark(ctx, in), in); err != nil {
+		if err := s.Before[i].Do(s.withPosition(ctx, in), in); err != nil {
 			return err
 		}
 	}
 	return in.Compute(ctx, s.Vars)
 }
 
-// mark puts the position of the request into ctx, for a replay or a recorder.
-func (s *Source) mark(ctx context.Context, in *Input) context.Context {
+// withPosition puts the position of the request into ctx, for a replay or a recorder.
+func (s *Source) withPosition(ctx context.Context, in *Input) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
 	}
@@ -271,7 +272,7 @@ func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, err
 		}
 	}
 	if s.Picture != nil {
-		a.Blob, err = s.Picture.Fetch(AtStep(s.mark(ctx, in), "picture", 0), a.Data, in, env)
+		a.Blob, err = s.Picture.Fetch(AtStep(s.withPosition(ctx, in), "picture", 0), a.Data, in, env)
 	}
 	return a, err
 }

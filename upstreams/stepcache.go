@@ -47,8 +47,8 @@ type Session struct {
 
 // forgetSessions drops sessions that the upstream no longer accepts.
 func (in *Input) forgetSessions() {
-	for _, e := range in.Sessions {
-		e.Results.Drop(e.ID)
+	for _, s := range in.Sessions {
+		s.Results.Drop(s.ID)
 	}
 }
 
@@ -72,7 +72,7 @@ func (in *Input) Join(sub *Input) {
 	}
 }
 
-// NoteCreated notes when a cached result was created that the answer is made of.
+// NoteCreated notes the creation time of a cached result that is part of the answer.
 func (in *Input) NoteCreated(at time.Time) {
 	if in.since.IsZero() || at.Before(in.since) {
 		in.since = at

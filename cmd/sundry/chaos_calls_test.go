@@ -304,7 +304,7 @@ func (s *survey) subjects() (endpoints, sources []string) {
 	for _, e := range s.set.Endpoints {
 		endpoints = append(endpoints, e.Name)
 		for _, src := range e.Sources() {
-			if src.AsksOthers() {
+			if src.Remote() {
 				subject := e.Name + "/" + src.Bare()
 				sources = append(sources, subject)
 				s.behind[subject] = s.hosts(e.Name, src.Bare())

@@ -111,7 +111,7 @@ func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]recorded.Subje
 		}
 		for _, s := range recorded.SubjectsOf(e, cases) {
 			if len(values) > 0 {
-				s.Query(values)
+				s.SetQuery(values)
 			}
 			out = append(out, s)
 		}

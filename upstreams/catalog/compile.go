@@ -14,7 +14,7 @@ import (
 	"sundry/upstreams/kinds"
 )
 
-// MainChain is made of the file's sources.
+// MainChain is the name of the chain of the file's own sources.
 const MainChain = "main"
 
 // compile checks the file as a whole and makes an endpoint of it.
@@ -119,7 +119,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 		}
 		c := &Chain{Name: name}
 		for i, f := range e.Forms {
-			if want := s.formChain(i); want == name {
+			if s.formChain(i) == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
 					f.order = s.Forms[i].fieldOrder(sources, defs)
@@ -200,7 +200,7 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.
 	return upstreams.NewChain(e.Name, sources, negative, env)
 }
 
-// mayBeNegative tells whether a negative answer can be due to the caller's
+// mayBeNegative reports whether a negative answer can be due to the caller's
 // input. A value of a short list cannot be at fault, nor can what no caller
 // gives, such as the link that was picked from a pool.
 func (e *Endpoint) mayBeNegative(chain string) bool {

@@ -79,8 +79,8 @@ func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
 	}
 }
 
-// of tells a phone by the client hint where the caller's software sends it,
-// else by its User-Agent.
+// of is the value for the caller's device. A phone is recognized by the client hint
+// Sec-CH-UA-Mobile where it is sent, else by the User-Agent.
 func (d deviceSpec) of(c Caller) any {
 	hint, phone := c.Header.Get("Sec-Ch-Ua-Mobile"), false
 	switch hint {

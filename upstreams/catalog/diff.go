@@ -7,8 +7,8 @@ import (
 	"sundry/cache"
 )
 
-// Diff says in words how a set differs from the one before it: which endpoints
-// came, went, mean something else, or have another cache rule.
+// Diff lists in words how a catalog differs from the one before it: endpoints that
+// were added or removed, and those whose declaration or cache rule changed.
 func Diff(old, next *Catalog) []string {
 	var out []string
 	for _, e := range next.Endpoints {
@@ -30,7 +30,7 @@ func Diff(old, next *Catalog) []string {
 	return out
 }
 
-// Version changes with the meaning of the file.
+// Version changes with everything that makes an answer; see fingerprint.
 func (e *Endpoint) Version() string {
 	var prefixes []string
 	for _, c := range e.Chains {

@@ -17,7 +17,7 @@ type Endpoint struct {
 	Forms  []*Form
 	Chains []*Chain
 	Policy cache.Policy
-	// Base is the policy without what was set while it runs.
+	// Base is the policy without settings made while the service runs.
 	Base cache.Policy
 	Warm bool
 	// File it came from.
@@ -25,11 +25,11 @@ type Endpoint struct {
 	edition  *jq.Program
 	fresh    *jq.Program
 	notFound *jq.Program
-	rest     *Param // the one whose value may reach over &; nil for none
+	rest     *Param // the parameter whose value may contain an unescaped &; nil for none
 	env      *upstreams.Environment
 }
 
-// Replayed tells whether recorded exchanges replace its upstreams.
+// Replayed reports whether recorded exchanges replace its upstreams.
 func (e *Endpoint) Replayed() bool { return e.env.Replay != nil }
 
 // Endpoint that the input belongs to.
@@ -44,7 +44,7 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 	return all
 }
 
-// Personal tells whether the endpoint's input is personal data.
+// Personal reports whether the endpoint's input is personal data.
 func (e *Endpoint) Personal() bool {
 	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })
 }

@@ -78,19 +78,19 @@ type reading struct {
 }
 
 // ReadFile implements fs.ReadFileFS. Callers must not change what it returns.
-func (k *cachedFS) ReadFile(name string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	r, ok := k.read[name]
+func (c *cachedFS) ReadFile(name string) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.read[name]
 	if !ok {
-		r.data, r.err = fs.ReadFile(k.from, name)
-		k.read[name] = r
+		r.data, r.err = fs.ReadFile(c.from, name)
+		c.read[name] = r
 	}
 	return r.data, r.err
 }
 
 // Open implements fs.FS. A file that is read in pieces would not be cached.
-func (k *cachedFS) Open(name string) (fs.File, error) {
+func (c *cachedFS) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
 }
 

@@ -57,7 +57,7 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 // An IPv6 client counts by its /64: a single one has that many addresses.
 func (f *Fill) callerOf(c *Chain) host.Caller {
 	var caller host.Caller
-	if c.Refuses() {
+	if c.MayBeNegative() {
 		caller.Key = hashOf([]byte(f.Input.Key()))
 	}
 	if f.Client.IsValid() {

@@ -17,7 +17,7 @@ import (
 // rendering is raised whenever this program makes other answers of the same
 // file and the same replies: by its named functions, its own sources, or the
 // forms. It is part of every key, so that an upgrade serves no answer that an
-// older program cached. TestRendering tells when it has to be raised.
+// older program cached. TestRendering fails when it has to be raised.
 const rendering = 4
 
 // fingerprint makes the version that is part of every key. It knows all that

@@ -182,7 +182,7 @@ func (e *Endpoint) joinRest(rawQuery string) string {
 	if !strings.Contains(rawQuery, "://") && !strings.Contains(rawQuery, "?") {
 		return rawQuery
 	}
-	var own, link strings.Builder // the value that reaches over & comes last
+	var own, link strings.Builder // the value with an unescaped & comes last
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch i := e.param(name); {
@@ -200,8 +200,8 @@ func (e *Endpoint) joinRest(rawQuery string) string {
 	return own.String() + link.String()
 }
 
-// takes tells whether a parameter accepts a value; the one whose value reaches
-// over & does not count.
+// takes reports whether a parameter accepts a value; the one whose value may contain
+// an unescaped & does not count.
 func (e *Endpoint) takes(i int, raw string) bool {
 	if i < 0 || e.Params[i] == e.rest || raw == "" {
 		return false

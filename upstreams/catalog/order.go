@@ -12,13 +12,10 @@ import (
 	"sundry/upstreams/plainjson"
 )
 
-// Objects come out of programs as maps, which have no order. That of an answer
-// is read out of the file, once: as its programs write the fields, so its
-// callers read them, whichever source answered.
-
-// fieldOrder is the order of the fields that a form emits. The form's own
-// declaration counts first, then its program, then the sources, each in the
-// order of the file.
+// fieldOrder is the order of the fields that a form emits. Programs emit objects as
+// maps, which have no order, so the order is derived from the file, once, and is the
+// same whichever source answered: the form's order: counts first, then its program,
+// then the programs of the sources, each in the order of the file.
 func (s *formSpec) fieldOrder(sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
 	var data *jq.Fields
 	for i := range sources {

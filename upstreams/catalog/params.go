@@ -43,7 +43,7 @@ type Param struct {
 // MaxLen is the longest text that is allowed, in characters.
 func (p *Param) MaxLen() int { return cmp.Or(p.Spec.MaxLen, textMax) }
 
-// Derived tells whether the value follows from the request rather than from its
+// Derived reports whether the value follows from the request rather than from its
 // query.
 func (p *Param) Derived() bool { return p.derive != nil }
 

@@ -206,8 +206,8 @@ func canonical(normalize func(string) (string, error)) func(string) (any, error)
 // parameter's own description follows.
 type invalidValue struct{ err error }
 
-func (m *invalidValue) Error() string {
-	s := m.err.Error()
+func (e *invalidValue) Error() string {
+	s := e.err.Error()
 	for _, expected := range []string{": expected ", "; expected ", ", expected "} {
 		s, _, _ = strings.Cut(s, expected)
 	}
@@ -217,7 +217,7 @@ func (m *invalidValue) Error() string {
 	return "is not accepted: " + s
 }
 
-func (m *invalidValue) Unwrap() error { return m.err }
+func (e *invalidValue) Unwrap() error { return e.err }
 
 func parseIP(v string) (any, error) {
 	a, err := geoip.ParseAddr(v)
@@ -243,8 +243,8 @@ func parseShare(v string) (any, error) {
 	return l.String(), nil
 }
 
-// targetsForbidden tells a mistake that is about where a value leads, rather
-// than how it is spelled.
+// targetsForbidden reports whether a value was refused because of where it leads,
+// rather than how it is spelled.
 func targetsForbidden(err error) bool {
 	return errors.Is(err, favicon.ErrForbidden) || errors.Is(err, shortlink.ErrForbidden)
 }

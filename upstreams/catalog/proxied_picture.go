@@ -37,7 +37,7 @@ func (e *Endpoint) joinPictureProxy(s *endpointSpec, c *Chain) {
 // Pictures names the cache space of the pictures that the endpoint's links lead to.
 func (e *Endpoint) Pictures() string { return e.Name + "/pictures" }
 
-// fetchesPictures tells whether a chain fetches pictures for a form of this
+// fetchesPictures reports whether a chain fetches pictures for a form of this
 // endpoint.
 func (e *Endpoint) fetchesPictures(c *Chain) bool {
 	return slices.ContainsFunc(e.Forms, func(f *Form) bool { return f.PictureProxy != nil && f.PictureProxy.form.Chain == c })

@@ -25,10 +25,12 @@ const (
 	typeText = "text/plain; charset=utf-8"
 )
 
-// Bounds of what is compressed at fill: smaller bodies fit one packet anyway,
-// and a pool's candidates would multiply.
+// Bounds of what is compressed at fill. The candidates of a pool are not compressed
+// at all: that would take work and memory for each of them.
 const (
-	compressMin   = 1 << 10
+	// compressMin is the size below which a body fits into one packet anyway.
+	compressMin = 1 << 10
+	// compressRatio is the largest ratio of compressed to plain size that is kept.
 	compressRatio = 0.9
 )
 
@@ -107,7 +109,7 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 // answer does not follow on the same one.
 func line(s string) []byte { return []byte(strings.TrimRight(s, "\r\n") + "\n") }
 
-// The one form of a JSON answer, around its data.
+// The envelope of a JSON answer, around its data.
 const (
 	envelopeHead = `{"code":200,"message":"ok","data":`
 	envelopeTail = `}`
@@ -141,8 +143,8 @@ func (f *Form) plain(typ string, b []byte) *cache.Body {
 	}
 	body.ETag = "W/" + tag(b)
 	if len(b) >= compressMin {
-		body.Data[cache.Gzip] = worth(gzipped(b), b)
-		body.Data[cache.Zstd] = worth(f.zstd.EncodeAll(b, nil), b)
+		body.Data[cache.Gzip] = ifSmaller(gzipped(b), b)
+		body.Data[cache.Zstd] = ifSmaller(f.zstd.EncodeAll(b, nil), b)
 	}
 	return body
 }
@@ -152,7 +154,8 @@ func tag(b []byte) string {
 	return `"` + hex.EncodeToString(sum[:10]) + `"`
 }
 
-func worth(compressed, plain []byte) []byte {
+// ifSmaller is the compressed body; nil when that saves too little.
+func ifSmaller(compressed, plain []byte) []byte {
 	if float64(len(compressed)) > compressRatio*float64(len(plain)) {
 		return nil
 	}
@@ -187,7 +190,8 @@ func picture(b *upstreams.Blob) (*cache.Body, error) {
 	return body, nil
 }
 
-// dataPicture unpacks a data: URI, and believes its bytes rather than its type.
+// dataPicture unpacks a data: URI. The type is that of its bytes, whatever the URI
+// says.
 func dataPicture(uri string) (*cache.Body, error) {
 	_, encoded, ok := strings.Cut(uri, ";base64,")
 	if !ok || !strings.HasPrefix(uri, "data:image/") {

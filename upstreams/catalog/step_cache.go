@@ -11,7 +11,7 @@ type StepCache struct{ Cache *cache.Cache }
 
 var _ upstreams.StepCache = StepCache{}
 
-// Open implements upstreams.Keeper. The results stay in this process: they may
+// Open implements upstreams.StepCache. The results stay in this process: they may
 // be sessions at an upstream. A failure makes no pause of its own: the answers
 // that need the result have theirs.
 func (c StepCache) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.StepResults {

@@ -12,14 +12,14 @@ import (
 	"sundry/cache/jitter"
 )
 
-// minimum is the number of calls below which the ratio is not looked at.
-const minimum = 10
+// minRequests is the number of calls below which the ratio is not looked at.
+const minRequests = 10
 
 // breaker is gobreaker's, kept open for longer each time that a probe fails.
 type breaker struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
-	inRow atomic.Uint32 // openings since it was last closed
-	until atomic.Int64  // unix nanoseconds; before, it is open
+	openings atomic.Uint32 // openings since it was last closed
+	until    atomic.Int64  // unix nanoseconds; before, it is open
 }
 
 // Reset replaces the breaker with a new, closed one.
@@ -34,15 +34,15 @@ func (h *Host) Reset() {
 		Timeout:      time.Duration(float64(cfg.Open) * (1 - spread)), // the shortest: until holds it open for longer
 		ReadyToTrip: func(c gobreaker.Counts) bool {
 			return h.streak.reaches(cfg.Failures) ||
-				c.Requests >= minimum && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
+				c.Requests >= minRequests && float64(c.TotalFailures) >= cfg.Ratio*float64(c.Requests)
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
 				h.opened.Add(1)
-				b.until.Store(time.Now().Add(openFor(cfg, b.inRow.Add(1))).UnixNano())
+				b.until.Store(time.Now().Add(openFor(cfg, b.openings.Add(1))).UnixNano())
 			case gobreaker.StateClosed:
-				b.inRow.Store(0)
+				b.openings.Store(0)
 			case gobreaker.StateHalfOpen:
 			}
 		},
@@ -101,8 +101,8 @@ var errForced = errors.New("the breaker is held open by an operator")
 // Outcomes as gobreaker takes them: an error, or nil for a healthy call.
 var (
 	errFailing = errors.New("failing")
-	errIgnored = errors.New("says nothing of the host")
-	// errRepeated is of a failure that does not count.
+	errIgnored = errors.New("says nothing about the host")
+	// errRepeated stands for a failure that does not count.
 	errRepeated = errors.New("the same caller's failure once more")
 )
 
@@ -139,9 +139,9 @@ const (
 	clientWeight = 3
 	// keyPause is the time in which the failures of one key count once.
 	keyPause = time.Second
-	// alone times as many failures open the breaker even where all are of one
-	// client, since nobody had a success in between.
-	alone = 4
+	// uncountedFactor times Failures consecutive failures open the breaker even if
+	// they do not all count, since nobody had a success in between.
+	uncountedFactor = 4
 	// streakMax bounds how many failures are remembered.
 	streakMax = 256
 )
@@ -166,14 +166,14 @@ func (s *streak) add(c Caller, now time.Time) bool {
 	if c.Key != 0 && s.repeats(c, now) {
 		return false
 	}
-	full := c.Key == 0 || c.Client == 0 || s.fromClient(c) < clientWeight
-	if full {
+	counts := c.Key == 0 || c.Client == 0 || s.fromClient(c) < clientWeight
+	if counts {
 		s.weight++
 	}
 	if len(s.fails) < streakMax {
 		s.fails = append(s.fails, failed{c, now})
 	}
-	return full
+	return counts
 }
 
 // repeats reports whether the same key failed within keyPause.
@@ -203,5 +203,5 @@ func (s *streak) clear() {
 func (s *streak) reaches(limit uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.weight >= int(limit) || len(s.fails) >= alone*int(limit)
+	return s.weight >= int(limit) || len(s.fails) >= uncountedFactor*int(limit)
 }

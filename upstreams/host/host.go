@@ -95,7 +95,7 @@ func newHost(name string, cfg Config) *Host {
 // allows, or held open by an operator.
 var ErrRejected = errors.New("rejected")
 
-// Outcome is what the result of a call says of its host.
+// Outcome is what the result of a call says about its host.
 type Outcome uint8
 
 // The outcomes.

@@ -135,7 +135,7 @@ func TestEverySourceHasCases(t *testing.T) {
 	for _, e := range c.Endpoints {
 		for _, s := range e.Sources() {
 			name := strings.TrimPrefix(s.Name, "replay:")
-			if !s.Remote() {
+			if !s.CallsDeclaredHost() {
 				continue
 			}
 			have := map[string]bool{}

@@ -20,7 +20,7 @@ type Conformance struct {
 	Calls  []ConformanceCall   `yaml:"calls"`
 }
 
-// ConformanceCall is one call and what it comes to.
+// ConformanceCall is one call and the answer that is expected.
 type ConformanceCall struct {
 	// Query as sent.
 	Query string `yaml:"query"`

@@ -87,7 +87,7 @@ func (th *replayedCatalog) answeredCalls(t *testing.T) []answeredCall {
 				continue // an error, a negative answer, or no other source
 			}
 			i := slices.IndexFunc(in.Form.Chain.Sources, func(o *upstreams.Source) bool { return o.Name == answered })
-			if s.source = in.Form.Chain.Sources[i]; s.source.AsksOthers() {
+			if s.source = in.Form.Chain.Sources[i]; s.source.Remote() {
 				all = append(all, s)
 			}
 		}

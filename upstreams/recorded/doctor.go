@@ -13,7 +13,7 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// Health is what an examination of a source comes to.
+// Health is the result of the examination of a source.
 type Health string
 
 // The states of health, from the best on.
@@ -150,7 +150,7 @@ func (f *Finding) diagnose(err error) {
 	}
 }
 
-// refuses tells whether the status is one with which services refuse callers.
+// refuses reports whether the status is one with which services refuse callers.
 func refuses(err error) bool {
 	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusPreconditionFailed, http.StatusUnavailableForLegalReasons} {
 		if upstreams.StatusOf(err) == status {
@@ -189,9 +189,9 @@ func plain(v any) any {
 	return out
 }
 
-// Query sets the parameters that the source is called with, in place of the
+// SetQuery sets the parameters that the source is called with, in place of the
 // recorded ones.
-func (s *Subject) Query(values url.Values) {
+func (s *Subject) SetQuery(values url.Values) {
 	c := Case{}
 	if len(s.cases) > 0 {
 		c = *s.cases[0]

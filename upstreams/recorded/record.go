@@ -57,14 +57,14 @@ func stepSpecOf(i int, step replay.RoundTrip, files map[string][]byte) stepSpec 
 		s.Headers[name] = v[0]
 	}
 	if len(step.Body) > 0 {
-		s.Body = fmt.Sprintf("reply%d%s", i+1, ending(step.Header.Get("Content-Type"), step.Body))
+		s.Body = fmt.Sprintf("reply%d%s", i+1, extension(step.Header.Get("Content-Type"), step.Body))
 		files[s.Body] = step.Body
 	}
 	return s
 }
 
-// ending is a file's, by what is in it.
-func ending(contentType string, body []byte) string {
+// extension is the extension for a body's file, by its content.
+func extension(contentType string, body []byte) string {
 	typ, _, _ := mime.ParseMediaType(contentType)
 	switch {
 	case json.Valid(body):

@@ -8,8 +8,8 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// shown is how many of a pool make its sample.
-const shown = 20
+// maxSamples is how many candidates of a pool are sampled.
+const maxSamples = 20
 
 // Sample is what an endpoint's JSON answers look like, by its recorded
 // exchanges.
@@ -65,5 +65,5 @@ func present(ctx context.Context, f *catalog.Form, c *Case) []any {
 	if json.Unmarshal(c.WantJSON, &data) != nil || data == nil {
 		return nil
 	}
-	return f.Present(ctx, data, &jq.Env{Params: c.Params, Now: c.Now}, shown)
+	return f.Present(ctx, data, &jq.Env{Params: c.Params, Now: c.Now}, maxSamples)
 }
