@@ -121,8 +121,8 @@ func (l *logins) fail(who netip.Prefix, r *http.Request) {
 	l.logged, l.unlogged = now, 0
 }
 
-// remember returns the failures of an address; zero, if it has none in the window. The caller holds
-// mu.
+// remember returns the failures of an address; zero, if it has none in the window.
+// The caller holds mu.
 func (l *logins) remember(who netip.Prefix, now time.Time) *loginFailures {
 	f := l.clients[who]
 	if f != nil && now.Sub(f.last) < loginWindow {

@@ -23,9 +23,9 @@ var errUnreachable = errors.New("the store is unreachable")
 
 // canWait reports whether a change still means the same when it is stored later. A
 // purge and a drop are about what was cached when they were made, and of two changes
-// of cache settings or of a held breaker the later one wins. A reset is about failures that a breaker has
-// counted so far: by the time the other instances hear of it, they have counted
-// others.
+// of cache settings or of a held breaker the later one wins. A reset is about the
+// failures that a breaker has counted so far: by the time the other instances hear
+// of it, they have counted others.
 func (c *Change) canWait() bool { return c.Do != DoReset }
 
 // queue puts a change into force on this instance alone, until it can be stored.
