@@ -38,7 +38,7 @@ func (f *flags) compile(w *process) (*catalog.Catalog, error) {
 	return set, err
 }
 
-// load is compile that returns the configuration as well.
+// load is compile, but returns the configuration as well.
 func (f *flags) load(w *process) (*catalog.Catalog, *config, error) {
 	cfg, mistakes := f.loadConfig(w, nil)
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
@@ -65,7 +65,8 @@ func uncacheablePictures(set *catalog.Catalog, memory size) []string {
 	return out
 }
 
-// largestPicture of an endpoint, and the source that may bring it.
+// largestPicture returns the most bytes that a picture of the endpoint may have, and
+// the source that may deliver it.
 func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 	for _, c := range e.Chains {
 		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
@@ -77,7 +78,7 @@ func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 	return most, source
 }
 
-// memoryFor is the least cache.memory, in steps of 8 MiB, with which a picture of
+// memoryFor returns the least cache.memory, in steps of 8 MiB, with which a picture of
 // so many bytes is cached.
 func memoryFor(picture int64) size {
 	for memory := int64(cache.MinMemory); memory < maxMemory; memory += 8 << 20 {

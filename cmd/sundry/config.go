@@ -30,7 +30,7 @@ type flags struct {
 	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
 }
 
-// config is sundry.yaml, with what environment and flags laid over it.
+// config is sundry.yaml, overridden by environment and flags.
 type config struct {
 	Listen, Admin         string
 	Redis                 string
@@ -60,7 +60,8 @@ type config struct {
 
 type cacheConfig struct {
 	Memory size
-	// Warm fills daily endpoints ahead; "" means yes, but not in replay.
+	// Warm fills endpoints ahead whose files say warm: true; "" means yes, but not in
+	// replay.
 	Warm choice
 }
 
@@ -123,7 +124,7 @@ func (f *flags) loadConfig(w *process, flagValues map[string]string) (*config, e
 		}
 		mistakes = append(mistakes, c.assign(find(all, key), flagValues[key], place{name: "--" + strings.ReplaceAll(key, "_", "-")}))
 	}
-	return c, errors.Join(append(mistakes, c.exposed(w))...)
+	return c, errors.Join(append(mistakes, c.checkAdmin(w))...)
 }
 
 // assign reads a setting from a variable or a flag.
@@ -138,9 +139,9 @@ func (c *config) assign(s *setting, text string, at place) error {
 	return nil
 }
 
-// exposed refuses an admin listener that other machines could reach without a
-// token.
-func (c *config) exposed(w *process) error {
+// checkAdmin refuses an admin listener that other machines could reach without a
+// token, or with one that is easily guessed.
+func (c *config) checkAdmin(w *process) error {
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	err := admin.CheckAddress(c.Admin, token)
 	if err == nil {
@@ -187,8 +188,8 @@ func (c *config) readEndpoints(text string) error {
 	return nil
 }
 
-// settings of the front that a reload applies.
-func (c *config) front() proxy.Settings {
+// frontSettings are the settings of the front that a reload applies.
+func (c *config) frontSettings() proxy.Settings {
 	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals, Mark: c.mark()}
 }
 
@@ -197,10 +198,10 @@ func (c *config) mark() loop.Mark {
 	return loop.NewMark(c.LoopID, c.OwnHosts, c.BasePath)
 }
 
-// variablePrefix begins the variables of this program.
+// variablePrefix is how the names of this program's variables begin.
 const variablePrefix = "SUNDRY_"
 
-// ownVariables are the names of the environment's variables that begin with it.
+// ownVariables are the names of the environment's variables with variablePrefix.
 func ownVariables(environ []string) []string {
 	var names []string
 	for _, pair := range environ {
@@ -216,8 +217,8 @@ func ownVariables(environ []string) []string {
 // whose name begins with sundry. They are not settings.
 var serviceVariable = regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// unknownVariables finds those that nothing reads: a misspelt one would
-// otherwise be ignored in silence.
+// unknownVariables returns an error for variables that nothing reads: a misspelt one
+// would be ignored in silence otherwise.
 func (c *config) unknownVariables(set *catalog.Catalog) error {
 	known := knownVariables(set)
 	var mistakes []error
@@ -231,7 +232,7 @@ func (c *config) unknownVariables(set *catalog.Catalog) error {
 	return errors.Join(mistakes...)
 }
 
-// knownVariables are those of the settings and of the keys of sources.
+// knownVariables are the variables of the settings and of the keys of sources.
 func knownVariables(set *catalog.Catalog) []string {
 	known := []string{"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", endpointsVariable}
 	all := settings()

@@ -33,7 +33,7 @@ func (c *config) read(all []setting, file string) error {
 	return errors.Join(r.mistakes...)
 }
 
-// blank tells a file without a document: nothing but blank lines and comments.
+// blank reports whether the file has nothing but blank lines and comments.
 func blank(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -62,6 +62,7 @@ type fileReader struct {
 	mistakes []error
 }
 
+// wrong adds a mistake in the line of a node.
 func (r *fileReader) wrong(n *yaml.Node, format string, args ...any) {
 	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.file, Line: n.Line, Msg: fmt.Sprintf(format, args...)})
 }
@@ -123,6 +124,7 @@ func (r *fileReader) key(key string, name, value *yaml.Node) {
 	}
 }
 
+// section reports whether the key is that of a section.
 func (r *fileReader) section(key string) bool {
 	for i := range r.all {
 		if strings.HasPrefix(r.all[i].key, key+".") {
@@ -193,7 +195,7 @@ func (r *fileReader) endpoints(n *yaml.Node) {
 	r.config.Endpoints, r.config.endpointsFrom = over, r.file
 }
 
-// resolved follows an alias to what it names.
+// resolved returns the node that an alias stands for, or the node itself.
 func resolved(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -201,10 +203,11 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// absent tells a key without a value: it keeps its default.
+// absent reports whether a key has no value, and so keeps its default.
 func absent(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// labelled begins a message about a section with its name.
+// labelled returns the name of a section as the beginning of a message; "" for the
+// whole document.
 func labelled(section string) string {
 	if section == "" {
 		return ""

@@ -73,7 +73,8 @@ func (d *doctorCmd) Run(w *process) error {
 	return verdict(findings)
 }
 
-// recordInto is the catalog's directory; "" when nothing is recorded.
+// recordInto returns the directory to record into: the catalog's or, without one,
+// that of the source tree; "" when nothing is recorded.
 func (d *doctorCmd) recordInto(c *config) (string, error) {
 	if !d.Record {
 		return "", nil
@@ -153,8 +154,8 @@ func examine(ctx context.Context, subjects []recorded.Subject) []recorded.Findin
 	return findings
 }
 
-// record saves the exchanges of the sources that work or have changed. Sources
-// with a key are skipped: their requests contain it or are signed with it.
+// record saves the exchanges of the sources that answered. Sources with a key are
+// skipped: their requests contain it or are signed with it.
 func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
 	for i := range findings {
 		f := &findings[i]
@@ -210,7 +211,7 @@ func printJSON(w *process, findings []recorded.Finding) error {
 	return err
 }
 
-// verdict fails when an endpoint has no source that works.
+// verdict returns an error that names the endpoints without a working source.
 func verdict(findings []recorded.Finding) error {
 	working := map[string]bool{}
 	for _, f := range findings {

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// idleTime is how long after the listener is closed an idle connection may
-	// still bring a request. Then it is closed.
+	// idleTime is how long idle connections stay open after the listener is closed,
+	// in case a request is under way on them.
 	idleTime = time.Second
 	// closeTime bounds the closing of the admin listener, and that of fills and
 	// writes to Redis.
 	closeTime = 2 * time.Second
 )
 
-// errUrgent is the result of a server that a second signal stopped at once.
+// errUrgent is returned by a server that a second signal stopped at once.
 var errUrgent = errors.New("stopped at once by a second signal: requests in flight were cut off")
 
 // public is the public listener with its server, and the number of its open
@@ -57,8 +57,8 @@ func (p *public) run() error {
 	return nil
 }
 
-// empty waits until no connection is open, but no longer than idleTime.
-func (p *public) empty(ctx context.Context) {
+// waitClosed waits until no connection is open, but no longer than idleTime.
+func (p *public) waitClosed(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -78,13 +78,13 @@ func (p *public) empty(ctx context.Context) {
 // clients with open connections let go of them. Then the listener closes.
 // Shutdown of net/http comes last: it drops a request that arrives at that moment
 // on an idle connection.
-func (s *server) drain(front *public, back *http.Server) error {
+func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	s.mu.Lock()
 	delay, timeout := s.loaded.config.DrainDelay, s.loaded.config.DrainTimeout
 	s.mu.Unlock()
 	s.front.Drain()
 	s.notify("STOPPING=1")
-	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", front.conns.Load())
+	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", publicServer.conns.Load())
 	urgent := s.process.urgent
 	select {
 	case <-time.After(delay):
@@ -92,40 +92,40 @@ func (s *server) drain(front *public, back *http.Server) error {
 	}
 	ctx, cancel := context.WithTimeout(urgent, timeout)
 	defer cancel()
-	err, open := s.finish(ctx, front), front.conns.Load()
+	err, open := s.finish(ctx, publicServer), publicServer.conns.Load()
 	if urgent.Err() != nil {
 		s.log.Error("stopped at once by a second signal", "connections", open)
-		return errors.Join(errUrgent, back.Close())
+		return errors.Join(errUrgent, adminServer.Close())
 	}
-	return errors.Join(err, s.finishAdmin(urgent, back))
+	return errors.Join(err, s.finishAdmin(urgent, adminServer))
 }
 
 // finish closes the public listener and waits for its connections.
-func (s *server) finish(ctx context.Context, front *public) error {
-	if err := front.gate.close(); err != nil {
+func (s *server) finish(ctx context.Context, publicServer *public) error {
+	if err := publicServer.gate.close(); err != nil {
 		s.log.Warn("the public listener could not be closed", "error", err)
 	}
 	select {
-	case <-front.served:
+	case <-publicServer.served:
 	case <-ctx.Done():
 	}
-	front.empty(ctx)
-	err := front.Shutdown(ctx)
+	publicServer.waitClosed(ctx)
+	err := publicServer.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", front.conns.Load())
+		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.conns.Load())
 	}
-	return errors.Join(err, front.Close())
+	return errors.Join(err, publicServer.Close())
 }
 
 // finishAdmin closes the admin listener last, so that metrics can be read until
 // then. A request that takes long, such as a profile, is cut off.
-func (s *server) finishAdmin(ctx context.Context, back *http.Server) error {
+func (s *server) finishAdmin(ctx context.Context, adminServer *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
-	if err := back.Shutdown(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+	if err := adminServer.Shutdown(ctx); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return back.Close()
+	return adminServer.Close()
 }
 
 // close ends what outlives requests: fills, then writes to Redis. A fill that
@@ -148,7 +148,7 @@ func (s *server) close() {
 	s.log.Info("stopped")
 }
 
-// exitTime is how long after a second signal the process may still run.
+// exitTime is how long the process may still run after a second signal.
 const exitTime = time.Second
 
 // interrupts makes contexts of the signals to stop: the first signal ends ctx,
@@ -188,7 +188,7 @@ type gate struct {
 	net.Listener
 	own    bool // opened by this process, not inherited from systemd
 	closed atomic.Bool
-	// acceptFailures is told of connections that could not be accepted.
+	// acceptFailures counts and logs connections that could not be accepted.
 	acceptFailures *acceptFailures
 }
 

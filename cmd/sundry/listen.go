@@ -17,36 +17,36 @@ import (
 )
 
 // run listens, serves and, when ctx ends, drains.
-func (s *server) run(ctx context.Context, private http.Handler) error {
+func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	defer s.close()
 	public, err := s.listen(ctx)
 	if err != nil {
 		return fmt.Errorf("public listener: %w", err)
 	}
 	public.acceptFailures = s.acceptFailures
-	closed, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
+	private, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
 		_ = public.Close()
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	s.catchUp(ctx)
-	front, back := newPublic(newHTTPServer(s.front, s.log), public), newHTTPServer(private, s.log)
-	back.WriteTimeout = 2 * time.Minute // a CPU profile is long
+	publicServer, adminServer := newPublic(newHTTPServer(s.front, s.log), public), newHTTPServer(adminHandler, s.log)
+	adminServer.WriteTimeout = 2 * time.Minute // a CPU profile is long
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(front.run)
-	group.Go(func() error { return ignoreClosed(back.Serve(closed)) })
+	group.Go(publicServer.run)
+	group.Go(func() error { return ignoreClosed(adminServer.Serve(private)) })
 	group.Go(func() error { s.watch(ctx); return nil })
 	group.Go(func() error { s.replicator.Run(ctx); return nil })
 	if s.warms() {
 		group.Go(func() error { s.front.Warm(ctx); return nil })
 	}
 	s.front.SetReady(true)
-	s.log.Info("serving", "public", public.Addr().String(), "admin", closed.Addr().String(),
+	s.log.Info("serving", "public", public.Addr().String(), "admin", private.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version())
 	s.notify("READY=1")
 	group.Go(func() error {
 		<-ctx.Done()
-		return s.drain(front, back)
+		return s.drain(publicServer, adminServer)
 	})
 	return group.Wait()
 }
@@ -59,6 +59,7 @@ func (s *server) listen(ctx context.Context) (*gate, error) {
 	return openGate(ctx, s.config.Listen)
 }
 
+// notify tells systemd the state of this process.
 func (s *server) notify(state string) {
 	if err := notify(s.process.getenv, state); err != nil {
 		s.log.Warn("systemd could not be notified", "state", state, "error", err)
@@ -86,27 +87,28 @@ func ignoreClosed(err error) error {
 type acceptFailures struct {
 	total prometheus.Counter
 	log   *slog.Logger
-	until atomic.Int64 // unix nanoseconds: failures before are counted, not logged
+	until atomic.Int64 // unix nanoseconds: until then failures are counted, not logged
 }
 
 // acceptLogInterval is the least time between two lines in the log.
 const acceptLogInterval = 10 * time.Second
 
 func newAcceptFailures(reg prometheus.Registerer, log *slog.Logger) (*acceptFailures, error) {
-	u := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "accept_failures_total",
+	a := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "accept_failures_total",
 		Help: "Failed attempts to accept a public connection, for example for lack of file descriptors."})}
-	return u, reg.Register(u.total)
+	return a, reg.Register(a.total)
 }
 
-// note counts a failure. On a nil acceptFailures it does nothing.
-func (u *acceptFailures) note(err error, now time.Time) {
-	if u == nil {
+// note counts a failure, and logs it unless one was logged a moment ago. On a nil
+// acceptFailures it does nothing.
+func (a *acceptFailures) note(err error, now time.Time) {
+	if a == nil {
 		return
 	}
-	u.total.Inc()
-	until := u.until.Load()
-	if now.UnixNano() < until || !u.until.CompareAndSwap(until, now.Add(acceptLogInterval).UnixNano()) {
+	a.total.Inc()
+	until := a.until.Load()
+	if now.UnixNano() < until || !a.until.CompareAndSwap(until, now.Add(acceptLogInterval).UnixNano()) {
 		return
 	}
-	u.log.Error("connections cannot be accepted", "error", err, "advice", "raise the limit of open files (ulimit -n, LimitNOFILE) or lower limits.in_flight")
+	a.log.Error("connections cannot be accepted", "error", err, "advice", "raise the limit of open files (ulimit -n, LimitNOFILE) or lower limits.in_flight")
 }

@@ -12,8 +12,8 @@ import (
 	"sundry/proxy/live"
 )
 
-// system is what the admin API shows and changes.
-func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
+// newSystem makes the replicator, and what the admin API shows and changes.
+func (s *server) newSystem(reg *prometheus.Registry) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
 		store = live.NewRedis(s.far)
@@ -37,9 +37,9 @@ func (s *server) system(reg *prometheus.Registry) (*admin.System, error) {
 // catchUpTime bounds how long a start waits for what operators changed.
 const catchUpTime = 2 * time.Second
 
-// catchUp learns what operators changed before this instance serves: after a
-// restart it must not answer with entries that were purged out of Redis. It serves
-// also where the store is unavailable.
+// catchUp reads, before this instance serves, what operators have changed: after a
+// restart it must not answer with entries from Redis that have been purged. If the
+// store is unavailable, the instance serves nevertheless.
 func (s *server) catchUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
@@ -48,22 +48,22 @@ func (s *server) catchUp(ctx context.Context) {
 	}
 }
 
-// purgeAware is the far tier, which is read only while this instance knows every
-// purge. Otherwise an entry in Redis may have been purged since.
+// purgeAware is the far tier for an instance that may not know every purge: while it
+// does not, nothing is read, because an entry in Redis may have been purged.
 type purgeAware struct {
 	cache.Remote
 	inSync func() bool
 }
 
 // Look implements cache.Remote.
-func (l purgeAware) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
-	if !l.inSync() {
+func (p purgeAware) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	if !p.inSync() {
 		return nil, nil, false
 	}
-	return l.Remote.Look(ctx, key)
+	return p.Remote.Look(ctx, key)
 }
 
-// inSync tells whether this instance is in sync with the stored settings.
+// inSync reports whether this instance is in sync with the stored settings.
 func (s *server) inSync() bool { return s.replicator != nil && s.replicator.InSync() }
 
 // validate compiles the catalog with these cache settings, without putting it into
@@ -95,27 +95,28 @@ func (s *server) apply(e live.EffectiveSettings) error {
 	return s.recompile(e.Cache)
 }
 
-// inForce tells whether the catalog in force was compiled with these cache
+// inForce reports whether the catalog in force was compiled with these cache
 // settings. The caller holds mu.
-func (s *server) inForce(live map[string]map[string]string) bool {
-	return maps.EqualFunc(live, s.live, maps.Equal)
+func (s *server) inForce(settings map[string]map[string]string) bool {
+	return maps.EqualFunc(settings, s.changed, maps.Equal)
 }
 
-// applyHolds opens and closes breakers as operators' holds say. The caller holds
-// mu.
+// applyHolds opens, closes and releases breakers according to the holds of operators. The
+// caller holds mu.
 func (s *server) applyHolds() {
 	for _, h := range s.env.Hosts.All() {
 		h.Force(s.held[h.Name])
 	}
 }
 
+// execOrder carries out an order on this instance.
 func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
-	case "drop":
+	case live.DoDrop:
 		if space, ok := cache.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {
 			space.PurgeKey(o.Key, o.At)
 		}
-	case "reset":
+	case live.DoReset:
 		for _, h := range s.env.Hosts.All() {
 			if h.Name == o.Target {
 				h.Reset()

@@ -59,7 +59,8 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 	return env, err
 }
 
-// newReplay also lists the endpoints and sources that the faults name.
+// newReplay returns the network that replays recorded exchanges, and the endpoints and
+// sources that the faults name.
 func newReplay(specs []string) (*replay.Network, []string, error) {
 	faults := map[string]replay.Fault{}
 	for _, spec := range specs {
@@ -72,7 +73,7 @@ func newReplay(specs []string) (*replay.Network, []string, error) {
 	return replay.New(faults), slices.Sorted(maps.Keys(faults)), nil
 }
 
-// allCases are the operator's recorded exchanges, then the built-in ones.
+// allCases returns the operator's recorded exchanges, then the built-in ones.
 func allCases(dir string) ([]*recorded.Case, error) {
 	var all []*recorded.Case
 	if dir != "" {
@@ -88,7 +89,7 @@ func allCases(dir string) ([]*recorded.Case, error) {
 	return append(all, builtin...), err
 }
 
-// inputs are all that a catalog is compiled from, as it was read at one time: the
+// inputs are everything that a catalog is compiled from, as it was read at one time: the
 // configuration, the catalog's files, the keys of sources. Changed cache settings
 // are compiled with the inputs in force; only a reload reads new ones.
 type inputs struct {
@@ -102,7 +103,8 @@ func readInputs(c *config, secret func(string) (string, bool)) (*inputs, error) 
 	return &inputs{c, files, memoized(secret)}, err
 }
 
-// memoized looks up each name once.
+// memoized returns a lookup that asks for each name once, so that a catalog is
+// compiled with the same keys again.
 func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
 	type answer struct {
 		value string
@@ -122,18 +124,18 @@ func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
 	}
 }
 
-// compile makes a catalog of them. live are the cache settings that operators
-// changed while it runs; nil for none. With one environment, only one catalog
+// compile makes a catalog of the inputs. changed are the cache settings that
+// operators changed while Sundry runs; nil for none. With one environment, only one catalog
 // may be compiled at a time.
-func (in *inputs) compile(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
+func (in *inputs) compile(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
 	env.Data, env.Secret = in.files.Data(), in.secret
-	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: live}, env)
+	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: changed}, env)
 }
 
 // compileAnew compiles what was just read, and in replay hands the environment
 // its recorded exchanges.
-func (in *inputs) compileAnew(env *upstreams.Environment, live map[string]map[string]string) (*catalog.Catalog, error) {
-	set, err := in.compile(env, live)
+func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
+	set, err := in.compile(env, changed)
 	if err == nil {
 		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
 	}
@@ -162,8 +164,8 @@ func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error
 	return in.compileAnew(env, nil)
 }
 
-// unknownFaults finds faults that would never occur: their endpoint or source is
-// unknown.
+// unknownFaults returns an error for faults that would never occur, because their
+// endpoint or source is unknown.
 func (c *config) unknownFaults(set *catalog.Catalog) error {
 	var known []string
 	for _, e := range set.Endpoints {

@@ -12,8 +12,8 @@ func main() {
 	os.Exit(program(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// program is the command but for the end of the process: its result is the exit
-// status.
+// program runs the command and returns the exit status, with which main ends the
+// process.
 func program(args, environ []string, stdout, stderr io.Writer) int {
 	ctx, urgent, stop := interrupts(os.Exit)
 	defer stop()

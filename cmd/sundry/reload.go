@@ -37,7 +37,7 @@ func (s *server) watch(ctx context.Context) {
 	}
 }
 
-// debounceTime is how long files must have been unchanged: editors and deployments
+// debounceTime is how long files must stay unchanged before a reload: editors and deployments
 // write in several steps.
 const debounceTime = 300 * time.Millisecond
 
@@ -57,8 +57,8 @@ func debounce(ctx context.Context, changed <-chan struct{}) {
 }
 
 // watchFiles watches the directories of what was loaded from files: a watch on
-// a file itself ends when an editor replaces it, and Kubernetes swaps a link
-// beside it.
+// a file itself ends when an editor replaces it, and Kubernetes swaps a symbolic
+// link beside it.
 func (s *server) watchFiles() (<-chan struct{}, func()) {
 	if s.config.file == "" && s.config.Catalog == "" {
 		return nil, func() {}
@@ -109,8 +109,8 @@ func (s *server) filter(w *fsnotify.Watcher, changed chan<- struct{}) {
 	}
 }
 
-// concerns tells events of the configuration file, of catalog files, and of the
-// link that Kubernetes swaps.
+// concerns reports whether an event is of the configuration file, of a catalog file,
+// or of the symbolic link that Kubernetes swaps.
 func (s *server) concerns(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
@@ -140,19 +140,19 @@ func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 	return done, nil
 }
 
-// reread applies what the files hold now, as far as it can be applied without a
-// restart, and keeps the values in force of the rest. The caller holds mu.
+// reread applies what the files hold now, as far as that is possible without a
+// restart; other settings keep the values that are in force. The caller holds mu.
 func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	c, err := s.cmd.config(s.process)
 	if err != nil {
 		return done, err
 	}
-	differ := c.reconcile(s.config, s.loaded.config)
+	changes := c.reconcile(s.config, s.loaded.config)
 	in, err := readInputs(c, s.process.getenv)
 	if err != nil {
 		return done, err
 	}
-	set, err := in.compileAnew(s.env, s.live)
+	set, err := in.compileAnew(s.env, s.changed)
 	if err != nil {
 		return done, err
 	}
@@ -161,32 +161,32 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 		return done, err
 	}
 	s.loaded = in
-	s.logChanges(differ, why)
-	differ.Changed = append(differ.Changed, lines...)
-	return differ, nil
+	s.logChanges(changes, why)
+	changes.Changed = append(changes.Changed, lines...)
+	return changes, nil
 }
 
 // logChanges logs the differences in the configuration.
-func (s *server) logChanges(differ admin.Reloaded, why string) {
-	for _, line := range differ.Changed {
+func (s *server) logChanges(changes admin.Reloaded, why string) {
+	for _, line := range changes.Changed {
 		s.log.Info("reloaded", "why", why, "change", line)
 	}
-	for _, line := range differ.NeedRestart {
+	for _, line := range changes.NeedRestart {
 		s.log.Warn("needs a restart", "why", why, "change", line)
 	}
 }
 
-// recompile compiles the catalog in force with other cache settings. The caller
-// holds mu.
-func (s *server) recompile(live map[string]map[string]string) error {
-	set, err := s.loaded.compile(s.env, live)
+// recompile compiles the catalog in force with other cache settings and puts it into
+// force. The caller holds mu.
+func (s *server) recompile(changed map[string]map[string]string) error {
+	set, err := s.loaded.compile(s.env, changed)
 	if err != nil {
 		return err
 	}
 	if _, err := s.swap(set, s.loaded.config, "settings"); err != nil {
 		return err
 	}
-	s.live = live
+	s.changed = changed
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 		return nil, errors.New("nothing was loaded before")
 	}
 	diff := catalog.Diff(old, set)
-	if err := s.front.Reload(set, c.front()); err != nil {
+	if err := s.front.Reload(set, c.frontSettings()); err != nil {
 		return nil, err
 	}
 	s.level.Set(c.level())
@@ -220,7 +220,7 @@ func (c *config) reconcile(started, inForce *config) admin.Reloaded {
 	all := settings()
 	for i := range all {
 		s := &all[i]
-		if s.live {
+		if s.reloadable {
 			if line := s.difference(inForce, c); line != "" {
 				done.Changed = append(done.Changed, line)
 			}

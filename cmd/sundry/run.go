@@ -12,8 +12,8 @@ import (
 	"sundry/upstreams"
 )
 
-// process is what a command may touch of the process it runs in, arguments
-// aside. Tests hand it over.
+// process is what a command uses of the process it runs in, apart from its
+// arguments. Tests pass their own.
 type process struct {
 	ctx    context.Context // ends when the command is asked to stop
 	urgent context.Context // ends when it must stop at once
@@ -38,10 +38,11 @@ type cli struct {
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
-// errUsage carries the message that kong has printed already.
+// errUsage is returned for a wrong command line, after kong has printed the usage and
+// what is wrong.
 var errUsage = errors.New("see sundry --help")
 
-// run is execute where no second signal can come.
+// run executes a command line in a process that no second signal can stop at once.
 func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
 	return execute(&process{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
 }
@@ -76,7 +77,8 @@ func (versionCmd) Run(w *process) error {
 	return err
 }
 
-// version is the module's, or the revision it was built from.
+// version returns the revision that the program was built from, or else the version
+// of its module.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// plainFile tells variables that end in _FILE and do not name a file of a secret.
+// plainFile reports whether a variable ends in _FILE but does not name a file with a
+// secret.
 func plainFile(name string) bool { return name == "SUNDRY_GEO_FILE" }
 
-// secretFiles is the environment, in which SUNDRY_X_FILE names a file that
-// holds what SUNDRY_X would: the token, the address of Redis with its password,
+// secretFiles returns a lookup of environment variables, in which SUNDRY_X_FILE may
+// name a file with the value of SUNDRY_X: the token, the address of Redis with its password,
 // the keys of sources. Each file must be readable and not empty, and the variable
 // itself must not be set as well. Files are read when the value is needed, so a
 // changed key takes effect with the next reload.
@@ -46,7 +47,7 @@ func secretFiles(environ []string) (func(string) (string, bool), error) {
 	}, errors.Join(failed...)
 }
 
-// readSecret is the content of the file without the final newline that editors
+// readSecret returns the content of the file without the final newline that editors
 // and echo leave.
 func readSecret(file string) (string, error) {
 	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file

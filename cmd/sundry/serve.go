@@ -58,8 +58,9 @@ type server struct {
 
 	mu     sync.Mutex // guards what reloads and operators' changes write
 	loaded *inputs    // what the catalog in force was compiled from
-	live   map[string]map[string]string
-	held   map[string]host.Force // breakers that operators hold, by host
+	// changed are the cache settings that operators changed, by endpoint.
+	changed map[string]map[string]string
+	held    map[string]host.Force // breakers that operators hold, by host
 }
 
 // Run serves until the context ends.
@@ -75,7 +76,7 @@ func (s *serveCmd) Run(w *process) error {
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	system, err := srv.system(reg)
+	system, err := srv.newSystem(reg)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,8 @@ func (s *serveCmd) Run(w *process) error {
 	return srv.run(w.ctx, private)
 }
 
-// build makes the parts, from the far tier up to the front.
+// build makes the parts of the server, from the environment of the sources up to the
+// front.
 func (s *server) build(reg *prometheus.Registry) error {
 	var err error
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log); err != nil {
@@ -134,11 +136,11 @@ func (s *server) build(reg *prometheus.Registry) error {
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	return s.front.Reload(set, s.config.front())
+	return s.front.Reload(set, s.config.frontSettings())
 }
 
-// warms is true unless the operator says otherwise, but not in replay, where it
-// would hide the first miss from whoever watches.
+// warms reports whether endpoints are filled ahead of requests: by default yes, but
+// not in replay, where that would hide the first miss from whoever watches.
 func (s *server) warms() bool {
 	if s.config.Cache.Warm != "" {
 		return s.config.Cache.Warm == "true"
@@ -146,9 +148,10 @@ func (s *server) warms() bool {
 	return !s.cmd.Replay
 }
 
-// describeFailure is the failure record that other instances read. What is wrong
-// with one caller's input is not shared, for it names that input; nor is that this
-// instance is busy, which says nothing of the others.
+// describeFailure returns the failure record that other instances read: the kind of
+// the failure alone. "" is not shared: a mistake in one caller's input, whose message
+// the record would lack, a source that was skipped, and that this instance is busy,
+// which says nothing about the others.
 func describeFailure(err error) string {
 	switch k := upstreams.KindOf(err); k {
 	case upstreams.Invalid, upstreams.Forbidden, upstreams.Skipped, upstreams.Busy:
@@ -158,7 +161,8 @@ func describeFailure(err error) string {
 	}
 }
 
-// restoreFailure takes from another instance's failure record only its kind.
+// restoreFailure makes an error of another instance's failure record; nil for a kind
+// that is not shared.
 func restoreFailure(text string) error {
 	k, ok := upstreams.ParseErrorKind(text)
 	if err := (&upstreams.Error{Kind: k, Err: errElsewhere}); ok && describeFailure(err) != "" {

@@ -31,15 +31,15 @@ type setting struct {
 	expected string // what is allowed
 	example  string // an example
 	// alias is a second name of its variable, kept for older deployments.
-	alias  string
-	live   bool // a reload applies it
-	empty  bool // the empty text is a value
-	secret bool // its value is never shown
+	alias      string
+	reloadable bool // a change takes effect with a reload; else with a restart
+	empty      bool // the empty text is a value
+	secret     bool // its value is never shown
 
-	read  func(into *config, text string) error // errInvalid: it is not what the setting expects
-	items func(into *config, texts []string) error
-	show  func(c *config) string
-	carry func(into, from *config)
+	read  func(into *config, text string) error    // errInvalid: it is not what the setting expects
+	items func(into *config, texts []string) error // read for a list; nil for a single value
+	show  func(c *config) string                   // the value, to compare it and to print it
+	carry func(into, from *config)                 // copies the value
 }
 
 // errInvalid is returned for a value that is not what the setting expects.
@@ -117,14 +117,14 @@ func splitList(text string) []string {
 	return out
 }
 
-// Bounds of settings: a value beyond them is taken for a slip.
+// Bounds of settings: a value beyond them is taken for a typing mistake.
 const (
 	maxRate     = 1e6
 	maxBurst    = 1e6
 	maxInFlight = 10_000_000
 	maxFills    = 1_000_000
 	maxMemory   = 1 << 40
-	maxLogHits  = 1e9
+	maxSample   = 1e9
 	maxDelay    = 10 * time.Minute
 
 	maxQueueDelay = 10 * time.Second
@@ -140,37 +140,37 @@ func settings() []setting {
 		single(setting{key: "catalog", expected: "a directory", example: "/etc/sundry/catalog", empty: true}, func(c *config) *string { return &c.Catalog }, parseDirectory),
 		single(setting{key: "base_path", expected: "a path that begins with a slash and does not end with one", example: "/tools", empty: true}, func(c *config) *string { return &c.BasePath }, parseBasePath),
 		single(setting{key: "log_format", expected: "text or json", example: "json"}, func(c *config) *string { return &c.LogFormat }, oneOf("text", "json")),
-		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", live: true},
+		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", reloadable: true},
 			func(c *config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
-		single(setting{key: "log_hits", expected: wholeRange(1, maxLogHits), example: "100", live: true},
-			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxLogHits)),
-		single(setting{key: "log_refusals", expected: wholeRange(1, maxLogHits), example: "100", live: true},
-			func(c *config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxLogHits)),
-		list(setting{key: "trusted_proxies", expected: "an address range", example: "10.0.0.0/8", live: true},
+		single(setting{key: "log_hits", expected: wholeRange(1, maxSample), example: "100", reloadable: true},
+			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxSample)),
+		single(setting{key: "log_refusals", expected: wholeRange(1, maxSample), example: "100", reloadable: true},
+			func(c *config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxSample)),
+		list(setting{key: "trusted_proxies", expected: "an address range", example: "10.0.0.0/8", reloadable: true},
 			func(c *config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
-		single(setting{key: "forwarded", expected: "one of either, x-forwarded-for and forwarded", example: "x-forwarded-for", live: true},
+		single(setting{key: "forwarded", expected: "one of either, x-forwarded-for and forwarded", example: "x-forwarded-for", reloadable: true},
 			func(c *config) *string { return &c.Forwarded }, oneOf(string(proxy.ByEither), string(proxy.ByXForwardedFor), string(proxy.ByForwarded))),
-		list(setting{key: "allow_targets", expected: "an address range", example: "10.0.0.0/8", live: true},
+		list(setting{key: "allow_targets", expected: "an address range", example: "10.0.0.0/8", reloadable: true},
 			func(c *config) *[]netip.Prefix { return &c.AllowTargets }, parsePrefix),
-		list(setting{key: "own_hosts", expected: "a host name without scheme, port and path", example: "api.example.org", live: true},
+		list(setting{key: "own_hosts", expected: "a host name without scheme, port and path", example: "api.example.org", reloadable: true},
 			func(c *config) *[]string { return &c.OwnHosts }, parseHost),
-		single(setting{key: "loop_id", expected: "1 to 64 letters, digits, dots, hyphens and underscores", example: "example-1", live: true, empty: true},
+		single(setting{key: "loop_id", expected: "1 to 64 letters, digits, dots, hyphens and underscores", example: "example-1", reloadable: true, empty: true},
 			func(c *config) *string { return &c.LoopID }, parseLoopID),
 		single(setting{key: "geo_file", expected: "a file ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", empty: true},
 			func(c *config) *string { return &c.GeoFile }, parseGeoFile),
 		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},
 			func(c *config) *string { return &c.State }, parseState),
-		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", live: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
-		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", live: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
-		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", live: true},
+		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
+		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
+		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", reloadable: true},
 			func(c *config) *float64 { return &c.Limits.Rate }, parseRate),
-		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", live: true},
+		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
 			func(c *config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
-		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", live: true},
+		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", reloadable: true},
 			func(c *config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
-		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", live: true},
+		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", reloadable: true},
 			func(c *config) *float64 { return &c.Limits.Share }, parseShare),
-		single(setting{key: "limits.queue_delay", expected: "a duration from 0s to 10s", example: "20ms", live: true},
+		single(setting{key: "limits.queue_delay", expected: "a duration from 0s to 10s", example: "20ms", reloadable: true},
 			func(c *config) *time.Duration { return &c.Limits.QueueDelay }, span(0, maxQueueDelay)),
 		single(setting{key: "limits.fills", expected: wholeRange(1, maxFills), example: "2000"}, func(c *config) *int { return &c.Fills }, whole[int](1, maxFills)),
 		single(setting{key: "limits.reply_memory", expected: sizeRange(upstreams.MinBudget), example: "128MiB"},
@@ -345,7 +345,7 @@ func parseLoopID(s string) (string, error) {
 // size is a number of bytes, as in 256MiB.
 type size int64
 
-// String is in MiB where these are whole.
+// String formats whole MiB as such, anything else in bytes.
 func (b size) String() string {
 	if b%(1<<20) == 0 {
 		return strconv.FormatInt(int64(b)>>20, 10) + "MiB"
@@ -353,7 +353,7 @@ func (b size) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// parseSize reads 256MiB, from the least to maxMemory.
+// parseSize returns a parser of sizes such as 256MiB, between least and maxMemory.
 func parseSize(least float64) func(string) (size, error) {
 	return func(s string) (size, error) {
 		text, unit := s, float64(1)
