@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/waittest"
-
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"sundry/upstreams/waittest"
 )
 
 // hostile is text that a page must show and never run.
@@ -83,7 +83,7 @@ func TestConsole(t *testing.T) {
 		name string
 		do   func(*testing.T)
 	}{
-		{"tabs by keyboard", b.walk}, {"a ttl, live", func(t *testing.T) { b.tune(t, p) }}, {"a breaker", b.breaker},
+		{"tabs by keyboard", b.walk}, {"a ttl, live", func(t *testing.T) { b.tune(t, p) }}, {"a breaker", func(t *testing.T) { b.breaker(t, p) }},
 		{"a purge", func(t *testing.T) { b.purge(t, p) }}, {"a failure again", func(t *testing.T) { b.again(t, p) }}, {"reload", b.reload},
 		{"hostile text", b.hostility}, {"renewal", b.renewal}, {"looks", func(t *testing.T) { b.looks(t, p) }},
 	} {
@@ -163,7 +163,7 @@ func (b *browser) tune(t *testing.T, p *instance) {
 
 // breaker sees the one that failures opened, resets it, holds another open for
 // a while, and releases it.
-func (b *browser) breaker(t *testing.T) {
+func (b *browser) breaker(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("upstreams")
 	if !b.is(`document.querySelectorAll("td .spark .cross").length > 1 && document.querySelectorAll("td .spark rect").length > 1`) {
@@ -172,8 +172,14 @@ func (b *browser) breaker(t *testing.T) {
 	row := func(host string) string {
 		return `[...document.querySelectorAll("tbody tr")].find((tr) => tr.cells[0].textContent === "` + host + `").textContent`
 	}
-	b.until(row(failing) + `.includes("open")`)
-	b.until(`document.title === "▲ 1 breaker open – Sundry"`)
+	probes := 0
+	waittest.Until(t, "the title names the open breaker", func() bool {
+		if b.is(row(failing) + `.includes("half-open")`) { // where the machine is slow: a probe that fails opens it again
+			probes++
+			_, _, _, _ = get(fmt.Sprintf("%s/api/wpcat?n=1&p=%d", p.public, 100+probes))
+		}
+		return b.is(`document.title === "▲ 1 breaker open – Sundry"`)
+	})
 	b.press(`button[aria-label="Breaker of ` + failing + `…"]`)
 	b.run(chromedp.Click(chromedp.CSS("dialog input[value=reset]")))
 	b.press("dialog button[type=submit]")
