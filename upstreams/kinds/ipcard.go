@@ -11,7 +11,6 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/chinatime"
 	"sundry/upstreams/geoip"
-	"sundry/upstreams/host"
 	"sundry/upstreams/ipcard"
 	"sundry/upstreams/jq"
 )
@@ -25,44 +24,24 @@ type IPCardSpec struct {
 }
 
 type cardDrawer struct {
-	svg  bool
+	drawing
 	file geoip.DB // nil: none
-	work *host.Work
 }
 
 func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec IPCardSpec
 	c.Decode(section, &spec)
-	if spec.As != "png" && spec.As != "svg" {
-		c.Add("ipcard: as: expected png or svg, got %q", spec.As)
-	}
-	return upstreams.Compiled{Fetcher: &cardDrawer{svg: spec.As == "svg", file: c.Env.GeoFile, work: &c.Env.Work}}
-}
-
-var _ upstreams.Admitter = (*cardDrawer)(nil)
-
-// Admit implements upstreams.Admitter: it takes a slot for drawing.
-func (d *cardDrawer) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
-	return d.work.EnterDrawing(ctx)
+	return upstreams.Compiled{Fetcher: &cardDrawer{compileDrawing(c, "ipcard", spec.As), c.Env.GeoFile}}
 }
 
 // Fetch implements upstreams.Fetcher.
 func (d *cardDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card := d.card(in.Call)
-	blob, err := draw(card, d.svg)
+	blob, err := d.draw(card.SVG, card.PNG)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "draw a card: %w", err)
 	}
 	return &upstreams.Reply{Body: cardData(card), Blob: blob}, nil
-}
-
-func draw(c *ipcard.Card, svg bool) (*upstreams.Blob, error) {
-	if svg {
-		b, err := c.SVG()
-		return &upstreams.Blob{Type: "image/svg+xml", Bytes: b}, err
-	}
-	b, err := c.PNG()
-	return &upstreams.Blob{Type: "image/png", Bytes: b}, err
 }
 
 func (d *cardDrawer) card(call *upstreams.Call) *ipcard.Card {

@@ -8,7 +8,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/host"
 	"sundry/upstreams/qrcode"
 )
 
@@ -20,25 +19,14 @@ type QRCodeSpec struct {
 }
 
 type qrMaker struct {
-	svg     bool
-	work    *host.Work
+	drawing
 	painter *qrcode.Painter
 }
 
 func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec QRCodeSpec
 	c.Decode(section, &spec)
-	if spec.As != "png" && spec.As != "svg" {
-		c.Add("qrcode: as: expected png or svg, got %q", spec.As)
-	}
-	return upstreams.Compiled{Fetcher: qrMaker{svg: spec.As == "svg", work: &c.Env.Work, painter: &qrcode.Painter{}}}
-}
-
-var _ upstreams.Admitter = qrMaker{}
-
-// Admit implements upstreams.Admitter: it takes a slot for drawing.
-func (q qrMaker) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
-	return q.work.EnterDrawing(ctx)
+	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", spec.As), &qrcode.Painter{}}}
 }
 
 // Fetch implements upstreams.Fetcher.
@@ -49,7 +37,10 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	if err != nil {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "text", Message: err.Error(), Err: err}
 	}
-	blob, err := q.draw(code, size)
+	blob, err := q.draw(
+		func() ([]byte, error) { return code.SVG(size) },
+		func() ([]byte, error) { return q.painter.PNG(code, size) },
+	)
 	if tooSmall, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "size", Err: err,
 			Message: fmt.Sprintf("size %d is too small for this text; expected at least %d", size, tooSmall.Min)}
@@ -59,13 +50,4 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	}
 	data := map[string]any{"text": text, "size": size, "version": code.Version(), "level": code.Level()}
 	return &upstreams.Reply{Body: data, Blob: blob}, nil
-}
-
-func (q qrMaker) draw(code *qrcode.Code, size int) (*upstreams.Blob, error) {
-	if q.svg {
-		b, err := code.SVG(size)
-		return &upstreams.Blob{Type: "image/svg+xml", Bytes: b}, err
-	}
-	b, err := q.painter.PNG(code, size)
-	return &upstreams.Blob{Type: "image/png", Bytes: b}, err
 }
