@@ -212,9 +212,6 @@ func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.B
 // caller-supplied target.
 func (s *Source) Remote() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
-// Bare is the source's name as declared, without the prefix replay:.
-func (s *Source) Bare() string { return s.Declared }
-
 // Keyed reports whether it uses a secret.
 func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
 

@@ -291,7 +291,7 @@ func (s *survey) hosts(endpoint, source string) []string {
 	hosts = append(hosts, domains...)
 	e, _ := s.set.Get(endpoint)
 	for _, src := range e.Sources() {
-		if src.Bare() == source && src.Host() != nil && !slices.Contains(hosts, src.Host().Name) {
+		if src.Declared == source && src.Host() != nil && !slices.Contains(hosts, src.Host().Name) {
 			hosts = append(hosts, src.Host().Name)
 		}
 	}
@@ -305,9 +305,9 @@ func (s *survey) subjects() (endpoints, sources []string) {
 		endpoints = append(endpoints, e.Name)
 		for _, src := range e.Sources() {
 			if src.Remote() {
-				subject := e.Name + "/" + src.Bare()
+				subject := e.Name + "/" + src.Declared
 				sources = append(sources, subject)
-				s.behind[subject] = s.hosts(e.Name, src.Bare())
+				s.behind[subject] = s.hosts(e.Name, src.Declared)
 			}
 		}
 	}

@@ -193,3 +193,8 @@ func (p *instance) kill(t *testing.T) {
 		t.Error("the server does not stop")
 	}
 }
+
+// run executes a command line in a process that no second signal can stop at once.
+func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
+	return execute(&process{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
+}

@@ -42,11 +42,6 @@ type cli struct {
 // what is wrong.
 var errUsage = errors.New("see sundry --help")
 
-// run executes a command line in a process that no second signal can stop at once.
-func run(ctx context.Context, args []string, getenv func(string) (string, bool), stdout, stderr io.Writer) error {
-	return execute(&process{ctx: ctx, urgent: context.Background(), getenv: getenv, stdout: stdout, stderr: stderr}, args)
-}
-
 // execute carries out a command line. It returns when the command is done or,
 // for serve, when ctx of the process ends and everything is drained.
 func execute(w *process, args []string) error {

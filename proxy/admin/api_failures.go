@@ -83,7 +83,7 @@ func (a *api) findSource(endpoint, source string) *upstreams.Source {
 		return nil
 	}
 	for _, s := range e.Sources() {
-		if s.Bare() == source {
+		if s.Declared == source {
 			return s
 		}
 	}

@@ -73,11 +73,11 @@ func (a *api) openBreakers() []string {
 }
 
 func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
-	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Bare(), Missing: s.Missing, Recent: []attemptView{}}
+	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, Recent: []attemptView{}}
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
 	}
-	for _, attempt := range a.Env.Journal.Recent(endpoint, s.Bare()) {
+	for _, attempt := range a.Env.Journal.Recent(endpoint, s.Declared) {
 		v.Recent = append(v.Recent, attemptView{attempt.At, attempt.Took.Milliseconds(), attempt.Result})
 		if attempt.Err != "" {
 			v.LastErr, v.ErrAt = attempt.Err, attempt.At

@@ -62,7 +62,7 @@ func TestSignedSourcesShowNoSecret(t *testing.T) {
 		e, _ := set.Get("kd")
 		var shown []string
 		for _, s := range e.Sources() {
-			if s.Bare() != name {
+			if s.Declared != name {
 				continue
 			}
 			call := &upstreams.Call{Endpoint: "kd", Params: map[string]any{"id": "YT0000000000001", "phone": nil}, Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}

@@ -109,7 +109,7 @@ func (s *answeredCall) load(ctx context.Context, watch func(upstreams.Attempt)) 
 // breakSource makes the source of the call fail, and no other.
 func (th *replayedCatalog) breakSource(s *answeredCall, d failureMode) {
 	clear(th.faults)
-	th.faults[s.endpoint.Name+"/"+s.source.Bare()] = d.fault
+	th.faults[s.endpoint.Name+"/"+s.source.Declared] = d.fault
 }
 
 // TestADeadSourceNeverTakesItsEndpointWithIt kills the source that answers each

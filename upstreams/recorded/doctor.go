@@ -53,7 +53,7 @@ func SubjectsOf(e *catalog.Endpoint, cases []*Case) []Subject {
 	var out []Subject
 	for _, c := range e.Chains {
 		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
-			out = append(out, Subject{e, c, s, successes(cases, e.Name, s.Bare(), c.Name)})
+			out = append(out, Subject{e, c, s, successes(cases, e.Name, s.Declared, c.Name)})
 		}
 	}
 	return out
@@ -81,7 +81,7 @@ func successes(cases []*Case, endpoint, source, chain string) []*Case {
 // Examine calls the source once, with what it was recorded with, and compares
 // the shape of its answer. In replay the call is made at the recorded time.
 func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
-	f := Finding{Endpoint: s.endpoint.Name, Chain: s.chain.Name, Source: s.Source.Bare()}
+	f := Finding{Endpoint: s.endpoint.Name, Chain: s.chain.Name, Source: s.Source.Declared}
 	if s.Source.Missing != "" {
 		f.Health, f.Notes = KeyMissing, []string{"set " + s.Source.Missing}
 		return f

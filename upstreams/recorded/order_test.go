@@ -61,13 +61,13 @@ func presented(t *testing.T, yield func(e *catalog.Endpoint, source string, docu
 			continue
 		}
 		for _, s := range form.Chain.Sources {
-			for _, x := range CasesOf(cases, e.Name, s.Bare()) {
+			for _, x := range CasesOf(cases, e.Name, s.Declared) {
 				for _, data := range present(t.Context(), form, x) {
 					document, err := form.Answer(data)
 					if err != nil {
 						t.Fatal(err)
 					}
-					yield(e, s.Bare(), document)
+					yield(e, s.Declared, document)
 				}
 			}
 		}

@@ -31,7 +31,7 @@ func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 		return sample
 	}
 	for _, src := range form.Chain.Sources {
-		for _, c := range CasesOf(cases, e.Name, src.Bare()) {
+		for _, c := range CasesOf(cases, e.Name, src.Declared) {
 			if c.Want != "success" {
 				continue
 			}
