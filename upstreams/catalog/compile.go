@@ -25,6 +25,7 @@ func compile(name string, s *endpointSpec, env *upstreams.Environment, problems 
 	}
 	s.checkHead(name, problems)
 	defs := jq.CompileDefs(s.Defs, problems)
+	e.Fields = s.compileFields(problems)
 	e.compileForms(s, defs, problems)
 	e.compileParams(s, problems)
 	e.compileChains(s, defs, env, problems)
@@ -122,7 +123,8 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 			if s.formChain(i) == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
-					f.order = s.Forms[i].fieldOrder(sources, defs)
+					f.fields = e.Fields
+					f.order = orderOf(e.Fields).Then(s.Forms[i].fieldOrder(sources, defs))
 				}
 				c.Forms = append(c.Forms, f)
 			}

@@ -25,6 +25,9 @@ type endpointSpec struct {
 	Defs   declare.Defs `yaml:"defs"`
 	Params []paramSpec  `yaml:"params"`
 	Cache  cacheSpec    `yaml:"cache"`
+	// Fields of the data of json forms, in their order: what each of them is. One
+	// that is absent from an answer is null.
+	Fields fieldSpecs `yaml:"fields"`
 	// Forms of the answer; the first is the default.
 	Forms []formSpec `yaml:"forms"`
 	// Sources of the chain "main", in order.

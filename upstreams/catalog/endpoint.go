@@ -14,6 +14,8 @@ type Endpoint struct {
 	Group  string
 	EN, ZH string
 	Params []*Param
+	// Fields of the data of json forms; nil: the file does not declare them.
+	Fields []*Field
 	Forms  []*Form
 	Chains []*Chain
 	Policy cache.Policy

@@ -18,11 +18,12 @@ import (
 // file and the same replies: by its named functions, its own sources, or the
 // forms. It is part of every key, so that an upgrade serves no answer that an
 // older program cached. TestRendering fails when it has to be raised.
-const rendering = 4
+const rendering = 5
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache
-// rule and the summaries are left out, so that a changed TTL still finds what is cached.
+// rule, the summary and the descriptions of fields are left out, so that a changed TTL
+// still finds what is cached.
 func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 	var tree map[string]yaml.Node
 	if err := yaml.Load(file, &tree); err != nil {
@@ -30,6 +31,7 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 	}
 	delete(tree, "cache")
 	delete(tree, "summary")
+	delete(tree, "fields")
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		node := tree[name]
@@ -39,6 +41,7 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 		}
 		_, _ = fmt.Fprintf(h, "%s\n%s", name, b) // a hash takes everything
 	}
+	writeNames(h, e.Fields)
 	e.embedded(s, h)
 	_, _ = fmt.Fprint(h, rendering, e.env.Replay != nil)
 	version := hex.EncodeToString(h.Sum(nil)[:4])
@@ -48,6 +51,15 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 			space = e.Pictures()
 		}
 		c.prefix = space + ":" + version + ":" + c.Name
+	}
+}
+
+// writeNames hashes the names of declared fields, in their order.
+func writeNames(h io.Writer, fields []*Field) {
+	for _, f := range fields {
+		_, _ = fmt.Fprintf(h, "%q(", f.Name)
+		writeNames(h, f.Fields)
+		_, _ = fmt.Fprint(h, ")")
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // fieldOrder is the order of the fields that a form emits. Programs emit objects as
 // maps, which have no order, so the order is derived from the file, once, and is the
 // same whichever source answered: the form's order: counts first, then its program,
-// then the programs of the sources, each in the order of the file.
+// then the programs of the sources, each in the order of the file. The fields that the
+// endpoint declares come before all of these.
 func (s *formSpec) fieldOrder(sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
 	var data *jq.Fields
 	for i := range sources {

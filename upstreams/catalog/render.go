@@ -71,7 +71,7 @@ func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []a
 	var out []any
 	for _, v := range candidates {
 		if made, err := f.make.One(ctx, v, env); err == nil {
-			out = append(out, made)
+			out = append(out, complete(made, f.fields))
 		}
 	}
 	return out
@@ -123,10 +123,10 @@ func (f *Form) jsonBody(v any) (*cache.Body, error) {
 	return f.plain(typeJSON, b), nil
 }
 
-// Answer is the JSON around data that the form presents, with its fields in the
-// order of the file.
+// Answer is the JSON around data that the form presents: with all fields that are
+// declared, in the order of the file.
 func (f *Form) Answer(data any) ([]byte, error) {
-	b, err := encode(data, f.order)
+	b, err := encode(complete(data, f.fields), f.order)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}

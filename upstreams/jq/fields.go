@@ -59,6 +59,16 @@ func (f *Fields) With(name string, value *Fields) *Fields {
 	return out
 }
 
+// WithItems returns f with the fields of its items, for a value that may be an array.
+func (f *Fields) WithItems(items *Fields) *Fields {
+	if f == nil {
+		return nil
+	}
+	out := *f
+	out.items = items
+	return &out
+}
+
 // Join merges f with other. The order of f stays. A field that only other has follows
 // the one that it follows there, or precedes the first that both have; if they have
 // none in common, it comes last.

@@ -1,0 +1,88 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The data of JSON forms have the declared fields, in the declared order, null
+// where nothing emits them: at the top, in objects, in items, in candidates.
+func TestDeclaredFields(t *testing.T) {
+	const mapped, form = "map: '{n: $params.n}'", "{name: json, json: .}"
+	rows := map[string]struct{ data, form, fields, want string }{
+		"an object": {`{z: 1, b: 2}`, "json: .", "{b: {}, a: , z: {}}", `{"b":2,"a":null,"z":1}`},
+		"inside": {`{of: {z: 1}, none: null}`, "json: .", "{of: {fields: {a: {}, z: {}}}, none: {fields: {a: {}}}}",
+			`{"of":{"a":null,"z":1},"none":null}`},
+		"items": {`{list: [{z: 1}, {a: 2}, null], names: ["x"], empty: []}`, "json: .",
+			"{names: {}, list: {fields: {a: {}, z: {}}}, empty: {fields: {a: {}}}}",
+			`{"names":["x"],"list":[{"a":null,"z":1},{"a":2,"z":null},null],"empty":[]}`},
+		"a list":         {`[{z: 1}, {}]`, "json: .", "{a: {}, z: {}}", `[{"a":null,"z":1},{"a":null,"z":null}]`},
+		"candidates":     {`[{z: 1}]`, "each: '.[]', json: .", "{a: {}, z: {}}", `{"a":null,"z":1}`},
+		"not declared":   {`{y: 1, of: {c: 2, b: 3}, x: 0}`, "json: .", "{of: {fields: {a: {}, b: {}}}}", `{"of":{"a":null,"b":3,"c":2},"y":1,"x":0}`},
+		"none is needed": {`{z: 1, b: 2}`, "json: .", "{}", `{"z":1,"b":2}`},
+	}
+	for name, row := range rows {
+		file := strings.NewReplacer(mapped, "map: '"+row.data+"'", form, "{name: json, "+row.form+"}", "forms:", "fields: "+row.fields+"\nforms:").Replace(whole)
+		if got, want := answerOf(t, file), `{"code":200,"message":"ok","data":`+row.want+`}`; got != want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
+// What is completed is a copy: two forms, or two candidates, may share a value.
+func TestCompletingCopies(t *testing.T) {
+	fields := []*Field{{Name: "a"}, {Name: "of", Fields: []*Field{{Name: "b"}}}}
+	shared := map[string]any{"of": []any{map[string]any{"c": 1}}}
+	got := complete(shared, fields)
+	if diff := cmp.Diff(map[string]any{"a": nil, "of": []any{map[string]any{"b": nil, "c": 1}}}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"of": []any{map[string]any{"c": 1}}}, shared); diff != "" {
+		t.Errorf("the value itself: %s", diff)
+	}
+}
+
+func TestMistakesOfFields(t *testing.T) {
+	for fields, want := range map[string]string{
+		"fields: [a]":                                    "whole.yaml:8: expected fields by name, for example {title: {en: The title., zh: 标题。}}",
+		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields: a: is: expected time, date, link, got "day"`,
+		"fields:\n  a:\n    paths: {}":                   `whole.yaml:10: unknown key paths`,
+		"fields:\n  a: {fields: [b]}":                    "whole.yaml:9: expected fields by name",
+		"fields:\n  a: {}\n  a: {}":                      "whole.yaml:10: fields: a: declared twice",
+		"fields:\n  a: {fields: {b: {en: B.}}}":          "whole.yaml:9: fields: a.b: expected both languages or none, for example {en: The title., zh: 标题。}",
+		"fields:\n  a: {fields:\n    {b: {is: [link]}}}": "whole.yaml:10: expected a string",
+	} {
+		_, err := loadText(t, "whole", strings.Replace(whole, "cache:", fields+"\ncache:", 1))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v, want\n%s", fields, err, want)
+		}
+	}
+	text := strings.NewReplacer("  - {name: json, json: .}\n", "", "forms:", "fields: {a: {}}\nforms:").Replace(whole)
+	if _, err := loadText(t, "whole", text); err == nil || !strings.Contains(err.Error(), "whole.yaml:9: fields: expected beside a json form, whose data they describe") {
+		t.Error(err)
+	}
+}
+
+// A better description is no reason to forget what is cached; another field is.
+func TestKeysKnowTheFields(t *testing.T) {
+	version := func(fields string) string {
+		t.Helper()
+		c, err := loadText(t, "whole", strings.Replace(whole, "forms:", "fields: "+fields+"\nforms:", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := c.Get("whole")
+		return e.Version()
+	}
+	first := version("{a: {fields: {b: {}}}}")
+	if version("{a: {en: A., zh: 甲。, fields: {b: {is: link}}}}") != first {
+		t.Error("another description, another version")
+	}
+	for _, other := range []string{"{a: {}, b: {}}", "{a: {fields: {b: {}, c: {}}}}"} {
+		if version(other) == first {
+			t.Errorf("%s: the same version", other)
+		}
+	}
+}

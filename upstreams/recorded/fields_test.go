@@ -1,0 +1,160 @@
+package recorded
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"sundry/cache"
+	"sundry/upstreams/catalog"
+)
+
+// undeclared are the endpoints whose fields are not declared yet. The list only
+// becomes shorter.
+var undeclared = []string{
+	"60s", "dailynews", "dailywp", "dwzrec", "gamestatus", "ipinfo", "kd", "lishi", "music", "onlinestatus",
+	"sjbz", "sjsp", "vidparse", "wpcat", "yiyan",
+}
+
+// TestEveryFieldIsDeclared: all that an endpoint's JSON holds, in any recorded
+// case and in the answers to its example calls, is declared with a description in both
+// languages, and is what the declaration says.
+func TestEveryFieldIsDeclared(t *testing.T) {
+	for _, e := range replayed(t).Endpoints {
+		exempt := slices.Contains(undeclared, e.Name)
+		switch {
+		case jsonForm(e) == nil:
+			if exempt {
+				t.Errorf("%s: has no JSON: take it off the list", e.Name)
+			}
+		case exempt && e.Fields != nil:
+			t.Errorf("%s: declares its fields: take it off the list", e.Name)
+		case !exempt && e.Fields == nil:
+			t.Errorf("%s: does not declare its fields", e.Name)
+		}
+		described(t, e.Name, e.Fields)
+	}
+	presented(t, func(e *catalog.Endpoint, source string, document []byte) {
+		checkDeclared(t, e, source, document)
+	})
+	for _, e := range replayed(t).Endpoints {
+		for _, row := range Calls(e) {
+			in, bad := e.Parse(row.Query, catalog.Caller{Addr: caller})
+			if bad != nil || in.Form.Kind != "json" {
+				continue
+			}
+			content, err := (&catalog.Fill{Input: in}).Load(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, body := range content.Forms[in.Form.FormIndex()] {
+				checkDeclared(t, e, content.Source+"?"+row.Query, body.Data[cache.Identity])
+			}
+		}
+	}
+}
+
+// described holds fields to a description in both languages.
+func described(t *testing.T, path string, fields []*catalog.Field) {
+	t.Helper()
+	for _, f := range fields {
+		if f.EN == "" || f.ZH == "" {
+			t.Errorf("%s.%s: no description", path, f.Name)
+		}
+		described(t, path+"."+f.Name, f.Fields)
+	}
+}
+
+func checkDeclared(t *testing.T, e *catalog.Endpoint, source string, document []byte) {
+	t.Helper()
+	if e.Fields == nil {
+		return
+	}
+	var answer struct{ Data any }
+	if err := json.Unmarshal(document, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range violations("data", answer.Data, &catalog.Field{Fields: e.Fields}) {
+		t.Errorf("%s by %s: %s", e.Name, source, wrong)
+	}
+}
+
+// violations lists where a value is not what its field says.
+func violations(path string, v any, f *catalog.Field) []string {
+	var found []string
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		for _, item := range v {
+			found = append(found, violations(path+"[]", item, f)...)
+		}
+	case map[string]any:
+		for name, value := range v {
+			i := slices.IndexFunc(f.Fields, func(o *catalog.Field) bool { return o.Name == name })
+			if i < 0 {
+				found = append(found, path+"."+name+" is not declared")
+				continue
+			}
+			found = append(found, violations(path+"."+name, value, f.Fields[i])...)
+		}
+	default:
+		if f.Fields != nil {
+			found = append(found, fmt.Sprintf("%s has fields, but is %v", path, v))
+		}
+		if !holds(f.Is, v) {
+			found = append(found, fmt.Sprintf("%s is a %s, but is %v", path, f.Is, v))
+		}
+	}
+	return found
+}
+
+var zoned = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
+// holds reports whether a value is what is: says.
+func holds(is string, v any) bool {
+	text, ok := v.(string)
+	switch is {
+	case catalog.IsTime:
+		_, err := time.Parse(time.RFC3339, text)
+		return ok && err == nil && zoned.MatchString(text)
+	case catalog.IsDate:
+		_, err := time.Parse(time.DateOnly, text)
+		return ok && err == nil
+	case catalog.IsLink:
+		u, err := url.Parse(text)
+		return ok && err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+	}
+	return true
+}
+
+// The check itself finds what it is for.
+func TestViolations(t *testing.T) {
+	f := &catalog.Field{Fields: []*catalog.Field{
+		{Name: "at", Is: catalog.IsTime}, {Name: "date", Is: catalog.IsDate}, {Name: "links", Is: catalog.IsLink},
+		{Name: "of", Fields: []*catalog.Field{{Name: "n"}}},
+	}}
+	for document, want := range map[string]string{
+		`{"at": "2026-11-21T08:00:00+08:00", "date": "2026-11-21", "links": ["https://a.example.org/?b"], "of": [{"n": 1}]}`: "[]",
+		`{"at": null, "date": null, "links": null, "of": null}`:                                                              "[]",
+		`{"at": "2026-11-21T08:00:00"}`:   "[data.at is a time, but is 2026-11-21T08:00:00]",
+		`{"at": 1732147200}`:              "[data.at is a time, but is 1.7321472e+09]",
+		`{"date": "2026-11-31"}`:          "[data.date is a date, but is 2026-11-31]",
+		`{"links": ["//a.example.org/"]}`: "[data.links[] is a link, but is //a.example.org/]",
+		`{"links": "https:///a"}`:         "[data.links is a link, but is https:///a]",
+		`{"of": {"m": 1}}`:                "[data.of.m is not declared]",
+		`{"of": 1}`:                       "[data.of has fields, but is 1]",
+		`{"date": {"y": 1}}`:              "[data.date.y is not declared]",
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(document), &v); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(violations("data", v, f)); got != want {
+			t.Errorf("%s: %s, want %s", document, got, want)
+		}
+	}
+}
