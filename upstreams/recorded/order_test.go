@@ -109,7 +109,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"lishi.items[]":       "year title type desc url image",
 		"60s":                 "date is_today weekday total news tip image_origin url published_at",
 		"dailywp":             "date title copyright credit url url_uhd url_mobile link",
-		"vidparse":            "platform id type title author cover url url_stable images music duration width height headers watermark expires_at source_url",
+		"vidparse":            "platform id type title author published_at cover url url_stable duration width height videos images music like_count comment_count share_count collect_count play_count headers watermark expires_at page",
 		"vidparse.author":     "name avatar uid",
 		"wpcat":               "n cid category page total pages count list",
 		"wpcat.list[]":        "id url thumb width height tags time",
