@@ -255,7 +255,7 @@ func TestDependencies(t *testing.T) {
 			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill",
 		},
 		"upstreams/recorded": {
-			"upstreams", "upstreams/catalog", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
+			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/replay",
 		},
 		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},

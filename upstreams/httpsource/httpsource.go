@@ -217,12 +217,20 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	if err := in.Memory.Take(req.Context(), workingSet*measureJSON(body).memory); err != nil {
 		return nil, err
 	}
-	text, err := toUTF8(body, f.charset)
-	if err == nil {
-		r.Body, err = f.decode(text)
-	}
-	r.Broken = err
+	r.Body, r.Broken = f.DecodeReply(body)
 	return r, nil
+}
+
+// DecodeReply decodes the body of a reply; that of a picture is nil.
+func (f *fetcher) DecodeReply(body []byte) (any, error) {
+	if f.decode == nil {
+		return nil, nil
+	}
+	text, err := toUTF8(body, f.charset)
+	if err != nil {
+		return nil, err
+	}
+	return f.decode(text)
 }
 
 // sendsSecret reports whether the request contains a secret, or is signed with

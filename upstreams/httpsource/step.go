@@ -79,6 +79,18 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 	}
 }
 
+// Name is that of its result's placeholder.
+func (st *step) Name() string { return st.name }
+
+// DecodeReply decodes the body of a reply to its request. A step that follows a share
+// link decodes none.
+func (st *step) DecodeReply(body []byte) (any, error) {
+	if st.http == nil {
+		return nil, nil
+	}
+	return st.http.DecodeReply(body)
+}
+
 // Do implements upstreams.BeforeStep: it makes the request, unless its result is
 // cached, and sets the step's variable to the result.
 func (st *step) Do(ctx context.Context, in *upstreams.Input) error {

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,52 +14,14 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/replay"
 )
 
 // caller stands for the caller of recorded exchanges (RFC 5737).
 var caller = netip.AddrFrom4([4]byte{203, 0, 113, 1})
-
-// exchangeSpec is testdata/<endpoint>/<source>/<case>/exchange.yaml. The
-// bodies, and want.json with the mapped data, are files beside it.
-type exchangeSpec struct {
-	// Origin is composed (from documentation: right shape, invented values)
-	// or recorded (from the live upstream).
-	Origin string `yaml:"origin"`
-	// Chain of the source, where a source is in several; "" means main.
-	Chain string `yaml:"chain,omitempty"`
-	// Params as in a query string.
-	Params map[string]string `yaml:"params,omitempty"`
-	// Link instead of params, for a source that fetches what a form leads to.
-	Link string `yaml:"link,omitempty"`
-	// Now is when the call is made; RFC 3339.
-	Now   time.Time  `yaml:"now"`
-	Steps []stepSpec `yaml:"steps,omitempty"`
-	// Want is the verdict: success, negative, malformed, unavailable, limited or
-	// skipped.
-	Want string `yaml:"want"`
-}
-
-type stepSpec struct {
-	// Step it belongs to, of those before the source's own request; "" for that
-	// request.
-	Step string `yaml:"step,omitempty"`
-	// URL as sent; tcp://host for sources that do not use HTTP.
-	URL string `yaml:"url"`
-	// Sent is the body of a POST.
-	Sent string `yaml:"sent,omitempty"`
-	// Status of the reply; 0 means 200.
-	Status  int               `yaml:"status,omitempty"`
-	Headers map[string]string `yaml:"headers,omitempty"`
-	// Body is the file with the reply's body; "" for none.
-	Body string `yaml:"body,omitempty"`
-	// Charset that the body, kept as UTF-8, is sent in.
-	Charset string `yaml:"charset,omitempty"`
-}
 
 // Case is a recorded exchange with the directory it is in.
 type Case struct {
@@ -72,7 +35,11 @@ type Case struct {
 	Link string
 	// WantJSON is the mapped data, for successes.
 	WantJSON []byte
-	params   map[string]string
+	// Witnesses of an attested one.
+	Witnesses []Witness
+	// Unattested says why no witness is to be had; "" where one may be.
+	Unattested string
+	params     map[string]string
 }
 
 //go:embed testdata
@@ -82,7 +49,8 @@ var builtin embed.FS
 // testdata/.
 func Builtin() fs.FS { return builtin }
 
-// Cases reads every recorded exchange below root of fsys.
+// Cases reads every recorded exchange below root of fsys. One that cannot be read is
+// left out; the error then joins a catalog.Mistake for each thing wrong.
 func Cases(fsys fs.FS, root string) ([]*Case, error) {
 	files, err := fs.Glob(fsys, path.Join(root, "*/*/*/exchange.yaml"))
 	if err != nil {
@@ -90,49 +58,65 @@ func Cases(fsys fs.FS, root string) ([]*Case, error) {
 	}
 	var cases []*Case
 	var failed []error
-	for _, f := range files {
-		c, err := readCase(fsys, path.Dir(f))
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", f, err))
-			continue
+	for _, file := range files {
+		c, mistakes := readCase(fsys, path.Dir(file))
+		if failed = append(failed, mistakes...); len(mistakes) == 0 {
+			cases = append(cases, c)
 		}
-		cases = append(cases, c)
 	}
 	return cases, errors.Join(failed...)
 }
 
-func readCase(fsys fs.FS, dir string) (*Case, error) {
-	b, err := fs.ReadFile(fsys, path.Join(dir, "exchange.yaml"))
-	if err != nil {
-		return nil, err
+// readCase returns no case where anything is wrong.
+func readCase(fsys fs.FS, dir string) (*Case, []error) {
+	file := path.Join(dir, "exchange.yaml")
+	s, problems := readSpec(fsys, file)
+	var c *Case
+	if len(problems) == 0 {
+		c = s.newCase(dir)
+		c.read(fsys, s, &problems)
 	}
-	var s exchangeSpec
-	if err := yaml.Load(b, &s, yaml.WithKnownFields()); err != nil {
-		return nil, err
+	var mistakes []error
+	for _, p := range problems {
+		mistakes = append(mistakes, catalog.Mistake{File: file, Line: p.Line, Msg: p.Msg})
 	}
-	if s.Origin != "composed" && s.Origin != "recorded" {
-		return nil, fmt.Errorf("origin: expected composed or recorded, got %q", s.Origin)
-	}
-	c := &Case{Dir: dir, Chain: s.Chain, Link: s.Link, params: s.Params, Exchange: replay.Exchange{
-		Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
-		Origin: s.Origin, Now: s.Now, Want: s.Want,
-	}}
+	return c, mistakes
+}
+
+// newCase is the case without its bodies and data.
+func (s *exchangeSpec) newCase(dir string) *Case {
 	query := url.Values{}
 	for name, v := range s.Params {
 		query.Set(name, v)
 	}
-	c.Raw = query.Encode()
+	return &Case{
+		Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link, params: s.Params,
+		Witnesses: s.Witnesses, Unattested: s.Unattested,
+		Exchange: replay.Exchange{
+			Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
+			Origin: s.Origin, Now: s.Now, Want: s.Want,
+		},
+	}
+}
+
+// read reads the files beside exchange.yaml.
+func (c *Case) read(fsys fs.FS, s *exchangeSpec, problems *declare.Problems) {
 	for _, st := range s.Steps {
-		recorded, err := st.read(fsys, dir)
+		recorded, err := st.read(fsys, c.Dir)
 		if err != nil {
-			return nil, err
+			problems.Add(0, "steps: the reply to %s: %v", st.URL, err)
 		}
 		c.RoundTrips = append(c.RoundTrips, recorded)
 	}
-	if c.Want == "success" {
-		c.WantJSON, err = fs.ReadFile(fsys, path.Join(dir, "want.json"))
+	if c.Want != "success" {
+		return
 	}
-	return c, err
+	var err error
+	if c.WantJSON, err = fs.ReadFile(fsys, path.Join(c.Dir, "want.json")); err != nil {
+		problems.Add(0, "the data of a success: %v", err)
+	} else if !json.Valid(c.WantJSON) {
+		problems.Add(0, "the data of a success: want.json is not JSON")
+	}
 }
 
 func (s *stepSpec) read(fsys fs.FS, dir string) (replay.RoundTrip, error) {

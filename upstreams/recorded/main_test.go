@@ -1,7 +1,9 @@
 package recorded
 
 import (
+	"io/fs"
 	"testing"
+	"testing/fstest"
 
 	"go.uber.org/goleak"
 
@@ -44,4 +46,9 @@ func replayed(t testing.TB) *catalog.Catalog {
 	}
 	network.Set(exchanges)
 	return c
+}
+
+// oneCase is a file system with one exchange.yaml.
+func oneCase(text string) fs.FS {
+	return fstest.MapFS{"testdata/a/b/good/exchange.yaml": {Data: []byte(text)}}
 }

@@ -24,7 +24,7 @@ import (
 // replies, and the verdict.
 type Exchange struct {
 	Endpoint, Source, Name string
-	// Origin is composed (written by hand) or recorded.
+	// Origin is composed, attested or recorded.
 	Origin string
 	// Params are the call's parameters in canonical form.
 	Params map[string]any
@@ -106,7 +106,7 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	return response(req, recorded.Status, header, expandDates(recorded.Body, position.Call.Now)), nil
+	return response(req, recorded.Status, header, ExpandDates(recorded.Body, position.Call.Now)), nil
 }
 
 func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {
@@ -117,10 +117,10 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
-// expandDates fills the placeholders of recorded texts: the date of the call in
+// ExpandDates fills the placeholders of recorded texts: the date of the call in
 // Asia/Shanghai, the day before it, and the time a day after it in Unix seconds.
 // So recorded editions are always today's, and recorded links have not expired.
-func expandDates(b []byte, now time.Time) []byte {
+func ExpandDates(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
 		return b
 	}
@@ -205,10 +205,10 @@ func (x *Exchange) roundTrip(step string, nth int) *RoundTrip {
 
 // compare returns an error if a request differs from the recorded one.
 func (x *Exchange) compare(recorded *RoundTrip, call *upstreams.Call, url, sent string) error {
-	if want := string(expandDates([]byte(recorded.URL), call.Now)); want != url {
+	if want := string(ExpandDates([]byte(recorded.URL), call.Now)); want != url {
 		return fmt.Errorf("replay: %s/%s/%s: sent %s, recorded %s", x.Endpoint, x.Source, x.Name, url, want)
 	}
-	if want := string(expandDates([]byte(recorded.Sent), call.Now)); want != sent {
+	if want := string(ExpandDates([]byte(recorded.Sent), call.Now)); want != sent {
 		return fmt.Errorf("replay: %s/%s/%s: sent the body %s, recorded %s", x.Endpoint, x.Source, x.Name, sent, want)
 	}
 	return nil

@@ -1,0 +1,115 @@
+package recorded
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/replay"
+)
+
+const sourcesPage = "../../deploy/sources.md"
+
+// TestGoldenSources holds deploy/sources.md to the catalog and the recorded exchanges.
+func TestGoldenSources(t *testing.T) {
+	page := renderSources(mustLoad(t, replay.New(nil)), mustCases(t))
+	if *update {
+		if err := os.WriteFile(sourcesPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	b, err := os.ReadFile(sourcesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(b) != page {
+		t.Errorf("%s is not what the catalog and its exchanges say: run make golden", sourcesPage)
+	}
+}
+
+func renderSources(c *catalog.Catalog, cases []*Case) string {
+	var b strings.Builder
+	b.WriteString(`# Sources
+
+Every source that calls a service, and how we know what the service answers. The table is made from the catalog and
+its recorded exchanges (` + "`make golden`" + `). The origin is that of the source's best good exchange:
+
+- *recorded* from the live service, on the date given;
+- *attested*: the exchange has the shape that the witnesses read or show (public code, a test of it, or a document; each in
+  the version that was read), with invented values;
+- *unattested*: no witness is to be had, for the reason given;
+- *composed*: invented after descriptions, and not yet compared with a witness.
+
+Sources that compute their answers need none, nor do those that only talk to what callers name (web sites, game servers) by
+protocols that everybody uses.
+
+| endpoint | source | host | origin | witnesses |
+|---|---|---|---|---|
+`)
+	calls(c, func(e *catalog.Endpoint, s *upstreams.Source) {
+		origin, witnesses := describe(CasesOf(cases, e.Name, s.Declared))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", e.Name, s.Declared, hostOf(s, CasesOf(cases, e.Name, s.Declared)), origin, witnesses)
+	})
+	return b.String()
+}
+
+// hostOf is the declared host, or else the first that was called.
+func hostOf(s *upstreams.Source, cases []*Case) string {
+	if h := s.Host(); h != nil {
+		return h.Name
+	}
+	for _, x := range cases {
+		for _, r := range x.RoundTrips {
+			if u, err := url.Parse(r.URL); err == nil && u.Host != "" {
+				return u.Host
+			}
+		}
+	}
+	return ""
+}
+
+// describe is the origin of the best good case, with the witnesses of all.
+func describe(cases []*Case) (origin, witnesses string) {
+	var links []string
+	reason, date := "", ""
+	for _, x := range cases {
+		if x.Want != "success" {
+			continue
+		}
+		if x.Origin == "recorded" {
+			date = x.Now.Format("2006-01-02")
+		}
+		if x.Unattested != "" {
+			reason = x.Unattested
+		}
+		for _, w := range x.Witnesses {
+			if link := linkTo(&w); !strings.Contains(strings.Join(links, " "), link) {
+				links = append(links, link)
+			}
+		}
+	}
+	switch origin = attestation(cases); origin {
+	case "recorded":
+		origin += " " + date
+	case "unattested":
+		return origin, strings.ReplaceAll(reason, "|", "\\|")
+	case "":
+		origin = "composed"
+	}
+	return origin, strings.Join(links, "<br>")
+}
+
+// linkTo names a witness by its repository, the first digits of its commit and its
+// file, or by its address.
+func linkTo(w *Witness) string {
+	if w.Document != "" {
+		return "<" + w.Document + ">"
+	}
+	return fmt.Sprintf("[%s@%s %s](%s)", w.Repository, w.Commit[:7], path.Base(w.Path), w.Link())
+}
