@@ -219,7 +219,7 @@ type ErrorFormat struct {
 	Callback string
 }
 
-// ErrorFormat looks for type=text, whether or not the endpoint has such a form, and
+// ErrorFormat looks for type=text, in any case, whether or not the endpoint has such a form, and
 // for a valid callback where it has one, whatever else is wrong with the query.
 // A nil Endpoint stands for one that is not there.
 func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
@@ -228,7 +228,7 @@ func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name = unescaped(name); {
-		case name == "type" && unescaped(value) == "text":
+		case name == "type" && strings.EqualFold(unescaped(value), "text"):
 			format.Text = true
 		case callback != nil && name == callback.Name:
 			if v, err := callback.parse(unescaped(value)); err == nil {

@@ -47,3 +47,42 @@ func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 		}
 	}
 }
+
+// Values of a list are taken in any case and mean the same answer; names of
+// parameters are not.
+func TestListedValuesInAnyCase(t *testing.T) {
+	const form, number = "{name: type, role: form, example: text}", `{name: n, type: int, min: 1, max: 9, default: "3", example: "4"}`
+	file := strings.NewReplacer(number, `{name: n, type: string, enum: [pc, mobile, 热舞], as: {mobile: phone}, default: pc, example: pc}`).Replace(whole)
+	c, err := loadText(t, "whole", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	for query, want := range map[string]string{
+		"type=TEXT&n=PC": "text pc", "type=Text&n=Mobile": "text phone", "n=%E7%83%AD%E8%88%9E": "json 热舞", "TYPE=text&N=mobile": "json pc",
+		"type=JSON": "json pc",
+	} {
+		in, bad := e.Parse(query, Caller{})
+		if bad != nil || in.Form.Name+" "+in.values[0].(string) != want {
+			t.Errorf("%s: %s %v, %v, want %s", query, in.Form.Name, in.values[0], bad, want)
+		}
+		if f := e.ErrorFormat(query); f.Text != strings.HasPrefix(query, "type=T") && !strings.HasPrefix(query, "TYPE") {
+			t.Errorf("%s: errors as text: %v", query, f.Text)
+		}
+	}
+	if _, bad := e.Parse("type=TEX", Caller{}); bad == nil || !strings.HasSuffix(bad.Message, "expected one of json, text, for example type=text") {
+		t.Error(bad)
+	}
+	plain, _ := e.Parse("type=text&n=mobile", Caller{})
+	if other, _ := e.Parse("type=TEXT&n=MOBILE", Caller{}); other.Key() != plain.Key() {
+		t.Errorf("keys %s and %s", plain.Key(), other.Key())
+	}
+	for replace, by := range map[string]string{
+		form:   "{name: type, role: form, as: {json: json, JSON: text}, example: json}",
+		number: "{name: n, type: string, enum: [pc, PC], default: pc, example: pc}",
+	} {
+		if _, err := loadText(t, "whole", strings.Replace(whole, replace, by, 1)); err == nil || !strings.Contains(err.Error(), "differ in more than case") {
+			t.Errorf("%s: %v", by, err)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 		p.parse = parseCallback
 		return
 	case s.Role == RoleTail:
-		p.tailParser(s)
+		p.tailParser(s, problems)
 		return
 	case s.Role != RoleInput:
 		problems.Add(line, "param %s: role: expected form, callback or tail, or no role for input, got %q", p.Name, s.Role)
@@ -39,7 +39,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	}
 	switch s.Type {
 	case "string":
-		p.stringParser(s)
+		p.stringParser(s, problems)
 	case "int":
 		p.intParser(s, problems)
 	case "digits":
@@ -70,34 +70,50 @@ func (p *Param) formParser(s paramSpec, forms []string, problems *declare.Proble
 	}
 	names := make([]string, 0, len(values))
 	for _, f := range forms {
-		for v, form := range values {
-			if form == f {
+		for _, v := range slices.Sorted(maps.Keys(values)) {
+			if values[v] == f {
 				names = append(names, v)
 			}
 		}
 	}
 	p.Spec.Enum = names
 	p.Allowed = oneOf(names)
-	p.parse = func(v string) (any, error) {
-		if form, ok := values[v]; ok {
-			return form, nil
+	p.parse = listed(names, values)
+	p.checkCase(names, problems)
+}
+
+// listed takes the values of a list, in any case, and translates those that as has.
+// It emits the list's own spelling, so that every case means the same entry.
+func listed(values []string, as map[string]string) func(string) (any, error) {
+	return func(v string) (any, error) {
+		i := slices.Index(values, v)
+		if i < 0 {
+			i = slices.IndexFunc(values, func(o string) bool { return strings.EqualFold(o, v) })
 		}
-		return nil, errors.New("is not allowed")
+		if i < 0 {
+			return nil, errors.New("is not allowed")
+		}
+		if other, ok := as[values[i]]; ok {
+			return other, nil
+		}
+		return values[i], nil
 	}
 }
 
-func (p *Param) stringParser(s paramSpec) {
+// checkCase refuses a list in which case alone tells values apart.
+func (p *Param) checkCase(values []string, problems *declare.Problems) {
+	for i, v := range values {
+		if slices.ContainsFunc(values[:i], func(o string) bool { return strings.EqualFold(o, v) }) {
+			problems.Add(p.Spec.Name.Line, "param %s: %s: expected values that differ in more than case, since callers may write them in any", p.Name, v)
+		}
+	}
+}
+
+func (p *Param) stringParser(s paramSpec, problems *declare.Problems) {
 	if len(s.Enum) > 0 {
 		p.Allowed = oneOf(s.Enum)
-		p.parse = func(v string) (any, error) {
-			if !slices.Contains(s.Enum, v) {
-				return nil, errors.New("is not allowed")
-			}
-			if as, ok := s.As[v]; ok {
-				return as, nil
-			}
-			return v, nil
-		}
+		p.parse = listed(s.Enum, s.As)
+		p.checkCase(s.Enum, problems)
 		return
 	}
 	low, high := max(s.MinLen, 1), p.MaxLen()
@@ -111,8 +127,8 @@ func (p *Param) stringParser(s paramSpec) {
 }
 
 // tailParser keeps a caller's words on one line.
-func (p *Param) tailParser(s paramSpec) {
-	p.stringParser(s)
+func (p *Param) tailParser(s paramSpec, problems *declare.Problems) {
+	p.stringParser(s, problems)
 	bounded := p.parse
 	p.parse = func(v string) (any, error) {
 		return bounded(strings.Join(strings.FieldsFunc(v, unicode.IsControl), " "))
