@@ -105,7 +105,7 @@ func classify(ctx context.Context, err error) *failure {
 	case upstreams.Busy:
 		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
 		f.retryAfter = max(f.retryAfter, time.Second)
-	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Malformed:
+	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Throttled, upstreams.Malformed:
 		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
 	}
 	return f

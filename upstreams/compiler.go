@@ -19,6 +19,10 @@ type Compiler struct {
 	Line int
 	// Timeout of an attempt.
 	Timeout time.Duration
+	// Credentials of the source, and the variables of those that it requires, by the
+	// names of their placeholders.
+	Credentials
+	Required map[string]string
 	// Scope grows with each step and variable; it has the file's defs.
 	Scope    *jq.Scope
 	Env      *Environment

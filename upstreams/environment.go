@@ -19,6 +19,8 @@ import (
 // data that outlive a reload. Make one per process and share it.
 type Environment struct {
 	Hosts host.Hosts
+	// Quotas are those of sources that declare a rate.
+	Quotas host.Quotas
 	// Budget bounds the memory that replies take together.
 	Budget Budget
 	// Work bounds the sources without a declared host.
@@ -32,13 +34,15 @@ type Environment struct {
 	// ownHosts are the names of this service itself: no link to them is followed.
 	ownHosts atomic.Pointer[[]string]
 	loop     atomic.Pointer[loop.Mark]
+	agents   atomic.Pointer[Agents]
 	// Transport carries requests to declared hosts, unless Replay does.
 	Transport http.RoundTripper
 	// Replay takes the place of every network; nil: requests are made.
 	Replay Network
 	// Record records requests and replies; nil: nothing is recorded.
 	Record Recorder
-	// Secret looks up a secret by the name of its environment variable.
+	// Secret looks up what only an operator can give, by the name of its environment
+	// variable: keys, cookies, addresses of self-hosted services.
 	Secret func(name string) (string, bool)
 	// GeoFile is the operator's address database; nil for none.
 	GeoFile geoip.DB

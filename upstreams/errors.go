@@ -25,6 +25,7 @@ const (
 	Timeout                      // no answer in time
 	Limited                      // rate limited by the upstream
 	Rejected                     // the breaker is open
+	Throttled                    // the source's declared rate is used up; it was not called
 	Busy                         // too many concurrent calls
 	Malformed                    // an answer of an unexpected form
 	Skipped                      // the source does not serve this input
@@ -34,7 +35,7 @@ const (
 // String names the kind in metrics, logs and judge rules.
 func (k ErrorKind) String() string {
 	return [...]string{"internal", "invalid", "forbidden", "negative", "unavailable", "timeout",
-		"limited", "rejected", "busy", "malformed", "skipped", "unknown"}[min(k, errorKinds)]
+		"limited", "rejected", "throttled", "busy", "malformed", "skipped", "unknown"}[min(k, errorKinds)]
 }
 
 // ParseErrorKind reads what String writes.

@@ -86,10 +86,11 @@ func (j *Journal) add(n Record) {
 	if j.bySource[id] == nil {
 		j.bySource[id] = &ring{}
 	}
-	again := n.Result == Rejected.String() && j.bySource[id].last() == n.Result
+	withheld := n.Result == Rejected.String() || n.Result == Throttled.String()
+	again := withheld && j.bySource[id].last() == n.Result
 	j.bySource[id].add(n, recentPerSource)
-	// The first call that an open breaker rejects says so; the others would
-	// drive out what opened it.
+	// The first call that an open breaker or a used-up rate withholds says so; the
+	// others would drive out what came before.
 	if n.Result != "success" && n.Result != Negative.String() && !again {
 		j.failed.add(n, recentFailures)
 	}

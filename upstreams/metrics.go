@@ -62,7 +62,10 @@ type sourceMetrics struct {
 	answered prometheus.Gauge
 }
 
-// source resolves a source's series; every result exists at zero.
+// source resolves a source's series. Results that say something about the source
+// exist at zero, so that the first one is seen as an increase. Those that say
+// something about the caller, or that only sources with a rate have, do not: they
+// would be a series of each source for nothing.
 func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
@@ -71,6 +74,9 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	}
 	s.attempts.WithLabelValues("success")
 	for k := range errorKinds {
+		if k == Invalid || k == Forbidden || k == Throttled {
+			continue
+		}
 		s.attempts.WithLabelValues(k.String())
 	}
 	return s
@@ -78,7 +84,7 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 
 func (s sourceMetrics) observe(result string, took time.Duration) {
 	s.attempts.WithLabelValues(result).Inc()
-	if result == Skipped.String() && took == 0 {
+	if result == Skipped.String() && took == 0 || result == Throttled.String() {
 		return // it was not called
 	}
 	s.duration.Observe(took.Seconds())

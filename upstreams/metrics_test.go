@@ -50,6 +50,10 @@ func TestSkippedSourcesHaveNoDuration(t *testing.T) {
 	if n := testutil.ToFloat64(s.metrics.attempts.WithLabelValues(Skipped.String())); n != 1 {
 		t.Errorf("%v skipped", n)
 	}
+	s.metrics.observe(Throttled.String(), time.Microsecond)
+	if n := histogramCount(t, m.duration.WithLabelValues("e", "s")); n != 0 {
+		t.Errorf("%d durations after a throttled attempt", n)
+	}
 	s.metrics.observe("success", time.Second)
 	if n := histogramCount(t, m.duration.WithLabelValues("e", "s")); n != 1 {
 		t.Errorf("%d durations after one call", n)

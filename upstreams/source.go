@@ -49,13 +49,10 @@ type SourceConfig struct {
 	Optional bool
 	// LastResort: it is asked only where no usable copy exists.
 	LastResort bool
-	// Missing is the environment variable of a secret that is not set; "": all
-	// are.
-	Missing string
-	// Variables are the environment variables of all its secrets.
-	Variables []string
-	Secrets   map[string]any // of Variables, by the names of their placeholders
-	Hidden    []string       // the forms of Secrets, as redact.Forms gives them
+	// Quota bounds its attempts; nil: nothing does.
+	Quota *host.Quota
+	// Credentials are what only an operator can give.
+	Credentials
 
 	When    *jq.Program // nil: always
 	Before  []Step
@@ -65,6 +62,19 @@ type SourceConfig struct {
 	Map     *jq.Program // nil: the data is the reply's body
 	Expires *jq.Program // nil: never
 	Picture Picture     // nil: none
+}
+
+// Credentials are the values of the environment variables that a source declares
+// below secrets: and options:.
+type Credentials struct {
+	// Missing is the variable of a secret that is not set; "": all are.
+	Missing string
+	// Variables are those of all secrets and options.
+	Variables []string
+	// Secrets are the values by the names of their placeholders; "" for an option
+	// that is not set.
+	Secrets map[string]any
+	Hidden  []string // the forms of Secrets, as redact.Forms gives them
 }
 
 // Source is a compiled source. It is safe for concurrent use.
@@ -172,6 +182,9 @@ func (s *Source) attribute(err error) error {
 }
 
 func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
+	if s.throttled() {
+		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets, Vars: map[string]any{}}
@@ -185,6 +198,18 @@ func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 	}
 	in.Env.Secrets = nil // programs that map the answer must not see them
 	return s.mapReply(ctx, in, r)
+}
+
+// errThrottled says why a source was not called.
+var errThrottled = errors.New("the declared rate is used up")
+
+// throttled reports whether the source's rate is used up. A call that the breaker
+// will reject takes nothing of it.
+func (s *Source) throttled() bool {
+	if s.Quota == nil || s.Kind.Host != nil && s.Kind.Host.State() == "open" {
+		return false
+	}
+	return !s.Quota.Take(time.Now())
 }
 
 // ask makes the source's own request, or does its work, once it is admitted.
@@ -212,8 +237,15 @@ func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.B
 // caller-supplied target.
 func (s *Source) Remote() bool { return s.Kind.Remote || len(s.Before) > 0 }
 
-// Keyed reports whether it uses a secret.
-func (s *Source) Keyed() bool { return len(s.Secrets) > 0 }
+// Keyed reports whether it uses what the operator gave: a key, a cookie, an address.
+func (s *Source) Keyed() bool {
+	for _, v := range s.Secrets {
+		if v != "" {
+			return true
+		}
+	}
+	return false
+}
 
 // Probe asks this source alone. watch, when not nil, is called after each attempt,
 // with its stages.

@@ -63,7 +63,7 @@ func TestGlossaryHasTheKeysAndOutcomes(t *testing.T) {
 	_, text := glossary(t)
 	for word := range strings.FieldsSeq(`ttl grace stale_if_error negative poll soft_timeout until pause pause_max eager
 		hit stale stale_error miss coalesced not_modified bypass negative invalid limited shed error left
-		shared keyed large computed unavailable timeout malformed rejected internal changed unchanged`) {
+		shared keyed large computed unavailable timeout malformed rejected throttled internal changed unchanged`) {
 		if !strings.Contains(text, "`"+word+"`") {
 			t.Errorf("`%s` is not in the glossary", word)
 		}

@@ -49,10 +49,14 @@ type StepSpec struct {
 
 // Spec declares an HTTP request: a GET, or a POST if it has a form or json.
 type Spec struct {
-	// URL is a template. Its host is literal.
+	// URL is a template. Its host is literal, or it begins with the placeholder of a
+	// secret: the address of a service that the operator hosts.
 	URL     declare.Text            `yaml:"url"`
 	Query   map[string]declare.Text `yaml:"query"`
 	Headers map[string]declare.Text `yaml:"headers"`
+	// Agent is the User-Agent: "" for this service's own, or browser for that of a
+	// desktop browser, which the operator may set.
+	Agent string `yaml:"agent"`
 	// RawQuery replaces Query for an upstream whose query string is not a list of
 	// names and values. A single placeholder, such as that of a signed query, is
 	// encoded already.

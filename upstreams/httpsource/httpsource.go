@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/encoding"
@@ -32,7 +31,6 @@ import (
 const (
 	defaultMaxBytes = 2 << 20
 	maxRedirects    = 3
-	userAgent       = "Mozilla/5.0 (compatible; Sundry/1.0)"
 )
 
 // fetcher is a compiled HTTP request: that of a source, of a step, or for a
@@ -40,6 +38,8 @@ const (
 type fetcher struct {
 	host            *host.Host
 	base            *url.URL // scheme and host; the path is a template
+	env             *upstreams.Environment
+	asBrowser       bool // its User-Agent is a browser's
 	path            jq.Template
 	query           []field
 	rawQuery        jq.Template // in place of query; zero: none
@@ -76,7 +76,7 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 // compileFetcher compiles a request that is declared at a line.
 func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	scope, problems := c.Scope, c.Problems
-	f := &fetcher{maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
+	f := &fetcher{env: c.Env, maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
 	for _, part := range spec.Parts.List {
 		f.parts = append(f.parts, part)
 	}
@@ -86,33 +86,20 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	if spec.Max > 0 {
 		f.maxBytes = int64(spec.Max) << 10
 	}
-	if !f.compileURL(spec, line, scope, problems) {
+	if !f.compileURL(spec, line, scope, c) {
 		return f
 	}
+	f.compileAgent(spec, problems)
 	f.compileQuery(spec, scope, problems)
 	f.headers = compileFields(spec.Headers, scope, problems)
 	f.compileBody(spec, scope, c)
 	f.compileDecoder(spec, problems)
 	f.compileClient(spec, c)
-	f.host = c.Env.Hosts.Get(f.base.Host)
+	if f.base.Host != notSet {
+		f.host = c.Env.Hosts.Get(f.base.Host)
+	}
 	f.partsSecret = scope.ReadsSecret(spec.Parts.Program)
 	return f
-}
-
-// compileURL reports false for a URL without which nothing else can be compiled.
-func (f *fetcher) compileURL(spec *Spec, line int, scope *jq.Scope, problems *declare.Problems) bool {
-	u, err := url.Parse(jq.Placeholder.ReplaceAllString(spec.URL.Value, "x"))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
-		problems.Add(max(spec.URL.Line, line), "url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:", spec.URL.Value)
-		return false
-	}
-	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
-	if !strings.HasPrefix(spec.URL.Value, f.base.String()) {
-		problems.Add(spec.URL.Line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", spec.URL.Value)
-	}
-	path := strings.TrimPrefix(spec.URL.Value, f.base.String())
-	f.path = jq.CompileTemplate(declare.Text{Value: path, Line: spec.URL.Line}, scope, problems)
-	return true
 }
 
 func (f *fetcher) compileQuery(spec *Spec, scope *jq.Scope, problems *declare.Problems) {

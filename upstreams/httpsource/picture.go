@@ -70,7 +70,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", p.env.Agents().Own)
 	in.MarkLoop(req.Header)
 	in.Stage("picture request", requestLine(req))
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}

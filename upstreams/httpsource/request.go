@@ -27,7 +27,7 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", f.agent())
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
@@ -38,7 +38,9 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 		}
 	}
 	for _, h := range f.headers {
-		req.Header.Set(h.name, h.value.Render(in.Values, jq.EscapeHeader))
+		if v := h.value.Render(in.Values, jq.EscapeHeader); v != "" || h.value.IsLiteral() {
+			req.Header.Set(h.name, v)
+		}
 	}
 	return req, body, nil
 }
@@ -48,8 +50,8 @@ func (f *fetcher) url(in *upstreams.Input) string {
 	var b strings.Builder
 	b.WriteString(f.base.String())
 	b.WriteString(f.path.Render(in.Values, jq.EscapePath))
-	if len(f.query) > 0 {
-		b.WriteString("?" + encodeFields(f.query, in.Values))
+	if query := encodeFields(f.query, in.Values, leaveOutEmpty); query != "" {
+		b.WriteString("?" + query)
 	}
 	if !f.rawQuery.IsZero() {
 		escape := url.QueryEscape
@@ -61,15 +63,23 @@ func (f *fetcher) url(in *upstreams.Input) string {
 	return b.String()
 }
 
+// leaveOutEmpty leaves out what a query's placeholders leave empty, such as an option
+// that is not set. Forms are sent whole: services sign them.
+const leaveOutEmpty = true
+
 // encodeFields writes names and values as in a query or a form. The literals of
 // the values were escaped at load.
-func encodeFields(fields []field, values map[string]any) string {
+func encodeFields(fields []field, values map[string]any, leaveOut bool) string {
 	var b strings.Builder
-	for i, f := range fields {
-		if i > 0 {
+	for _, f := range fields {
+		v := f.value.Render(values, url.QueryEscape)
+		if v == "" && leaveOut && !f.value.IsLiteral() {
+			continue
+		}
+		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(url.QueryEscape(f.name) + "=" + f.value.Render(values, url.QueryEscape))
+		b.WriteString(url.QueryEscape(f.name) + "=" + v)
 	}
 	return b.String()
 }
@@ -78,7 +88,7 @@ func encodeFields(fields []field, values map[string]any) string {
 func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
 	switch {
 	case f.form != nil:
-		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodeFields(f.form, in.Values)), nil
+		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodeFields(f.form, in.Values, !leaveOutEmpty)), nil
 	case f.json != nil:
 		v, err := f.json.One(ctx, nil, in.Env)
 		if err != nil {

@@ -39,6 +39,9 @@ func CompileTemplate(t declare.Text, scope *Scope, problems *declare.Problems) T
 // IsZero reports whether the template was never compiled.
 func (t Template) IsZero() bool { return len(t.literal) == 0 }
 
+// IsLiteral reports whether the template has no placeholders.
+func (t Template) IsLiteral() bool { return len(t.names) == 0 }
+
 // OnlyPlaceholders reports whether there is no text beside the placeholders.
 func (t Template) OnlyPlaceholders() bool { return strings.Join(t.literal, "") == "" }
 

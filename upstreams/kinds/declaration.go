@@ -31,6 +31,13 @@ type SourceSpec struct {
 	// Secrets are placeholders, by name, with the environment variables that they are
 	// filled from. A source is left out if one of them is not set.
 	Secrets map[string]declare.Text `yaml:"secrets"`
+	// Options are placeholders like secrets, but the source does without: one that is
+	// not set is "".
+	Options map[string]declare.Text `yaml:"options"`
+	// Rate is how many attempts are made in a length of time, such as 45/1m: what the
+	// service allows. Above it the source is skipped. Sources of the same host with
+	// the same rate share it.
+	Rate declare.Rate `yaml:"rate"`
 	// Before are requests made before the source's own, in order.
 	Before []httpsource.StepSpec `yaml:"before"`
 	// Vars are placeholders computed by jq from $params, $now, $secrets and the

@@ -8,9 +8,9 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/redact"
 )
 
 // Endpoint is what the declaration of a source may refer to of its endpoint.
@@ -29,12 +29,15 @@ type Endpoint struct {
 func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
 	c := &upstreams.Compiler{
 		Endpoint: endpoint.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
-		Scope: jq.NewScope(endpoint.Params, slices.Sorted(maps.Keys(spec.Secrets)), endpoint.Defs), Env: env, Problems: problems,
+		Env: env, Problems: problems,
 	}
 	spec.check(c)
+	c.Credentials, c.Required = spec.credentials(c), spec.required()
+	c.Scope = jq.NewScope(endpoint.Params, slices.Sorted(maps.Keys(c.Secrets)), endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
 		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, Rules: c.Rules(spec.Judge),
+		Credentials: c.Credentials,
 	}
 	for i := range spec.Before {
 		cfg.Before = append(cfg.Before, httpsource.CompileStep(&spec.Before[i], c))
@@ -48,7 +51,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	if cfg.Kind.Fetcher == nil {
 		return nil
 	}
-	spec.credentials(c, &cfg)
+	cfg.Quota = spec.quota(c, cfg.Kind.Host)
 	return upstreams.NewSource(endpoint.Name, cfg, env)
 }
 
@@ -65,26 +68,14 @@ func (s *SourceSpec) check(c *upstreams.Compiler) {
 	}
 }
 
-// credentials reads the secrets. Replay does not need them, and uses a placeholder.
-func (s *SourceSpec) credentials(c *upstreams.Compiler, cfg *upstreams.SourceConfig) {
-	cfg.Secrets = make(map[string]any, len(s.Secrets))
-	names := slices.Sorted(maps.Keys(s.Secrets))
-	for _, name := range names {
-		cfg.Variables = append(cfg.Variables, s.Secrets[name].Value)
+// quota is that of the declared rate. A replay calls nobody, and has none.
+func (s *SourceSpec) quota(c *upstreams.Compiler, h *host.Host) *host.Quota {
+	if s.Rate.Calls == 0 || c.Env.Replay != nil {
+		return nil
 	}
-	for _, name := range names {
-		variable := s.Secrets[name].Value
-		if c.Env.Replay != nil {
-			cfg.Secrets[name] = "replay" // not in Hidden, so it is not redacted
-			continue
-		}
-		value, ok := c.Env.Secret(variable)
-		if !ok {
-			c.Env.Log.Info("source left out: its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", variable)
-			cfg.Missing = variable
-			return
-		}
-		cfg.Secrets[name] = value
-		cfg.Hidden = append(cfg.Hidden, redact.Forms(value)...)
+	of := c.Endpoint + "/" + c.Source
+	if h != nil {
+		of = h.Name
 	}
+	return c.Env.Quotas.Get(of, s.Rate.Calls, s.Rate.Per)
 }

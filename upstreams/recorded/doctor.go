@@ -141,7 +141,7 @@ func (f *Finding) diagnose(err error) {
 		f.Health = Changed // by the recorded exchange, what was asked for exists
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
 		f.Health = Changed // it has moved, or was shut down
-	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
+	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Throttled, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
 		f.Health = Unreachable

@@ -1,0 +1,213 @@
+package kinds
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sundry/upstreams"
+	"sundry/upstreams/host"
+	"sundry/upstreams/replay"
+)
+
+// given is a lookup of what an operator has set.
+func given(values map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := values[name]; return v, ok }
+}
+
+// TestOptionsAreOptional: without its options a source is asked all the same, and
+// sends nothing in their place.
+func TestOptionsAreOptional(t *testing.T) {
+	var got *http.Request
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()); fmt.Fprint(w, `{}`) })
+	text := `
+name: one
+options: {cookie: TEST_COOKIE, token: TEST_TOKEN}
+vars: {sign: 'if $secrets.token == "" then "guest" else $secrets.token | md5 end'}
+http:
+  url: ` + url + `/
+  query: {token: "{token}", sign: "{sign}", literal: ""}
+  headers: {Cookie: "{cookie}", X-Both: "a={cookie}"}
+`
+	for name, c := range map[string]struct {
+		set                            map[string]string
+		query, cookie, both, shownOnly string
+		keyed                          bool
+	}{
+		"unset": {nil, "literal=&sign=guest", "", "a=", "", false},
+		"empty": {map[string]string{"TEST_COOKIE": ""}, "literal=&sign=guest", "", "a=", "", false},
+		"set":   {map[string]string{"TEST_COOKIE": "SESSDATA=geheim1", "TEST_TOKEN": "geheim2"}, "literal=&sign=ab5ec9d7cc66bb97b9ce4dc3a1d9b9c7&token=geheim2", "SESSDATA=geheim1", "a=SESSDATA=geheim1", "token=***", true},
+	} {
+		env := environment(t)
+		env.Secret = given(c.set)
+		s := compile(t, env, text)
+		var shown strings.Builder
+		if _, err := s.Probe(t.Context(), &upstreams.Call{}, func(a upstreams.Attempt) { fmt.Fprint(&shown, a.Stages) }); err != nil || s.Missing != "" || s.Keyed() != c.keyed {
+			t.Fatalf("%s: %v, missing %q, keyed %v", name, err, s.Missing, s.Keyed())
+		}
+		query := got.URL.RawQuery
+		if c.keyed {
+			query = strings.Replace(query, "sign="+got.URL.Query().Get("sign"), "sign=ab5ec9d7cc66bb97b9ce4dc3a1d9b9c7", 1)
+		}
+		if _, sent := got.Header["Cookie"]; query != c.query || got.Header.Get("Cookie") != c.cookie || sent != (c.cookie != "") || got.Header.Get("X-Both") != c.both {
+			t.Errorf("%s: %s %v", name, got.URL.RawQuery, got.Header)
+		}
+		if strings.Contains(shown.String(), "geheim") || !strings.Contains(shown.String(), c.shownOnly) {
+			t.Errorf("%s: shown: %s", name, &shown)
+		}
+	}
+}
+
+// TestHostOfTheOperator: the address of a self-hosted service is a secret's value.
+func TestHostOfTheOperator(t *testing.T) {
+	var got atomic.Pointer[http.Request]
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Clone(context.Background()))
+		fmt.Fprint(w, `{}`)
+	})
+	const text = `
+name: one
+secrets: {base: TEST_URL}
+http: {url: "{base}/hot/{n}", query: {a: b}}
+`
+	for _, base := range []string{url, url + "/", url + "/a%20b", url + "/a%7Bn%7D/"} {
+		env := environment(t)
+		env.Secret = given(map[string]string{"TEST_URL": base})
+		s := compile(t, env, text, "n")
+		if _, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"n": "../x"}}, nil); err != nil {
+			t.Fatalf("%s: %v", base, err)
+		}
+		if want := strings.TrimPrefix(strings.TrimRight(base, "/"), url) + "/hot/..%2Fx?a=b"; got.Load().RequestURI != want {
+			t.Errorf("%s: %s, want %s", base, got.Load().RequestURI, want)
+		}
+		if s.Host() == nil || "http://"+s.Host().Name != url {
+			t.Errorf("%s: its host is %v", base, s.Host())
+		}
+	}
+}
+
+func TestHostOfTheOperatorIsNotSet(t *testing.T) {
+	env := environment(t)
+	s := compile(t, env, "name: one\nsecrets: {base: TEST_URL}\nhttp: {url: '{base}/hot'}")
+	if s.Missing != "TEST_URL" || s.Host() != nil || len(env.Hosts.All()) != 0 {
+		t.Errorf("missing %q, host %v, hosts %v; want a source that is left out", s.Missing, s.Host(), env.Hosts.All())
+	}
+	env.Replay = replay.New(nil)
+	s = compile(t, env, "name: one\nsecrets: {base: SUNDRY_RSS_HUB_URL}\nhttp: {url: '{base}/hot'}")
+	if s.Host() == nil || s.Host().Name != "rss-hub.example" {
+		t.Errorf("in a replay its host is %v", s.Host())
+	}
+}
+
+func TestMistakesOfAddresses(t *testing.T) {
+	const expected = "2: TEST_URL: expected an http or https address without a user, a password and a query, such as https://rsshub.example.org"
+	for value, want := range map[string]string{
+		"example.org": expected, "ftp://example.org": expected, "https://u:geheim@example.org": expected, "https://example.org/?geheim=1": expected,
+		"https://example.org/?": expected, "https://example.org/#geheim": expected, "https://": expected, "https://:80/": expected, "://geheim": expected,
+	} {
+		env := environment(t)
+		env.Secret = given(map[string]string{"TEST_URL": value})
+		_, problems := tryCompile(t, env, "name: x\nhttp: {url: '{base}/x'}\nsecrets: {base: TEST_URL}")
+		if len(problems) != 1 || fmt.Sprintf("%d: %s", problems[0].Line, problems[0].Msg) != want {
+			t.Errorf("%s: %v, want %s", value, problems, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"http: {url: '{nope}/x'}":                                                 "url: {nope}/x: expected the name of a secret that holds an address, then a path",
+		"options: {base: TEST_URL}\nhttp: {url: '{base}/x'}":                      "url: {base}/x: expected the name of a secret",
+		"secrets: {base: TEST_URL}\nhttp: {url: '{base}.evil.org/x'}":             "url: {base}.evil.org/x: expected",
+		"secrets: {base: TEST_URL}\nhttp: {url: 'https://{base}/x'}":              "url: expected a literal host, without placeholders",
+		"secrets: {a: X}\noptions: {a: Y}\ncomputed: {}":                          "options: a is below secrets: as well; expected it once",
+		"options: {'A b': X}\ncomputed: {}":                                       `placeholder "A b": expected a name of lower-case letters`,
+		"http: {url: 'https://a.org/', agent: chrome}":                            `agent: expected browser, or no agent for this service's own, got "chrome"`,
+		"http: {url: 'https://a.org/', agent: browser, headers: {user-agent: x}}": "agent and the header User-Agent: expected only one of them",
+	} {
+		_, problems := tryCompile(t, environment(t), "name: x\n"+text)
+		if said := fmt.Sprint(problems); !strings.Contains(said, want) {
+			t.Errorf("%s:\n%s\nwant %s", text, said, want)
+		}
+	}
+}
+
+// TestRateIsKept: above its rate a source is skipped without a call, and the breaker
+// learns nothing.
+func TestRateIsKept(t *testing.T) {
+	var calls atomic.Int32
+	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); fmt.Fprint(w, `{}`) })
+	env := environment(t)
+	text := "name: one\nrate: 3/1h\nretry: 2\nhttp: {url: " + url + "/}"
+	s := compile(t, env, text)
+	for i := range 20 {
+		if i == 10 {
+			s = compile(t, env, text) // a reload does not renew it
+		}
+		_, err := s.Probe(t.Context(), &upstreams.Call{}, nil)
+		if kind := upstreams.KindOf(err); (i < 3) != (err == nil) || i >= 3 && kind != upstreams.Throttled {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	other := compile(t, env, strings.Replace(text, "one", "other", 1))
+	if _, err := other.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Throttled {
+		t.Errorf("another source of the same host with the same rate: %v", err)
+	}
+	if calls.Load() != 3 || s.Host().State() != "closed" {
+		t.Errorf("%d calls, breaker %s", calls.Load(), s.Host().State())
+	}
+	if n := len(env.Journal.Failures()); n != 2 {
+		t.Errorf("%d failures in the journal, want the first of each source", n)
+	}
+}
+
+// TestRateIsNotTakenByRejectedCalls: while the breaker is open, nothing is called.
+func TestRateIsNotTakenByRejectedCalls(t *testing.T) {
+	env := environment(t)
+	s := compile(t, env, "name: one\nrate: 1/1h\nhttp: {url: 'http://127.0.0.1:1/'}")
+	s.Host().Force(host.ForceOpen)
+	for range 5 {
+		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Rejected {
+			t.Fatal(err)
+		}
+	}
+	s.Host().Force(host.Unforced)
+	if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) != upstreams.Unavailable {
+		t.Errorf("%v, want the call to be made", err)
+	}
+}
+
+// TestThrottledSourceFailsOver: the next source answers.
+func TestThrottledSourceFailsOver(t *testing.T) {
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"path":%q}`, r.URL.Path) })
+	env := environment(t)
+	first, second := compile(t, env, "name: first\nrate: 1/1h\nhttp: {url: "+url+"/first}"), compile(t, env, "name: second\nhttp: {url: "+url+"/second}")
+	chain := upstreams.NewChain("test", []*upstreams.Source{first, second}, true, env)
+	for _, want := range []string{"first", "second", "second"} {
+		if a, err := chain.Do(t.Context(), &upstreams.Call{}, false, nil); err != nil || a.Source != want {
+			t.Errorf("%v %v, want %s", a.Source, err, want)
+		}
+	}
+}
+
+func TestAgents(t *testing.T) {
+	var got string
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { got = r.UserAgent(); fmt.Fprint(w, `{}`) })
+	env := environment(t)
+	own, browser := compile(t, env, "name: a\nhttp: {url: "+url+"}"), compile(t, env, "name: b\nhttp: {url: "+url+", agent: browser}")
+	named := compile(t, env, "name: c\nhttp: {url: "+url+", headers: {User-Agent: phone}}")
+	for _, step := range []struct {
+		set  upstreams.Agents
+		want []string
+	}{
+		{upstreams.DefaultAgents(), []string{"Sundry/1.0", upstreams.DefaultAgents().Browser, "phone"}},
+		{upstreams.Agents{Own: "Sundry/2 (+a@example.org)", Browser: "Mozilla/5.0 mine"}, []string{"Sundry/2 (+a@example.org)", "Mozilla/5.0 mine", "phone"}},
+	} {
+		env.SetAgents(step.set)
+		for i, s := range []*upstreams.Source{own, browser, named} {
+			if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); err != nil || got != step.want[i] {
+				t.Errorf("%q %v, want %q", got, err, step.want[i])
+			}
+		}
+	}
+}
