@@ -68,6 +68,9 @@ type Stage struct {
 	Detail any
 }
 
+// StageData is the name of the stage whose detail is the mapped data.
+const StageData = "data"
+
 // Line is the detail on one line, cut after limit runes.
 func (s *Stage) Line(limit int) string {
 	text, ok := s.Detail.(string)

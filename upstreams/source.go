@@ -294,7 +294,7 @@ func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, err
 			return Answer{}, Errorf(Malformed, "map: the answer holds nothing to map")
 		}
 	}
-	in.Stage("data", a.Data)
+	in.Stage(StageData, a.Data)
 	if s.Expires != nil {
 		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
 			return Answer{}, err

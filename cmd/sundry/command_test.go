@@ -102,6 +102,14 @@ func TestTryShowsEachStage(t *testing.T) {
 	}
 }
 
+// What a source maps is shown in the order of the answer.
+func TestTryShowsFieldsInTheirOrder(t *testing.T) {
+	out, _, err := call(t, nil, "try", "--replay", "sfz", "card=11010519491231002X", "type=text")
+	if err != nil || !strings.Contains(out, `data             {"valid":true,"type":"resident","length":18,"checksum_ok":true,`) {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	if out, _, err := call(t, nil, "version"); err != nil || !strings.HasPrefix(out, "sundry ") {
 		t.Errorf("%s %v", out, err)

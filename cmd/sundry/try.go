@@ -41,7 +41,7 @@ func (t *tryCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	out := &printer{w: w}
+	out := &printer{w: w, form: fill.Input.Form.Chain.JSON()}
 	fill.Watch = out.attempt
 	start := time.Now()
 	content, err := fill.Load(w.ctx, false)
@@ -99,6 +99,8 @@ func checkParameter(e *catalog.Endpoint, name string) error {
 type printer struct {
 	w   *process
 	err error
+	// form is the JSON form of the chain that was asked; nil for none.
+	form *catalog.Form
 	// hide redacts the secrets of the attempts so far.
 	hide []*redact.Redactor
 }
@@ -121,12 +123,22 @@ func (p *printer) attempt(a upstreams.Attempt) {
 	p.hide = append(p.hide, a.Redactor)
 	p.printf("source %s\n", a.Source)
 	for _, s := range a.Stages {
-		p.printf("  %-16s %s\n", s.Name, s.Line(longest))
+		p.printf("  %-16s %s\n", s.Name, p.stage(&s))
 	}
 	p.printf("  %-16s %s in %s\n", "verdict", a.Result, a.Took.Round(time.Millisecond))
 	if a.Err != nil {
 		p.printf("  %-16s %v\n", "error", a.Err)
 	}
+}
+
+// stage is a stage's detail on one line: data with its fields as answers have them.
+func (p *printer) stage(s *upstreams.Stage) string {
+	if s.Name == upstreams.StageData && p.form != nil {
+		if b, err := p.form.Ordered(s.Detail); err == nil {
+			return upstreams.Shorten(string(b), longest)
+		}
+	}
+	return s.Line(longest)
 }
 
 // longest is the length to which raw replies are cut, in runes.

@@ -20,16 +20,19 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
+// ordered is one whose members keep their order.
+type ordered = plainjson.Object
+
 // renderOpenAPI generates an OpenAPI 3.1 document. The schemas of answers come from
 // the recorded exchanges, the example calls from the conformance table.
 func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string, errorTypes []string) ([]byte, error) {
 	if _, err := recorded.Exchanges(c, cases); err != nil { // it also makes the cases' parameters canonical, which SampleOf needs
 		return nil, err
 	}
-	paths := object{}
+	var paths ordered
 	for _, e := range c.Endpoints {
 		o := operation{e, recorded.SampleOf(ctx, e, cases)}
-		paths["/api/"+e.Name+"/index.php"] = object{"get": o.describe()}
+		paths = append(paths, plainjson.Member{Name: "/api/" + e.Name + "/index.php", Value: object{"get": o.describe()}})
 	}
 	doc := object{
 		"openapi": "3.1.0",
@@ -143,8 +146,9 @@ func (o *operation) formats() string {
 func (o *operation) envelope() object {
 	media := object{"schema": object{
 		"type": "object", "required": []string{"code", "message", "data"},
-		"properties": object{
-			"code": object{"const": http.StatusOK}, "message": object{"const": "ok"}, "data": o.sample.Shape.Schema(),
+		"properties": ordered{
+			{Name: "code", Value: object{"const": http.StatusOK}}, {Name: "message", Value: object{"const": "ok"}},
+			{Name: "data", Value: o.sample.Shape.Schema(o.Fields)},
 		},
 	}}
 	if o.sample.Data != nil {

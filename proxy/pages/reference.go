@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"html/template"
+	"slices"
 	"strings"
 
 	"sundry/upstreams/catalog"
@@ -16,6 +17,7 @@ type referenceEndpoint struct {
 	Name, EN, ZH string
 	Params       []referenceParam
 	Forms        string
+	Fields       []referenceField
 	Links        []homeLink
 	Example      string // a whole JSON answer, or ""
 }
@@ -23,6 +25,11 @@ type referenceEndpoint struct {
 type referenceParam struct {
 	Name, EN, ZH, Allowed, Default string
 	Required                       bool
+}
+
+// referenceField is a field of the JSON answer's data, as in items[].title.
+type referenceField struct {
+	Path, Is, EN, ZH string
 }
 
 // renderReference generates the API reference for people from the same data as the
@@ -64,10 +71,45 @@ func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Cas
 		}
 		d.Params = append(d.Params, param)
 	}
-	if sample := recorded.SampleOf(ctx, e, cases); sample.Data != nil {
+	sample := recorded.SampleOf(ctx, e, cases)
+	d.Fields = fieldsOf("", e.Fields, sample.Shape)
+	if sample.Data != nil {
 		d.Example = indented(sample.Answer)
 	}
 	return d
+}
+
+// fieldsOf lists declared fields with those below them, by their paths.
+func fieldsOf(path string, fields []*catalog.Field, in *recorded.Shape) []referenceField {
+	var all []referenceField
+	for _, f := range fields {
+		value := in.Field(f.Name)
+		types := value.Types(f)
+		all = append(all, referenceField{path + f.Name, typeWords(types, value, f), f.EN, f.ZH})
+		below := path + f.Name + "."
+		if slices.Contains(types, "array") {
+			below = path + f.Name + "[]."
+		}
+		all = append(all, fieldsOf(below, f.Fields, value)...)
+	}
+	return all
+}
+
+// typeWords names the types of a field's values, as in "time, null" or "array of link".
+func typeWords(types []string, value *recorded.Shape, f *catalog.Field) string {
+	words := slices.Clone(types)
+	for i, t := range types {
+		switch {
+		case t == "array":
+			items := value.Items()
+			if of := typeWords(items.Types(f), items, f); of != "" {
+				words[i] = "array of " + of
+			}
+		case t == "string" && f.Is != "":
+			words[i] = f.Is
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // indented returns a JSON answer with line breaks and indentation; "" if it is none.

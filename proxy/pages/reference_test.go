@@ -24,6 +24,11 @@ func TestReferenceForPeople(t *testing.T) {
 			}
 		}
 	}
+	for _, row := range []string{"<td>latitude</td><td>number, null</td><td>Degrees north", "<td>birthday</td><td>date, null</td>", "<td>reasons</td><td>array of string</td>"} {
+		if !strings.Contains(text, row) {
+			t.Errorf("%s is not there", row)
+		}
+	}
 	for _, foreign := range []string{"<script", "src=", "@import", "url("} {
 		if strings.Contains(text, foreign) {
 			t.Errorf("the page holds %s", foreign)

@@ -37,6 +37,16 @@ type Chain struct {
 	prefix string // of its keys
 }
 
+// JSON is the chain's form whose answers are JSON; nil for none.
+func (c *Chain) JSON() *Form {
+	for _, f := range c.Forms {
+		if f.Kind == "json" {
+			return f
+		}
+	}
+	return nil
+}
+
 func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
 	contents := 0

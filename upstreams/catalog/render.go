@@ -133,6 +133,10 @@ func (f *Form) Answer(data any) ([]byte, error) {
 	return slices.Concat([]byte(envelopeHead), b, []byte(envelopeTail)), nil
 }
 
+// Ordered is the JSON of data that a source mapped, with its fields in the order of
+// this form's answer.
+func (f *Form) Ordered(data any) ([]byte, error) { return encode(data, f.order) }
+
 // plain is a text body with its compressed variants and its ETag: a weak one,
 // since it is the same for all codings.
 func (f *Form) plain(typ string, b []byte) *cache.Body {

@@ -62,37 +62,6 @@ func typeOf(v any) string {
 	return "number"
 }
 
-// Schema is the shape in JSON Schema's words (2020-12, as OpenAPI 3.1 has it).
-func (s *Shape) Schema() map[string]any {
-	schema := map[string]any{}
-	switch types := slices.Sorted(maps.Keys(s.types)); len(types) {
-	case 0: // nothing is known
-	case 1:
-		schema["type"] = types[0]
-	default:
-		schema["type"] = types
-	}
-	if s.types["array"] {
-		schema["items"] = s.items.Schema()
-	}
-	if !s.types["object"] {
-		return schema
-	}
-	properties := map[string]any{}
-	required := []string{}
-	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
-		properties[name] = s.fields[name].Schema()
-		if s.in[name] == s.objects {
-			required = append(required, name)
-		}
-	}
-	schema["properties"] = properties
-	if len(required) > 0 {
-		schema["required"] = required
-	}
-	return schema
-}
-
 // Differences lists where a value has another shape, by path: fields that every
 // object had and that are missing, and types that did not occur. New fields are
 // not listed.

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 )
 
 func shape(t *testing.T, documents ...string) *Shape {
@@ -41,19 +44,30 @@ func TestShapesDiffer(t *testing.T) {
 }
 
 func TestShapeAsSchema(t *testing.T) {
-	got := shape(t, `{"a":1,"list":[{"u":"1"}]}`, `{"a":null,"list":[],"extra":[]}`).Schema()
-	want := map[string]any{
-		"type": "object", "required": []string{"a", "list"},
-		"properties": map[string]any{
-			"a":     map[string]any{"type": []string{"null", "number"}},
-			"extra": map[string]any{"type": "array", "items": map[string]any{}},
-			"list": map[string]any{"type": "array", "items": map[string]any{
-				"type": "object", "required": []string{"u"}, "properties": map[string]any{"u": map[string]any{"type": "string"}},
-			}},
-		},
+	s := shape(t, `{"a":1,"list":[{"u":"1"}]}`, `{"a":null,"list":[],"extra":[]}`)
+	const a, extra = `"a":{"type":["number","null"]}`, `"extra":{"items":{},"type":"array"}`
+	const u = `"u":{"type":"string"}`
+	rows := []struct {
+		fields []*catalog.Field
+		want   string
+	}{
+		{nil, `{"properties":{` + a + `,` + extra + `,"list":{"items":{"properties":{` + u + `},"required":["u"],"type":"object"},"type":"array"}},"required":["a","list"],"type":"object"}`},
+		{[]*catalog.Field{
+			{Name: "none", EN: "N.", ZH: "无"}, {Name: "at", Is: catalog.IsTime},
+			{Name: "list", EN: "All <of> it.", ZH: "全部", Fields: []*catalog.Field{{Name: "z", Is: catalog.IsDate}, {Name: "u", Is: catalog.IsLink}}},
+		}, `{"properties":{"none":{"description":"N. 无"},"at":{"format":"date-time","type":"string"},"list":{"description":"All <of> it. 全部",` +
+			`"items":{"properties":{"z":{"format":"date","type":"string"},"u":{"format":"uri","type":"string"}},"required":["z","u"],"type":"object"},"type":"array"},` +
+			a + `,` + extra + `},"required":["none","at","list","a"],"type":"object"}`},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	for _, row := range rows {
+		got, err := plainjson.Marshal(s.Schema(row.fields))
+		if err != nil || string(got) != row.want {
+			t.Errorf("%v\n%s, want\n%s", err, got, row.want)
+		}
+	}
+	links := shape(t, `{"links":["https://a.example.org/"]}`).Schema([]*catalog.Field{{Name: "links", Is: catalog.IsLink, EN: "L.", ZH: "链"}})
+	if got, _ := plainjson.Marshal(links); string(got) != `{"properties":{"links":{"description":"L. 链","items":{"format":"uri","type":"string"},"type":"array"}},"required":["links"],"type":"object"}` {
+		t.Errorf("%s", got)
 	}
 }
 
