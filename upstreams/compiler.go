@@ -32,9 +32,9 @@ type Compiler struct {
 // Add notes a mistake on the line of the source.
 func (c *Compiler) Add(format string, args ...any) { c.Problems.Add(c.Line, format, args...) }
 
-// Decode reads a section of the declaration into a struct; unknown fields are
-// mistakes.
-func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Decode(section, into, c.Problems) }
+// Decode reads a section of the declaration, which was checked with its file, into a
+// struct.
+func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Load(section, into, c.Problems) }
 
 // Program compiles a program of the source; nil stays nil.
 func (c *Compiler) Program(e *declare.Expr) *jq.Program {

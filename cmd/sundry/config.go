@@ -11,13 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"sundry/cache"
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/loop"
 )
 
@@ -181,8 +180,9 @@ func (c *config) environment(all []setting, getenv func(string) (string, bool)) 
 
 func (c *config) readEndpoints(text string) error {
 	var over map[string]catalog.Overrides
-	if err := yaml.Load([]byte(text), &over, yaml.WithKnownFields()); err != nil {
-		return yamlMistakes(endpointsVariable, err)
+	var problems declare.Problems
+	if declare.Read([]byte(text), &over, &problems); len(problems) > 0 {
+		return errors.Join(catalog.Mistakes(endpointsVariable, problems)...)
 	}
 	c.Endpoints, c.endpointsFrom = over, endpointsVariable
 	return nil
@@ -227,7 +227,7 @@ func (c *config) unknownVariables(set *catalog.Catalog) error {
 		if slices.Contains(known, name) || slices.Contains(known, secret) || strings.HasPrefix(name, "SUNDRY_TEST_") || serviceVariable.MatchString(name) {
 			continue
 		}
-		mistakes = append(mistakes, fmt.Errorf("%s: unknown variable%s", name, suggestion(name, known)))
+		mistakes = append(mistakes, fmt.Errorf("%s: unknown variable%s", name, declare.Suggestion(name, known)))
 	}
 	return errors.Join(mistakes...)
 }
@@ -247,46 +247,4 @@ func knownVariables(set *catalog.Catalog) []string {
 		}
 	}
 	return known
-}
-
-// nearest is the candidate that a misspelt name most likely stands for; "" where
-// none is near enough.
-func nearest(name string, candidates []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, c := range candidates {
-		if d := distance(name, c); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// suggestion adds the nearest candidate to the message about an unknown name.
-func suggestion(name string, candidates []string) string {
-	if n := nearest(name, candidates); n != "" {
-		return fmt.Sprintf("; did you mean %s?", n)
-	}
-	return ""
-}
-
-// distance is how many bytes must be put in, taken out or changed to make one
-// name of the other (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

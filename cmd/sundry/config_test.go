@@ -73,7 +73,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
 		"endpoints: {nope: {}}":                         `endpoints: nope: not an endpoint`,
-		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x`,
+		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")
 		commands := []string{"serve", "check"}
@@ -113,8 +113,8 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
 		"SUNDRY_TRUSTED_PROXIES=::1,x":                `SUNDRY_TRUSTED_PROXIES: trusted_proxies: "::1,x": expected an address range`,
 		"SUNDRY_ADMIN=:1":                             `SUNDRY_ADMIN: admin: ":1": the admin listener beyond loopback needs a token`,
-		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: unknown key cach`,
-		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: duration "soon"`,
+		"SUNDRY_ENDPOINTS={ip: {cach: {}}}":           `SUNDRY_ENDPOINTS:1: unknown key cach in ip; did you mean cache? Expected one of cache, through`,
+		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: ip.cache.ttl: duration "soon"`,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
 		if _, errs, err := call(t, map[string]string{name: value}, "check"); err == nil || !strings.Contains(errs, want) {
@@ -176,17 +176,6 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 	}
 	if _, _, err := call(t, nil, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {
 		t.Error(err)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	for pair, want := range map[[2]string]int{{"", ""}: 0, {"a", ""}: 1, {"kitten", "sitting"}: 3, {"listne", "listen"}: 2, {"abc", "abc"}: 0} {
-		if got := distance(pair[0], pair[1]); got != want {
-			t.Errorf("%q: %d, want %d", pair, got, want)
-		}
-	}
-	if got := nearest("nothing-like-it", []string{"ip", "kd"}); got != "" {
-		t.Errorf("nearest: %s", got)
 	}
 }
 

@@ -23,7 +23,9 @@ func (c *config) read(all []setting, file string) error {
 		if blank(string(b)) {
 			return nil
 		}
-		return yamlMistakes(file, err)
+		var problems declare.Problems
+		problems.AddYAML(err)
+		return errors.Join(catalog.Mistakes(file, problems)...)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
 		return nil // nothing but comments
@@ -41,17 +43,6 @@ func blank(text string) bool {
 		}
 	}
 	return true
-}
-
-// yamlMistakes gives each of the YAML library's errors its file and line.
-func yamlMistakes(file string, err error) error {
-	var problems declare.Problems
-	problems.AddYAML(err)
-	var all []error
-	for _, p := range problems {
-		all = append(all, catalog.Mistake{File: file, Line: p.Line, Msg: p.Msg})
-	}
-	return errors.Join(all...)
 }
 
 // fileReader reads a document by the keys of the settings.
@@ -120,7 +111,7 @@ func (r *fileReader) key(key string, name, value *yaml.Node) {
 	case r.section(key):
 		r.mapping(key+".", value)
 	default:
-		r.wrong(name, "unknown key %s%s", key, suggestion(key, r.keys()))
+		r.wrong(name, "unknown key %s%s", key, declare.Suggestion(key, r.keys()))
 	}
 }
 
@@ -189,10 +180,25 @@ func (r *fileReader) endpoints(n *yaml.Node) {
 		return
 	}
 	var over map[string]catalog.Overrides
-	if err := n.Load(&over, yaml.WithKnownFields()); err != nil {
-		r.mistakes = append(r.mistakes, yamlMistakes(r.file, err))
+	var problems declare.Problems
+	if !declare.Decode(n, "endpoints", &over, &problems) {
+		over = namesOnly(n)
 	}
+	r.mistakes = append(r.mistakes, catalog.Mistakes(r.file, problems)...)
 	r.config.Endpoints, r.config.endpointsFrom = over, r.file
+}
+
+// namesOnly has the endpoints of a section that cannot be read, so that names of
+// unknown ones are reported too.
+func namesOnly(n *yaml.Node) map[string]catalog.Overrides {
+	names := map[string]catalog.Overrides{}
+	if n.Kind != yaml.MappingNode {
+		return names
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		names[n.Content[i].Value] = catalog.Overrides{}
+	}
+	return names
 }
 
 // resolved returns the node that an alias stands for, or the node itself.

@@ -16,6 +16,7 @@ import (
 	"sundry/metrics"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/guard"
 	"sundry/upstreams/recorded"
@@ -177,7 +178,7 @@ func (c *config) unknownFaults(set *catalog.Catalog) error {
 	var mistakes []error
 	for _, subject := range c.faults {
 		if !slices.Contains(known, subject) {
-			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", subject, suggestion(subject, known)))
+			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", subject, declare.Suggestion(subject, known)))
 		}
 	}
 	return errors.Join(mistakes...)

@@ -13,6 +13,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/redact"
 )
 
@@ -59,7 +60,7 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 		for i, e := range set.Endpoints {
 			names[i] = e.Name
 		}
-		return nil, fmt.Errorf("unknown endpoint %q; expected one of %s%s", t.Endpoint, strings.Join(names, ", "), suggestion(t.Endpoint, names))
+		return nil, fmt.Errorf("unknown endpoint %q; expected one of %s%s", t.Endpoint, strings.Join(names, ", "), declare.Suggestion(t.Endpoint, names))
 	}
 	query := url.Values{}
 	for _, p := range t.Params {
@@ -89,7 +90,7 @@ func checkParameter(e *catalog.Endpoint, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near := suggestion(name, names); near != "" {
+	if near := declare.Suggestion(name, names); near != "" {
 		return fmt.Errorf("unknown parameter %q of %s%s", name, e.Name, near)
 	}
 	return fmt.Errorf("unknown parameter %q of %s; expected one of %s", name, e.Name, strings.Join(names, ", "))

@@ -184,3 +184,8 @@ type Overrides struct {
 	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
 }
+
+// KeyShapes implements declare.Keyed.
+func (Overrides) KeyShapes() []declare.KeyShape {
+	return []declare.KeyShape{{Name: "cache", Value: cacheSpec{}}}
+}

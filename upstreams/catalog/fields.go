@@ -57,12 +57,17 @@ func (s *fieldSpecs) UnmarshalYAML(n *yaml.Node) error {
 		if err := n.Content[i].Load(&f.name); err != nil {
 			return err
 		}
-		if err := n.Content[i+1].Load(&f.fieldSpec, yaml.WithKnownFields()); err != nil {
+		if err := n.Content[i+1].Load(&f.fieldSpec); err != nil {
 			return err
 		}
 		*s = append(*s, f)
 	}
 	return nil
+}
+
+// Shape implements declare.Shaped.
+func (fieldSpecs) Shape(of func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{Kind: declare.Mapping, What: "fields by name", Example: "{title: {en: The title., zh: 标题。}}", Values: of(fieldSpec{})}
 }
 
 // compileFields checks the fields of a file.

@@ -46,13 +46,13 @@ func TestCompletingCopies(t *testing.T) {
 
 func TestMistakesOfFields(t *testing.T) {
 	for fields, want := range map[string]string{
-		"fields: [a]":                                    "whole.yaml:8: expected fields by name, for example {title: {en: The title., zh: 标题。}}",
+		"fields: [a]":                                    "whole.yaml:8: fields: expected fields by name, got a list; for example fields: {title: {en: The title., zh: 标题。}}",
 		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields: a: is: expected time, date, link, got "day"`,
 		"fields:\n  a:\n    paths: {}":                   `whole.yaml:10: unknown key paths`,
-		"fields:\n  a: {fields: [b]}":                    "whole.yaml:9: expected fields by name",
-		"fields:\n  a: {}\n  a: {}":                      "whole.yaml:10: fields: a: declared twice",
+		"fields:\n  a: {fields: [b]}":                    "whole.yaml:9: fields.a.fields: expected fields by name, got a list",
+		"fields:\n  a: {}\n  a: {}":                      "whole.yaml:10: fields: key a: set twice, first in line 9",
 		"fields:\n  a: {fields: {b: {en: B.}}}":          "whole.yaml:9: fields: a.b: expected both languages or none, for example {en: The title., zh: 标题。}",
-		"fields:\n  a: {fields:\n    {b: {is: [link]}}}": "whole.yaml:10: expected a string",
+		"fields:\n  a: {fields:\n    {b: {is: [link]}}}": "whole.yaml:10: fields.a.fields.b.is: expected a text, got a list",
 	} {
 		_, err := loadText(t, "whole", strings.Replace(whole, "cache:", fields+"\ncache:", 1))
 		if err == nil || !strings.Contains(err.Error(), want) {

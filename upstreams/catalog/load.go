@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 )
@@ -83,9 +81,8 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 func compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
 	var problems, settings declare.Problems
 	var spec endpointSpec
-	if err := yaml.Load(from.data, &spec, yaml.WithKnownFields()); err != nil {
-		problems.AddYAML(err)
-		return nil, mistakes(from.path, problems)
+	if !declare.Read(from.data, &spec, &problems) {
+		return nil, Mistakes(from.path, problems)
 	}
 	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
 		spec.overridden = true
@@ -102,7 +99,7 @@ func compileFile(name string, from catalogFile, opts Options, env *upstreams.Env
 	if len(problems) == 0 && len(settings) == 0 {
 		e.fingerprint(&spec, from.data)
 	}
-	return e, append(mistakes(from.path, problems), mistakes(opts.ConfigFile, settings)...)
+	return e, append(Mistakes(from.path, problems), Mistakes(opts.ConfigFile, settings)...)
 }
 
 // Group is one of the specification's groups of endpoints.
@@ -161,7 +158,8 @@ func (m Mistake) Error() string {
 	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Msg)
 }
 
-func mistakes(file string, problems declare.Problems) []error {
+// Mistakes are those of a file, by their lines.
+func Mistakes(file string, problems declare.Problems) []error {
 	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
 	var out []error
 	for _, p := range problems {

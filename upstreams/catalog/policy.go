@@ -66,7 +66,7 @@ func share(v *float64, otherwise float64, name string, line int, problems *decla
 // override overrides the file's cache rule with the operator's settings. Lines are
 // those of the operator's file, so its mistakes are reported apart.
 func (s *cacheSpec) override(n *yaml.Node, problems *declare.Problems) {
-	declare.Decode(n, s, problems)
+	declare.Load(n, s, problems)
 }
 
 // SettingNames are the cache settings that can be changed while the service runs,

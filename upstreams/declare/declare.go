@@ -30,6 +30,9 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// Shape implements Shaped.
+func (Expr) Shape(func(any) *Shape) *Shape { return &Shape{What: "a jq program", Texts: true} }
+
 // Def is a named jq program in a catalog file.
 type Def struct {
 	// Name, with parameters if it has any, as in events(list).
@@ -58,6 +61,11 @@ func (d *Defs) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// Shape implements Shaped.
+func (Defs) Shape(of func(any) *Shape) *Shape {
+	return &Shape{Kind: Mapping, What: "jq programs by name", Example: "{first_title: '.list[0].title'}", Values: of(Expr{})}
+}
+
 // Text is a string in a catalog file.
 type Text struct {
 	Value string
@@ -73,6 +81,9 @@ func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// Shape implements Shaped.
+func (Text) Shape(func(any) *Shape) *Shape { return &Shape{What: "a text", Texts: true} }
+
 // Duration is a length of time, such as 90s, 6h or 30d.
 type Duration time.Duration
 
@@ -84,6 +95,11 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// Shape implements Shaped.
+func (Duration) Shape(func(any) *Shape) *Shape {
+	return &Shape{What: "a duration such as 90s, 6h or 30d", Pattern: `^(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)d|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`}
 }
 
 // ParseDuration reads what time.ParseDuration reads, and whole days, as in
@@ -119,31 +135,11 @@ func (p *Problems) Add(line int, format string, args ...any) {
 // belongs to. Its node is nil where the declaration does not have the section.
 type Section struct{ *yaml.Node }
 
+// Shape implements Shaped: who decodes it checks it.
+func (Section) Shape(func(any) *Shape) *Shape { return &Shape{Kind: Anything} }
+
 // UnmarshalYAML keeps the node as it is.
 func (s *Section) UnmarshalYAML(n *yaml.Node) error {
 	s.Node = n
 	return nil
-}
-
-// Decode decodes a node into a pointer. Unknown fields and values of the wrong
-// type are added to problems.
-func Decode(n *yaml.Node, into any, problems *Problems) {
-	if err := n.Load(into, yaml.WithKnownFields()); err != nil {
-		problems.AddYAML(err)
-	}
-}
-
-// AddYAML appends an error of the YAML library: each mistake in it with its line.
-func (p *Problems) AddYAML(err error) {
-	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
-		for _, one := range many.Errors {
-			p.Add(one.Mark.Line, "%s", yamlMessage(one.Message))
-		}
-		return
-	}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		p.Add(one.Mark.Line, "%s", yamlMessage(one.Message))
-		return
-	}
-	p.Add(0, "%v", err)
 }

@@ -98,6 +98,11 @@ type PartsSpec struct {
 
 func (p *PartsSpec) declared() bool { return len(p.List) > 0 || p.Program != nil }
 
+// Shape implements declare.Shaped.
+func (PartsSpec) Shape(of func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of([]string{}), of(declare.Expr{})}}
+}
+
 // UnmarshalYAML reads a sequence of texts, or a program.
 func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {

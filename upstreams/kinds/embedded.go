@@ -48,6 +48,6 @@ func DataFile(spec *SourceSpec) string {
 		return ""
 	}
 	var embedded EmbeddedSpec
-	declare.Decode(section.Node, &embedded, &declare.Problems{}) // Compile reports the mistakes
+	declare.Load(section.Node, &embedded, &declare.Problems{}) // Compile reports the mistakes
 	return embedded.File.Value
 }

@@ -4,7 +4,6 @@
 package kinds
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,35 +16,45 @@ import (
 
 // kind is a kind of source: the name of its section, and how that is compiled.
 type kind struct {
-	name    string
+	name string
+	// section is what the section is decoded into.
+	section any
 	compile func(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 }
 
 // table lists every kind of source.
 func table() []kind {
 	return []kind{
-		{"http", httpsource.Compile},
-		{"minecraft", compileMinecraft},
-		{"qrcode", compileQRCode},
-		{"geoip", compileGeoIP},
-		{"embedded", compileEmbedded},
-		{"computed", compileComputed},
-		{"idcard", compileIDCard},
-		{"ipcard", compileIPCard},
-		{"favicon", compileFavicon},
-		{"shortlink", compileShortlink},
+		{"http", httpsource.Spec{}, httpsource.Compile},
+		{"minecraft", MinecraftSpec{}, compileMinecraft},
+		{"qrcode", QRCodeSpec{}, compileQRCode},
+		{"geoip", GeoIPSpec{}, compileGeoIP},
+		{"embedded", EmbeddedSpec{}, compileEmbedded},
+		{"computed", ComputedSpec{}, compileComputed},
+		{"idcard", IDCardSpec{}, compileIDCard},
+		{"ipcard", IPCardSpec{}, compileIPCard},
+		{"favicon", FaviconSpec{}, compileFavicon},
+		{"shortlink", ShortlinkSpec{}, compileShortlink},
 	}
 }
 
+// KeyShapes implements declare.Keyed: a source has the section of its kind.
+func (SourceSpec) KeyShapes() []declare.KeyShape {
+	var out []declare.KeyShape
+	for _, k := range table() {
+		out = append(out, declare.KeyShape{Name: k.name, Value: k.section})
+	}
+	return out
+}
+
 // compileKind compiles the section of the source's kind. It reports sections of
-// several kinds, of none, and of unknown ones.
+// several kinds and of none. Unknown ones were reported when the file was read.
 func compileKind(sections map[string]declare.Section, c *upstreams.Compiler) (out upstreams.Compiled) {
 	var kinds, declared []string
-	unknown := maps.Clone(sections)
+	known := true
 	for _, k := range table() {
 		kinds = append(kinds, k.name)
 		section := sections[k.name]
-		delete(unknown, k.name)
 		if section.Node == nil {
 			continue
 		}
@@ -53,13 +62,13 @@ func compileKind(sections map[string]declare.Section, c *upstreams.Compiler) (ou
 			out = k.compile(c, section.Node)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(unknown)) {
-		c.Problems.Add(unknown[name].Line, "source %q: unknown field %q; expected the fields of every source, and the section of one kind: %s", c.Source, name, strings.Join(kinds, ", "))
+	for name := range sections {
+		known = known && slices.Contains(kinds, name)
 	}
 	switch {
 	case len(declared) > 1:
 		c.Add("source %q: expected the section of one kind, got %s", c.Source, strings.Join(declared, ", "))
-	case len(declared) == 0 && len(unknown) == 0:
+	case len(declared) == 0 && known:
 		c.Add("source %q: it has no kind; expected one of %s, for example computed: {}", c.Source, strings.Join(kinds, ", "))
 	}
 	return out

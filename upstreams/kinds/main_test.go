@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,16 +43,23 @@ func compile(t testing.TB, env *upstreams.Environment, text string, params ...st
 func tryCompile(t testing.TB, env *upstreams.Environment, text string, params ...string) (*upstreams.Source, declare.Problems) {
 	t.Helper()
 	var spec SourceSpec
-	if err := yaml.Load([]byte(text), &spec, yaml.WithKnownFields()); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
 	var problems declare.Problems
 	of := Endpoint{Name: "test", Params: params}
-	if section, ok := spec.Sections["defs"]; ok { // of the file
-		var defs declare.Defs
-		declare.Decode(section.Node, &defs, &problems)
-		of.Defs = jq.CompileDefs(defs, &problems)
-		delete(spec.Sections, "defs")
+	var doc yaml.Node
+	if err := yaml.Load([]byte(text), &doc); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	source := doc.Content[0]
+	for i := 0; i < len(source.Content); i += 2 {
+		if source.Content[i].Value == "defs" { // of the file
+			var defs declare.Defs
+			declare.Decode(source.Content[i+1], "defs", &defs, &problems)
+			of.Defs = jq.CompileDefs(defs, &problems)
+			source.Content = slices.Delete(source.Content, i, i+2)
+		}
+	}
+	if !declare.Decode(source, "", &spec, &problems) {
+		return nil, problems
 	}
 	return Compile(of, &spec, env, &problems), problems
 }

@@ -232,9 +232,9 @@ func TestWitnessesAreChecked(t *testing.T) {
 		"origin: attested\nwitnesses: [{repository: a/b, commit: abc, path: x, fields: [a]}]":        "2: witnesses: commit: expected all 40",
 		"origin: attested\nwitnesses: [{repository: a/b, commit: " + hash + ", fields: [a]}]":        "2: witnesses: path: expected the file",
 		"origin: attested\nwitnesses: [{" + place + "fields: []}]":                                   "2: witnesses: fields: expected what",
-		"origin: attested\nwitnesses: [{" + place + "fields: ['a b']}]":                              "2: fields: expected a dotted path",
-		"origin: attested\nwitnesses: [{" + place + "fields: ['text: a']}]":                          `2: fields: expected text: "…"`,
-		"origin: attested\nwitnesses: [{" + place + "fields: [text: a]}]":                            "2: fields: expected strings; quote",
+		"origin: attested\nwitnesses: [{" + place + "fields: ['a b']}]":                              "2: witnesses[0].fields[0]: expected a dotted path",
+		"origin: attested\nwitnesses: [{" + place + "fields: ['text: a']}]":                          `2: witnesses[0].fields[0]: expected text: "…"`,
+		"origin: attested\nwitnesses: [{" + place + "fields: [text: a]}]":                            `2: witnesses[0].fields[0]: expected a text, got a mapping; for example 'text: "…"' or "token: data.key", quoted`,
 		"origin: attested\nwitnesses: [{" + place + "file: x, fields: [a]}]":                         "2: unknown key file",
 		"origin: composed\nwant: fine":                                                               "2: want: expected one of success, negative",
 	} {

@@ -2,10 +2,11 @@ package recorded
 
 import (
 	_ "embed"
-	"fmt"
+	"errors"
 	"sync"
 
-	"go.yaml.in/yaml/v4"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
 )
 
 // Conformance is an endpoint of the specification with the calls that it must
@@ -49,8 +50,7 @@ func ConformanceTable() ([]Conformance, error) { return conformanceTable() }
 
 func readConformance() ([]Conformance, error) {
 	var table []Conformance
-	if err := yaml.Load(conformance, &table, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("conformance table: %w", err)
-	}
-	return table, nil
+	var problems declare.Problems
+	declare.Read(conformance, &table, &problems)
+	return table, errors.Join(catalog.Mistakes("conformance.yaml", problems)...)
 }

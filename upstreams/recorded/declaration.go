@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
 	"sundry/upstreams/declare"
 )
 
@@ -65,8 +63,7 @@ func readSpec(fsys fs.FS, file string) (*exchangeSpec, declare.Problems) {
 		return nil, problems
 	}
 	s := &exchangeSpec{}
-	if err := yaml.Load(b, s, yaml.WithKnownFields()); err != nil {
-		problems.AddYAML(err)
+	if !declare.Read(b, s, &problems) {
 		return nil, problems
 	}
 	s.check(b, &problems)

@@ -31,11 +31,17 @@ type Witness struct {
 // UnmarshalYAML notes the line.
 func (w *Witness) UnmarshalYAML(n *yaml.Node) error {
 	type plain Witness
-	if err := n.Load((*plain)(w), yaml.WithKnownFields()); err != nil {
+	if err := n.Load((*plain)(w)); err != nil {
 		return err
 	}
 	w.line = n.Line
 	return nil
+}
+
+// Shape implements declare.Shaped: that of its fields.
+func (Witness) Shape(of func(any) *declare.Shape) *declare.Shape {
+	type plain Witness
+	return of(plain{})
 }
 
 // The forms of what names a witness.
@@ -98,12 +104,17 @@ type Seen struct {
 	Step, Text, Name string
 }
 
+// Shape implements declare.Shaped.
+func (Seen) Shape(func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{What: "a text", Example: `'text: "…"' or "token: data.key", quoted because of the colon`}
+}
+
 var stepPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // UnmarshalYAML reads the forms above.
 func (s *Seen) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
-		return errors.New(`fields: expected strings; quote what has a colon, as in 'text: "…"' or "token: data.key"`)
+		return errors.New(`expected strings; quote what has a colon, as in 'text: "…"' or "token: data.key"`)
 	}
 	what := n.Value
 	if step, rest, ok := strings.Cut(what, ": "); ok && step != "text" && stepPattern.MatchString(step) {
@@ -116,7 +127,7 @@ func (s *Seen) UnmarshalYAML(n *yaml.Node) error {
 	}
 	var err error
 	if s.Text, err = strconv.Unquote(text); err != nil || s.Text == "" {
-		return fmt.Errorf(`fields: expected text: "…" with the text in double quotes, got %q`, n.Value)
+		return fmt.Errorf(`expected text: "…" with the text in double quotes, got %q`, n.Value)
 	}
 	return nil
 }
@@ -127,7 +138,7 @@ var fieldPattern = regexp.MustCompile(`^[^\[\]\s]*(\[\])*$`)
 func (s *Seen) checkName() error {
 	for part := range strings.SplitSeq(s.Name, ".") {
 		if part == "" || !fieldPattern.MatchString(part) {
-			return fmt.Errorf("fields: expected a dotted path, for example data.list[].url, got %q", s.Name)
+			return fmt.Errorf("expected a dotted path, for example data.list[].url, got %q", s.Name)
 		}
 	}
 	return nil

@@ -1,0 +1,251 @@
+package declare
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Read decodes the text of a file. Mistakes are added to problems, all of them:
+// unknown keys, keys that are there twice, values of the wrong type. It reports
+// whether every value could be read; unknown keys do not keep it from that.
+func Read(text []byte, into any, problems *Problems) bool {
+	var doc yaml.Node
+	if err := yaml.Load(text, &doc); err != nil {
+		if blank(text) {
+			problems.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
+			return false
+		}
+		problems.AddYAML(err)
+		return false
+	}
+	return Decode(&doc, "", into, problems)
+}
+
+// blank reports whether a text has nothing but blank lines and comments.
+func blank(text []byte) bool {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// Decode is Read for a node, whose path in the file is that of all its mistakes.
+func Decode(n *yaml.Node, path string, into any, problems *Problems) bool {
+	c := checker{problems: problems, seen: map[visit]bool{}}
+	c.value(path, n, ShapeOf(reflect.TypeOf(into).Elem()), "")
+	return !c.unreadable && Load(n, into, problems)
+}
+
+// Load decodes a node that was checked with the rest of its file.
+func Load(n *yaml.Node, into any, problems *Problems) bool {
+	err := n.Load(into)
+	if err != nil {
+		problems.AddYAML(err)
+	}
+	return err == nil
+}
+
+// AddYAML appends an error of the YAML library: each mistake in it with its line.
+func (p *Problems) AddYAML(err error) {
+	if many, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		for _, one := range many.Errors {
+			p.Add(one.Mark.Line, "%s", one.Message)
+		}
+		return
+	}
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		p.Add(one.Mark.Line, "%s", one.Message)
+		return
+	}
+	p.Add(0, "%v", err)
+}
+
+// visit is a node that was compared with a shape. An anchored one is met again
+// wherever it is used, and may contain itself.
+type visit struct {
+	node  *yaml.Node
+	shape *Shape
+}
+
+// checker compares nodes with shapes.
+type checker struct {
+	problems   *Problems
+	seen       map[visit]bool
+	unreadable bool
+}
+
+// wrong adds a mistake that keeps the value from being read.
+func (c *checker) wrong(n *yaml.Node, path, format string, args ...any) {
+	c.unreadable = true
+	if path != "" {
+		path += ": "
+	}
+	c.problems.Add(n.Line, "%s%s", path, fmt.Sprintf(format, args...))
+}
+
+// value compares a node with a shape. example is a value as a file has it; "" for
+// none.
+func (c *checker) value(path string, n *yaml.Node, s *Shape, example string) {
+	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	if c.seen[visit{n, s}] || s.Kind == Anything {
+		return
+	}
+	c.seen[visit{n, s}] = true
+	if example == "" {
+		example = s.exampleAt(path)
+	}
+	switch null := isNull(n); {
+	case null && (s.Nullable || s.Kind != Scalar):
+	case s.Kind == Union:
+		c.union(path, n, s, example)
+	case s.Kind == Mapping && n.Kind == yaml.MappingNode:
+		c.mapping(path, n, s)
+	case s.Kind == List && n.Kind == yaml.SequenceNode:
+		for i, item := range n.Content {
+			c.value(path+"["+strconv.Itoa(i)+"]", item, s.Items, "")
+		}
+	case s.Kind == Scalar && n.Kind == yaml.ScalarNode && !null:
+		c.scalar(path, n, s, example)
+	default:
+		c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+	}
+}
+
+// union compares a node with the shape of its kind.
+func (c *checker) union(path string, n *yaml.Node, s *Shape, example string) {
+	for _, one := range s.Of {
+		if one.Kind == Anything || one.Kind == Scalar && n.Kind == yaml.ScalarNode || one.Kind == Mapping && n.Kind == yaml.MappingNode || one.Kind == List && n.Kind == yaml.SequenceNode {
+			c.value(path, n, one, example)
+			return
+		}
+	}
+	c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+}
+
+// mapping compares keys and their values.
+func (c *checker) mapping(path string, n *yaml.Node, s *Shape) {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if name.Tag == "!!merge" {
+			c.merged(path, value, s)
+			continue
+		}
+		if first, twice := lines[name.Value]; twice {
+			c.wrong(name, path, "key %s: set twice, first in line %d", name.Value, first)
+			continue
+		}
+		lines[name.Value] = name.Line
+		c.key(path, name, value, s)
+	}
+}
+
+// merged compares the mappings under <<, whose keys are the mapping's own.
+func (c *checker) merged(path string, n *yaml.Node, s *Shape) {
+	if n.Kind != yaml.SequenceNode {
+		c.value(path, n, s, "")
+		return
+	}
+	for _, one := range n.Content {
+		c.value(path, one, s, "")
+	}
+}
+
+func (c *checker) key(path string, name, value *yaml.Node, s *Shape) {
+	at := name.Value
+	if path != "" {
+		at = path + "." + name.Value
+	}
+	if s.Values != nil {
+		c.value(at, value, s.Values, "")
+		return
+	}
+	k := s.key(name.Value)
+	if k == nil {
+		c.problems.Add(name.Line, "unknown key %s%s%s", name.Value, in(path), Expected(name.Value, s.names()))
+		return
+	}
+	example := k.Example
+	if example != "" {
+		example = k.Name + ": " + example
+	}
+	c.value(at, value, k.Shape, example)
+}
+
+// scalar tries to read the value.
+func (c *checker) scalar(path string, n *yaml.Node, s *Shape, example string) {
+	if s.Type == nil {
+		return
+	}
+	var problems Problems
+	err := n.Load(reflect.New(s.Type).Interface())
+	if err == nil {
+		return
+	}
+	if problems.AddYAML(err); len(problems) == 1 && !strings.HasPrefix(problems[0].Msg, "cannot construct ") {
+		c.wrong(n, path, "%s", problems[0].Msg)
+		return
+	}
+	c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// found names what a file has.
+func found(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case isNull(n):
+		return "nothing"
+	case n.Tag == "!!str":
+		return fmt.Sprintf("the text %q", cut(n.Value))
+	}
+	return n.Value
+}
+
+// cut shortens a text for a message.
+func cut(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+func in(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " in " + path
+}
+
+// exampleAt is an example of the shape as the value of the last key of a path.
+func (s *Shape) exampleAt(path string) string {
+	key := path[strings.LastIndexByte(path, '.')+1:]
+	if s.Example == "" || key == "" || strings.HasSuffix(key, "]") {
+		return s.Example
+	}
+	return key + ": " + s.Example
+}
+
+func forExample(example string) string {
+	if example == "" {
+		return ""
+	}
+	return "; for example " + example
+}
