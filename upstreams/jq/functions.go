@@ -30,6 +30,7 @@ func functions() []gojq.CompilerOption {
 	return append(options,
 		gojq.WithFunction("wbi_key", 2, 2, wbiKey),
 		gojq.WithFunction("wbi_sign", 2, 2, wbiSign),
+		gojq.WithFunction("bilibili_player", 1, 1, bilibiliPlayer),
 		gojq.WithFunction("douyin_reflow", 1, 1, douyinReflow),
 		gojq.WithFunction("kdniao_state", 1, 1, func(v any, args []any) any { return waybill.FromKdniaoState(AsText(v), AsText(args[0])) }),
 	)
@@ -75,11 +76,30 @@ func wbiKey(_ any, args []any) any {
 // wbiSign is the function wbi_sign(key; now): it signs a query. now is in Unix
 // seconds.
 func wbiSign(v any, args []any) any {
-	now, ok := args[1].(int)
-	if !ok {
-		return fmt.Errorf("wbi_sign: expected Unix seconds, for example $now, got %s", gojq.TypeOf(args[1]))
+	now, err := unixTime("wbi_sign", args[1])
+	if err != nil {
+		return err
 	}
-	return orError(bilibili.Sign(AsText(v), AsText(args[0]), time.Unix(int64(now), 0)))
+	return orError(bilibili.Sign(AsText(v), AsText(args[0]), now))
+}
+
+// bilibiliPlayer is the function bilibili_player(now): it adds to a query what the
+// site's player sends about the browser. now is in Unix seconds.
+func bilibiliPlayer(v any, args []any) any {
+	now, err := unixTime("bilibili_player", args[0])
+	if err != nil {
+		return err
+	}
+	return orError(bilibili.Player(AsText(v), now))
+}
+
+// unixTime is the time that a function was called with.
+func unixTime(function string, v any) (time.Time, error) {
+	seconds, ok := v.(int)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%s: expected Unix seconds, for example $now, got %s", function, gojq.TypeOf(v))
+	}
+	return time.Unix(int64(seconds), 0), nil
 }
 
 // douyinReflow is the function douyin_reflow(web_id): it encrypts the token of a share
