@@ -3,6 +3,7 @@ package httpsource
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"sundry/upstreams"
 	"sundry/upstreams/redact"
@@ -10,6 +11,10 @@ import (
 
 // partsMax bounds the parts of one answer, each of which is a request.
 const partsMax = 20
+
+// refusedMax is how many parts may be refused as asked for too often, before the
+// others are not asked for: one refusal may be about that part alone.
+const refusedMax = 2
 
 // Fetch implements upstreams.Fetcher.
 func (f *fetcher) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
@@ -46,8 +51,10 @@ func (f *fetcher) listParts(ctx context.Context, in *upstreams.Input) ([]any, er
 // failed is null in the result. Only if all failed is the result an error: that of
 // the first part.
 func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []any) (*upstreams.Reply, error) {
+	ctx, cancel := leaveTime(ctx)
+	defer cancel()
 	bodies := make([]any, len(parts))
-	fetched := 0
+	fetched, refused := 0, 0
 	var first error
 	for i, part := range parts {
 		in.Values["part"] = part
@@ -60,7 +67,11 @@ func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []a
 		if first == nil {
 			first = err
 		}
-		if in.Stage("failed part", err.Error()); abortsParts(ctx, err) {
+		in.Stage("failed part", err.Error())
+		if upstreams.KindOf(err) == upstreams.Limited {
+			refused++
+		}
+		if refused == refusedMax || ctx.Err() != nil {
 			break
 		}
 	}
@@ -70,10 +81,14 @@ func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []a
 	return &upstreams.Reply{Status: http.StatusOK, Body: bodies, Judged: true}, nil
 }
 
-// abortsParts reports whether the remaining parts would fail as well, because the
-// upstream limits our requests or the time is over.
-func abortsParts(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || upstreams.KindOf(err) == upstreams.Limited
+// leaveTime ends the fetching of parts before the source's time is over, so that
+// the parts which came can still be mapped.
+func leaveTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline.Add(-time.Until(deadline)/10))
 }
 
 // fetchPart fetches one part and judges its reply.
