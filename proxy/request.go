@@ -145,7 +145,7 @@ func (s *Server) fetch(req *request) (cache.Hit, error) {
 		return s.fetchPicture(req)
 	}
 	want := cache.Want{Form: req.in.Form.FormIndex()}
-	if req.in.Callback == "" && req.in.Tail == "" {
+	if req.in.Callback == "" && req.in.Tail == "" && req.in.Form.Kind != "script" {
 		want.Accept = acceptedCodings(req.r.Header["Accept-Encoding"])
 	}
 	return s.lookup(req, req.route.space, req.in.Key(), want, loader{req})

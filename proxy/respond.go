@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"time"
@@ -62,6 +63,8 @@ func (s *Server) respond(req *request) (status, sent int) {
 		prefix, suffix = "/**/"+in.Callback+"(", ");"
 	case in.Tail != "" && in.Form.Kind == "text":
 		suffix = in.Tail + "\n" // after the text's last line
+	case in.Form.Kind == "script":
+		prefix, suffix = script(in.Selector)
 	}
 	s.writeHeaders(req.w.Header(), in, &req.hit, req.id, len(prefix)+len(rep.Data)+len(suffix))
 	if rep.ETag != "" && rep.Status == http.StatusOK && matches(req.r.Header["If-None-Match"], rep.ETag) {
@@ -80,6 +83,13 @@ func (s *Server) respond(req *request) (status, sent int) {
 	}
 	sent, _ = req.w.Write([]byte(prefix + string(rep.Data) + suffix))
 	return rep.Status, sent
+}
+
+// script is what stands around the text of a script form: a call that writes it into
+// the page, without leaving a name behind.
+func script(selector string) (prefix, suffix string) {
+	b, _ := json.Marshal(selector) // a string is always encoded
+	return "(function(text){var element=document.querySelector(" + string(b) + ");if(element){element.innerText=text}})(", ");\n"
 }
 
 // begin writes the response header.

@@ -88,6 +88,10 @@ func (o *operation) responses() object {
 			content["application/json"] = o.envelope()
 		case f.Kind == "text":
 			content["text/plain"] = object{"schema": object{"type": "string"}}
+		case f.Kind == "markdown":
+			content["text/markdown"] = object{"schema": object{"type": "string"}}
+		case f.Kind == "script":
+			content["text/javascript"] = object{"schema": object{"type": "string"}}
 		case f.Kind == "picture", f.PictureProxy != nil:
 			content["image/*"] = object{}
 		case f.Kind == "interstitial":

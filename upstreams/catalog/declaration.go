@@ -54,8 +54,9 @@ type paramSpec struct {
 	Type    string    `yaml:"type"`
 	Summary bilingual `yaml:"summary"`
 	// Role is "" for input, "form" for a parameter that selects the form,
-	// "callback" for the JSONP function, "tail" for a last line of text forms.
-	// Only input is part of an answer's identity.
+	// "callback" for the JSONP function, "tail" for a last line of text forms,
+	// "selector" for the element of a page that script forms write to. Only input
+	// is part of an answer's identity.
 	Role     string `yaml:"role"`
 	Required bool   `yaml:"required"`
 	// Default is the value of an absent parameter; null: absent stays absent.
@@ -69,6 +70,8 @@ type paramSpec struct {
 	// MinLen and MaxLen bound a text, in characters; 0 means 1 and 512.
 	MinLen int `yaml:"min_len"`
 	MaxLen int `yaml:"max_len"`
+	// Since is the earliest day of a date, 2006-01-02. The latest is today in China.
+	Since declare.Text `yaml:"since"`
 	// LeadingZero allows digits to begin with 0.
 	LeadingZero bool `yaml:"leading_zero"`
 	// Enum lists the values of a string.
@@ -132,8 +135,8 @@ type cacheSpec struct {
 	Off bool `yaml:"off"`
 }
 
-// formSpec is one form of the answer. Exactly one of JSON, Text, Redirect,
-// Interstitial and Picture is set.
+// formSpec is one form of the answer. Exactly one of JSON, Text, Markdown, Script,
+// Redirect, Interstitial and Picture is set.
 type formSpec struct {
 	Name declare.Text `yaml:"name"`
 	// Chain that answers it; "" means main.
@@ -148,6 +151,11 @@ type formSpec struct {
 	Order *declare.Expr `yaml:"order"`
 	// Text is the whole text.
 	Text *declare.Expr `yaml:"text"`
+	// Markdown is the whole text, in Markdown.
+	Markdown *declare.Expr `yaml:"markdown"`
+	// Script is the text that a script writes into the page that loads it, as the
+	// text of the element that the parameter of role selector names.
+	Script *declare.Expr `yaml:"script"`
 	// Redirect is the target of a 302.
 	Redirect *declare.Expr `yaml:"redirect"`
 	// Interstitial is the target of a page that shows the link before it is

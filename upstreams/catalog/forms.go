@@ -13,7 +13,7 @@ import (
 // Form is a compiled form of the answer.
 type Form struct {
 	Name string
-	// Kind is json, text, redirect, interstitial or picture.
+	// Kind is json, text, markdown, script, redirect, interstitial or picture.
 	Kind string
 	Pool bool // one candidate is picked for every request
 	// Chain that makes it.
@@ -50,7 +50,7 @@ func (c *Chain) JSON() *Form {
 func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
 	contents := 0
-	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
+	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "markdown": s.Markdown, "script": s.Script, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
 		if e == nil {
 			continue
 		}
@@ -61,7 +61,7 @@ func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 		}
 	}
 	if contents != 1 {
-		problems.Add(s.Name.Line, "form %q: expected exactly one of json, text, redirect, interstitial and picture", f.Name)
+		problems.Add(s.Name.Line, "form %q: expected exactly one of json, text, markdown, script, redirect, interstitial and picture", f.Name)
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
 		problems.Add(s.Name.Line, "form %q: through: expected beside a redirect, with a ttl, for example {chain: pictures, ttl: 1h}", f.Name)

@@ -30,6 +30,8 @@ type Input struct {
 	Callback string
 	// Tail is the last line of a text form, or "".
 	Tail string
+	// Selector is the element that a script form writes to, or "".
+	Selector string
 	// Private means that the answer depends on the caller's address or software.
 	Private bool
 }
@@ -129,7 +131,9 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		case p.Role == RoleCallback:
 			in.Callback, _ = v.(string)
 		case p.Role == RoleTail:
-			in.setTail(v, p)
+			in.Tail = textOr(v, p.Default)
+		case p.Role == RoleSelector:
+			in.Selector = textOr(v, p.Default)
 		case p.Role == RoleForm:
 			if name, ok := v.(string); ok && !chosen {
 				in.Form, chosen = in.endpoint.form(name), true
@@ -145,6 +149,9 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 			}
 		case v == nil:
 			in.values[i] = p.Default
+		}
+		if p.bound != nil && v != nil && failed == nil {
+			failed = p.outOfBounds(v, now)
 		}
 		if p.substitute != nil {
 			v := in.values[i]
@@ -169,11 +176,13 @@ func (in *Input) resolveAliases() {
 	}
 }
 
-func (in *Input) setTail(v any, p *Param) {
+// textOr is a parameter's text, or the default of one that is absent.
+func textOr(v, otherwise any) string {
 	if v == nil {
-		v = p.Default
+		v = otherwise
 	}
-	in.Tail, _ = v.(string)
+	text, _ := v.(string)
+	return text
 }
 
 // joinRest escapes what follows an unescaped URL that is a parameter's value:

@@ -6,8 +6,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/declare"
 )
 
@@ -17,6 +19,7 @@ const (
 	RoleForm     = "form"
 	RoleCallback = "callback"
 	RoleTail     = "tail"
+	RoleSelector = "selector"
 )
 
 // Param is a compiled parameter.
@@ -35,6 +38,7 @@ type Param struct {
 	Default    any
 	Spec       paramSpec
 	parse      func(string) (any, error)
+	bound      func(v any, today string) error // nil: any value that it parses
 	derive     derivation   // of a derived parameter; nil for one of the query
 	substitute substitution // nil: the value stays
 	aliasOf    int          // the input that it sets when that is absent; -1 for none
@@ -61,6 +65,8 @@ var (
 	paramName    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	callbackPath = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$`)
 	callbackMax  = 64
+	selectorText = regexp.MustCompile(`^[A-Za-z0-9_\-#.:\[\]="'()*^$|~>+, ]+$`)
+	selectorMax  = 64
 	textMax      = 512
 	errNotWhole  = errors.New("is not a whole number")
 )
@@ -113,6 +119,16 @@ func (p *Param) refuse(value string, why error) *ParamError {
 	}
 	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
 		"; expected " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
+}
+
+// outOfBounds is the answer to a value that is beyond what the clock allows; nil for
+// others.
+func (p *Param) outOfBounds(v any, now func() time.Time) *ParamError {
+	if err := p.bound(v, now().In(chinatime.Zone()).Format(time.DateOnly)); err != nil {
+		text, _ := v.(string)
+		return p.refuse(text, err)
+	}
+	return nil
 }
 
 // missing is the answer to an absent required parameter.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,8 +34,12 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	case s.Role == RoleTail:
 		p.tailParser(s, problems)
 		return
+	case s.Role == RoleSelector:
+		p.Allowed = "a CSS selector such as #quote, up to 64 characters"
+		p.parse = parseSelector
+		return
 	case s.Role != RoleInput:
-		problems.Add(line, "param %s: role: expected form, callback or tail, or no role for input, got %q", p.Name, s.Role)
+		problems.Add(line, "param %s: role: expected form, callback, tail or selector, or no role for input, got %q", p.Name, s.Role)
 		return
 	}
 	switch s.Type {
@@ -44,10 +49,12 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 		p.intParser(s, problems)
 	case "digits":
 		p.digitsParser(s)
+	case "date":
+		p.dateParser(s, problems)
 	default:
 		kind, ok := canonicalTypes()[s.Type]
 		if !ok {
-			problems.Add(line, "param %s: type: expected string, int, digits or one of %s, got %q", p.Name,
+			problems.Add(line, "param %s: type: expected string, int, digits, date or one of %s, got %q", p.Name,
 				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "), s.Type)
 		}
 		p.Allowed, p.parse = kind.allowed, kind.parse
@@ -176,6 +183,34 @@ func (p *Param) digitsParser(s paramSpec) {
 		}
 		return v, nil
 	}
+}
+
+// dateParser is for days, from the first one that there is to today in China.
+func (p *Param) dateParser(s paramSpec, problems *declare.Problems) {
+	first := s.Since.Value
+	if _, err := time.Parse(time.DateOnly, first); err != nil {
+		problems.Add(s.Name.Line, "param %s: since: expected the first day that there is, for example since: 2024-12-29, got %q", p.Name, first)
+	}
+	p.Allowed = fmt.Sprintf("a date from %s to today", first)
+	p.parse = func(v string) (any, error) {
+		if _, err := time.Parse(time.DateOnly, v); err != nil {
+			return nil, errors.New("is not a date")
+		}
+		return v, nil
+	}
+	p.bound = func(v any, today string) error {
+		if day, _ := v.(string); day < first || day > today {
+			return errors.New("is out of range")
+		}
+		return nil
+	}
+}
+
+func parseSelector(v string) (any, error) {
+	if len(v) > selectorMax || !selectorText.MatchString(v) {
+		return nil, errors.New("is not a selector")
+	}
+	return v, nil
 }
 
 func parseCallback(v string) (any, error) {

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +24,8 @@ import (
 const (
 	typeJSON = "application/json; charset=utf-8"
 	typeText = "text/plain; charset=utf-8"
+	typeMark = "text/markdown; charset=utf-8"
+	typeCode = "text/javascript; charset=utf-8"
 )
 
 // Bounds of what is compressed at fill. The candidates of a pool are not compressed
@@ -95,6 +98,10 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 		return nil, nil
 	case !ok:
 		return nil, fmt.Errorf("expected a text, got %T", v)
+	case f.Kind == "markdown":
+		return f.plain(typeMark, line(text)), nil
+	case f.Kind == "script":
+		return f.literal(text)
 	case f.Kind == "redirect":
 		return redirectBody(text)
 	case f.Kind == "interstitial":
@@ -108,6 +115,16 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 // line is a text that ends as lines do, so that a terminal's prompt or another
 // answer does not follow on the same one.
 func line(s string) []byte { return []byte(strings.TrimRight(s, "\r\n") + "\n") }
+
+// literal is a text as a JavaScript string, which the server wraps into a call. It has
+// nothing in it that could end the string or a script element around it.
+func (f *Form) literal(text string) (*cache.Body, error) {
+	b, err := json.Marshal(text) // escapes <, > and &, and the line separators of Unicode
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return f.plain(typeCode, b), nil
+}
 
 // The envelope of a JSON answer, around its data.
 const (

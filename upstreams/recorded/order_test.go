@@ -117,7 +117,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"sjsp":                "category title url cover tags duration width height author source page expires_at img mold",
 		"ip":                  "ip version scope country country_code province city district isp latitude longitude timezone adcode",
 		"gamestatus":          "online edition host port address srv version protocol players motd motd_raw icon secure_chat latency_ms error source checked_at",
-		"yiyan":               "id text from author category category_key length url source",
+		"yiyan":               "id text from author category category_key length page created_at source",
 	}
 	found := map[string]bool{}
 	presented(t, func(e *catalog.Endpoint, source string, document []byte) {
