@@ -277,7 +277,7 @@ func TestBadInput(t *testing.T) {
 		{"wpcat?n=x", "n", "invalid_parameter"}, {"wpcat?n=1.5", "n", "invalid_parameter"}, {"wpcat?n=99999999999999999999", "n", "invalid_parameter"},
 		{"wpcat?p=0", "p", "invalid_parameter"}, {"wpcat?p=-1", "p", "invalid_parameter"}, {"wpcat?type=xml", "type", "invalid_parameter"},
 		{"wpcat?n=%zz", "n", "invalid_parameter"},
-		{"dailywp?type=png", "type", "invalid_parameter"}, {"60s?type=xml", "type", "invalid_parameter"}, {"yiyan?type=js", "type", "invalid_parameter"},
+		{"dailywp?type=png", "type", "invalid_parameter"}, {"60s?type=xml", "type", "invalid_parameter"}, {"yiyan?type=svg", "type", "invalid_parameter"},
 		{"ip?ip=256.1.1.1", "ip", "invalid_parameter"}, {"ip?ip=127.1", "ip", "invalid_parameter"}, {"ip?ip=example.org", "ip", "invalid_parameter"},
 		{"ip?ip=10.0.0.0/8", "ip", "invalid_parameter"}, {"ip?ip=fe80::1%25eth0", "ip", "invalid_parameter"},
 		{"avatar", "uid", "missing_parameter"}, {"avatar?uid=", "uid", "missing_parameter"}, {"avatar?uid=1234", "uid", "invalid_parameter"},

@@ -39,9 +39,9 @@ type Param struct {
 	Spec       paramSpec
 	parse      func(string) (any, error)
 	bound      func(v any, today string) error // nil: any value that it parses
-	derive     derivation   // of a derived parameter; nil for one of the query
-	substitute substitution // nil: the value stays
-	aliasOf    int          // the input that it sets when that is absent; -1 for none
+	derive     derivation                      // of a derived parameter; nil for one of the query
+	substitute substitution                    // nil: the value stays
+	aliasOf    int                             // the input that it sets when that is absent; -1 for none
 }
 
 // MaxLen is the longest text that is allowed, in characters.
