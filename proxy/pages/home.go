@@ -32,7 +32,7 @@ func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
 		return nil, err
 	}
 	var groups []homeGroup
-	for _, g := range catalog.Groups() {
+	for _, g := range c.Groups() {
 		group := homeGroup{Group: g}
 		for _, e := range c.InGroup(g.Name) {
 			group.Endpoints = append(group.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, links(e, base)})

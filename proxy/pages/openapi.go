@@ -40,7 +40,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. A query holds at most 256 parameters. " +
 				"The path may also end with the endpoint's name, with or without a trailing slash."},
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
-		"tags":       tags(),
+		"tags":       tags(c),
 		"paths":      paths,
 		"components": components(errorTypes),
 	}
@@ -52,9 +52,9 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 }
 
 // tags are the groups of the catalog.
-func tags() []any {
+func tags(c *catalog.Catalog) []any {
 	var out []any
-	for _, g := range catalog.Groups() {
+	for _, g := range c.Groups() {
 		out = append(out, object{"name": g.Name, "description": g.EN + " " + g.ZH})
 	}
 	return out

@@ -2,6 +2,8 @@ package pages
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +41,32 @@ func pageOf(t *testing.T, c *catalog.Catalog, path string) *Document {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// A group of one's own is on every page, after the built-in ones.
+func TestPagesShowGroupsOfOnesOwn(t *testing.T) {
+	dir := t.TempDir()
+	file := "version: 1\nname: joke\ngroup: {name: fun, en: Fun & games, zh: 趣味}\nsummary: {en: A joke., zh: 笑话}\ncache: {class: shared, ttl: 1h}\n" +
+		"forms: [{name: json, json: .}]\nsources: [{name: made, computed: {}, map: '{joke: 1}'}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "joke.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := envtest.New(t)
+	env.Data, env.Replay = catalog.Data(dir), replay.New(nil)
+	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		HomePath:      `<section id="group-fun">`,
+		ReferencePath: `<h2>Fun &amp; games <span lang="zh-CN">趣味</span></h2><a href="#joke">joke</a>`,
+		OpenAPIPath:   `{"description":"Fun & games 趣味","name":"fun"}]`,
+	} {
+		text := textOf(pageOf(t, c, path))
+		if i := strings.Index(text, want); i < strings.Index(text, "文字与每日内容") || i < 0 {
+			t.Errorf("%s: %s is at %d", path, want, i)
+		}
+	}
 }
 
 func textOf(d *Document) string {

@@ -47,7 +47,7 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.
 		Endpoints []referenceEndpoint
 	}
 	var groups []group
-	for _, g := range catalog.Groups() {
+	for _, g := range c.Groups() {
 		one := group{Group: g}
 		for _, e := range c.InGroup(g.Name) {
 			one.Endpoints = append(one.Endpoints, referenceOf(ctx, e, cases, base))

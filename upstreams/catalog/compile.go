@@ -3,7 +3,6 @@ package catalog
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -20,10 +19,12 @@ const MainChain = "main"
 // compile checks the file as a whole and makes an endpoint of it.
 func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
 	e := &Endpoint{
-		Name: name, Group: s.Group.Value, EN: s.Summary.EN, ZH: s.Summary.ZH,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
+	e.group, e.groupLine = s.Group.compile(s.Name.Line, problems), s.Group.name.Line
+	e.Group = e.group.Name
 	defs := jq.CompileDefs(s.Defs, problems)
 	e.Fields = s.compileFields(problems)
 	e.compileForms(s, defs, problems)
@@ -50,9 +51,6 @@ func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
 	}
 	if s.Name.Value != name {
 		problems.Add(s.Name.Line, "name: expected the name of the file, %q, got %q", name, s.Name.Value)
-	}
-	if groups := groupNames(); !slices.Contains(groups, s.Group.Value) {
-		problems.Add(s.Group.Line, "group: expected one of %s, got %q", strings.Join(groups, ", "), s.Group.Value)
 	}
 	if s.Summary.EN == "" || s.Summary.ZH == "" {
 		problems.Add(s.Name.Line, "summary: expected both languages, for example {en: A joke., zh: 笑话}")

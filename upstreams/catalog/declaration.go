@@ -17,9 +17,9 @@ type endpointSpec struct {
 	Version int `yaml:"version"`
 	// Name is the path segment; equal to the file's name.
 	Name declare.Text `yaml:"name"`
-	// Group is images, media, lookups or text.
-	Group   declare.Text `yaml:"group"`
-	Summary bilingual    `yaml:"summary"`
+	// Group is images, media, lookups or text, or one of the operator's own.
+	Group   groupSpec `yaml:"group"`
+	Summary bilingual `yaml:"summary"`
 	// Defs are programs that all others of the file can call by name, each of
 	// them those before it.
 	Defs   declare.Defs `yaml:"defs"`

@@ -23,12 +23,14 @@ type Endpoint struct {
 	Base cache.Policy
 	Warm bool
 	// File it came from.
-	File     string
-	edition  *jq.Program
-	fresh    *jq.Program
-	notFound *jq.Program
-	rest     *Param // the parameter whose value may contain an unescaped &; nil for none
-	env      *upstreams.Environment
+	File      string
+	edition   *jq.Program
+	fresh     *jq.Program
+	notFound  *jq.Program
+	group     Group
+	groupLine int
+	rest      *Param // the parameter whose value may contain an unescaped &; nil for none
+	env       *upstreams.Environment
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.

@@ -18,7 +18,7 @@ func TestOrderOfTheSpecification(t *testing.T) {
 	}
 	c := mustLoad(t, nil)
 	var want, got []string
-	for _, g := range catalog.Groups() {
+	for _, g := range c.Groups() {
 		for _, row := range table {
 			if e, ok := c.Get(row.Endpoint); ok && e.Group == g.Name {
 				want = append(want, row.Endpoint)

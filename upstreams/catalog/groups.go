@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
+)
+
+// Group is a group of endpoints, with its titles.
+type Group struct {
+	Name, EN, ZH string
+	// endpoints in the order of the specification; others follow by name.
+	endpoints []string
+}
+
+// builtinGroups are in the order of the specification.
+func builtinGroups() []Group {
+	return []Group{
+		{"images", "Images and wallpapers", "图片与壁纸", []string{"wpcat", "dailywp", "favicon", "ipinfo", "avatar", "qrcode", "sjbz"}},
+		{"media", "Media", "影音", []string{"vidparse", "music", "sjsp"}},
+		{"lookups", "Lookups", "查询", []string{"dwzrec", "onlinestatus", "sfz", "ip", "gamestatus", "kd"}},
+		{"text", "Text and daily content", "文字与每日内容", []string{"lishi", "yiyan", "dailynews", "60s"}},
+	}
+}
+
+// Groups are the built-in ones in the order of the specification, then those of the
+// operator's own by name.
+func (c *Catalog) Groups() []Group { return c.groups }
+
+// InGroup lists the endpoints of a group, in the catalog's order.
+func (c *Catalog) InGroup(name string) []*Endpoint {
+	var all []*Endpoint
+	for _, e := range c.Endpoints {
+		if e.Group == name {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// groupSpec is the name of a built-in group, or a group of the operator's own with
+// its titles.
+type groupSpec struct {
+	name declare.Text
+	own  *ownGroup // nil: a built-in one
+}
+
+// ownGroup is a group that is not built in.
+type ownGroup struct {
+	Name declare.Text `yaml:"name" required:"true" example:"tools"`
+	EN   string       `yaml:"en" required:"true" example:"Tools"`
+	ZH   string       `yaml:"zh" required:"true" example:"工具"`
+}
+
+// UnmarshalYAML takes a name, or a mapping with titles.
+func (g *groupSpec) UnmarshalYAML(n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		return n.Load(&g.name)
+	case yaml.MappingNode:
+		g.own = &ownGroup{}
+		err := n.Load(g.own)
+		g.name = g.own.Name
+		return err
+	}
+	return errors.New("expected the name of a group, or {name: tools, en: Tools, zh: 工具}")
+}
+
+// Shape implements declare.Shaped.
+func (groupSpec) Shape(of func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of(declare.Text{}), of(ownGroup{})}}
+}
+
+// compile checks the group of a file. What other files say of it is compared when
+// all are compiled.
+func (g *groupSpec) compile(file int, problems *declare.Problems) Group {
+	line, builtin := cmp.Or(g.name.Line, file), builtinGroups()
+	i := slices.IndexFunc(builtin, func(b Group) bool { return b.Name == g.name.Value })
+	if g.own == nil {
+		if i < 0 {
+			problems.Add(line, "group: expected one of %s, or one of your own as in {name: tools, en: Tools, zh: 工具}, got %q", groupNames(builtin), g.name.Value)
+			return Group{Name: g.name.Value}
+		}
+		return builtin[i]
+	}
+	switch {
+	case i >= 0:
+		problems.Add(line, "group: %s is built in, with its own titles; expected group: %s, or another name", g.name.Value, g.name.Value)
+	case !endpointName.MatchString(g.name.Value):
+		problems.Add(line, "group: name: expected lower-case letters, digits and hyphens, for example tools, got %q", g.name.Value)
+	case g.own.EN == "" || g.own.ZH == "":
+		problems.Add(line, "group: %s: expected titles in both languages, for example {name: tools, en: Tools, zh: 工具}", g.name.Value)
+	}
+	return Group{Name: g.name.Value, EN: g.own.EN, ZH: g.own.ZH}
+}
+
+func groupNames(groups []Group) string {
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// addGroups collects the groups of all endpoints. Files that give a group different
+// titles are a mistake.
+func (c *Catalog) addGroups() []error {
+	c.groups = builtinGroups()
+	own := map[string]*Endpoint{} // the first of each group that is not built in
+	var failed []error
+	for _, e := range c.Endpoints {
+		if e == nil || slices.ContainsFunc(c.groups, func(g Group) bool { return g.Name == e.Group && own[e.Group] == nil }) {
+			continue
+		}
+		first := own[e.Group]
+		if first == nil {
+			own[e.Group] = e
+			c.groups = append(c.groups, e.group)
+			continue
+		}
+		if first.group.EN != e.group.EN || first.group.ZH != e.group.ZH {
+			failed = append(failed, Mistake{e.File, e.groupLine, fmt.Sprintf("group: %s has the titles %q and %q, but %q and %q in %s; expected the same in both files",
+				e.Group, e.group.EN, e.group.ZH, first.group.EN, first.group.ZH, first.File)})
+		}
+	}
+	slices.SortStableFunc(c.groups[len(builtinGroups()):], func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return failed
+}
+
+// order sorts endpoints by group, then as the group lists them.
+func (c *Catalog) order() {
+	place := func(e *Endpoint) (group, row int) {
+		group = slices.IndexFunc(c.groups, func(g Group) bool { return g.Name == e.Group })
+		if row = slices.Index(c.groups[group].endpoints, e.Name); row < 0 {
+			row = len(c.groups[group].endpoints)
+		}
+		return group, row
+	}
+	slices.SortStableFunc(c.Endpoints, func(a, b *Endpoint) int {
+		groupA, rowA := place(a)
+		groupB, rowB := place(b)
+		return cmp.Or(cmp.Compare(groupA, groupB), cmp.Compare(rowA, rowB), cmp.Compare(a.Name, b.Name))
+	})
+}
