@@ -30,7 +30,7 @@ type Config struct {
 	Log     *slog.Logger
 	// Recorded returns the recorded exchanges that show what answers look like;
 	// nil for none. It is called when a page that shows them is first requested.
-	Recorded func() ([]*recorded.Case, error)
+	Recorded func() []*recorded.Case
 	// HitSample of N logs one of every N hits; 0 means 100.
 	HitSample uint64
 	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,

@@ -10,7 +10,8 @@ import (
 type Chain struct {
 	Sources []*Source
 	// LeftOut are the sources whose secret is not set.
-	LeftOut []*Source
+	LeftOut  []*Source
+	declared []*Source // both, in the order of the file
 	// mayBeNegative: the chain may answer negatively, because the endpoint takes
 	// input that can be at fault. Without such input, what a source does not have
 	// is its own failure, and never the answer.
@@ -24,6 +25,9 @@ type Chain struct {
 func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Environment) *Chain {
 	c := &Chain{mayBeNegative: mayBeNegative, metrics: env.Metrics.chain(endpoint)}
 	for _, s := range sources {
+		if s != nil {
+			c.declared = append(c.declared, s)
+		}
 		switch {
 		case s == nil:
 		case s.Missing != "":
@@ -34,6 +38,10 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 	}
 	return c
 }
+
+// Declared are all sources in the order of the file, those that are left out
+// included.
+func (c *Chain) Declared() []*Source { return c.declared }
 
 // MayBeNegative reports whether the chain may answer negatively.
 func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }

@@ -49,6 +49,8 @@ type SourceConfig struct {
 	Optional bool
 	// LastResort: it is asked only where no usable copy exists.
 	LastResort bool
+	// Canary is an input that cannot exist, as query parameters; empty: none is known.
+	Canary map[string]string
 	// Quota bounds its attempts; nil: nothing does.
 	Quota *host.Quota
 	// Credentials are what only an operator can give.
@@ -90,6 +92,12 @@ type Source struct {
 // NewSource makes a source of an endpoint.
 func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
 	return &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
+}
+
+// Serves reports whether the source's condition holds for the call.
+func (s *Source) Serves(ctx context.Context, call *Call) bool {
+	serves, err := s.serves(ctx, call)
+	return serves && err == nil
 }
 
 // serves reports whether the source's condition holds for the call.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
@@ -16,6 +15,9 @@ type checkCmd struct{ flags }
 // that are allowed but defeat their purpose.
 func (c *checkCmd) Run(w *process) error {
 	set, cfg, err := c.load(w)
+	if err == nil {
+		_, _, err = exchangesFor(set, cfg.Catalog)
+	}
 	if err != nil {
 		_, _ = fmt.Fprintln(w.stderr, err)
 		return errors.New("check failed")
@@ -69,7 +71,7 @@ func uncacheablePictures(set *catalog.Catalog, memory size) []string {
 // the source that may deliver it.
 func largestPicture(e *catalog.Endpoint) (most int64, source string) {
 	for _, c := range e.Chains {
-		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+		for _, s := range c.Declared() {
 			if n := s.LargestPicture(); n > most {
 				most, source = n, s.Name
 			}

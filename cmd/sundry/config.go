@@ -241,7 +241,7 @@ func knownVariables(set *catalog.Catalog) []string {
 	}
 	for _, e := range set.Endpoints {
 		for _, c := range e.Chains {
-			for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+			for _, s := range c.Declared() {
 				known = append(known, s.Variables...)
 			}
 		}

@@ -30,6 +30,7 @@ type doctorCmd struct {
 	flags
 	JSON     bool     `name:"json" help:"Print the findings as JSON."`
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
+	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)."`
 	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT"`
 }
 
@@ -57,17 +58,18 @@ func (d *doctorCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	subjects, err := d.subjects(set, cfg.Catalog)
+	subjects, err := d.subjects(w, set, cfg.Catalog)
 	if err != nil {
 		return err
 	}
-	findings := examine(w.ctx, subjects)
+	findings := examine(w.ctx, subjects, d.progress(w, len(subjects)))
+	recorded.Relate(w.ctx, subjects, findings)
 	if into != "" {
 		if err := record(into, recorder, subjects, findings); err != nil {
 			return err
 		}
 	}
-	if err := d.print(w, findings); err != nil {
+	if err := d.print(w, subjects, findings); err != nil {
 		return err
 	}
 	return verdict(findings)
@@ -93,13 +95,10 @@ func (d *doctorCmd) recordInto(c *config) (string, error) {
 }
 
 // subjects are the sources of the endpoints that were named, or all.
-func (d *doctorCmd) subjects(set *catalog.Catalog, dir string) ([]recorded.Subject, error) {
-	cases, err := allCases(dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := recorded.Exchanges(set, cases); err != nil {
-		return nil, err
+func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]recorded.Subject, error) {
+	cases, _, bad := exchangesFor(set, dir)
+	for _, mistake := range each(bad) {
+		_, _ = fmt.Fprintln(w.stderr, "warning: recorded exchange left out:", mistake)
 	}
 	names, values, err := d.arguments(set)
 	if err != nil {
@@ -139,14 +138,15 @@ func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.
 	return names, values, nil
 }
 
-// examine calls the sources, a few at a time.
-func examine(ctx context.Context, subjects []recorded.Subject) []recorded.Finding {
+// examine calls the sources, a few at a time, and reports each when it is finished.
+func examine(ctx context.Context, subjects []recorded.Subject, finished func(*recorded.Finding)) []recorded.Finding {
 	findings := make([]recorded.Finding, len(subjects))
 	var group errgroup.Group
 	group.SetLimit(examineParallel)
 	for i := range subjects {
 		group.Go(func() error {
 			findings[i] = subjects[i].Examine(ctx, time.Now())
+			finished(&findings[i])
 			return nil
 		})
 	}
@@ -175,23 +175,28 @@ func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, 
 	return nil
 }
 
-func (d *doctorCmd) print(w *process, findings []recorded.Finding) error {
+func (d *doctorCmd) print(w *process, subjects []recorded.Subject, findings []recorded.Finding) error {
 	if d.JSON {
 		return printJSON(w, findings)
 	}
 	table := tabwriter.NewWriter(w.stdout, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, "ENDPOINT\tSOURCE\tHEALTH\tTIME\tNOTES")
-	for _, f := range findings {
-		source := f.Source
-		if f.Chain != "main" {
-			source += " (" + f.Chain + ")"
-		}
-		notes := strings.Join(f.Notes, "; ")
-		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, source, f.Health, f.Took.Round(time.Millisecond), upstreams.Shorten(notes, longest)); err != nil {
+	for i := range findings {
+		f := &findings[i]
+		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
+		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, sourceOf(f), f.Health, f.Took.Round(time.Millisecond), notes); err != nil {
 			return err
 		}
 	}
-	return errors.Join(err, table.Flush())
+	return errors.Join(err, table.Flush(), summarize(w.stdout, recorded.Prospects(subjects, findings)))
+}
+
+// sourceOf names the source of a finding, with its chain if that is not the main one.
+func sourceOf(f *recorded.Finding) string {
+	if f.Chain == catalog.MainChain {
+		return f.Source
+	}
+	return f.Source + " (" + f.Chain + ")"
 }
 
 func printJSON(w *process, findings []recorded.Finding) error {

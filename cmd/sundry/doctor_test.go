@@ -31,8 +31,9 @@ func TestDoctorFindsReplayWell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) < 60 {
+	table, summary, _ := strings.Cut(out, "\n\n")
+	lines := strings.Split(table, "\n")
+	if len(lines) < 60 || strings.Contains(summary, "no source works") {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, line := range lines[1:] {
@@ -61,7 +62,8 @@ func TestDoctorNamesWhatChanged(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: other sources still work, but: %v", name, err)
 		}
-		for line := range strings.SplitSeq(out, "\n") {
+		table, _, _ := strings.Cut(out, "\n\n")
+		for line := range strings.SplitSeq(table, "\n") {
 			if changed := strings.Contains(line, "changed shape"); changed != strings.Contains(line, "haokan") {
 				t.Errorf("%s: %s", name, line)
 			} else if changed && !strings.Contains(line, "data.list[].") {

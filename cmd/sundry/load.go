@@ -3,10 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -74,20 +72,20 @@ func newReplay(specs []string) (*replay.Network, []string, error) {
 	return replay.New(faults), slices.Sorted(maps.Keys(faults)), nil
 }
 
-// allCases returns the operator's recorded exchanges, then the built-in ones.
+// allCases returns the operator's recorded exchanges, then the built-in ones. The
+// error joins the mistakes of those that were left out.
 func allCases(dir string) ([]*recorded.Case, error) {
-	var all []*recorded.Case
-	if dir != "" {
-		if _, err := fs.Stat(os.DirFS(dir), "testdata"); err == nil {
-			own, err := recorded.Cases(os.DirFS(dir), "testdata")
-			if err != nil {
-				return nil, err
-			}
-			all = own
-		}
-	}
+	own, mistakes := recorded.OwnCases(dir)
 	builtin, err := recorded.Cases(recorded.Builtin(), "testdata")
-	return append(all, builtin...), err
+	return append(own, builtin...), errors.Join(mistakes, err)
+}
+
+// exchangesFor returns the recorded exchanges that a catalog has a use for. The error
+// joins the mistakes of the others.
+func exchangesFor(set *catalog.Catalog, dir string) ([]*recorded.Case, []*replay.Exchange, error) {
+	cases, unreadable := allCases(dir)
+	exchanges, refused := recorded.Exchanges(set, cases)
+	return cases, exchanges, errors.Join(unreadable, refused)
 }
 
 // inputs are everything that a catalog is compiled from, as it was read at one time: the
@@ -144,16 +142,25 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 	if err != nil || !replays {
 		return set, err
 	}
-	cases, err := allCases(in.config.Catalog)
-	if err != nil {
-		return nil, err
-	}
-	exchanges, err := recorded.Exchanges(set, cases)
-	if err != nil {
-		return nil, err
+	_, exchanges, bad := exchangesFor(set, in.config.Catalog)
+	for _, mistake := range each(bad) {
+		env.Log.Warn("recorded exchange left out", "error", mistake)
 	}
 	network.Set(exchanges)
 	return set, nil
+}
+
+// each returns the errors that an error joins, those inside them included.
+func each(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return slices.DeleteFunc([]error{err}, func(err error) bool { return err == nil })
+	}
+	var all []error
+	for _, inner := range joined.Unwrap() {
+		all = append(all, each(inner)...)
+	}
+	return all
 }
 
 // loadCatalog reads and compiles everything, for commands that do so once.

@@ -125,7 +125,10 @@ func (s *server) build(reg *prometheus.Registry) error {
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
-		Recorded: func() ([]*recorded.Case, error) { return allCases(s.config.Catalog) },
+		Recorded: func() []*recorded.Case {
+			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
+			return cases
+		},
 	})
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	sources := []sourceView{}
 	for _, e := range a.Catalog().Endpoints {
 		for _, c := range e.Chains {
-			for _, s := range slices.Concat(c.Sources, c.LeftOut) {
+			for _, s := range c.Declared() {
 				sources = append(sources, a.sourceView(e.Name, c.Name, s))
 			}
 		}

@@ -26,9 +26,6 @@ type ordered = plainjson.Object
 // renderOpenAPI generates an OpenAPI 3.1 document. The schemas of answers come from
 // the recorded exchanges, the example calls from the conformance table.
 func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string, errorTypes []string) ([]byte, error) {
-	if _, err := recorded.Exchanges(c, cases); err != nil { // it also makes the cases' parameters canonical, which SampleOf needs
-		return nil, err
-	}
 	var paths ordered
 	for _, e := range c.Endpoints {
 		o := operation{e, recorded.SampleOf(ctx, e, cases)}

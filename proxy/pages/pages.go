@@ -32,7 +32,7 @@ type Config struct {
 	BasePath string
 	// Recorded returns the recorded exchanges that show what answers look like; nil
 	// for none. It is called when a page that shows them is first requested.
-	Recorded func() ([]*recorded.Case, error)
+	Recorded func() []*recorded.Case
 	// ErrorTypes is the closed list of the types of error answers.
 	ErrorTypes []string
 }
@@ -64,11 +64,7 @@ func New(cfg Config) (*Set, error) {
 func (s *Set) Document(path string) (*Document, error) { return s.documents[path]() }
 
 func (s *Set) reference() (*Document, error) {
-	cases, err := s.recorded()
-	if err != nil {
-		return nil, err
-	}
-	body, err := renderReference(context.Background(), s.cfg.Catalog, cases, s.cfg.BasePath)
+	body, err := renderReference(context.Background(), s.cfg.Catalog, s.recorded(), s.cfg.BasePath)
 	if err != nil {
 		return nil, err
 	}
@@ -76,20 +72,20 @@ func (s *Set) reference() (*Document, error) {
 }
 
 func (s *Set) openAPI() (*Document, error) {
-	cases, err := s.recorded()
-	if err != nil {
-		return nil, err
-	}
-	body, err := renderOpenAPI(context.Background(), s.cfg.Catalog, cases, s.cfg.BasePath, s.cfg.ErrorTypes)
+	body, err := renderOpenAPI(context.Background(), s.cfg.Catalog, s.recorded(), s.cfg.BasePath, s.cfg.ErrorTypes)
 	if err != nil {
 		return nil, err
 	}
 	return newDocument(typeJSON, body)
 }
 
-func (s *Set) recorded() ([]*recorded.Case, error) {
+// recorded are the exchanges that the catalog has a use for, with their parameters in
+// canonical form.
+func (s *Set) recorded() []*recorded.Case {
 	if s.cfg.Recorded == nil {
-		return nil, nil
+		return nil
 	}
-	return s.cfg.Recorded()
+	cases := s.cfg.Recorded()
+	_, _ = recorded.Exchanges(s.cfg.Catalog, cases) // the others are left out; check says what is wrong with them
+	return cases
 }

@@ -29,9 +29,13 @@ func builtin(t *testing.T) *catalog.Catalog {
 // pageOf generates a page of the catalog, with the recorded exchanges.
 func pageOf(t *testing.T, c *catalog.Catalog, path string) *Document {
 	t.Helper()
+	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	set, err := New(Config{
 		Catalog: c, BasePath: "/tools", ErrorTypes: []string{"not_found"},
-		Recorded: func() ([]*recorded.Case, error) { return recorded.Cases(recorded.Builtin(), "testdata") },
+		Recorded: func() []*recorded.Case { return cases },
 	})
 	if err != nil {
 		t.Fatal(err)

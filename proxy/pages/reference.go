@@ -39,9 +39,6 @@ func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.
 	if err != nil {
 		return nil, err
 	}
-	if _, err := recorded.Exchanges(c, cases); err != nil {
-		return nil, err
-	}
 	type group struct {
 		catalog.Group
 		Endpoints []referenceEndpoint

@@ -28,6 +28,10 @@ type SourceSpec struct {
 	LastResort bool `yaml:"last_resort"`
 	// When is a jq condition on $params; nil: always.
 	When *declare.Expr `yaml:"when"`
+	// Canary is an input that cannot exist, as query parameters of the endpoint. A source
+	// that answers it as it answers a real input answers the same to everything: the
+	// doctor asks for both.
+	Canary map[string]declare.Text `yaml:"canary"`
 	// Secrets are placeholders, by name, with the environment variables that they are
 	// filled from. A source is left out if one of them is not set.
 	Secrets map[string]declare.Text `yaml:"secrets"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sundry/upstreams"
@@ -48,7 +49,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	if spec.Picture != nil {
 		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
 	}
-	if cfg.Kind.Fetcher == nil {
+	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetcher == nil {
 		return nil
 	}
 	cfg.Quota = spec.quota(c, cfg.Kind.Host)
@@ -66,6 +67,18 @@ func (s *SourceSpec) check(c *upstreams.Compiler) {
 	if n := s.Negative; n != "" && n != "stop" && n != "next" {
 		c.Add("source %q: negative: expected stop or next, got %q", c.Source, n)
 	}
+}
+
+// canary reads the input that cannot exist.
+func (s *SourceSpec) canary(params []string, problems *declare.Problems) map[string]string {
+	input := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Canary)) {
+		if !slices.Contains(params, name) {
+			problems.Add(s.Canary[name].Line, "canary: %s: expected a parameter of the endpoint, one of %s", name, strings.Join(params, ", "))
+		}
+		input[name] = s.Canary[name].Value
+	}
+	return input
 }
 
 // quota is that of the declared rate. A replay calls nobody, and has none.

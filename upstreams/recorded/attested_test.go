@@ -241,7 +241,7 @@ func TestWitnessesAreChecked(t *testing.T) {
 		if !strings.Contains(text, "want:") {
 			text += "\nwant: malformed"
 		}
-		_, mistakes := readCase(oneCase(text+"\nnow: 2026-11-21T09:00:00+08:00\n"), "testdata/a/b/good")
+		_, mistakes := readCase(oneCase(text+"\nnow: 2026-11-21T09:00:00+08:00\n"), "testdata/a/b/good", "")
 		got := fmt.Sprint(mistakes)
 		if want == "" && len(mistakes) > 0 || want != "" && !strings.Contains(got, "exchange.yaml:"+want) {
 			t.Errorf("%s:\ngot %s, want %s", text, got, want)
@@ -252,7 +252,7 @@ func TestWitnessesAreChecked(t *testing.T) {
 // TestStepsOfWitnesses: a step may stand before what was seen.
 func TestStepsOfWitnesses(t *testing.T) {
 	text := "origin: attested\nwant: malformed\nnow: 2026-11-21T09:00:00+08:00\nwitnesses: [{document: 'https://x/', fields: ['token: data.key', 'text: \"a: b\"', 'page: text: \"x\"', Set-Cookie]}]"
-	c, mistakes := readCase(oneCase(text), "testdata/a/b/good")
+	c, mistakes := readCase(oneCase(text), "testdata/a/b/good", "")
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes)
 	}

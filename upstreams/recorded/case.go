@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"time"
 
+	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
@@ -39,7 +41,10 @@ type Case struct {
 	Witnesses []Witness
 	// Unattested says why no witness is to be had; "" where one may be.
 	Unattested string
-	params     map[string]string
+	file       string // its exchange.yaml, for mistakes
+	paramsLine int    // in that file
+	own        bool   // it is an operator's
+	refused    bool   // by the catalog: it answers and shows nothing
 }
 
 //go:embed testdata
@@ -49,9 +54,25 @@ var builtin embed.FS
 // testdata/.
 func Builtin() fs.FS { return builtin }
 
+// OwnCases reads the recorded exchanges in an operator's directory, below testdata;
+// "" for no directory. The error is as that of Cases.
+func OwnCases(dir string) ([]*Case, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	cases, err := readCases(os.DirFS(dir), "testdata", dir)
+	for _, c := range cases {
+		c.own = true
+	}
+	return cases, err
+}
+
 // Cases reads every recorded exchange below root of fsys. One that cannot be read is
 // left out; the error then joins a catalog.Mistake for each thing wrong.
-func Cases(fsys fs.FS, root string) ([]*Case, error) {
+func Cases(fsys fs.FS, root string) ([]*Case, error) { return readCases(fsys, root, "") }
+
+// readCases reads the exchanges of a file system that is shown as dir.
+func readCases(fsys fs.FS, root, dir string) ([]*Case, error) {
 	files, err := fs.Glob(fsys, path.Join(root, "*/*/*/exchange.yaml"))
 	if err != nil {
 		return nil, err
@@ -59,7 +80,7 @@ func Cases(fsys fs.FS, root string) ([]*Case, error) {
 	var cases []*Case
 	var failed []error
 	for _, file := range files {
-		c, mistakes := readCase(fsys, path.Dir(file))
+		c, mistakes := readCase(fsys, path.Dir(file), dir)
 		if failed = append(failed, mistakes...); len(mistakes) == 0 {
 			cases = append(cases, c)
 		}
@@ -67,18 +88,19 @@ func Cases(fsys fs.FS, root string) ([]*Case, error) {
 	return cases, errors.Join(failed...)
 }
 
-// readCase returns no case where anything is wrong.
-func readCase(fsys fs.FS, dir string) (*Case, []error) {
+// readCase reads the exchange in a directory of a file system that is shown as above.
+func readCase(fsys fs.FS, dir, above string) (*Case, []error) {
 	file := path.Join(dir, "exchange.yaml")
 	s, problems := readSpec(fsys, file)
 	var c *Case
 	if len(problems) == 0 {
 		c = s.newCase(dir)
+		c.file, c.paramsLine = path.Join(above, file), s.paramsLine
 		c.read(fsys, s, &problems)
 	}
 	var mistakes []error
 	for _, p := range problems {
-		mistakes = append(mistakes, catalog.Mistake{File: file, Line: p.Line, Msg: p.Msg})
+		mistakes = append(mistakes, catalog.Mistake{File: path.Join(above, file), Line: p.Line, Msg: p.Msg})
 	}
 	return c, mistakes
 }
@@ -90,7 +112,7 @@ func (s *exchangeSpec) newCase(dir string) *Case {
 		query.Set(name, v)
 	}
 	return &Case{
-		Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link, params: s.Params,
+		Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link,
 		Witnesses: s.Witnesses, Unattested: s.Unattested,
 		Exchange: replay.Exchange{
 			Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
@@ -138,25 +160,47 @@ func (s *stepSpec) read(fsys fs.FS, dir string) (replay.RoundTrip, error) {
 	return step, err
 }
 
-// Exchanges makes the cases ready for replay: their parameters become
-// canonical by the endpoints' own rules.
+// Exchanges makes the cases ready for replay: their parameters become canonical by
+// the endpoints' own rules. Cases that the catalog has no use for are left out, here
+// and of what CasesOf lists; the error joins a catalog.Mistake for each of them that
+// is the operator's.
 func Exchanges(c *catalog.Catalog, cases []*Case) ([]*replay.Exchange, error) {
 	var out []*replay.Exchange
+	var failed []error
 	for _, x := range cases {
-		e, ok := c.Get(x.Endpoint)
-		if !ok {
-			continue // of an endpoint that this set does not have
+		line, err := x.fit(c)
+		if x.refused = err != nil; !x.refused {
+			out = append(out, &x.Exchange)
+		} else if x.own {
+			failed = append(failed, catalog.Mistake{File: x.file, Line: line, Msg: err.Error()})
 		}
-		params, err := canonical(e, x.Raw, x.Now)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", x.Dir, err)
-		}
-		if x.Params = params; x.Link != "" {
-			x.Params = map[string]any{"link": x.Link}
-		}
-		out = append(out, &x.Exchange)
 	}
-	return out, nil
+	return out, errors.Join(failed...)
+}
+
+// fit sets the canonical parameters. The error says why the catalog has no use for
+// the case, with the line that is at fault.
+func (c *Case) fit(set *catalog.Catalog) (line int, err error) {
+	e, ok := set.Get(c.Endpoint)
+	if !ok {
+		return 0, fmt.Errorf("there is no endpoint %q; its directory is testdata/<endpoint>/<source>/<case>", c.Endpoint)
+	}
+	if !hasSource(e, c.Source) {
+		return 0, fmt.Errorf("%s has no source %q; its directory is testdata/<endpoint>/<source>/<case>", c.Endpoint, c.Source)
+	}
+	if c.Params, err = canonical(e, c.Raw, c.Now); err != nil {
+		return c.paramsLine, fmt.Errorf("params: %w", err)
+	}
+	if c.Link != "" {
+		c.Params = map[string]any{"link": c.Link}
+	}
+	return 0, nil
+}
+
+func hasSource(e *catalog.Endpoint, name string) bool {
+	return slices.ContainsFunc(e.Chains, func(c *catalog.Chain) bool {
+		return slices.ContainsFunc(c.Declared(), func(s *upstreams.Source) bool { return s.Declared == name })
+	})
 }
 
 // canonical parses a recorded query.
@@ -172,7 +216,7 @@ func canonical(e *catalog.Endpoint, raw string, now time.Time) (map[string]any, 
 func CasesOf(cases []*Case, endpoint, source string) []*Case {
 	byName := map[string]*Case{}
 	for _, c := range cases {
-		if c.Endpoint == endpoint && c.Source == source && byName[c.Name] == nil {
+		if !c.refused && c.Endpoint == endpoint && c.Source == source && byName[c.Name] == nil {
 			byName[c.Name] = c
 		}
 	}

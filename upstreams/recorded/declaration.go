@@ -35,6 +35,8 @@ type exchangeSpec struct {
 	// Want is the verdict: success, negative, malformed, unavailable, limited or
 	// skipped.
 	Want string `yaml:"want"`
+
+	paramsLine int // of Params
 }
 
 type stepSpec struct {
@@ -66,6 +68,7 @@ func readSpec(fsys fs.FS, file string) (*exchangeSpec, declare.Problems) {
 	if !declare.Read(b, s, &problems) {
 		return nil, problems
 	}
+	s.paramsLine = lineOf(b, "params")
 	s.check(b, &problems)
 	return s, problems
 }

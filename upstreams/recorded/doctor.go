@@ -20,6 +20,7 @@ type Health string
 const (
 	Works       Health = "works"
 	Changed     Health = "changed shape"
+	Indifferent Health = "answers the same to everything"
 	Refused     Health = "refused"
 	Unreachable Health = "unreachable"
 	KeyMissing  Health = "key missing"
@@ -34,9 +35,16 @@ type Finding struct {
 	Took     time.Duration `json:"-"`
 	// Notes are the fields that changed, or what else there is to say.
 	Notes []string `json:"notes,omitempty"`
+	// Origin of what its answer was compared with; "" for nothing.
+	Origin string `json:"origin,omitempty"`
+	// Alternatives are the other sources of its chain that work and would have
+	// answered the same call; see Relate.
+	Alternatives []string `json:"alternatives,omitempty"`
 	// Call that was made, and its answer where it works.
 	Call   *upstreams.Call  `json:"-"`
 	Case   *Case            `json:"-"`
+	query  string           // that the call was made of, or
+	link   string           // the link
 	Answer upstreams.Answer `json:"-"`
 }
 
@@ -46,14 +54,15 @@ type Subject struct {
 	chain    *catalog.Chain
 	Source   *upstreams.Source
 	cases    []*Case // of successes; the first is called
+	asked    string  // the query to call with instead; "" for none
 }
 
 // SubjectsOf lists every source of an endpoint, including those that lack a key.
 func SubjectsOf(e *catalog.Endpoint, cases []*Case) []Subject {
 	var out []Subject
 	for _, c := range e.Chains {
-		for _, s := range slices.Concat(c.Sources, c.LeftOut) {
-			out = append(out, Subject{e, c, s, successes(cases, e.Name, s.Declared, c.Name)})
+		for _, s := range c.Declared() {
+			out = append(out, Subject{endpoint: e, chain: c, Source: s, cases: successes(cases, e.Name, s.Declared, c.Name)})
 		}
 	}
 	return out
@@ -87,10 +96,13 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	if len(s.cases) > 0 {
-		f.Case = s.cases[0]
+		f.Case, f.Origin = s.cases[0], s.cases[0].Origin
 	}
 	var err error
-	if f.Call, err = s.call(f.Case, now); err != nil {
+	if f.choose(s); f.Case != nil && s.endpoint.Replayed() {
+		now = f.Case.Now
+	}
+	if f.Call, err = s.callOf(f.query, f.link, now); err != nil {
 		f.Health, f.Notes = Changed, []string{"the recorded call is refused: " + err.Error()}
 		return f
 	}
@@ -101,6 +113,7 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 	f.diagnose(err)
 	if err == nil {
 		f.compare(s.cases)
+		s.askForCanary(ctx, &f)
 	}
 	for i := range f.Notes {
 		f.Notes[i] = hide.Text(f.Notes[i]) // names of fields come from the upstream
@@ -108,23 +121,27 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 	return f
 }
 
-// call makes the recorded call anew, or that of the examples.
-func (s *Subject) call(c *Case, now time.Time) (*upstreams.Call, error) {
-	raw := ""
-	if c == nil {
-		raw = Calls(s.endpoint)[0].Query
-	} else {
-		raw = c.Raw
-		if s.endpoint.Replayed() {
-			now = c.Now
-		}
+// choose sets what to call with: what was asked for, else what was recorded, else the
+// first example.
+func (f *Finding) choose(s *Subject) {
+	switch {
+	case s.asked != "":
+		f.query = s.asked
+	case f.Case != nil:
+		f.query, f.link = f.Case.Raw, f.Case.Link
+	default:
+		f.query = Calls(s.endpoint)[0].Query
 	}
-	params, err := canonical(s.endpoint, raw, now)
+}
+
+// callOf makes the call of a query or link.
+func (s *Subject) callOf(query, link string, now time.Time) (*upstreams.Call, error) {
+	params, err := canonical(s.endpoint, query, now)
 	if err != nil {
 		return nil, err
 	}
-	if c != nil && c.Link != "" {
-		params = map[string]any{"link": c.Link}
+	if link != "" {
+		params = map[string]any{"link": link}
 	}
 	return &upstreams.Call{Endpoint: s.endpoint.Name, Params: params, Now: now}, nil
 }
@@ -191,11 +208,4 @@ func plain(v any) any {
 
 // SetQuery sets the parameters that the source is called with, in place of the
 // recorded ones.
-func (s *Subject) SetQuery(values url.Values) {
-	c := Case{}
-	if len(s.cases) > 0 {
-		c = *s.cases[0]
-	}
-	c.Raw, c.Link = values.Encode(), ""
-	s.cases = append([]*Case{&c}, s.cases...)
-}
+func (s *Subject) SetQuery(values url.Values) { s.asked = values.Encode() }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"mime"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/plainjson"
 	"sundry/upstreams/replay"
 )
@@ -20,9 +22,13 @@ import (
 // Record writes what was exchanged as the recorded exchange of a finding, below
 // dir/testdata, in place of the one that was there.
 func (f *Finding) Record(dir string, steps []replay.RoundTrip) error {
-	name, spec := "good", exchangeSpec{Origin: "recorded", Now: f.Call.Now.Truncate(time.Second), Want: "success"}
-	if f.Case != nil {
-		name, spec.Chain, spec.Link, spec.Params = f.Case.Name, f.Case.Chain, f.Case.Link, f.Case.params
+	name := "good"
+	spec := exchangeSpec{Origin: "recorded", Now: f.Call.Now.Truncate(time.Second), Want: "success", Link: f.link, Params: paramsOf(f.query)}
+	switch {
+	case f.Case != nil:
+		name, spec.Chain = f.Case.Name, f.Case.Chain
+	case f.Chain != catalog.MainChain:
+		spec.Chain = f.Chain
 	}
 	at := filepath.Join(dir, "testdata", f.Endpoint, f.Source, name)
 	if err := os.RemoveAll(at); err != nil {
@@ -48,6 +54,16 @@ func (f *Finding) Record(dir string, steps []replay.RoundTrip) error {
 		}
 	}
 	return nil
+}
+
+// paramsOf are the parameters of a query string.
+func paramsOf(query string) map[string]string {
+	values, _ := url.ParseQuery(query) // it was parsed before, or is of an example
+	params := map[string]string{}
+	for name := range values {
+		params[name] = values.Get(name)
+	}
+	return params
 }
 
 // stepSpecOf describes a step, and puts its body into a file.

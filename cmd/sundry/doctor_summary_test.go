@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sundry/upstreams/recorded"
+)
+
+// presence is a catalog of three endpoints. The sources of status answer whether
+// somebody is there: one knows, one says the same of everybody. Of spare, one of
+// two sources works; of gone, none.
+func presence(t *testing.T) (dir string) {
+	t.Helper()
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		uid := r.URL.Query().Get("uid")
+		fmt.Fprintf(w, `{"uid":%q,"online":%v}`, uid, r.URL.Path == "/parrot" || uid == "12345")
+	}))
+	t.Cleanup(up.Close)
+	down := httptest.NewServer(nil)
+	down.Close()
+	dir = t.TempDir()
+	head := func(name string) string {
+		return "version: 1\nname: " + name + `
+group: text
+summary: {en: A test., zh: 测试}
+params:
+  - {name: uid, type: digits, min_len: 5, max_len: 11, required: true, summary: {en: Who., zh: 谁}, example: "12345"}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources:
+`
+	}
+	source := func(name, url, more string) string {
+		return "  - {name: " + name + ", canary: {uid: \"10000000000\"}, http: {url: \"" + url + "/" + name + "\", query: {uid: \"{uid}\"}}" + more + "}\n"
+	}
+	write(t, dir, "status.yaml", head("status")+source("knows", up.URL, "")+source("parrot", up.URL, "")+source("knows-2", up.URL, "")+source("other", up.URL, `, when: $params.uid != "12345"`))
+	write(t, dir, "spare.yaml", head("spare")+source("works", up.URL, "")+source("down", down.URL, ""))
+	write(t, dir, "gone.yaml", head("gone")+source("down", down.URL, ""))
+	return dir
+}
+
+// TestTheDoctorSummarizes what works, what depends on one source, and who answers the
+// same to everything; and tells of its progress.
+func TestTheDoctorSummarizes(t *testing.T) {
+	dir := presence(t)
+	out, errs, err := call(t, nil, "doctor", "--catalog", dir, "--progress", "status", "spare", "gone")
+	if err == nil || err.Error() != "no working source: gone" {
+		t.Error(err)
+	}
+	_, summary, _ := strings.Cut(out, "\n\n")
+	want := []string{"ENDPOINT WORKING IF A SOURCE FAILS", "gone 0 of 1 no source works now", "spare 1 of 2 nobody else answers what is answered by works",
+		"status 2 of 4 another source answers", "", "3 endpoints: 1 without a working source, 1 with answers that only one source has"}
+	var got []string
+	for line := range strings.SplitSeq(strings.TrimSpace(summary), "\n") {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if row := regexp.MustCompile(`(?m)^status +parrot +answers the same to everything .* its answer to uid=10000000000, which cannot exist, is the same$`); !row.MatchString(out) {
+		t.Error(out)
+	}
+	lines := strings.Split(strings.TrimSpace(errs), "\n")
+	if last := lines[len(lines)-1]; len(lines) != 7 || !strings.HasPrefix(last, "[7/7] ") || !strings.Contains(errs, "] status/knows: works in ") {
+		t.Errorf("progress:\n%s", errs)
+	}
+	if _, errs, _ = call(t, nil, "doctor", "--catalog", dir, "spare"); errs != "" {
+		t.Errorf("nobody watches, but: %s", errs)
+	}
+}
+
+// TestTheDoctorsFindingsAsJSON stay a list of findings, with what was added.
+func TestTheDoctorsFindingsAsJSON(t *testing.T) {
+	out, _, err := call(t, nil, "doctor", "--catalog", presence(t), "--json", "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []recorded.Finding
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	alternatives := map[string][]string{}
+	for _, f := range got {
+		alternatives[f.Source] = f.Alternatives
+	}
+	if len(got) != 4 || !slices.Equal(alternatives["knows"], []string{"knows-2"}) || !slices.Equal(alternatives["knows-2"], []string{"knows"}) ||
+		got[1].Health != recorded.Indifferent || got[1].Source != "parrot" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestACanaryHasParametersOfItsEndpoint, or is a mistake.
+func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
+	dir := presence(t)
+	if err := edit(dir+"/spare.yaml", "canary: {uid:", "canary: {user:"); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "spare.yaml:10: canary: user: expected a parameter of the endpoint, one of uid") {
+		t.Errorf("%v %s", err, errs)
+	}
+}
