@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sundry/upstreams"
 )
@@ -35,11 +36,11 @@ func (s *Subject) askForCanary(ctx context.Context, f *Finding) {
 }
 
 func canaryText(canary map[string]string) string {
-	var text string
+	var input []string
 	for _, name := range slices.Sorted(maps.Keys(canary)) {
-		text += " " + name + "=" + canary[name]
+		input = append(input, name+"="+canary[name])
 	}
-	return text[1:]
+	return strings.Join(input, " ")
 }
 
 // sameAnswer compares two answers, apart from the input that they repeat.
