@@ -226,7 +226,7 @@ func TestDependencies(t *testing.T) {
 		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
 		"upstreams/douyin": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
 		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {}, "upstreams/plainjson": {},
-		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
+		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/webpage/webtest":      {},
 		"cache":                          {"cache/jitter", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
@@ -241,7 +241,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
 		"upstreams/host":    {"cache/jitter", "metrics"},
-		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/waybill"},
+		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/signedlink", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact",

@@ -13,6 +13,7 @@ import (
 	"sundry/upstreams/bilibili"
 	"sundry/upstreams/douyin"
 	"sundry/upstreams/sharelink"
+	"sundry/upstreams/signedlink"
 	"sundry/upstreams/waybill"
 )
 
@@ -39,7 +40,7 @@ func functions() []gojq.CompilerOption {
 // plainFunctions take a value of any type.
 func plainFunctions() map[string]func(any) any {
 	return map[string]func(any) any{
-		"https": toHTTPS, "html_text": plainText, "trail": trail,
+		"https": toHTTPS, "html_text": plainText, "trail": trail, "link_expiry": linkExpiry,
 		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(AsText(v)) },
 		"ali_state":       func(v any) any { return waybill.FromAliStatus(AsText(v)) },
 		"cainiao_state":   func(v any) any { return waybill.FromCainiao(AsText(v)) },
@@ -143,6 +144,16 @@ func toHTTPS(v any) any {
 		return "https:" + s
 	}
 	return s
+}
+
+// linkExpiry is the function link_expiry: when a signed link ends, in Unix seconds;
+// null for a link that does not say, and for what is no link.
+func linkExpiry(v any) any {
+	link, _ := v.(string)
+	if at, ok := signedlink.Expiry(link); ok {
+		return int(at.Unix())
+	}
+	return nil
 }
 
 // shareLink is the function share: what a share link says without a request.
