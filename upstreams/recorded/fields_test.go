@@ -27,7 +27,6 @@ var undeclared = []string{
 	"music",
 	"onlinestatus",
 	"sjbz",
-	"sjsp",
 	"vidparse",
 	"wpcat",
 }

@@ -114,7 +114,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"wpcat":               "n cid category page total pages count list",
 		"wpcat.list[]":        "id url thumb width height tags time",
 		"music":               "id name artist album cover url page duration playlist_id playable expires_at artistsname picurl",
-		"sjsp":                "category title url cover tags duration width height author source page expires_at img mold",
+		"sjsp":                "category title author url cover tags published_at duration width height like_count comment_count share_count collect_count play_count source page expires_at",
 		"ip":                  "ip version scope country country_code province city district isp latitude longitude timezone adcode",
 		"gamestatus":          "online edition host port address srv version protocol players motd motd_raw icon secure_chat latency_ms error source checked_at",
 		"yiyan":               "id text from author category category_key length page created_at source",
