@@ -71,8 +71,8 @@ type SourceConfig struct {
 type Credentials struct {
 	// Missing is the variable of a secret that is not set; "": all are.
 	Missing string
-	// Variables are those of all secrets and options.
-	Variables []string
+	// Variables are those of all secrets and options, Options those of options.
+	Variables, Options []string
 	// Secrets are the values by the names of their placeholders; "" for an option
 	// that is not set.
 	Secrets map[string]any

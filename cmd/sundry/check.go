@@ -11,8 +11,8 @@ import (
 
 type checkCmd struct{ flags }
 
-// Run compiles everything and prints every mistake, and warnings about settings
-// that are allowed but defeat their purpose.
+// Run compiles everything and prints every mistake, warnings about what is allowed
+// but defeats its purpose, and which variables of sources are set.
 func (c *checkCmd) Run(w *process) error {
 	set, cfg, err := c.load(w)
 	if err == nil {
@@ -26,10 +26,13 @@ func (c *checkCmd) Run(w *process) error {
 	for _, e := range set.Endpoints {
 		sources += len(e.Sources())
 	}
+	for _, warning := range set.Warnings {
+		_, _ = fmt.Fprintln(w.stderr, "warning:", warning)
+	}
 	for _, line := range uncacheablePictures(set, cfg.Cache.Memory) {
 		_, _ = fmt.Fprintln(w.stderr, "warning:", line)
 	}
-	_, err = fmt.Fprintf(w.stdout, "ok: %d endpoints, %d sources\n", len(set.Endpoints), sources)
+	_, err = fmt.Fprintf(w.stdout, "ok: %d endpoints, %d sources\n%s", len(set.Endpoints), sources, variableStates(set.Variables(), w.getenv))
 	return err
 }
 

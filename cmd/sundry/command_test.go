@@ -116,30 +116,34 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestREADMEHasTheTable keeps the README's endpoint list equal to the catalog.
-func TestREADMEHasTheTable(t *testing.T) {
-	const begin, end = "<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"
-	table, _, err := call(t, nil, "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(b), begin)
-	old, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatal("README.md has lost the marks around the table")
-	}
-	if *update {
-		if err := os.WriteFile("../../README.md", []byte(before+begin+table+end+after), 0o644); err != nil {
+// TestREADMEHasTheTables keeps the README's lists equal to the catalog.
+func TestREADMEHasTheTables(t *testing.T) {
+	for command, marks := range map[string][2]string{
+		"endpoints": {"<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"},
+		"variables": {"<!-- variables: made by `sundry docs variables` -->\n", "<!-- end of variables -->"},
+	} {
+		table, _, err := call(t, nil, "docs", command)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if diff := cmp.Diff(table, old); diff != "" {
-		t.Errorf("make golden, then read the diff (-want +got):\n%s", diff)
+		b, err := os.ReadFile("../../README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, ok := strings.Cut(string(b), marks[0])
+		old, after, ok2 := strings.Cut(rest, marks[1])
+		if !ok || !ok2 {
+			t.Fatalf("README.md has lost the marks around the table of %s", command)
+		}
+		if *update {
+			if err := os.WriteFile("../../README.md", []byte(before+marks[0]+table+marks[1]+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(table, old); diff != "" {
+			t.Errorf("make golden, then read the diff (-want +got):\n%s", diff)
+		}
 	}
 }
 

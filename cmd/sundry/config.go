@@ -239,12 +239,8 @@ func knownVariables(set *catalog.Catalog) []string {
 	for i := range all {
 		known = append(known, all[i].variables()...)
 	}
-	for _, e := range set.Endpoints {
-		for _, c := range e.Chains {
-			for _, s := range c.Declared() {
-				known = append(known, s.Variables...)
-			}
-		}
+	for _, v := range set.Variables() {
+		known = append(known, v.Name)
 	}
 	return known
 }

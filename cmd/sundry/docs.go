@@ -8,15 +8,22 @@ import (
 	"sundry/upstreams/recorded"
 )
 
-type docsCmd struct{ flags }
+type docsCmd struct {
+	flags
+	Table string `arg:"" optional:"" enum:"endpoints,variables" default:"endpoints" help:"endpoints (default), or variables: what only an operator can give."`
+}
 
-// Run prints the table of endpoints in the README.
+// Run prints a table of the README.
 func (d *docsCmd) Run(w *process) error {
 	set, err := d.compile(w)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(w.stdout, endpointTable(set))
+	table := endpointTable
+	if d.Table == "variables" {
+		table = variableTable
+	}
+	_, err = fmt.Fprint(w.stdout, table(set))
 	return err
 }
 

@@ -17,9 +17,9 @@ import (
 const MainChain = "main"
 
 // compile checks the file as a whole and makes an endpoint of it.
-func compile(name string, s *endpointSpec, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
+func compile(name string, s *endpointSpec, variables map[string]upstreams.Variable, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
@@ -180,7 +180,7 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.
 	negative := e.mayBeNegative(name)
 	checkVerdicts(specs, negative, problems)
 	checkLastResorts(specs, problems)
-	of := kinds.Endpoint{Name: e.Name, Defs: defs}
+	of := kinds.Endpoint{Name: e.Name, Defs: defs, Variables: e.variables}
 	for _, p := range e.Params {
 		if p.Role == RoleInput {
 			of.Params = append(of.Params, p.Name)

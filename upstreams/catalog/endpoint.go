@@ -31,6 +31,8 @@ type Endpoint struct {
 	groupLine int
 	rest      *Param // the parameter whose value may contain an unescaped &; nil for none
 	env       *upstreams.Environment
+	// variables that sources may read, by name.
+	variables map[string]upstreams.Variable
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.

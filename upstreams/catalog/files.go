@@ -16,8 +16,9 @@ import (
 // Files are what a catalog is compiled from, as they were read at one time:
 // compiled again they are what they were then, even if the disk has changed since.
 type Files struct {
-	specs map[string]catalogFile
-	data  *cachedFS
+	specs     map[string]catalogFile
+	variables []variableFile
+	data      *cachedFS
 }
 
 // ReadFiles reads the catalog's files, those of the operator's directory over
@@ -27,7 +28,11 @@ func ReadFiles(dir string) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Files{specs: specs, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}, nil
+	variables, err := readVariables(dir)
+	if err != nil {
+		return nil, fmt.Errorf("catalog file: %w", err)
+	}
+	return &Files{specs: specs, variables: variables, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}, nil
 }
 
 // Data are the files that embedded sources name: each is read when it is first
@@ -98,6 +103,7 @@ func (c *cachedFS) Open(name string) (fs.File, error) {
 type catalogFile struct {
 	path string
 	data []byte
+	own  bool // it is the operator's
 }
 
 // collect finds the catalog's files, those of the operator's directory over
@@ -126,7 +132,7 @@ func collectFrom(from fs.FS, dir string, files map[string]catalogFile) error {
 		if err != nil {
 			return fmt.Errorf("catalog file: %w", err)
 		}
-		files[strings.TrimSuffix(name, ".yaml")] = catalogFile{path.Join(dir, name), b}
+		files[strings.TrimSuffix(name, ".yaml")] = catalogFile{path.Join(dir, name), b, dir != ""}
 	}
 	return nil
 }

@@ -65,10 +65,7 @@ func writeNames(h io.Writer, fields []*Field) {
 
 // embedded hashes the files that sources answer from.
 func (e *Endpoint) embedded(s *endpointSpec, h io.Writer) {
-	sources := slices.Clone(s.Sources)
-	for _, name := range slices.Sorted(maps.Keys(s.Chains)) {
-		sources = append(sources, s.Chains[name].Sources...)
-	}
+	sources := s.allSources()
 	for i := range sources {
 		name := kinds.DataFile(&sources[i])
 		if name == "" {

@@ -16,8 +16,11 @@ import (
 type Catalog struct {
 	// Endpoints by group, each in the order of the specification.
 	Endpoints []*Endpoint
+	// Warnings are about files that can be used as they are.
+	Warnings  []Mistake
 	byName    map[string]*Endpoint
 	groups    []Group
+	variables map[string]upstreams.Variable
 }
 
 // Get finds an endpoint.
@@ -47,8 +50,9 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	files := f.specs
 	c := &Catalog{byName: map[string]*Endpoint{}}
 	var failed []error
+	c.variables, failed = compileVariables(f.variables)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		e, mistakes := compileFile(name, files[name], opts, env)
+		e, mistakes := c.compileFile(name, files[name], opts, env)
 		failed = append(failed, mistakes...)
 		c.byName[name] = e
 		c.Endpoints = append(c.Endpoints, e)
@@ -68,7 +72,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 }
 
 // compileFile decodes and compiles one file.
-func compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
+func (c *Catalog) compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
 	var problems, settings declare.Problems
 	var spec endpointSpec
 	if !declare.Read(from.data, &spec, &problems) {
@@ -84,12 +88,23 @@ func compileFile(name string, from catalogFile, opts Options, env *upstreams.Env
 	}
 	base := spec.Cache.policy(&declare.Problems{})
 	spec.Cache.live(opts.Live[name], &settings)
-	e := compile(name, &spec, env, &problems)
+	e := compile(name, &spec, c.variables, env, &problems)
 	e.File, e.Base = from.path, base
+	if undescribed := spec.undescribed(c.variables); from.own {
+		c.warn(from.path, undescribed)
+	} else {
+		problems = append(problems, undescribed...)
+	}
 	if len(problems) == 0 && len(settings) == 0 {
 		e.fingerprint(&spec, from.data)
 	}
 	return e, append(Mistakes(from.path, problems), Mistakes(opts.ConfigFile, settings)...)
+}
+
+func (c *Catalog) warn(file string, problems declare.Problems) {
+	for _, p := range problems {
+		c.Warnings = append(c.Warnings, Mistake{file, p.Line, p.Msg})
+	}
 }
 
 // Mistake is one mistake in one file.

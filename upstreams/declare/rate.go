@@ -29,6 +29,11 @@ func (r *Rate) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// Shape implements Shaped.
+func (Rate) Shape(func(any) *Shape) *Shape {
+	return &Shape{What: "a number of calls, a slash and a duration, such as 45/1m", Pattern: `^[1-9][0-9]*/.+$`}
+}
+
 // String writes what ParseRate reads.
 func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Calls, r.Per) }
 

@@ -11,25 +11,63 @@ import (
 	"sundry/upstreams/redact"
 )
 
-// credentials reads the source's secrets and options. Without one of its secrets it
-// is left out.
-func (s *SourceSpec) credentials(c *upstreams.Compiler) upstreams.Credentials {
-	out := upstreams.Credentials{Secrets: map[string]any{}}
+// credentialReader reads the secrets and options of a source.
+type credentialReader struct {
+	c         *upstreams.Compiler
+	described map[string]upstreams.Variable
+	out       upstreams.Credentials
+	// plain and secret are the names of placeholders whose values may be shown, and
+	// of those whose values may not.
+	plain, secret []string
+}
+
+// read reads them all. Without one of its secrets the source is left out.
+func (r *credentialReader) read(s *SourceSpec) upstreams.Credentials {
+	r.out.Secrets = map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Secrets)) {
 		variable := s.Secrets[name]
-		if !readCredential(&out, name, variable, replayed(variable.Value), c) && out.Missing == "" {
-			out.Missing = variable.Value
-			c.Env.Log.Info("source left out: its key is not set", "endpoint", c.Endpoint, "source", c.Source, "variable", out.Missing)
+		if !r.one(name, variable, replayed(variable.Value)) && r.out.Missing == "" {
+			r.out.Missing = variable.Value
+			r.c.Env.Log.Info("source left out: its key is not set", "endpoint", r.c.Endpoint, "source", r.c.Source, "variable", variable.Value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
 		if _, both := s.Secrets[name]; both {
-			c.Problems.Add(s.Options[name].Line, "options: %s is below secrets: as well; expected it once", name)
+			r.c.Problems.Add(s.Options[name].Line, "options: %s is below secrets: as well; expected it once", name)
 			continue
 		}
-		readCredential(&out, name, s.Options[name], "", c)
+		r.one(name, s.Options[name], "")
+		r.out.Options = append(r.out.Options, s.Options[name].Value)
 	}
-	return out
+	return r.out
+}
+
+// one sets a placeholder from its variable, and reports whether that has a value. A
+// replay needs none, and uses the given one, which is not redacted.
+func (r *credentialReader) one(name string, variable declare.Text, inReplay string) bool {
+	if !jq.IsName(name) {
+		r.c.Problems.Add(variable.Line, "placeholder %q: expected a name of lower-case letters, digits and underscores, for example key", name)
+	}
+	r.out.Variables = append(r.out.Variables, variable.Value)
+	public := false
+	if v, ok := r.described[variable.Value]; ok {
+		public = !v.Secret
+	}
+	if public {
+		r.plain = append(r.plain, name)
+	} else {
+		r.secret = append(r.secret, name)
+	}
+	if r.c.Env.Replay != nil {
+		r.out.Secrets[name] = inReplay
+		return true
+	}
+	value, _ := r.c.Env.Secret(variable.Value)
+	r.out.Secrets[name] = value
+	if !public {
+		r.out.Hidden = append(r.out.Hidden, redact.Forms(value)...)
+	}
+	return value != ""
 }
 
 // required are the variables of the secrets by the names of their placeholders.
@@ -39,23 +77,6 @@ func (s *SourceSpec) required() map[string]string {
 		variables[name] = variable.Value
 	}
 	return variables
-}
-
-// readCredential sets a placeholder from its variable, and reports whether that has a
-// value. A replay needs none, and uses the given one, which is not redacted.
-func readCredential(out *upstreams.Credentials, name string, variable declare.Text, inReplay string, c *upstreams.Compiler) bool {
-	if !jq.IsName(name) {
-		c.Problems.Add(variable.Line, "placeholder %q: expected a name of lower-case letters, digits and underscores, for example key", name)
-	}
-	out.Variables = append(out.Variables, variable.Value)
-	if c.Env.Replay != nil {
-		out.Secrets[name] = inReplay
-		return true
-	}
-	value, _ := c.Env.Secret(variable.Value)
-	out.Secrets[name] = value
-	out.Hidden = append(out.Hidden, redact.Forms(value)...)
-	return value != ""
 }
 
 // replayed is what a replay uses for a secret: an address where its variable is that

@@ -21,6 +21,9 @@ type Endpoint struct {
 	Params []string
 	// Defs are the functions that its programs may call; nil: none.
 	Defs *jq.Defs
+	// Variables describe what operators may give, by name. What is not described is
+	// secret.
+	Variables map[string]upstreams.Variable
 }
 
 // Compile compiles the declaration of a source. Mistakes go to problems; what comes
@@ -33,8 +36,9 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		Env: env, Problems: problems,
 	}
 	spec.check(c)
-	c.Credentials, c.Required = spec.credentials(c), spec.required()
-	c.Scope = jq.NewScope(endpoint.Params, slices.Sorted(maps.Keys(c.Secrets)), endpoint.Defs)
+	r := credentialReader{c: c, described: endpoint.Variables, plain: slices.Clone(endpoint.Params)}
+	c.Credentials, c.Required = r.read(spec), spec.required()
+	c.Scope = jq.NewScope(r.plain, r.secret, endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
 		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, Rules: c.Rules(spec.Judge),

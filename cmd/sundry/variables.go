@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sundry/upstreams/catalog"
+)
+
+// variableStates says which variables of sources are set, and what follows from it,
+// without their values.
+func variableStates(variables []catalog.VariableUse, getenv func(string) (string, bool)) string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i := range variables {
+		v := &variables[i]
+		state, sources := "set", "used by "+strings.Join(slices.Concat(v.Required, v.Optional), ", ")
+		if value, _ := getenv(v.Name); value == "" {
+			state, sources = "not set", consequence(v)
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", v.Name, state, sources) // a builder takes everything
+	}
+	_ = table.Flush()
+	return b.String()
+}
+
+// consequence says what happens without a variable.
+func consequence(v *catalog.VariableUse) string {
+	var parts []string
+	if len(v.Required) > 0 {
+		parts = append(parts, "left out: "+strings.Join(v.Required, ", "))
+	}
+	if len(v.Optional) > 0 {
+		parts = append(parts, "asked without it: "+strings.Join(v.Optional, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// variableTable lists what only an operator can give, as Markdown.
+func variableTable(set *catalog.Catalog) string {
+	var b strings.Builder
+	b.WriteString("| variable | what | where to get it | without it |\n|---|---|---|---|\n")
+	for _, v := range set.Variables() {
+		fmt.Fprintf(&b, "| `%s` | %s<br>%s<br>`%s` | %s (%s) | %s |\n", v.Name, v.EN, v.ZH, v.Example, v.From, v.Cost, consequence(&v))
+	}
+	return b.String()
+}
