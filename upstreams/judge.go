@@ -19,9 +19,14 @@ type RuleSpec struct {
 	// If is a jq condition on the decoded body, with $status, $params and $vars.
 	// A redirect that is not followed has the body null.
 	If *declare.Expr `yaml:"if"`
-	// Is is the verdict: success, negative, limited, unavailable, malformed, or
-	// skipped where the source turns out not to serve the input.
+	// Is is the verdict: success, negative, limited, unavailable, malformed, skipped
+	// where the source turns out not to serve the input, or invalid where the reply
+	// says that a parameter's value is wrong.
 	Is declare.Text `yaml:"is"`
+	// Parameter is whose value an invalid one is; Message tells the caller what is
+	// wrong, what is expected, and an example.
+	Parameter string `yaml:"parameter"`
+	Message   string `yaml:"message"`
 }
 
 // Rule is a compiled judge rule.
@@ -30,6 +35,8 @@ type Rule struct {
 	cond    *jq.Program
 	verdict ErrorKind
 	success bool
+	// Of the verdict invalid.
+	parameter, message string
 }
 
 // verdict reads what a rule may say; success has no Kind.
@@ -47,6 +54,8 @@ func verdict(name string) (kind ErrorKind, success, ok bool) {
 		return Malformed, false, true
 	case Skipped.String():
 		return Skipped, false, true
+	case Invalid.String():
+		return Invalid, false, true
 	}
 	return 0, false, false
 }
@@ -58,12 +67,18 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 	for _, s := range specs {
 		kind, success, ok := verdict(s.Is.Value)
 		if !ok {
-			problems.Add(s.Is.Line, "is: %q is not a verdict; expected success, negative, limited, unavailable, malformed or skipped", s.Is.Value)
+			problems.Add(s.Is.Line, "is: %q is not a verdict; expected success, negative, limited, unavailable, malformed, skipped or invalid", s.Is.Value)
 		}
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}
-		rules = append(rules, Rule{status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success})
+		if blames := s.Parameter != "" && s.Message != ""; ok && blames != (kind == Invalid && !success) {
+			problems.Add(s.Is.Line, "judge rule: parameter and message belong to the verdict invalid, which needs both, as in {is: invalid, parameter: phone, message: ...}; the verdict is %s", s.Is.Value)
+		}
+		rules = append(rules, Rule{
+			status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success,
+			parameter: s.Parameter, message: s.Message,
+		})
 	}
 	return rules
 }
@@ -91,7 +106,9 @@ func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 		case fits && rules[i].success:
 			return nil
 		case fits:
-			return r.failure(rules[i].verdict, nil)
+			failed := r.failure(rules[i].verdict, nil)
+			failed.Parameter, failed.Message = rules[i].parameter, rules[i].message
+			return failed
 		}
 	}
 	kind, ok := ByStatus(r.Status)

@@ -96,6 +96,9 @@ type paramSpec struct {
 	Rest bool `yaml:"rest"`
 	// Personal values are hashed in keys and never logged.
 	Personal bool `yaml:"personal"`
+	// Private: an answer to a request that gives a value is for that caller alone,
+	// who knows it; shared caches downstream must not keep it.
+	Private bool `yaml:"private"`
 }
 
 // deviceSpec replaces a value on phones and on other devices.

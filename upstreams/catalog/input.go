@@ -32,7 +32,8 @@ type Input struct {
 	Tail string
 	// Selector is the element that a script form writes to, or "".
 	Selector string
-	// Private means that the answer depends on the caller's address or software.
+	// Private means that the answer depends on the caller's address or software, or
+	// on a value that only some know.
 	Private bool
 }
 
@@ -153,6 +154,7 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		if p.bound != nil && v != nil && failed == nil {
 			failed = p.outOfBounds(v, now)
 		}
+		in.Private = in.Private || p.Spec.Private && in.values[i] != nil
 		if p.substitute != nil {
 			v := in.values[i]
 			in.values[i] = p.substitute(v, caller)

@@ -205,12 +205,12 @@ func carrierName(code string) any {
 	return nil
 }
 
-// trail is the function trail: it sorts events of {time, text, place}, newest first,
-// and masks phone numbers in their texts.
+// trail is the function trail: it sorts events of {time, text, place, status}, newest
+// first, and masks phone numbers in their texts. An unknown status is null.
 func trail(v any) any {
 	list, ok := v.([]any)
 	if !ok {
-		return fmt.Errorf("trail: expected an array of events, for example [{time, text, place}], got %s", gojq.TypeOf(v))
+		return fmt.Errorf("trail: expected an array of events, for example [{time, text, place, status}], got %s", gojq.TypeOf(v))
 	}
 	events := make([]waybill.Event, 0, len(list))
 	for _, item := range list {
@@ -219,12 +219,17 @@ func trail(v any) any {
 		if err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
-		text, place := AsText(m["text"]), AsText(m["place"])
-		events = append(events, waybill.Event{Time: at, Text: waybill.MaskPhones(text), Place: place})
+		text, place, state := AsText(m["text"]), AsText(m["place"]), AsText(m["status"])
+		if state == waybill.Unknown {
+			state = ""
+		}
+		events = append(events, waybill.Event{Time: at, Text: waybill.MaskPhones(text), Place: place, State: state})
 	}
 	out := make([]any, 0, len(events))
 	for _, e := range waybill.Sort(events) {
-		out = append(out, map[string]any{"time": e.Time.Format(time.RFC3339), "text": e.Text, "place": NilIfEmpty(e.Place)})
+		out = append(out, map[string]any{
+			"happened_at": e.Time.Format(time.RFC3339), "text": e.Text, "place": NilIfEmpty(e.Place), "status": NilIfEmpty(e.State),
+		})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -92,5 +93,16 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// A reply may say that the caller's value is wrong.
+func TestVerdictInvalidNamesTheParameter(t *testing.T) {
+	base := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"code":408}`)) })
+	text := "name: s\njudge: [{if: .code == 408, is: invalid, parameter: phone, message: expected four digits}]\nhttp: {url: \"" + base + "/\"}\n"
+	_, err := compile(t, environment(t), text).Probe(t.Context(), &upstreams.Call{Now: time.Now()}, nil)
+	typed, ok := errors.AsType[*upstreams.Error](err)
+	if !ok || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || typed.Message != "expected four digits" {
+		t.Errorf("%+v", err)
 	}
 }

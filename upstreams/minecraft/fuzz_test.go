@@ -82,10 +82,17 @@ func FuzzStatus(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(s.MOTDRaw) > maxMOTD || len(s.Sample) > maxSample || len(s.Version) > maxVersion {
+		if len(s.MOTDRaw) > maxMOTD || len(s.Sample) > maxSample || len(s.Version) > maxVersion || len(s.Mods) > maxMods {
 			t.Errorf("%+v", s)
 		}
-		for _, name := range append(s.Sample, s.Version) {
+		names := []string{s.Version, s.Software}
+		for _, p := range s.Sample {
+			names = append(names, p.Name, p.UUID)
+		}
+		for _, m := range s.Mods {
+			names = append(names, m.Name, m.Version)
+		}
+		for _, name := range names {
 			if len(name) > maxName && name != s.Version || strings.ContainsAny(name, "\n§") {
 				t.Errorf("name %q", name)
 			}

@@ -58,7 +58,7 @@ func parseKick(text string) (Status, error) {
 }
 
 func kickStatus(motd, version, protocolText, online, limit string) (Status, error) {
-	s := Status{Version: line(version, maxVersion), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
+	s := Status{Version: line(version, maxVersion), Software: new(wireMods).software(version), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
 	var ok1, ok2, ok3 bool
 	s.Protocol, ok1 = count(protocolText)
 	s.Online, ok2 = count(online)

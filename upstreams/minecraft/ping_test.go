@@ -79,7 +79,7 @@ func TestModernServer(t *testing.T) {
 	if s.Version != "Paper 1.21.4" || s.Protocol != 769 || s.Online != 3 || s.Max != 100 || s.MOTD != "Hello world" || s.MOTDRaw != "§6§lHello §rworld" || !s.SecureChat {
 		t.Errorf("%+v", s)
 	}
-	if len(s.Sample) != 1 || s.Sample[0] != "Alex" {
+	if len(s.Sample) != 1 || s.Sample[0].Name != "Alex" {
 		t.Errorf("sample %q", s.Sample)
 	}
 	if s.Latency == nil || s.Port != port || !strings.HasPrefix(s.Address, "127.0.0.1:") {

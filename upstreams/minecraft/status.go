@@ -16,10 +16,12 @@ type Status struct {
 	Protocol   int
 	Online     int
 	Max        int
-	Sample     []string // names of some players
-	MOTD       string   // plain
-	MOTDRaw    string   // with § codes
-	Icon       string   // data URI of a PNG, or ""
+	Software   string   // Paper, Velocity, Forge …
+	Sample     []Player // some of the players
+	Mods       []Mod
+	MOTD       string // plain
+	MOTDRaw    string // with § codes
+	Icon       string // data URI of a PNG, or ""
 	SecureChat bool
 	Latency    *time.Duration
 	Address    string // of the connection
@@ -30,15 +32,19 @@ type Status struct {
 // Data is the status as JSON-ready values.
 func (s Status) Data() map[string]any {
 	sample := make([]any, len(s.Sample))
-	for i, n := range s.Sample {
-		sample[i] = n
+	for i, p := range s.Sample {
+		sample[i] = map[string]any{"name": p.Name, "uuid": orNil(p.UUID)}
+	}
+	mods := make([]any, len(s.Mods))
+	for i, m := range s.Mods {
+		mods[i] = map[string]any{"name": m.Name, "version": orNil(m.Version)}
 	}
 	d := map[string]any{
 		"online": true, "edition": "java", "port": int(s.Port), "address": s.Address, "srv": s.SRV,
-		"version": orNil(s.Version), "protocol": s.Protocol,
+		"software": orNil(s.Software), "version": orNil(s.Version), "protocol": s.Protocol,
 		"players": map[string]any{"online": s.Online, "max": s.Max, "sample": sample},
 		"motd":    s.MOTD, "motd_raw": s.MOTDRaw, "icon": orNil(s.Icon), "secure_chat": s.SecureChat,
-		"latency_ms": nil,
+		"latency_ms": nil, "mods": mods,
 	}
 	if s.Latency != nil {
 		d["latency_ms"] = int(s.Latency.Milliseconds())
@@ -60,15 +66,14 @@ type wireStatus struct {
 		Protocol any    `json:"protocol"`
 	} `json:"version"`
 	Players struct {
-		Online any `json:"online"`
-		Max    any `json:"max"`
-		Sample []struct {
-			Name string `json:"name"`
-		} `json:"sample"`
+		Online any          `json:"online"`
+		Max    any          `json:"max"`
+		Sample []wirePlayer `json:"sample"`
 	} `json:"players"`
 	Description        json.RawMessage `json:"description"`
 	Favicon            string          `json:"favicon"`
 	EnforcesSecureChat bool            `json:"enforcesSecureChat"`
+	wireMods
 }
 
 func parseStatus(text []byte) (Status, error) {
@@ -88,11 +93,7 @@ func parseStatus(text []byte) (Status, error) {
 		Online: number(w.Players.Online), Max: number(w.Players.Max),
 		MOTD: clean(raw, maxMOTD), MOTDRaw: printable(raw, maxMOTD),
 		Icon: icon(w.Favicon), SecureChat: w.EnforcesSecureChat,
-	}
-	for _, p := range w.Players.Sample[:min(len(w.Players.Sample), maxSample)] {
-		if name := line(p.Name, maxName); name != "" {
-			s.Sample = append(s.Sample, name)
-		}
+		Sample: players(w.Players.Sample), Mods: w.mods(), Software: w.software(w.Version.Name),
 	}
 	return s, nil
 }

@@ -21,7 +21,7 @@ func TestFieldsOfTheWrongTypeCountAsAbsent(t *testing.T) {
 		`{"players":{"online":-5,"max":1e300}}`:                 {Online: -5},
 		`{"players":{"online":"NaN","max":"Inf"}}`:              {},
 		`{"players":{"max":2,"sample":{"name":"x"}}}`:           {Max: 2},
-		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:  {Online: 3, Sample: []string{"A"}},
+		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:  {Online: 3, Sample: []Player{{Name: "A"}}},
 		`{"enforcesSecureChat":"true","favicon":7,"players":0}`: {},
 	} {
 		got, err := parseStatus([]byte(in))
@@ -57,7 +57,7 @@ func TestSampleNamesAreCleanedAndBounded(t *testing.T) {
 	if err != nil || len(s.Sample) != maxSample-2 { // two of the fifty were empty
 		t.Fatalf("%d names, %v", len(s.Sample), err)
 	}
-	if diff := cmp.Diff([]string{"Join us at example.org", strings.Repeat("n", maxName), "Alex"}, s.Sample[:3]); diff != "" {
+	if diff := cmp.Diff([]Player{{Name: "Join us at example.org"}, {Name: strings.Repeat("n", maxName)}, {Name: "Alex"}}, s.Sample[:3]); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -88,8 +88,8 @@ func TestData(t *testing.T) {
 	}
 	want := map[string]any{
 		"online": true, "edition": "java", "port": 0, "address": "", "srv": false, "version": "Paper 1.21.4", "protocol": 769,
-		"players": map[string]any{"online": 3, "max": 100, "sample": []any{"Alex"}},
-		"motd":    "Hello world", "motd_raw": s.MOTDRaw, "icon": nil, "secure_chat": true, "latency_ms": nil,
+		"players": map[string]any{"online": 3, "max": 100, "sample": []any{map[string]any{"name": "Alex", "uuid": nil}}},
+		"motd":    "Hello world", "motd_raw": s.MOTDRaw, "icon": nil, "secure_chat": true, "latency_ms": nil, "software": "Paper", "mods": []any{},
 	}
 	if diff := cmp.Diff(want, s.Data()); diff != "" {
 		t.Error(diff)

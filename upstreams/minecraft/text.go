@@ -11,6 +11,7 @@ import (
 const (
 	maxSample  = 50
 	maxName    = 64
+	maxMods    = 1000
 	maxMOTD    = 2 << 10
 	maxVersion = 128
 	maxIcon    = 64 << 10

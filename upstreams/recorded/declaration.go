@@ -32,7 +32,7 @@ type exchangeSpec struct {
 	// Now is when the call is made; RFC 3339.
 	Now   time.Time  `yaml:"now"`
 	Steps []stepSpec `yaml:"steps,omitempty"`
-	// Want is the verdict: success, negative, malformed, unavailable, limited or
+	// Want is the verdict: success, negative, invalid, malformed, unavailable, limited or
 	// skipped.
 	Want string `yaml:"want"`
 
@@ -75,7 +75,7 @@ func readSpec(fsys fs.FS, file string) (*exchangeSpec, declare.Problems) {
 
 // verdicts are what want may say.
 func verdicts() []string {
-	return []string{"success", "negative", "malformed", "unavailable", "limited", "skipped"}
+	return []string{"success", "negative", "invalid", "malformed", "unavailable", "limited", "skipped"}
 }
 
 // check reports what is wrong with an exchange whose text is given.

@@ -54,7 +54,7 @@ func TestTexts(t *testing.T) {
 		}
 		return string(content.Forms[in.Form.FormIndex()][0].Data[cache.Identity])
 	}
-	if diff := cmp.Diff("mc.example.net:25565 在线 3/100\n版本 Paper 1.21.4\nHello world", strings.Split(text("gamestatus", "host=mc.example.net&type=text"), "\n延迟")[0]); diff != "" {
+	if diff := cmp.Diff("mc.example.net:25565 在线 3/100\n版本 Paper 1.21.4\nHello world\n玩家 Alex\n模组 1 个", strings.Split(text("gamestatus", "host=mc.example.net&type=text"), "\n延迟")[0]); diff != "" {
 		t.Error(diff)
 	}
 	if got := text("wpcat", "type=text"); strings.Count(got, "\n") != 20 || !strings.HasPrefix(got, "https://p15.qhimg.com/") {

@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -187,7 +188,9 @@ func TestWhoIsAskedForAParcel(t *testing.T) {
 		"id=ABX" + strings.Repeat("1234567890", 3): "alimarket uapis-key uapis cainiao",
 		"id=SF1234567890123":                       "",
 		"id=SF1234567890123&phone=0000":            "kuaidi100 alimarket kdniao uapis-key uapis",
-		"id=73000000000001&phone=":                 "kuaidi100 alimarket uapis-key uapis",
+		"id=73000000000001&phone=":                 "", // likely 中通's, which requires the digits
+		"id=73000000000001&phone=1234":             "kuaidi100 alimarket kdniao uapis-key uapis",
+		"id=83000000000001":                        "kuaidi100 alimarket uapis-key uapis",
 	} {
 		_, _ = p.ask(query) // none has an answer
 		var asked []string
@@ -199,6 +202,34 @@ func TestWhoIsAskedForAParcel(t *testing.T) {
 		}
 		if got := strings.Join(asked, " "); got != want {
 			t.Errorf("%s: asked %q, want %q", query, got, want)
+		}
+	}
+}
+
+// A wrong phone number is the caller's mistake, and is named; nobody else is asked
+// with it.
+func TestParcelWithAWrongPhone(t *testing.T) {
+	for _, source := range []string{"kuaidi100", "kdniao"} {
+		p := newParcels(t)
+		p.only(source + "/another-phone")
+		_, err := p.ask("id=SF1234567890123&phone=9999")
+		var typed *upstreams.Error
+		if !errors.As(err, &typed) || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || !strings.Contains(typed.Message, "for example 1234") {
+			t.Errorf("%s: %v, parameter and message of %+v", source, err, typed)
+		}
+		if _, asked := p.asked["uapis"]; asked {
+			t.Errorf("%s: asked %v", source, p.asked)
+		}
+	}
+}
+
+// What was asked with the digits of a phone number is not for shared caches.
+func TestParcelAskedForWithAPhoneIsPrivate(t *testing.T) {
+	p := newParcels(t)
+	for query, want := range map[string]bool{"id=SF1234567890123&phone=0123": true, "id=SF1234567890123": false, "id=YT0000000000001&phone=": false} {
+		in, bad := p.e.Parse(query, catalog.Caller{Addr: caller})
+		if bad != nil || in.Private != want {
+			t.Errorf("%s: private %v, want %v: %v", query, in.Private, want, bad)
 		}
 	}
 }

@@ -99,9 +99,9 @@ func TestSourcesAgreeOnTheOrder(t *testing.T) {
 // TestOrderOfAnswers: as the files write them.
 func TestOrderOfAnswers(t *testing.T) {
 	rows := map[string]string{
-		"kd":                  "id carrier carrier_name candidates status status_text delivered updated_at events source",
+		"kd":                  "id carrier carrier_name candidates status status_text delivered origin destination updated_at count events source",
 		"kd.candidates[]":     "code name confidence",
-		"kd.events[]":         "time text place",
+		"kd.events[]":         "happened_at status place text",
 		"dailynews":           "date is_today total read_minutes stories top",
 		"dailynews.stories[]": "id title url hint image author minutes",
 		"dailynews.top[]":     "id title author url image",
@@ -116,7 +116,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"music":               "id name artist album cover url page duration playlist_id playable expires_at artistsname picurl",
 		"sjsp":                "category title author url cover tags published_at duration width height like_count comment_count share_count collect_count play_count source page expires_at",
 		"ip":                  "ip version scope country country_code province city district isp latitude longitude timezone adcode",
-		"gamestatus":          "online edition host port address srv version protocol players motd motd_raw icon secure_chat latency_ms error source checked_at",
+		"gamestatus":          "online edition host port address srv software version protocol players motd motd_raw icon mods plugins secure_chat latency_ms error source checked_at",
 		"yiyan":               "id text from author category category_key length page created_at source",
 	}
 	found := map[string]bool{}

@@ -174,12 +174,12 @@ func place(p upstreams.Position) string {
 }
 
 // rank says how well an exchange answers a call; 0: not at all. A success may
-// answer any call, a negative answer only one with the same parameters.
+// answer any call, a definite no only one with the same parameters.
 func (x *Exchange) rank(call *upstreams.Call) int {
 	switch same := matches(x.Params, call.Params); {
 	case x.Want == "success" && same:
 		return 4
-	case x.Want == upstreams.Negative.String() && same:
+	case same && (x.Want == upstreams.Negative.String() || x.Want == upstreams.Invalid.String()):
 		return 3
 	case x.Want == "success" && x.Name == "good":
 		return 2

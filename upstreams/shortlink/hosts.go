@@ -17,8 +17,9 @@ const (
 // shortHosts are the hosts of known shorteners, with all names below them: their
 // redirect is the long link.
 var shortHosts = []string{
-	"t.co", "t.cn", "sinaurl.cn", "b23.tv", "bili2233.cn", "url.cn", "douc.cc", "m.tb.cn",
-	"v.douyin.com", "v.kuaishou.com", "xhslink.com",
+	"t.co", "t.cn", "sinaurl.cn", "b23.tv", "bili2233.cn", "url.cn", "douc.cc",
+	"tb.cn", "u.jd.com", "3.cn", // Taobao's and JD's: m.tb.cn, e.tb.cn
+	"v.douyin.com", "v.kuaishou.com", "xhslink.com", "vm.tiktok.com", "vt.tiktok.com",
 	"dwz.cn", "sourl.cn", "suo.im", "mtw.so", "u6v.cn", "m6z.cn", "rrd.me", "985.so",
 	"bit.ly", "j.mp", "tinyurl.com", "is.gd", "v.gd", "cutt.ly", "t.ly", "rebrand.ly", "buff.ly", "ow.ly",
 	"goo.gl", "redd.it", "youtu.be", "we.tl", "amzn.to", "lnkd.in",

@@ -5,6 +5,31 @@ import (
 	"testing"
 )
 
+func TestKnownShorteners(t *testing.T) {
+	for in, want := range map[string]bool{
+		"https://e.tb.cn/h.hAbCdEf?tk=AbCd":     true, // Taobao, since 2024
+		"https://m.tb.cn/h.fAbCdEf":             true,
+		"https://s.tb.cn/c.0abc":                true,
+		"https://u.jd.com/AbCdEfG":              true,
+		"https://3.cn/1AbCdEf":                  true,
+		"https://vm.tiktok.com/ZMabcdefg/":      true,
+		"https://vt.tiktok.com/ZSabcdefg/":      true,
+		"https://b23.tv/AbCdEfG":                true,
+		"https://item.taobao.com/item.htm?id=1": false,
+		"https://item.jd.com/100000000001.html": false,
+		"https://www.tiktok.com/@a/video/7":     false,
+		"https://13.cn/":                        false,
+	} {
+		u, err := url.Parse(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := isShort(u); got != want {
+			t.Errorf("%s: short is %v, want %v", in, got, want)
+		}
+	}
+}
+
 func TestUnwrap(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://link.csdn.net/?target=https%3A%2F%2Fa.example":                    "https://a.example",

@@ -155,10 +155,8 @@ func search(u *url.URL, body []byte) *found {
 	if !isShort(u) && len(body) > maxRedirectPage {
 		return nil
 	}
-	if under(u, "m.tb.cn") {
-		if f := firstWeb(u, "script", variables(page.scripts)); f != nil {
-			return f
-		}
+	if f := firstWeb(u, "script", variables(u, page.scripts)); f != nil {
+		return f
 	}
 	return firstWeb(u, "script", assignments(page.scripts))
 }
@@ -221,16 +219,26 @@ const literal = `("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')`
 
 var (
 	// assignment matches the location of the page, not of other objects.
-	assignment = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
-	variable   = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal)
-	escape     = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
+	assignment  = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
+	variableURL = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal) // of Taobao's pages
+	variableHRL = regexp.MustCompile(`\bvar\s+hrl\s*=\s*` + literal) // of JD's
+	escape      = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
 )
 
 // assignments are the plain strings that scripts set the location to.
 func assignments(scripts []string) []string { return literals(assignment, scripts) }
 
-// variables are the plain strings that scripts assign to a variable url.
-func variables(scripts []string) []string { return literals(variable, scripts) }
+// variables are the plain strings that the scripts of a host assign to the variable
+// that they redirect to.
+func variables(u *url.URL, scripts []string) []string {
+	switch {
+	case under(u, "tb.cn"):
+		return literals(variableURL, scripts)
+	case under(u, "u.jd.com"):
+		return literals(variableHRL, scripts)
+	}
+	return nil
+}
 
 // literals omits strings that are only a part of an expression, and fragments of
 // the same page.

@@ -205,6 +205,18 @@ func TestResolve(t *testing.T) {
 			url: "https://m.tb.cn/x", pages: pages{"https://m.tb.cn/x": page(`<script>location.href='/no'; var url = 'https:\/\/a.example\/i?id=1\u0026x=2';</script>`)},
 			want: Result{Long: "https://a.example/i?id=1&x=2", Status: 200, Via: "script", Final: true}, requests: 1,
 		},
+		"Taobao's page of links shared by its app": {
+			url: "https://e.tb.cn/h.x?tk=y", pages: pages{"https://e.tb.cn/h.x?tk=y": page(`<script>var url = 'https://a.example/i?id=1';</script>`)},
+			want: Result{Long: "https://a.example/i?id=1", Status: 200, Via: "script", Final: true}, requests: 1,
+		},
+		"JD's page": {
+			url: "https://u.jd.com/x", pages: pages{
+				"https://u.jd.com/x":           page(`<script>var hrl='https://u.jd.com/jda?e=1&p=2';var ua=navigator.userAgent;</script>`),
+				"https://u.jd.com/jda?e=1&p=2": webtest.RedirectTo("https://a.example/1.html"),
+			},
+			want:     Result{Long: "https://a.example/1.html", Hops: []string{"https://u.jd.com/jda?e=1&p=2", "https://a.example/1.html"}, Status: 302, Via: "http", Final: true},
+			requests: 2,
+		},
 		"t.co's page": {
 			url: "https://t.co/x", pages: pages{"https://t.co/x": page(`<head><noscript><META http-equiv="refresh" content="0;URL=https://a.example/?a&amp;b"></noscript><title>https://a.example</title></head><script>location.replace("https:\/\/b.example")</script>`)},
 			want: Result{Long: "https://a.example/?a&b", Status: 200, Via: "meta", Final: true}, requests: 1,

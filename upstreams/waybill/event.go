@@ -17,6 +17,7 @@ type Event struct {
 	Time  time.Time // zero when it is unknown
 	Text  string
 	Place string // empty if it is only in the text
+	State string // empty if the carrier's code of the event is unknown
 }
 
 // Sort returns the events newest first, those without a time last, and of events
