@@ -54,7 +54,12 @@ func TestSignedSourcesShowNoSecret(t *testing.T) {
 		up := &telltale{}
 		env := testEnvironment(t, nil)
 		env.Transport = up
-		env.Secret = func(name string) (string, bool) { return "geheim+/" + strings.ToLower(name), true }
+		env.Secret = func(name string) (string, bool) {
+			if strings.HasSuffix(name, "_URL") {
+				return "https://own.example.org", true // the address of a service, whose form is checked
+			}
+			return "geheim+/" + strings.ToLower(name), true
+		}
 		set, err := Load(Options{}, env)
 		if err != nil {
 			t.Fatal(err)
