@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzResolve(f *testing.F) {
-	shorts := []string{"https://v.douyin.com/a/", "https://v.kuaishou.com/a", "https://b23.tv/a", "https://xhslink.com/o/a", "https://t.cn/a", "https://h5.pipix.com/s/a/", "https://video.weishi.qq.com/a"}
+	shorts := []string{"https://v.douyin.com/a/", "https://v.kuaishou.com/a", "https://b23.tv/a", "https://xhslink.com/o/a", "https://t.cn/a", "https://h5.pipix.com/s/a/", "https://video.weishi.qq.com/a", "https://t.co/a", "https://vm.tiktok.com/a/", "https://s.lofter.com/-s/a"}
 	i := byte(0)
 	for in := range recognised() {
 		f.Add(i, in)

@@ -19,8 +19,7 @@ import (
 // host, path and tracking parameters they had. Don't change Extra: Links
 // are passed by value and share it.
 type Link struct {
-	// Platform is douyin, kuaishou, bilibili, xiaohongshu, weibo, pipixia,
-	// weishi, zuiyou, huya or pipigaoxiao.
+	// Platform is a name of the table, such as douyin.
 	Platform string
 	// ID as the platform writes it, up to 85 characters. It is text, since many
 	// ids exceed 2⁵³. It is empty when Short.
@@ -36,8 +35,9 @@ type Link struct {
 	// URL is canonical: https, without tracking parameters. See String.
 	URL string
 	// Extra is nil, or has what else is needed: xsec_token (xiaohongshu, to
-	// fetch the note), page (bilibili, from 2 up), mid (weibo, the status that
-	// an oid belongs to).
+	// fetch the note), page (bilibili and acfun, from 2 up), mid (weibo, the
+	// status that an oid belongs to), account (bluesky, a name or DID), blog and
+	// post (lofter, in base 10), share (doubao), day (cctv).
 	Extra map[string]string
 }
 
@@ -71,7 +71,7 @@ func recognise(u *url.URL) (Link, error) {
 	if p == nil {
 		return Link{}, &UnsupportedError{Host: host}
 	}
-	l, ok := p.parse(address{host: host, path: u.Path, query: u.Query()})
+	l, ok := p.parse(address{host: host, path: u.Path, query: u.Query(), fragment: u.Fragment})
 	if !ok {
 		return Link{}, fmt.Errorf("link of %s: %w", p.label, ErrNotPost)
 	}

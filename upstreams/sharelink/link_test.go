@@ -55,7 +55,7 @@ func recognised() map[string]Link {
 	zuiyouPost := post("zuiyou", "", "123456789", "https://share.xiaochuankeji.cn/hybrid/share/post?pid=123456789")
 	play := post("huya", "", "1002412640", "https://v.huya.com/play/1002412640.html")
 	pipi := post("pipigaoxiao", "", "123456789", "https://h5.pipigx.com/pp/post/123456789")
-	return map[string]Link{
+	all := map[string]Link{
 		"https://v.douyin.com/iRNB-h_6u/":                                                                  shortened("douyin", "https://v.douyin.com/iRNB-h_6u/"),
 		"http://V.Douyin.COM:80/iRNB-h_6u?x=1#y":                                                           shortened("douyin", "https://v.douyin.com/iRNB-h_6u/"),
 		"https://jx.douyin.com/iABC":                                                                       shortened("douyin", "https://jx.douyin.com/iABC/"),
@@ -132,6 +132,9 @@ func recognised() map[string]Link {
 		"https://h5.pipigx.com/pp/post/123456789?zy_to=a":                                                  pipi,
 		"https://share.ippzone.com/pp/post/123456789":                                                      pipi,
 	}
+	maps.Copy(all, recognisedOfSites())
+	maps.Copy(all, recognisedOfNetworks())
+	return all
 }
 
 func TestParse(t *testing.T) {
@@ -147,7 +150,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s, canonical: %v\n%s", want, err, diff)
 		}
 	}
-	if len(platforms) != 10 {
+	if len(platforms) != len(Platforms()) {
 		t.Errorf("links of %v only", slices.Sorted(maps.Keys(platforms)))
 	}
 }
@@ -198,6 +201,9 @@ func shortHosts() map[string][]string {
 		"weibo":       {"mapp.api.weibo.cn", "t.cn"},
 		"pipixia":     {"h5.pipix.com"},
 		"weishi":      {"video.weishi.qq.com"},
+		"twitter":     {"t.co"},
+		"tiktok":      {"vm.tiktok.com", "vt.tiktok.com", "www.tiktok.com"},
+		"lofter":      {"s.lofter.com"},
 	}
 }
 
@@ -227,7 +233,11 @@ func TestParseRefusesOtherHosts(t *testing.T) {
 		"https://chenzhongtech.com/fw/photo/3x":                             "chenzhongtech.com",
 		"https://evilchenzhongtech.com/fw/photo/3x":                         "evilchenzhongtech.com",
 		"https://x.chenzhongtech.com.evil.example/fw/photo/3x":              "x.chenzhongtech.com.evil.example",
-		"https://x.com/user/status/1":                                       "x.com",
+		"https://lofter.com/post/1d_2e":                                     "lofter.com",
+		"https://a.lofter.com.evil.example/post/1d_2e":                      "a.lofter.com.evil.example",
+		"https://xx.com/user/status/1":                                      "xx.com",
+		"https://box.com/user/status/1":                                     "box.com",
+		"https://quanmin.kg.qq.com/node/play?s=abc":                         "quanmin.kg.qq.com",
 		"https://weibo.cn/status/PabcdEFgh":                                 "weibo.cn",
 		"https://pipix.com/item/1":                                          "pipix.com",
 		"https://2130706433/":                                               "2130706433",
@@ -282,6 +292,16 @@ func TestParseRefusesLinksToOtherPages(t *testing.T) {
 		"https://xhslink.com/", "https://xhslink.com/a/b/c", "https://weibo.com/u/1000000001", "https://weibo.com/1000000001/profile", "https://weibo.com/1000000001/myprofile", "https://weibo.com/1000000001",
 		"https://video.weibo.com/show?fid=4812345678901234", "https://video.weibo.com/show", "https://mapp.api.weibo.cn/x.html", "https://t.cn/", "https://h5.pipix.com/item/x", "https://h5.pipix.com/",
 		"https://h5.weishi.qq.com/weishi/personal/1/wspersonal?id=1", "https://isee.weishi.qq.com/", "https://share.xiaochuankeji.cn/?pid=1x", "https://www.huya.com/12345", "https://h5.pipigx.com/pp/post/",
+		"https://www.acfun.cn/a/ac123", "https://www.acfun.cn/v/ac12x", "https://www.acfun.cn/bangumi/aa6002917", "https://m.acfun.cn/v/?ac=x", "https://haokan.baidu.com/", "https://haokan.baidu.com/v?vid=12a",
+		"https://v.qq.com/x/cover/mzc00200mp9v9pw.html", "https://v.qq.com/x/channel/home", "https://v.qq.com/?vid=l3502vppd13", "https://m.v.qq.com/x/m/play?cid=abc", "https://m.v.qq.com/x/m/play?vid=a%2Fb0000000",
+		"https://tv.sohu.com/v/MjAyMzA2MTQvbjYwMTMxNTE5Mi5zaHRtbA==.html", "https://tv.sohu.com/v/invalid.html", "https://tv.sohu.com/v/_.html", "https://tv.sohu.com/20130724/n382479172.shtml", "https://my.tv.sohu.com/us/1/x.shtml",
+		"https://tv.cctv.com/lm/xwlb/index.shtml", "https://tv.cctv.com/2026/04/20/index.shtml", "https://tv.cctv.com/VIDEabc.shtml", "https://www.xinpianchang.com/u10357277", "https://www.xinpianchang.com/a1/b", "https://www.pearvideo.com/category_1", "https://www.pearvideo.com/author_1",
+		"https://kg.qq.com/", "https://kg.qq.com/node/personal?s=abc", "https://kg.qq.com/node/play", "https://kg.qq.com/node/play?s=a%20b",
+		"https://www.miyoushe.com/ys/accountCenter/postList?id=1", "https://m.miyoushe.com/ys/#/home", "https://www.miyoushe.com/ys/article/x", "https://www.lofter.com/", "https://blog.lofter.com/post/1dxg_2", "https://blog.lofter.com/post/1d", "https://s.lofter.com/x",
+		"https://a.b.lofter.com/post/1d_2e", "https://blog.lofter.com/post/" + strings.Repeat("f", 16) + "_1", "https://www.doubao.com/video-sharing?share_id=1", "https://www.doubao.com/video-sharing?video_id=v1", "https://www.doubao.com/chat/1?share_id=1&video_id=v1",
+		"https://x.com/jack", "https://x.com/jack/likes", "https://x.com/home", "https://x.com/jack/status/x", "https://x.com/jack/status/" + strings.Repeat("1", 21), "https://x.com/i/spaces/1", "https://t.co/", "https://t.co/a/b",
+		"https://www.tiktok.com/@user", "https://www.tiktok.com/@user/live", "https://www.tiktok.com/@a/b/video/1", "https://www.tiktok.com/t/", "https://vm.tiktok.com/", "https://www.tiktok.com/tag/video",
+		"https://bsky.app/profile/bsky.app", "https://bsky.app/profile/bsky.app/feed/3k", "https://bsky.app/profile/a%2Fb/post/3k", "https://bsky.app/profile/bsky.app/post/3k/liked-by",
 	} {
 		got, err := Parse(in)
 		if !errors.Is(err, ErrNotPost) || !cmp.Equal(got, Link{}) {
@@ -294,7 +314,7 @@ func TestErrorsNameThePlatforms(t *testing.T) {
 	_, none := Parse("")
 	_, other := Parse("https://" + strings.Repeat("a", 200) + ".example/SECRET")
 	for _, err := range []error{none, other} {
-		for _, name := range []string{"抖音 Douyin", "快手 Kuaishou", "哔哩哔哩 Bilibili", "小红书 Xiaohongshu", "微博 Weibo", "皮皮虾 Pipixia", "微视 Weishi", "最右 Zuiyou", "虎牙 Huya", "皮皮搞笑 Pipigaoxiao"} {
+		for _, name := range []string{"抖音 Douyin", "快手 Kuaishou", "哔哩哔哩 Bilibili", "小红书 Xiaohongshu", "微博 Weibo", "皮皮虾 Pipixia", "微视 Weishi", "最右 Zuiyou", "虎牙 Huya", "皮皮搞笑 Pipigaoxiao", "米游社 Miyoushe", "X (Twitter) 推特", "TikTok"} {
 			if err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%v: does not name %s", err, name)
 			}

@@ -19,6 +19,7 @@ type platform struct {
 type address struct {
 	host, path string // the path without percent-encoding
 	query      url.Values
+	fragment   string // where a site's script reads what to show
 }
 
 // platforms is the table. A host is in one row only. Kuaishou's short links
@@ -34,6 +35,23 @@ var platforms = []platform{
 	{"zuiyou", "最右 Zuiyou", []string{"share.xiaochuankeji.cn", "www.izuiyou.com"}, zuiyou},
 	{"huya", "虎牙 Huya", []string{"v.huya.com", "www.huya.com"}, huya},
 	{"pipigaoxiao", "皮皮搞笑 Pipigaoxiao", []string{"h5.pipigx.com", "share.ippzone.com"}, pipigaoxiao},
+	{"acfun", "AcFun A站", []string{"www.acfun.cn", "acfun.cn", "m.acfun.cn"}, acfun},
+	{"haokan", "好看视频 Haokan", []string{"haokan.baidu.com", "haokan.hao123.com"}, haokan},
+	{"qqvideo", "腾讯视频 Tencent Video", []string{"v.qq.com", "m.v.qq.com"}, qqvideo},
+	{"sohu", "搜狐视频 Sohu", []string{"tv.sohu.com", "my.tv.sohu.com"}, sohu},
+	{"cctv", "央视网 CCTV", []string{"tv.cctv.com", "tv.cctv.cn"}, cctv},
+	{"xinpianchang", "新片场 Xinpianchang", []string{"www.xinpianchang.com", "xinpianchang.com"}, xinpianchang},
+	{"pearvideo", "梨视频 Pear Video", []string{"www.pearvideo.com", "pearvideo.com"}, pearvideo},
+	{"quanminkge", "全民K歌 Quanmin K Ge", []string{"kg.qq.com", "kg2.qq.com", "kg3.qq.com", "static-play.kg.qq.com"}, quanminkge},
+	{"miyoushe", "米游社 Miyoushe", []string{"www.miyoushe.com", "miyoushe.com", "m.miyoushe.com"}, miyoushe},
+	{"lofter", "LOFTER 乐乎", []string{"s.lofter.com", ".lofter.com"}, lofter},
+	{"doubao", "豆包 Doubao", []string{"www.doubao.com", "doubao.com"}, doubao},
+	{"twitter", "X (Twitter) 推特", []string{
+		"x.com", "www.x.com", "mobile.x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com", "t.co",
+		"fxtwitter.com", "fixupx.com", "vxtwitter.com", "fixvx.com",
+	}, twitter},
+	{"tiktok", "TikTok", []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com"}, tiktok},
+	{"bluesky", "Bluesky 蓝天", []string{"bsky.app", "fxbsky.app"}, bluesky},
 }
 
 // Platforms are the names of the supported platforms, Chinese and Latin, for

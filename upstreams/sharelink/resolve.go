@@ -33,6 +33,12 @@ func (l Link) Resolve(location string) (Link, error) {
 	return next, nil
 }
 
+// ScriptedForBrowsers reports whether the host of a short link sends browsers a
+// page whose script leads on, and redirects other clients only.
+func (l Link) ScriptedForBrowsers() bool {
+	return l.Short && (l.Platform == "twitter" || l.Platform == "tiktok")
+}
+
 // parseLocation parses a Location relative to the link.
 func (l Link) parseLocation(location string) (*url.URL, error) {
 	base, err := url.Parse(l.URL)

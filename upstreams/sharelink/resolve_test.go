@@ -30,6 +30,11 @@ func TestResolve(t *testing.T) {
 		{"https://t.cn/abc", "https://video.weibo.com/show?fid=1034:48", "https://weibo.com/tv/show/1034:48"},
 		{"https://h5.pipix.com/s/abc/", "/item/7000000000000000002?x=1", "https://h5.pipix.com/item/7000000000000000002"},
 		{"https://video.weishi.qq.com/abc", "https://isee.weishi.qq.com/ws/index.html?id=7abc", "https://h5.weishi.qq.com/weishi/feed/7abc"},
+		{"https://t.co/abc", "https://twitter.com/jack/status/20?s=20", "https://x.com/i/status/20"},
+		{"https://vm.tiktok.com/abc/", "https://www.tiktok.com/@user.name/photo/7106798200794926362?_t=8&_r=1", "https://www.tiktok.com/@_/video/7106798200794926362"},
+		{"https://vt.tiktok.com/abc", "https://www.tiktok.com/t/def/", "https://www.tiktok.com/t/def/"},
+		{"https://www.tiktok.com/t/abc", "https://m.tiktok.com/v/7106798200794926362.html?_d=x", "https://www.tiktok.com/@_/video/7106798200794926362"},
+		{"https://s.lofter.com/-s/abc", "https://blog-1.lofter.com/post/1d3f_2bc01?sharefrom=lofter", "https://blog-1.lofter.com/post/1d3f_2bc01"},
 		{"https://v.kuaishou.com/abc", "https://m.gifshow.com/fw/photo/3xcaptcha9", "https://www.kuaishou.com/short-video/3xcaptcha9"},
 	} {
 		got, err := parsed(t, tt.from).Resolve(tt.location)
@@ -51,6 +56,9 @@ func TestResolveToAnotherPage(t *testing.T) {
 		"https://b23.tv/abc":          {"https://www.bilibili.com/bangumi/play/ep1", "https://live.bilibili.com/1"},
 		"https://t.cn/abc":            {"https://example.org/", "https://v.douyin.com/abc/"},
 		"https://h5.pipix.com/s/abc/": {"https://h5.pipix.com/"},
+		"https://t.co/abc":            {"https://example.org/", "https://x.com/jack", "https://vm.tiktok.com/abc/", "http://127.0.0.1/jack/status/20"},
+		"https://vm.tiktok.com/abc/":  {"https://www.tiktok.com/", "https://www.tiktok.com/@user", "https://www.tiktok.com/login?redirect_url=x"},
+		"https://s.lofter.com/-s/abc": {"https://www.lofter.com/", "https://lofter.com.evil.example/post/1d_2e"},
 	}
 	for short, locations := range from {
 		for _, location := range locations {
@@ -83,5 +91,13 @@ func TestOnlyShortLinksAreResolved(t *testing.T) {
 	}
 	if _, err := (Link{Short: true, URL: "https://%zz"}).Resolve("/x"); !errors.Is(err, ErrMalformed) {
 		t.Error(err)
+	}
+}
+
+func TestHostsThatRedirectBrowsersByScript(t *testing.T) {
+	for short, want := range map[string]bool{"https://t.co/abc": true, "https://vm.tiktok.com/abc/": true, "https://vt.tiktok.com/abc/": true, "https://www.tiktok.com/t/abc/": true, "https://v.douyin.com/abc/": false, "https://t.cn/abc": false} {
+		if got := parsed(t, short).ScriptedForBrowsers(); got != want {
+			t.Errorf("%s: %v", short, got)
+		}
 	}
 }
