@@ -77,9 +77,10 @@ type Spec struct {
 	// with null for those that failed.
 	Parts PartsSpec `yaml:"parts"`
 	// Decode is json (default), jsonp, text, image, or script: the object that a
-	// script of the page assigns to Marker.
+	// script of the page assigns to Marker, or contains.
 	Decode string `yaml:"decode"`
-	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__.
+	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__, or
+	// # and the id of the script element, such as #__NEXT_DATA__.
 	Marker string `yaml:"marker"`
 	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5.
 	Charset string `yaml:"charset"`

@@ -133,7 +133,8 @@ func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // scriptDecoder decodes the object that a script of a page assigns to the marker,
-// as in window.__INITIAL_STATE__={...}.
+// as in window.__INITIAL_STATE__={...}, or that the script element of the marker
+// contains.
 func scriptDecoder(marker string) func([]byte) (any, error) {
 	return func(page []byte) (any, error) {
 		object, err := sharelink.InitState(page, marker)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 )
 
 // Bounds of the object that a page's script assigns.
@@ -23,12 +25,16 @@ var (
 )
 
 // InitState is the JSON object that a script within the page assigns to the
-// marker, such as window.__INITIAL_STATE__. The first assignment of an object
-// counts. It begins after the assignment and ends with its last brace, whatever its
-// strings contain. The values undefined, which are not JSON, become null. The
+// marker, such as window.__INITIAL_STATE__, or that a script element contains, for a
+// marker of "#" and its id, such as #__NEXT_DATA__. The first assignment or element
+// with an object counts. It begins after the assignment or the tag and ends with its
+// last brace, whatever its strings contain. The values undefined, which are not JSON, become null. The
 // result is valid JSON; the error is, or wraps, ErrNoState or ErrBadState.
 func InitState(html []byte, marker string) ([]byte, error) {
 	text := assigned(html, marker)
+	if id, ok := strings.CutPrefix(marker, "#"); ok {
+		text = contained(html, id)
+	}
 	if text == nil {
 		return nil, fmt.Errorf("find %s: %w", marker, ErrNoState)
 	}
@@ -56,6 +62,27 @@ func assigned(html []byte, marker string) []byte {
 			return value
 		}
 		html = after
+	}
+	return nil
+}
+
+// scriptTag matches the opening tags of a page's scripts.
+var scriptTag = regexp.MustCompile(`(?i)<script\s[^>]*>`)
+
+// contained is the page from the opening brace of the script element with an id, or
+// nil.
+func contained(html []byte, id string) []byte {
+	quoted := regexp.MustCompile(`(?i)\sid\s*=\s*["']?` + regexp.QuoteMeta(id) + `["'\s>]`)
+	for id != "" {
+		at := scriptTag.FindIndex(html)
+		if at == nil {
+			break
+		}
+		tag := html[at[0]:at[1]]
+		html = html[at[1]:]
+		if value := bytes.TrimLeft(html, " \t\r\n"); quoted.Match(tag) && len(value) > 0 && value[0] == '{' {
+			return value
+		}
 	}
 	return nil
 }

@@ -40,6 +40,31 @@ func TestInitStateTakesTheMarker(t *testing.T) {
 	}
 }
 
+func TestInitStateOfAScriptElement(t *testing.T) {
+	for in, want := range map[string]string{
+		`<script id="__NEXT_DATA__" type="application/json">{"props":{"a":"</script>"}}</script>`: `{"props":{"a":"</script>"}}`,
+		`<SCRIPT type="application/json" ID='__NEXT_DATA__' >` + "\n" + `{"a":1}</script>`:        `{"a":1}`,
+		`<script id=__NEXT_DATA__>{"a":1}</script>`:                                               `{"a":1}`,
+		// Other elements are skipped, and scripts that hold no object.
+		`<div id="__NEXT_DATA__">{"no":1}</div><script id="__NEXT_DATA__2">{"no":2}</script><script data-id="__NEXT_DATA__">{"no":3}</script><script id="__NEXT_DATA__">null</script><script id="__NEXT_DATA__">{"a":1}</script>`: `{"a":1}`,
+	} {
+		if got, err := InitState([]byte(in), "#__NEXT_DATA__"); err != nil || string(got) != want {
+			t.Errorf("%s: %s %v", in, got, err)
+		}
+	}
+	for in, want := range map[string]error{
+		``: ErrNoState, `<script id="__NEXT_DATA__">`: ErrNoState, `<script id="other">{"a":1}</script>`: ErrNoState, `#__NEXT_DATA__={"a":1}`: ErrNoState,
+		`<script id="__NEXT_DATA__">{"a":1`: ErrBadState, `<script id="__NEXT_DATA__">{a:1}</script>`: ErrBadState,
+	} {
+		if got, err := InitState([]byte(in), "#__NEXT_DATA__"); !errors.Is(err, want) || got != nil {
+			t.Errorf("%s: %s %v", in, got, err)
+		}
+	}
+	if got, err := InitState([]byte(`<script id="">{"a":1}</script>`), "#"); !errors.Is(err, ErrNoState) || got != nil {
+		t.Errorf("no id: %s %v", got, err)
+	}
+}
+
 func TestInitStateErrors(t *testing.T) {
 	for in, want := range map[string]error{
 		``: ErrNoState, `<html></html>`: ErrNoState, `window.__INITIAL_STATE__`: ErrNoState, `window.__INITIAL_STATE__=`: ErrNoState, `window.__INITIAL_STATE__=[]`: ErrNoState,
