@@ -14,6 +14,7 @@ import (
 	"sundry/upstreams/douyin"
 	"sundry/upstreams/sharelink"
 	"sundry/upstreams/signedlink"
+	"sundry/upstreams/twitter"
 	"sundry/upstreams/waybill"
 )
 
@@ -51,7 +52,8 @@ func plainFunctions() map[string]func(any) any {
 func textFunctions() map[string]func(string) any {
 	return map[string]func(string) any{
 		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
-		"carriers": carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
+		"twitter_token": func(id string) any { return orError(twitter.Token(id)) },
+		"carriers":      carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
 		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
 		"from_kdniao": func(code string) any { return NilIfEmpty(waybill.FromKdniao(code)) },
 		"from_ali":    func(code string) any { return NilIfEmpty(waybill.FromAli(code)) },
