@@ -228,7 +228,7 @@ func TestDependencies(t *testing.T) {
 	allowed := map[string][]string{
 		// Libraries: they know nothing of the service.
 		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
-		"upstreams/douyin": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
+		"upstreams/douyin": {}, "upstreams/twitter": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
 		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {}, "upstreams/plainjson": {},
 		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/webpage/webtest":      {},
@@ -245,7 +245,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
 		"upstreams/host":    {"cache/jitter", "metrics"},
-		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/signedlink", "upstreams/waybill"},
+		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact",

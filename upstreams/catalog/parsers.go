@@ -236,7 +236,7 @@ func canonicalTypes() map[string]canonicalType {
 		"host":    {"a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566", parseHost},
 		"site":    {"a domain, or a page of it, as in example.org or https://example.org/about", canonical(favicon.Host)},
 		"url":     {"an http or https link", canonical(shortlink.Normalize)},
-		"share":   {"a share link, or a text with one in it, of 抖音, 快手, 哔哩哔哩, 小红书, 微博, 皮皮虾, 微视, 最右, 虎牙 or 皮皮搞笑", parseShare},
+		"share":   {"a share link, or a text with one in it, of " + strings.Join(sharelink.Platforms(), ", "), parseShare},
 		"waybill": {"6 to 40 letters and digits", canonical(waybill.Normalize)},
 		"idcard":  {"17 digits and a digit or X, or 15 digits", canonical(idcard.Normalize)},
 	}

@@ -22,9 +22,9 @@ const (
 const mobileUserAgent = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
 
 // shareUserAgent is the agent that the host of a short link redirects.
-func shareUserAgent(link sharelink.Link) string {
+func (st *step) shareUserAgent(link sharelink.Link) string {
 	if link.ScriptedForBrowsers() {
-		return userAgent
+		return st.env.Agents().Own
 	}
 	return mobileUserAgent
 }
@@ -73,7 +73,7 @@ func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link shar
 	if err != nil {
 		return link, upstreams.Errorf(upstreams.Internal, "resolve %s: %w", link.URL, err)
 	}
-	req.Header.Set("User-Agent", shareUserAgent(link))
+	req.Header.Set("User-Agent", st.shareUserAgent(link))
 	next := link
 	_, err = upstreams.ThroughBreaker(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
 		resp, err := client.Do(req.WithContext(ctx))
