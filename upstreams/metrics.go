@@ -64,8 +64,8 @@ type sourceMetrics struct {
 
 // source resolves a source's series. Results that say something about the source
 // exist at zero, so that the first one is seen as an increase. Those that say
-// something about the caller, or that only sources with a rate have, do not: they
-// would be a series of each source for nothing.
+// something about the caller or the input, or that only sources with a rate have, do
+// not: they would be a series of each source for nothing.
 func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
@@ -74,7 +74,7 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	}
 	s.attempts.WithLabelValues("success")
 	for k := range errorKinds {
-		if k == Invalid || k == Forbidden || k == Throttled {
+		if k == Invalid || k == Forbidden || k == Throttled || k == Skipped {
 			continue
 		}
 		s.attempts.WithLabelValues(k.String())

@@ -68,3 +68,21 @@ func histogramCount(t *testing.T, o prometheus.Observer) uint64 {
 	}
 	return out.GetHistogram().GetSampleCount()
 }
+
+// TestResultsAtZero: a series of each source, so only what its alerts are about.
+func TestResultsAtZero(t *testing.T) {
+	m, err := NewMetrics(nil, &host.Hosts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.source("e", "s")
+	if n := testutil.CollectAndCount(m.attempts); n != 9 {
+		t.Errorf("%d results", n)
+	}
+	for _, k := range []ErrorKind{Invalid, Forbidden, Throttled, Skipped} {
+		m.attempts.WithLabelValues("e", "s", k.String())
+	}
+	if n := testutil.CollectAndCount(m.attempts); n != 9+4 {
+		t.Errorf("one of them existed at zero: %d results", n)
+	}
+}
