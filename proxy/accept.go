@@ -45,16 +45,23 @@ func codingOf(name string) (coding cache.Coding, wildcard, ok bool) {
 	return cache.Identity, true, name == "*"
 }
 
-// acceptable reports whether the weight is above zero; it is 1 where there is none.
-func acceptable(params string) bool {
+// acceptable reports whether the weight is above zero.
+func acceptable(params string) bool { return weight(params) > 0 }
+
+// weight is the value of q, from 0 to 1; it is 1 where there is none, and 0 where it is
+// not a number.
+func weight(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, weight, _ := strings.Cut(param, "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
 			q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
-			return err == nil && q > 0
+			if err != nil || !(q > 0) {
+				return 0
+			}
+			return min(q, 1)
 		}
 	}
-	return true
+	return 1
 }
 
 // matches reports whether If-None-Match names the tag; the comparison is weak

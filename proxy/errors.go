@@ -147,13 +147,20 @@ func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 	return format
 }
 
-// writeError sends the failure as JSON, as one line of text, or as a call of the
-// caller's JSONP callback. Browsers do not run a script whose status is an error,
+// writeError sends the failure as JSON, as one line of text, as a picture that says so,
+// or as a call of the caller's JSONP callback. Browsers do not run a script whose status is an error,
 // so JSONP is sent with 200 and has the real status in the body only.
 func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat) int {
 	h, status, control := req.w.Header(), f.status, f.cacheControl
 	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
+	picture, contentType := []byte(nil), ""
+	if !format.Text && format.Callback == "" {
+		picture, contentType = s.pictures.body(req, f)
+	}
 	switch {
+	case picture != nil:
+		h["Content-Type"], h["Content-Security-Policy"] = []string{contentType}, s.preset.sandbox
+		body = picture
 	case format.Text:
 		h["Content-Type"] = s.preset.text
 		body = append(append(body, f.message...), '\n')
@@ -175,14 +182,24 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 	return n
 }
 
-// setErrorHeaders sets the headers of an error.
+// setErrorHeaders sets the headers of an error. Sundry-Error has its type, which a
+// picture, a text and the answer to HEAD cannot say.
 func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, length int) {
-	v := []string{id, strconv.Itoa(length), control, ""} // one allocation
+	var buf [96]byte
+	text := strconv.AppendInt(buf[:0], int64(length), 10)
+	digits := len(text)
+	if text = append(text, f.errorType...); f.parameter != "" {
+		text = append(append(text, "; parameter="...), f.parameter...)
+	}
+	all := string(text)
+	v := []string{id, all[:digits], control, "", all[digits:]} // one allocation, and one for all
 	h["X-Request-Id"], h["Content-Length"] = v[0:1:1], v[1:2:2]
 	h["X-Content-Type-Options"], h["Access-Control-Allow-Origin"] = s.preset.nosniff, s.preset.anyone
 	h["Cache-Control"] = s.preset.noStore
+	h["Sundry-Error"] = v[4:5:5]
 	if control != "" {
-		h["Cache-Control"] = v[2:3:3]
+		// A cache must not show somebody's picture to who would get JSON.
+		h["Cache-Control"], h["Vary"] = v[2:3:3], s.preset.varyAccept
 	}
 	if f.retryAfter > 0 {
 		v[3] = strconv.FormatInt(ceilSeconds(f.retryAfter), 10)

@@ -166,7 +166,7 @@ chains:
     sources:
       - {name: picture, computed: {}, picture: {url: $params.link, hosts: ["` + host + `"]}}
 `})
-	a := f.get("/api/simple")
+	a := f.get("/api/simple", "Accept", "application/json")
 	a.want(t, http.StatusBadGateway, `"type":"upstream_unavailable"`)
 	if strings.Contains(a.body, host) {
 		t.Errorf("the error names the upstream: %s", a.body)

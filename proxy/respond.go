@@ -14,6 +14,8 @@ import (
 const (
 	contentJSON = "application/json; charset=utf-8"
 	contentText = "text/plain; charset=utf-8"
+	contentPNG  = "image/png"
+	contentSVG  = "image/svg+xml"
 )
 
 // privateMax bounds max-age of an answer that depends on the caller's address:
@@ -24,12 +26,13 @@ const privateMax = time.Minute
 // them.
 type presetHeaders struct {
 	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
-	text, json, noStore                                                                 []string
+	text, json, noStore, varyAccept                                                     []string
 }
 
 func newPresetHeaders() *presetHeaders {
 	return &presetHeaders{
-		anyone: []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
+		varyAccept: []string{"Accept"},
+		anyone:     []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
 		sandbox:      []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
 		interstitial: []string{"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},

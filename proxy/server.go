@@ -48,6 +48,7 @@ type Server struct {
 	metrics   *serverMetrics
 	unrouted  *endpointMetrics
 	preset    *presetHeaders
+	pictures  errorPictures
 	admission admission
 	ready     atomic.Bool
 	draining  atomic.Bool // every answer is the last of its connection
@@ -81,7 +82,7 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, preset: newPresetHeaders()}
+	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures()}
 	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)

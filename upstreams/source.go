@@ -232,6 +232,12 @@ func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in) })
 }
 
+// Drawer is a Fetcher whose pictures are drawn here.
+type Drawer interface {
+	// DrawsSVG reports whether they are SVG, else PNG.
+	DrawsSVG() bool
+}
+
 // Admitter is a Fetcher without a declared host whose concurrency is bounded.
 type Admitter interface {
 	Admit(ctx context.Context, in *Input) (release func(), err error)

@@ -272,7 +272,7 @@ func TestDependencies(t *testing.T) {
 		},
 		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
 		"proxy": {
-			"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/loop", "upstreams/plainjson",
+			"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",
 			"upstreams/recorded",
 		},
 		"proxy/live": {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},

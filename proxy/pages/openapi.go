@@ -34,7 +34,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "Sundry", "version": "1", "summary": "Public, read-only utility endpoints.",
-			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. A query holds at most 256 parameters. " +
+			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. Listed values are taken in any case. A query holds at most 256 parameters. " +
 				"The path may also end with the endpoint's name, with or without a trailing slash."},
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
 		"tags":       tags(c),
@@ -275,18 +275,28 @@ func retryAfter(required bool) object {
 	return object{"description": "Seconds after which to retry.", "required": required, "schema": object{"type": "integer", "minimum": 1}}
 }
 
+// errorHeader describes Sundry-Error.
+func errorHeader(errorTypes []string) object {
+	return object{
+		"description": "The type of the error, and the parameter that is at fault if there is one; as in the body, where that is JSON.",
+		"required":    true, "schema": object{"type": "string", "pattern": "^(" + strings.Join(errorTypes, "|") + ")(; parameter=[a-z][a-z0-9_]*)?$"},
+		"example": "invalid_parameter; parameter=size",
+	}
+}
+
 // components are what the operations refer to.
 func components(errorTypes []string) object {
-	limited, overloaded := rateHeaders(true), rateHeaders(false)
-	limited["Retry-After"], overloaded["Retry-After"] = retryAfter(true), retryAfter(true)
-	other := rateHeaders(false)
-	other["Retry-After"] = retryAfter(false)
+	headers := func(rates, retry bool) object {
+		all := rateHeaders(rates)
+		all["Retry-After"], all["Sundry-Error"] = retryAfter(retry), errorHeader(errorTypes)
+		return all
+	}
 	return object{
 		"schemas": object{"Error": errorBody(errorTypes)},
 		"responses": object{
-			"Error":      describeError("An error", other),
-			"Limited":    describeError("Too many requests from this address (IPv6: from its /64)", limited),
-			"Overloaded": describeError("The service is overloaded", overloaded),
+			"Error":      describeError("An error", headers(false, false)),
+			"Limited":    describeError("Too many requests from this address (IPv6: from its /64)", headers(true, true)),
+			"Overloaded": describeError("The service is overloaded", headers(false, true)),
 			"Redirect":   object{"description": "Redirects to the media.", "headers": redirectHeaders()},
 		},
 	}
@@ -299,9 +309,11 @@ func redirectHeaders() object {
 }
 
 func describeError(what string, headers object) object {
-	what += "; one line of text if the query has type=text. With a callback, where the endpoint has one, the callback is called with the same body, and the HTTP status is 200."
+	what += "; one line of text if the query has type=text, and a small picture that says so where a picture was asked for: by the form (but a mistake in the parameters " +
+		"is still told in JSON to who accepts anything), or by Accept. With a callback, where the endpoint has one, the callback is called with the same body, and the HTTP status is 200."
 	return object{"description": what, "headers": headers, "content": object{
 		"application/json": object{"schema": object{"$ref": "#/components/schemas/Error"}}, "text/plain": object{"schema": object{"type": "string"}},
+		"image/png": object{}, "image/svg+xml": object{},
 	}}
 }
 

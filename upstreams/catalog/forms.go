@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -35,6 +36,17 @@ type Chain struct {
 	Name   string
 	Forms  []*Form
 	prefix string // of its keys
+}
+
+// IsPicture reports whether its answers are pictures, rather than links to them.
+func (f *Form) IsPicture() bool { return f.Kind == "picture" || f.PictureProxy != nil }
+
+// IsSVG reports whether its pictures are drawn here, as SVG.
+func (f *Form) IsSVG() bool {
+	return f.IsPicture() && slices.ContainsFunc(f.Chain.Sources, func(s *upstreams.Source) bool {
+		drawer, ok := s.Kind.Fetcher.(upstreams.Drawer)
+		return ok && drawer.DrawsSVG()
+	})
 }
 
 // JSON is the chain's form whose answers are JSON; nil for none.

@@ -251,6 +251,28 @@ func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
 	return format
 }
 
+// ChosenForm is the form that a query asks for, whatever else is wrong with it; nil if
+// it asks for none.
+func (e *Endpoint) ChosenForm(rawQuery string) *Form {
+	if e.rest != nil {
+		rawQuery = e.joinRest(rawQuery)
+	}
+	var seen [maxParams]bool
+	first, chosen := len(e.Params), (*Form)(nil) // the first form parameter decides
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		i := e.param(name)
+		if i < 0 || seen[i] {
+			continue
+		}
+		seen[i] = true
+		if form, ok := e.Params[i].FormOf(unescaped(value)); ok && i < first {
+			first, chosen = i, e.form(form)
+		}
+	}
+	return chosen
+}
+
 func (e *Endpoint) callback() *Param {
 	if e == nil {
 		return nil

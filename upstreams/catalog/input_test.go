@@ -116,6 +116,9 @@ func FuzzInput(f *testing.F) {
 				}
 				continue
 			}
+			if chosen := e.ChosenForm(query); chosen != in.Form && (chosen != nil || in.Form != e.Forms[0]) {
+				t.Fatalf("form %s for an answer, %v for an error", in.Form.Name, chosen)
+			}
 			if in.Callback != format.Callback {
 				t.Fatalf("callback %q for an answer, %q for an error", in.Callback, format.Callback)
 			}

@@ -50,7 +50,7 @@ func shapes() []shape {
 }
 
 func (s shape) draw(img *image.Paletted) {
-	z := vector.NewRasterizer(cardWidth, cardHeight)
+	z := vector.NewRasterizer(img.Rect.Dx(), img.Rect.Dy())
 	z.DrawOp = draw.Src
 	s.path(z)
 	mask := image.NewAlpha(img.Rect)

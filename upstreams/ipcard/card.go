@@ -1,7 +1,8 @@
 // Package ipcard draws a card that shows a visitor their address, its place and
 // their client, for a forum signature. It promises for any input that the text
 // is legible, stays inside its box, and contains no markup and no control
-// characters.
+// characters. In the same look, it draws the notices that stand for pictures that
+// cannot be had.
 package ipcard
 
 import (

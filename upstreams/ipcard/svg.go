@@ -23,21 +23,34 @@ func (c *Card) SVG() ([]byte, error) {
 	}
 	defer done()
 	f := c.texts(clean)
+	d := drawing{width: cardWidth, height: cardHeight, title: f.address + " " + f.place, shapes: shapes(), lines: slices.Concat(p.labels(), p.lines(f))}
+	return d.svg(), nil
+}
+
+// drawing is what a picture consists of.
+type drawing struct {
+	width, height int
+	title         string
+	shapes        []shape
+	lines         []line
+}
+
+func (d *drawing) svg() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:lang="zh-CN" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, cardWidth, cardHeight)
-	fmt.Fprintf(&b, "<title>%s %s</title>", escaped(f.address), escaped(f.place))
-	for _, s := range shapes() {
-		var d svgPath
-		s.path(&d)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" xml:lang="zh-CN" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, d.width, d.height)
+	fmt.Fprintf(&b, "<title>%s</title>", escaped(d.title))
+	for _, s := range d.shapes {
+		var path svgPath
+		s.path(&path)
 		_, upper := s.blend.colours()
-		fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, hex(upper), d.Bytes())
+		fmt.Fprintf(&b, `<path fill="%s" d="%s"/>`, hex(upper), path.Bytes())
 	}
 	fmt.Fprintf(&b, `<g font-family="%s">`, svgFonts)
-	for _, l := range slices.Concat(p.labels(), p.lines(f)) {
+	for _, l := range d.lines {
 		l.svg(&b)
 	}
 	b.WriteString("</g></svg>\n")
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // svg writes a line. The viewer's fonts may be a third wider than the embedded

@@ -14,7 +14,10 @@ type drawing struct {
 	work *host.Work
 }
 
-var _ upstreams.Admitter = drawing{}
+var (
+	_ upstreams.Admitter = drawing{}
+	_ upstreams.Drawer   = drawing{}
+)
 
 // compileDrawing compiles the field as of a section, which is png or svg.
 func compileDrawing(c *upstreams.Compiler, section, as string) drawing {
@@ -28,6 +31,9 @@ func compileDrawing(c *upstreams.Compiler, section, as string) drawing {
 func (d drawing) Admit(ctx context.Context, _ *upstreams.Input) (func(), error) {
 	return d.work.EnterDrawing(ctx)
 }
+
+// DrawsSVG implements upstreams.Drawer.
+func (d drawing) DrawsSVG() bool { return d.svg }
 
 // draw draws in the declared format.
 func (d drawing) draw(svg, png func() ([]byte, error)) (*upstreams.Blob, error) {

@@ -1,0 +1,217 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/upstreams"
+)
+
+// What browsers send for a picture in a page and for a page, and what a program
+// sends that would rather have JSON.
+const (
+	acceptPicture = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"
+	acceptPage    = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8"
+	acceptJSON    = "application/json, text/plain, */*"
+)
+
+// isPicture holds a body to the picture of an error in one of the two formats.
+func isPicture(t *testing.T, contentType string, body []byte) {
+	t.Helper()
+	switch contentType {
+	case contentPNG:
+		if img, err := png.Decode(bytes.NewReader(body)); err != nil || img.Bounds().Dx() != 360 || img.Bounds().Dy() != 120 {
+			t.Errorf("no picture of 360 by 120 pixels: %v", err)
+		}
+	case contentSVG:
+		for d := xml.NewDecoder(bytes.NewReader(body)); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	default:
+		t.Errorf("%s is no picture: %s", contentType, body)
+	}
+}
+
+// TestEveryErrorHasAPicture: one of its own, except for methods that load none. Its
+// headers are those of any error, and it is drawn once.
+func TestEveryErrorHasAPicture(t *testing.T) {
+	f := newFront(t, nil)
+	seen := map[string]string{}
+	for _, errorType := range errorTypes() {
+		if errorType == typeMethod {
+			continue
+		}
+		status, err := strconv.Atoi(strings.Fields(statusOf(t, f, errorType))[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/api/qrcode", "/api/qrcode?type=svg"} {
+			for _, method := range []string{http.MethodGet, http.MethodHead} {
+				rec := failed(f, method, path, &failure{status: status, errorType: errorType, message: "m", parameter: "p", retryAfter: 90 * time.Second})
+				h, body := rec.Header(), rec.Body.Bytes()
+				if rec.Code != status || h.Get("Sundry-Error") != errorType+"; parameter=p" || h.Get("Cache-Control") != "no-store" ||
+					h.Get("Retry-After") != "90" || h.Get("X-Request-Id") != "id" || h.Get("X-Content-Type-Options") != "nosniff" ||
+					!strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
+					t.Errorf("%s %s: %d %v", method, path, rec.Code, h)
+				}
+				if method == http.MethodHead {
+					if want := len(seen[path+errorType]); len(body) > 0 || h.Get("Content-Length") != strconv.Itoa(want) {
+						t.Errorf("HEAD %s: %d bytes, Content-Length %s, want %d", path, len(body), h.Get("Content-Length"), want)
+					}
+					continue
+				}
+				isPicture(t, h.Get("Content-Type"), body)
+				for other, said := range seen {
+					if said == string(body) {
+						t.Errorf("%s%s is the same as %s", path, errorType, other)
+					}
+				}
+				seen[path+errorType] = string(body)
+			}
+		}
+		if p := f.server.pictures[errorType]; &p.png()[0] != &p.png()[0] || &p.svg()[0] != &p.svg()[0] {
+			t.Errorf("%s is drawn again", errorType)
+		}
+	}
+}
+
+// statusOf reads the status of a type from its picture as SVG.
+func statusOf(t *testing.T, f *front, errorType string) string {
+	t.Helper()
+	picture, ok := f.server.pictures[errorType]
+	if !ok {
+		t.Fatalf("%s has no picture", errorType)
+	}
+	before, _, _ := strings.Cut(string(picture.svg()), " "+errorType+"<")
+	return before[strings.LastIndexByte(before, '>')+1:]
+}
+
+// failed answers a request for a picture with a failure.
+func failed(f *front, method, path string, what *failure) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path, nil)
+	r.Header.Set("Accept", acceptPicture)
+	f.server.fail(&request{w: rec, r: r, id: "id", route: f.server.current.Load().routes["qrcode"]}, outcomeError, what)
+	return rec
+}
+
+// TestWhoGetsAPicture: who asked for one, by the form or by Accept, and nobody else.
+func TestWhoGetsAPicture(t *testing.T) {
+	up := newFake(t, `{"v":"data:image/png;base64,AAAA"}`)
+	pictured := strings.NewReplacer("name: simple", "name: pictured", "  - {name: json, json: .}\n", "  - {name: image, picture: .v}\n  - {name: json, json: .}\n").
+		Replace(simple("ttl: 1ms, negative: 1m, pause: 1ms, pause_max: 1ms", up))
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, pause: 1ms, pause_max: 1ms", up), "pictured": pictured}, replayed)
+	f.env.Replay = nil
+	f.load(nil)
+	up.status.Store(http.StatusServiceUnavailable)
+	const png, json, text, svg = "image/png", "application/json", "text/plain", "image/svg+xml"
+	rows := []struct {
+		path, accept string
+		status       int
+		want, says   string
+	}{
+		// The form is a picture.
+		{"pictured", "", 502, png, "upstream_unavailable"},
+		{"pictured", "*/*", 502, png, "upstream_unavailable"},
+		{"pictured", acceptPicture, 502, png, "upstream_unavailable"},
+		{"pictured", acceptPage, 502, png, "upstream_unavailable"},
+		{"pictured", acceptJSON, 502, json, "upstream_unavailable"},
+		{"pictured", "application/json", 502, json, "upstream_unavailable"},
+		{"pictured", "text/html", 502, json, "upstream_unavailable"},
+		{"pictured", "image/*;q=0, */*;q=0", 502, json, "upstream_unavailable"},
+		{"pictured?type=image", "", 502, png, "upstream_unavailable"},
+		// Another form was chosen.
+		{"pictured?type=json", acceptPicture, 502, json, "upstream_unavailable"},
+		{"pictured?type=text", acceptPicture, 502, text, "upstream_unavailable"},
+		{"pictured?type=JSON", acceptPicture, 502, json, "upstream_unavailable"},
+		// None was chosen, and the default is no picture; a redirect may lead to one.
+		{"simple", acceptPicture, 502, png, "upstream_unavailable"},
+		{"simple", "image/*", 502, png, "upstream_unavailable"},
+		{"simple", acceptPage, 502, json, "upstream_unavailable"},
+		{"simple", acceptJSON, 502, json, "upstream_unavailable"},
+		{"simple", "", 502, json, "upstream_unavailable"},
+		{"simple?type=goto", acceptPicture, 502, png, "upstream_unavailable"},
+		{"simple?type=goto", "", 502, json, "upstream_unavailable"},
+		{"nope", acceptPicture, 404, png, "not_found"},
+		{"nope", "", 404, json, "not_found"},
+		// A mistake of who accepts anything is explained.
+		{"avatar", "", 400, json, "missing_parameter; parameter=uid"},
+		{"avatar", "*/*", 400, json, "missing_parameter; parameter=uid"},
+		{"avatar", acceptPicture, 400, png, "missing_parameter; parameter=uid"},
+		{"avatar?uid=1&type=nothing", acceptPicture, 400, png, "invalid_parameter; parameter=uid"},
+		{"favicon?url=http://127.0.0.1/", "", 403, json, "forbidden_target; parameter=url"},
+		{"favicon?url=http://127.0.0.1/", acceptPicture, 403, png, "forbidden_target; parameter=url"},
+		{"qrcode?type=SVG", acceptPicture, 400, svg, "missing_parameter; parameter=text"},
+		{"ip?ip=x&callback=cb", acceptPicture, 200, "text/javascript", "invalid_parameter; parameter=ip"},
+	}
+	for _, row := range rows {
+		a := f.get("/api/"+row.path, "Accept", row.accept)
+		if row.accept == "" {
+			a = f.get("/api/" + row.path)
+		}
+		typ, _, _ := strings.Cut(a.Header.Get("Content-Type"), ";")
+		if a.StatusCode != row.status || typ != row.want || a.Header.Get("Sundry-Error") != row.says {
+			t.Errorf("%s for %q: %d %s %q, want %d %s %q", row.path, row.accept, a.StatusCode, typ, a.Header.Get("Sundry-Error"), row.status, row.want, row.says)
+		}
+		if strings.HasPrefix(row.want, "image/") {
+			isPicture(t, typ, []byte(a.body))
+		}
+	}
+	f.do(t.Context(), http.MethodPost, "/api/pictured", "Accept", acceptPicture).header(t, "Content-Type", "application/json")
+	up.status.Store(http.StatusNotFound)
+	a := f.get("/api/pictured?id=2", "Accept", acceptPicture)
+	a.want(t, http.StatusNotFound)
+	a.header(t, "Cache-Control", "public, max-age=")
+	a.header(t, "Vary", "Accept")
+	isPicture(t, a.Header.Get("Content-Type"), []byte(a.body))
+}
+
+// A client over its rate is refused before its parameters are read.
+func TestRefusalsInPictures(t *testing.T) {
+	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 1} })
+	f.get("/api/qrcode?text=a").want(t, http.StatusOK)
+	for query, want := range map[string]string{"text=a": contentPNG, "type=svg": contentSVG, "type=text": contentText} {
+		a := f.get("/api/qrcode?" + query)
+		a.want(t, http.StatusTooManyRequests)
+		a.header(t, "Content-Type", want)
+		a.header(t, "Retry-After", "1")
+		a.header(t, "Sundry-Error", "rate_limited")
+	}
+}
+
+func TestWeigh(t *testing.T) {
+	for accept, want := range map[string]acceptedTypes{
+		acceptPicture:                        {image: 1, anything: true},
+		acceptPage:                           {image: 1, page: 1, anything: true},
+		acceptJSON:                           {json: 1, anything: true},
+		"IMAGE/PNG;q=0.5, text/html ; Q=0.4": {image: 0.5, page: 0.4},
+		"image/*;q=0,*/*;q=0":                {},
+		"application/problem+json;q=0.2":     {json: 0.2},
+		"image/png;q=NaN, image/gif;q=7":     {image: 1},
+		",;,":                                {},
+	} {
+		if got := weigh([]string{accept}); got != want {
+			t.Errorf("%s: %+v, want %+v", accept, got, want)
+		}
+	}
+	if got := weigh(nil); got != (acceptedTypes{anything: true}) {
+		t.Errorf("none: %+v", got)
+	}
+	lines := []string{acceptPage, acceptJSON}
+	if n := testing.AllocsPerRun(100, func() { weigh(lines) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,94 @@
+package ipcard
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+)
+
+// Notice is a small picture in the place of one that cannot be had: it says why, in
+// both languages. Its texts are the program's own.
+type Notice struct {
+	ZH, EN string
+	// Note is a line for those who look closer, such as a status.
+	Note string
+}
+
+// Lengths of a notice in pixels. Its mark is a ring around an exclamation mark.
+const (
+	noticeWidth  = 360
+	noticeHeight = 120
+	noticeLeft   = 92
+
+	markX, markY, markR = 49, 60, 24
+)
+
+// PNG draws the notice, 360 by 120 pixels with transparent corners: some 4 KB.
+func (n *Notice) PNG() ([]byte, error) {
+	p, done, err := acquireRenderer()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	img := image.NewPaletted(image.Rect(0, 0, noticeWidth, noticeHeight), palette())
+	for _, s := range noticeShapes() {
+		s.draw(img)
+	}
+	for _, l := range n.lines(p) {
+		if err := p.draw(img, l); err != nil {
+			return nil, fmt.Errorf("draw a notice: %w", err)
+		}
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{BufferPool: p}).Encode(&b, img); err != nil {
+		return nil, fmt.Errorf("write a notice: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// SVG draws the same with the viewer's own fonts.
+func (n *Notice) SVG() ([]byte, error) {
+	p, done, err := acquireRenderer()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	d := drawing{width: noticeWidth, height: noticeHeight, title: n.ZH + " " + n.EN, shapes: noticeShapes(), lines: n.lines(p)}
+	return d.svg(), nil
+}
+
+func (n *Notice) lines(p *renderer) []line {
+	const room = noticeWidth - noticeLeft - 20
+	return []line{
+		p.fit(line{text: n.ZH, x: noticeLeft, y: 48, style: style{regular, 20}, blend: inkOnPaper, maxWidth: room}, 12),
+		p.fit(line{text: n.EN, x: noticeLeft, y: 73, style: style{regular, 14}, blend: softOnPaper, maxWidth: room}, 10),
+		p.fit(line{text: n.Note, x: noticeLeft, y: 96, style: style{regular, 12}, blend: mutedOnPaper, maxWidth: room}, 10),
+	}
+}
+
+// noticeShapes are those of a card without its footer.
+func noticeShapes() []shape {
+	const (
+		right, bottom = noticeWidth - 1, noticeHeight - 1
+		split         = radius - 1
+	)
+	square, round, inset, arc := corner{}, corner{radius, radius}, corner{radius - stripe, radius - 1}, corner{radius - 1, radius - 1}
+	return []shape{
+		{accentOnClear, roundedRect(0, 0, radius, noticeHeight, round, square, square, round)},
+		{borderOnClear, roundedRect(split, 0, noticeWidth, noticeHeight, square, round, round, square)},
+		{paperOnAccent, roundedRect(stripe, 1, radius, bottom, inset, square, square, inset)},
+		{paperOnBorder, roundedRect(split, 1, right, bottom, square, arc, arc, square)},
+		{accentOnPaper, mark},
+	}
+}
+
+// mark is a ring around an exclamation mark.
+func mark(z pathWriter) {
+	const thin, half = 2.5, 1.75
+	ellipse(z, markX, markY, markR, markR, 1)
+	ellipse(z, markX, markY, markR-thin, markR-thin, -1)
+	tip := corner{half, half}
+	roundedRect(markX-half, markY-12, markX+half, markY+4, tip, tip, tip, tip)(z)
+	ellipse(z, markX, markY+10, half+0.5, half+0.5, 1)
+}
