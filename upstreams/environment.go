@@ -35,6 +35,7 @@ type Environment struct {
 	ownHosts atomic.Pointer[[]string]
 	loop     atomic.Pointer[loop.Mark]
 	agents   atomic.Pointer[Agents]
+	proxies  atomic.Pointer[Proxies]
 	// Transport carries requests to declared hosts, unless Replay does.
 	Transport http.RoundTripper
 	// Replay takes the place of every network; nil: requests are made.
@@ -81,7 +82,8 @@ func (env *Environment) OwnHosts() []string {
 // every phase. Close its idle connections at the end.
 func NewTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  chooseProxy,
+		OnProxyConnectResponse: checkConnect,
 		DialContext:            (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    3 * time.Second,
@@ -120,12 +122,12 @@ func (env *Environment) LoopMark() loop.Mark {
 	return ""
 }
 
-// DeclaredHosts carries requests to declared hosts.
-func (env *Environment) DeclaredHosts() http.RoundTripper {
+// DeclaredHosts carries the requests of a source to declared hosts.
+func (env *Environment) DeclaredHosts(endpoint, source string) http.RoundTripper {
 	if env.Replay != nil {
 		return env.Recorded(env.Replay)
 	}
-	return env.Recorded(env.Transport)
+	return env.Recorded(proxied{env.Transport, env, endpoint, source})
 }
 
 // Recorded is the transport with the recorder in front, where exchanges are

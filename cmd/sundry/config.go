@@ -41,6 +41,9 @@ type config struct {
 	Forwarded             string
 	OwnHosts              []string
 	LoopID                string
+	Contact, UserAgent    string
+	Proxy                 string
+	Proxies               []string // endpoint=URL or endpoint/source=URL
 	GeoFile               string
 	State                 string
 	DrainDelay            time.Duration

@@ -45,6 +45,15 @@ func TestLoadBadConfigs(t *testing.T) {
 		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": expected an address range, such as 10.0.0.0/8`,
 		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": expected an address range, such as 10.0.0.0/8`,
 		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": expected a host name without scheme, port and path, such as api.example.org`,
+		"contact: example.org":                          `1: contact: "example.org": expected an e-mail address, or the URL of a page, such as https://example.org/about`,
+		"contact: 'https://u:p@a.b/'":                   `1: contact: "https://u:p@a.b/": expected an e-mail address, or the URL of a page, such as https://example.org/about`,
+		"contact: 'Ops <ops@example.org>'":              `1: contact: "Ops <ops@example.org>": expected an e-mail address, or the URL of a page, such as https://example.org/about`,
+		"user_agent: 浏览器":                               `1: user_agent: "浏览器": expected up to 512 letters, digits and signs of ASCII, such as Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0`,
+		"proxy: 'ftp://u:geheim@a.b'":                   `1: proxy: expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct`,
+		"proxy: 127.0.0.1:1080":                         `1: proxy: expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct`,
+		"proxies:\n  ip: direct\n  kd: socks4://a":      `3: proxies: kd: expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct`,
+		"proxies: {ip: direct, ip: direct}":             `1: proxies: ip: set twice`,
+		"proxies: direct":                               `1: proxies: expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct`,
 		"geo_file: city.csv":                            `1: geo_file: "city.csv": expected a file ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
 		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
 		"state: /none/state":                            `1: state: "/none/state": expected a file in a directory that exists, such as /var/lib/sundry/state`,
@@ -191,7 +200,7 @@ func sample(t *testing.T) map[string]*yaml.Node {
 	walk = func(prefix string, n *yaml.Node) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := prefix+n.Content[i].Value, n.Content[i+1]
-			if value.Kind == yaml.MappingNode && key != "endpoints" {
+			if s := find(settings(), key); value.Kind == yaml.MappingNode && key != "endpoints" && (s == nil || !s.pairs) {
 				walk(key+".", value)
 				continue
 			}
@@ -239,7 +248,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
 		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1",
-		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
+		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
 		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false",
 	}
 	for _, s := range settings() {

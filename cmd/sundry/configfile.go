@@ -141,6 +141,9 @@ func (r *fileReader) setting(s *setting, n *yaml.Node) {
 	var err error
 	text := n.Value
 	switch {
+	case s.pairs && n.Kind == yaml.MappingNode:
+		r.pairs(s, n)
+		return
 	case s.items != nil && n.Kind == yaml.SequenceNode:
 		r.list(s, n)
 		return
@@ -159,10 +162,27 @@ func (r *fileReader) setting(s *setting, n *yaml.Node) {
 	r.config.places[s.key] = place{file: r.file, line: n.Line}
 }
 
+// pairs reads a setting of values by name.
+func (r *fileReader) pairs(s *setting, n *yaml.Node) {
+	var items []*yaml.Node
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], resolved(n.Content[i+1])
+		if seen[name.Value] {
+			r.wrong(name, "%s: %s: set twice", s.key, name.Value)
+		}
+		seen[name.Value] = true
+		items = append(items, &yaml.Node{Kind: yaml.ScalarNode, Value: name.Value + "=" + value.Value, Line: value.Line})
+	}
+	r.items(s, items, n)
+}
+
 // list reads a setting of several values, each with its own line.
-func (r *fileReader) list(s *setting, n *yaml.Node) {
-	texts, before := make([]string, len(n.Content)), len(r.mistakes)
-	for i, item := range n.Content {
+func (r *fileReader) list(s *setting, n *yaml.Node) { r.items(s, n.Content, n) }
+
+func (r *fileReader) items(s *setting, items []*yaml.Node, n *yaml.Node) {
+	texts, before := make([]string, len(items)), len(r.mistakes)
+	for i, item := range items {
 		texts[i] = resolved(item).Value
 		if err := s.items(&config{}, texts[i:i+1]); err != nil {
 			r.wrong(item, "%s", s.mistake(texts[i], err))

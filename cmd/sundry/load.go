@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +29,8 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 	env.Budget.Limit = int64(c.ReplyMemory)
 	env.SetOwnHosts(c.OwnHosts)
 	env.SetLoopMark(c.mark())
+	env.SetAgents(c.agents())
+	env.SetProxies(c.proxies())
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
@@ -136,7 +137,7 @@ func (in *inputs) compile(env *upstreams.Environment, changed map[string]map[str
 func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
 	set, err := in.compile(env, changed)
 	if err == nil {
-		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set))
+		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set), in.config.unknownProxies(set))
 	}
 	network, replays := env.Replay.(*replay.Network)
 	if err != nil || !replays {
@@ -175,13 +176,7 @@ func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error
 // unknownFaults returns an error for faults that would never occur, because their
 // endpoint or source is unknown.
 func (c *config) unknownFaults(set *catalog.Catalog) error {
-	var known []string
-	for _, e := range set.Endpoints {
-		known = append(known, e.Name)
-		for _, s := range e.Sources() {
-			known = append(known, e.Name+"/"+strings.TrimPrefix(s.Name, "replay:"))
-		}
-	}
+	known := subjects(set)
 	var mistakes []error
 	for _, subject := range c.faults {
 		if !slices.Contains(known, subject) {
@@ -189,4 +184,18 @@ func (c *config) unknownFaults(set *catalog.Catalog) error {
 		}
 	}
 	return errors.Join(mistakes...)
+}
+
+// subjects are the names of all endpoints, and of all sources as endpoint/source.
+func subjects(set *catalog.Catalog) []string {
+	var names []string
+	for _, e := range set.Endpoints {
+		names = append(names, e.Name)
+		for _, chain := range e.Chains {
+			for _, s := range chain.Declared() {
+				names = append(names, e.Name+"/"+s.Declared)
+			}
+		}
+	}
+	return names
 }

@@ -204,6 +204,8 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	s.level.Set(c.level())
 	s.env.SetOwnHosts(c.OwnHosts)
 	s.env.SetLoopMark(c.mark())
+	s.env.SetAgents(c.agents())
+	s.env.SetProxies(c.proxies())
 	s.env.Guard.Allow(c.AllowTargets)
 	s.applyHolds()
 	for _, line := range diff {

@@ -35,6 +35,7 @@ type setting struct {
 	reloadable bool // a change takes effect with a reload; else with a restart
 	empty      bool // the empty text is a value
 	secret     bool // its value is never shown
+	pairs      bool // a list of name=value, which the file may have as a mapping
 
 	read  func(into *config, text string) error    // errInvalid: it is not what the setting expects
 	items func(into *config, texts []string) error // read for a list; nil for a single value
@@ -156,6 +157,13 @@ func settings() []setting {
 			func(c *config) *[]string { return &c.OwnHosts }, parseHost),
 		single(setting{key: "loop_id", expected: "1 to 64 letters, digits, dots, hyphens and underscores", example: "example-1", reloadable: true, empty: true},
 			func(c *config) *string { return &c.LoopID }, parseLoopID),
+		single(setting{key: "contact", expected: "an e-mail address, or the URL of a page", example: "https://example.org/about", reloadable: true, empty: true},
+			func(c *config) *string { return &c.Contact }, parseContact),
+		single(setting{key: "user_agent", expected: "up to 512 letters, digits and signs of ASCII", example: "Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0", reloadable: true, empty: true},
+			func(c *config) *string { return &c.UserAgent }, parseAgent),
+		single(setting{key: "proxy", reloadable: true, secret: true, empty: true}, func(c *config) *string { return &c.Proxy }, parseProxy),
+		list(setting{key: "proxies", expected: "the URL of a proxy for each endpoint or source", example: "vidparse: socks5://127.0.0.1:1080", reloadable: true, secret: true, pairs: true},
+			func(c *config) *[]string { return &c.Proxies }, parseProxyOf),
 		single(setting{key: "geo_file", expected: "a file ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", empty: true},
 			func(c *config) *string { return &c.GeoFile }, parseGeoFile),
 		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},

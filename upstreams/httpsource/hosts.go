@@ -55,8 +55,8 @@ func (s hostSet) checkRedirect(req *http.Request, via []*http.Request) error {
 
 // newClient makes a client that follows redirects to the given hosts only, and
 // keeps no cookies.
-func newClient(env *upstreams.Environment, allowed hostSet) *http.Client {
-	return &http.Client{Transport: env.DeclaredHosts(), CheckRedirect: allowed.checkRedirect}
+func newClient(c *upstreams.Compiler, allowed hostSet) *http.Client {
+	return &http.Client{Transport: c.Env.DeclaredHosts(c.Endpoint, c.Source), CheckRedirect: allowed.checkRedirect}
 }
 
 // noRedirects makes a client return redirects in place of following them.

@@ -126,7 +126,7 @@ func (f *fetcher) compileBody(spec *Spec, scope *jq.Scope, c *upstreams.Compiler
 
 func (f *fetcher) compileClient(spec *Spec, c *upstreams.Compiler) {
 	hosts := append([]declare.Text{{Value: f.base.Host, Line: spec.URL.Line}}, spec.Hosts...)
-	f.client = newClient(c.Env, newHostSet(hosts, c.Problems))
+	f.client = newClient(c, newHostSet(hosts, c.Problems))
 	switch spec.Redirects {
 	case "", "follow":
 	case "none":

@@ -37,7 +37,7 @@ func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client = newClient(c.Env, p.hosts)
+	p.client = newClient(c, p.hosts)
 	return p
 }
 
