@@ -102,11 +102,19 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := recorded.Header.Clone()
-	if header == nil {
-		header = http.Header{}
+	now := position.Call.Now
+	return response(req, recorded.Status, expandHeader(recorded.Header, now), ExpandDates(recorded.Body, now)), nil
+}
+
+// expandHeader is ExpandDates for headers, such as the Location of a signed link.
+func expandHeader(recorded http.Header, now time.Time) http.Header {
+	header := http.Header{}
+	for name, values := range recorded {
+		for _, v := range values {
+			header.Add(name, string(ExpandDates([]byte(v), now)))
+		}
 	}
-	return response(req, recorded.Status, header, ExpandDates(recorded.Body, position.Call.Now)), nil
+	return header
 }
 
 func response(req *http.Request, status int, header http.Header, body []byte) *http.Response {
