@@ -58,7 +58,9 @@ func (f *fetcher) url(in *upstreams.Input) string {
 		if f.rawQueryEncoded {
 			escape = jq.EscapeHeader // only line breaks are removed
 		}
-		b.WriteString("?" + f.rawQuery.Render(in.Values, escape))
+		if query := f.rawQuery.Render(in.Values, escape); query != "" {
+			b.WriteString("?" + query)
+		}
 	}
 	return b.String()
 }
