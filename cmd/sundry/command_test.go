@@ -245,7 +245,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
 		"upstreams/host":    {"cache/jitter", "metrics"},
-		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
+		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/geoip", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact",

@@ -27,6 +27,15 @@ func (countryTable) Lookup(a netip.Addr) (Place, bool, error) {
 // Close implements DB.
 func (countryTable) Close() error { return nil }
 
+// CountryName is the Chinese name of an ISO code; empty for a code that is no
+// country's.
+func CountryName(code string) string {
+	if c, _ := Continent(code); c == "" {
+		return ""
+	}
+	return countryName(code)
+}
+
 // countryName is the Chinese name of an ISO code, or the code itself.
 func countryName(code string) string {
 	switch code {

@@ -30,20 +30,33 @@ func ParseAddr(s string) (netip.Addr, error) {
 
 // Place is the place of an address as a database has it; empty is unknown.
 type Place struct {
-	Country, CountryCode, Province, City, District, ISP, Timezone string
-	Latitude, Longitude                                           *float64
+	Continent, ContinentCode                     string
+	Country, CountryCode, Province, City, Postal string
+	District, ISP, Timezone                      string
+	Latitude, Longitude                          *float64
+	// ASN is the number of the network's autonomous system, ASName its name.
+	ASN    int
+	ASName string
 }
 
-// Data is the place as JSON-ready values, without unknown fields.
+// Data is the place as JSON-ready values, without unknown fields. The continent is
+// that of the country, where the database does not have it.
 func (p Place) Data() map[string]any {
+	if p.ContinentCode == "" {
+		p.ContinentCode, p.Continent = Continent(p.CountryCode)
+	}
 	d := map[string]any{}
 	for name, v := range map[string]string{
 		"country": p.Country, "country_code": p.CountryCode, "province": p.Province, "city": p.City,
-		"district": p.District, "isp": p.ISP, "timezone": p.Timezone,
+		"district": p.District, "isp": p.ISP, "timezone": p.Timezone, "postal": p.Postal,
+		"continent": p.Continent, "continent_code": p.ContinentCode, "as_name": p.ASName,
 	} {
 		if v != "" {
 			d[name] = v
 		}
+	}
+	if p.ASN > 0 {
+		d["asn"] = p.ASN
 	}
 	if p.Latitude != nil && p.Longitude != nil {
 		d["latitude"], d["longitude"] = *p.Latitude, *p.Longitude

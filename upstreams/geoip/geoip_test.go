@@ -70,6 +70,28 @@ func TestPlaceData(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"country": "中国", "latitude": 30.2, "longitude": 120.1}, got); diff != "" {
 		t.Error(diff)
 	}
+	got = Place{CountryCode: "US", ASN: 15169, ASName: "Google LLC", Postal: "94043"}.Data()
+	want := map[string]any{"country_code": "US", "continent": "北美洲", "continent_code": "NA", "asn": 15169, "as_name": "Google LLC", "postal": "94043"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := (Place{CountryCode: "US", ContinentCode: "XX", Continent: "x"}).Data(); got["continent"] != "x" {
+		t.Errorf("the database's own continent: %v", got)
+	}
+}
+
+func TestContinent(t *testing.T) {
+	for in, want := range map[string]string{
+		"CN": "AS 亚洲", "HK": "AS 亚洲", "TW": "AS 亚洲", "RU": "EU 欧洲", "TR": "AS 亚洲", "US": "NA 北美洲", "MX": "NA 北美洲", "CU": "NA 北美洲", "BR": "SA 南美洲",
+		"EG": "AF 非洲", "AU": "OC 大洋洲", "FJ": "OC 大洋洲", "AQ": "AN 南极洲", "GL": "NA 北美洲", "XK": "EU 欧洲", "": " ", "ZZ": " ", "150": " ", "EU": " ",
+	} {
+		if code, name := Continent(in); code+" "+name != want {
+			t.Errorf("%q: %s %s, want %s", in, code, name, want)
+		}
+		if name := CountryName(in); (name == "") != (want == " ") {
+			t.Errorf("%q is %q", in, name)
+		}
+	}
 }
 
 // buildXDB writes a file of a few IPv4 ranges, as ip2region lays it out.
@@ -145,11 +167,16 @@ func TestOpenRefuses(t *testing.T) {
 type mmdbWriter struct{ b []byte }
 
 func (w *mmdbWriter) control(kind, size int) {
+	var longer []byte
+	if size >= 29 { // the rest follows in a byte of its own
+		longer, size = []byte{byte(size - 29)}, 29
+	}
 	if kind > 7 {
 		w.b = append(w.b, byte(size), byte(kind-7))
-		return
+	} else {
+		w.b = append(w.b, byte(kind<<5|size))
 	}
-	w.b = append(w.b, byte(kind<<5|size))
+	w.b = append(w.b, longer...)
 }
 
 func (w *mmdbWriter) value(v any) {
@@ -213,6 +240,12 @@ func TestMMDB(t *testing.T) {
 		}, Place{Country: "中国", CountryCode: "CN", Province: "上海市", City: "Shanghai", Timezone: "Asia/Shanghai", Latitude: &lat, Longitude: &lng}},
 		"flat": {map[string]any{"country_code": "US", "state1": "California", "city": "Mountain View"},
 			Place{Country: "美国", CountryCode: "US", Province: "California", City: "Mountain View"}},
+		"network": {map[string]any{
+			"continent": map[string]any{"code": "AS", "names": map[string]any{"zh-CN": "亚洲"}}, "country": map[string]any{"iso_code": "JP"}, "postal": map[string]any{"code": "100-0001"},
+			"traits": map[string]any{"isp": "Example", "autonomous_system_number": uint32(64500), "autonomous_system_organization": "Example Net"},
+		}, Place{Continent: "亚洲", ContinentCode: "AS", Country: "日本", CountryCode: "JP", Postal: "100-0001", ISP: "Example", ASN: 64500, ASName: "Example Net"}},
+		"flat with a network": {map[string]any{"country_code": "US", "postcode": "94043", "asn": "AS15169", "as_name": "Google LLC"},
+			Place{Country: "美国", CountryCode: "US", Postal: "94043", ASN: 15169, ASName: "Google LLC"}},
 		"country alone": {map[string]any{"country": map[string]any{"iso_code": "HK"}}, Place{Country: "中国香港", CountryCode: "HK"}},
 	}
 	for name, r := range rows {

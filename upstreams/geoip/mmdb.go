@@ -1,8 +1,11 @@
 package geoip
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
@@ -30,6 +33,10 @@ func (n names) best() string {
 // record is the nested schema of MaxMind and DB-IP; flatRecord is that of smaller
 // publishers.
 type record struct {
+	Continent struct {
+		Code  string `maxminddb:"code"`
+		Names names  `maxminddb:"names"`
+	} `maxminddb:"continent"`
 	Country struct {
 		ISO   string `maxminddb:"iso_code"`
 		Names names  `maxminddb:"names"`
@@ -40,6 +47,13 @@ type record struct {
 	City struct {
 		Names names `maxminddb:"names"`
 	} `maxminddb:"city"`
+	Postal struct {
+		Code string `maxminddb:"code"`
+	} `maxminddb:"postal"`
+	Traits struct {
+		network
+		ISP string `maxminddb:"isp"`
+	} `maxminddb:"traits"`
 	Location struct {
 		Latitude  *float64 `maxminddb:"latitude"`
 		Longitude *float64 `maxminddb:"longitude"`
@@ -48,10 +62,20 @@ type record struct {
 }
 
 type flatRecord struct {
-	Code  string `maxminddb:"country_code"`
-	State string `maxminddb:"state1"`
-	City  string `maxminddb:"city"`
-	Zone  string `maxminddb:"timezone"`
+	network
+	Code   string `maxminddb:"country_code"`
+	State  string `maxminddb:"state1"`
+	City   string `maxminddb:"city"`
+	Postal string `maxminddb:"postcode"`
+	Zone   string `maxminddb:"timezone"`
+	AS     string `maxminddb:"asn"` // AS15169, as IPinfo writes it
+	ASName string `maxminddb:"as_name"`
+}
+
+// network is the autonomous system, as MaxMind and DB-IP write it.
+type network struct {
+	Number uint32 `maxminddb:"autonomous_system_number"`
+	Name   string `maxminddb:"autonomous_system_organization"`
 }
 
 // Lookup implements DB.
@@ -84,6 +108,8 @@ func (r *record) place() Place {
 	p := Place{
 		Country: r.Country.Names.best(), CountryCode: r.Country.ISO, City: r.City.Names.best(),
 		Timezone: r.Location.Timezone, Latitude: r.Location.Latitude, Longitude: r.Location.Longitude,
+		Continent: r.Continent.Names.best(), ContinentCode: r.Continent.Code, Postal: r.Postal.Code,
+		ISP: r.Traits.ISP, ASN: int(r.Traits.Number), ASName: r.Traits.Name,
 	}
 	if p.Country == "" && p.CountryCode != "" {
 		p.Country = countryName(p.CountryCode)
@@ -95,7 +121,14 @@ func (r *record) place() Place {
 }
 
 func (r *flatRecord) place() Place {
-	return Place{Country: countryName(r.Code), CountryCode: r.Code, Province: fullProvince(r.State), City: r.City, Timezone: r.Zone}
+	number, err := strconv.Atoi(strings.TrimPrefix(r.AS, "AS"))
+	if err != nil {
+		number = int(r.Number)
+	}
+	return Place{
+		Country: countryName(r.Code), CountryCode: r.Code, Province: fullProvince(r.State), City: r.City, Postal: r.Postal,
+		Timezone: r.Zone, ASN: number, ASName: cmp.Or(r.ASName, r.Name),
+	}
 }
 
 // Close implements DB.

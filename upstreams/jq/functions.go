@@ -12,6 +12,7 @@ import (
 
 	"sundry/upstreams/bilibili"
 	"sundry/upstreams/douyin"
+	"sundry/upstreams/geoip"
 	"sundry/upstreams/sharelink"
 	"sundry/upstreams/signedlink"
 	"sundry/upstreams/twitter"
@@ -53,6 +54,7 @@ func textFunctions() map[string]func(string) any {
 	return map[string]func(string) any{
 		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
 		"twitter_token": func(id string) any { return orError(twitter.Token(id)) },
+		"country":       country,
 		"carriers":      carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
 		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
 		"from_kdniao": func(code string) any { return NilIfEmpty(waybill.FromKdniao(code)) },
@@ -187,6 +189,17 @@ func plainText(v any) any {
 			b.Write(z.Text())
 		}
 	}
+}
+
+// country is the function country: what a country's code says, in Chinese; an empty
+// object for an unknown code.
+func country(code string) any {
+	name := geoip.CountryName(code)
+	if name == "" {
+		return map[string]any{}
+	}
+	continentCode, continent := geoip.Continent(code)
+	return map[string]any{"country": name, "country_code": code, "continent": continent, "continent_code": continentCode}
 }
 
 // carriers is the function carriers: the carriers that a parcel with this number may
