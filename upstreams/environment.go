@@ -29,6 +29,10 @@ type Environment struct {
 	StepCache StepCache
 	// Journal of recent attempts.
 	Journal Journal
+	// Known are the replies that live ones are compared with; nil: they are not.
+	Known KnownReplies
+	// Drifts are the differences that were found.
+	Drifts Drifts
 	// Guard connects to caller-supplied targets.
 	Guard *guard.Guard
 	// ownHosts are the names of this service itself: no link to them is followed.

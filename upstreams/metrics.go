@@ -16,6 +16,7 @@ type Metrics struct {
 	failovers   *prometheus.CounterVec
 	lastResorts *prometheus.CounterVec
 	answered    *prometheus.GaugeVec
+	drift       *prometheus.GaugeVec
 }
 
 // NewMetrics declares them and, with a registerer, registers them together
@@ -45,10 +46,11 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 			Help: "Unix time of the last answer of a source, negative ones included; 0: not since the start.",
 		}, []string{"endpoint", "source"}),
 	}
+	m.drift = newDriftGauge()
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, host.NewCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, host.NewCollector(hosts)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

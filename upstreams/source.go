@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"sundry/upstreams/host"
@@ -61,9 +62,10 @@ type SourceConfig struct {
 	Vars    []jq.Variable
 	Kind    Compiled
 	Rules   []Rule
-	Map     *jq.Program // nil: the data is the reply's body
-	Expires *jq.Program // nil: never
-	Picture Picture     // nil: none
+	Replies []*ReplyWatch // watched, of its requests
+	Map     *jq.Program   // nil: the data is the reply's body
+	Expires *jq.Program   // nil: never
+	Picture Picture       // nil: none
 }
 
 // Credentials are the values of the environment variables that a source declares
@@ -87,11 +89,16 @@ type Source struct {
 	endpoint string
 	env      *Environment
 	metrics  sourceMetrics
+	own      *ReplyWatch // of Replies: those to its own request
 }
 
 // NewSource makes a source of an endpoint.
 func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
-	return &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
+	s := &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
+	if i := slices.IndexFunc(cfg.Replies, func(w *ReplyWatch) bool { return w.Step == "" }); i >= 0 {
+		s.own = cfg.Replies[i]
+	}
+	return s
 }
 
 // Serves reports whether the source's condition holds for the call.
@@ -204,6 +211,7 @@ func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	s.own.Observe(r.Body)
 	in.Env.Secrets = nil // programs that map the answer must not see them
 	return s.mapReply(ctx, in, r)
 }

@@ -230,7 +230,7 @@ func TestDependencies(t *testing.T) {
 		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
 		"upstreams/douyin": {}, "upstreams/twitter": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
 		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {}, "upstreams/plainjson": {},
-		"upstreams/qrcode": {}, "upstreams/sharelink": {}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
+		"upstreams/qrcode": {}, "upstreams/shape": {}, "upstreams/sharelink": {}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/webpage/webtest":      {},
 		"cache":                          {"cache/jitter", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
@@ -248,7 +248,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/geoip", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
-			"upstreams/redact",
+			"upstreams/redact", "upstreams/shape",
 		},
 		"upstreams/envtest": {"upstreams", "upstreams/guard"},
 		"upstreams/replay":  {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
@@ -268,7 +268,7 @@ func TestDependencies(t *testing.T) {
 		},
 		"upstreams/recorded": {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
-			"upstreams/replay",
+			"upstreams/replay", "upstreams/shape",
 		},
 		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
 		"proxy": {

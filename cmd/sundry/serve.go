@@ -112,7 +112,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
-	s.env.StepCache = catalog.StepCache{Cache: s.cache}
+	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, recorded.Known{Dir: s.config.Catalog}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return err
 	}

@@ -29,10 +29,18 @@ type sourceView struct {
 	// Missing is the environment variable of the key without which the source is
 	// left out.
 	Missing string `json:"missing,omitempty"`
+	// Drift is how its replies differ from what is known of them.
+	Drift []driftView `json:"drift,omitempty"`
 	// Recent attempts, the oldest first.
 	Recent  []attemptView `json:"recent"`
 	LastErr string        `json:"last_error,omitempty"`
 	ErrAt   time.Time     `json:"last_error_at,omitzero"`
+}
+
+// driftView is a field of replies that is missing, retyped or new.
+type driftView struct {
+	Change string `json:"change"`
+	Field  string `json:"field"`
 }
 
 type attemptView struct {
@@ -76,6 +84,9 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, Recent: []attemptView{}}
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
+	}
+	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {
+		v.Drift = append(v.Drift, driftView{string(c.Kind), c.Field})
 	}
 	for _, attempt := range a.Env.Journal.Recent(endpoint, s.Declared) {
 		v.Recent = append(v.Recent, attemptView{attempt.At, attempt.Took.Milliseconds(), attempt.Result})

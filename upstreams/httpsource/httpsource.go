@@ -208,6 +208,18 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	return r, nil
 }
 
+// DecodeKnown decodes the bodies of one call: with parts, several are an array.
+func (f *fetcher) DecodeKnown(bodies [][]byte) (any, error) {
+	if f.parts == nil && f.partsProgram == nil {
+		return f.DecodeReply(bodies[0])
+	}
+	parts := make([]any, len(bodies))
+	for i, body := range bodies {
+		parts[i], _ = f.DecodeReply(body) // null, as of a part that failed
+	}
+	return parts, nil
+}
+
 // DecodeReply decodes the body of a reply; that of a picture is nil.
 func (f *fetcher) DecodeReply(body []byte) (any, error) {
 	if f.decode == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/redact"
 )
@@ -19,6 +20,7 @@ type step struct {
 	share   *jq.Program // nil: http is set
 	rules   []upstreams.Rule
 	keep    *jq.Program
+	Replies *upstreams.ReplyWatch // nil: they are not watched
 	results upstreams.StepResults // cached; nil: the result is for one call only
 	renew   bool
 	env     *upstreams.Environment
@@ -35,7 +37,9 @@ type step struct {
 // CompileStep compiles the declaration of a step, and adds the step's name to the
 // compiler's scope. Mistakes go to the compiler's problems; what comes back must not
 // be used then.
-func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
+//
+// of are the programs of the source itself, which may read what the step keeps.
+func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *step {
 	st := &step{
 		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
 		share: c.Program(spec.Share), rules: c.Rules(spec.Judge), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
@@ -50,10 +54,20 @@ func CompileStep(spec *StepSpec, c *upstreams.Compiler) *step {
 	if spec.HTTP != nil {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
 		st.sendsSecret = st.http.sendsSecret(c.Scope)
+		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.DecodeKnown)
 	}
 	st.keepsSecret = c.Scope.ReadsSecret(spec.Keep)
 	c.Scope.Add(st.name, st.keepsSecret)
 	return st
+}
+
+// programs are those that read the reply.
+func (s *StepSpec) programs() []*declare.Expr {
+	programs := []*declare.Expr{s.Keep}
+	for _, rule := range s.Judge {
+		programs = append(programs, rule.If)
+	}
+	return programs
 }
 
 // check reports mistakes of a step.
@@ -77,18 +91,6 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 	if s.HTTP != nil && s.HTTP.Parts.declared() {
 		add("step %s: parts is for sources only; expected one step for each request")
 	}
-}
-
-// Name is that of its result's placeholder.
-func (st *step) Name() string { return st.name }
-
-// DecodeReply decodes the body of a reply to its request. A step that follows a share
-// link decodes none.
-func (st *step) DecodeReply(body []byte) (any, error) {
-	if st.http == nil {
-		return nil, nil
-	}
-	return st.http.DecodeReply(body)
 }
 
 // Do implements upstreams.BeforeStep: it makes the request, unless its result is
@@ -162,6 +164,7 @@ func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		st.Replies.Observe(r.Body)
 		return st.result(ctx, r, in.Env)
 	})
 }

@@ -45,7 +45,9 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		Credentials: c.Credentials,
 	}
 	for i := range spec.Before {
-		cfg.Before = append(cfg.Before, httpsource.CompileStep(&spec.Before[i], c))
+		step := httpsource.CompileStep(&spec.Before[i], spec.stepReaders(&spec.Before[i]), c)
+		cfg.Before = append(cfg.Before, step)
+		watch(&cfg, step.Replies)
 	}
 	cfg.Vars = jq.CompileVars(spec.Vars, c.Scope, problems)
 	cfg.Kind = compileKind(spec.Sections, c)
@@ -56,8 +58,46 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetcher == nil {
 		return nil
 	}
+	if f, ok := cfg.Kind.Fetcher.(interface {
+		DecodeKnown(bodies [][]byte) (any, error)
+	}); ok {
+		watch(&cfg, c.WatchReplies("", endpoint.Defs.Reads(spec.readers()...), f.DecodeKnown))
+	}
 	cfg.Quota = spec.quota(c, cfg.Kind.Host)
 	return upstreams.NewSource(endpoint.Name, cfg, env)
+}
+
+// watch adds the watch of a request; nil: it is not watched.
+func watch(cfg *upstreams.SourceConfig, w *upstreams.ReplyWatch) {
+	if w != nil {
+		cfg.Replies = append(cfg.Replies, w)
+	}
+}
+
+// readers are the programs that read the source's own reply.
+func (s *SourceSpec) readers() []*declare.Expr {
+	programs := []*declare.Expr{s.Map}
+	for _, rule := range s.Judge {
+		programs = append(programs, rule.If)
+	}
+	return programs
+}
+
+// stepReaders are the programs of the source that read the reply of a step: those that
+// may read its result, if that is the whole reply.
+func (s *SourceSpec) stepReaders(step *httpsource.StepSpec) []*declare.Expr {
+	if step.Keep != nil {
+		return nil
+	}
+	programs := s.readers()
+	for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
+		e := s.Vars[name]
+		programs = append(programs, &e)
+	}
+	for i := range s.Before {
+		programs = append(programs, s.Before[i].Keep)
+	}
+	return programs
 }
 
 // check reports mistakes of the fields that sources of all kinds have.

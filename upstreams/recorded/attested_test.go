@@ -16,41 +16,21 @@ import (
 	"sundry/upstreams/replay"
 )
 
-// decoder is a request of a source whose replies are decoded.
-type decoder interface {
-	DecodeReply(body []byte) (any, error)
-}
-
-// decoderOf finds the request that a step makes, or the source's own for "".
-func decoderOf(s *upstreams.Source, step string) decoder {
-	if step == "" {
-		d, _ := s.Kind.Fetcher.(decoder)
-		return d
-	}
-	for _, b := range s.Before {
-		named, ok := b.(interface {
-			decoder
-			Name() string
-		})
-		if ok && named.Name() == step {
-			return named
-		}
-	}
-	return nil
-}
-
-// document is the JSON of a reply, as the source decodes it, or else as it is; ok is
-// false for pictures, pages and plain texts.
+// document is the JSON of a reply, as it is or as the source decodes it; ok is false
+// for pictures, pages and plain texts.
 func document(s *upstreams.Source, r *replay.RoundTrip, body []byte) (v any, ok bool) {
-	if d := decoderOf(s, r.Step); d != nil {
-		if v, err := d.DecodeReply(body); err == nil && v != nil {
-			if _, text := v.(string); !text {
-				return v, true
-			}
-		}
+	if v, err := httpsource.DecodeJSON(body); err == nil {
+		return v, true
 	}
-	v, err := httpsource.DecodeJSON(body)
-	return v, err == nil
+	for _, w := range s.Replies {
+		if w.Step != r.Step {
+			continue
+		}
+		v, err := w.Decode([][]byte{body})
+		_, text := v.(string)
+		return v, err == nil && v != nil && !text
+	}
+	return nil, false
 }
 
 // holds reports whether a reply of the case has what a witness has seen. Of several

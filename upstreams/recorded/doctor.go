@@ -11,6 +11,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/redact"
+	"sundry/upstreams/shape"
 )
 
 // Health is the result of the examination of a source.
@@ -186,12 +187,12 @@ func (f *Finding) compare(cases []*Case) {
 	for i, c := range cases {
 		documents[i] = c.WantJSON
 	}
-	shape, err := shapeOfJSON(documents...)
+	known, err := shape.OfJSON(documents...)
 	if err != nil {
 		f.Health, f.Notes = Changed, []string{err.Error()}
 		return
 	}
-	if f.Notes = shape.Differences("data", plain(f.Answer.Data)); len(f.Notes) > 0 {
+	if f.Notes = known.Differences("data", plain(f.Answer.Data)); len(f.Notes) > 0 {
 		f.Health = Changed
 	}
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func testEnvironment(t testing.TB, network *replay.Network) *upstreams.Environment {
 	t.Helper()
 	env := envtest.New(t)
-	env.Data = catalog.Data("")
+	env.Data, env.Known = catalog.Data(""), Known{}
 	if network != nil {
 		env.Replay = network
 	}

@@ -36,7 +36,7 @@ func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 				continue
 			}
 			for i, data := range present(ctx, form, c) {
-				sample.Shape.Add(data)
+				sample.Shape.values().Add(data)
 				if i == 0 && (sample.Data == nil || c.Name == "good" && src == form.Chain.Sources[0]) {
 					sample.Data = data
 				}

@@ -1,13 +1,22 @@
 package recorded
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/plainjson"
+	"sundry/upstreams/shape"
 )
+
+// Shape is that of the data of answers, which declared fields describe.
+type Shape shape.Shape
+
+// values is the shape without what is declared.
+func (s *Shape) values() *shape.Shape { return (*shape.Shape)(s) }
+
+// has reports whether there are values of a type.
+func (s *Shape) has(typ string) bool { return slices.Contains(s.values().Types(), typ) }
 
 // Schema is the shape in JSON Schema's words (2020-12, as OpenAPI 3.1 has it). The
 // fields say what the values mean, in which order they come, and that they are always
@@ -35,15 +44,15 @@ func (s *Shape) describe(schema map[string]any, f *catalog.Field) {
 	default:
 		schema["type"] = types
 	}
-	if s.types["array"] {
+	if s.has("array") {
 		items := map[string]any{}
 		s.Items().describe(items, f)
 		schema["items"] = items
 	}
-	if format := formatOf(f.Is); format != "" && !s.types["array"] {
+	if format := formatOf(f.Is); format != "" && !s.has("array") {
 		schema["format"] = format
 	}
-	if !s.types["object"] {
+	if !s.has("object") {
 		return
 	}
 	properties, required := s.properties(f.Fields)
@@ -54,36 +63,29 @@ func (s *Shape) describe(schema map[string]any, f *catalog.Field) {
 }
 
 // Items is the shape of an array's items; one of nothing if there are none.
-func (s *Shape) Items() *Shape {
-	if s.items == nil {
-		return &Shape{}
-	}
-	return s.items
-}
+func (s *Shape) Items() *Shape { return (*Shape)(s.values().Items()) }
 
 // Field is the shape of a field of an object, or of the objects in an array; one of
 // nothing if it is not known.
 func (s *Shape) Field(name string) *Shape {
-	for s.items != nil {
-		s = s.items
+	for s.has("array") {
+		s = s.Items()
 	}
-	if value := s.fields[name]; value != nil {
-		return value
-	}
-	return &Shape{}
+	field, _ := s.values().Field(name)
+	return (*Shape)(field)
 }
 
 // Types are the types that occur, null as the last. What was never seen but as
 // null is whatever its field says.
 func (s *Shape) Types(f *catalog.Field) []string {
-	types := slices.DeleteFunc(slices.Sorted(maps.Keys(s.types)), func(t string) bool { return t == "null" })
+	types := slices.DeleteFunc(s.values().Types(), func(t string) bool { return t == "null" })
 	switch {
 	case len(types) == 0 && f.Is != "":
 		types = append(types, "string")
 	case len(types) == 0:
 		return nil
 	}
-	if s.types["null"] {
+	if s.has("null") {
 		types = append(types, "null")
 	}
 	return types
@@ -97,12 +99,13 @@ func (s *Shape) properties(fields []*catalog.Field) (properties plainjson.Object
 		properties = append(properties, plainjson.Member{Name: f.Name, Value: s.Field(f.Name).schema(f)})
 		required = append(required, f.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.fields)) {
+	for _, name := range s.values().Names() {
 		if declared[name] {
 			continue
 		}
-		properties = append(properties, plainjson.Member{Name: name, Value: s.fields[name].schema(&catalog.Field{})})
-		if s.in[name] == s.objects {
+		field, always := s.values().Field(name)
+		properties = append(properties, plainjson.Member{Name: name, Value: (*Shape)(field).schema(&catalog.Field{})})
+		if always {
 			required = append(required, name)
 		}
 	}

@@ -82,7 +82,8 @@ function sourceCells(s, state) {
   const latest = s.recent.at(-1);
   return [
     [h("span", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
-      s.missing && h("div", null, badge("warn", "⚿", `not in use: ${s.missing} is not set`, `Set ${s.missing} to use this source`))],
+      s.missing && h("div", null, badge("warn", "⚿", `not in use: ${s.missing} is not set`, `Set ${s.missing} to use this source`)),
+      (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", `${d.field || "reply"} is ${d.change}`, "Its latest replies differ from the recorded ones in a field that the mapping reads")))],
     s.host ? [h("span", { class: "mono soft words" }, s.host), state[s.host] !== "closed" && h("div", null, breaker(state[s.host]))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),

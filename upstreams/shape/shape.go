@@ -1,4 +1,7 @@
-package recorded
+// Package shape describes what documents look like, and finds what has changed in
+// another: the doctor compares the data of answers, the running service the replies
+// of upstreams.
+package shape
 
 import (
 	"encoding/json"
@@ -44,6 +47,29 @@ func (s *Shape) Add(v any) {
 			s.in[name]++
 		}
 	}
+}
+
+// Types are the types that occur, sorted; none if no value was added.
+func (s *Shape) Types() []string { return slices.Sorted(maps.Keys(s.types)) }
+
+// Items is the shape of an array's items; one of nothing if there are none.
+func (s *Shape) Items() *Shape {
+	if s.items == nil {
+		return &Shape{}
+	}
+	return s.items
+}
+
+// Names are those of an object's fields, sorted.
+func (s *Shape) Names() []string { return slices.Sorted(maps.Keys(s.fields)) }
+
+// Field is the shape of an object's field. always reports whether every object had it.
+// A field that is not known has a shape of nothing.
+func (s *Shape) Field(name string) (field *Shape, always bool) {
+	if s.fields[name] == nil {
+		return &Shape{}, false
+	}
+	return s.fields[name], s.in[name] == s.objects
 }
 
 func typeOf(v any) string {
@@ -94,13 +120,13 @@ func (s *Shape) Differences(path string, v any) []string {
 	return slices.Compact(found)
 }
 
-// shapeOfJSON is the shape of several documents.
-func shapeOfJSON(documents ...[]byte) (*Shape, error) {
+// OfJSON is the shape of several documents.
+func OfJSON(documents ...[]byte) (*Shape, error) {
 	s := &Shape{}
 	for _, b := range documents {
 		var v any
 		if err := json.Unmarshal(b, &v); err != nil {
-			return nil, fmt.Errorf("recorded data: %w", err)
+			return nil, fmt.Errorf("document as JSON: %w", err)
 		}
 		s.Add(v)
 	}

@@ -1,0 +1,50 @@
+package recorded
+
+import (
+	"testing"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
+	"sundry/upstreams/shape"
+)
+
+func shapeOf(t *testing.T, documents ...string) *Shape {
+	t.Helper()
+	var raw [][]byte
+	for _, d := range documents {
+		raw = append(raw, []byte(d))
+	}
+	s, err := shape.OfJSON(raw...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (*Shape)(s)
+}
+
+func TestShapeAsSchema(t *testing.T) {
+	s := shapeOf(t, `{"a":1,"list":[{"u":"1"}]}`, `{"a":null,"list":[],"extra":[]}`)
+	const a, extra = `"a":{"type":["number","null"]}`, `"extra":{"items":{},"type":"array"}`
+	const u = `"u":{"type":"string"}`
+	rows := []struct {
+		fields []*catalog.Field
+		want   string
+	}{
+		{nil, `{"properties":{` + a + `,` + extra + `,"list":{"items":{"properties":{` + u + `},"required":["u"],"type":"object"},"type":"array"}},"required":["a","list"],"type":"object"}`},
+		{[]*catalog.Field{
+			{Name: "none", EN: "N.", ZH: "无"}, {Name: "at", Is: catalog.IsTime},
+			{Name: "list", EN: "All <of> it.", ZH: "全部", Fields: []*catalog.Field{{Name: "z", Is: catalog.IsDate}, {Name: "u", Is: catalog.IsLink}}},
+		}, `{"properties":{"none":{"description":"N. 无"},"at":{"format":"date-time","type":"string"},"list":{"description":"All <of> it. 全部",` +
+			`"items":{"properties":{"z":{"format":"date","type":"string"},"u":{"format":"uri","type":"string"}},"required":["z","u"],"type":"object"},"type":"array"},` +
+			a + `,` + extra + `},"required":["none","at","list","a"],"type":"object"}`},
+	}
+	for _, row := range rows {
+		got, err := plainjson.Marshal(s.Schema(row.fields))
+		if err != nil || string(got) != row.want {
+			t.Errorf("%v\n%s, want\n%s", err, got, row.want)
+		}
+	}
+	links := shapeOf(t, `{"links":["https://a.example.org/"]}`).Schema([]*catalog.Field{{Name: "links", Is: catalog.IsLink, EN: "L.", ZH: "链"}})
+	if got, _ := plainjson.Marshal(links); string(got) != `{"properties":{"links":{"description":"L. 链","items":{"format":"uri","type":"string"},"type":"array"}},"required":["links"],"type":"object"}` {
+		t.Errorf("%s", got)
+	}
+}

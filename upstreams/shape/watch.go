@@ -1,0 +1,155 @@
+package shape
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Bounds of one comparison, so that it is cheap whatever the size of a document.
+const (
+	mostItems  = 50  // of one array that are looked at
+	mostValues = 500 // at one place
+)
+
+// Watch compares documents with a shape, as far as programs read them: at the fields
+// with the names that they read, in fields that they read. It is safe for concurrent
+// use.
+type Watch struct {
+	reads map[string]bool
+	root  *place
+}
+
+// place is what is known of the values at one place.
+type place struct {
+	path   string
+	types  map[string]bool
+	always bool // it is in every known object around it
+	fields map[string]*place
+	items  *place
+}
+
+// Watch watches the places of the shape that are read by these names.
+func (s *Shape) Watch(reads map[string]bool) *Watch {
+	return &Watch{reads, s.watch("", true, reads)}
+}
+
+func (s *Shape) watch(path string, always bool, reads map[string]bool) *place {
+	p := &place{path: path, types: s.types, always: always && !s.types["null"], fields: map[string]*place{}}
+	if len(p.types) == 1 && p.types["null"] {
+		p.types = nil // it was there, as nothing in particular
+	}
+	for name, field := range s.fields {
+		if reads[name] {
+			p.fields[name] = field.watch(join(path, name), s.in[name] == s.objects, reads)
+		}
+	}
+	if s.items != nil {
+		p.items = s.items.watch(path+"[]", false, reads)
+	}
+	return p
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// Kind is a kind of change.
+type Kind string
+
+// The kinds of change.
+const (
+	// Missing is a field that all known objects had and that none has now, or that
+	// is null now.
+	Missing Kind = "missing"
+	// Retyped is a value of a type that was not known there.
+	Retyped Kind = "retyped"
+	// New is a field that programs read and that was not known there.
+	New Kind = "new"
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{Missing, Retyped, New} }
+
+// Change is what is different at one place.
+type Change struct {
+	Kind Kind
+	// Field is its path, as in data.list[].url; "" for the document itself.
+	Field string
+}
+
+// Changes lists what is different in a document, in order. Below a change, nothing is
+// looked at.
+func (w *Watch) Changes(document any) []Change {
+	var found []Change
+	w.compare(w.root, []any{document}, &found)
+	Sort(found)
+	return found
+}
+
+// Sort sorts changes by field.
+func Sort(changes []Change) {
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
+// compare compares all values at one place of a document.
+func (w *Watch) compare(p *place, values []any, found *[]Change) {
+	if len(p.types) == 0 {
+		return // only null or empty lists are known: everything fits
+	}
+	var objects []map[string]any
+	var items []any
+	for _, v := range values {
+		switch v := v.(type) {
+		case map[string]any:
+			objects = append(objects, v)
+		case []any:
+			items = append(items, v[:min(len(v), mostItems, mostValues-min(len(items), mostValues))]...)
+		}
+		if v != nil && !p.types[typeOf(v)] {
+			*found = append(*found, Change{Retyped, p.path})
+			return
+		}
+	}
+	if len(items) > 0 && p.items != nil {
+		w.compare(p.items, items, found)
+	}
+	if len(objects) > 0 {
+		w.compareFields(p, objects, found)
+	}
+}
+
+// compareFields compares the fields of all objects at one place.
+func (w *Watch) compareFields(p *place, objects []map[string]any, found *[]Change) {
+	for _, name := range slices.Sorted(maps.Keys(p.fields)) {
+		field := p.fields[name]
+		values := valuesOf(objects, name)
+		switch {
+		case len(values) > 0:
+			w.compare(field, values, found)
+		case field.always:
+			*found = append(*found, Change{Missing, field.path})
+		}
+	}
+	for name := range w.reads {
+		if p.fields[name] == nil && len(valuesOf(objects, name)) > 0 {
+			*found = append(*found, Change{New, join(p.path, name)})
+		}
+	}
+}
+
+// valuesOf are the values of a field that are not null.
+func valuesOf(objects []map[string]any, name string) []any {
+	var values []any
+	for _, object := range objects {
+		if v := object[name]; v != nil {
+			values = append(values, v)
+		}
+	}
+	return values
+}
