@@ -121,7 +121,6 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 			if s.formChain(i) == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
-					f.fields = e.Fields
 					f.order = orderOf(e.Fields).Then(s.Forms[i].fieldOrder(sources, defs))
 				}
 				c.Forms = append(c.Forms, f)

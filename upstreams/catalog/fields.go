@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -107,42 +106,6 @@ func orderOf(fields []*Field) *jq.Fields {
 	for _, f := range fields {
 		out = out.With(f.Name, orderOf(f.Fields))
 	}
+	out = out.Declare()
 	return out.WithItems(out)
-}
-
-// complete returns a value with null for each declared field that its objects do
-// not have. The value itself stays as it is: programs share what they emit.
-func complete(v any, fields []*Field) any {
-	if len(fields) == 0 {
-		return v
-	}
-	switch v := v.(type) {
-	case []any:
-		return completeItems(v, fields)
-	case map[string]any:
-		return completeObject(v, fields)
-	}
-	return v
-}
-
-func completeItems(list []any, fields []*Field) []any {
-	if list == nil {
-		return nil
-	}
-	out := make([]any, len(list))
-	for i, item := range list {
-		out[i] = complete(item, fields)
-	}
-	return out
-}
-
-func completeObject(object map[string]any, fields []*Field) map[string]any {
-	if object == nil {
-		return nil
-	}
-	out := maps.Clone(object)
-	for _, f := range fields {
-		out[f.Name] = complete(object[f.Name], f.Fields)
-	}
-	return out
 }

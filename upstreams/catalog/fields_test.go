@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sundry/upstreams/jq"
 )
 
 // The data of JSON forms have the declared fields, in the declared order, null
@@ -31,16 +33,16 @@ func TestDeclaredFields(t *testing.T) {
 	}
 }
 
-// What is completed is a copy: two forms, or two candidates, may share a value.
-func TestCompletingCopies(t *testing.T) {
-	fields := []*Field{{Name: "a"}, {Name: "of", Fields: []*Field{{Name: "b"}}}}
-	shared := map[string]any{"of": []any{map[string]any{"c": 1}}}
-	got := complete(shared, fields)
-	if diff := cmp.Diff(map[string]any{"a": nil, "of": []any{map[string]any{"b": nil, "c": 1}}}, got); diff != "" {
-		t.Error(diff)
+// Examples and schemas are made of what callers see.
+func TestPresentedDataHasAllDeclaredFields(t *testing.T) {
+	c, err := loadText(t, "whole", strings.Replace(whole, "forms:", "fields: {n: {}, of: {fields: {b: {}}}}\nforms:", 1))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]any{"of": []any{map[string]any{"c": 1}}}, shared); diff != "" {
-		t.Errorf("the value itself: %s", diff)
+	e, _ := c.Get("whole")
+	got := e.Forms[0].Present(t.Context(), map[string]any{"of": []any{map[string]any{"c": 1.0}}}, &jq.Env{}, 1)
+	if diff := cmp.Diff([]any{map[string]any{"n": nil, "of": []any{map[string]any{"b": nil, "c": 1.0}}}}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -18,13 +18,12 @@ type Form struct {
 	Kind string
 	Pool bool // one candidate is picked for every request
 	// Chain that makes it.
-	Chain  *Chain
-	index  int // within its chain
-	each   *jq.Program
-	order  *jq.Fields    // of its JSON
-	fields []*Field      // that its JSON is completed with
-	make   *jq.Program   // nil: the source's own picture
-	zstd   *zstd.Encoder // for any number of goroutines
+	Chain *Chain
+	index int // within its chain
+	each  *jq.Program
+	order *jq.Fields    // of its JSON
+	make  *jq.Program   // nil: the source's own picture
+	zstd  *zstd.Encoder // for any number of goroutines
 	// PictureProxy serves the picture that the redirect leads to; nil: the
 	// caller is redirected.
 	PictureProxy *PictureProxy

@@ -62,7 +62,8 @@ type encoder struct {
 	scalar *json.Encoder // into buf
 }
 
-// encode writes a value. Fields that are not known follow the others, by name.
+// encode writes a value. Declared fields that an object does not have are null.
+// Fields that are not known follow the others, by name.
 func encode(v any, fields *jq.Fields) ([]byte, error) {
 	var e encoder
 	e.scalar = plainjson.NewEncoder(&e.buf)
@@ -123,21 +124,29 @@ func (e *encoder) object(object map[string]any, fields *jq.Fields) error {
 	return nil
 }
 
-// names are an object's fields in order.
+// names are an object's fields in order, with those that are declared and that it
+// does not have.
 func names(object map[string]any, fields *jq.Fields) []string {
 	out := make([]string, 0, len(object))
-	for _, name := range fields.Names() {
-		if _, ok := object[name]; ok {
+	declared, found := len(fields.Declared()), 0
+	for i, name := range fields.Names() {
+		_, ok := object[name]
+		if ok {
+			found++
+		}
+		if ok || i < declared {
 			out = append(out, name)
 		}
 	}
-	if known := len(out); known < len(object) {
-		for name := range object {
-			if _, ok := fields.Field(name); !ok {
-				out = append(out, name)
-			}
-		}
-		slices.Sort(out[known:])
+	if found == len(object) {
+		return out
 	}
+	known := len(out)
+	for name := range object {
+		if _, ok := fields.Field(name); !ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out[known:])
 	return out
 }

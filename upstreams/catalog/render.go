@@ -73,11 +73,26 @@ func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []a
 	}
 	var out []any
 	for _, v := range candidates {
-		if made, err := f.make.One(ctx, v, env); err == nil {
-			out = append(out, complete(made, f.fields))
+		made, err := f.make.One(ctx, v, env)
+		if err != nil {
+			continue
+		}
+		if seen, err := f.seen(made); err == nil {
+			out = append(out, seen)
 		}
 	}
 	return out
+}
+
+// seen is what callers see of a value: with all declared fields.
+func (f *Form) seen(v any) (any, error) {
+	b, err := encode(v, f.order)
+	if err != nil {
+		return nil, err
+	}
+	var out any
+	err = json.Unmarshal(b, &out)
+	return out, err
 }
 
 // body makes one body; nil when the answer has none of this form.
@@ -143,7 +158,7 @@ func (f *Form) jsonBody(v any) (*cache.Body, error) {
 // Answer is the JSON around data that the form presents: with all fields that are
 // declared, in the order of the file.
 func (f *Form) Answer(data any) ([]byte, error) {
-	b, err := encode(complete(data, f.fields), f.order)
+	b, err := encode(data, f.order)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}

@@ -17,6 +17,27 @@ type Fields struct {
 	names []string
 	of    map[string]*Fields // by name
 	items *Fields            // of an array
+	// declared is how many of the names, from the first, are of fields that an object
+	// is to have whatever the program emits.
+	declared int
+}
+
+// Declare returns f with all of its own names declared.
+func (f *Fields) Declare() *Fields {
+	if f == nil {
+		return nil
+	}
+	out := *f
+	out.declared = len(f.names)
+	return &out
+}
+
+// Declared returns the names of declared fields, which come before all others.
+func (f *Fields) Declared() []string {
+	if f == nil {
+		return nil
+	}
+	return f.names[:f.declared]
 }
 
 // Names returns the names in order.
@@ -69,12 +90,13 @@ func (f *Fields) WithItems(items *Fields) *Fields {
 	return &out
 }
 
-// Join merges f with other. The order of f stays. A field that only other has follows
+// Join merges f, which declares nothing, with other. The order of f stays. A field that only other has follows
 // the one that it follows there, or precedes the first that both have; if they have
 // none in common, it comes last.
 func (f *Fields) Join(other *Fields) *Fields { return f.merge(other, (*Fields).between) }
 
-// Then merges f with other: the fields that only other has come last.
+// Then merges f with other: the fields that only other has come last. What f declares
+// stays declared.
 func (f *Fields) Then(other *Fields) *Fields { return f.merge(other, (*Fields).behind) }
 
 // merge merges two, with the same order of names at each level.
@@ -85,7 +107,7 @@ func (f *Fields) merge(other *Fields, names func(f, other *Fields) []string) *Fi
 	case other == nil || f == other:
 		return f
 	}
-	out := &Fields{names: names(f, other), of: map[string]*Fields{}, items: f.items.merge(other.items, names)}
+	out := &Fields{names: names(f, other), of: map[string]*Fields{}, items: f.items.merge(other.items, names), declared: f.declared}
 	for _, name := range out.names {
 		out.of[name] = f.of[name].merge(other.of[name], names)
 	}
