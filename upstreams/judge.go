@@ -15,18 +15,19 @@ import (
 // RuleSpec is a judge rule as declared: all of its conditions must hold.
 type RuleSpec struct {
 	// Status lists the statuses that the rule is about; empty: the successful ones.
-	Status []int `yaml:"status"`
+	Status []int `yaml:"status" example:"[404]" any:"condition"`
 	// If is a jq condition on the decoded body, with $status, $params and $vars.
 	// A redirect that is not followed has the body null.
-	If *declare.Expr `yaml:"if"`
+	If *declare.Expr `yaml:"if" example:".code != 0" any:"condition"`
 	// Is is the verdict: success, negative, limited, unavailable, malformed, skipped
 	// where the source turns out not to serve the input, or invalid where the reply
 	// says that a parameter's value is wrong.
-	Is declare.Text `yaml:"is"`
-	// Parameter is whose value an invalid one is; Message tells the caller what is
-	// wrong, what is expected, and an example.
-	Parameter string `yaml:"parameter"`
-	Message   string `yaml:"message"`
+	Is declare.Text `yaml:"is" required:"true" enum:"success,negative,limited,unavailable,malformed,skipped,invalid"`
+	// Parameter is whose value an invalid one is.
+	Parameter string `yaml:"parameter" example:"id"`
+	// Message tells the caller what is wrong, what is expected, and an example. With is:
+	// invalid.
+	Message string `yaml:"message" example:"is not on sale; expected a number from the list, for example 7"`
 }
 
 // Rule is a compiled judge rule.

@@ -234,6 +234,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/webpage/webtest":      {},
 		"cache":                          {"cache/jitter", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
+		"upstreams/declare/describe":     {"upstreams/declare"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/idcard":               {"upstreams/chinatime"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},

@@ -14,83 +14,96 @@ const grammar = 1
 // endpointSpec is a catalog file.
 type endpointSpec struct {
 	// Version of the grammar: 1.
-	Version int `yaml:"version"`
-	// Name is the path segment; equal to the file's name.
-	Name declare.Text `yaml:"name"`
-	// Group is images, media, lookups or text, or one of the operator's own.
-	Group   groupSpec `yaml:"group"`
-	Summary bilingual `yaml:"summary"`
+	Version int `yaml:"version" required:"true" enum:"1"`
+	// Name is the path segment: lower-case letters, digits and hyphens. It is equal to the
+	// name of the file.
+	Name declare.Text `yaml:"name" required:"true" example:"joke"`
+	// Group is images, media, lookups or text, or one of your own.
+	Group groupSpec `yaml:"group" required:"true" example:"text"`
+	// Summary says in a sentence what the answer is.
+	Summary bilingual `yaml:"summary" required:"true" example:"{en: A joke., zh: 笑话}"`
 	// Defs are programs that all others of the file can call by name, each of
 	// them those before it.
-	Defs   declare.Defs `yaml:"defs"`
-	Params []paramSpec  `yaml:"params"`
-	Cache  cacheSpec    `yaml:"cache"`
+	Defs declare.Defs `yaml:"defs" example:"{first_title: '.list[0].title'}"`
+	// Params are the query parameters. All others are ignored.
+	Params []paramSpec `yaml:"params" example:"[{name: id, type: int, min: 1, max: 9999, example: 7}]"`
+	// Cache is the cache rule.
+	Cache cacheSpec `yaml:"cache" required:"true" example:"{class: keyed, ttl: 1h}"`
 	// Fields of the data of json forms, in their order: what each of them is. One
 	// that is absent from an answer is null.
-	Fields fieldSpecs `yaml:"fields"`
+	Fields fieldSpecs `yaml:"fields" example:"{title: {en: The title., zh: 标题。}}"`
 	// Forms of the answer; the first is the default.
-	Forms []formSpec `yaml:"forms"`
+	Forms []formSpec `yaml:"forms" required:"true" example:"[{name: json, json: .}, {name: text, text: .joke}]"`
 	// Sources of the chain "main", in order.
-	Sources []kinds.SourceSpec `yaml:"sources"`
+	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
 	// NotFound is a jq program on $params: the message of a negative answer.
-	NotFound *declare.Expr `yaml:"not_found"`
+	NotFound *declare.Expr `yaml:"not_found" example:"'$params.id + \": no such joke\"'"`
 	// Chains are further chains by name, for forms that other sources answer.
-	Chains map[string]chainSpec `yaml:"chains"`
+	Chains map[string]chainSpec `yaml:"chains" example:"{pictures: {sources: [{name: fetch, computed: {}}]}}"`
 
 	// overridden: the operator's settings may have taken programs out of it, and
 	// with them all calls of a def.
 	overridden bool
 }
 
+// bilingual is a text in both languages.
 type bilingual struct {
-	EN string `yaml:"en"`
-	ZH string `yaml:"zh"`
+	// EN is the English text.
+	EN string `yaml:"en" required:"true" example:"A joke."`
+	// ZH is the Chinese text.
+	ZH string `yaml:"zh" required:"true" example:"笑话"`
 }
 
 // paramSpec declares one query parameter.
 type paramSpec struct {
-	Name declare.Text `yaml:"name"`
-	// Type is one of the table in parsers.go.
-	Type    string    `yaml:"type"`
-	Summary bilingual `yaml:"summary"`
-	// Role is "" for input, "form" for a parameter that selects the form,
-	// "callback" for the JSONP function, "tail" for a last line of text forms,
-	// "selector" for the element of a page that script forms write to. Only input
-	// is part of an answer's identity.
-	Role     string `yaml:"role"`
-	Required bool   `yaml:"required"`
+	// Name in the query: lower-case letters, digits and underscores.
+	Name declare.Text `yaml:"name" required:"true" example:"page_size"`
+	// Type of an input: string (one of enum, or a text), int, digits, or one with rules of
+	// its own. Parameters with another role have none.
+	Type string `yaml:"type" enum:"string,int,digits,date,host,idcard,ip,share,site,url,waybill"`
+	// Summary says what the parameter is for.
+	Summary bilingual `yaml:"summary" example:"{en: Number of the joke., zh: 笑话编号。}"`
+	// Role is absent for input. A form parameter selects the form, callback is the JSONP
+	// function, tail a last line of text forms, selector the element of a page that script forms
+	// write to. Only input is part of an answer's identity.
+	Role string `yaml:"role" enum:"form,callback,tail,selector"`
+	// Required: a request without it is refused.
+	Required bool `yaml:"required"`
 	// Default is the value of an absent parameter; null: absent stays absent.
-	Default *declare.Text `yaml:"default"`
-	Example string        `yaml:"example"`
-	// Min and Max bound an int.
-	Min *int `yaml:"min"`
-	Max *int `yaml:"max"`
+	Default *declare.Text `yaml:"default" example:"\"1\""`
+	// Example is a value that the parameter accepts, for the reference and error messages.
+	Example string `yaml:"example" example:"\"7\""`
+	// Min is the least value of an int.
+	Min *int `yaml:"min" example:"1"`
+	// Max is the greatest value of an int.
+	Max *int `yaml:"max" example:"100"`
 	// Also are ints beyond the bounds that are allowed as well.
-	Also []int `yaml:"also"`
-	// MinLen and MaxLen bound a text, in characters; 0 means 1 and 512.
-	MinLen int `yaml:"min_len"`
-	MaxLen int `yaml:"max_len"`
-	// Since is the earliest day of a date, 2006-01-02. The latest is today in China.
-	Since declare.Text `yaml:"since"`
+	Also []int `yaml:"also" example:"[0]"`
+	// MinLen is the least number of characters of a text; 0 means 1.
+	MinLen int `yaml:"min_len" example:"5"`
+	// MaxLen is the greatest number of characters of a text; 0 means 512.
+	MaxLen int `yaml:"max_len" example:"40"`
+	// Since is the earliest day of a date. The latest is today in China.
+	Since declare.Text `yaml:"since" example:"2006-01-02"`
 	// LeadingZero allows digits to begin with 0.
 	LeadingZero bool `yaml:"leading_zero"`
 	// Enum lists the values of a string.
-	Enum []string `yaml:"enum"`
+	Enum []string `yaml:"enum" example:"[pc, mobile]"`
 	// As translates values: of a form parameter to form names, of an enum to
 	// the values in $params.
-	As map[string]string `yaml:"as"`
+	As map[string]string `yaml:"as" example:"{url: redirect}"`
 	// From "caller" makes the caller's address the default of an ip. The other
 	// values make a derived parameter, which cannot be set in a query: "address"
 	// is the caller's address, "agent" the system and browser by the User-Agent,
 	// "today" the day (01-02) in Asia/Shanghai. All are part of the key.
-	From string `yaml:"from"`
+	From string `yaml:"from" enum:"caller,address,agent,today"`
 	// StandsFor names the input that this parameter is an alias of: it sets that
 	// input where it is absent.
-	StandsFor string `yaml:"stands_for"`
+	StandsFor string `yaml:"stands_for" example:"id"`
 	// Device replaces values by the caller's device.
-	Device map[string]deviceSpec `yaml:"device"`
+	Device map[string]deviceSpec `yaml:"device" example:"{auto: {phone: mobile, other: pc}}"`
 	// Pick replaces values by one of others, at random for every request.
-	Pick map[string][]string `yaml:"pick"`
+	Pick map[string][]string `yaml:"pick" example:"{any: [cats, dogs]}"`
 	// Rest lets a value that is an unescaped URL contain &, up to the next
 	// parameter of this endpoint.
 	Rest bool `yaml:"rest"`
@@ -103,35 +116,53 @@ type paramSpec struct {
 
 // deviceSpec replaces a value on phones and on other devices.
 type deviceSpec struct {
-	Phone string `yaml:"phone"`
-	Other string `yaml:"other"`
+	// Phone is the value on phones.
+	Phone string `yaml:"phone" required:"true" example:"mobile"`
+	// Other is the value on other devices.
+	Other string `yaml:"other" required:"true" example:"pc"`
 }
 
-// cacheSpec is the cache rule; see cache.Policy for the meaning of each.
+// cacheSpec is the cache rule.
 type cacheSpec struct {
-	TTL          declare.Duration `yaml:"ttl"`
-	Until        declare.Text     `yaml:"until"`
-	Poll         declare.Duration `yaml:"poll"`
-	Grace        declare.Duration `yaml:"grace"`
-	StaleIfError declare.Duration `yaml:"stale_if_error"`
-	Negative     declare.Duration `yaml:"negative"`
-	SoftTimeout  declare.Duration `yaml:"soft_timeout"`
-	FillTimeout  declare.Duration `yaml:"fill_timeout"`
-	Pause        declare.Duration `yaml:"pause"`
-	PauseMax     declare.Duration `yaml:"pause_max"`
-	Jitter       *float64         `yaml:"jitter"`
-	Eager        *float64         `yaml:"eager"`
-	// Class is shared (few keys), keyed (keys of callers' input) or computed
-	// (keys of callers' input, answers computed in this process).
-	Class declare.Text `yaml:"class"`
+	// TTL is how long an answer is fresh.
+	TTL declare.Duration `yaml:"ttl" example:"1h"`
+	// Until is when the next edition is published: an answer is fresh until then, whatever
+	// the ttl.
+	Until declare.Text `yaml:"until" example:"06:00 Asia/Shanghai"`
+	// Poll is how often a new edition is asked for once it is due; 0 means 5m.
+	Poll declare.Duration `yaml:"poll" example:"5m"`
+	// Grace is how long a stale answer is served while it is refreshed in the background.
+	Grace declare.Duration `yaml:"grace" example:"1d"`
+	// StaleIfError is how long a stale answer is served if the refresh fails.
+	StaleIfError declare.Duration `yaml:"stale_if_error" example:"7d"`
+	// Negative is how long a negative answer is kept.
+	Negative declare.Duration `yaml:"negative" example:"10m"`
+	// SoftTimeout is how long a caller waits for a refresh before a stale answer is served
+	// instead.
+	SoftTimeout declare.Duration `yaml:"soft_timeout" example:"300ms"`
+	// FillTimeout bounds a fill: all sources together.
+	FillTimeout declare.Duration `yaml:"fill_timeout" example:"15s"`
+	// Pause is how long after a failed fill none is tried. It doubles with each failure.
+	Pause declare.Duration `yaml:"pause" example:"2s"`
+	// PauseMax is the longest pause.
+	PauseMax declare.Duration `yaml:"pause_max" example:"1m"`
+	// Jitter is the share of the ttl by which it is shortened at random.
+	Jitter *float64 `yaml:"jitter" example:"0.1" least:"0" most:"0.5"`
+	// Eager is the share of the ttl before its end in which a popular answer is refreshed
+	// ahead of time.
+	Eager *float64 `yaml:"eager" example:"0.1" least:"0" most:"0.5"`
+	// Class is shared (few keys, which all callers ask for), keyed (keys of callers' input)
+	// or computed (keys of callers' input, answers computed in this process). A file has to
+	// say it.
+	Class declare.Text `yaml:"class" enum:"shared,keyed,computed"`
 	// Local keeps entries out of Redis.
 	Local bool `yaml:"local"`
 	// Edition is a jq program on the data: its date, 2006-01-02.
-	Edition *declare.Expr `yaml:"edition"`
+	Edition *declare.Expr `yaml:"edition" example:".date"`
 	// Fresh is a jq program on the data: for how many seconds the answer is
 	// fresh, where that is less than the ttl, or null. After that it may be
 	// served stale like any other answer.
-	Fresh *declare.Expr `yaml:"fresh"`
+	Fresh *declare.Expr `yaml:"fresh" example:"if .live then 60 else null end"`
 	// Warm fills the endpoint at start and before each publication.
 	Warm bool `yaml:"warm"`
 	// Off disables caching.
@@ -141,57 +172,69 @@ type cacheSpec struct {
 // formSpec is one form of the answer. Exactly one of JSON, Text, Markdown, Script,
 // Redirect, Interstitial and Picture is set.
 type formSpec struct {
-	Name declare.Text `yaml:"name"`
-	// Chain that answers it; "" means main.
-	Chain string `yaml:"chain"`
+	// Name of the form, which a parameter with the role form selects.
+	Name declare.Text `yaml:"name" required:"true" example:"json"`
+	// Chain that answers it; without one, main.
+	Chain string `yaml:"chain" example:"pictures"`
 	// Each emits the candidates of a pool; one is picked for every request.
-	Each *declare.Expr `yaml:"each"`
-	// JSON is the envelope's data.
-	JSON *declare.Expr `yaml:"json"`
-	// Order says in which order the fields of JSON come, as in {id, author:
-	// {name}, list: [{url}]}. Without it, they come as the form's program and
-	// those of the sources write them.
-	Order *declare.Expr `yaml:"order"`
-	// Text is the whole text.
-	Text *declare.Expr `yaml:"text"`
-	// Markdown is the whole text, in Markdown.
-	Markdown *declare.Expr `yaml:"markdown"`
-	// Script is the text that a script writes into the page that loads it, as the
-	// text of the element that the parameter of role selector names.
-	Script *declare.Expr `yaml:"script"`
-	// Redirect is the target of a 302.
-	Redirect *declare.Expr `yaml:"redirect"`
-	// Interstitial is the target of a page that shows the link before it is
-	// followed: for links that callers choose.
-	Interstitial *declare.Expr `yaml:"interstitial"`
+	Each *declare.Expr `yaml:"each" example:".[]"`
+	// JSON is a jq program: the data of the answer.
+	JSON *declare.Expr `yaml:"json" example:"." one:"form"`
+	// Order says in which order fields of the json form come that `fields` of the file does
+	// not declare. Without it, they come as the form's program and those of the sources
+	// write them.
+	Order *declare.Expr `yaml:"order" example:"'{id, author: {name}, list: [{url}]}'"`
+	// Text is a jq program: the whole text.
+	Text *declare.Expr `yaml:"text" example:".joke" one:"form"`
+	// Markdown is a jq program: the whole text, in Markdown.
+	Markdown *declare.Expr `yaml:"markdown" example:"'\"# \" + .title'" one:"form"`
+	// Script is a jq program: the text that a script writes into the page that loads it, into
+	// the element that the parameter with the role selector names.
+	Script *declare.Expr `yaml:"script" example:".text" one:"form"`
+	// Redirect is a jq program: the target of a 302.
+	Redirect *declare.Expr `yaml:"redirect" example:".url" one:"form"`
+	// Interstitial is a jq program: the target of a page that shows the link before it is
+	// followed, for links that callers choose.
+	Interstitial *declare.Expr `yaml:"interstitial" example:".url" one:"form"`
 	// Through serves the picture that the redirect leads to, instead of a 302.
-	Through *throughSpec `yaml:"through"`
+	Through *throughSpec `yaml:"through" example:"{chain: pictures, ttl: 1d}"`
 	// Picture is "source" for the picture that the source returned, else a jq
 	// program that emits a data: URI, or null when there is none.
-	Picture *declare.Expr `yaml:"picture"`
+	Picture *declare.Expr `yaml:"picture" example:"source" one:"form"`
+}
+
+// line is that of a part of the form, for a form without a name.
+func (s *formSpec) line() int {
+	for _, e := range []*declare.Expr{s.JSON, s.Text, s.Markdown, s.Script, s.Redirect, s.Interstitial, s.Picture} {
+		if e != nil {
+			return e.Line
+		}
+	}
+	return s.Name.Line
 }
 
 // throughSpec says how the pictures are fetched that a form leads to.
 type throughSpec struct {
 	// Chain whose sources fetch $params.link.
-	Chain string `yaml:"chain"`
+	Chain string `yaml:"chain" required:"true" example:"pictures"`
 	// TTL is how long a picture is fresh.
-	TTL declare.Duration `yaml:"ttl"`
+	TTL declare.Duration `yaml:"ttl" required:"true" example:"1d"`
 }
 
 // chainSpec is a further chain.
 type chainSpec struct {
 	// Like takes the sources of another chain, each followed by Picture.
-	Like string `yaml:"like"`
+	Like string `yaml:"like" example:"main"`
 	// Picture is fetched after the data of each source.
-	Picture *httpsource.PictureSpec `yaml:"picture"`
-	Sources []kinds.SourceSpec      `yaml:"sources"`
+	Picture *httpsource.PictureSpec `yaml:"picture" example:"{url: .cover, hosts: [img.example.org]}"`
+	// Sources of the chain, in order.
+	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
 }
 
 // Overrides are the operator's settings of an endpoint, from sundry.yaml.
 type Overrides struct {
 	// Cache overrides single settings of the cache rule, by the names of the file.
-	Cache yaml.Node `yaml:"cache"`
+	Cache yaml.Node `yaml:"cache" example:"{ttl: 6h}"`
 	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
 }

@@ -38,12 +38,15 @@ type namedField struct {
 
 // fieldSpec describes one field.
 type fieldSpec struct {
-	EN string `yaml:"en"`
-	ZH string `yaml:"zh"`
-	// Is is time, date or link.
-	Is declare.Text `yaml:"is"`
+	// EN describes the field in English.
+	EN string `yaml:"en" example:"The title."`
+	// ZH describes the field in Chinese.
+	ZH string `yaml:"zh" example:"标题。"`
+	// Is says what a text holds: a time (RFC 3339 with its zone), a date (2006-01-02) or a
+	// link (an absolute http or https address).
+	Is declare.Text `yaml:"is" enum:"time,date,link"`
 	// Fields of an object, or of each item of a list.
-	Fields fieldSpecs `yaml:"fields"`
+	Fields fieldSpecs `yaml:"fields" example:"{name: {en: The name., zh: 名称。}}"`
 }
 
 // UnmarshalYAML takes a mapping of names to descriptions, in its order.

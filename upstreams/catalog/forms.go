@@ -71,6 +71,9 @@ func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 			f.make = jq.Compile(e, defs, problems)
 		}
 	}
+	if f.Name == "" {
+		problems.Add(s.line(), "form without a name; expected one, for example name: json")
+	}
 	if contents != 1 {
 		problems.Add(s.Name.Line, "form %q: expected exactly one of json, text, markdown, script, redirect, interstitial and picture", f.Name)
 	}

@@ -53,9 +53,12 @@ type groupSpec struct {
 
 // ownGroup is a group that is not built in.
 type ownGroup struct {
+	// Name of the group: lower-case letters, digits and hyphens.
 	Name declare.Text `yaml:"name" required:"true" example:"tools"`
-	EN   string       `yaml:"en" required:"true" example:"Tools"`
-	ZH   string       `yaml:"zh" required:"true" example:"工具"`
+	// EN is the English title.
+	EN string `yaml:"en" required:"true" example:"Tools"`
+	// ZH is the Chinese title.
+	ZH string `yaml:"zh" required:"true" example:"工具"`
 }
 
 // UnmarshalYAML takes a name, or a mapping with titles.

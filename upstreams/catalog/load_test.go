@@ -51,6 +51,8 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"group: text", "group: {name: tools, title: Tools}", "whole.yaml:3: unknown key title in group"},
 		{"group: text", "group: [tools]", "whole.yaml:3: group: expected a text or a mapping, got a list"},
 		{"group: text\n", "", "whole.yaml:2: group: expected one of images, media, lookups, text, or one of your own as in {name: tools, en: Tools, zh: 工具}, got \"\""},
+		{"{name: json, json: .}", "{json: .}", "whole.yaml:10: form without a name; expected one, for example name: json"},
+		{"role: form,", "role: form, summary: {en: Form.},", "whole.yaml:7: param type: summary: expected both languages or none"},
 		{", zh: 完整", "", "summary: expected both languages"},
 		{"{name: n,", "{name: N,", "whole.yaml:6: param \"N\": expected a name of lower-case letters"},
 		{"type: int, min: 1, max: 9", "type: int", "whole.yaml:6: param n: expected min and max for an int, for example"},

@@ -82,6 +82,9 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	if !paramName.MatchString(p.Name) {
 		problems.Add(line, "param %q: expected a name of lower-case letters, digits and underscores, for example page_size", p.Name)
 	}
+	if (p.EN == "") != (p.ZH == "") {
+		problems.Add(line, "param %s: summary: expected both languages or none, for example {en: Number of the joke., zh: 笑话编号。}", p.Name)
+	}
 	switch {
 	case p.derive != nil:
 		return p

@@ -97,9 +97,12 @@ func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// durationPattern matches what ParseDuration reads, but for a plain 0.
+const durationPattern = `(([0-9]+(\.[0-9]*)?|\.[0-9]+)d|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)`
+
 // Shape implements Shaped.
 func (Duration) Shape(func(any) *Shape) *Shape {
-	return &Shape{What: "a duration such as 90s, 6h or 30d", Pattern: `^(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)d|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`}
+	return &Shape{What: "a duration such as 90s, 6h or 30d", Pattern: "^(0|" + durationPattern + ")$"}
 }
 
 // ParseDuration reads what time.ParseDuration reads, and whole days, as in

@@ -31,7 +31,7 @@ func (r *Rate) UnmarshalYAML(n *yaml.Node) error {
 
 // Shape implements Shaped.
 func (Rate) Shape(func(any) *Shape) *Shape {
-	return &Shape{What: "a number of calls, a slash and a duration, such as 45/1m", Pattern: `^[1-9][0-9]*/.+$`}
+	return &Shape{What: "a number of calls, a slash and a duration, such as 45/1m", Pattern: `^[1-9][0-9]*/` + durationPattern + `$`}
 }
 
 // String writes what ParseRate reads.

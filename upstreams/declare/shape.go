@@ -68,6 +68,9 @@ type Key struct {
 	Least, Most string
 	// Example is a value as a file has it; "" where any value explains itself.
 	Example string
+	// One and Any name groups of keys of a mapping: it has exactly one of the keys
+	// of a group, or at least one.
+	One, Any string
 }
 
 // Shaped is implemented by types that read themselves (yaml.Unmarshaler): they say
@@ -82,14 +85,15 @@ type Keyed interface {
 	KeyShapes() []KeyShape
 }
 
-// KeyShape is a key with a value of the type that it is decoded into.
+// KeyShape is a key that has no field, of which a mapping has exactly one, or else
+// that of a field, with a value of the type that it is decoded into.
 type KeyShape struct {
 	Name  string
 	Value any
 }
 
 // ShapeOf is the shape of what is decoded into a value of this type. A struct's keys
-// are its yaml tags; the tags required, enum, least, most and example say more about a key.
+// are its yaml tags; the tags required, enum, least, most, example, one and any say more about a key.
 func ShapeOf(t reflect.Type) *Shape { return shapes{}.of(t) }
 
 // shapes are those of types that were met, so that a type may contain itself.
@@ -154,6 +158,7 @@ func (s shapes) fillStruct(out *Shape, t reflect.Type) {
 		out.Keys = append(out.Keys, Key{
 			Name: name, Shape: s.of(field.Type), Field: field.Name, Owner: t, Required: field.Tag.Get("required") == "true",
 			Enum: enumOf(field.Tag.Get("enum")), Least: field.Tag.Get("least"), Most: field.Tag.Get("most"), Example: field.Tag.Get("example"),
+			One: field.Tag.Get("one"), Any: field.Tag.Get("any"),
 		})
 	}
 	if keyed, ok := reflect.TypeAssert[Keyed](reflect.Zero(t)); ok {
@@ -170,7 +175,7 @@ func (s shapes) addKeys(out *Shape, keyed Keyed) {
 			known.Shape = shape
 			continue
 		}
-		out.Keys = append(out.Keys, Key{Name: k.Name, Shape: shape})
+		out.Keys = append(out.Keys, Key{Name: k.Name, Shape: shape, One: "kind"})
 	}
 }
 

@@ -15,30 +15,31 @@ import (
 // StepSpec is a request made before the source's own. Its result is $vars.<name>
 // in every program after it, and {name} in templates if it is a text or number.
 type StepSpec struct {
-	Name declare.Text `yaml:"name"`
-	// When is a jq condition on $params and $vars; nil: always. The result of a
-	// step that is left out is null.
-	When *declare.Expr `yaml:"when"`
+	// Name of the result: lower-case letters, digits and underscores.
+	Name declare.Text `yaml:"name" required:"true" example:"token"`
+	// When is a jq condition on $params and $vars. The result of a step that is left out is
+	// null.
+	When *declare.Expr `yaml:"when" example:"$params.url != null"`
 	// Vars are placeholders of this step, computed before it.
-	Vars map[string]declare.Expr `yaml:"vars"`
+	Vars map[string]declare.Expr `yaml:"vars" example:"{sign: $params.id | md5}"`
 	// HTTP is the request. A step has either HTTP or Share.
-	HTTP *Spec `yaml:"http"`
+	HTTP *Spec `yaml:"http" example:"{url: https://api.example.org/token}" one:"request"`
 	// Share is a jq program that emits a share link. A short link is resolved. The
 	// result is {platform, id, kind, url, extra}.
-	Share *declare.Expr `yaml:"share"`
+	Share *declare.Expr `yaml:"share" example:"$params.url" one:"request"`
 	// Judge rules, as of a source. Those of a share step judge its result.
-	Judge []upstreams.RuleSpec `yaml:"judge"`
+	Judge []upstreams.RuleSpec `yaml:"judge" example:"[{if: .token == null, is: limited}]"`
 	// Timeout of this step; 0: only that of the source applies.
-	Timeout declare.Duration `yaml:"timeout"`
+	Timeout declare.Duration `yaml:"timeout" example:"2s"`
 	// Optional is a step that the answer can do without: if it fails, its result
 	// is null.
 	Optional bool `yaml:"optional"`
-	// Keep is a jq program that makes the result of the reply; nil: the decoded
+	// Keep is a jq program that makes the result of the reply. Without one, the decoded
 	// reply is the result.
-	Keep *declare.Expr `yaml:"keep"`
+	Keep *declare.Expr `yaml:"keep" example:".data.token"`
 	// For is how long the result is cached for calls that would send the same
 	// request; 0: not at all.
-	For declare.Duration `yaml:"for"`
+	For declare.Duration `yaml:"for" example:"1h"`
 	// Shared marks a result that does not depend on callers' input, so that there
 	// are few of them. Only with For.
 	Shared bool `yaml:"shared"`
@@ -51,43 +52,45 @@ type StepSpec struct {
 type Spec struct {
 	// URL is a template. Its host is literal, or it begins with the placeholder of a
 	// secret: the address of a service that the operator hosts.
-	URL     declare.Text            `yaml:"url"`
-	Query   map[string]declare.Text `yaml:"query"`
-	Headers map[string]declare.Text `yaml:"headers"`
-	// Agent is the User-Agent: "" for this service's own, or browser for that of a
-	// desktop browser, which the operator may set.
-	Agent string `yaml:"agent"`
+	URL declare.Text `yaml:"url" required:"true" example:"\"https://api.example.org/v1/{id}\""`
+	// Query has the parameters of the query string: templates by name.
+	Query map[string]declare.Text `yaml:"query" example:"{q: \"{id}\"}"`
+	// Headers of the request: templates by name.
+	Headers map[string]declare.Text `yaml:"headers" example:"{Referer: https://www.example.org/}"`
+	// Agent is the User-Agent: browser for that of a desktop browser, which the operator may
+	// set; without it, this service's own.
+	Agent string `yaml:"agent" enum:"browser"`
 	// RawQuery replaces Query for an upstream whose query string is not a list of
 	// names and values. A single placeholder, such as that of a signed query, is
 	// encoded already.
-	RawQuery declare.Text `yaml:"raw_query"`
+	RawQuery declare.Text `yaml:"raw_query" example:"\"{signed}\""`
 	// Form makes it a POST of these fields.
-	Form map[string]declare.Text `yaml:"form"`
+	Form map[string]declare.Text `yaml:"form" example:"{id: \"{id}\"}"`
 	// JSON makes it a POST of the value that this jq program makes of $params,
 	// $vars and $secrets.
-	JSON *declare.Expr `yaml:"json"`
+	JSON *declare.Expr `yaml:"json" example:"'{id: $params.id}'"`
 	// Trace passes on the request's ID and trace context (W3C Trace Context). It is
 	// for an operator's own services; third parties must not learn either.
 	Trace bool `yaml:"trace"`
 	// Redirects is follow (default) or none: then a redirect is the reply, and
 	// $location is its target.
-	Redirects string `yaml:"redirects"`
+	Redirects string `yaml:"redirects" enum:"follow,none"`
 	// Parts repeats the request with each of them as the placeholder {part}. The
 	// judge rules apply to each reply. What is mapped is the array of the replies,
 	// with null for those that failed.
-	Parts PartsSpec `yaml:"parts"`
+	Parts PartsSpec `yaml:"parts" example:"[a, b]"`
 	// Decode is json (default), jsonp, text, image, or script: the object that a
 	// script of the page assigns to Marker, or contains.
-	Decode string `yaml:"decode"`
+	Decode string `yaml:"decode" enum:"json,jsonp,script,text,image"`
 	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__, or
 	// # and the id of the script element, such as #__NEXT_DATA__.
-	Marker string `yaml:"marker"`
+	Marker string `yaml:"marker" example:"window.__INITIAL_STATE__"`
 	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5.
-	Charset string `yaml:"charset"`
+	Charset string `yaml:"charset" enum:"utf-8,gbk,gb18030,big5"`
 	// Max bounds the reply's body in KiB, after decompression; 0 means 2048.
-	Max int `yaml:"max_kib"`
+	Max int `yaml:"max_kib" example:"64"`
 	// Hosts are those that redirects may lead to, beside the URL's own.
-	Hosts []declare.Text `yaml:"hosts"`
+	Hosts []declare.Text `yaml:"hosts" example:"[cdn.example.org]"`
 }
 
 // PartsSpec is a list of texts, or a jq program on $params, $now and $vars that
@@ -116,13 +119,13 @@ func (p *PartsSpec) UnmarshalYAML(n *yaml.Node) error {
 // PictureSpec declares a picture that is fetched from an address in the data.
 type PictureSpec struct {
 	// URL is a jq program on the data that emits the address.
-	URL declare.Expr `yaml:"url"`
+	URL declare.Expr `yaml:"url" required:"true" example:".cover"`
 	// Hosts that the picture may come from; *.example.org means all subdomains.
-	Hosts []declare.Text `yaml:"hosts"`
+	Hosts []declare.Text `yaml:"hosts" required:"true" example:"[img.example.org, \"*.example.net\"]"`
 	// Max bounds the picture in KiB; 0 means 2048.
-	Max int `yaml:"max_kib"`
+	Max int `yaml:"max_kib" example:"4096"`
 	// Timeout of fetching it; 0 means 5 s.
-	Timeout declare.Duration `yaml:"timeout"`
+	Timeout declare.Duration `yaml:"timeout" example:"5s"`
 }
 
 // version changes whenever a step would make another result of the same reply, by

@@ -30,13 +30,24 @@ func functions() []gojq.CompilerOption {
 	for name, f := range textFunctions() {
 		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return callWithText(name, v, f) }))
 	}
-	return append(options,
-		gojq.WithFunction("wbi_key", 2, 2, wbiKey),
-		gojq.WithFunction("wbi_sign", 2, 2, wbiSign),
-		gojq.WithFunction("bilibili_player", 1, 1, bilibiliPlayer),
-		gojq.WithFunction("douyin_reflow", 1, 1, douyinReflow),
-		gojq.WithFunction("kdniao_state", 1, 1, func(v any, args []any) any { return waybill.FromKdniaoState(AsText(v), AsText(args[0])) }),
-	)
+	for name, f := range functionsOfArguments() {
+		options = append(options, gojq.WithFunction(name, f.arguments, f.arguments, f.call))
+	}
+	return options
+}
+
+// withArguments is a function that takes arguments beside a value.
+type withArguments struct {
+	arguments int
+	call      func(v any, args []any) any
+}
+
+// functionsOfArguments are those that take arguments.
+func functionsOfArguments() map[string]withArguments {
+	return map[string]withArguments{
+		"wbi_key": {2, wbiKey}, "wbi_sign": {2, wbiSign}, "bilibili_player": {1, bilibiliPlayer}, "douyin_reflow": {1, douyinReflow},
+		"kdniao_state": {1, func(v any, args []any) any { return waybill.FromKdniaoState(AsText(v), AsText(args[0])) }},
+	}
 }
 
 // plainFunctions take a value of any type.

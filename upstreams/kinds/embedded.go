@@ -14,7 +14,7 @@ import (
 // EmbeddedSpec declares a source that answers from a JSON file of the catalog.
 type EmbeddedSpec struct {
 	// File is its name below data/.
-	File declare.Text `yaml:"file"`
+	File declare.Text `yaml:"file" required:"true" example:"holidays.json"`
 }
 
 type embedded struct{ body any }

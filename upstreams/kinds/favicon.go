@@ -18,7 +18,7 @@ import (
 // SSRF guard.
 type FaviconSpec struct {
 	// At is root (/favicon.ico) or page (the icons that the home page links).
-	At string `yaml:"at"`
+	At string `yaml:"at" required:"true" enum:"root,page"`
 }
 
 type iconFinder struct {

@@ -14,7 +14,7 @@ type GeoIPSpec struct {
 	// Use is scope (private and reserved addresses only; it skips all others), file
 	// (the operator's database; without one the source is left out) or country (the
 	// embedded table).
-	Use string `yaml:"use"`
+	Use string `yaml:"use" required:"true" enum:"scope,file,country"`
 }
 
 type scopeFinder struct{}

@@ -20,7 +20,7 @@ import (
 // up in the operator's database, then in the embedded table of countries.
 type IPCardSpec struct {
 	// As is png or svg.
-	As string `yaml:"as"`
+	As string `yaml:"as" required:"true" enum:"png,svg"`
 }
 
 type cardDrawer struct {

@@ -15,7 +15,7 @@ import (
 // (in pixels).
 type QRCodeSpec struct {
 	// As is png or svg.
-	As string `yaml:"as"`
+	As string `yaml:"as" required:"true" enum:"png,svg"`
 }
 
 type qrMaker struct {

@@ -1,0 +1,26 @@
+package main
+
+import (
+	_ "embed"
+
+	"sundry/upstreams/catalog"
+)
+
+type schemaCmd struct {
+	Of string `arg:"" optional:"" enum:"catalog,config" default:"catalog" help:"catalog for catalog files, config for sundry.yaml."`
+}
+
+// configSchema is the JSON Schema of sundry.yaml. A test makes it of the settings.
+//
+//go:embed sundry.schema.json
+var configSchema []byte
+
+// Run prints a JSON Schema, for editors.
+func (s *schemaCmd) Run(w *process) error {
+	text := catalog.Schema()
+	if s.Of == "config" {
+		text = configSchema
+	}
+	_, err := w.stdout.Write(text)
+	return err
+}

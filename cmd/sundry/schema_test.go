@@ -1,0 +1,424 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/declare/describe"
+	"sundry/upstreams/jq"
+	"sundry/upstreams/plainjson"
+)
+
+// golden compares a generated file with what is in the repository, or writes it.
+func golden(t *testing.T, file, text string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(text, readFile(t, file)); diff != "" {
+		t.Errorf("%s: make golden, then read the diff (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestSchemaGoldenFiles: the schemas say what the types say that files are decoded
+// into.
+func TestSchemaGoldenFiles(t *testing.T) {
+	comments := describe.NewComments("../..", "sundry")
+	golden(t, "../../upstreams/catalog/schema.json", asJSON(t, catalogSchema(t, comments)))
+	golden(t, "sundry.schema.json", asJSON(t, settingsSchema(t, comments)))
+	for of, want := range map[string][]byte{"": catalog.Schema(), "catalog": catalog.Schema(), "config": configSchema} {
+		out, _, err := call(t, nil, strings.Fields("schema "+of)...)
+		if err != nil || out != string(want) {
+			t.Errorf("schema %s: %v", of, err)
+		}
+	}
+}
+
+// TestReferenceGolden: deploy/catalog.md has every key, variable and function.
+func TestReferenceGolden(t *testing.T) {
+	const file = "../../deploy/catalog.md"
+	comments := describe.NewComments("../..", "sundry")
+	keys, err := describe.Sections(comments, catalog.Shape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var variables, functions strings.Builder
+	variables.WriteString("| variable | value |\n|---|---|\n")
+	for _, v := range jq.Variables() {
+		fmt.Fprintf(&variables, "| `%s` | %s |\n", v.Name, v.About)
+	}
+	functions.WriteString("| function | result | example |\n|---|---|---|\n")
+	for _, f := range jq.Functions() {
+		example := "`" + f.Example + "`"
+		if f.Result != "" {
+			example += " is `" + f.Result + "`"
+		}
+		fmt.Fprintf(&functions, "| `%s` | %s | %s |\n", f.Call, f.About, strings.ReplaceAll(example, "|", "\\|"))
+	}
+	text := readFile(t, file)
+	text = between(t, text, "keys", strings.ReplaceAll(keys, "## ", "### "))
+	text = between(t, text, "variables", variables.String())
+	golden(t, file, between(t, text, "functions", functions.String()))
+}
+
+// between replaces what stands between the marks of a part.
+func between(t *testing.T, text, part, by string) string {
+	t.Helper()
+	begin, end := "<!-- "+part+": made by `make golden` -->\n", "<!-- end of "+part+" -->"
+	before, rest, ok := strings.Cut(text, begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("deploy/catalog.md has lost the marks around %s", part)
+	}
+	return before + begin + by + end + after
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := plainjson.MarshalIndent(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimRight(string(b), "\n") + "\n"
+}
+
+func catalogSchema(t *testing.T, comments *describe.Comments) describe.Object {
+	t.Helper()
+	s := describe.NewSchemas(comments)
+	out, err := s.Document("Sundry catalog file", "One endpoint of Sundry: parameters, cache rule, forms, sources and their mappings.", s.Of(catalog.Shape()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// settingsSchema is the schema of sundry.yaml.
+func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
+	t.Helper()
+	s, all := describe.NewSchemas(comments), settings()
+	about := settingDescriptions(t)
+	root := describe.Object{}
+	for i := range all {
+		into, name := root, all[i].key
+		if section, rest, ok := strings.Cut(name, "."); ok {
+			if root[section] == nil {
+				root[section] = sectionSchema(describe.Object{})
+			}
+			into, name = root[section].(describe.Object)["properties"].(describe.Object), rest
+		}
+		schema := all[i].schema()
+		if schema["description"] = about[all[i].key]; about[all[i].key] == "" {
+			t.Errorf("README.md: no row for %s", all[i].key)
+		}
+		into[name] = schema
+	}
+	overrides := s.Of(declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+	root["endpoints"] = describe.Object{"type": []any{"object", "null"}, "description": about["endpoints"], "additionalProperties": overrides}
+	out, err := s.Document("sundry.yaml", "The settings of Sundry.", sectionSchema(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// sectionSchema is the schema of a section with these keys. Without any value, each keeps
+// its default.
+func sectionSchema(properties describe.Object) describe.Object {
+	return describe.Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
+}
+
+var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
+
+// settingDescriptions are those of the README's table.
+func settingDescriptions(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, row := range settingRow.FindAllStringSubmatch(readFile(t, "../../README.md"), -1) {
+		about := strings.ToUpper(row[3][:1]) + row[3][1:] + ". Variable: " + strings.ReplaceAll(row[2], "`", "") + "."
+		out[row[1]] = strings.ReplaceAll(about, "..", ".")
+	}
+	return out
+}
+
+// reads reports whether a text is a value of the setting.
+func (s *setting) reads(text string) bool { return s.read(&config{}, text) == nil }
+
+var bounds = regexp.MustCompile(`from ([0-9.]+) to ([0-9.]+)`)
+
+// schema finds out what the setting reads.
+func (s *setting) schema() describe.Object {
+	one := s.valueSchema()
+	if s.items == nil {
+		if s.empty {
+			return describe.Object{"anyOf": []any{one, describe.Object{"enum": []any{"", nil}}}}
+		}
+		return describe.Object{"anyOf": []any{one, describe.Object{"type": "null"}}}
+	}
+	many := []any{describe.Object{"type": "array", "items": one}}
+	if s.pairs {
+		many = append(many, describe.Object{"type": "object", "additionalProperties": describe.Object{"type": "string"}})
+	}
+	return describe.Object{"anyOf": append(many, describe.Object{"type": []any{"string", "null"}})}
+}
+
+func (s *setting) valueSchema() describe.Object {
+	if values := s.values(); values != nil {
+		return describe.Object{"enum": values}
+	}
+	var number float64
+	_, noDuration := time.ParseDuration(s.example)
+	switch err := json.Unmarshal([]byte(s.example), &number); {
+	case err == nil && s.reads(s.example) && !s.reads("x"):
+		out := describe.Object{"type": "integer"}
+		if s.reads("0.5") {
+			out["type"] = "number"
+		}
+		if m := bounds.FindStringSubmatch(s.expected); m != nil {
+			out["minimum"], out["maximum"] = json.Number(m[1]), json.Number(m[2])
+		}
+		if s.reads("0") {
+			out["minimum"] = 0
+		}
+		return out
+	case strings.HasSuffix(s.example, "MiB"):
+		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^[0-9.]+ *(KiB|MiB|GiB)?$`}, describe.Object{"type": "integer"}}}
+	case noDuration == nil && !s.reads("x"):
+		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, describe.Object{"const": 0}}}
+	}
+	return describe.Object{"type": []any{"string", "number"}}
+}
+
+// values are those that the setting's text lists, if each is read and nothing else.
+func (s *setting) values() []any {
+	var out []any
+	for text := range strings.SplitSeq(strings.NewReplacer("one of ", "", " or ", ", ", " and ", ", ").Replace(s.expected), ", ") {
+		if !s.reads(text) || s.reads("not "+text) {
+			return nil
+		}
+		switch text {
+		case "true", "false":
+			out = append(out, text == "true")
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// validator is an independent reading of the schema.
+func validator(t *testing.T, schema []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// valid validates a YAML text.
+func valid(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	var v any
+	if err := yaml.Load([]byte(text), &v); err != nil {
+		return err
+	}
+	return s.Validate(plain(v))
+}
+
+// plain is a value without what only YAML has: times are texts.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case time.Time:
+		return v.Format("2006-01-02")
+	}
+	return v
+}
+
+var fenced = regexp.MustCompile("(?s)```yaml\n(version: .*?)```")
+
+// TestSchemaAcceptsFiles: those of the catalog, the sample configuration, and the
+// README's examples.
+func TestSchemaAcceptsFiles(t *testing.T) {
+	files := validator(t, catalog.Schema())
+	names, err := filepath.Glob("../../upstreams/catalog/*.yaml")
+	if err != nil || len(names) < 20 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		text := readFile(t, name)
+		if err := valid(t, files, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.HasPrefix(text, "# yaml-language-server: $schema=schema.json\n") {
+			t.Errorf("%s does not begin with the line of its schema", name)
+		}
+	}
+	examples := fenced.FindAllStringSubmatch(readFile(t, "../../README.md")+readFile(t, "../../deploy/catalog.md"), -1)
+	if len(examples) == 0 {
+		t.Error("no example of a catalog file")
+	}
+	for _, m := range examples {
+		if err := valid(t, files, m[1]); err != nil {
+			t.Errorf("%s\n%v", m[1], err)
+		}
+	}
+	text := readFile(t, "../../deploy/sundry.yaml")
+	if err := valid(t, validator(t, configSchema), text); err != nil {
+		t.Errorf("deploy/sundry.yaml: %v", err)
+	}
+	if !strings.HasPrefix(text, "# yaml-language-server: $schema=../cmd/sundry/sundry.schema.json\n") {
+		t.Error("deploy/sundry.yaml does not begin with the line of its schema")
+	}
+}
+
+const jokeFile = `version: 1
+name: joke
+group: text
+summary: {en: A joke., zh: 笑话}
+params:
+  - {name: id, type: int, min: 1, max: 9999, default: "1", example: "7"}
+  - {name: type, role: form, example: text}
+cache: {class: keyed, ttl: 1h}
+fields: {joke: {en: The joke., zh: 笑话。}}
+forms:
+  - {name: json, json: .}
+  - {name: text, text: .joke}
+sources:
+  - name: first
+    before: [{name: token, http: {url: 'https://a.example.org/'}}]
+    http: {url: 'https://jokes.example.org/v1/{id}', decode: json}
+    judge: [{if: .error != null, is: unavailable}]
+    map: '{joke: .text}'
+  - name: drawn
+    qrcode: {as: png}
+`
+
+// TestSchemaAndCheckRefuse the same files.
+func TestSchemaAndCheckRefuse(t *testing.T) {
+	files, dir := validator(t, catalog.Schema()), t.TempDir()
+	write(t, dir, "joke.yaml", jokeFile)
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil || valid(t, files, jokeFile) != nil {
+		t.Fatal(errs, err, valid(t, files, jokeFile))
+	}
+	for _, row := range []struct{ replace, by string }{
+		{"version: 1", "version: 2"}, {"version: 1\n", ""}, {"name: joke", "nam: joke"}, {"name: joke", "name: [joke]"}, {"group: text\n", ""},
+		{", zh: 笑话}", "}"}, {"params:", "paramz:"}, {"name: id,", ""}, {"type: int,", "type: float,"}, {"min: 1,", "min: a,"}, {"role: form", "role: shape"},
+		{"class: keyed", "class: wide"}, {"ttl: 1h", "ttl: 1 hour"}, {"ttl: 1h", "tll: 1h"}, {"ttl: 1h", "jitter: 0.9"}, {"{class: keyed, ttl: 1h}", "1h"},
+		{"{en: The joke., zh: 笑话。}", "{is: day}"}, {"{en: The joke., zh: 笑话。}", "{english: a}"}, {"{name: json, json: .}", "{name: json, json: ., text: .}"},
+		{"{name: json, json: .}", "{name: json}"}, {"{name: json, json: .}", "{json: .}"}, {"json: .}", "json: [.]}"}, {"name: first\n", "retry: 3\n"},
+		{"name: token,", ""}, {"{name: token, http: {url: 'https://a.example.org/'}}", "{name: token}"}, {"{name: token, ", "{name: token, share: ., "},
+		{"decode: json", "decode: xml"}, {"decode: json", "charset: latin1"}, {"decode: json", "redirects: some"}, {"decode: json", "parts: {a: b}"},
+		{"decode: json", "max_kib: large"}, {"decode: json", "querry: {}"}, {"{url: 'https://jokes.example.org/v1/{id}', decode: json}", "{decode: json}"},
+		{"is: unavailable", "is: broken"}, {"if: .error != null, ", ""}, {"qrcode: {as: png}", "qrcode: {as: gif}"}, {"qrcode: {as: png}", "qrcode: {}"},
+		{"qrcode: {as: png}", "summary: no kind"}, {"qrcode: {as: png}", "{qrcode: {as: png}, computed: {}}"}, {"qrcode: {as: png}", "computed: {x: 1}"},
+		{"qrcode: {as: png}", "qrcodes: {as: png}"}, {"name: drawn", "name: drawn\n    rate: often"}, {"name: drawn", "name: drawn\n    negative: maybe"},
+	} {
+		text := strings.Replace(jokeFile, row.replace, row.by, 1)
+		if text == jokeFile {
+			t.Fatalf("nothing to replace: %s", row.replace)
+		}
+		if valid(t, files, text) == nil {
+			t.Errorf("%s → %s: the schema accepts it", row.replace, row.by)
+		}
+		write(t, dir, "joke.yaml", text)
+		if _, _, err := call(t, nil, "check", "--catalog", dir); err == nil {
+			t.Errorf("%s → %s: check accepts it", row.replace, row.by)
+		}
+	}
+}
+
+// TestConfigSchemaAndCheckRefuse the same files.
+func TestConfigSchemaAndCheckRefuse(t *testing.T) {
+	schema, dir := validator(t, configSchema), t.TempDir()
+	for _, good := range []string{"limits:\n", "limits: {rate: 0.5}\ncache: {memory: 64MiB}", "endpoints: {ip: {cache: {ttl: 6h}}}", "trusted_proxies: 10.0.0.0/8", "listen: 0.0.0.0:8080"} {
+		if _, errs, err := call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", good)); err != nil || valid(t, schema, good) != nil {
+			t.Errorf("%s: %s %v %v", good, errs, err, valid(t, schema, good))
+		}
+	}
+	for _, bad := range []string{
+		"listne: x", "limits: {rat: 1}", "limits: [1]", "limits: {burst: 1.5}", "limits: {burst: -3}", "limits: {in_flight: 0}", "limits: {rate: fast}",
+		"log_format: xml", "cache: {warm: perhaps}", "cache: {memory: much}", "drain_delay: soon", "trusted_proxies: {a: b}", "limits: {in_flight_share: 2}",
+		"endpoints: {ip: {cach: {}}}", "endpoints: {ip: {cache: {ttl: soon}}}", "endpoints: {ip: {through: maybe}}",
+	} {
+		if valid(t, schema, bad) == nil {
+			t.Errorf("%s: the schema accepts it", bad)
+		}
+		if _, _, err := call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", bad)); err == nil {
+			t.Errorf("%s: check accepts it", bad)
+		}
+	}
+}
+
+// TestSchemaExamples: the example of every key is what the key accepts.
+func TestSchemaExamples(t *testing.T) {
+	seen := map[*declare.Shape]bool{}
+	var visit func(s *declare.Shape)
+	visit = func(s *declare.Shape) {
+		if s == nil || seen[s] {
+			return
+		}
+		seen[s] = true
+		for i := range s.Keys {
+			k := &s.Keys[i]
+			text := describe.Example(k)
+			if text == "" {
+				t.Errorf("%s: key %s: it needs an example, as in `yaml:\"%s\" example:\"…\"`", describe.Name(s), k.Name, k.Name)
+				continue
+			}
+			if err := acceptsKey(s, text); err != nil {
+				t.Errorf("%s: example %s: %v", describe.Name(s), text, err)
+			}
+			visit(k.Shape)
+		}
+		visit(s.Values)
+		visit(s.Items)
+		for _, one := range s.Of {
+			visit(one)
+		}
+	}
+	visit(catalog.Shape())
+	visit(declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+}
+
+// acceptsKey decodes a mapping with one key.
+func acceptsKey(s *declare.Shape, text string) error {
+	var problems declare.Problems
+	declare.Read([]byte(text), reflect.New(s.Type).Interface(), &problems)
+	if len(problems) > 0 {
+		return fmt.Errorf("%v", problems)
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package catalog
+
+import (
+	_ "embed"
+	"reflect"
+
+	"sundry/upstreams/declare"
+)
+
+// schema is made by a test of the types that files are decoded into.
+//
+//go:embed schema.json
+var schema []byte
+
+// Schema is the JSON Schema of catalog files. It is not to be changed.
+func Schema() []byte { return schema }
+
+// Shape is that of a catalog file.
+func Shape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[endpointSpec]()) }
