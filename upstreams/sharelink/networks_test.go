@@ -13,6 +13,7 @@ func recognisedOfNetworks() map[string]Link {
 		"https://x.com/elonmusk/status/1849000000000000000":                                                                            tweet,
 		"https://www.x.com/elonmusk/status/1849000000000000000/photo/1":                                                                tweet,
 		"https://mobile.x.com/i/status/1849000000000000000":                                                                            tweet,
+		"https://x.com/X/status/1849000000000000000/mediaViewer?currentTweet=1849000000000000000":                                      tweet,
 		"https://x.com/i/web/status/1849000000000000000":                                                                               tweet,
 		"https://twitter.com/elonmusk/statuses/1849000000000000000?s=20&t=x":                                                           tweet,
 		"https://www.twitter.com/elonmusk/status/1849000000000000000/video/1":                                                          tweet,

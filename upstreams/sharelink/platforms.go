@@ -51,7 +51,7 @@ var platforms = []platform{
 		"fxtwitter.com", "fixupx.com", "vxtwitter.com", "fixvx.com",
 	}, twitter},
 	{"tiktok", "TikTok", []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com"}, tiktok},
-	{"bluesky", "Bluesky 蓝天", []string{"bsky.app", "fxbsky.app"}, bluesky},
+	{"bluesky", "Bluesky", []string{"bsky.app", "fxbsky.app"}, bluesky},
 }
 
 // Platforms are the names of the supported platforms, Chinese and Latin, for
