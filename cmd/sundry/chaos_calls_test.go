@@ -112,15 +112,20 @@ func (s *survey) errands() []*errand {
 	return all
 }
 
-// lesser is a condition that answers of an endpoint's last sources fulfil as
-// well: of dailynews one does not tell the date, of music one has no links.
+// lesser is a condition that answers of an endpoint's other sources fulfil as well: of
+// dailynews some do not tell the date, of music one has no links, of dailywp some do
+// not tell the story, and of yiyan only the first has exchanges for each category.
 func lesser(endpoint, is string) string {
+	const dated, linked, told = `(.date | test("^[0-9-]{10}$"))`, `(.url | startswith("https://"))`, `(.description | length) > 20`
 	switch {
-	case is == "":
 	case endpoint == "dailynews":
-		return ".date == null or " + is
+		return strings.NewReplacer(dated, "(.date == null or "+dated+")", "知乎日报 2", "知乎日报").Replace(is)
 	case endpoint == "music":
-		return strings.ReplaceAll(is, `(.url | startswith("https://"))`, `(.playable == false or (.url | startswith("https://")))`)
+		return strings.ReplaceAll(is, linked, "(.playable == false or "+linked+")")
+	case endpoint == "dailywp":
+		return strings.ReplaceAll(is, told, "(.description == null or "+told+")")
+	case endpoint == "yiyan" && strings.HasPrefix(is, ".category_key"):
+		return "(.category_key | length) == 1"
 	}
 	return is
 }

@@ -19,7 +19,7 @@ var undeclared = []string{
 	"60s",
 	"dwzrec",
 	"ipinfo",
-	"music",
+
 	"onlinestatus",
 	"sjbz",
 }

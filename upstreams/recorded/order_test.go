@@ -113,7 +113,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"vidparse.author":     "name avatar uid",
 		"wpcat":               "n cid category page pages count total list",
 		"wpcat.list[]":        "id url thumb width height tags created_at",
-		"music":               "id name artist album cover url page duration playlist_id playable expires_at artistsname picurl",
+		"music":               "id name artist album cover url page duration playlist_id playable expires_at",
 		"sjsp":                "category title author url cover tags published_at duration width height like_count comment_count share_count collect_count play_count source page expires_at",
 		"ip":                  "ip version scope continent continent_code country country_code province city district postal isp asn as_name latitude longitude timezone adcode",
 		"gamestatus":          "online edition host port address srv software version protocol players motd motd_raw icon mods plugins secure_chat latency_ms error source checked_at",
