@@ -60,18 +60,19 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 
 type sourceMetrics struct {
 	attempts *prometheus.CounterVec
-	duration prometheus.Observer
+	duration prometheus.ObserverVec // of one series
 	answered prometheus.Gauge
 }
 
 // source resolves a source's series. Results that say something about the source
 // exist at zero, so that the first one is seen as an increase. Those that say
 // something about the caller or the input, or that only sources with a rate have, do
-// not: they would be a series of each source for nothing.
+// not: they would be a series of each source for nothing. Nor do durations before the
+// first call: they are a dozen series of each source, and no alert waits for the first.
 func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
-		duration: m.duration.WithLabelValues(endpoint, source),
+		duration: m.duration.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
 		answered: m.answered.WithLabelValues(endpoint, source),
 	}
 	s.attempts.WithLabelValues("success")
@@ -89,7 +90,7 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	if result == Skipped.String() && took == 0 || result == Throttled.String() {
 		return // it was not called
 	}
-	s.duration.Observe(took.Seconds())
+	s.duration.WithLabelValues().Observe(took.Seconds())
 	if result == "success" || result == Negative.String() {
 		s.answered.SetToCurrentTime()
 	}
