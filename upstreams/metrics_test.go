@@ -76,13 +76,13 @@ func TestResultsAtZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.source("e", "s")
-	if n := testutil.CollectAndCount(m.attempts); n != 9 {
+	if n := testutil.CollectAndCount(m.attempts); n != 6 {
 		t.Errorf("%d results", n)
 	}
-	for _, k := range []ErrorKind{Invalid, Forbidden, Throttled, Skipped} {
+	for _, k := range []ErrorKind{Invalid, Forbidden, Throttled, Skipped, Negative, Busy, Rejected} {
 		m.attempts.WithLabelValues("e", "s", k.String())
 	}
-	if n := testutil.CollectAndCount(m.attempts); n != 9+4 {
+	if n := testutil.CollectAndCount(m.attempts); n != 6+7 {
 		t.Errorf("one of them existed at zero: %d results", n)
 	}
 }
