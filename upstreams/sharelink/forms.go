@@ -125,7 +125,7 @@ func (a address) bilibiliVideo(id string) (Link, bool) {
 
 var (
 	xhsShort = regexp.MustCompile(`^((?:/[a-z])?/[A-Za-z0-9_-]{1,64})/?$`)
-	xhsPath  = regexp.MustCompile(`^/(?:explore|discovery/item|user/profile/[0-9A-Za-z]{1,64})/([0-9A-Fa-f]{24})/?$`)
+	xhsPath  = regexp.MustCompile(`^/(?:explore|discovery/item|search_result|user/profile/[0-9A-Za-z]{1,64})/([0-9A-Fa-f]{24})/?$`)
 	// No dot: at the end of a link it would be parsed as the end of the sentence.
 	xsecToken = regexp.MustCompile(`^[A-Za-z0-9_=+/-]{1,256}$`)
 )
@@ -152,6 +152,7 @@ func xiaohongshu(a address) (Link, bool) {
 }
 
 var (
+	weiboShare  = regexp.MustCompile(`^/share/[0-9]{1,20},([0-9]{5,24})\.html$`)
 	weiboMapp   = regexp.MustCompile(`^/fx/[0-9A-Za-z]{1,64}\.html$`)
 	weiboShow   = regexp.MustCompile(`^/(?:tv/)?show(?:/([0-9]{1,20}:[0-9A-Za-z_]{1,64}))?/?$`)
 	weiboOID    = regexp.MustCompile(`^[0-9]{1,20}:[0-9A-Za-z_]{1,64}$`)
@@ -168,6 +169,12 @@ func weibo(a address) (Link, bool) {
 			return Link{}, false
 		}
 		return short(a.host, a.path)
+	case "share.api.weibo.cn":
+		m := weiboShare.FindStringSubmatch(a.path)
+		if m == nil {
+			return Link{}, false
+		}
+		return weiboStatusOf(m[1])
 	}
 	if m := weiboShow.FindStringSubmatch(a.path); m != nil {
 		return a.weiboVideo(m[1])
@@ -179,7 +186,11 @@ func weibo(a address) (Link, bool) {
 	if m == nil || lowerCase.MatchString(m[1]) {
 		return Link{}, false
 	}
-	return Link{ID: m[1], Kind: "status", URL: "https://m.weibo.cn/detail/" + m[1]}, true
+	return weiboStatusOf(m[1])
+}
+
+func weiboStatusOf(id string) (Link, bool) {
+	return Link{ID: id, Kind: "status", URL: "https://m.weibo.cn/detail/" + id}, true
 }
 
 func (a address) weiboVideo(oid string) (Link, bool) {
