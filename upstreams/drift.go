@@ -122,7 +122,6 @@ func (c *Compiler) WatchReplies(step string, reads map[string]bool, decode func(
 	if c.Env.Known == nil || len(reads) == 0 {
 		return nil
 	}
-	c.Env.Metrics.exposeDrift(c.Endpoint, c.Source)
 	return &ReplyWatch{
 		Step: step, Reads: reads, Decode: decode,
 		endpoint: c.Endpoint, source: c.Source, env: c.Env, drift: c.Env.Drifts.of(c.Endpoint, c.Source),
@@ -146,8 +145,11 @@ func (w *ReplyWatch) Observe(body any) {
 	}
 	before := w.drift.changes()
 	w.drift.note(w.Step, w.known.Changes(body))
-	if after := w.drift.changes(); !slices.Equal(before, after) {
-		w.report(after)
+	after := w.drift.changes()
+	fields := byKind(after)
+	w.env.Metrics.setDrift(w.endpoint, w.source, fields)
+	if !slices.Equal(before, after) {
+		w.report(fields)
 	}
 }
 
@@ -162,14 +164,18 @@ func (w *ReplyWatch) learn() *shape.Watch {
 	return known.Watch(w.Reads)
 }
 
-// report logs the changes and sets the metrics.
-func (w *ReplyWatch) report(changes []shape.Change) {
+// byKind are the fields of changes.
+func byKind(changes []shape.Change) map[shape.Kind][]string {
 	fields := map[shape.Kind][]string{}
 	for _, c := range changes {
 		fields[c.Kind] = append(fields[c.Kind], c.Field)
 	}
-	w.env.Metrics.setDrift(w.endpoint, w.source, fields)
-	if len(changes) == 0 {
+	return fields
+}
+
+// report logs what has changed.
+func (w *ReplyWatch) report(fields map[shape.Kind][]string) {
+	if len(fields) == 0 {
 		w.env.Log.Info("replies of a source are again as known", "endpoint", w.endpoint, "source", w.source)
 		return
 	}
@@ -180,17 +186,12 @@ func (w *ReplyWatch) report(changes []shape.Change) {
 func newDriftGauge() *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: metrics.Namespace, Subsystem: "upstream", Name: "reply_drift",
-		Help: "Fields of a source's replies that programs read and that are not as known, by change.",
+		Help: "Fields that programs read of a source's replies and that are not as known, by change; none until a reply was looked at.",
 	}, []string{"endpoint", "source", "change"})
 }
 
-// exposeDrift makes the series of a source that exist from the start.
-func (m *Metrics) exposeDrift(endpoint, source string) {
-	for _, kind := range shape.Kinds() {
-		m.drift.WithLabelValues(endpoint, source, string(kind))
-	}
-}
-
+// setDrift sets the series of a source. They are absent until one of its replies was
+// looked at: 0 means that it was as known.
 func (m *Metrics) setDrift(endpoint, source string, fields map[shape.Kind][]string) {
 	for _, kind := range shape.Kinds() {
 		m.drift.WithLabelValues(endpoint, source, string(kind)).Set(float64(len(fields[kind])))

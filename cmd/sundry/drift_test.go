@@ -12,8 +12,8 @@ import (
 	"sundry/upstreams"
 )
 
-// TestTheConsoleMarksDrift: what the replies of a source lack is in the admin API and
-// in the metrics, whose series exist before.
+// TestTheConsoleMarksDrift: what the replies of a source lack is in the admin API, in
+// the metrics and in the log.
 func TestTheConsoleMarksDrift(t *testing.T) {
 	var renamed atomic.Bool
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,6 +38,7 @@ sources: [{name: one, http: {url: "`+up.URL+`/"}, map: "{title: .data.title}"}]
 	}
 	p := launch(t, &process{getenv: noEnv, onEnvironment: func(env *upstreams.Environment) { env.Drifts.Every = time.Nanosecond }}, "--catalog", dir)
 	const series = `sundry_upstream_reply_drift{change="missing",endpoint="news",source="one"} `
+	mustGet(t, p.public+"/api/news")
 	if _, body := mustGet(t, p.admin+"/metrics"); !strings.Contains(body, series+"0") {
 		t.Error("no series at zero")
 	}
