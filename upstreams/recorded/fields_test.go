@@ -24,10 +24,46 @@ var undeclared = []string{
 	"sjbz",
 }
 
-// TestEveryFieldIsDeclared: all that an endpoint's JSON holds, in any recorded
-// case and in the answers to its example calls, is declared with a description in both
-// languages, and is what the declaration says.
+// answers calls yield with the JSON that an endpoint answers: of every recorded case,
+// and to its example calls.
+func answers(t *testing.T, yield func(e *catalog.Endpoint, from string, document []byte)) {
+	t.Helper()
+	presented(t, yield)
+	for _, e := range replayed(t).Endpoints {
+		for _, row := range Calls(e) {
+			in, bad := e.Parse(row.Query, catalog.Caller{Addr: caller})
+			if bad != nil || in.Form.Kind != "json" {
+				continue
+			}
+			content, err := (&catalog.Fill{Input: in}).Load(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, body := range content.Forms[in.Form.FormIndex()] {
+				yield(e, content.Source+"?"+row.Query, body.Data[cache.Identity])
+			}
+		}
+	}
+}
+
+// TestEveryFieldIsDeclared: all that an endpoint's JSON holds is declared with a
+// description in both languages, and is what the declaration says. And each declared
+// field has a value in some answer: a description of what never comes is a false one.
 func TestEveryFieldIsDeclared(t *testing.T) {
+	filled := map[string]bool{}
+	answers(t, func(e *catalog.Endpoint, from string, document []byte) {
+		var answer struct{ Data any }
+		if err := json.Unmarshal(document, &answer); err != nil {
+			t.Fatal(err)
+		}
+		fill(filled, e.Name, answer.Data)
+		if e.Fields == nil {
+			return
+		}
+		for _, wrong := range violations("data", answer.Data, &catalog.Field{Fields: e.Fields}) {
+			t.Errorf("%s by %s: %s", e.Name, from, wrong)
+		}
+	})
 	for _, e := range replayed(t).Endpoints {
 		exempt := slices.Contains(undeclared, e.Name)
 		switch {
@@ -40,51 +76,40 @@ func TestEveryFieldIsDeclared(t *testing.T) {
 		case !exempt && e.Fields == nil:
 			t.Errorf("%s: does not declare its fields", e.Name)
 		}
-		described(t, e.Name, e.Fields)
-	}
-	presented(t, func(e *catalog.Endpoint, source string, document []byte) {
-		checkDeclared(t, e, source, document)
-	})
-	for _, e := range replayed(t).Endpoints {
-		for _, row := range Calls(e) {
-			in, bad := e.Parse(row.Query, catalog.Caller{Addr: caller})
-			if bad != nil || in.Form.Kind != "json" {
-				continue
-			}
-			content, err := (&catalog.Fill{Input: in}).Load(t.Context(), false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, body := range content.Forms[in.Form.FormIndex()] {
-				checkDeclared(t, e, content.Source+"?"+row.Query, body.Data[cache.Identity])
-			}
-		}
+		checkFields(t, e.Name, e.Fields, filled)
 	}
 }
 
-// described holds fields to a description in both languages.
-func described(t *testing.T, path string, fields []*catalog.Field) {
+// checkFields holds fields to a description in both languages, and to a value.
+func checkFields(t *testing.T, path string, fields []*catalog.Field, filled map[string]bool) {
 	t.Helper()
 	for _, f := range fields {
+		at := path + "." + f.Name
 		if f.EN == "" || f.ZH == "" {
-			t.Errorf("%s.%s: no description", path, f.Name)
+			t.Errorf("%s: no description", at)
 		}
-		described(t, path+"."+f.Name, f.Fields)
+		if !filled[at] {
+			t.Errorf("%s: null or absent in every recorded answer: record one that has it", at)
+		}
+		checkFields(t, at, f.Fields, filled)
 	}
 }
 
-func checkDeclared(t *testing.T, e *catalog.Endpoint, source string, document []byte) {
-	t.Helper()
-	if e.Fields == nil {
+// fill notes which fields have values, by their paths without the places in lists.
+func fill(filled map[string]bool, path string, v any) {
+	switch v := v.(type) {
+	case nil:
 		return
+	case []any:
+		for _, item := range v {
+			fill(filled, path, item)
+		}
+	case map[string]any:
+		for name, value := range v {
+			fill(filled, path+"."+name, value)
+		}
 	}
-	var answer struct{ Data any }
-	if err := json.Unmarshal(document, &answer); err != nil {
-		t.Fatal(err)
-	}
-	for _, wrong := range violations("data", answer.Data, &catalog.Field{Fields: e.Fields}) {
-		t.Errorf("%s by %s: %s", e.Name, source, wrong)
-	}
+	filled[path] = true
 }
 
 // violations lists where a value is not what its field says.
