@@ -49,7 +49,8 @@ type Environment struct {
 	// Secret looks up what only an operator can give, by the name of its environment
 	// variable: keys, cookies, addresses of self-hosted services.
 	Secret func(name string) (string, bool)
-	// GeoFile is the operator's address database; nil for none.
+	// GeoFile is the operator's databases of addresses; nil for none. A catalog keeps
+	// those that it was compiled with.
 	GeoFile geoip.DB
 	// Data holds the files of embedded sources.
 	Data fs.FS

@@ -44,7 +44,7 @@ type config struct {
 	Contact, UserAgent    string
 	Proxy                 string
 	Proxies               []string // endpoint=URL or endpoint/source=URL
-	GeoFile               string
+	GeoFiles              []string
 	State                 string
 	DrainDelay            time.Duration
 	DrainTimeout          time.Duration

@@ -54,7 +54,8 @@ func TestLoadBadConfigs(t *testing.T) {
 		"proxies:\n  ip: direct\n  kd: socks4://a":      `3: proxies: kd: expected the URL of an http, https, socks5 or socks5h proxy, such as socks5://127.0.0.1:1080, or direct`,
 		"proxies: {ip: direct, ip: direct}":             `1: proxies: ip: set twice`,
 		"proxies: direct":                               `1: proxies: expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct`,
-		"geo_file: city.csv":                            `1: geo_file: "city.csv": expected a file ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
+		"geo_file: city.csv":                            `1: geo_file: "city.csv": expected files ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
+		"geo_file:\n  - city.csv":                       `2: geo_file: "city.csv": expected files ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
 		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
 		"state: /none/state":                            `1: state: "/none/state": expected a file in a directory that exists, such as /var/lib/sundry/state`,
 		"drain_delay: 5":                                `1: drain_delay: "5": expected a duration from 0s to 10m, such as 5s`,
@@ -248,7 +249,7 @@ func TestEverySettingHasItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
 		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1",
-		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", ""), "state": filepath.Join(dir, "state"),
+		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", "") + "," + write(t, dir, "b.xdb", ""), "state": filepath.Join(dir, "state"),
 		"drain_delay": "3s", "drain_timeout": "1m", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false",
 	}
 	for _, s := range settings() {

@@ -43,10 +43,8 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 		}
 	}
 	env.Guard = guard.New(guard.Config{Allow: c.AllowTargets, Refused: refused})
-	if c.GeoFile != "" {
-		if env.GeoFile, err = geoip.Open(c.GeoFile); err != nil {
-			return nil, fmt.Errorf("geo_file: %w", err)
-		}
+	if env.GeoFile, err = c.openGeo(nil); err != nil {
+		return nil, err
 	}
 	if f.Replay {
 		var network *replay.Network
@@ -198,4 +196,20 @@ func subjects(set *catalog.Catalog) []string {
 		}
 	}
 	return names
+}
+
+// openGeo opens the databases of addresses, or returns those that are open if they
+// are the same; nil where none are configured.
+func (c *config) openGeo(open geoip.DB) (geoip.DB, error) {
+	if len(c.GeoFiles) == 0 {
+		return nil, nil
+	}
+	if files, ok := open.(*geoip.Files); ok && files.Current(c.GeoFiles) {
+		return open, nil
+	}
+	files, err := geoip.OpenFiles(c.GeoFiles)
+	if err != nil {
+		return nil, c.places["geo_file"].mistake("geo_file: " + err.Error())
+	}
+	return files, nil
 }

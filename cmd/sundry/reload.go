@@ -152,7 +152,7 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	if err != nil {
 		return done, err
 	}
-	set, err := in.compileAnew(s.env, s.changed)
+	set, geo, err := s.compileWithGeo(in)
 	if err != nil {
 		return done, err
 	}
@@ -160,10 +160,28 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	if err != nil {
 		return done, err
 	}
+	if geo {
+		lines = append(lines, "geo_file: read again")
+	}
 	s.loaded = in
 	s.logChanges(changes, why)
 	changes.Changed = append(changes.Changed, lines...)
 	return changes, nil
+}
+
+// compileWithGeo compiles what was just read, with the databases of addresses as they
+// are now, and reports whether those were opened anew. After a mistake the old ones
+// stay in force.
+func (s *server) compileWithGeo(in *inputs) (set *catalog.Catalog, reopened bool, err error) {
+	before := s.env.GeoFile
+	if s.env.GeoFile, err = in.config.openGeo(before); err == nil {
+		set, err = in.compileAnew(s.env, s.changed)
+	}
+	if err != nil {
+		s.env.GeoFile = before
+		return nil, false, err
+	}
+	return set, s.env.GeoFile != nil && s.env.GeoFile != before, nil
 }
 
 // logChanges logs the differences in the configuration.

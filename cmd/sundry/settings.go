@@ -164,8 +164,8 @@ func settings() []setting {
 		single(setting{key: "proxy", reloadable: true, secret: true, empty: true}, func(c *config) *string { return &c.Proxy }, parseProxy),
 		list(setting{key: "proxies", expected: "the URL of a proxy for each endpoint or source", example: "vidparse: socks5://127.0.0.1:1080", reloadable: true, secret: true, pairs: true},
 			func(c *config) *[]string { return &c.Proxies }, parseProxyOf),
-		single(setting{key: "geo_file", expected: "a file ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", empty: true},
-			func(c *config) *string { return &c.GeoFile }, parseGeoFile),
+		list(setting{key: "geo_file", expected: "files ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", reloadable: true},
+			func(c *config) *[]string { return &c.GeoFiles }, parseGeoFile),
 		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},
 			func(c *config) *string { return &c.State }, parseState),
 		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
@@ -243,9 +243,6 @@ func parseDirectory(s string) (string, error) {
 }
 
 func parseGeoFile(s string) (string, error) {
-	if s == "" {
-		return "", nil
-	}
 	if ext := strings.ToLower(filepath.Ext(s)); ext != ".mmdb" && ext != ".xdb" {
 		return "", errInvalid
 	}

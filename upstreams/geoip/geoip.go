@@ -71,8 +71,8 @@ type DB interface {
 	Close() error
 }
 
-// Open opens a database file by its extension: .mmdb (MaxMind and DB-IP, city or
-// country) or .xdb (ip2region). The caller closes it.
+// Open opens a database file by its extension: .mmdb (MaxMind and DB-IP: city,
+// country or ASN) or .xdb (ip2region). The caller closes it.
 func Open(path string) (DB, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".mmdb":

@@ -118,6 +118,24 @@ func buildXDB(ranges map[[2]string]string) []byte {
 	return b
 }
 
+// buildXDB6 is buildXDB for a range of IPv6.
+func buildXDB6(from, to, text string) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, xdbHeader+xdbVectors)
+	le.PutUint16(b, xdbVersion3)
+	le.PutUint16(b[16:], 6)
+	place := uint32(len(b))
+	b = append(b, text...)
+	first, last, at := netip.MustParseAddr(from).As16(), netip.MustParseAddr(to).As16(), uint32(len(b))
+	b = append(append(b, first[:]...), last[:]...)
+	b = le.AppendUint16(b, uint16(len(text)))
+	b = le.AppendUint32(b, place)
+	v := b[xdbHeader+(int(first[0])*256+int(first[1]))*8:]
+	le.PutUint32(v, at)
+	le.PutUint32(v[4:], at)
+	return b
+}
+
 func TestXDB(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ip.xdb")
 	data := buildXDB(map[[2]string]string{
@@ -246,6 +264,7 @@ func TestMMDB(t *testing.T) {
 		}, Place{Continent: "亚洲", ContinentCode: "AS", Country: "日本", CountryCode: "JP", Postal: "100-0001", ISP: "Example", ASN: 64500, ASName: "Example Net"}},
 		"flat with a network": {map[string]any{"country_code": "US", "postcode": "94043", "asn": "AS15169", "as_name": "Google LLC"},
 			Place{Country: "美国", CountryCode: "US", Postal: "94043", ASN: 15169, ASName: "Google LLC"}},
+		"network alone": {map[string]any{"autonomous_system_number": uint32(15169), "autonomous_system_organization": "Google"}, Place{ASN: 15169, ASName: "Google"}},
 		"country alone": {map[string]any{"country": map[string]any{"iso_code": "HK"}}, Place{Country: "中国香港", CountryCode: "HK"}},
 	}
 	for name, r := range rows {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,7 @@ func (n names) best() string {
 // record is the nested schema of MaxMind and DB-IP; flatRecord is that of smaller
 // publishers.
 type record struct {
+	network   // in a file of autonomous systems, which has nothing else
 	Continent struct {
 		Code  string `maxminddb:"code"`
 		Names names  `maxminddb:"names"`
@@ -80,6 +82,7 @@ type network struct {
 
 // Lookup implements DB.
 func (m mmdb) Lookup(a netip.Addr) (Place, bool, error) {
+	defer runtime.KeepAlive(m.r) // its cleanup unmaps the file
 	result := m.r.Lookup(a.Unmap())
 	if err := result.Err(); err != nil {
 		return Place{}, false, fmt.Errorf("look up in .mmdb: %w", err)
@@ -88,20 +91,19 @@ func (m mmdb) Lookup(a netip.Addr) (Place, bool, error) {
 		return Place{}, false, nil
 	}
 	var rec record
-	if err := result.Decode(&rec); err != nil {
-		var flat flatRecord
-		if result.Decode(&flat) != nil {
-			return Place{}, false, fmt.Errorf("record in .mmdb: %w", err)
-		}
-		return flat.place(), flat.Code != "", nil
+	var flat flatRecord
+	err := result.Decode(&rec)
+	if err == nil && rec.Country.ISO != "" {
+		return rec.place(), true, nil
 	}
-	if rec.Country.ISO == "" {
-		var flat flatRecord
-		if result.Decode(&flat) == nil && flat.Code != "" {
-			return flat.place(), true, nil
-		}
+	if result.Decode(&flat) == nil && flat.Code != "" {
+		return flat.place(), true, nil
 	}
-	return rec.place(), rec.Country.ISO != "", nil
+	if err != nil {
+		return Place{}, false, fmt.Errorf("record in .mmdb: %w", err)
+	}
+	p := rec.place() // of a file without countries
+	return p, len(p.Data()) > 0, nil
 }
 
 func (r *record) place() Place {
@@ -109,7 +111,7 @@ func (r *record) place() Place {
 		Country: r.Country.Names.best(), CountryCode: r.Country.ISO, City: r.City.Names.best(),
 		Timezone: r.Location.Timezone, Latitude: r.Location.Latitude, Longitude: r.Location.Longitude,
 		Continent: r.Continent.Names.best(), ContinentCode: r.Continent.Code, Postal: r.Postal.Code,
-		ISP: r.Traits.ISP, ASN: int(r.Traits.Number), ASName: r.Traits.Name,
+		ISP: r.Traits.ISP, ASN: int(cmp.Or(r.Traits.Number, r.Number)), ASName: cmp.Or(r.Traits.Name, r.Name),
 	}
 	if p.Country == "" && p.CountryCode != "" {
 		p.Country = countryName(p.CountryCode)

@@ -12,7 +12,7 @@ import (
 // GeoIPSpec declares a source that looks up the parameter ip locally.
 type GeoIPSpec struct {
 	// Use is scope (private and reserved addresses only; it skips all others), file
-	// (the operator's database; without one the source is left out) or country (the
+	// (the operator's databases; without any the source is left out) or country (the
 	// embedded table).
 	Use string `yaml:"use" required:"true" enum:"scope,file,country"`
 }
@@ -67,7 +67,7 @@ func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.R
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Unavailable, "look up the address: %w", err)
 	}
-	if !found && !f.always {
+	if (!found || place.Country == "") && !f.always { // of files that have networks only, another source knows more
 		return nil, &upstreams.Error{Kind: upstreams.Negative}
 	}
 	return &upstreams.Reply{Body: place.Data()}, nil

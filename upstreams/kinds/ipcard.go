@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"strings"
@@ -55,22 +56,23 @@ func (d *cardDrawer) card(call *upstreams.Call) *ipcard.Card {
 		return c
 	}
 	place := d.place(c.IP)
-	c.Place, c.ISP = joinNames(place.Country, place.Province, place.City), place.ISP
+	c.Place, c.ISP = joinNames(place.Country, place.Province, place.City), cmp.Or(place.ISP, place.ASName)
 	return c
 }
 
-// place looks an address up in both databases. The zero place means that neither
-// has it: the card is drawn all the same.
+// place looks an address up in both databases. Fields of the zero place mean that
+// neither has them: the card is drawn all the same.
 func (d *cardDrawer) place(ip netip.Addr) geoip.Place {
+	var merged geoip.Place
 	for _, db := range []geoip.DB{d.file, geoip.Country()} {
 		if db == nil {
 			continue
 		}
 		if p, found, err := db.Lookup(ip); err == nil && found {
-			return p
+			merged.Add(&p)
 		}
 	}
-	return geoip.Place{}
+	return merged
 }
 
 // joinNames joins the names of a place from the largest area to the smallest,
