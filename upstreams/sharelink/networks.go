@@ -8,7 +8,7 @@ import (
 
 var (
 	twitterPath  = regexp.MustCompile(`^/(?:i/web|[A-Za-z0-9_]{1,20})/status(?:es)?/([0-9]{1,20})(?:/(?:photo|video)/[0-9]|/mediaViewer)?/?$`)
-	tiktokPath   = regexp.MustCompile(`^/(?:@[^/]{0,64}/)?(?:video|photo|v)/([0-9]{1,24})(?:\.html)?/?$`)
+	tiktokPath   = regexp.MustCompile(`^/(?:(?:(?:@[^/]{0,64}|share)/)?(?:video|photo|v)|embed(?:/v2)?)/([0-9]{1,24})(?:\.html)?/?$`)
 	tiktokShort  = regexp.MustCompile(`^/t/([A-Za-z0-9_-]{1,64})/?$`)
 	blueskyPath  = regexp.MustCompile(`^/profile/([A-Za-z0-9.:_-]{1,253})/post/([A-Za-z0-9]{1,64})/?$`)
 	miyoushePath = regexp.MustCompile(`^/(?:[a-z0-9]{1,16}/)?article/([0-9]{1,20})/?$`)

@@ -50,7 +50,7 @@ var platforms = []platform{
 		"x.com", "www.x.com", "mobile.x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com", "t.co",
 		"fxtwitter.com", "fixupx.com", "vxtwitter.com", "fixvx.com",
 	}, twitter},
-	{"tiktok", "TikTok", []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com"}, tiktok},
+	{"tiktok", "TikTok", []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com", "www.tiktokv.com"}, tiktok},
 	{"bluesky", "Bluesky", []string{"bsky.app", "fxbsky.app"}, bluesky},
 }
 
