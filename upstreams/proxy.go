@@ -35,7 +35,7 @@ func ParseProxy(s string) (Proxy, error) {
 
 // Proxies say through which proxy requests to declared hosts go. Connections to
 // caller-supplied targets never go through one: it would resolve and connect without
-// the SSRF guard.
+// the SSRF guard. (The hosts of share links are declared ones: see httpsource.)
 type Proxies struct {
 	// Default is for all sources; nil: that of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	Default *Proxy
@@ -58,6 +58,15 @@ func (env *Environment) proxyOf(endpoint, source string) *Proxy {
 		}
 	}
 	return all.Default
+}
+
+// Proxied reports whether a source's requests to declared hosts go through a proxy.
+func (env *Environment) Proxied(endpoint, source string, req *http.Request) bool {
+	if p := env.proxyOf(endpoint, source); p != nil {
+		return p.url != nil
+	}
+	u, err := http.ProxyFromEnvironment(req)
+	return u != nil || err != nil
 }
 
 // proxyKey finds a request's *Proxy in its context.

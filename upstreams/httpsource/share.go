@@ -54,7 +54,7 @@ func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error)
 // be a cached step result.
 func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink.Link) (any, error) {
 	return st.cached(ctx, in, link.String(), func(ctx context.Context, in *upstreams.Input) (data any, err error) {
-		client := &TargetClient{HTTP: NewTargetHTTPClient(st.env, shareTimeout), Input: in, Context: ctx}
+		client := &TargetClient{Input: in, Context: ctx}
 		for range maxShareRedirects {
 			if link, err = st.resolveOnce(ctx, client, link); err != nil || !link.Short {
 				break
@@ -67,6 +67,16 @@ func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink
 	})
 }
 
+// shareClient is guarded like that for any target, or goes through the source's
+// proxy. That is safe here, and for no other target: the hosts of short links are
+// those of a table.
+func (st *step) shareClient(req *http.Request) *http.Client {
+	if st.env.Replay != nil || !st.env.Proxied(st.endpoint, st.source, req) {
+		return NewTargetHTTPClient(st.env, shareTimeout)
+	}
+	return &http.Client{Transport: st.env.DeclaredHosts(st.endpoint, st.source), CheckRedirect: noRedirects, Timeout: shareTimeout}
+}
+
 // resolveOnce asks the host of a short link for the address it redirects to.
 func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link sharelink.Link) (sharelink.Link, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, link.URL, http.NoBody)
@@ -74,6 +84,7 @@ func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link shar
 		return link, upstreams.Errorf(upstreams.Internal, "resolve %s: %w", link.URL, err)
 	}
 	req.Header.Set("User-Agent", st.shareUserAgent(link))
+	client.HTTP = st.shareClient(req)
 	next := link
 	_, err = upstreams.ThroughBreaker(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
 		resp, err := client.Do(req.WithContext(ctx))

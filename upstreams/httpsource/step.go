@@ -25,6 +25,8 @@ type step struct {
 	renew   bool
 	env     *upstreams.Environment
 
+	endpoint, source string // that it belongs to
+
 	timeout  time.Duration // 0: the source's
 	optional bool
 	// sendsSecret: its request contains a secret, so a result that is a single text
@@ -43,7 +45,7 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 	st := &step{
 		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
 		share: c.Program(spec.Share), rules: c.Rules(spec.Judge), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
-		renew: spec.Renew, env: c.Env, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
+		renew: spec.Renew, env: c.Env, endpoint: c.Endpoint, source: c.Source, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && c.Env.StepCache != nil {
 		st.results = c.Env.StepCache.Open(c.Endpoint, upstreams.StepCacheRule{

@@ -323,6 +323,25 @@ func TestTargetsAreNeverReachedThroughTheProxy(t *testing.T) {
 	}
 }
 
+// TestShortLinksAreResolvedThroughTheProxy: their hosts are those of a table, some of
+// which cannot be reached without one.
+func TestShortLinksAreResolvedThroughTheProxy(t *testing.T) {
+	var asked atomic.Value
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Method + " " + r.Host)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(web.Close)
+	env := environment(t)
+	proxy := mustProxy(t, web.URL)
+	env.SetProxies(upstreams.Proxies{Default: &proxy})
+	s := compile(t, env, "name: one\nbefore: [{name: link, share: $params.url}]\ncomputed: {}\nmap: $vars.link", "url")
+	_, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"url": "https://t.co/abc"}}, nil)
+	if got, _ := asked.Load().(string); got != "CONNECT t.co:443" || err == nil || !strings.Contains(err.Error(), "proxy") {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
 func TestParseProxy(t *testing.T) {
 	for _, text := range []string{"http://a:1", "https://a", "socks5://u:p@[::1]:1080", "socks5h://a/", "direct"} {
 		if _, err := upstreams.ParseProxy(text); err != nil {
