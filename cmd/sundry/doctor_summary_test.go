@@ -106,3 +106,18 @@ func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
 		t.Errorf("%v %s", err, errs)
 	}
 }
+
+// TestTheDoctorKeepsToRates: sources of one service that allows one call at a time are
+// asked one after the other.
+func TestTheDoctorKeepsToRates(t *testing.T) {
+	dir := presence(t)
+	for _, file := range []string{"status.yaml", "spare.yaml"} {
+		if err := edit(dir+"/"+file, ", http: {", ", rate: 1/30ms, http: {"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _, err := call(t, nil, "doctor", "--catalog", dir, "status", "spare")
+	if err != nil || strings.Contains(out, "rate") || !strings.Contains(out, "\nstatus    2 of 4") {
+		t.Errorf("%v %s", err, out)
+	}
+}

@@ -30,6 +30,16 @@ func (q *Quota) Take(now time.Time) bool {
 	return true
 }
 
+// Wait is how long it takes until a call may be made, if nobody makes one before.
+func (q *Quota) Wait(now time.Time) time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if oldest := q.made[q.next]; !oldest.IsZero() {
+		return max(0, q.per-now.Sub(oldest))
+	}
+	return 0
+}
+
 // Quotas are those of all sources that declare a rate. They outlive a reload. The
 // zero value is empty and ready to use.
 type Quotas struct {

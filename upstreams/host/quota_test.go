@@ -21,6 +21,11 @@ func TestQuota(t *testing.T) {
 			t.Errorf("step %d, after %s: %v, want %v", i, step.after, got, step.want)
 		}
 	}
+	for after, want := range map[time.Duration]time.Duration{200 * time.Second: time.Minute, 230 * time.Second: 30 * time.Second, time.Hour: 0} {
+		if got := q.Wait(start.Add(after)); got != want {
+			t.Errorf("after %s: wait %v, want %v", after, got, want)
+		}
+	}
 	if all.Get("a.example.org", 2, time.Minute) != q {
 		t.Error("a reload starts a new quota")
 	}

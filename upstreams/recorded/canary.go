@@ -29,7 +29,7 @@ func (s *Subject) askForCanary(ctx context.Context, f *Finding) {
 		f.Notes = append(f.Notes, "the canary is refused: "+err.Error())
 		return
 	}
-	answer, err := s.Source.Probe(ctx, call, nil)
+	answer, err := s.probe(ctx, call, nil)
 	if err == nil && sameAnswer(f.Call, &f.Answer, call, &answer) {
 		f.Health, f.Notes = Indifferent, append(f.Notes, "its answer to "+canaryText(s.Source.Canary)+", which cannot exist, is the same")
 	}

@@ -107,10 +107,8 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		f.Health, f.Notes = Changed, []string{"the recorded call is refused: " + err.Error()}
 		return f
 	}
-	start := time.Now()
 	var hide *redact.Redactor
-	f.Answer, err = s.Source.Probe(ctx, f.Call, func(a upstreams.Attempt) { hide = a.Redactor })
-	f.Took = time.Since(start)
+	f.Answer, err = s.probe(ctx, f.Call, func(a upstreams.Attempt) { hide, f.Took = a.Redactor, a.Took })
 	f.diagnose(err)
 	if err == nil {
 		f.compare(s.cases)
@@ -120,6 +118,30 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		f.Notes[i] = hide.Text(f.Notes[i]) // names of fields come from the upstream
 	}
 	return f
+}
+
+// patience is how long the doctor waits for the declared rate of a source.
+const patience = 10 * time.Second
+
+// probe calls the source, once its rate allows that.
+func (s *Subject) probe(ctx context.Context, call *upstreams.Call, watch func(upstreams.Attempt)) (upstreams.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience+s.Source.Timeout)
+	defer cancel()
+	for {
+		answer, err := s.Source.Probe(ctx, call, watch)
+		if upstreams.KindOf(err) != upstreams.Throttled {
+			return answer, err
+		}
+		wait := s.Source.Quota.Wait(time.Now())
+		if wait > patience {
+			return answer, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return answer, err
+		}
+	}
 }
 
 // choose sets what to call with: what was asked for, else what was recorded, else the
@@ -159,7 +181,7 @@ func (f *Finding) diagnose(err error) {
 		f.Health = Changed // by the recorded exchange, what was asked for exists
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
 		f.Health = Changed // it has moved, or was shut down
-	case kind == upstreams.Limited, kind == upstreams.Rejected, kind == upstreams.Throttled, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
+	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Rejected, kind == upstreams.Throttled, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
 		f.Health = Unreachable
