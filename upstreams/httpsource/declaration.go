@@ -79,9 +79,11 @@ type Spec struct {
 	// judge rules apply to each reply. What is mapped is the array of the replies,
 	// with null for those that failed.
 	Parts PartsSpec `yaml:"parts" example:"[a, b]"`
-	// Decode is json (default), jsonp, text, image, or script: the object that a
-	// script of the page assigns to Marker, or contains.
-	Decode string `yaml:"decode" enum:"json,jsonp,script,text,image"`
+	// Decode is json (default), jsonp, text, image, script (the object that a script of
+	// the page assigns to Marker, or contains) or html (what Select says).
+	Decode string `yaml:"decode" enum:"json,jsonp,html,script,text,image"`
+	// Select is what decode: html takes from the page, by name.
+	Select map[string]Selection `yaml:"select" example:"{title: h1, items: {each: ul li a, fields: {name: {}, url: {attr: href, link: true}}}}"`
 	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__, or
 	// # and the id of the script element, such as #__NEXT_DATA__.
 	Marker string `yaml:"marker" example:"window.__INITIAL_STATE__"`
@@ -140,6 +142,9 @@ func (s *StepSpec) version(defs *jq.Defs) string {
 	_, _ = fmt.Fprintf(h, "%q", defs.Text(s.Keep))
 	if s.HTTP != nil {
 		_, _ = fmt.Fprintf(h, "%q %q %q", s.HTTP.Decode, s.HTTP.Marker, s.HTTP.Charset)
+		if len(s.HTTP.Select) > 0 {
+			_, _ = fmt.Fprintf(h, "%x", hashOf(s.HTTP.Select))
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:4])
 }

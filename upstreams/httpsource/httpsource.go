@@ -48,7 +48,8 @@ type fetcher struct {
 	form            []field                   // not nil: a POST of a form
 	json            *jq.Program               // not nil: a POST of JSON
 	jsonSecret      bool                      // json reads secrets
-	decode          func([]byte) (any, error) // nil: a picture
+	decode          func([]byte) (any, error) // nil: page is set, or it is a picture
+	page            *document                 // decodes HTML; nil: decode is set, or it is a picture
 	charset         encoding.Encoding         // nil: UTF-8
 	maxBytes        int64
 	parts           []any
@@ -146,12 +147,17 @@ func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 		f.decode = func(b []byte) (any, error) { return string(b), nil }
 	case "script":
 		f.decode = scriptDecoder(spec.Marker)
+	case "html":
+		f.page = &document{compileSelections(spec.Select, problems)}
 	case "image":
 	default:
-		problems.Add(spec.URL.Line, "decode: expected json, jsonp, script, text or image, got %q", spec.Decode)
+		problems.Add(spec.URL.Line, "decode: expected json, jsonp, html, script, text or image, got %q", spec.Decode)
 	}
 	if (spec.Decode == "script") != (spec.Marker != "") {
 		problems.Add(spec.URL.Line, "marker: expected with decode: script, and only there, for example marker: window.__INITIAL_STATE__, got %q", spec.Marker)
+	}
+	if (spec.Decode == "html") != (len(spec.Select) > 0) {
+		problems.Add(spec.URL.Line, "select: expected with decode: html, and only there, for example select: {title: h1}")
 	}
 	var ok bool
 	if f.charset, ok = charset(spec.Charset); !ok {
@@ -188,24 +194,31 @@ func (f *fetcher) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams
 // is for the judge: its rules may know the status.
 func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
 	in.Stage("request", requestLine(req))
-	r, body, err := f.send(req, in)
+	r, body, from, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}
 	in.Stage("reply", replyLine(r, body))
 	switch {
-	case f.decode == nil:
+	case f.isPicture():
 		r.Blob, r.Broken = Sniff(body)
 		return r, nil
 	case r.Status/100 == 3: // not followed: its Location is the reply
 		return r, nil
 	}
-	// Memory for decoding and mapping.
-	if err := in.Memory.Take(req.Context(), workingSet*measureJSON(body).memory); err != nil {
+	if err := in.Memory.Take(req.Context(), f.memory(body)); err != nil {
 		return nil, err
 	}
-	r.Body, r.Broken = f.DecodeReply(body)
+	r.Body, r.Broken = f.decodeFrom(req.Context(), body, from)
 	return r, nil
+}
+
+// memory is what decoding and mapping a body take.
+func (f *fetcher) memory(body []byte) int64 {
+	if f.page != nil {
+		return memoryOf(body) + workingSet*min(int64(len(body)), maxSelected)
+	}
+	return workingSet * measureJSON(body).memory
 }
 
 // DecodeKnown decodes the bodies of one call: with parts, several are an array.
@@ -222,15 +235,25 @@ func (f *fetcher) DecodeKnown(bodies [][]byte) (any, error) {
 
 // DecodeReply decodes the body of a reply; that of a picture is nil.
 func (f *fetcher) DecodeReply(body []byte) (any, error) {
-	if f.decode == nil {
+	return f.decodeFrom(context.Background(), body, f.base)
+}
+
+// decodeFrom decodes the body of a reply that came from an address.
+func (f *fetcher) decodeFrom(ctx context.Context, body []byte, from *url.URL) (any, error) {
+	if f.isPicture() {
 		return nil, nil
 	}
 	text, err := toUTF8(body, f.charset)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case f.page != nil:
+		return f.page.decode(ctx, text, from)
 	}
 	return f.decode(text)
 }
+
+func (f *fetcher) isPicture() bool { return f.decode == nil && f.page == nil }
 
 // sendsSecret reports whether the request contains a secret, or is signed with
 // one.
@@ -245,7 +268,7 @@ func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
 // LargestPicture is the greatest size of the source's pictures, in bytes; 0 for a
 // source whose replies are not pictures.
 func (f *fetcher) LargestPicture() int64 {
-	if f.decode == nil {
+	if f.isPicture() {
 		return f.maxBytes
 	}
 	return 0

@@ -74,7 +74,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	in.MarkLoop(req.Header)
 	in.Stage("picture request", requestLine(req))
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}
-	r, body, err := f.send(req, in)
+	r, body, _, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}

@@ -114,21 +114,21 @@ func bodyReader(body []byte) io.Reader {
 }
 
 // send sends the request and reads the reply up to its limit.
-func (f *fetcher) send(req *http.Request, in *upstreams.Input) (*upstreams.Reply, []byte, error) {
+func (f *fetcher) send(req *http.Request, in *upstreams.Input) (r *upstreams.Reply, body []byte, from *url.URL, err error) {
 	resp, err := f.client.Do(req)
 	if err != nil {
-		return nil, nil, ClassifyError(err)
+		return nil, nil, nil, ClassifyError(err)
 	}
 	defer func() {
 		// Reading to the end of a short rest lets the connection be reused.
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		_ = resp.Body.Close()
 	}()
-	body, err := readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, f.maxBytes)
+	body, err = readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, f.maxBytes)
 	if err != nil {
-		return nil, nil, ClassifyError(err)
+		return nil, nil, nil, ClassifyError(err)
 	}
-	return &upstreams.Reply{Status: resp.StatusCode, Header: resp.Header}, body, nil
+	return &upstreams.Reply{Status: resp.StatusCode, Header: resp.Header}, body, resp.Request.URL, nil
 }
 
 // ClassifyError turns an error of sending a request or reading its reply into an

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -274,5 +275,24 @@ func TestHostileRepliesShareABudget(t *testing.T) {
 	}
 	if a, err := s.Probe(t.Context(), &upstreams.Call{}, nil); upstreams.KindOf(err) == upstreams.Busy {
 		t.Errorf("the budget was not given back: %v %v", a.Data, err)
+	}
+}
+
+// TestSelectsFromPages: links are resolved against the address that a redirect led to.
+func TestSelectsFromPages(t *testing.T) {
+	base := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new/page", http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<title>A page</title><ul><li><a href="one">1</a><li><a href="/two">2</a></ul>`)
+	})
+	env := environment(t)
+	s := compile(t, env, "name: page\nhttp: {url: '"+base+"/old', decode: html, select: {title: title, links: {each: ul > li > a, attr: href, link: true}}}\njudge: [{if: .title == null, is: malformed}]\n")
+	a, err := ask(t, env, s, nil)
+	want := map[string]any{"title": "A page", "links": []any{base + "/new/one", base + "/two"}}
+	if diff := cmp.Diff(want, a.Data); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
 	}
 }
