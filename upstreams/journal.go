@@ -86,12 +86,15 @@ func (j *Journal) add(n Record) {
 	if j.bySource[id] == nil {
 		j.bySource[id] = &ring{}
 	}
-	withheld := n.Result == Rejected.String() || n.Result == Throttled.String()
-	again := withheld && j.bySource[id].last() == n.Result
+	again := j.bySource[id].last() == n.Result
+	if n.Result == Throttled.String() && again {
+		return // the first says so; the others would drive out the calls that were made
+	}
 	j.bySource[id].add(n, recentPerSource)
-	// The first call that an open breaker or a used-up rate withholds says so; the
-	// others would drive out what came before.
-	if n.Result != "success" && n.Result != Negative.String() && !again {
+	// The first call that an open breaker rejects says so; the others would
+	// drive out what opened it.
+	failed := n.Result != "success" && n.Result != Negative.String() && n.Result != Throttled.String()
+	if failed && (n.Result != Rejected.String() || !again) {
 		j.failed.add(n, recentFailures)
 	}
 }

@@ -66,7 +66,7 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 		"summary: expected both languages", "one.yaml:6: param n: expected min and max for an int", "one.yaml:8: cache: class: expected shared",
 		"one.yaml:9: cache: until: calendar", "one.yaml:11: jq: unexpected EOF", "one.yaml:12: form \"two\": expected exactly one of",
 		"chain main: no sources", "two.yaml:3: unknown key nonsense", "two.yaml:5:",
-		"nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: unknown key unknown",
+		"sundry.conf:2: endpoints: nope: not an endpoint", "sundry.conf:5: ", "sundry.conf:6: unknown key unknown",
 	} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("no %q in:\n%s", want, errs)

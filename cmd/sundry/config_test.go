@@ -82,7 +82,8 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {memory: 9999GiB}":                      `1: cache.memory: "9999GiB": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {memory: NaN}":                          `1: cache.memory: "NaN": expected 8MiB to 1024GiB, such as 256MiB`,
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
-		"endpoints: {nope: {}}":                         `endpoints: nope: not an endpoint`,
+		"endpoints:\n  ip: {}\n  nope: {}":              `3: endpoints: nope: not an endpoint; expected one of 60s, avatar,`,
+		"endpoints: {vidparze: {}}":                     `1: endpoints: vidparze: not an endpoint; did you mean vidparse? Expected one of 60s, avatar,`,
 		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")
@@ -97,11 +98,8 @@ func TestLoadBadConfigs(t *testing.T) {
 				said += "\n" + err.Error()
 			}
 			line := file + ":" + want
-			if strings.HasPrefix(want, "endpoints:") {
-				line = file + ": " + want
-			}
 			if err == nil || !slices.ContainsFunc(strings.Split(said, "\n"), func(l string) bool {
-				return l == line || strings.Contains(want, "not found") && strings.HasPrefix(l, line) || strings.HasPrefix(want, "endpoints:") && strings.HasPrefix(l, line)
+				return l == line || strings.Contains(want, "not found") && strings.HasPrefix(l, line) || strings.Contains(want, "not an endpoint") && strings.HasPrefix(l, line)
 			}) {
 				t.Errorf("%s: %q: want\n%s\ngot\n%s", command, text, line, said)
 			}

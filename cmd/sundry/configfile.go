@@ -204,6 +204,12 @@ func (r *fileReader) endpoints(n *yaml.Node) {
 	if !declare.Decode(n, "endpoints", &over, &problems) {
 		over = namesOnly(n)
 	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if o, ok := over[n.Content[i].Value]; ok {
+			o.Line = n.Content[i].Line
+			over[n.Content[i].Value] = o
+		}
+	}
 	r.mistakes = append(r.mistakes, catalog.Mistakes(r.file, problems)...)
 	r.config.Endpoints, r.config.endpointsFrom = over, r.file
 }

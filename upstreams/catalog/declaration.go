@@ -237,6 +237,8 @@ type Overrides struct {
 	Cache yaml.Node `yaml:"cache" example:"{ttl: 6h}"`
 	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
+	// Line of the endpoint in ConfigFile; 0 where that is not a file.
+	Line int `yaml:"-"`
 }
 
 // KeyShapes implements declare.Keyed.

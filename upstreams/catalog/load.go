@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
@@ -57,18 +56,25 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 		c.byName[name] = e
 		c.Endpoints = append(c.Endpoints, e)
 	}
-	for name := range opts.Overrides {
-		if _, ok := c.byName[name]; !ok {
-			failed = append(failed, Mistake{opts.ConfigFile, 0, fmt.Sprintf("endpoints: %s: not an endpoint; expected one of %s",
-				name, strings.Join(slices.Sorted(maps.Keys(c.byName)), ", "))})
-		}
-	}
+	failed = append(failed, c.unknownOverrides(&opts)...)
 	failed = append(failed, c.addGroups()...)
 	if len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
 	c.order()
 	return c, nil
+}
+
+// unknownOverrides lists settings of endpoints that the catalog does not have.
+func (c *Catalog) unknownOverrides(opts *Options) []error {
+	var failed []error
+	known := slices.Sorted(maps.Keys(c.byName))
+	for _, name := range slices.Sorted(maps.Keys(opts.Overrides)) {
+		if !slices.Contains(known, name) {
+			failed = append(failed, Mistake{opts.ConfigFile, opts.Overrides[name].Line, fmt.Sprintf("endpoints: %s: not an endpoint%s", name, declare.Expected(name, known))})
+		}
+	}
+	return failed
 }
 
 // compileFile decodes and compiles one file.

@@ -156,8 +156,11 @@ func TestRateIsKept(t *testing.T) {
 	if calls.Load() != 3 || s.Host().State() != "closed" {
 		t.Errorf("%d calls, breaker %s", calls.Load(), s.Host().State())
 	}
-	if n := len(env.Journal.Failures()); n != 2 {
-		t.Errorf("%d failures in the journal, want the first of each source", n)
+	if n := len(env.Journal.Failures()); n != 0 {
+		t.Errorf("%d failures in the journal; nothing failed", n)
+	}
+	if recent := env.Journal.Recent("test", "one"); len(recent) != 4 || recent[3].Result != "throttled" {
+		t.Errorf("the journal has %v, want the calls, and once that the rate was used up", recent)
 	}
 }
 

@@ -75,8 +75,9 @@ function hold(host, act, refresh) {
   });
 }
 
-const failed = (attempt) => attempt.result !== "success" && attempt.result !== "negative";
-const resultBadge = (result) => badge(...(result === "success" ? ["good", "●"] : result === "negative" ? ["plain", "○"] : ["bad", "✕"]), result);
+const fine = ["success", "negative", "throttled"]; // throttled: not called, because its rate is used up
+const failed = (attempt) => !fine.includes(attempt.result);
+const resultBadge = (result) => badge(...(result === "success" ? ["good", "●"] : fine.includes(result) ? ["plain", "○"] : ["bad", "✕"]), result);
 
 function sourceCells(s, state) {
   const latest = s.recent.at(-1);
@@ -111,7 +112,7 @@ function spark(all) {
 
 function mark(a, x, high) {
   if (failed(a)) return cross(x + 2, height / 2);
-  return svg("rect", { class: a.result === "negative" ? "none" : "", x: x + 0.6, y: height - 1 - high, width: 3, height: high });
+  return svg("rect", { class: a.result === "negative" || a.result === "throttled" ? "none" : "", x: x + 0.6, y: height - 1 - high, width: 3, height: high });
 }
 
 const cross = (x, y) => svg("path", { class: "cross", d: `M${x - 1.6} ${y - 3}l3.2 6m0-6l-3.2 6` });
