@@ -58,4 +58,12 @@ sources: [{name: one, http: {url: "`+up.URL+`/"}, map: "{title: .data.title}"}]
 	if log := p.stderr.String(); strings.Count(log, `msg="replies of a source have changed" endpoint=news source=one missing=[data.title]`) != 1 {
 		t.Error(log)
 	}
+	t.Run("console", func(t *testing.T) {
+		chromium(t)
+		b := newBrowser(t, p.admin)
+		b.until(`document.querySelectorAll("tbody tr").length > 20`)
+		b.tab("upstreams")
+		b.text("#panel", "data.title is missing")
+		b.sound()
+	})
 }
