@@ -67,7 +67,7 @@ func TestRecordedRepliesDoNotDrift(t *testing.T) {
 
 // readField is a field that programs read, in fields that they read.
 type readField struct {
-	path   []string // names, and [] for the items of an array
+	path   []string // names, * for any, and [] for the items of an array
 	types  map[string]bool
 	always bool // no reply lacks it, or has null there
 }
@@ -79,30 +79,7 @@ func (f *readField) String() string {
 // readFields finds those of replies, by their path.
 func readFields(reads map[string]bool, replies []any) []*readField {
 	found := map[string]*readField{}
-	var walk func(v any, path []string)
-	walk = func(v any, path []string) {
-		switch v := v.(type) {
-		case []any:
-			for _, item := range v {
-				walk(item, append(slices.Clip(path), "[]"))
-			}
-		case map[string]any:
-			for name, value := range v {
-				if value == nil || !reads[name] {
-					continue
-				}
-				f := &readField{path: append(slices.Clip(path), name), types: map[string]bool{}, always: true}
-				if found[f.String()] == nil {
-					found[f.String()] = f
-				}
-				found[f.String()].types[fmt.Sprintf("%T", value)] = true
-				walk(value, f.path)
-			}
-		}
-	}
-	for _, v := range replies {
-		walk(v, nil)
-	}
+	walkFields(reads, replies, nil, found)
 	var all []*readField
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		f := found[name]
@@ -112,6 +89,40 @@ func readFields(reads map[string]bool, replies []any) []*readField {
 		all = append(all, f)
 	}
 	return all
+}
+
+// walkFields finds those of all values at one place.
+func walkFields(reads map[string]bool, values []any, path []string, found map[string]*readField) {
+	var items, others []any
+	named := map[string][]any{}
+	for _, v := range values {
+		switch v := v.(type) {
+		case []any:
+			items = append(items, v...)
+		case map[string]any:
+			for name, value := range v {
+				if others = append(others, value); reads[name] {
+					named[name] = append(named[name], value)
+				}
+			}
+		}
+	}
+	if len(items) > 0 {
+		walkFields(reads, items, append(slices.Clip(path), "[]"), found)
+	}
+	if len(named) == 0 && len(others) > 0 {
+		walkFields(reads, others, append(slices.Clip(path), "*"), found)
+	}
+	for name, values := range named {
+		f := &readField{path: append(slices.Clip(path), name), types: map[string]bool{}, always: true}
+		for _, v := range values {
+			if v != nil {
+				found[f.String()] = f
+				f.types[fmt.Sprintf("%T", v)] = true
+			}
+		}
+		walkFields(reads, values, f.path, found)
+	}
 }
 
 // edit calls back for every object that may have the field, and reports whether any
@@ -131,6 +142,12 @@ func editAt(v any, path []string, do func(map[string]any, string, bool)) (found 
 	object, ok := v.(map[string]any)
 	if !ok {
 		return false
+	}
+	if path[0] == "*" {
+		for _, value := range object {
+			found = editAt(value, path[1:], do) || found
+		}
+		return found
 	}
 	value := object[path[0]]
 	if len(path) > 1 {

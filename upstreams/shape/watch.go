@@ -26,26 +26,46 @@ type place struct {
 	types  map[string]bool
 	always bool // it is in every known object around it
 	fields map[string]*place
+	// others are the values of all fields of objects of which none has a name that is
+	// read: the names are computed, such as dates and ids.
+	others *place
 	items  *place
 }
 
 // Watch watches the places of the shape that are read by these names.
 func (s *Shape) Watch(reads map[string]bool) *Watch {
-	return &Watch{reads, s.watch("", true, reads)}
+	return &Watch{reads, watch([]*Shape{s}, "", true, reads)}
 }
 
-func (s *Shape) watch(path string, always bool, reads map[string]bool) *place {
-	p := &place{path: path, types: s.types, always: always && !s.types["null"], fields: map[string]*place{}}
-	if len(p.types) == 1 && p.types["null"] {
-		p.types = nil // it was there, as nothing in particular
-	}
-	for name, field := range s.fields {
-		if reads[name] {
-			p.fields[name] = field.watch(join(path, name), s.in[name] == s.objects, reads)
+// watch makes a place of the shapes of all values there.
+func watch(shapes []*Shape, path string, always bool, reads map[string]bool) *place {
+	p := &place{path: path, types: map[string]bool{}, fields: map[string]*place{}}
+	fields, in, objects := map[string][]*Shape{}, map[string]int{}, 0
+	var items []*Shape
+	for _, s := range shapes {
+		maps.Copy(p.types, s.types)
+		objects += s.objects
+		for name, field := range s.fields {
+			fields[name] = append(fields[name], field)
+			in[name] += s.in[name]
+		}
+		if s.items != nil {
+			items = append(items, s.items)
 		}
 	}
-	if s.items != nil {
-		p.items = s.items.watch(path+"[]", false, reads)
+	if p.always = always && !p.types["null"]; len(p.types) == 1 && p.types["null"] {
+		p.types = nil // it was there, as nothing in particular
+	}
+	for name, of := range fields {
+		if reads[name] {
+			p.fields[name] = watch(of, join(path, name), in[name] == objects, reads)
+		}
+	}
+	if len(p.fields) == 0 && len(fields) > 0 {
+		p.others = watch(slices.Concat(slices.Collect(maps.Values(fields))...), join(path, "*"), false, reads)
+	}
+	if len(items) > 0 {
+		p.items = watch(items, path+"[]", false, reads)
 	}
 	return p
 }
@@ -77,7 +97,8 @@ func Kinds() []Kind { return []Kind{Missing, Retyped, New} }
 // Change is what is different at one place.
 type Change struct {
 	Kind Kind
-	// Field is its path, as in data.list[].url; "" for the document itself.
+	// Field is its path, as in data.list[].url, with * for names that are computed; ""
+	// for the document itself.
 	Field string
 }
 
@@ -119,13 +140,17 @@ func (w *Watch) compare(p *place, values []any, found *[]Change) {
 	if len(items) > 0 && p.items != nil {
 		w.compare(p.items, items, found)
 	}
-	if len(objects) > 0 {
-		w.compareFields(p, objects, found)
+	if len(objects) == 0 {
+		return
+	}
+	if w.compareFields(p, objects, found) == 0 && p.others != nil {
+		w.compare(p.others, allValues(objects), found)
 	}
 }
 
-// compareFields compares the fields of all objects at one place.
-func (w *Watch) compareFields(p *place, objects []map[string]any, found *[]Change) {
+// compareFields compares the fields of all objects at one place, and returns how many
+// of them are new.
+func (w *Watch) compareFields(p *place, objects []map[string]any, found *[]Change) (fresh int) {
 	for _, name := range slices.Sorted(maps.Keys(p.fields)) {
 		field := p.fields[name]
 		values := valuesOf(objects, name)
@@ -139,8 +164,26 @@ func (w *Watch) compareFields(p *place, objects []map[string]any, found *[]Chang
 	for name := range w.reads {
 		if p.fields[name] == nil && len(valuesOf(objects, name)) > 0 {
 			*found = append(*found, Change{New, join(p.path, name)})
+			fresh++
 		}
 	}
+	return fresh
+}
+
+// allValues are those of all fields, up to a number, that are not null.
+func allValues(objects []map[string]any) []any {
+	var values []any
+	for _, object := range objects {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if len(values) == mostValues {
+				return values
+			}
+			if v := object[name]; v != nil {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
 }
 
 // valuesOf are the values of a field that are not null.
