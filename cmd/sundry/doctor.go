@@ -163,6 +163,8 @@ func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, 
 		answered := f.Answer.Data != nil || f.Answer.Blob != nil
 		switch {
 		case len(steps) == 0 || !answered:
+		case f.Health == recorded.Indifferent:
+			f.Notes = append(f.Notes, "not recorded: it would be known for what says nothing")
 		case subjects[i].Source.Keyed():
 			f.Notes = append(f.Notes, "not recorded: its requests contain a key")
 		default:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,6 +106,19 @@ func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
 	}
 	if _, errs, err := call(t, nil, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "spare.yaml:10: canary: user: expected a parameter of the endpoint, one of uid") {
 		t.Errorf("%v %s", err, errs)
+	}
+}
+
+// TestTheDoctorDoesNotRecordParrots: a source that answers the same to everything.
+func TestTheDoctorDoesNotRecordParrots(t *testing.T) {
+	dir := presence(t)
+	if _, _, err := call(t, nil, "doctor", "--catalog", dir, "--record", "status"); err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]bool{"knows": true, "parrot": false} {
+		if _, err := os.Stat(filepath.Join(dir, "testdata/status", source)); (err == nil) != want {
+			t.Errorf("%s: %v", source, err)
+		}
 	}
 }
 
