@@ -136,3 +136,18 @@ func TestBuiltInVariablesAreSorted(t *testing.T) {
 		t.Error(fmt.Sprint(names))
 	}
 }
+
+// TestEveryBuiltInVariableIsRead: the description of one that no source reads would
+// be a promise that nobody keeps.
+func TestEveryBuiltInVariableIsRead(t *testing.T) {
+	c := mustLoad(t, nil)
+	var read []string
+	for _, v := range c.Variables() {
+		read = append(read, v.Name)
+	}
+	for name := range c.variables {
+		if !slices.Contains(read, name) {
+			t.Errorf("%s is described, and no source reads it", name)
+		}
+	}
+}

@@ -128,6 +128,8 @@ type PictureSpec struct {
 	Max int `yaml:"max_kib" example:"4096"`
 	// Timeout of fetching it; 0 means 5 s.
 	Timeout declare.Duration `yaml:"timeout" example:"5s"`
+	// Agent is the User-Agent, as of a request: browser, or this service's own.
+	Agent string `yaml:"agent" enum:"browser" example:"browser"`
 }
 
 // version changes whenever a step would make another result of the same reply, by

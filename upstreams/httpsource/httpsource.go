@@ -38,8 +38,7 @@ const (
 type fetcher struct {
 	host            *host.Host
 	base            *url.URL // scheme and host; the path is a template
-	env             *upstreams.Environment
-	asBrowser       bool // its User-Agent is a browser's
+	agent           agent
 	path            jq.Template
 	query           []field
 	rawQuery        jq.Template // in place of query; zero: none
@@ -77,7 +76,7 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 // compileFetcher compiles a request that is declared at a line.
 func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	scope, problems := c.Scope, c.Problems
-	f := &fetcher{env: c.Env, maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
+	f := &fetcher{maxBytes: defaultMaxBytes, trace: spec.Trace, partsProgram: c.Program(spec.Parts.Program)}
 	for _, part := range spec.Parts.List {
 		f.parts = append(f.parts, part)
 	}
@@ -90,7 +89,8 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	if !f.compileURL(spec, line, scope, c) {
 		return f
 	}
-	f.compileAgent(spec, problems)
+	f.agent = compileAgent(spec.Agent, spec.URL.Line, c)
+	spec.checkAgent(problems)
 	f.compileQuery(spec, scope, problems)
 	f.headers = compileFields(spec.Headers, scope, problems)
 	f.compileBody(spec, scope, c)

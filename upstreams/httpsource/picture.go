@@ -18,6 +18,7 @@ type picture struct {
 	maxBytes int64
 	timeout  time.Duration
 	client   *http.Client
+	agent    agent
 	env      *upstreams.Environment
 }
 
@@ -37,7 +38,7 @@ func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	if spec.Timeout > 0 {
 		p.timeout = time.Duration(spec.Timeout)
 	}
-	p.client = newClient(c, p.hosts)
+	p.client, p.agent = newClient(c, p.hosts), compileAgent(spec.Agent, spec.URL.Line, c)
 	return p
 }
 
@@ -70,7 +71,7 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
-	req.Header.Set("User-Agent", p.env.Agents().Own)
+	req.Header.Set("User-Agent", p.agent.value())
 	in.MarkLoop(req.Header)
 	in.Stage("picture request", requestLine(req))
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}

@@ -27,7 +27,7 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
-	req.Header.Set("User-Agent", f.agent())
+	req.Header.Set("User-Agent", f.agent.value())
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}

@@ -193,6 +193,25 @@ func TestThrottledSourceFailsOver(t *testing.T) {
 	}
 }
 
+// TestAgentOfPictures: hosts of pictures may expect a browser too.
+func TestAgentOfPictures(t *testing.T) {
+	var got atomic.Value
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.UserAgent())
+		_, _ = w.Write([]byte("\x89PNG\r\n\x1a\n and more"))
+	})
+	for agent, want := range map[string]string{"": upstreams.DefaultAgents().Own, ", agent: browser": upstreams.DefaultAgents().Browser} {
+		s := compile(t, environment(t), "name: a\ncomputed: {}\nmap: '{u: \""+url+"/x.png\"}'\npicture: {url: .u, hosts: ['"+strings.TrimPrefix(url, "http://")+"']"+agent+"}")
+		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); got.Load() != want {
+			t.Errorf("%v %v, want %s", got.Load(), err, want)
+		}
+	}
+	_, problems := tryCompile(t, environment(t), "name: a\ncomputed: {}\npicture: {url: .u, hosts: [a.example], agent: phone}")
+	if !strings.Contains(fmt.Sprint(problems), `agent: expected browser, or no agent for this service's own, got "phone"`) {
+		t.Error(problems)
+	}
+}
+
 func TestAgents(t *testing.T) {
 	var got string
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) { got = r.UserAgent(); fmt.Fprint(w, `{}`) })
