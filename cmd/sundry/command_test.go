@@ -97,6 +97,9 @@ func TestTryShowsEachStage(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
+	if out, _, err = call(t, nil, "try", "--replay", "sjsp"); err != nil || !strings.Contains(out, `data             {"list":[{`) {
+		t.Errorf("a pool is not shown as it is: %s %v", out, err)
+	}
 	if out, _, err = call(t, nil, "try", "--replay", "music", "mid=404404"); err != nil || !strings.Contains(out, "answer: not found") {
 		t.Errorf("%s %v", out, err)
 	}

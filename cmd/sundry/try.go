@@ -132,9 +132,10 @@ func (p *printer) attempt(a upstreams.Attempt) {
 	}
 }
 
-// stage is a stage's detail on one line: data with its fields as answers have them.
+// stage is a stage's detail on one line: data with its fields as answers have them,
+// except for a pool, whose candidates are the answers.
 func (p *printer) stage(s *upstreams.Stage) string {
-	if s.Name == upstreams.StageData && p.form != nil {
+	if s.Name == upstreams.StageData && p.form != nil && !p.form.Pool {
 		if b, err := p.form.Ordered(s.Detail); err == nil {
 			return upstreams.Shorten(string(b), longest)
 		}

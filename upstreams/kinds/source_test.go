@@ -17,7 +17,7 @@ func TestCompileReportsMistakesWithLines(t *testing.T) {
 		"name: x\nhttp: {url: 'https://{host}/x'}":                                        "2: placeholder {host}: not found; expected the name of a parameter, var, step or secret",
 		"name: x\nhttp: {url: 'https://a.org/?q=1'}":                                      "2: url:",
 		"name: x\nhttp:\n  url: https://a.org/\n  query: {q: '{nope}'}":                   "4: placeholder {nope}",
-		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":                             "2: decode: expected json, jsonp, script, text or image, got \"xml\"",
+		"name: x\nhttp: {url: 'https://a.org/', decode: xml}":                             "2: decode: expected json, jsonp, html, script, text or image, got \"xml\"",
 		"name: x\nhttp: {url: 'https://a.org/', charset: latin1}":                         "2: charset: expected utf-8, gbk, gb18030 or big5, got \"latin1\"",
 		"name: x\nhttp: {url: 'https://a.org/', hosts: ['*']}":                            "2: hosts: expected a name such as img.example.org or *.example.org, got \"*\"",
 		"name: x\nhttp: {url: 'https://a.org/', redirects: some}":                         "2: redirects: expected follow or none, got \"some\"",
