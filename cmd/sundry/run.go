@@ -34,6 +34,7 @@ type cli struct {
 	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
 	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 1 if an endpoint has no working source."`
 	Health  healthCmd  `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks."`
+	New     newCmd     `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange."`
 	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors."`
 	Docs    docsCmd    `cmd:"" help:"Print the endpoints as a Markdown table."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -39,6 +39,15 @@ func ReadFiles(dir string) (*Files, error) {
 // asked for, then cached. Compile expects them in its environment.
 func (f *Files) Data() fs.FS { return f.data }
 
+// BuiltinNames are the names of the endpoints that come with the program.
+func BuiltinNames() []string {
+	files, _ := fs.Glob(builtin, "*.yaml") // the pattern is right
+	for i, file := range files {
+		files[i] = strings.TrimSuffix(file, ".yaml")
+	}
+	return files
+}
+
 // Load reads and compiles everything. The error joins all Mistakes.
 func Load(opts Options, env *upstreams.Environment) (*Catalog, error) {
 	f, err := ReadFiles(opts.Dir)

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/draft"
+	"sundry/upstreams/plainjson"
+)
+
+// Bounds of the call that an endpoint is drafted from.
+const (
+	draftTimeout = 20 * time.Second
+	draftMost    = 2 << 20
+)
+
+type newCmd struct {
+	Name  string   `arg:"" help:"Name of the endpoint."`
+	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." placeholder:"URL"`
+	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." placeholder:"NAME=VALUE" sep:"none"`
+	Reply string   `help:"Read the reply from a file, in place of calling the address." type:"path" placeholder:"FILE"`
+	Out   string   `help:"Directory of catalog files (default: the working directory)." type:"path" placeholder:"DIR" default:"."`
+}
+
+// Run drafts an endpoint: it writes a catalog file and a recorded exchange, after it
+// has tried that they work together.
+func (n *newCmd) Run(w *process) error {
+	if err := n.free(); err != nil {
+		return err
+	}
+	call, err := n.call(w)
+	if err != nil {
+		return err
+	}
+	d, err := draft.New(call)
+	if err != nil {
+		return err
+	}
+	if err := n.try(w, d, call.Address); err != nil {
+		return fmt.Errorf("the draft does not work, and nothing was written: %w", err)
+	}
+	if err := n.write(d); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w.stdout, "wrote %s and its recorded exchange in %s\nnext: sundry try %s --replay --catalog %s, then read the file and mend what was guessed\n",
+		filepath.Join(n.Out, n.Name+".yaml"), filepath.Join(n.Out, d.Exchange), n.Name, n.Out)
+	if len(d.Variables) > 0 && err == nil {
+		_, err = fmt.Fprintf(w.stdout, "the address holds a key: it was left out of the files; set it in the environment\n%s", d.Variables)
+	}
+	return err
+}
+
+// free refuses names that are taken.
+func (n *newCmd) free() error {
+	if st, err := os.Stat(n.Out); err != nil || !st.IsDir() {
+		return fmt.Errorf("--out %s: expected a directory that exists", n.Out)
+	}
+	for _, name := range []string{n.Name + ".yaml", "testdata/" + n.Name} {
+		if _, err := os.Stat(filepath.Join(n.Out, name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists already; expected a new name, or remove it first", filepath.Join(n.Out, name))
+		}
+	}
+	if slices.Contains(catalog.BuiltinNames(), n.Name) {
+		return fmt.Errorf("%s is a built-in endpoint, which a file of this name would replace; expected another name", n.Name)
+	}
+	return nil
+}
+
+// call asks the address, or reads the reply from a file.
+func (n *newCmd) call(w *process) (*draft.Call, error) {
+	values := map[string]string{}
+	for _, p := range n.Param {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--param %q: expected name=value, for example id=7", p)
+		}
+		values[name] = value
+	}
+	address, err := draft.ReadAddress(n.Name, n.URL, values)
+	if err != nil {
+		return nil, err
+	}
+	c := &draft.Call{Name: n.Name, Address: address, Status: http.StatusOK, Header: http.Header{}, Now: time.Now().Truncate(time.Second)}
+	if n.Reply == "" {
+		return c, askAddress(w, c)
+	}
+	if c.Body, err = os.ReadFile(n.Reply); err != nil {
+		return nil, fmt.Errorf("--reply: %w", err)
+	}
+	c.Header.Set("Content-Type", http.DetectContentType(c.Body))
+	return c, nil
+}
+
+// askAddress calls the address, which is the operator's own choice.
+func askAddress(w *process, c *draft.Call) error {
+	req, err := http.NewRequestWithContext(w.ctx, http.MethodGet, c.Address.URL(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--url: %w", err)
+	}
+	req.Header.Set("User-Agent", "Mozilla/5.0 (compatible; Sundry/1.0)")
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport, Timeout: draftTimeout}).Do(req)
+	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which may hold a key
+		}
+		return fmt.Errorf("calling the address: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	c.Status, c.Header, c.Host = resp.StatusCode, resp.Header, resp.Request.URL.Host
+	if c.Body, err = io.ReadAll(io.LimitReader(resp.Body, draftMost+1)); err != nil {
+		return fmt.Errorf("reading the reply: %w", err)
+	}
+	if len(c.Body) > draftMost {
+		return fmt.Errorf("the reply has more than %d KiB; expected less, for example with fewer items", draftMost>>10)
+	}
+	return nil
+}
+
+// try puts the draft into a directory of its own, and calls it in replay. It adds the
+// data that the exchange is mapped to.
+func (n *newCmd) try(w *process, d *draft.Draft, address *draft.Address) error {
+	dir, err := os.MkdirTemp("", "sundry-new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	want := d.Exchange + "/want.json"
+	d.Files[want] = []byte("null\n")
+	if err := writeFiles(dir, d.Files); err != nil {
+		return err
+	}
+	f := &flags{Catalog: dir, Replay: true}
+	cfg, err := f.loadConfig(w, nil)
+	if err != nil {
+		return err
+	}
+	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer env.CloseIdle()
+	set, err := loadCatalog(cfg, env)
+	if err != nil {
+		return err
+	}
+	data, err := n.answer(w, set, address)
+	if err == nil {
+		d.Files[want], err = plainjson.MarshalIndent(data)
+	}
+	return err
+}
+
+// answer calls the endpoint as the address was called.
+func (n *newCmd) answer(w *process, set *catalog.Catalog, address *draft.Address) (data any, err error) {
+	e, _ := set.Get(n.Name)
+	in, bad := e.Parse(address.Query(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
+	if bad != nil {
+		return nil, errors.New(bad.Message)
+	}
+	fill := &catalog.Fill{Input: in, Watch: func(a upstreams.Attempt) {
+		for _, s := range a.Stages {
+			if s.Name == upstreams.StageData {
+				data = s.Detail
+			}
+		}
+	}}
+	_, err = fill.Load(w.ctx, false)
+	return data, err
+}
+
+// write writes what works. Descriptions of keys are added to those that there are.
+func (n *newCmd) write(d *draft.Draft) error {
+	d.Files["sundry.schema.json"] = catalog.Schema()
+	if len(d.Variables) > 0 {
+		const file = "data/variables.yaml"
+		known, err := os.ReadFile(filepath.Join(n.Out, file))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		d.Files[file] = append(known, d.Variables...)
+	}
+	return writeFiles(n.Out, d.Files)
+}
+
+func writeFiles(dir string, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o755); err != nil { //nolint:gosec // as any folder of catalog files
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o644); err != nil { //nolint:gosec // as any catalog file
+			return err
+		}
+	}
+	return nil
+}

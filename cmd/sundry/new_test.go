@@ -1,0 +1,185 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sundry/upstreams/catalog"
+)
+
+// pixel is a PNG of one pixel.
+const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\x0f\x00\x00\x01\x01\x00\x05\x18\xd8N\x00\x00\x00\x00IEND\xaeB`\x82"
+
+// draftServer answers each path with a reply of a kind.
+func draftServer(t *testing.T) string {
+	t.Helper()
+	replies := map[string][2]string{
+		"/object":   {"application/json", `{"id": 7, "Title": "Seven", "createdAt": 1795219200, "link": "https://www.example.org/7", "author": {"name": "Ada", "homePage": null}, "tags": ["a", "b"], "数": 1, "end": true}`},
+		"/list":     {"application/json", `[{"id": 1, "name": "one", "published": "2026-01-02T03:04:05Z"}, {"id": 2, "name": "two"}]`},
+		"/envelope": {"application/json; charset=utf-8", `{"code": 200, "msg": "success", "data": {"list": [{"title": "A", "hot-value": 12, "nested": {"deep": {"deeper": 1}}}], "total": 90}}`},
+		"/success":  {"text/plain", `{"success": true, "result": {"city": "杭州", "ip": "203.0.113.7"}, "error": null}`},
+		"/texts":    {"application/json", `{"status": "ok", "data": ["x", "y"]}`},
+		"/jsonp":    {"application/javascript", `show({"a": 1, "b": "2"});`},
+		"/page":     {"text/html", `<!doctype html><title>A page</title><meta property="og:image" content="/cover.png"><h1>Heading</h1>`},
+		"/text":     {"text/plain", "  just a line\n"},
+		"/gbk":      {"text/plain; charset=gbk", "\xc4\xe3\xba\xc3"},
+		"/picture":  {"image/png", pixel},
+		"/keyed":    {"application/json", `{"code": 0, "data": {"word": "echo s3cret-key", "n": 1}}`},
+		"/v1/7/x":   {"application/json", `{"id": 7, "type": "x"}`},
+		"/failed":   {"application/json", `{"code": 404, "msg": "no such thing"}`},
+		"/broken":   {"application/json", `{"code": `},
+		"/empty":    {"application/json", ``},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "/object", http.StatusFound)
+			return
+		}
+		reply, ok := replies[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", reply[0])
+		_, _ = w.Write([]byte(reply[1]))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestNewDraftsEndpointsThatWork: one command, then check, try and serve.
+func TestNewDraftsEndpointsThatWork(t *testing.T) {
+	base, dir := draftServer(t), t.TempDir()
+	rows := map[string]struct {
+		args []string
+		want string // what the answer contains
+	}{
+		"object":   {[]string{base + "/object?id=7"}, `{"id":7,"title":"Seven","created_at":"2026-11-21T00:00:00Z","link":"https://www.example.org/7","author":{"name":"Ada","home_page":null},"tags":["a","b"],"field":1,"end_of":true}`},
+		"list":     {[]string{base + "/list"}, `{"count":2,"items":[{"id":1,"name":"one","published":"2026-01-02T03:04:05Z"},{"id":2,"name":"two","published":null}]}`},
+		"envelope": {[]string{base + "/envelope?page=1"}, `{"list":[{"title":"A","hot_value":12,"nested":{"deep":{"deeper":1}}}],"total":90}`},
+		"success":  {[]string{base + "/success?ip=203.0.113.7"}, `{"city":"杭州","ip":"203.0.113.7"}`},
+		"texts":    {[]string{base + "/texts"}, `{"count":2,"items":["x","y"]}`},
+		"jsonp":    {[]string{base + "/jsonp?callback=show"}, `{"a":1,"b":"2"}`},
+		"page":     {[]string{base + "/page"}, `{"title":"A page","heading":"Heading","description":null,"cover":"` + base + `/cover.png","page":null}`},
+		"text":     {[]string{base + "/text?q=a+b&type=c"}, `{"text":"just a line"}`},
+		"gbk":      {[]string{base + "/gbk"}, `{"text":"你好"}`},
+		"picture":  {[]string{base + "/picture?size=1"}, pixel},
+		"keyed":    {[]string{base + "/keyed?app_key=s3cret-key&n=1"}, `{"word":"echo redacted","n":1}`},
+		"path":     {[]string{base + "/v1/{id}/{word}", "--param", "id=7", "--param", "word=x"}, `{"id":7,"type":"x"}`},
+		"moved":    {[]string{base + "/moved", "--param", "id=7"}, `"title":"Seven"`},
+	}
+	for name, row := range rows {
+		if out, errs, err := call(t, nil, append([]string{"new", name, "--out", dir, "--url"}, row.args...)...); err != nil {
+			t.Errorf("%s: %s %s %v", name, out, errs, err)
+			continue
+		}
+		if text := readFile(t, filepath.Join(dir, name+".yaml")); valid(t, validator(t, catalog.Schema()), text) != nil {
+			t.Errorf("%s: %v\n%s", name, valid(t, validator(t, catalog.Schema()), text), text)
+		}
+		if out, _, err := call(t, nil, "try", name, "--replay", "--catalog", dir); err != nil || !strings.Contains(out, "answer from") {
+			t.Errorf("%s: %s %v", name, out, err)
+		}
+	}
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil {
+		t.Fatal(errs, err)
+	}
+	checkNoSecret(t, dir, "s3cret-key")
+	p := serve(t, "--replay", "--catalog", dir)
+	for name, row := range rows {
+		if _, body := mustGet(t, p.public+"/api/"+name); !strings.Contains(body, row.want) {
+			t.Errorf("%s: %s, want %s", name, body, row.want)
+		}
+	}
+	if _, body := mustGet(t, p.public+"/api/object?type=text"); !strings.Contains(body, "标题：Seven\n") {
+		t.Errorf("text: %s", body)
+	}
+	if _, body := mustGet(t, p.public+"/api/list?type=text"); body != "条数：2\none\ntwo\n" {
+		t.Errorf("text: %q", body)
+	}
+	if _, body := mustGet(t, p.public+"/api/picture"); body != pixel {
+		t.Errorf("picture: %q", body)
+	}
+	if _, body := mustGet(t, p.public+"/openapi.json"); !strings.Contains(body, "/api/envelope") {
+		t.Error("the draft is not in the API's description")
+	}
+}
+
+// checkNoSecret looks for a secret in all files.
+func checkNoSecret(t *testing.T, dir, secret string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(readFile(t, path), secret) {
+			t.Errorf("%s contains the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNewRefuses what it cannot draft, and leaves nothing behind.
+func TestNewRefuses(t *testing.T) {
+	base, dir := draftServer(t), t.TempDir()
+	write(t, dir, "taken.yaml", "mine")
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"new", "failed", "--url", base + "/failed"}, "seems to be an error (code: 404)"},
+		{[]string{"new", "gone", "--url", base + "/gone"}, "the address answered 404 Not Found"},
+		{[]string{"new", "broken", "--url", base + "/broken"}, "begins like JSON, but is not"},
+		{[]string{"new", "empty", "--url", base + "/empty"}, "the reply is empty"},
+		{[]string{"new", "taken", "--url", base + "/object"}, "taken.yaml exists already"},
+		{[]string{"new", "ip", "--url", base + "/object"}, "ip is a built-in endpoint"},
+		{[]string{"new", "Big", "--url", base + "/object"}, "expected lower-case letters"},
+		{[]string{"new", "a", "--url", "ftp://x/"}, "expected an http or https address"},
+		{[]string{"new", "a", "--url", base + "/v1/{id}/x"}, "{id} has no value; expected one, for example --param id=7"},
+		{[]string{"new", "a", "--url", base + "/object", "--param", "x"}, "expected name=value"},
+		{[]string{"new", "a", "--url", "http://127.0.0.1:1/?key=s3cret-key"}, "calling the address: "},
+		{[]string{"new", "a", "--url", base, "--reply", "/does/not/exist"}, "--reply: "},
+		{[]string{"new", "a", "--url", base, "--out", "/does/not/exist"}, "expected a directory that exists"},
+	} {
+		if !strings.Contains(strings.Join(row.args, " "), "--out") {
+			row.args = append(row.args, "--out", dir)
+		}
+		_, _, err := call(t, nil, row.args...)
+		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%v: %v, want %s", row.args, err, row.want)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 || readFile(t, filepath.Join(dir, "taken.yaml")) != "mine" {
+		t.Error(files, err)
+	}
+}
+
+// TestNewReadsASavedReply, and describes the key of the address beside those that are
+// described.
+func TestNewReadsASavedReply(t *testing.T) {
+	dir := t.TempDir()
+	reply := write(t, t.TempDir(), "saved.json", `{"joke": "Knock, knock."}`)
+	for _, name := range []string{"joke", "other"} {
+		out, errs, err := call(t, nil, "new", name, "--url", "https://api.example.org/joke?id=3&token=geheim", "--reply", reply, "--out", dir)
+		if err != nil || !strings.Contains(out, "next: sundry try "+name) {
+			t.Fatal(out, errs, err)
+		}
+	}
+	checkNoSecret(t, dir, "geheim")
+	text := readFile(t, filepath.Join(dir, "data/variables.yaml"))
+	if !strings.Contains(text, "SUNDRY_JOKE_TOKEN:") || !strings.Contains(text, "SUNDRY_OTHER_TOKEN:") {
+		t.Error(text)
+	}
+	var want map[string]any
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(dir, "testdata/joke/example/good/want.json"))), &want); err != nil || want["joke"] != "Knock, knock." {
+		t.Error(want, err)
+	}
+	out, errs, err := call(t, map[string]string{"SUNDRY_JOKE_TOKEN": "x"}, "check", "--catalog", dir)
+	if err != nil || !strings.HasPrefix(out, "ok: ") {
+		t.Error(out, errs, err)
+	}
+}

@@ -1,0 +1,96 @@
+package draft
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAddresses(t *testing.T) {
+	for _, row := range []struct {
+		url    string
+		values map[string]string
+		sent   string // with the names of parameters
+		query  string
+	}{
+		{"https://a.example.org/x?b=2&a=1", nil, "https://a.example.org/x?a=1&b=2", "a=1&b=2"},
+		{"https://a.example.org/{id}?format=json", map[string]string{"id": "a b"}, "https://a.example.org/a%20b?format=json", "id=a+b"},
+		{"https://a.example.org/?appId=9&q=x", map[string]string{"pageSize": "5"}, "https://a.example.org/?appId=replay&pageSize=5&q=x", "page_size=5&q=x"},
+		{"https://a.example.org/?type=5&page-no=1", nil, "https://a.example.org/?page-no=1&type=5", "page_no=1&type_of=5"},
+		{"https://a.example.org/?q={word}", map[string]string{"word": "x"}, "https://a.example.org/?q=x", "q=x"},
+	} {
+		a, err := ReadAddress("test", row.url, row.values)
+		if err != nil {
+			t.Errorf("%s: %v", row.url, err)
+			continue
+		}
+		if a.sent() != row.sent || a.Query() != row.query {
+			t.Errorf("%s: %s %s, want %s %s", row.url, a.sent(), a.Query(), row.sent, row.query)
+		}
+	}
+}
+
+func TestTypesOfParameters(t *testing.T) {
+	for value, want := range map[string]string{"7": "int", "123456": "int", "12345678901": "digits", "007": "string", "203.0.113.7": "ip", "x": "string", "-3": "string"} {
+		if got := (&param{name: "p", value: value}).declaration(); !strings.Contains(got, "type: "+want+",") {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestSecretsOfAddresses(t *testing.T) {
+	for name, want := range map[string]bool{"key": true, "apiKey": true, "api_key": true, "access_token": true, "appid": true, "sign": true, "keyword": false, "q": false, "id": false, "page": false} {
+		a, err := ReadAddress("t", "https://a.example.org/?"+name+"=geheim", nil)
+		if err != nil || len(a.secret) == 1 != want {
+			t.Errorf("%s: %v %v", name, a.secret, err)
+		}
+	}
+}
+
+func TestSnakeNames(t *testing.T) {
+	for name, want := range map[string]string{"createdAt": "created_at", "Hot-Value": "hot_value", "数": "field", "3d": "n3d", "_id": "id", "URL": "url", "and": "and_of", "": "field"} {
+		if got := snake(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestPromisingPlaces(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1}`:                              ".",
+		`{"data":{"a":1}}`:                     ".data",
+		`{"code":0,"data":{"list":[{"a":1}]}}`: ".data.list",
+		`{"code":0,"data":{"list":[{"a":1}],"total":1}}`: ".data",
+		`{"code":0,"data":"text"}`:                       ".data",
+		`{"title":"x","content":"y"}`:                    ".",
+		`{"id":1,"name":"x","results":[1],"more":2}`:     ".",
+		`{"success":true,"data":[]}`:                     ".",
+		`[1,2]`:                                          ".",
+	} {
+		v, err := decodeOrdered([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := promising(v); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// FuzzNew: any reply ends in a draft or an error.
+func FuzzNew(f *testing.F) {
+	for _, body := range []string{`{"code":0,"data":[{"a":[[]]}]}`, `[]`, `{"":{"":{}}}`, "f({})", "<html>", "\xff", `"x"`, "null", `{"a":"{{","'":"\n"}`} {
+		f.Add(body, "q=1")
+	}
+	f.Fuzz(func(t *testing.T, body, query string) {
+		a, err := ReadAddress("fuzz", "https://a.example.org/x?"+query, nil)
+		if err != nil {
+			return
+		}
+		d, err := New(&Call{Name: "fuzz", Address: a, Status: http.StatusOK, Header: http.Header{}, Body: []byte(body), Now: time.Unix(1_795_219_200, 0)})
+		if err == nil && (len(d.Files) != 3 || d.Source != "example") {
+			t.Errorf("%v", d)
+		}
+	})
+}
