@@ -242,6 +242,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/idcard":               {"upstreams/chinatime"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},
+		"upstreams/lunar":                {"upstreams/chinatime"},
 		"upstreams/recorded/conformtest": {"upstreams/recorded"},
 		"upstreams/shortlink":            {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/waybill":              {"upstreams/chinatime"},
@@ -250,7 +251,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
 		"upstreams/host":    {"cache/jitter", "metrics"},
-		"upstreams/jq":      {"upstreams/bilibili", "upstreams/declare", "upstreams/douyin", "upstreams/geoip", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
+		"upstreams/jq":      {"upstreams/bilibili", "upstreams/chinatime", "upstreams/declare", "upstreams/douyin", "upstreams/lunar", "upstreams/geoip", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/redact", "upstreams/shape",

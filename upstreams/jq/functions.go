@@ -11,7 +11,9 @@ import (
 	"golang.org/x/net/html"
 
 	"sundry/upstreams/bilibili"
+	"sundry/upstreams/chinatime"
 	"sundry/upstreams/douyin"
+	"sundry/upstreams/lunar"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/sharelink"
 	"sundry/upstreams/signedlink"
@@ -70,6 +72,7 @@ func textFunctions() map[string]func(string) any {
 		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
 		"from_kdniao": func(code string) any { return NilIfEmpty(waybill.FromKdniao(code)) },
 		"from_ali":    func(code string) any { return NilIfEmpty(waybill.FromAli(code)) },
+		"lunar_date":  lunarDate,
 		"trail_state": func(text string) any { return waybill.State(text) },
 		"state_name":  func(state string) any { return waybill.StateName(state) },
 	}
@@ -130,6 +133,17 @@ func douyinPage(page string) any {
 		return err
 	}
 	return map[string]any{"web_id": p.WebID, "user_ip": p.UserIP, "token": p.Token}
+}
+
+// lunarDate is the function lunar_date: a day, 2006-01-02, in the traditional Chinese
+// calendar; null for a day beyond its table.
+func lunarDate(date string) any {
+	day, err := time.ParseInLocation(time.DateOnly, date, chinatime.Zone())
+	if err != nil {
+		return fmt.Errorf("lunar_date: expected a date, for example 2026-11-21, got %q", date)
+	}
+	name, _ := lunar.Date(day)
+	return NilIfEmpty(name)
 }
 
 // orError returns the error of a function as its value, which is how gojq expects it.
