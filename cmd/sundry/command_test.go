@@ -87,12 +87,12 @@ func TestCommandLineMistakes(t *testing.T) {
 }
 
 func TestTryShowsEachStage(t *testing.T) {
-	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-static=status:503", "60s")
+	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-mirror=status:503", "60s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"source replay:60s-static\n", "GET https://60s-static.viki.moe/60s/", "503 Service Unavailable", "verdict          unavailable",
-		"source replay:60s-github\n", "data             {", "verdict          success", "answer from replay:60s-github", "form 1 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
+	for _, want := range []string{"source replay:60s-mirror\n", "GET https://cdn.jsdmirror.com/gh/vikiboss/60s-static-host@main/static/60s/", "503 Service Unavailable", "verdict          unavailable",
+		"source replay:60s-static\n", "data             {", "verdict          success", "answer from replay:60s-static", "form 1 body 1 of 1: 200 application/json", "每天60秒读懂世界"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

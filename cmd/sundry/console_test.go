@@ -203,7 +203,7 @@ func (b *browser) breaker(t *testing.T, p *instance) {
 func (b *browser) purge(t *testing.T, p *instance) {
 	b.t = t
 	b.tab("cache")
-	for name, body := range map[string]string{"60s": `"is_today":true`, "ip": "personal"} {
+	for name, body := range map[string]string{"60s": `"source":"60s"`, "ip": "personal"} {
 		b.choose(name)
 		b.press(`button[aria-label^="Inspect ` + name + `:"]`)
 		b.text("dialog pre", body)

@@ -219,7 +219,7 @@ func questions(t *testing.T) []question {
 
 // faults make every kind of trouble that the dashboards are to show.
 var faults = []string{
-	"60s/60s-static=status:503",     // a failover
+	"60s/60s-mirror=status:503",     // a failover
 	"kd=error:1",                    // no source answers
 	"wpcat=error:0.6",               // stale answers as fallback
 	"gamestatus=latency:20ms",       // slow

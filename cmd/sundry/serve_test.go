@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func TestReplayNeedsNothing(t *testing.T) {
 	p := serve(t, "--replay")
 	header, body := mustGet(t, p.public+"/api/60s/index.php")
-	if header.Get("Sundry-Source") != "replay:60s-static" || !strings.Contains(body, `"is_today":true`) {
+	if header.Get("Sundry-Source") != "replay:60s-mirror" || !strings.Contains(body, `"source":"60s"`) {
 		t.Errorf("%v %s", header, body)
 	}
 	mustGet(t, p.public+"/readyz")
@@ -53,9 +53,9 @@ func TestBoundsOfFillsAreSettings(t *testing.T) {
 }
 
 func TestReplayFault(t *testing.T) {
-	p := serve(t, "--replay", "--replay-fault", "60s/60s-static=status:503")
+	p := serve(t, "--replay", "--replay-fault", "60s/60s-mirror=status:503")
 	header, _ := mustGet(t, p.public+"/api/60s")
-	if header.Get("Sundry-Source") != "replay:60s-github" {
+	if header.Get("Sundry-Source") != "replay:60s-static" {
 		t.Errorf("source %s", header.Get("Sundry-Source"))
 	}
 }

@@ -108,13 +108,11 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 	seen := map[string]bool{}
 	for _, name := range chainOrder(specs) {
 		sources := s.chainSources(name, specs, problems)
-		if specs[name].Like == "" {
-			for _, src := range sources {
-				if seen[src.Name.Value] {
-					problems.Add(src.Name.Line, "source %q: declared twice in this file", src.Name.Value)
-				}
-				seen[src.Name.Value] = true
+		for _, src := range specs[name].Sources {
+			if seen[src.Name.Value] {
+				problems.Add(src.Name.Line, "source %q: declared twice in this file", src.Name.Value)
 			}
+			seen[src.Name.Value] = true
 		}
 		c := &Chain{Name: name}
 		for i, f := range e.Forms {
@@ -160,13 +158,13 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 		return c.Sources
 	}
 	other, ok := specs[c.Like]
-	if !ok || other.Like != "" || len(c.Sources) > 0 || c.Picture == nil {
-		problems.Add(s.Name.Line, "chain %s: like: expected a chain with sources of its own, beside a picture: and no sources:, got %q", name, c.Like)
+	if !ok || other.Like != "" || (c.Picture == nil) == (c.Draw == "") {
+		problems.Add(s.Name.Line, "chain %s: like: expected a chain with sources of its own, beside a picture: or draw:, got %q", name, c.Like)
 		return nil
 	}
-	var out []kinds.SourceSpec
+	out := slices.Clone(c.Sources)
 	for _, src := range other.Sources {
-		src.Picture = c.Picture
+		src.Picture, src.Draw = c.Picture, c.Draw
 		out = append(out, src)
 	}
 	return out

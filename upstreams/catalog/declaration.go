@@ -83,7 +83,7 @@ type paramSpec struct {
 	MinLen int `yaml:"min_len" example:"5"`
 	// MaxLen is the greatest number of characters of a text; 0 means 512.
 	MaxLen int `yaml:"max_len" example:"40"`
-	// Since is the earliest day of a date. The latest is today in China.
+	// Since is the earliest day of a date.
 	Since declare.Text `yaml:"since" example:"2006-01-02"`
 	// LeadingZero allows digits to begin with 0.
 	LeadingZero bool `yaml:"leading_zero"`
@@ -223,11 +223,13 @@ type throughSpec struct {
 
 // chainSpec is a further chain.
 type chainSpec struct {
-	// Like takes the sources of another chain, each followed by Picture.
+	// Like takes the sources of another chain, each followed by Picture or Draw.
 	Like string `yaml:"like" example:"main"`
-	// Picture is fetched after the data of each source.
+	// Picture is fetched after the data of each source that is taken.
 	Picture *httpsource.PictureSpec `yaml:"picture" example:"{url: .cover, hosts: [img.example.org]}"`
-	// Sources of the chain, in order.
+	// Draw is digest for a picture that is drawn of the data of each source that is taken.
+	Draw string `yaml:"draw" example:"digest" enum:"digest"`
+	// Sources of the chain, in order; those that are taken follow them.
 	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
 }
 

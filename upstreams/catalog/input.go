@@ -151,9 +151,6 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		case v == nil:
 			in.values[i] = p.Default
 		}
-		if p.bound != nil && v != nil && failed == nil {
-			failed = p.outOfBounds(v, now)
-		}
 		in.Private = in.Private || p.Spec.Private && in.values[i] != nil
 		if p.substitute != nil {
 			v := in.values[i]

@@ -6,10 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"sundry/upstreams/chinatime"
 	"sundry/upstreams/declare"
 )
 
@@ -38,10 +36,9 @@ type Param struct {
 	Default    any
 	Spec       paramSpec
 	parse      func(string) (any, error)
-	bound      func(v any, today string) error // nil: any value that it parses
-	derive     derivation                      // of a derived parameter; nil for one of the query
-	substitute substitution                    // nil: the value stays
-	aliasOf    int                             // the input that it sets when that is absent; -1 for none
+	derive     derivation   // of a derived parameter; nil for one of the query
+	substitute substitution // nil: the value stays
+	aliasOf    int          // the input that it sets when that is absent; -1 for none
 }
 
 // MaxLen is the longest text that is allowed, in characters.
@@ -122,16 +119,6 @@ func (p *Param) refuse(value string, why error) *ParamError {
 	}
 	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
 		"; expected " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
-}
-
-// outOfBounds is the answer to a value that is beyond what the clock allows; nil for
-// others.
-func (p *Param) outOfBounds(v any, now func() time.Time) *ParamError {
-	if err := p.bound(v, now().In(chinatime.Zone()).Format(time.DateOnly)); err != nil {
-		text, _ := v.(string)
-		return p.refuse(text, err)
-	}
-	return nil
 }
 
 // missing is the answer to an absent required parameter.

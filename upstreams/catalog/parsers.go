@@ -185,24 +185,22 @@ func (p *Param) digitsParser(s paramSpec) {
 	}
 }
 
-// dateParser is for days, from the first one that there is to today in China.
+// dateParser is for days, from the first one that there is. Whether there is one yet is
+// for the sources to say.
 func (p *Param) dateParser(s paramSpec, problems *declare.Problems) {
 	first := s.Since.Value
 	if _, err := time.Parse(time.DateOnly, first); err != nil {
 		problems.Add(s.Name.Line, "param %s: since: expected the first day that there is, for example since: 2024-12-29, got %q", p.Name, first)
 	}
-	p.Allowed = fmt.Sprintf("a date from %s to today", first)
+	p.Allowed = fmt.Sprintf("a date from %s on", first)
 	p.parse = func(v string) (any, error) {
 		if _, err := time.Parse(time.DateOnly, v); err != nil {
 			return nil, errors.New("is not a date")
 		}
-		return v, nil
-	}
-	p.bound = func(v any, today string) error {
-		if day, _ := v.(string); day < first || day > today {
-			return errors.New("is out of range")
+		if v < first {
+			return nil, errors.New("is out of range")
 		}
-		return nil
+		return v, nil
 	}
 }
 

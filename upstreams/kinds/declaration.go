@@ -59,6 +59,9 @@ type SourceSpec struct {
 	Expires *declare.Expr `yaml:"expires" example:".valid_until"`
 	// Picture is fetched after the data, from an address in the data.
 	Picture *httpsource.PictureSpec `yaml:"picture" example:"{url: .cover, hosts: [img.example.org]}"`
+	// Draw is digest for a picture that is drawn of the data, a digest of news with the
+	// fields date, weekday, lunar, news and tip.
+	Draw string `yaml:"draw" example:"digest" enum:"digest"`
 
 	// Sections has the section of the source's kind, by the name of the kind.
 	Sections map[string]declare.Section `yaml:",inline"`

@@ -55,6 +55,9 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	if spec.Picture != nil {
 		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
 	}
+	if spec.Draw != "" {
+		cfg.Picture = compileDraw(c, spec.Draw)
+	}
 	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetcher == nil {
 		return nil
 	}

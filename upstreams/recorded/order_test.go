@@ -107,7 +107,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		"dailynews.top[]":     "id title url cover author",
 		"lishi":               "month day count source items",
 		"lishi.items[]":       "year title type description page cover",
-		"60s":                 "date is_today weekday total news tip image_origin url published_at",
+		"60s":                 "date weekday lunar count news tip image page published_at updated_at source",
 		"dailywp":             "date title caption description fact copyright credit url url_uhd url_mobile page",
 		"vidparse":            "platform id type title author published_at cover url url_stable duration width height videos images music like_count comment_count share_count collect_count play_count headers watermark expires_at page",
 		"vidparse.author":     "name avatar uid",

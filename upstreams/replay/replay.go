@@ -103,7 +103,7 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	now := position.Call.Now
-	return response(req, recorded.Status, expandHeader(recorded.Header, now), ExpandDates(recorded.Body, now)), nil
+	return response(req, recorded.Status, expandHeader(recorded.Header, now), ExpandDates(expandEdition(recorded.Body, position.Call), now)), nil
 }
 
 // expandHeader is ExpandDates for headers, such as the Location of a signed link.
@@ -125,8 +125,18 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
+// expandEdition fills the placeholder of the edition that a call asks for, by its
+// parameter date.
+func expandEdition(b []byte, call *upstreams.Call) []byte {
+	date, ok := call.Params["date"].(string)
+	if !ok {
+		return b
+	}
+	return bytes.ReplaceAll(b, []byte("@EDITION@"), []byte(date))
+}
+
 // ExpandDates fills the placeholders of recorded texts: the date of the call in
-// Asia/Shanghai, the day before it, and the time a day after it in Unix seconds.
+// Asia/Shanghai (which is also the edition, where none was asked for), the day before it, and the time a day after it in Unix seconds.
 // So recorded editions are always today's, and recorded links have not expired.
 func ExpandDates(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
@@ -135,7 +145,7 @@ func ExpandDates(b []byte, now time.Time) []byte {
 	day := now.In(chinatime.Zone())
 	yesterday := day.AddDate(0, 0, -1)
 	return []byte(strings.NewReplacer(
-		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
+		"@DATE@", day.Format("2006-01-02"), "@EDITION@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
 		"@MM@", day.Format("01"), "@DD@", day.Format("02"), "@M@", day.Format("1"), "@D@", day.Format("2"),
 		"@IN_A_DAY@", strconv.FormatInt(now.Unix()+86400, 10), "@IN_A_DAY_HEX@", strconv.FormatInt(now.Unix()+86400, 16),
 		"@YESTERDAY@", yesterday.Format("2006-01-02"), "@YESTERDAY_YYYYMMDD@", yesterday.Format("20060102"),
