@@ -86,12 +86,12 @@ func yearName(year int) string {
 
 func dayName(n int) string {
 	digits := []rune("十一二三四五六七八九")
-	switch {
-	case n == 10:
+	switch n {
+	case 10:
 		return "初十"
-	case n == 20:
+	case 20:
 		return "二十"
-	case n == 30:
+	case 30:
 		return "三十"
 	}
 	return string([]rune("初十廿")[n/10]) + string(digits[n%10])
