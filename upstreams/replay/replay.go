@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -197,7 +198,7 @@ func (x *Exchange) rank(call *upstreams.Call) int {
 	switch same := matches(x.Params, call.Params); {
 	case x.Want == "success" && same:
 		return 4
-	case same && (x.Want == upstreams.Negative.String() || x.Want == upstreams.Invalid.String()):
+	case same && slices.Contains([]string{upstreams.Negative.String(), upstreams.Invalid.String(), upstreams.Skipped.String()}, x.Want):
 		return 3
 	case x.Want == "success" && x.Name == "good":
 		return 2
