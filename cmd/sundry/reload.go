@@ -161,7 +161,7 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 		return done, err
 	}
 	if geo {
-		lines = append(lines, "geo_file: read again")
+		changes.Changed = append(changes.Changed, "geo_file: read again")
 	}
 	s.loaded = in
 	s.logChanges(changes, why)
