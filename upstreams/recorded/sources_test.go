@@ -43,8 +43,7 @@ its recorded exchanges (` + "`make golden`" + `). The origin is that of the sour
 - *recorded* from the live service, on the date given;
 - *attested*: the exchange has the shape that the witnesses read or show (public code, a test of it, or a document; each in
   the version that was read), with invented values;
-- *unattested*: no witness is to be had, for the reason given;
-- *composed*: invented after descriptions, and not yet compared with a witness.
+- *unattested*: no witness is to be had, for the reason given.
 
 Sources that compute their answers need none, nor do those that only talk to what callers name (web sites, game servers) by
 protocols that everybody uses.
@@ -100,7 +99,7 @@ func describe(cases []*Case) (origin, witnesses string) {
 	case "unattested":
 		return origin, strings.ReplaceAll(reason, "|", "\\|")
 	case "":
-		origin = "composed"
+		origin = "not yet compared with a witness"
 	}
 	return origin, strings.Join(links, "<br>")
 }
