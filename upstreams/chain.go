@@ -57,6 +57,10 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 	var failures []failure
 	for i := range plan {
 		t := &plan[i]
+		if t.source.UnlessNegative && KindOf(c.combine(asking, failures, len(failures))) == Negative {
+			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, watch), t.source.Optional})
+			continue
+		}
 		within, done := ctx, func() {}
 		if t.source.Remote() {
 			within, done = share(asking, plan[i:])

@@ -165,10 +165,10 @@ func (s *survey) drawn(text string, size int) *errand {
 	c := s.call("qrcode", recorded.ConformanceCall{
 		Query: fmt.Sprintf("text=%s&size=%d", url.QueryEscape(text), size), Type: "image/png", Is: fmt.Sprintf(".width == %d", size),
 	})
-	code, err := qrcode.Encode(text)
+	code, err := qrcode.Encode(text, "")
 	if err == nil {
 		c.qrText = text
-		c.drawn, err = new(qrcode.Painter).PNG(code, size)
+		c.drawn, err = new(qrcode.Painter).PNG(code, size, qrcode.Plain())
 	}
 	if err != nil {
 		s.t.Fatal(err)

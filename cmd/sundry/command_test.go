@@ -248,6 +248,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/waybill":              {"upstreams/chinatime"},
 		// The request's way, from its end to its beginning.
 		"upstreams/declare": {},
+		"upstreams/pixels":  {},
 		"upstreams/redact":  {},
 		"upstreams/loop":    {},
 		"upstreams/host":    {"cache/jitter", "metrics"},
@@ -259,7 +260,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/envtest": {"upstreams", "upstreams/guard"},
 		"upstreams/replay":  {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
 		"upstreams/httpsource": {
-			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
+			"upstreams", "upstreams/declare", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/pixels", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/sharelink", "upstreams/webpage",
 		},
 		"upstreams/kinds": {
@@ -269,7 +270,7 @@ func TestDependencies(t *testing.T) {
 		},
 		"upstreams/catalog": {
 			"cache", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
-			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson",
+			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson", "upstreams/qrcode",
 			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill",
 		},
 		"upstreams/recorded": {

@@ -16,6 +16,7 @@ import (
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/idcard"
 	"sundry/upstreams/minecraft"
+	"sundry/upstreams/qrcode"
 	"sundry/upstreams/sharelink"
 	"sundry/upstreams/shortlink"
 	"sundry/upstreams/waybill"
@@ -236,6 +237,7 @@ func canonicalTypes() map[string]canonicalType {
 		"url":     {"an http or https link", canonical(shortlink.Normalize)},
 		"share":   {"a share link, or a text with one in it, of " + strings.Join(sharelink.Platforms(), ", "), parseShare},
 		"waybill": {"6 to 40 letters and digits", canonical(waybill.Normalize)},
+		"color":   {"3, 4, 6 or 8 hexadecimal digits, RGB or RGBA, as in 1e40af", canonical(qrcode.CanonicalColor)},
 		"idcard":  {"17 digits and a digit or X, or 15 digits", canonical(idcard.Normalize)},
 	}
 }

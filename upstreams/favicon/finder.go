@@ -35,6 +35,9 @@ type Finder struct {
 	// called before each request, those of redirects and links included. Its
 	// errors are returned wrapped.
 	Check func(raw string) (*url.URL, error)
+	// Size is the wanted width in pixels. Page prefers the smallest icon that is at
+	// least as wide, then the widest. 0 prefers small icons.
+	Size int
 }
 
 // Icon is a picture that a site serves.
@@ -130,7 +133,7 @@ func (f *Finder) linked(ctx context.Context, origin string) (*Icon, error) {
 	if err != nil {
 		return nil, err
 	}
-	hrefs := ranked(found.links)
+	hrefs := ranked(found.links, f.Size)
 	var failures []error
 	for _, href := range hrefs[:min(len(hrefs), maxTries)] {
 		icon, err := f.linkedIcon(ctx, page, found.baseURL(page), href)

@@ -21,7 +21,7 @@ type head struct {
 	links []link // in the page's order
 }
 
-type link struct{ href, sizes string }
+type link struct{ rel, href, sizes string }
 
 // scanHead collects icon links up to the end of the head. If a page is cut
 // off, the links before that count; it is an error only before the first link.
@@ -61,7 +61,7 @@ func (h *head) tag(z *html.Tokenizer) bool {
 	case "link":
 		a := webpage.Attributes(z, more)
 		if rel := strings.ToLower(a["rel"]); a["href"] != "" && strings.Contains(rel, "icon") && !strings.Contains(rel, "mask-icon") {
-			h.links = append(h.links, link{href: a["href"], sizes: a["sizes"]})
+			h.links = append(h.links, link{rel: rel, href: a["href"], sizes: a["sizes"]})
 		}
 	}
 	return false
@@ -77,10 +77,11 @@ func (h head) baseURL(page *url.URL) *url.URL {
 	return base
 }
 
-// ranked returns each href once, best first, in the page's order among equals.
-func ranked(links []link) []string {
+// ranked returns each href once, best first, in the page's order among equals. With
+// a size of 0 small icons are best.
+func ranked(links []link, size int) []string {
 	links = slices.Clone(links)
-	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(links, func(a, b link) int { return cmp.Compare(a.rankFor(size), b.rankFor(size)) })
 	var hrefs []string
 	for _, l := range links {
 		if !slices.Contains(hrefs, l.href) {
@@ -93,6 +94,41 @@ func ranked(links []link) []string {
 	return hrefs
 }
 
+// touchIcon is the width of an apple-touch-icon that declares none.
+const touchIcon = 180
+
+// rankFor is the distance to a wanted size: the smallest square that is at least as
+// wide comes first, then the widest. Pictures of any size are as good as an exact
+// one; those that declare none come last.
+func (l link) rankFor(size int) int {
+	const unknown, narrower = 1 << 20, 1 << 16
+	if size == 0 {
+		return l.rank()
+	}
+	best := unknown + l.rank()
+	for declared := range strings.FieldsSeq(strings.ToLower(l.sizes)) {
+		w, h, _ := strings.Cut(declared, "x")
+		width, err := strconv.Atoi(w)
+		switch {
+		case declared == "any":
+			best = 0
+		case err != nil, w != h, width < 1, width > narrower:
+		case width >= size:
+			best = min(best, width-size)
+		default:
+			best = min(best, narrower+size-width)
+		}
+	}
+	switch {
+	case best < unknown:
+	case strings.HasSuffix(l.path(), ".svg"):
+		return 0
+	case strings.Contains(l.rel, "apple-touch-icon"):
+		return link{sizes: strconv.Itoa(touchIcon) + "x" + strconv.Itoa(touchIcon)}.rankFor(size)
+	}
+	return best
+}
+
 // rank follows Vaultwarden's order (src/api/icons.rs): small squares first,
 // then by the extension of the name. Of several sizes the best counts.
 func (l link) rank() int {
@@ -103,7 +139,7 @@ func (l link) rank() int {
 		}
 	}
 	if best == 0 {
-		return rankOfName(l.href)
+		return rankOfName(l.path())
 	}
 	return best
 }
@@ -130,15 +166,22 @@ func rankOfSize(size string) int {
 	return 5
 }
 
-func rankOfName(href string) int {
-	name := href
-	if kind, ok := cutData(href); ok {
+// path is that of the link's URL, in lower case; of data the type in the form of a
+// name, x.png for image/png.
+func (l link) path() string {
+	if kind, ok := cutData(l.href); ok {
 		kind, _, _ = strings.Cut(kind, ";")
-		name = "x." + path.Base(kind) // image/png ranks like .png
-	} else if u, err := url.Parse(href); err == nil {
-		name = u.Path
+		kind, _, _ = strings.Cut(path.Base(kind), "+") // svg+xml
+		return "x." + strings.ToLower(kind)
 	}
-	switch strings.ToLower(path.Ext(name)) {
+	if u, err := url.Parse(l.href); err == nil {
+		return strings.ToLower(u.Path)
+	}
+	return strings.ToLower(l.href)
+}
+
+func rankOfName(name string) int {
+	switch path.Ext(name) {
 	case ".png":
 		return 10
 	case ".jpg", ".jpeg":

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 
 	"sundry/upstreams"
+	"sundry/upstreams/pixels"
 	"sundry/upstreams/sharelink"
 )
 
@@ -115,6 +116,16 @@ func Sniff(b []byte) (*upstreams.Blob, error) {
 		return &upstreams.Blob{Type: typ, Bytes: b}, nil
 	}
 	return nil, fmt.Errorf("body is not a picture (it looks like %s, %d bytes)", typ, len(b))
+}
+
+// FactsOf is what programs see of a picture: its type, its size in bytes, and its width
+// and height, null where they are unknown.
+func FactsOf(b *upstreams.Blob) map[string]any {
+	facts := map[string]any{"type": b.Type, "size": len(b.Bytes), "width": nil, "height": nil}
+	if width, height := pixels.Size(b.Bytes); width > 0 && height > 0 {
+		facts["width"], facts["height"] = width, height
+	}
+	return facts
 }
 
 // readAtMost reads a body of at most limit bytes. A larger one is an error. The

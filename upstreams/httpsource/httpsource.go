@@ -201,7 +201,9 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	in.Stage("reply", replyLine(r, body))
 	switch {
 	case f.isPicture():
-		r.Blob, r.Broken = Sniff(body)
+		if r.Blob, r.Broken = Sniff(body); r.Blob != nil {
+			r.Body = FactsOf(r.Blob)
+		}
 		return r, nil
 	case r.Status/100 == 3: // not followed: its Location is the reply
 		return r, nil

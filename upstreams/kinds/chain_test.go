@@ -226,3 +226,39 @@ func TestLocalSourcesAnswerAfterTimeouts(t *testing.T) {
 		t.Errorf("%v %v %v", a.Data, err, ctx.Err())
 	}
 }
+
+// A source that stands in for failures is not asked after a definite no, whatever
+// optional sources failed besides.
+func TestSourcesThatStandInForFailures(t *testing.T) {
+	const (
+		no      = "computed: {}\nnegative: next\njudge: [{if: 'true', is: negative}]\n"
+		fails   = "computed: {}\njudge: [{if: 'true', is: unavailable}]\n"
+		standIn = "computed: {}\nlast_resort: true\nunless_negative: true\nmap: '\"instead\"'\n"
+	)
+	for name, r := range map[string]struct {
+		before []string
+		want   string
+	}{
+		"after a no":                         {[]string{no, no}, "negative"},
+		"after a failure":                    {[]string{fails}, "instead"},
+		"after a no and a failure":           {[]string{no, fails}, "instead"},
+		"after a no and an optional failure": {[]string{no, fails + "optional: true\n"}, "negative"},
+		"after an optional failure":          {[]string{fails + "optional: true\n"}, "instead"},
+		"after a no of an optional source":   {[]string{fails, no + "optional: true\n"}, "instead"},
+		"alone":                              {nil, "instead"},
+	} {
+		env := environment(t)
+		var sources []*upstreams.Source
+		for i, text := range append(r.before, standIn) {
+			sources = append(sources, compile(t, env, fmt.Sprintf("name: s%d\n%s", i, text)))
+		}
+		a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{Now: time.Now()}, false, nil)
+		got := upstreams.KindOf(err).String()
+		if err == nil {
+			got = fmt.Sprint(a.Data)
+		}
+		if got != r.want {
+			t.Errorf("%s: %s, want %s: %v", name, got, r.want, err)
+		}
+	}
+}

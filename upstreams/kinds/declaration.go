@@ -28,6 +28,9 @@ type SourceSpec struct {
 	// LastResort is a source that is asked only if there is no stale copy to serve.
 	// Its answer is cached briefly. Such sources come last.
 	LastResort bool `yaml:"last_resort"`
+	// UnlessNegative is a source that is not asked if what the sources before it
+	// said is a negative answer: it stands in for failures only.
+	UnlessNegative bool `yaml:"unless_negative"`
 	// When is a jq condition on $params, without which the source is not asked.
 	When *declare.Expr `yaml:"when" example:"$params.id != null"`
 	// Canary is an input that cannot exist, as query parameters of the endpoint. A source

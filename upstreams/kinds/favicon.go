@@ -14,11 +14,12 @@ import (
 )
 
 // FaviconSpec declares a source that looks for the icon of a site on the site
-// itself. The parameter url is the site's host. Every connection goes through the
-// SSRF guard.
+// itself, or draws one in its place. The parameter url is the site's host; size, which
+// may be absent, is the wanted width. Every connection goes through the SSRF guard.
 type FaviconSpec struct {
-	// At is root (/favicon.ico) or page (the icons that the home page links).
-	At string `yaml:"at" required:"true" enum:"root,page"`
+	// At is root (/favicon.ico), page (the icons that the home page links) or letter
+	// (the first letter of the host, drawn here).
+	At string `yaml:"at" required:"true" enum:"root,page,letter"`
 }
 
 type iconFinder struct {
@@ -30,8 +31,12 @@ type iconFinder struct {
 func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec FaviconSpec
 	c.Decode(section, &spec)
-	if spec.At != "root" && spec.At != "page" {
-		c.Add("favicon: at: expected root or page, got %q", spec.At)
+	switch spec.At {
+	case "root", "page":
+	case "letter":
+		return upstreams.Compiled{Fetcher: letterDrawer{compileDrawing(c, "favicon", "png")}}
+	default:
+		c.Add("favicon: at: expected root, page or letter, got %q", spec.At)
 	}
 	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
 }
@@ -47,6 +52,7 @@ func (f *iconFinder) Admit(ctx context.Context, in *upstreams.Input) (func(), er
 func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["url"].(string)
 	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL}
+	finder.Size, _ = in.Call.Params["size"].(int)
 	find := finder.Root
 	if f.page {
 		find = finder.Page
@@ -58,6 +64,31 @@ func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams
 	case err != nil:
 		return nil, httpsource.ForbiddenParameter("url", httpsource.ClassifyError(err))
 	}
-	data := map[string]any{"host": host, "url": icon.URL, "type": icon.Type, "bytes": len(icon.Bytes)}
-	return &upstreams.Reply{Body: data, Blob: &upstreams.Blob{Type: icon.Type, Bytes: icon.Bytes}}, nil
+	blob := &upstreams.Blob{Type: icon.Type, Bytes: icon.Bytes}
+	data := httpsource.FactsOf(blob)
+	data["host"], data["url"] = host, icon.URL
+	return &upstreams.Reply{Body: data, Blob: blob}, nil
+}
+
+// letterSize is the width of a drawn icon where none is wanted.
+const letterSize = 64
+
+// letterDrawer draws an icon for a site that has none.
+type letterDrawer struct{ drawing }
+
+// Fetch implements upstreams.Fetcher.
+func (d letterDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	host, _ := in.Call.Params["url"].(string)
+	size, ok := in.Call.Params["size"].(int)
+	if !ok {
+		size = letterSize
+	}
+	b, err := favicon.Letter(host, size)
+	if err != nil {
+		return nil, upstreams.Errorf(upstreams.Internal, "draw an icon: %w", err)
+	}
+	blob := &upstreams.Blob{Type: "image/png", Bytes: b}
+	data := httpsource.FactsOf(blob)
+	data["host"] = host
+	return &upstreams.Reply{Body: data, Blob: blob}, nil
 }

@@ -37,15 +37,15 @@ func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 
 // Fetch implements upstreams.Fetcher.
 func (d *cardDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	card := d.card(in.Call)
+	card, place := d.card(in.Call)
 	blob, err := d.draw(card.SVG, card.PNG)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "draw a card: %w", err)
 	}
-	return &upstreams.Reply{Body: cardData(card), Blob: blob}, nil
+	return &upstreams.Reply{Body: cardData(card, place), Blob: blob}, nil
 }
 
-func (d *cardDrawer) card(call *upstreams.Call) *ipcard.Card {
+func (d *cardDrawer) card(call *upstreams.Call) (*ipcard.Card, geoip.Place) {
 	ip, _ := call.Params["ip"].(string)
 	agent, _ := call.Params["agent"].(string)
 	c := &ipcard.Card{Now: call.Now}
@@ -53,11 +53,11 @@ func (d *cardDrawer) card(call *upstreams.Call) *ipcard.Card {
 	c.System, c.Browser, _ = strings.Cut(agent, "\n")
 	if geoip.Scope(c.IP) != "" {
 		c.Place = "内网或保留地址"
-		return c
+		return c, geoip.Place{}
 	}
 	place := d.place(c.IP)
 	c.Place, c.ISP = joinNames(place.Country, place.Province, place.City), cmp.Or(place.ISP, place.ASName)
-	return c
+	return c, place
 }
 
 // place looks an address up in both databases. Fields of the zero place mean that
@@ -88,11 +88,13 @@ func joinNames(names ...string) string {
 }
 
 // cardData is what the card shows, as data.
-func cardData(c *ipcard.Card) map[string]any {
+func cardData(c *ipcard.Card, place geoip.Place) map[string]any {
 	day := c.Now.In(chinatime.Zone())
 	weekdays := [...]string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
 	return map[string]any{
-		"ip": c.IP.String(), "location": c.Place, "isp": jq.NilIfEmpty(c.ISP), "os": c.System, "browser": c.Browser,
+		"ip": c.IP.String(), "location": jq.NilIfEmpty(c.Place),
+		"country": jq.NilIfEmpty(place.Country), "country_code": jq.NilIfEmpty(place.CountryCode),
+		"province": jq.NilIfEmpty(place.Province), "city": jq.NilIfEmpty(place.City), "isp": jq.NilIfEmpty(c.ISP), "os": c.System, "browser": c.Browser,
 		"date": day.Format(time.DateOnly), "weekday": weekdays[day.Weekday()],
 	}
 }

@@ -1,7 +1,9 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 
@@ -12,42 +14,80 @@ import (
 )
 
 // QRCodeSpec declares a source that draws a QR code of the parameters text and size
-// (in pixels).
+// (in pixels). The parameters color, background, margin (in modules) and level may be
+// absent.
 type QRCodeSpec struct {
-	// As is png or svg.
-	As string `yaml:"as" required:"true" enum:"png,svg"`
+	// As is png, svg, or data: the code's facts, with the PNG as a data URI and a
+	// drawing for terminals.
+	As string `yaml:"as" required:"true" enum:"png,svg,data"`
 }
 
 type qrMaker struct {
 	drawing
+	data    bool
 	painter *qrcode.Painter
 }
 
 func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec QRCodeSpec
 	c.Decode(section, &spec)
-	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", spec.As), &qrcode.Painter{}}}
+	if spec.As == "data" {
+		return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", "png"), true, &qrcode.Painter{}}}
+	}
+	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", spec.As), false, &qrcode.Painter{}}}
 }
 
 // Fetch implements upstreams.Fetcher.
 func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	text, _ := in.Call.Params["text"].(string)
-	size, _ := in.Call.Params["size"].(int)
-	code, err := qrcode.Encode(text)
+	params := in.Call.Params
+	text, _ := params["text"].(string)
+	size, _ := params["size"].(int)
+	level, _ := params["level"].(string)
+	code, err := qrcode.Encode(text, level)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "text", Message: err.Error(), Err: err}
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: blamed(err), Message: err.Error(), Err: err}
+	}
+	style, err := styleOf(params)
+	if err != nil {
+		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "color", Message: err.Error(), Err: err}
 	}
 	blob, err := q.draw(
-		func() ([]byte, error) { return code.SVG(size) },
-		func() ([]byte, error) { return q.painter.PNG(code, size) },
+		func() ([]byte, error) { return code.SVG(size, style) },
+		func() ([]byte, error) { return q.painter.PNG(code, size, style) },
 	)
 	if tooSmall, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "size", Err: err,
-			Message: fmt.Sprintf("size %d is too small for this text; expected at least %d", size, tooSmall.Min)}
+			Message: fmt.Sprintf("size %d is too small for this text to be readable; expected at least %d", size, tooSmall.Min)}
 	}
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]any{"text": text, "size": size, "version": code.Version(), "level": code.Level()}
+	data := map[string]any{"size": size, "version": code.Version(), "level": code.Level(), "modules": code.Modules()}
+	if q.data {
+		data["text"], data["drawing"] = text, code.Text()
+		data["data_uri"] = "data:" + blob.Type + ";base64," + base64.StdEncoding.EncodeToString(blob.Bytes)
+	}
 	return &upstreams.Reply{Body: data, Blob: blob}, nil
+}
+
+// blamed is the parameter that an error of Encode is about.
+func blamed(err error) string {
+	if errors.Is(err, qrcode.ErrLevel) {
+		return "level"
+	}
+	return "text"
+}
+
+// styleOf reads the parameters of the style; absent ones are those of a plain code.
+func styleOf(params map[string]any) (qrcode.Style, error) {
+	style := qrcode.Plain()
+	if margin, ok := params["margin"].(int); ok {
+		style.Margin = margin
+	}
+	foreground, _ := params["color"].(string)
+	background, _ := params["background"].(string)
+	var err, err2 error
+	style.Color, err = qrcode.ParseColor(cmp.Or(foreground, "000000"))
+	style.Background, err2 = qrcode.ParseColor(cmp.Or(background, "ffffff"))
+	return style, cmp.Or(err, err2, style.Check())
 }

@@ -41,7 +41,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	c.Scope = jq.NewScope(r.plain, r.secret, endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, Rules: c.Rules(spec.Judge),
+		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, UnlessNegative: spec.UnlessNegative, Rules: c.Rules(spec.Judge),
 		Credentials: c.Credentials,
 	}
 	for i := range spec.Before {

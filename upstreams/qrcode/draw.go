@@ -9,18 +9,39 @@ import (
 	"sync"
 )
 
-// quietZone is the white margin that the standard requires, in modules.
-const quietZone = 4
+const (
+	// quietZone is the margin that the standard requires, in modules; narrowZone is
+	// what readers do with.
+	quietZone  = 4
+	narrowZone = 2
+	// minScale is the least width of a module in pixels: cameras and readers of
+	// screens do not resolve single ones.
+	minScale = 2
+)
 
-// layout is the position of the modules in a picture of a size: whole pixels each,
-// and the rest of the size as an equal margin on all sides.
-func (c *Code) layout(size int) (scale, margin int, err error) {
-	least := c.Modules() + 2*quietZone
-	if size < least {
-		return 0, 0, &TooSmallError{Min: least}
+// layout is the position of the modules in a picture.
+type layout struct {
+	scale  int // pixels per module
+	offset int // of the first module, in pixels
+	margin int // in modules, at least
+}
+
+// layout places the modules in a picture of a size: whole pixels each, and the rest
+// of the size as an equal margin on all sides.
+func (c *Code) layout(size, margin int) (layout, error) {
+	margins := []int{margin}
+	if margin < 0 {
+		margins = []int{quietZone, narrowZone}
 	}
-	scale = size / least
-	return scale, (size - scale*c.Modules()) / 2, nil
+	least := 0
+	for _, m := range margins {
+		width := c.Modules() + 2*m
+		if least = minScale * width; size >= least {
+			scale := size / width
+			return layout{scale: scale, offset: (size - scale*c.Modules()) / 2, margin: m}, nil
+		}
+	}
+	return layout{}, &TooSmallError{Min: least}
 }
 
 // Painter draws pictures, and reuses the buffers of their compression. The zero
@@ -36,17 +57,17 @@ func (p *Painter) Get() *png.EncoderBuffer {
 // Put implements png.EncoderBufferPool.
 func (p *Painter) Put(b *png.EncoderBuffer) { p.buffers.Put(b) }
 
-// PNG draws the symbol in black on white, size by size pixels, one bit each.
+// PNG draws the symbol in two colours, size by size pixels, one bit each.
 // The error is a *TooSmallError when it does not fit. Drawing takes memory
 // per line, but time per pixel: the caller must bound the size.
-func (p *Painter) PNG(c *Code, size int) ([]byte, error) {
-	scale, margin, err := c.layout(size)
+func (p *Painter) PNG(c *Code, size int, s Style) ([]byte, error) {
+	at, err := c.layout(size, s.Margin)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	// With runs of two colours, better compression would save little and be slower.
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: p}).Encode(&b, newPicture(c, size, scale, margin)); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: p}).Encode(&b, newPicture(c, size, at, s)); err != nil {
 		return nil, fmt.Errorf("write a picture of %d pixels: %w", size, err)
 	}
 	return b.Bytes(), nil
@@ -54,35 +75,31 @@ func (p *Painter) PNG(c *Code, size int) ([]byte, error) {
 
 // picture is the symbol as an image whose pixels are computed on demand.
 type picture struct {
-	code   *Code
-	size   int
-	module []int16 // of each column, and likewise of each line; -1 for the margin
+	code    *Code
+	size    int
+	palette color.Palette // background, modules
+	module  []int16       // of each column, and likewise of each line; -1 for the margin
 }
 
-func newPicture(c *Code, size, scale, margin int) *picture {
-	p := &picture{code: c, size: size, module: make([]int16, size)}
+func newPicture(c *Code, size int, l layout, s Style) *picture {
+	p := &picture{code: c, size: size, palette: color.Palette{s.Background, s.Color}, module: make([]int16, size)}
 	for i := range p.module {
 		p.module[i] = -1
-		if at := i - margin; at >= 0 && at < scale*c.Modules() {
-			p.module[i] = int16(at / scale)
+		if at := i - l.offset; at >= 0 && at < l.scale*c.Modules() {
+			p.module[i] = int16(at / l.scale)
 		}
 	}
 	return p
 }
 
 // ColorModel implements image.Image.
-func (p *picture) ColorModel() color.Model { return color.Palette{color.White, color.Black} }
+func (p *picture) ColorModel() color.Model { return p.palette }
 
 // Bounds implements image.Image.
 func (p *picture) Bounds() image.Rectangle { return image.Rect(0, 0, p.size, p.size) }
 
 // At implements image.Image.
-func (p *picture) At(x, y int) color.Color {
-	if p.ColorIndexAt(x, y) == 1 {
-		return color.Black
-	}
-	return color.White
-}
+func (p *picture) At(x, y int) color.Color { return p.palette[p.ColorIndexAt(x, y)] }
 
 // ColorIndexAt implements image.PalettedImage.
 func (p *picture) ColorIndexAt(x, y int) uint8 {
@@ -95,23 +112,24 @@ func (p *picture) ColorIndexAt(x, y int) uint8 {
 
 // SVG draws the symbol as one path, in units of modules, shown size by size
 // pixels. The error is a *TooSmallError when it does not fit.
-func (c *Code) SVG(size int) ([]byte, error) {
-	if _, _, err := c.layout(size); err != nil {
+func (c *Code) SVG(size int, s Style) ([]byte, error) {
+	at, err := c.layout(size, s.Margin)
+	if err != nil {
 		return nil, err
 	}
-	width := c.Modules() + 2*quietZone
+	width := c.Modules() + 2*at.margin
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path d="`,
-		size, size, width, width, width, width)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="%s" d="M0 0h%dv%dH0z"/><path fill="%s" d="`,
+		size, size, width, width, css(s.Background), width, width, css(s.Color))
 	for y := range c.Modules() {
-		c.row(&b, y)
+		c.row(&b, y, at.margin)
 	}
 	b.WriteString(`"/></svg>`)
 	return b.Bytes(), nil
 }
 
 // row writes the runs of black modules of one row.
-func (c *Code) row(b *bytes.Buffer, y int) {
+func (c *Code) row(b *bytes.Buffer, y, margin int) {
 	for x := 0; x < c.Modules(); x++ {
 		if !c.code.Black(x, y) {
 			continue
@@ -120,6 +138,6 @@ func (c *Code) row(b *bytes.Buffer, y int) {
 		for x < c.Modules() && c.code.Black(x, y) {
 			x++
 		}
-		fmt.Fprintf(b, "M%d %dh%dv1h-%dz", from+quietZone, y+quietZone, x-from, x-from)
+		fmt.Fprintf(b, "M%d %dh%dv1h-%dz", from+margin, y+margin, x-from, x-from)
 	}
 }

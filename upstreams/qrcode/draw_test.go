@@ -29,9 +29,9 @@ func box(img *image.Paletted) image.Rectangle {
 func TestPNGHasTheRequestedSize(t *testing.T) {
 	for _, text := range []string{"quiet", "你好，世界", strings.Repeat("long ", 100)} {
 		c := encoded(t, text)
-		least := c.Modules() + 2*quietZone
-		sizes := []int{least, least + 1, 2*least - 1, 2 * least, 2*least + 1, 300, 1000, 2000}
-		for size := 128; size < 160; size++ {
+		least, usual := 2*(c.Modules()+2*narrowZone), c.Modules()+2*quietZone
+		sizes := []int{least, least + 1, 2*usual - 1, 2 * usual, 2*usual + 1, 3*usual - 1, 3 * usual, 1000, 2000}
+		for size := least; size < least+40; size++ {
 			sizes = append(sizes, size)
 		}
 		for _, size := range sizes {
@@ -48,12 +48,16 @@ func flaw(img *image.Paletted, c *Code, size int) string {
 	if img.Rect != image.Rect(0, 0, size, size) {
 		return fmt.Sprint("bounds ", img.Rect)
 	}
-	at, scale := box(img), size/(c.Modules()+2*quietZone)
+	zone := quietZone
+	if size < 2*(c.Modules()+2*quietZone) {
+		zone = narrowZone
+	}
+	at, scale := box(img), size/(c.Modules()+2*zone)
 	if at.Dx() != scale*c.Modules() || at.Dy() != at.Dx() {
 		return fmt.Sprintf("modules are not of %d pixels: %v", scale, at)
 	}
-	if at.Min.X < quietZone*scale || at.Min.Y < quietZone*scale || size-at.Max.X < quietZone*scale || size-at.Max.Y < quietZone*scale {
-		return fmt.Sprint("less than 4 modules of margin around ", at)
+	if at.Min.X < zone*scale || at.Min.Y < zone*scale || size-at.Max.X < zone*scale || size-at.Max.Y < zone*scale {
+		return fmt.Sprint("less than the modules of margin around ", at)
 	}
 	if right := size - at.Max.X; at.Min.X != at.Min.Y || right-at.Min.X < 0 || right-at.Min.X > 1 {
 		return fmt.Sprint("not in the middle: ", at)
@@ -70,7 +74,7 @@ func flaw(img *image.Paletted, c *Code, size int) string {
 }
 
 func TestPNGIsOneBitBlackOnWhite(t *testing.T) {
-	b, err := new(Painter).PNG(encoded(t, "bits"), 100)
+	b, err := new(Painter).PNG(encoded(t, "bits"), 100, Plain())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,20 +91,24 @@ func TestPNGIsOneBitBlackOnWhite(t *testing.T) {
 	}
 }
 
+func vector(c *Code) func(int) ([]byte, error) {
+	return func(size int) ([]byte, error) { return c.SVG(size, Plain()) }
+}
+
 func painted(c *Code) func(int) ([]byte, error) {
-	return func(size int) ([]byte, error) { return new(Painter).PNG(c, size) }
+	return func(size int) ([]byte, error) { return new(Painter).PNG(c, size, Plain()) }
 }
 
 // Memory does not grow with the number of pixels.
 func TestPNGMemoryIsBounded(t *testing.T) {
 	var p Painter
 	c := encoded(t, strings.Repeat("large ", 50))
-	if _, err := p.PNG(c, 2000); err != nil {
+	if _, err := p.PNG(c, 2000, Plain()); err != nil {
 		t.Fatal(err)
 	}
 	got := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
-			if _, err := p.PNG(c, 2000); err != nil {
+			if _, err := p.PNG(c, 2000, Plain()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -115,7 +123,7 @@ func TestTooSmallNamesTheSmallestSize(t *testing.T) {
 	for name, r := range map[string]struct {
 		draw func(int) ([]byte, error)
 		min  int
-	}{"PNG": {painted(c), 29}, "SVG": {c.SVG, 29}, "long PNG": {painted(long), 185}, "long SVG": {long.SVG, 185}} {
+	}{"PNG": {painted(c), 50}, "SVG": {vector(c), 50}, "long PNG": {painted(long), 362}, "long SVG": {vector(long), 362}} {
 		for _, size := range []int{-1, 0, 1, r.min - 1} {
 			b, err := r.draw(size)
 			if small, ok := errors.AsType[*TooSmallError](err); !ok || small.Min != r.min || b != nil {
@@ -143,7 +151,7 @@ func TestSVGShowsThePNGsModules(t *testing.T) {
 	run := regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`)
 	for _, text := range texts() {
 		c := encoded(t, text)
-		b, err := c.SVG(300)
+		b, err := c.SVG(300, Plain())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +163,7 @@ func TestSVGShowsThePNGsModules(t *testing.T) {
 		if view := fmt.Sprintf("0 0 %d %d", width, width); doc.Width != "300" || doc.Height != "300" || doc.ViewBox != view {
 			t.Fatalf("%s by %s, view %s, want 300 and %s", doc.Width, doc.Height, doc.ViewBox, view)
 		}
-		if len(doc.Paths) != 2 || doc.Paths[0].Fill != "#fff" || doc.Paths[1].Fill != "" {
+		if len(doc.Paths) != 2 || doc.Paths[0].Fill != "#ffffff" || doc.Paths[1].Fill != "#000000" {
 			t.Fatalf("paths %+v, want white ground and black runs", doc.Paths)
 		}
 		if rest := run.ReplaceAllString(doc.Paths[1].D, ""); rest != "" {
@@ -169,8 +177,14 @@ func TestSVGShowsThePNGsModules(t *testing.T) {
 				t.Errorf("a run of %d goes back %d", n, back)
 			}
 		}
-		// At one pixel per module a picture's pixels are the modules and margin.
-		if !bytes.Equal(got, drawn(t, c, width).Pix) {
+		// At two pixels per module every other pixel of a picture is a module or margin.
+		picture := drawn(t, c, 2*width)
+		for i := range got {
+			if got[i] != picture.Pix[2*(i/width)*picture.Stride+2*(i%width)] {
+				t.Fatalf("%q: SVG and PNG differ", text)
+			}
+		}
+		if len(picture.Pix) != 4*len(got) {
 			t.Errorf("%q: SVG and PNG differ", text)
 		}
 	}
@@ -189,7 +203,7 @@ func BenchmarkPNG300(b *testing.B) {
 	b.ReportAllocs()
 	var p Painter
 	for b.Loop() {
-		if _, err := p.PNG(encoded(b, "https://example.org/some/path?with=query"), 300); err != nil {
+		if _, err := p.PNG(encoded(b, "https://example.org/some/path?with=query"), 300, Plain()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -198,7 +212,7 @@ func BenchmarkPNG300(b *testing.B) {
 func BenchmarkSVG300(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := encoded(b, "https://example.org/some/path?with=query").SVG(300); err != nil {
+		if _, err := encoded(b, "https://example.org/some/path?with=query").SVG(300, Plain()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,26 +9,29 @@ import (
 // utf8ECI is the number of UTF-8 among the character sets of ECI.
 const utf8ECI = 26
 
-// mode is a way to write a whole text, with what the largest symbol (version
-// 40, level L) holds in it: ISO/IEC 18004, table 7.
+// mode is a way to write a whole text, with what the largest symbol (version 40)
+// holds in it at the levels L, M, Q and H: ISO/IEC 18004, table 7.
 type mode struct {
 	segments []coding.Encoding
-	max      int
+	max      [4]int
 	unit     string
 }
+
+// most is what the largest symbol holds at a level.
+func (m mode) most(l coding.Level) int { return m.max[l-coding.L] }
 
 // modeOf selects the densest mode for the whole text. The ECI of UTF-8
 // takes 12 bits, hence one byte fewer than for ASCII.
 func modeOf(text string) mode {
 	switch {
 	case coding.Num(text).Check() == nil:
-		return mode{[]coding.Encoding{coding.Num(text)}, 7089, "digits"}
+		return mode{[]coding.Encoding{coding.Num(text)}, [4]int{7089, 5596, 3993, 3057}, "digits"}
 	case coding.Alpha(text).Check() == nil:
-		return mode{[]coding.Encoding{coding.Alpha(text)}, 4296, "capitals and digits"}
+		return mode{[]coding.Encoding{coding.Alpha(text)}, [4]int{4296, 3391, 2420, 1852}, "capitals and digits"}
 	case isASCII(text):
-		return mode{[]coding.Encoding{coding.String(text)}, 2953, "bytes"}
+		return mode{[]coding.Encoding{coding.String(text)}, [4]int{2953, 2331, 1663, 1273}, "bytes"}
 	}
-	return mode{[]coding.Encoding{eci(utf8ECI), coding.String(text)}, 2952, "bytes of UTF-8"}
+	return mode{[]coding.Encoding{eci(utf8ECI), coding.String(text)}, [4]int{2952, 2330, 1662, 1272}, "bytes of UTF-8"}
 }
 
 func isASCII(text string) bool {

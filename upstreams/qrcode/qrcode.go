@@ -19,17 +19,18 @@ type Code struct {
 	level   coding.Level
 }
 
-// Encode makes the smallest symbol that holds the text at level M, or at level
-// L where it does not fit otherwise. The text is one segment, unchanged:
+// Encode makes the smallest symbol that holds the text at a level of error
+// correction, L, M, Q or H. "" is level M, or L where the text does not fit
+// otherwise. The text is one segment, unchanged:
 //
-//	                                   level M   level L
-//	digits                                5596      7089
-//	0-9 A-Z space $ % * + - . / :         3391      4296
-//	other ASCII, in bytes                 2331      2953
-//	other UTF-8, in bytes                 2330      2952
+//	                                   level H   level Q   level M   level L
+//	digits                                3057      3993      5596      7089
+//	0-9 A-Z space $ % * + - . / :         1852      2420      3391      4296
+//	other ASCII, in bytes                 1273      1663      2331      2953
+//	other UTF-8, in bytes                 1272      1662      2330      2952
 //
-// The error is ErrEmpty, ErrNotUTF8, or a *TooLongError.
-func Encode(text string) (*Code, error) {
+// The error is ErrEmpty, ErrNotUTF8, ErrLevel, or a *TooLongError.
+func Encode(text, level string) (*Code, error) {
 	if text == "" {
 		return nil, ErrEmpty
 	}
@@ -37,14 +38,35 @@ func Encode(text string) (*Code, error) {
 		return nil, ErrNotUTF8
 	}
 	m := modeOf(text)
-	for _, level := range []coding.Level{coding.M, coding.L} {
+	levels, ok := levelsOf(level)
+	if !ok {
+		return nil, ErrLevel
+	}
+	for _, level := range levels {
 		for v := coding.Version(coding.MinVersion); v <= coding.MaxVersion; v++ {
 			if m.bits(v) <= 8*v.DataBytes(level) {
 				return encode(m, v, level)
 			}
 		}
 	}
-	return nil, &TooLongError{Len: len(text), Max: m.max, Unit: m.unit}
+	return nil, &TooLongError{Len: len(text), Max: m.most(levels[len(levels)-1]), Unit: m.unit}
+}
+
+// levelsOf are the levels to try, by the name of one.
+func levelsOf(name string) ([]coding.Level, bool) {
+	switch name {
+	case "":
+		return []coding.Level{coding.M, coding.L}, true
+	case "L":
+		return []coding.Level{coding.L}, true
+	case "M":
+		return []coding.Level{coding.M}, true
+	case "Q":
+		return []coding.Level{coding.Q}, true
+	case "H":
+		return []coding.Level{coding.H}, true
+	}
+	return nil, false
 }
 
 // encode fills a symbol. The mask is always 0: the standard requires the best of
@@ -67,7 +89,7 @@ func (c *Code) Modules() int { return c.code.Size }
 // Version of the symbol, 1 to 40.
 func (c *Code) Version() int { return int(c.version) }
 
-// Level of error correction: M or L.
+// Level of error correction: L, M, Q or H.
 func (c *Code) Level() string { return c.level.String() }
 
 var (
@@ -76,6 +98,8 @@ var (
 	ErrTooLong = errors.New("text is too long for a QR code")
 	// ErrNotUTF8 refuses bytes that are not a text.
 	ErrNotUTF8 = errors.New("text is not UTF-8")
+	// ErrLevel refuses an unknown level of error correction.
+	ErrLevel = errors.New("unknown level of error correction; expected L, M, Q or H")
 	// ErrEmpty refuses an empty text.
 	ErrEmpty = errors.New("text is empty")
 )
@@ -96,7 +120,8 @@ func (e *TooLongError) Error() string {
 // Is makes every TooLongError an ErrTooLong.
 func (e *TooLongError) Is(target error) bool { return target == ErrTooLong }
 
-// TooSmallError refuses a size at which a module would be less than a pixel.
+// TooSmallError refuses a size at which a module would be less than two pixels, which
+// readers do not resolve.
 type TooSmallError struct {
 	// Min is the least size that this symbol can be drawn in, in pixels.
 	Min int

@@ -32,7 +32,7 @@ func texts() map[string]string {
 
 func encoded(t testing.TB, text string) *Code {
 	t.Helper()
-	c, err := Encode(text)
+	c, err := Encode(text, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func encoded(t testing.TB, text string) *Code {
 // drawn is the symbol's picture, decoded.
 func drawn(t testing.TB, c *Code, size int) *image.Paletted {
 	t.Helper()
-	b, err := new(Painter).PNG(c, size)
+	b, err := new(Painter).PNG(c, size, Plain())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func read(t testing.TB, c *Code, size int) string {
 func TestEveryTextIsReadBack(t *testing.T) {
 	for name, text := range texts() {
 		c := encoded(t, text)
-		for _, size := range []int{c.Modules() + 2*quietZone, 150, 300, 301, 777} {
+		for _, size := range []int{2 * (c.Modules() + 2*narrowZone), 2 * (c.Modules() + 2*quietZone), 250, 300, 301, 777} {
 			if got := read(t, c, size); got != text {
 				t.Errorf("%s at %d: read %q", name, size, got)
 			}
@@ -91,7 +91,7 @@ func TestEveryVersionHoldsWhatTheStandardSays(t *testing.T) {
 		if c.Version() != i+1 || c.Level() != "M" || c.Modules() != 21+4*i {
 			t.Errorf("%d bytes: version %d-%s of %d modules", n, c.Version(), c.Level(), c.Modules())
 		}
-		if got := read(t, c, c.Modules()+2*quietZone); got != text {
+		if got := read(t, c, 2*(c.Modules()+2*narrowZone)); got != text {
 			t.Errorf("version %d: read %q", i+1, got)
 		}
 		if c := encoded(t, text+"a"); c.Version() == i+1 && c.Level() == "M" {
@@ -122,7 +122,7 @@ func TestCapacity(t *testing.T) {
 				t.Errorf("%d × %s: read %d bytes", n, r.unit, len(got))
 			}
 		}
-		_, err := Encode(of(r.low + 1))
+		_, err := Encode(of(r.low+1), "")
 		if !errors.Is(err, ErrTooLong) || !strings.HasSuffix(err.Error(), r.want) {
 			t.Errorf("%d × %s: %v, want %q", r.low+1, r.unit, err, r.want)
 		}
@@ -139,8 +139,28 @@ func TestChineseOfTheLargestSymbol(t *testing.T) {
 	if c.Version() != 40 || read(t, c, 400) != text {
 		t.Errorf("version %d does not read back", c.Version())
 	}
-	if _, err := Encode(text + "中"); !errors.Is(err, ErrTooLong) {
+	if _, err := Encode(text+"中", ""); !errors.Is(err, ErrTooLong) {
 		t.Errorf("985 characters: %v", err)
+	}
+}
+
+// At a level of the caller's choice nothing else is taken.
+func TestLevels(t *testing.T) {
+	for level, most := range map[string]int{"L": 2953, "M": 2331, "Q": 1663, "H": 1273} {
+		text := strings.Repeat("a", most)
+		c, err := Encode(text, level)
+		if err != nil || c.Level() != level || read(t, c, 362) != text {
+			t.Errorf("%s: %v", level, err)
+		}
+		_, err = Encode(text+"a", level)
+		if long, ok := errors.AsType[*TooLongError](err); !ok || long.Max != most {
+			t.Errorf("%s: %v, want at most %d", level, err, most)
+		}
+	}
+	for _, level := range []string{"l", "X", "LM"} {
+		if _, err := Encode("a", level); !errors.Is(err, ErrLevel) {
+			t.Errorf("%s: %v", level, err)
+		}
 	}
 }
 
@@ -153,7 +173,7 @@ func TestRefusals(t *testing.T) {
 		strings.Repeat("x", 1<<20):    ErrTooLong,
 		strings.Repeat("\xff", 1<<20): ErrNotUTF8,
 	} {
-		if c, err := Encode(text); !errors.Is(err, want) || c != nil {
+		if c, err := Encode(text, ""); !errors.Is(err, want) || c != nil {
 			t.Errorf("%.10q: %v, want %v", text, err, want)
 		}
 	}
@@ -165,14 +185,14 @@ func FuzzEncode(f *testing.F) {
 	}
 	f.Add("\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := Encode(text)
+		c, err := Encode(text, "")
 		if err != nil {
 			if !errors.Is(err, ErrEmpty) && !errors.Is(err, ErrNotUTF8) && !errors.Is(err, ErrTooLong) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if got := read(t, c, c.Modules()+2*quietZone); got != text {
+		if got := read(t, c, 2*(c.Modules()+2*narrowZone)); got != text {
 			t.Errorf("read %q, want %q", got, text)
 		}
 	})

@@ -1,6 +1,8 @@
 package qrcode
 
 import (
+	"errors"
+	"image/color"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,19 +24,52 @@ func TestIndependentReader(t *testing.T) {
 			t.Parallel()
 			c := encoded(t, text)
 			for _, size := range []int{50, 64, 99, 128, 200, 256, 300, 333, 512, 640, 801, 1024, 1500, 2000} {
-				if size < 2*(c.Modules()+2*quietZone) {
-					continue // the reader needs more than one pixel per module
+				if size < 2*(c.Modules()+2*narrowZone) {
+					continue // refused
 				}
-				readBack(t, c, size, text, filepath.Join(dir, name+".png"))
+				readBack(t, c, size, Plain(), text, filepath.Join(dir, name+".png"))
+			}
+		})
+	}
+}
+
+// Colours, margins and levels leave a code readable, down to the least size.
+func TestIndependentReaderOfStyles(t *testing.T) {
+	peertest.Program(t, "zbar", "zbar-tools", "zbarimg")
+	dir := t.TempDir()
+	blue, red, cream := color.NRGBA{0x1e, 0x40, 0xaf, 255}, color.NRGBA{0xc0, 0, 0, 255}, color.NRGBA{0xff, 0xf8, 0xe7, 255}
+	for name, r := range map[string]struct {
+		style Style
+		level string
+		least int
+	}{
+		"blue":        {Style{blue, cream, AutoMargin}, "H", 58},
+		"red":         {Style{red, color.NRGBA{255, 255, 255, 255}, 2}, "Q", 58},
+		"transparent": {Style{color.NRGBA{A: 255}, color.NRGBA{255, 255, 255, 0}, 4}, "M", 58},
+		"wide":        {Style{blue, cream, 10}, "L", 82},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := "https://example.org/" + name
+			c, err := Encode(text, r.level)
+			if err != nil || r.style.Check() != nil {
+				t.Fatal(err, r.style.Check())
+			}
+			small, ok := errors.AsType[*TooSmallError](func() error { _, err := new(Painter).PNG(c, 1, r.style); return err }())
+			if !ok || small.Min < r.least {
+				t.Fatalf("least size %+v", small)
+			}
+			for _, size := range []int{small.Min, 300} {
+				readBack(t, c, size, r.style, text, filepath.Join(dir, name+".png"))
 			}
 		})
 	}
 }
 
 // readBack draws a code and compares what the other reader reads.
-func readBack(t *testing.T, c *Code, size int, text, file string) {
+func readBack(t *testing.T, c *Code, size int, s Style, text, file string) {
 	t.Helper()
-	b, err := new(Painter).PNG(c, size)
+	b, err := new(Painter).PNG(c, size, s)
 	if err != nil {
 		t.Fatal(err)
 	}

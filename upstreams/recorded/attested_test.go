@@ -216,6 +216,7 @@ func TestWitnessesAreChecked(t *testing.T) {
 		"origin: attested\nwitnesses: [{" + place + "fields: ['text: a']}]":                          `2: witnesses[0].fields[0]: expected text: "…"`,
 		"origin: attested\nwitnesses: [{" + place + "fields: [text: a]}]":                            `2: witnesses[0].fields[0]: expected a text, got a mapping; for example 'text: "…"' or "token: data.key", quoted`,
 		"origin: attested\nwitnesses: [{" + place + "file: x, fields: [a]}]":                         "2: unknown key file",
+		"origin: composed\ncaller: here":                                                             "2: caller: expected an IP address",
 		"origin: composed\nwant: fine":                                                               "2: want: expected one of success, negative",
 	} {
 		if !strings.Contains(text, "want:") {

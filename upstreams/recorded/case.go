@@ -43,8 +43,9 @@ type Case struct {
 	Unattested string
 	file       string // its exchange.yaml, for mistakes
 	paramsLine int    // in that file
-	own        bool   // it is an operator's
-	refused    bool   // by the catalog: it answers and shows nothing
+	caller     netip.Addr
+	own        bool // it is an operator's
+	refused    bool // by the catalog: it answers and shows nothing
 }
 
 //go:embed testdata
@@ -111,8 +112,12 @@ func (s *exchangeSpec) newCase(dir string) *Case {
 	for name, v := range s.Params {
 		query.Set(name, v)
 	}
+	from, err := netip.ParseAddr(s.Caller)
+	if err != nil {
+		from = caller
+	}
 	return &Case{
-		Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link,
+		caller: from, Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link,
 		Witnesses: s.Witnesses, Unattested: s.Unattested,
 		Exchange: replay.Exchange{
 			Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
@@ -188,7 +193,7 @@ func (c *Case) fit(set *catalog.Catalog) (line int, err error) {
 	if !hasSource(e, c.Source) {
 		return 0, fmt.Errorf("%s has no source %q; its directory is testdata/<endpoint>/<source>/<case>", c.Endpoint, c.Source)
 	}
-	if c.Params, err = canonical(e, c.Raw, c.Now); err != nil {
+	if c.Params, err = canonical(e, c.Raw, c.caller, c.Now); err != nil {
 		return c.paramsLine, fmt.Errorf("params: %w", err)
 	}
 	if c.Link != "" {
@@ -203,9 +208,9 @@ func hasSource(e *catalog.Endpoint, name string) bool {
 	})
 }
 
-// canonical parses a recorded query.
-func canonical(e *catalog.Endpoint, raw string, now time.Time) (map[string]any, error) {
-	in, perr := e.ParseAt(raw, catalog.Caller{Addr: caller}, func() time.Time { return now })
+// canonical parses the recorded query of a caller.
+func canonical(e *catalog.Endpoint, raw string, from netip.Addr, now time.Time) (map[string]any, error) {
+	in, perr := e.ParseAt(raw, catalog.Caller{Addr: from}, func() time.Time { return now })
 	if perr != nil {
 		return nil, perr
 	}

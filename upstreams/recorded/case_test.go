@@ -36,6 +36,7 @@ func TestExchanges(t *testing.T) {
 	network := replay.New(nil)
 	network.Strict = true
 	env := testEnvironment(t, network)
+	env.GeoFile = onePlace{}
 	// No case may find a breaker that another one opened.
 	env.Hosts.Config = host.Config{Failures: 1 << 20, Ratio: 2}
 	c, err := catalog.Load(catalog.Options{}, env)

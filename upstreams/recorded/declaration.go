@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type exchangeSpec struct {
 	Chain string `yaml:"chain,omitempty"`
 	// Params as in a query string.
 	Params map[string]string `yaml:"params,omitempty"`
+	// Caller is the address that the call is made from; "" stands for one of RFC 5737.
+	Caller string `yaml:"caller,omitempty"`
 	// Link instead of params, for a source that fetches what a form leads to.
 	Link string `yaml:"link,omitempty"`
 	// Now is when the call is made; RFC 3339.
@@ -88,6 +91,9 @@ func (s *exchangeSpec) check(text []byte, problems *declare.Problems) {
 	}
 	if !slices.Contains(verdicts(), s.Want) {
 		problems.Add(lineOf(text, "want"), "want: expected one of %s, got %q", strings.Join(verdicts(), ", "), s.Want)
+	}
+	if _, err := netip.ParseAddr(s.Caller); s.Caller != "" && err != nil {
+		problems.Add(lineOf(text, "caller"), "caller: expected an IP address, for example 8.8.8.8, got %q", s.Caller)
 	}
 	if s.Now.IsZero() {
 		problems.Add(lineOf(text, "now"), "now: expected the time of the call, for example 2026-11-21T09:00:00+08:00")

@@ -1,0 +1,55 @@
+// Package pixels says how wide and high a picture is, by its header alone: no
+// pixel is decoded, whatever size the header announces.
+package pixels
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	_ "image/gif"  // for DecodeConfig
+	_ "image/jpeg" // for DecodeConfig
+	_ "image/png"  // for DecodeConfig
+
+	_ "golang.org/x/image/bmp"  // for DecodeConfig
+	_ "golang.org/x/image/webp" // for DecodeConfig
+)
+
+// Size returns the width and height of a PNG, GIF, JPEG, WebP or BMP, or of the
+// largest picture in an icon file; 0 for anything else.
+func Size(b []byte) (width, height int) {
+	if bytes.HasPrefix(b, []byte("\x00\x00\x01\x00")) {
+		return icon(b)
+	}
+	c, _, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return 0, 0
+	}
+	return c.Width, c.Height
+}
+
+// icon reads the directory of an icon file: after a header of six bytes, an entry
+// of sixteen for each picture, with its width and height in the first two.
+func icon(b []byte) (width, height int) {
+	if len(b) < 6 {
+		return 0, 0
+	}
+	for i := range int(binary.LittleEndian.Uint16(b[4:])) {
+		at := 6 + 16*i
+		if at+16 > len(b) {
+			break
+		}
+		w, h := side(b[at]), side(b[at+1])
+		if w*h > width*height {
+			width, height = w, h
+		}
+	}
+	return width, height
+}
+
+// side is a width or height in an icon's directory, where 0 means 256.
+func side(b byte) int {
+	if b == 0 {
+		return 256
+	}
+	return int(b)
+}
