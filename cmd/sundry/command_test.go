@@ -238,7 +238,7 @@ func TestDependencies(t *testing.T) {
 		"cache":                          {"cache/jitter", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
-		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson"},
+		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
 		"upstreams/idcard":               {"upstreams/chinatime"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},

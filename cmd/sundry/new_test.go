@@ -69,7 +69,7 @@ func TestNewDraftsEndpointsThatWork(t *testing.T) {
 		"text":     {[]string{base + "/text?q=a+b&type=c"}, `{"text":"just a line"}`},
 		"gbk":      {[]string{base + "/gbk"}, `{"text":"你好"}`},
 		"picture":  {[]string{base + "/picture?size=1"}, pixel},
-		"keyed":    {[]string{base + "/keyed?app_key=s3cret-key&n=1"}, `{"word":"echo redacted","n":1}`},
+		"keyed":    {[]string{base + "/keyed?app_key=s3cret-key&n=1"}, `{"word":"echo ***","n":1}`},
 		"path":     {[]string{base + "/v1/{id}/{word}", "--param", "id=7", "--param", "word=x"}, `{"id":7,"type":"x"}`},
 		"moved":    {[]string{base + "/moved", "--param", "id=7"}, `"title":"Seven"`},
 	}

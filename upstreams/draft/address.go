@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -10,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"sundry/upstreams/redact"
 )
 
 // Address is one with what was found out about its parts.
@@ -149,14 +151,22 @@ func (a *Address) with(secret func(*param) string) string {
 	return base + "?" + u.RawQuery
 }
 
+// leastSecret is the length of a secret that is looked for in a reply: a shorter one
+// stands there by chance.
+const leastSecret = 4
+
 // redact takes the secrets out of a reply.
 func (a *Address) redact(body []byte) []byte {
+	var hidden []string
 	for _, p := range a.secret {
-		if len(p.value) >= 4 {
-			body = bytes.ReplaceAll(body, []byte(p.value), []byte("redacted"))
+		if len(p.value) >= leastSecret {
+			hidden = append(hidden, redact.Forms(p.value)...)
 		}
 	}
-	return body
+	if hidden == nil || !utf8.Valid(body) {
+		return body // a picture has no texts
+	}
+	return []byte(redact.New(hidden, nil).Text(string(body)))
 }
 
 // values are the parameters of the recorded exchange, as YAML.

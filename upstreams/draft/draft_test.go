@@ -94,3 +94,22 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+// A key that the reply repeats, as it is or encoded, is taken out of what is recorded.
+func TestSecretsOfReplies(t *testing.T) {
+	a, err := ReadAddress("t", "https://a.example.org/?key=a%2Fb%26c1234567", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"a/b&c1234567", "a%2Fb%26c1234567", `a/b\u0026c1234567`} {
+		d, err := New(&Call{Name: "t", Address: a, Status: http.StatusOK, Header: http.Header{}, Body: []byte(`{"next": "` + text + `"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, file := range d.Files {
+			if strings.Contains(string(file), "c1234567") {
+				t.Errorf("%s: %s", name, file)
+			}
+		}
+	}
+}

@@ -23,6 +23,7 @@ func Functions() []Function {
 		{"bilibili_player(now)", "A query string with what Bilibili's player says about the browser.", `"bvid=BV1GJ411x7h7" | bilibili_player($now)`, ""},
 		{"twitter_token", "The token with which X is asked for an embedded post, of the post's number.", `"1790000000000000000" | twitter_token`, ""},
 		{"country", "What a country's code of two letters says, in Chinese: {country, country_code, continent, continent_code}; an empty object for an unknown one.", `"US" | country | .country_code`, `"US"`},
+		{"lunar_date", "A day, 2006-01-02, in the traditional Chinese calendar; null for a day beyond its table.", `"2026-02-17" | lunar_date`, `"丙午年正月初一"`},
 		{"link_expiry", "When a signed link to a file ends, in Unix seconds; null for a link that does not say.", `"https://v.example.org/a.mp4?deadline=1795219200" | link_expiry`, "1795219200"},
 		{"douyin_page", "What the next request takes from a share page of Douyin: {web_id, user_ip, token}.", `.page | douyin_page`, ""},
 		{"douyin_reflow(web_id)", "The token of such a page, encrypted.", `.token | douyin_reflow(.web_id)`, ""},
