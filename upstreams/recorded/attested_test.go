@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -129,8 +127,6 @@ func TestWitnessesAgree(t *testing.T) {
 	}
 }
 
-const unconverted = "testdata/unconverted.txt"
-
 // attestation says how well the good cases of a source are founded; "" for a source
 // without a witness and without a reason.
 func attestation(cases []*Case) string {
@@ -162,35 +158,13 @@ func calls(c *catalog.Catalog, each func(e *catalog.Endpoint, s *upstreams.Sourc
 }
 
 // TestEverySourceIsAttested by a witness or a recording, or says why it cannot be.
-// Those still to be read are listed in a file that can only become shorter.
 func TestEverySourceIsAttested(t *testing.T) {
 	c, cases := mustLoad(t, replay.New(nil)), mustCases(t)
-	b, err := os.ReadFile(unconverted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := strings.Fields(string(b))
-	var left []string
 	calls(c, func(e *catalog.Endpoint, s *upstreams.Source) {
-		name := path.Join(e.Name, s.Declared)
-		attested, isListed := attestation(CasesOf(cases, e.Name, s.Declared)) != "", slices.Contains(listed, name)
-		switch {
-		case attested && isListed && !*update:
-			t.Errorf("%s is attested, and still listed in %s; run go test ./upstreams/recorded -run TestEverySourceIsAttested -update", name, unconverted)
-		case !attested && !isListed:
-			t.Errorf("%s: no good case is attested or recorded, and none says in unattested: why not", name)
-		case !attested:
-			left = append(left, name)
+		if attestation(CasesOf(cases, e.Name, s.Declared)) == "" {
+			t.Errorf("%s/%s: no good case is attested or recorded, and none says in unattested: why not", e.Name, s.Declared)
 		}
 	})
-	slices.Sort(left)
-	if text := strings.Join(append(left, ""), "\n"); *update && text != string(b) {
-		if err := os.WriteFile(unconverted, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if text != string(b) && !t.Failed() {
-		t.Errorf("%s lists sources that are gone; run with -update", unconverted)
-	}
 }
 
 // TestWitnessesAreChecked: what nobody could look up is refused, with its line.

@@ -98,8 +98,6 @@ func describe(cases []*Case) (origin, witnesses string) {
 		origin += " " + date
 	case "unattested":
 		return origin, strings.ReplaceAll(reason, "|", "\\|")
-	case "":
-		origin = "not yet compared with a witness"
 	}
 	return origin, strings.Join(links, "<br>")
 }
