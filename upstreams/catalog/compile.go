@@ -119,7 +119,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 			if s.formChain(i) == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
-					f.order = orderOf(e.Fields).Then(s.Forms[i].fieldOrder(sources, defs))
+					f.order = s.Forms[i].fieldOrder(e.Fields, sources, defs)
 				}
 				c.Forms = append(c.Forms, f)
 			}

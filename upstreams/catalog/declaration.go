@@ -180,10 +180,6 @@ type formSpec struct {
 	Each *declare.Expr `yaml:"each" example:".[]"`
 	// JSON is a jq program: the data of the answer.
 	JSON *declare.Expr `yaml:"json" example:"." one:"form"`
-	// Order says in which order fields of the json form come that `fields` of the file does
-	// not declare. Without it, they come as the form's program and those of the sources
-	// write them.
-	Order *declare.Expr `yaml:"order" example:"'{id, author: {name}, list: [{url}]}'"`
 	// Text is a jq program: the whole text.
 	Text *declare.Expr `yaml:"text" example:".joke" one:"form"`
 	// Markdown is a jq program: the whole text, in Markdown.

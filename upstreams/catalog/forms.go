@@ -80,9 +80,6 @@ func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {
 		problems.Add(s.Name.Line, "form %q: through: expected beside a redirect, with a ttl, for example {chain: pictures, ttl: 1h}", f.Name)
 	}
-	if s.Order != nil && (s.JSON == nil || jq.Compile(s.Order, defs, problems) == nil) {
-		problems.Add(s.Order.Line, "form %q: order: expected the fields of a json form, for example {id, author: {name}}", f.Name)
-	}
 	if s.Each != nil {
 		f.Pool, f.each = true, jq.Compile(s.Each, defs, problems)
 	}

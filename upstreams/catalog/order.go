@@ -14,10 +14,9 @@ import (
 
 // fieldOrder is the order of the fields that a form emits. Programs emit objects as
 // maps, which have no order, so the order is derived from the file, once, and is the
-// same whichever source answered: the form's order: counts first, then its program,
-// then the programs of the sources, each in the order of the file. The fields that the
-// endpoint declares come before all of these.
-func (s *formSpec) fieldOrder(sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
+// same whichever source answered: the declared fields first, then those of the form's
+// program, then those of the programs of the sources, each in the order of the file.
+func (s *formSpec) fieldOrder(declared []*Field, sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fields {
 	var data *jq.Fields
 	for i := range sources {
 		data = data.Join(sourceFields(&sources[i], defs))
@@ -25,11 +24,7 @@ func (s *formSpec) fieldOrder(sources []kinds.SourceSpec, defs *jq.Defs) *jq.Fie
 	if s.Each != nil {
 		data = jq.FieldsOf(s.Each, defs, data, nil)
 	}
-	fields := jq.FieldsOf(s.JSON, defs, data, nil)
-	if s.Order != nil {
-		return jq.FieldsOf(s.Order, defs, fields, nil).Then(fields)
-	}
-	return fields
+	return orderOf(declared).Then(jq.FieldsOf(s.JSON, defs, data, nil))
 }
 
 // sourceFields are the fields of what a source maps.
