@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -151,32 +152,60 @@ func (s *Server) fetch(req *request) (cache.Hit, error) {
 	return s.lookup(req, req.route.space, req.in.Key(), want, loader{req})
 }
 
-// pictureAttempts is how many links are tried until one leads to a picture.
-const pictureAttempts = 3
+// Bounds of the search for a picture: so many are fetched, of so many links that are
+// picked. A link to a host that failed just now is not followed.
+const (
+	pictureAttempts = 3
+	pictureDraws    = 24
+)
 
 // fetchPicture picks a link of the pool at random and returns the picture behind it.
-// If that cannot be fetched, it picks another link.
+// If that cannot be fetched, it picks a link to another host; if none leads to a picture,
+// the answer is the redirect to one: the caller may reach what this service does not.
 func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	key := req.in.Key()
 	want := cache.Want{Form: req.in.Form.FormIndex()}
-	var last error
-	for range pictureAttempts {
-		hit, err := s.lookup(req, req.route.space, key, want, loader{req})
-		if err != nil || hit.Meta.Negative || hit.Missing || hit.Rep.Location == "" {
-			return hit, err
+	var link cache.Hit
+	failed := map[string]bool{}
+	for range pictureDraws {
+		var err error
+		if link, err = s.lookup(req, req.route.space, key, want, loader{req}); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
+			return link, err
 		}
-		p := req.in.PictureFetch(hit.Rep.Location)
-		found, err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+		host := hostOf(link.Rep.Location)
+		if failed[host] {
+			continue
+		}
+		found, err := s.pictureOf(req, &link)
 		if err == nil {
-			found.Meta.Source, found.Meta.LastResort = hit.Meta.Source, hit.Meta.LastResort
-			found.Random, found.Rep.ETag = true, ""
 			return found, nil
 		}
-		if last = err; (waitContext{req}).Err() != nil {
+		if (waitContext{req}).Err() != nil {
+			return cache.Hit{}, fmt.Errorf("picture of a link: %w", err)
+		}
+		if failed[host] = true; len(failed) == pictureAttempts {
 			break
 		}
 	}
-	return cache.Hit{}, fmt.Errorf("picture of a link: %w", last)
+	return link, nil
+}
+
+// pictureOf is the picture that a link of the pool leads to.
+func (s *Server) pictureOf(req *request, link *cache.Hit) (cache.Hit, error) {
+	p := req.in.PictureFetch(link.Rep.Location)
+	found, err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+	found.Meta.Source, found.Meta.LastResort = link.Meta.Source, link.Meta.LastResort
+	found.Random, found.Rep.ETag = true, ""
+	return found, err
+}
+
+// hostOf is the host of a link; "" for one that cannot be read.
+func hostOf(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // loader fills an entry from a request's input. It is a single pointer, so that
