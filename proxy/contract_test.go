@@ -282,7 +282,7 @@ func TestBadInput(t *testing.T) {
 		{"ip?ip=10.0.0.0/8", "ip", "invalid_parameter"}, {"ip?ip=fe80::1%25eth0", "ip", "invalid_parameter"},
 		{"avatar", "uid", "missing_parameter"}, {"avatar?uid=", "uid", "missing_parameter"}, {"avatar?uid=1234", "uid", "invalid_parameter"},
 		{"avatar?uid=012345", "uid", "invalid_parameter"}, {"avatar?uid=123456789012", "uid", "invalid_parameter"},
-		{"avatar?uid=10001%26s=640", "uid", "invalid_parameter"}, {"avatar?uid=10001&type=json", "type", "invalid_parameter"},
+		{"avatar?uid=10001%26s=640", "uid", "invalid_parameter"}, {"avatar?uid=10001&type=xml", "type", "invalid_parameter"},
 		{"qrcode", "text", "missing_parameter"}, {"qrcode?text=a&size=49", "size", "invalid_parameter"}, {"qrcode?text=a&size=2001", "size", "invalid_parameter"},
 		{"qrcode?text=a&size=big", "size", "invalid_parameter"}, {"qrcode?text=%ff", "text", "invalid_parameter"},
 		{"qrcode?text=" + strings.Repeat("x", 3000), "text", "invalid_parameter"}, {"qrcode?size=50&text=" + strings.Repeat("x", 200), "size", "invalid_parameter"},

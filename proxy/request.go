@@ -172,8 +172,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 		if link, err = s.lookup(req, req.route.space, key, want, loader{req}); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
 			return link, err
 		}
-		host := hostOf(link.Rep.Location)
-		if failed[host] {
+		if len(failed) > 0 && failed[hostOf(link.Rep.Location)] {
 			continue
 		}
 		found, err := s.pictureOf(req, &link)
@@ -183,7 +182,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 		if (waitContext{req}).Err() != nil {
 			return cache.Hit{}, fmt.Errorf("picture of a link: %w", err)
 		}
-		if failed[host] = true; len(failed) == pictureAttempts {
+		if failed[hostOf(link.Rep.Location)] = true; len(failed) == pictureAttempts {
 			break
 		}
 	}

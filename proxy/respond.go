@@ -1,13 +1,14 @@
 package proxy
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 )
 
 // Content types of what the server writes itself.
@@ -91,8 +92,8 @@ func (s *Server) respond(req *request) (status, sent int) {
 // script is what stands around the text of a script form: a call that writes it into
 // the page, without leaving a name behind.
 func script(selector string) (prefix, suffix string) {
-	b, _ := json.Marshal(selector) // a string is always encoded
-	return "(function(text){var element=document.querySelector(" + string(b) + ");if(element){element.innerText=text}})(", ");\n"
+	literal := strings.ReplaceAll(string(plainjson.AppendString(nil, selector)), ">", `\u003e`)
+	return "(function(text){var element=document.querySelector(" + literal + ");if(element){element.innerText=text}})(", ");\n"
 }
 
 // begin writes the response header.

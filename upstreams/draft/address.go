@@ -34,8 +34,9 @@ type param struct {
 
 var (
 	placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
-	// secretName matches names of query parameters whose values are keys.
-	secretName = regexp.MustCompile(`(?i)^(.*[-_])?(key|apikey|appkey|app_?id|app_?code|app_?secret|token|secret|sign|signature|password|passwd|auth|session|sid|ak|sk)$`)
+	// secretName matches names of query parameters whose values are keys: the long words
+	// at the end of any name, as in accessToken, the short ones alone or behind another word.
+	secretName = regexp.MustCompile(`(?i)(token|secret|signature|password|passwd|credential|(api|app|access|secret|private|public|user|auth|license|client|subscription)key|app_?id|app_?code)$|^(.*[-_])?(key|sign|auth|session|sid|ak|sk|pwd|jwt|bearer)$|(?-i:[a-z](Key|Sign|Auth|Session))$`)
 	// constantName matches those that choose how the answer is written.
 	constantName = regexp.MustCompile(`(?i)^(format|output|fmt|callback|cb|jsonp|encoding|charset|v|ver|version|dataType|alt)$`)
 	constant     = regexp.MustCompile(`(?i)^(json|jsonp|xml|utf-?8|text|html)$`)

@@ -40,7 +40,7 @@ func TestTypesOfParameters(t *testing.T) {
 }
 
 func TestSecretsOfAddresses(t *testing.T) {
-	for name, want := range map[string]bool{"key": true, "apiKey": true, "api_key": true, "access_token": true, "appid": true, "sign": true, "keyword": false, "q": false, "id": false, "page": false} {
+	for name, want := range map[string]bool{"key": true, "apiKey": true, "api_key": true, "access_token": true, "appid": true, "sign": true, "accessToken": true, "accesskey": true, "userKey": true, "X-Amz-Credential": true, "monkey": false, "design": false, "keyword": false, "q": false, "id": false, "page": false} {
 		a, err := ReadAddress("t", "https://a.example.org/?"+name+"=geheim", nil)
 		if err != nil || len(a.secret) == 1 != want {
 			t.Errorf("%s: %v %v", name, a.secret, err)
