@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/png"
 	"net/http"
 	"slices"
 	"strconv"
@@ -113,8 +116,8 @@ func (o *oracle) judge(s *observation) {
 
 // status is the status that the caller got: of a callback it is in the body.
 func (o *oracle) status(s *observation) int {
-	text, ok := strings.CutPrefix(string(s.body), "/**/app.show(")
-	if !ok {
+	called, text, ok := strings.Cut(string(s.body), "(")
+	if !ok || !strings.HasPrefix(called, "/**/") {
 		return s.status
 	}
 	var doc struct{ Code int }
@@ -182,6 +185,14 @@ func (o *oracle) hasCopy(s *observation) bool {
 
 // excused tells why a failure should not have been; nil: the policy has it so.
 func (o *oracle) excused(s *observation, status int) error {
+	from, to := s.from.Add(-o.reach(s)), s.to
+	lastResort := strings.Contains(s.header.Get("Cache-Status"), "sundry-last-resort")
+	switch {
+	case status == http.StatusFound && len(s.of.pictures.ways) > 0: // nobody brings the picture, so the caller is sent to it
+		return o.unavailable(s, from, to)
+	case status == http.StatusOK && lastResort && s.of.rule.Status == http.StatusNotFound: // nobody can tell that there is none
+		return o.unavailable(s, from, to)
+	}
 	if err := o.envelope(s, status); err != nil {
 		return err
 	}
@@ -191,12 +202,11 @@ func (o *oracle) excused(s *observation, status int) error {
 	switch {
 	case s.of.refused():
 		return fmt.Errorf("status %d, want %d", status, s.of.rule.Status)
-	case status == http.StatusNotFound && strings.Contains(s.header.Get("Cache-Status"), "sundry-last-resort"):
+	case status == http.StatusNotFound && lastResort:
 		return nil // a last resort may lack a form: the copy is there, and has no link
 	case o.hasCopy(s):
 		return fmt.Errorf("status %d in place of a copy", status)
 	}
-	from, to := s.from.Add(-o.reach(s)), s.to
 	switch status {
 	case http.StatusNotFound:
 		return o.denied(s, from, to)
@@ -298,8 +308,19 @@ var chaosTypes = map[string]int{
 
 // envelope checks what an error says of itself.
 func (o *oracle) envelope(s *observation, status int) error {
-	if len(s.body) == 0 || strings.HasPrefix(s.header.Get("Content-Type"), "text/") {
+	errorType, _, _ := strings.Cut(s.header.Get("Sundry-Error"), ";")
+	if chaosTypes[errorType] != status {
+		return fmt.Errorf("error %q with status %d", errorType, status)
+	}
+	typ := s.header.Get("Content-Type")
+	switch {
+	case len(s.body) == 0 || strings.HasPrefix(typ, "text/"):
 		return nil
+	case typ == "image/png":
+		_, err := png.Decode(bytes.NewReader(s.body))
+		return err
+	case typ == "image/svg+xml":
+		return xml.Unmarshal(s.body, &struct{}{})
 	}
 	var doc struct {
 		Code    int
