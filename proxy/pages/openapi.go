@@ -34,7 +34,7 @@ func renderOpenAPI(ctx context.Context, c *catalog.Catalog, cases []*recorded.Ca
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "Sundry", "version": "1", "summary": "Public, read-only utility endpoints.",
-			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. Listed values are taken in any case. A query holds at most 256 parameters. " +
+			"description": "Every endpoint is called with GET. Unknown parameters are ignored; if one is repeated, its first value counts; an empty one counts as absent. Listed values are taken in any case. A query holds at most 256 parameters. An answer has all of its fields: what is not known is null. " +
 				"The path may also end with the endpoint's name, with or without a trailing slash."},
 		"servers":    []any{object{"url": cmp.Or(base, "/")}},
 		"tags":       tags(c),

@@ -17,8 +17,8 @@ const maxAgent = 512
 // Describe names the system and the browser of a User-Agent header, with major
 // versions only, where they are known: every Windows since 2015 sends 10, macOS
 // and Android send a frozen version, and so do iPhones since iOS 26, except in
-// Safari's version. The header may be anything; unknown ones are 未知系统 and
-// 未知浏览器. Crawlers are 网络爬虫 with the crawler's name.
+// Safari's version. The header may be anything; what it does not tell is empty.
+// Crawlers are 网络爬虫 with the crawler's name.
 func Describe(userAgent string) (system, browser string) {
 	ua := readable(userAgent)
 	if name := crawler(ua); name != "" {
@@ -26,7 +26,7 @@ func Describe(userAgent string) (system, browser string) {
 	}
 	// The device's build would be parsed as a browser.
 	parsed := useragent.Parse(build.ReplaceAllString(ua, ""))
-	system = cmp.Or(systemOf(ua, &parsed), unknownSystem)
+	system = systemOf(ua, &parsed)
 	if brand := brandOf(ua); brand != "" {
 		return system, brand
 	}
@@ -34,7 +34,7 @@ func Describe(userAgent string) (system, browser string) {
 	if parsed.Bot && name != "" && parsed.Name != useragent.HeadlessChrome {
 		return "网络爬虫", name
 	}
-	return system, cmp.Or(name, unknownBrowser)
+	return system, name
 }
 
 var (

@@ -94,7 +94,8 @@ func cardData(c *ipcard.Card, place geoip.Place) map[string]any {
 	return map[string]any{
 		"ip": c.IP.String(), "location": jq.NilIfEmpty(c.Place),
 		"country": jq.NilIfEmpty(place.Country), "country_code": jq.NilIfEmpty(place.CountryCode),
-		"province": jq.NilIfEmpty(place.Province), "city": jq.NilIfEmpty(place.City), "isp": jq.NilIfEmpty(c.ISP), "os": c.System, "browser": c.Browser,
+		"province": jq.NilIfEmpty(place.Province), "city": jq.NilIfEmpty(place.City), "isp": jq.NilIfEmpty(c.ISP),
+		"os": jq.NilIfEmpty(c.System), "browser": jq.NilIfEmpty(c.Browser),
 		"date": day.Format(time.DateOnly), "weekday": weekdays[day.Weekday()],
 	}
 }

@@ -57,7 +57,7 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	)
 	if tooSmall, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "size", Err: err,
-			Message: fmt.Sprintf("size %d is too small for this text to be readable; expected at least %d", size, tooSmall.Min)}
+			Message: fmt.Sprintf("size %d is too small for this text to be readable; expected at least %d, for example size=%d", size, tooSmall.Min, tooSmall.Min)}
 	}
 	if err != nil {
 		return nil, err

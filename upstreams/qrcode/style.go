@@ -32,14 +32,14 @@ func Plain() Style {
 const minContrast = 3
 
 // ErrContrast refuses colours that readers cannot tell apart.
-var ErrContrast = errors.New("colours are too similar")
+var ErrContrast = errors.New("colors are too similar")
 
 // Check returns an error if readers cannot tell the modules from the background,
 // seen on white paper.
 func (s Style) Check() error {
 	a, b := luminance(s.Color), luminance(s.Background)
 	if ratio := (math.Max(a, b) + 0.05) / (math.Min(a, b) + 0.05); ratio < minContrast {
-		return fmt.Errorf("%w: contrast %.1f:1, expected at least %d:1", ErrContrast, ratio, minContrast)
+		return fmt.Errorf("%w: contrast %.1f:1, expected at least %d:1, for example color=1e40af on background=ffffff", ErrContrast, ratio, minContrast)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func css(c color.NRGBA) string {
 }
 
 // ErrColor refuses a text that is not a colour.
-var ErrColor = errors.New("not a colour")
+var ErrColor = errors.New("not a color")
 
 // ParseColor reads three, four, six or eight hexadecimal digits, RGB or RGBA, with
 // or without # before them.

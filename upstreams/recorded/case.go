@@ -43,7 +43,7 @@ type Case struct {
 	Unattested string
 	file       string // its exchange.yaml, for mistakes
 	paramsLine int    // in that file
-	caller     netip.Addr
+	caller     catalog.Caller
 	own        bool // it is an operator's
 	refused    bool // by the catalog: it answers and shows nothing
 }
@@ -117,7 +117,7 @@ func (s *exchangeSpec) newCase(dir string) *Case {
 		from = caller
 	}
 	return &Case{
-		caller: from, Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link,
+		caller: catalog.Caller{Addr: from, Header: http.Header{"User-Agent": {s.Agent}}}, Dir: dir, Chain: s.Chain, Raw: query.Encode(), Link: s.Link,
 		Witnesses: s.Witnesses, Unattested: s.Unattested,
 		Exchange: replay.Exchange{
 			Endpoint: path.Base(path.Dir(path.Dir(dir))), Source: path.Base(path.Dir(dir)), Name: path.Base(dir),
@@ -209,8 +209,8 @@ func hasSource(e *catalog.Endpoint, name string) bool {
 }
 
 // canonical parses the recorded query of a caller.
-func canonical(e *catalog.Endpoint, raw string, from netip.Addr, now time.Time) (map[string]any, error) {
-	in, perr := e.ParseAt(raw, catalog.Caller{Addr: from}, func() time.Time { return now })
+func canonical(e *catalog.Endpoint, raw string, from catalog.Caller, now time.Time) (map[string]any, error) {
+	in, perr := e.ParseAt(raw, from, func() time.Time { return now })
 	if perr != nil {
 		return nil, perr
 	}

@@ -30,6 +30,8 @@ type exchangeSpec struct {
 	Params map[string]string `yaml:"params,omitempty"`
 	// Caller is the address that the call is made from; "" stands for one of RFC 5737.
 	Caller string `yaml:"caller,omitempty"`
+	// Agent is the User-Agent of the call; "" for none.
+	Agent string `yaml:"agent,omitempty"`
 	// Link instead of params, for a source that fetches what a form leads to.
 	Link string `yaml:"link,omitempty"`
 	// Now is when the call is made; RFC 3339.

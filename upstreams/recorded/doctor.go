@@ -159,7 +159,7 @@ func (f *Finding) choose(s *Subject) {
 
 // callOf makes the call of a query or link.
 func (s *Subject) callOf(query, link string, now time.Time) (*upstreams.Call, error) {
-	params, err := canonical(s.endpoint, query, caller, now)
+	params, err := canonical(s.endpoint, query, catalog.Caller{Addr: caller}, now)
 	if err != nil {
 		return nil, err
 	}
