@@ -19,7 +19,7 @@ const (
 	maxElements  = 5_000     // that the selectors of one page match
 	maxSelected  = 512 << 10 // bytes of all values
 	selectTime   = 2 * time.Second
-	nodesPerLook = 256 // at the clock
+	nodesPerLook = 16 // at the clock: to match one may take long where elements are nested deeply
 )
 
 // document decodes a page by selectors.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/heaptest"
 )
 
 func selecting(t testing.TB, spec string) *document {
@@ -151,4 +153,27 @@ func FuzzPage(f *testing.F) {
 		}
 		_, _ = selectFrom(t, "t: {each: '*', fields: {a: {attr: href, link: true}, b: 'p ~ p', c: ':nth-child(2)'}}", page)
 	})
+}
+
+// TestMemoryOfPages: what a page takes is reserved, however it is written.
+func TestMemoryOfPages(t *testing.T) {
+	var distinct strings.Builder
+	for i := range 1 << 17 {
+		fmt.Fprintf(&distinct, " %x", i)
+	}
+	for name, page := range map[string]string{
+		"attributes of one tag":     "<a" + distinct.String() + ">x",
+		"attributes apart by slash": "<a" + strings.ReplaceAll(distinct.String(), " ", "/") + ">x",
+		"attributes of many tags":   strings.Repeat("<br a b c d e f g h i j k l m n o p q r s t u v w x y z>", 1<<13),
+		"tags":                      strings.Repeat("<br>x", 1<<16),
+	} {
+		peak := heaptest.Peak(func() {
+			if _, err := parsePage([]byte(page)); err != nil {
+				t.Error(err)
+			}
+		})
+		if reserved := uint64(memoryOf([]byte(page))); peak > reserved {
+			t.Errorf("%s: %d KiB are reserved, %d KiB taken", name, reserved>>10, peak>>10)
+		}
+	}
 }

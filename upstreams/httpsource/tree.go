@@ -15,9 +15,11 @@ import (
 
 // Bounds of the tree of a page, far above what any source sends.
 const (
-	maxNodes   = 300_000
-	maxNesting = 512
-	nodeMemory = 240 // bytes, with an attribute or two
+	maxNodes        = 300_000
+	maxNesting      = 512
+	maxAttributes   = 256 // of an element; the others are left out
+	nodeMemory      = 240 // bytes
+	attributeMemory = 240 // with what the tokenizer takes
 )
 
 // tree builds the elements of a page from its tags. It knows the end tags that may be
@@ -49,9 +51,14 @@ func parsePage(page []byte) (*html.Node, error) {
 	}
 }
 
-// memoryOf is about what the tree of a page takes.
+// memoryOf is at least what the tree of a page takes. Before each attribute there is
+// white space, a slash, or the value of another one.
 func memoryOf(page []byte) int64 {
-	return int64(2*bytes.Count(page, []byte("<"))*nodeMemory + 2*len(page))
+	attributes := 0
+	for _, mark := range [...]string{" ", "\n", "\t", "\r", "\f", "/", "="} {
+		attributes += bytes.Count(page, []byte(mark))
+	}
+	return int64(2*bytes.Count(page, []byte("<"))*nodeMemory + attributes*attributeMemory + 2*len(page))
 }
 
 func (t *tree) add(kind html.TokenType, z *html.Tokenizer) error {
@@ -59,7 +66,7 @@ func (t *tree) add(kind html.TokenType, z *html.Tokenizer) error {
 	case html.TextToken:
 		t.append(&html.Node{Type: html.TextNode, Data: string(z.Text())})
 	case html.StartTagToken, html.SelfClosingTagToken:
-		return t.start(z.Token(), kind == html.SelfClosingTagToken)
+		return t.start(element(z), kind == html.SelfClosingTagToken)
 	case html.EndTagToken:
 		name, _ := z.TagName()
 		t.end(string(name))
@@ -77,13 +84,27 @@ func (t *tree) append(n *html.Node) {
 	t.nodes++
 }
 
-func (t *tree) start(token html.Token, closed bool) error {
-	t.closeImplied(token.DataAtom)
-	if token.DataAtom == atom.Tr && t.top().DataAtom == atom.Table {
+// element is that of a start tag.
+func element(z *html.Tokenizer) *html.Node {
+	name, more := z.TagName()
+	n := &html.Node{Type: html.ElementNode, DataAtom: atom.Lookup(name)}
+	if n.Data = n.DataAtom.String(); n.DataAtom == 0 {
+		n.Data = string(name)
+	}
+	for more && len(n.Attr) < maxAttributes {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		n.Attr = append(n.Attr, html.Attribute{Key: atom.String(key), Val: string(value)})
+	}
+	return n
+}
+
+func (t *tree) start(n *html.Node, closed bool) error {
+	t.closeImplied(n.DataAtom)
+	if n.DataAtom == atom.Tr && t.top().DataAtom == atom.Table {
 		t.push(&html.Node{Type: html.ElementNode, DataAtom: atom.Tbody, Data: "tbody"})
 	}
-	n := &html.Node{Type: html.ElementNode, DataAtom: token.DataAtom, Data: token.Data, Attr: token.Attr}
-	if closed || void(token.DataAtom) {
+	if closed || void(n.DataAtom) {
 		t.append(n)
 		return nil
 	}
