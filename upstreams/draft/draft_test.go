@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -109,6 +110,34 @@ func TestSecretsOfReplies(t *testing.T) {
 		for name, file := range d.Files {
 			if strings.Contains(string(file), "c1234567") {
 				t.Errorf("%s: %s", name, file)
+			}
+		}
+	}
+}
+
+// A key that stands where a program names it (as a name, as a code, as a number) is not
+// in the program either, and the draft of such a reply can still be made.
+func TestSecretsInPrograms(t *testing.T) {
+	a, err := ReadAddress("t", "https://a.example.org/?appid=12345678", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reply := range []string{
+		`{"12345678": {"name": "x"}}`, `{"status": 12345678, "data": {"name": "x"}}`, `{"ok": "12345678", "data": [1]}`, `{"appid": 12345678, "of": [112345678, 1.12345678e3]}`,
+	} {
+		d, err := New(&Call{Name: "t", Address: a, Status: http.StatusOK, Header: http.Header{}, Body: []byte(reply)})
+		if err != nil {
+			if strings.Contains(err.Error(), "12345678") {
+				t.Errorf("%s: %v", reply, err)
+			}
+			continue
+		}
+		for name, file := range d.Files {
+			if strings.Contains(string(file), "12345678") {
+				t.Errorf("%s: %s: %s", reply, name, file)
+			}
+			if strings.HasSuffix(name, ".json") && !json.Valid(file) {
+				t.Errorf("%s: %s: %s", reply, name, file)
 			}
 		}
 	}

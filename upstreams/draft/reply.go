@@ -28,9 +28,11 @@ type reply struct {
 }
 
 var (
-	jsonp    = regexp.MustCompile(`^\s*[A-Za-z_$][\w.$]*\s*\(`)
-	page     = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b`)
-	declared = regexp.MustCompile(`(?i)charset=["']?([a-z0-9-]+)`)
+	jsonp = regexp.MustCompile(`^\s*[A-Za-z_$][\w.$]*\s*\(`)
+	page  = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b`)
+	// hiddenNumber matches numbers of JSON that hold a secret.
+	hiddenNumber = regexp.MustCompile(`([:,\[]\s*)[-+.0-9eE]*(?:\*\*\*[-+.0-9eE]*)+`)
+	declared     = regexp.MustCompile(`(?i)charset=["']?([a-z0-9-]+)`)
 )
 
 // readReply finds out what the reply is.
@@ -45,6 +47,7 @@ func readReply(c *Call) (*reply, error) {
 	if err := r.readText(c); err != nil {
 		return nil, err
 	}
+	r.hide(c.Address)
 	kind, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type"))
 	trimmed := bytes.TrimSpace(r.body)
 	switch {
@@ -63,6 +66,16 @@ func readReply(c *Call) (*reply, error) {
 	r.decode, r.file = "text", "reply.txt"
 	r.mapping = &mapping{program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []field{{name: "text"}}}
 	return r, nil
+}
+
+// hide takes the secrets out of the reply, before names and values of it get into
+// programs.
+func (r *reply) hide(a *Address) {
+	hidden := a.redact(r.body)
+	if !bytes.Equal(hidden, r.body) && bytes.ContainsAny(hidden[:min(len(hidden), 256)], "{[") {
+		hidden = hiddenNumber.ReplaceAll(hidden, []byte("${1}0"))
+	}
+	r.body = hidden
 }
 
 // readText decodes the charset.

@@ -77,6 +77,17 @@ func mix(lower, upper color.NRGBA, step int) color.NRGBA {
 	return color.NRGBA{part(lower.R, upper.R), part(lower.G, upper.G), part(lower.B, upper.B), part(lower.A, upper.A)}
 }
 
+// fill draws a rectangle, without the mask of a shape: a high one would be large.
+func (b blend) fill(img *image.Paletted, r image.Rectangle) {
+	full := uint8(int(b)*levels + levels)
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		row := img.Pix[img.PixOffset(r.Min.X, y):][:r.Dx()]
+		for x := range row {
+			row[x] = full
+		}
+	}
+}
+
 // stamp draws a mask with its origin moved to the point at. Where the same
 // blend has been drawn already, as where letters touch, the stronger step remains.
 func (b blend) stamp(img *image.Paletted, at image.Rectangle, mask *image.Alpha) {

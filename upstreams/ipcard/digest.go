@@ -46,9 +46,8 @@ func (d *Digest) PNG() ([]byte, error) {
 	defer done()
 	lines, height := d.lines(p)
 	img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette())
-	for _, s := range digestShapes(height) {
-		s.draw(img)
-	}
+	accentOnClear.fill(img, image.Rect(0, 0, digestWidth, digestBand))
+	paperOnBorder.fill(img, image.Rect(0, digestBand, digestWidth, height))
 	for _, l := range lines {
 		if err := p.draw(img, l); err != nil {
 			return nil, fmt.Errorf("draw a digest: %w", err)
@@ -59,15 +58,6 @@ func (d *Digest) PNG() ([]byte, error) {
 		return nil, fmt.Errorf("write a digest: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// digestShapes are a band for the heading, and paper below it.
-func digestShapes(height int) []shape {
-	square := corner{}
-	return []shape{
-		{accentOnClear, roundedRect(0, 0, digestWidth, digestBand, square, square, square, square)},
-		{paperOnBorder, roundedRect(0, digestBand, digestWidth, float32(height), square, square, square, square)},
-	}
 }
 
 // lines are the texts of the digest, and its height.

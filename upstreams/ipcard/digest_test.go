@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"sundry/upstreams/heaptest"
 )
 
 func sampleDigest() *Digest {
@@ -97,5 +99,19 @@ func TestWrap(t *testing.T) {
 	}
 	if got := p.wrap(strings.Repeat("长", 100), 5000, 3); len(got) != 3 || !strings.HasSuffix(got[2], "…") {
 		t.Errorf("%q", got)
+	}
+}
+
+// The highest digest takes little more than its pixels, a byte each.
+func TestMemoryOfDigests(t *testing.T) {
+	d := sampleDigest()
+	d.News = slices.Repeat([]string{strings.Repeat("长", 1000)}, digestNews)
+	peak := heaptest.Peak(func() {
+		if _, err := d.PNG(); err != nil {
+			t.Error(err)
+		}
+	})
+	if most := uint64(16 << 20); peak > most {
+		t.Errorf("%d MiB taken, want at most %d", peak>>20, most>>20)
 	}
 }
