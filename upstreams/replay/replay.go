@@ -126,18 +126,31 @@ func response(req *http.Request, status int, header http.Header, body []byte) *h
 	}
 }
 
-// expandEdition fills the placeholder of the edition that a call asks for, by its
+// expandEdition fills the placeholders of the edition that a call asks for, by its
 // parameter date.
 func expandEdition(b []byte, call *upstreams.Call) []byte {
 	date, ok := call.Params["date"].(string)
 	if !ok {
 		return b
 	}
-	return bytes.ReplaceAll(b, []byte("@EDITION@"), []byte(date))
+	day, err := time.ParseInLocation(time.DateOnly, date, chinatime.Zone())
+	if err != nil {
+		return b
+	}
+	return []byte(edition(day).Replace(string(b)))
+}
+
+// edition fills the placeholders of an edition: its date, and the time at which it
+// came out in Unix seconds, half an hour after midnight.
+func edition(day time.Time) *strings.Replacer {
+	year, month, date := day.Date()
+	out := time.Date(year, month, date, 0, 30, 0, 0, day.Location())
+	return strings.NewReplacer("@EDITION@", day.Format(time.DateOnly), "@EDITION_AT@", strconv.FormatInt(out.Unix(), 10))
 }
 
 // ExpandDates fills the placeholders of recorded texts: the date of the call in
-// Asia/Shanghai (which is also the edition, where none was asked for), the day before it, and the time a day after it in Unix seconds.
+// Asia/Shanghai (which is also the edition, where none was asked for), the day before
+// it, and the time a day after it in Unix seconds.
 // So recorded editions are always today's, and recorded links have not expired.
 func ExpandDates(b []byte, now time.Time) []byte {
 	if !bytes.Contains(b, []byte("@")) {
@@ -146,11 +159,11 @@ func ExpandDates(b []byte, now time.Time) []byte {
 	day := now.In(chinatime.Zone())
 	yesterday := day.AddDate(0, 0, -1)
 	return []byte(strings.NewReplacer(
-		"@DATE@", day.Format("2006-01-02"), "@EDITION@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
+		"@DATE@", day.Format("2006-01-02"), "@YYYYMMDD@", day.Format("20060102"),
 		"@MM@", day.Format("01"), "@DD@", day.Format("02"), "@M@", day.Format("1"), "@D@", day.Format("2"),
 		"@IN_A_DAY@", strconv.FormatInt(now.Unix()+86400, 10), "@IN_A_DAY_HEX@", strconv.FormatInt(now.Unix()+86400, 16),
 		"@YESTERDAY@", yesterday.Format("2006-01-02"), "@YESTERDAY_YYYYMMDD@", yesterday.Format("20060102"),
-	).Replace(string(b)))
+	).Replace(edition(day).Replace(string(b))))
 }
 
 // requestBody reads the body of a request; "" if it has none.
