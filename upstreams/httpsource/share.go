@@ -72,9 +72,15 @@ func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink
 // those of a table.
 func (st *step) shareClient(req *http.Request) *http.Client {
 	if st.env.Replay != nil || !st.env.Proxied(st.endpoint, st.source, req) {
-		return NewTargetHTTPClient(st.env, shareTimeout)
+		return st.guarded
 	}
-	return &http.Client{Transport: st.env.DeclaredHosts(st.endpoint, st.source), CheckRedirect: noRedirects, Timeout: shareTimeout}
+	return st.proxied
+}
+
+// compileShare makes the clients once: each has connections of its own.
+func (st *step) compileShare() {
+	st.guarded = NewTargetHTTPClient(st.env, shareTimeout)
+	st.proxied = &http.Client{Transport: st.env.DeclaredHosts(st.endpoint, st.source), CheckRedirect: noRedirects, Timeout: shareTimeout}
 }
 
 // resolveOnce asks the host of a short link for the address it redirects to.

@@ -3,6 +3,7 @@ package httpsource
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"time"
 
 	"sundry/upstreams"
@@ -26,6 +27,8 @@ type step struct {
 	env     *upstreams.Environment
 
 	endpoint, source string // that it belongs to
+
+	guarded, proxied *http.Client // of share
 
 	timeout  time.Duration // 0: the source's
 	optional bool
@@ -53,6 +56,9 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 		})
 	}
 	spec.check(c)
+	if st.share != nil {
+		st.compileShare()
+	}
 	if spec.HTTP != nil {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
 		st.sendsSecret = st.http.sendsSecret(c.Scope)

@@ -14,6 +14,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
 )
 
@@ -21,7 +22,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func environment(t testing.TB) *upstreams.Environment {
 	t.Helper()
-	env := &upstreams.Environment{Transport: upstreams.NewTransport(), Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler)}
+	env := &upstreams.Environment{
+		Guard: guard.New(guard.Config{}), Transport: upstreams.NewTransport(),
+		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
+	}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(prometheus.NewRegistry(), &env.Hosts); err != nil {
 		t.Fatal(err)
