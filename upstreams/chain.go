@@ -57,7 +57,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 	var failures []failure
 	for i := range plan {
 		t := &plan[i]
-		if t.source.UnlessNegative && KindOf(c.combine(asking, failures, len(failures))) == Negative {
+		if t.serves && !t.source.After.follows(c.combine(asking, failures, len(failures))) {
 			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, watch), t.source.Optional})
 			continue
 		}
@@ -130,8 +130,8 @@ type planned struct {
 func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 	out := make([]planned, 0, len(c.Sources))
 	for _, s := range c.Sources {
-		if s.LastResort && hasCopy {
-			continue
+		if hasCopy && (s.LastResort || s.After == AfterNegative) {
+			continue // the copy is better
 		}
 		t := planned{source: s}
 		t.serves, t.failed = s.serves(ctx, call)

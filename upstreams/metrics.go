@@ -64,11 +64,12 @@ type sourceMetrics struct {
 	answered prometheus.Gauge
 }
 
-// source resolves a source's series. Results that say something about the source
-// exist at zero, so that the first one is seen as an increase. Those that say
-// something about the caller or the input, about this service (its slots and breakers),
-// or that only sources with a rate have, do not: they would be a series of each source for nothing. Nor do durations before the
-// first call: they are a dozen series of each source, and no alert waits for the first.
+// source resolves a source's series. Results that say something about the source or
+// its host exist at zero, so that the first one is seen as an increase. Those that say
+// something about the caller or the input, about the slots of this service, or that
+// only sources with a rate have, do not: they would be a series of each source for
+// nothing. Nor do durations before the first call: they are a dozen series of each
+// source, and no alert waits for the first.
 func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
@@ -76,7 +77,7 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 		answered: m.answered.WithLabelValues(endpoint, source),
 	}
 	s.attempts.WithLabelValues("success")
-	for _, k := range []ErrorKind{Unavailable, Timeout, Limited, Malformed, Internal} {
+	for _, k := range []ErrorKind{Unavailable, Timeout, Limited, Malformed, Rejected, Internal} {
 		s.attempts.WithLabelValues(k.String())
 	}
 	return s

@@ -50,9 +50,8 @@ type SourceConfig struct {
 	Optional bool
 	// LastResort: it is asked only where no usable copy exists.
 	LastResort bool
-	// UnlessNegative: it is not asked where what the sources before it said together
-	// is a negative answer.
-	UnlessNegative bool
+	// After says after what it is asked; "": whatever the sources before it said.
+	After After
 	// Canary is an input that cannot exist, as query parameters; empty: none is known.
 	Canary map[string]string
 	// Quota bounds its attempts; nil: nothing does.

@@ -131,7 +131,7 @@ func lesser(endpoint, is string) string {
 	case endpoint == "ip" && strings.Contains(is, "归属地"):
 		return `startswith("IP：8.8.8.8")`
 	case endpoint == "favicon":
-		return strings.ReplaceAll(is, `startswith("https://example.com/")`, `startswith("https://")`)
+		return strings.NewReplacer(`startswith("https://example.com/")`, `startswith("http")`, `startswith("https://")`, `startswith("http")`).Replace(is)
 	case endpoint == "vidparse":
 		return strings.ReplaceAll(is, `| type) == "number"`, `| type) != "string"`)
 	case endpoint == "yiyan" && strings.HasPrefix(is, ".category_key"):

@@ -227,13 +227,39 @@ func TestLocalSourcesAnswerAfterTimeouts(t *testing.T) {
 	}
 }
 
+// A source for what does not exist is asked after a definite no alone, and never in
+// place of a copy: neither a failure nor a no replaces what was good.
+func TestSourcesForWhatDoesNotExist(t *testing.T) {
+	const (
+		no      = "name: no\ncomputed: {}\nnegative: next\njudge: [{if: 'true', is: negative}]\n"
+		fails   = "name: fails\ncomputed: {}\njudge: [{if: 'true', is: unavailable}]\n"
+		instead = "name: instead\ncomputed: {}\nafter: negative\nmap: '\"instead\"'\n"
+	)
+	for name, r := range map[string]struct {
+		before  string
+		hasCopy bool
+		want    any
+	}{
+		"after a no":             {no, false, "instead"},
+		"after a failure":        {fails, false, nil},
+		"after a no with a copy": {no, true, nil},
+	} {
+		env := environment(t)
+		sources := []*upstreams.Source{compile(t, env, r.before), compile(t, env, instead)}
+		a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{Now: time.Now()}, r.hasCopy, nil)
+		if a.Data != r.want || (err == nil) != (r.want != nil) {
+			t.Errorf("%s: %v, %v, want %v", name, a.Data, err, r.want)
+		}
+	}
+}
+
 // A source that stands in for failures is not asked after a definite no, whatever
 // optional sources failed besides.
 func TestSourcesThatStandInForFailures(t *testing.T) {
 	const (
 		no      = "computed: {}\nnegative: next\njudge: [{if: 'true', is: negative}]\n"
 		fails   = "computed: {}\njudge: [{if: 'true', is: unavailable}]\n"
-		standIn = "computed: {}\nlast_resort: true\nunless_negative: true\nmap: '\"instead\"'\n"
+		standIn = "computed: {}\nlast_resort: true\nafter: failure\nmap: '\"instead\"'\n"
 	)
 	for name, r := range map[string]struct {
 		before []string

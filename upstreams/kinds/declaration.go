@@ -28,9 +28,10 @@ type SourceSpec struct {
 	// LastResort is a source that is asked only if there is no stale copy to serve.
 	// Its answer is cached briefly. Such sources come last.
 	LastResort bool `yaml:"last_resort"`
-	// UnlessNegative is a source that is not asked if what the sources before it
-	// said is a negative answer: it stands in for failures only.
-	UnlessNegative bool `yaml:"unless_negative"`
+	// After is a source that is asked only after a failure or after a negative answer
+	// of all sources before it together. After a negative answer it is not asked if
+	// there is a stale copy to serve.
+	After upstreams.After `yaml:"after" enum:"failure,negative"`
 	// When is a jq condition on $params, without which the source is not asked.
 	When *declare.Expr `yaml:"when" example:"$params.id != null"`
 	// Canary is an input that cannot exist, as query parameters of the endpoint. A source

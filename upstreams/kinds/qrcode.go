@@ -13,8 +13,8 @@ import (
 	"sundry/upstreams/qrcode"
 )
 
-// QRCodeSpec declares a source that draws a QR code of the parameters text and size
-// (in pixels). The parameters color, background, margin (in modules) and level may be
+// QRCodeSpec declares a source that draws a QR code of the parameter text. The
+// parameters size (in pixels), color, background, margin (in modules) and level may be
 // absent.
 type QRCodeSpec struct {
 	// As is png, svg, or data: the code's facts, with the PNG as a data URI and a
@@ -41,7 +41,6 @@ func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	params := in.Call.Params
 	text, _ := params["text"].(string)
-	size, _ := params["size"].(int)
 	level, _ := params["level"].(string)
 	code, err := qrcode.Encode(text, level)
 	if err != nil {
@@ -50,6 +49,10 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	style, err := styleOf(params)
 	if err != nil {
 		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "color", Message: err.Error(), Err: err}
+	}
+	size, given := params["size"].(int)
+	if !given {
+		size = code.Size(style)
 	}
 	blob, err := q.draw(
 		func() ([]byte, error) { return code.SVG(size, style) },

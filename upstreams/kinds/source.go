@@ -41,7 +41,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	c.Scope = jq.NewScope(r.plain, r.secret, endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, UnlessNegative: spec.UnlessNegative, Rules: c.Rules(spec.Judge),
+		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After, Rules: c.Rules(spec.Judge),
 		Credentials: c.Credentials,
 	}
 	for i := range spec.Before {
@@ -110,6 +110,9 @@ func (s *SourceSpec) check(c *upstreams.Compiler) {
 	}
 	if s.Retry < 0 || s.Retry > 2 {
 		c.Add("source %q: retry: expected 0 to 2, got %d", c.Source, s.Retry)
+	}
+	if a := s.After; a != "" && a != upstreams.AfterFailure && a != upstreams.AfterNegative {
+		c.Add("source %q: after: expected failure or negative, got %q", c.Source, a)
 	}
 	if n := s.Negative; n != "" && n != "stop" && n != "next" {
 		c.Add("source %q: negative: expected stop or next, got %q", c.Source, n)

@@ -17,6 +17,8 @@ const (
 	// minScale is the least width of a module in pixels: cameras and readers of
 	// screens do not resolve single ones.
 	minScale = 2
+	// defaultSize is the width of a picture in pixels.
+	defaultSize = 300
 )
 
 // layout is the position of the modules in a picture.
@@ -29,20 +31,30 @@ type layout struct {
 // layout places the modules in a picture of a size: whole pixels each, and the rest
 // of the size as an equal margin on all sides.
 func (c *Code) layout(size, margin int) (layout, error) {
-	margins := []int{margin}
 	if margin < 0 {
-		margins = []int{quietZone, narrowZone}
-	}
-	least := 0
-	for _, m := range margins {
-		width := c.Modules() + 2*m
-		if least = minScale * width; size >= least {
-			scale := size / width
-			return layout{scale: scale, offset: (size - scale*c.Modules()) / 2, margin: m}, nil
+		if margin = quietZone; size < c.least(margin) {
+			margin = narrowZone
 		}
 	}
-	return layout{}, &TooSmallError{Min: least}
+	if least := c.least(margin); size < least {
+		return layout{}, &TooSmallError{Min: least}
+	}
+	scale := size / (c.Modules() + 2*margin)
+	return layout{scale: scale, offset: (size - scale*c.Modules()) / 2, margin: margin}, nil
 }
+
+// Size is how large a picture of a style is that nobody gave a size for: 300 pixels,
+// or what readers need where that is more.
+func (c *Code) Size(s Style) int {
+	margin := s.Margin
+	if margin < 0 {
+		margin = quietZone
+	}
+	return max(defaultSize, c.least(margin))
+}
+
+// least is the least size at which readers resolve the modules, in pixels.
+func (c *Code) least(margin int) int { return minScale * (c.Modules() + 2*margin) }
 
 // Painter draws pictures, and reuses the buffers of their compression. The zero
 // value is ready to use; it is safe for concurrent use.
