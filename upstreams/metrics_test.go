@@ -76,13 +76,13 @@ func TestResultsAtZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.source("e", "s")
-	if n := testutil.CollectAndCount(m.attempts); n != 6 {
+	if n := testutil.CollectAndCount(m.attempts); n != 7 {
 		t.Errorf("%d results", n)
 	}
-	for _, k := range []ErrorKind{Invalid, Forbidden, Throttled, Skipped, Negative, Busy, Rejected} {
+	for _, k := range []ErrorKind{Invalid, Forbidden, Throttled, Skipped, Negative, Busy} {
 		m.attempts.WithLabelValues("e", "s", k.String())
 	}
-	if n := testutil.CollectAndCount(m.attempts); n != 6+7 {
+	if n := testutil.CollectAndCount(m.attempts); n != 7+6 {
 		t.Errorf("one of them existed at zero: %d results", n)
 	}
 }

@@ -142,6 +142,10 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		case p.derive != nil:
 			in.values[i] = p.derive(caller, now)
 			in.Private = in.Private || p.Spec.From != fromToday
+		case v != nil && p.Spec.Type == "date":
+			if err := p.tooLate(v, now()); err != nil && failed == nil {
+				failed = err
+			}
 		case v == nil && p.Caller:
 			in.values[i], in.Private = callerAddress(caller, nil), true
 		case v == nil && p.Required:

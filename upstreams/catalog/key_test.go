@@ -24,7 +24,7 @@ func TestKeys(t *testing.T) {
 	same := [][3]string{
 		{"wpcat", "", "n=26"}, {"wpcat", "n=6&type=text", "type=json&n=6&x=1"}, {"wpcat", "n=06", "n=6"}, {"wpcat", "p=1", ""},
 		{"ip", "", "ip=198.51.100.7"}, {"ip", "ip=2001:DB8::1", "ip=2001:db8:0::1"}, {"ip", "ip=::ffff:8.8.8.8", "ip=8.8.8.8&callback=x"},
-		{"gamestatus", "host=MC.example.org", "host=mc.example.org.:25565"}, {"qrcode", "text=a%20b", "text=a+b&size=300"}, {"qrcode", "text=中", "text=%E4%B8%AD"},
+		{"gamestatus", "host=MC.example.org", "host=mc.example.org.:25565"}, {"qrcode", "text=a%20b&size=0300", "text=a+b&size=300"}, {"qrcode", "text=中", "text=%E4%B8%AD"},
 	}
 	for _, r := range same {
 		if a, b := key(r[0], r[1]), key(r[0], r[2]); a != b {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sundry/upstreams/replay"
 )
@@ -98,12 +99,14 @@ func TestDates(t *testing.T) {
 	for value, good := range map[string]bool{
 		"2024-12-29": true, "2026-11-20": true, "2024-12-28": false, "2026-11-31": false, "20261120": false, "2026-11-20T00:00:00Z": false,
 		"2026-1-2": false, "99999-01-01": false,
+		// It is the 21st already at the date line, and the 22nd nowhere.
+		"2026-11-21": true, "2026-11-22": false, "9999-12-31": false,
 	} {
-		in, bad := e.Parse("n="+value, Caller{})
+		in, bad := e.ParseAt("n="+value, Caller{}, func() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) })
 		switch {
 		case good && (bad != nil || in.values[0] != value):
 			t.Errorf("%s gave %v, %v", value, in.values[0], bad)
-		case !good && (bad == nil || !strings.Contains(bad.Message, "expected a date from 2024-12-29 on, for example n=2026-11-20")):
+		case !good && (bad == nil || !strings.Contains(bad.Message, "expected a date from 2024-12-29 to today, for example n=2026-11-20")):
 			t.Errorf("%s: %v", value, bad)
 		}
 	}

@@ -186,14 +186,13 @@ func (p *Param) digitsParser(s paramSpec) {
 	}
 }
 
-// dateParser is for days, from the first one that there is. Whether there is one yet is
-// for the sources to say.
+// dateParser is for days, from the first one that there is up to today.
 func (p *Param) dateParser(s paramSpec, problems *declare.Problems) {
 	first := s.Since.Value
 	if _, err := time.Parse(time.DateOnly, first); err != nil {
 		problems.Add(s.Name.Line, "param %s: since: expected the first day that there is, for example since: 2024-12-29, got %q", p.Name, first)
 	}
-	p.Allowed = fmt.Sprintf("a date from %s on", first)
+	p.Allowed = fmt.Sprintf("a date from %s to today", first)
 	p.parse = func(v string) (any, error) {
 		if _, err := time.Parse(time.DateOnly, v); err != nil {
 			return nil, errors.New("is not a date")
@@ -203,6 +202,19 @@ func (p *Param) dateParser(s paramSpec, problems *declare.Problems) {
 		}
 		return v, nil
 	}
+}
+
+// tooLate refuses a date that has come nowhere on Earth yet: a day of which there is
+// nothing would only fill the cache and ask the sources. A clock that is before the
+// first day is wrong and proves nothing.
+func (p *Param) tooLate(v any, now time.Time) *ParamError {
+	const firstZone = 14 * time.Hour // east of Greenwich, where each day begins
+	day, _ := v.(string)
+	today := now.UTC().Add(firstZone).Format(time.DateOnly)
+	if day <= today || today < p.Spec.Since.Value {
+		return nil
+	}
+	return p.refuse(day, errors.New("is in the future"))
 }
 
 func parseSelector(v string) (any, error) {

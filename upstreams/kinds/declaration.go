@@ -29,8 +29,8 @@ type SourceSpec struct {
 	// Its answer is cached briefly. Such sources come last.
 	LastResort bool `yaml:"last_resort"`
 	// After is a source that is asked only after a failure or after a negative answer
-	// of all sources before it together. After a negative answer it is not asked if
-	// there is a stale copy to serve.
+	// of all sources before it together. With negative, it is not asked if there is a
+	// stale copy to serve.
 	After upstreams.After `yaml:"after" enum:"failure,negative"`
 	// When is a jq condition on $params, without which the source is not asked.
 	When *declare.Expr `yaml:"when" example:"$params.id != null"`
