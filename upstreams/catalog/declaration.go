@@ -79,6 +79,9 @@ type paramSpec struct {
 	Max *int `yaml:"max" example:"100"`
 	// Also are ints beyond the bounds that are allowed as well.
 	Also []int `yaml:"also" example:"[0]"`
+	// Steps round ints up to the next of them, so that values close to each other share an
+	// entry of the cache.
+	Steps []int `yaml:"steps" example:"[16, 32, 64]"`
 	// MinLen is the least number of characters of a text; 0 means 1.
 	MinLen int `yaml:"min_len" example:"5"`
 	// MaxLen is the greatest number of characters of a text; 0 means 512.

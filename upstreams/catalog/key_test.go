@@ -25,6 +25,7 @@ func TestKeys(t *testing.T) {
 		{"wpcat", "", "n=26"}, {"wpcat", "n=6&type=text", "type=json&n=6&x=1"}, {"wpcat", "n=06", "n=6"}, {"wpcat", "p=1", ""},
 		{"ip", "", "ip=198.51.100.7"}, {"ip", "ip=2001:DB8::1", "ip=2001:db8:0::1"}, {"ip", "ip=::ffff:8.8.8.8", "ip=8.8.8.8&callback=x"},
 		{"gamestatus", "host=MC.example.org", "host=mc.example.org.:25565"}, {"qrcode", "text=a%20b&size=0300", "text=a+b&size=300"}, {"qrcode", "text=中", "text=%E4%B8%AD"},
+		{"favicon", "url=example.com&size=65", "url=example.com&size=128"}, {"favicon", "url=example.com&size=16", "url=example.com&size=016"},
 	}
 	for _, r := range same {
 		if a, b := key(r[0], r[1]), key(r[0], r[2]); a != b {
@@ -35,6 +36,7 @@ func TestKeys(t *testing.T) {
 		{"wpcat", "n=1", "n=2"}, {"wpcat", "n=1&p=1", "n=1&p=2"}, {"60s", "", "type=image"}, {"ip", "ip=8.8.8.8", "ip=8.8.4.4"},
 		{"gamestatus", "host=a.org", "host=a.org:25566"}, {"qrcode", "text=a", "text=b"}, {"qrcode", "text=a&size=100", "text=a&size=101"}, {"qrcode", "text=a", "text=a&type=svg"},
 		{"qrcode", "text=a%7C300", "text=a"},
+		{"favicon", "url=example.com&size=64", "url=example.com&size=65"}, {"favicon", "url=example.com&size=512", "url=example.com&size=256"},
 	}
 	for _, r := range different {
 		if a, b := key(r[0], r[1]), key(r[0], r[2]); a == b {

@@ -56,6 +56,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{", zh: 完整", "", "summary: expected both languages"},
 		{"{name: n,", "{name: N,", "whole.yaml:6: param \"N\": expected a name of lower-case letters"},
 		{"type: int, min: 1, max: 9", "type: int", "whole.yaml:6: param n: expected min and max for an int, for example"},
+		{"type: int, min: 1, max: 9", "type: int, min: 1, max: 9, steps: [3, 8]", "whole.yaml:6: param n: steps: expected ascending numbers up to max, for example"},
 		{"type: int,", "type: float,", "whole.yaml:6: param n: type: expected string, int, digits, date or one of"},
 		{`default: "3"`, `default: "10"`, `whole.yaml:6: param n: default "10" is out of range`},
 		{`, example: "4"`, "", "whole.yaml:6: param n: example: expected a value"},

@@ -148,6 +148,10 @@ func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 		problems.Add(s.Name.Line, "param %s: expected min and max for an int, for example min: 1, max: 100", p.Name)
 		return
 	}
+	if n := len(s.Steps); n > 0 && (!slices.IsSorted(s.Steps) || s.Steps[n-1] < *s.Max) {
+		problems.Add(s.Name.Line, "param %s: steps: expected ascending numbers up to max, for example steps: [16, 32, %d]", p.Name, *s.Max)
+		return
+	}
 	p.Allowed = fmt.Sprintf("a whole number from %d to %d", *s.Min, *s.Max)
 	for _, n := range s.Also {
 		p.Allowed += fmt.Sprintf(", or %d", n)
@@ -163,8 +167,17 @@ func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 		if (n < *s.Min || n > *s.Max) && !slices.Contains(s.Also, n) {
 			return nil, errors.New("is out of range")
 		}
-		return n, nil
+		return s.step(n), nil
 	}
+}
+
+// step rounds a number up to the next step.
+func (s *paramSpec) step(n int) int {
+	if len(s.Steps) == 0 {
+		return n
+	}
+	i, _ := slices.BinarySearch(s.Steps, n)
+	return s.Steps[min(i, len(s.Steps)-1)]
 }
 
 // digitsParser is for account numbers: they stay texts, and no zero leads. Of
