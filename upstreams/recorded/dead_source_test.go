@@ -44,6 +44,7 @@ type replayedCatalog struct {
 	*catalog.Catalog
 	faults map[string]replay.Fault
 	cases  []*Case
+	env    *upstreams.Environment
 }
 
 func newReplayed(t *testing.T, breakers host.Config) *replayedCatalog {
@@ -51,6 +52,7 @@ func newReplayed(t *testing.T, breakers host.Config) *replayedCatalog {
 	th := &replayedCatalog{faults: map[string]replay.Fault{}, cases: mustCases(t)}
 	network := replay.New(th.faults)
 	env := testEnvironment(t, network)
+	th.env = env
 	env.Hosts.Config = breakers
 	var err error
 	if th.Catalog, err = catalog.Load(catalog.Options{}, env); err != nil {

@@ -120,20 +120,22 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 	return f
 }
 
-// patience is how long the doctor waits for the declared rate of a source.
-const patience = 10 * time.Second
+const (
+	// patience is how long the doctor waits for what this service allows: the declared
+	// rate of a source, and slots for local work.
+	patience = 10 * time.Second
+	// slotPause is how long it waits until it asks for a slot again.
+	slotPause = 50 * time.Millisecond
+)
 
-// probe calls the source, once its rate allows that.
+// probe calls the source, once its rate and the slots allow that.
 func (s *Subject) probe(ctx context.Context, call *upstreams.Call, watch func(upstreams.Attempt)) (upstreams.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience+s.Source.Timeout)
 	defer cancel()
 	for {
 		answer, err := s.Source.Probe(ctx, call, watch)
-		if upstreams.KindOf(err) != upstreams.Throttled {
-			return answer, err
-		}
-		wait := s.Source.Quota.Wait(time.Now())
-		if wait > patience {
+		wait, ours := s.wait(err)
+		if !ours || wait > patience {
 			return answer, err
 		}
 		select {
@@ -142,6 +144,18 @@ func (s *Subject) probe(ctx context.Context, call *upstreams.Call, watch func(up
 			return answer, err
 		}
 	}
+}
+
+// wait is how long to wait after an error that is due to what this service allows, and
+// says nothing about the source: its rate, or the slots for local work.
+func (s *Subject) wait(err error) (d time.Duration, ours bool) {
+	switch upstreams.KindOf(err) {
+	case upstreams.Throttled:
+		return s.Source.Quota.Wait(time.Now()), true
+	case upstreams.Busy:
+		return slotPause, true
+	}
+	return 0, false
 }
 
 // choose sets what to call with: what was asked for, else what was recorded, else the
@@ -181,7 +195,7 @@ func (f *Finding) diagnose(err error) {
 		f.Health = Changed // by the recorded exchange, what was asked for exists
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
 		f.Health = Changed // it has moved, or was shut down
-	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Rejected, kind == upstreams.Throttled, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
+	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Rejected, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
 	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
 		f.Health = Unreachable
