@@ -11,7 +11,8 @@ const (
 	AfterNegative After = "negative"
 )
 
-// follows reports whether the source is asked after what the others came to.
+// follows reports whether a source with one of these values is asked after what the
+// others came to.
 func (a After) follows(err error) bool {
-	return a == "" || (KindOf(err) == Negative) == (a == AfterNegative)
+	return (KindOf(err) == Negative) == (a == AfterNegative)
 }

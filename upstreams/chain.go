@@ -57,7 +57,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 	var failures []failure
 	for i := range plan {
 		t := &plan[i]
-		if t.serves && len(failures) > 0 && !t.source.After.follows(c.combine(asking, failures, len(failures))) {
+		if after := t.source.After; after != "" && t.serves && len(failures) > 0 && !after.follows(c.combine(asking, failures, len(failures))) {
 			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, watch), t.source.Optional})
 			continue
 		}

@@ -135,23 +135,33 @@ func (d *Defs) calledBy(q *gojq.Query) []*def {
 }
 
 // functionsIn collects the signatures of all functions that a syntax tree calls.
-// It looks at every node there is, of whichever type: none can be forgotten.
-func functionsIn(v reflect.Value, found map[string]bool) {
+func functionsIn(tree reflect.Value, found map[string]bool) {
+	walk(tree, func(node reflect.Value) bool {
+		if f, ok := reflect.TypeAssert[gojq.Func](node); ok {
+			found[signature(f.Name, len(f.Args))] = true
+		}
+		return true
+	})
+}
+
+// walk visits every node of a syntax tree, of whichever type: none can be forgotten.
+// It does not look below a node of which visit returns false.
+func walk(v reflect.Value, visit func(node reflect.Value) bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			functionsIn(v.Elem(), found)
+			walk(v.Elem(), visit)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			functionsIn(v.Index(i), found)
+			walk(v.Index(i), visit)
 		}
 	case reflect.Struct:
-		if f, ok := reflect.TypeAssert[gojq.Func](v); ok {
-			found[signature(f.Name, len(f.Args))] = true
+		if !visit(v) {
+			return
 		}
 		for _, field := range v.Fields() {
-			functionsIn(field, found)
+			walk(field, visit)
 		}
 	}
 }

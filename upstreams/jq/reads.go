@@ -31,26 +31,15 @@ func (d *Defs) Reads(programs ...*declare.Expr) map[string]bool {
 	return names
 }
 
-// readsOf collects the names in a syntax tree. It looks at every node there is.
-func readsOf(v reflect.Value, names map[string]bool) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			readsOf(v.Elem(), names)
+// readsOf collects the names in a syntax tree.
+func readsOf(tree reflect.Value, names map[string]bool) {
+	walk(tree, func(node reflect.Value) bool {
+		if t, ok := reflect.TypeAssert[gojq.Term](node); ok && holdsNoReply(&t) {
+			return false
 		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			readsOf(v.Index(i), names)
-		}
-	case reflect.Struct:
-		if t, ok := reflect.TypeAssert[gojq.Term](v); ok && holdsNoReply(&t) {
-			return
-		}
-		noteReads(v, names)
-		for _, field := range v.Fields() {
-			readsOf(field, names)
-		}
-	}
+		noteReads(node, names)
+		return true
+	})
 }
 
 // holdsNoReply reports whether the term reads a variable with what is not of a reply.
@@ -96,25 +85,10 @@ func noteTexts(q *gojq.Query, names map[string]bool) {
 	if q == nil {
 		return
 	}
-	textsIn(reflect.ValueOf(q), names)
-}
-
-func textsIn(v reflect.Value, names map[string]bool) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			textsIn(v.Elem(), names)
+	walk(reflect.ValueOf(q), func(node reflect.Value) bool {
+		if text, ok := reflect.TypeAssert[gojq.String](node); ok {
+			note(names, "", &text)
 		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			textsIn(v.Index(i), names)
-		}
-	case reflect.Struct:
-		if s, ok := reflect.TypeAssert[gojq.String](v); ok {
-			note(names, "", &s)
-		}
-		for _, field := range v.Fields() {
-			textsIn(field, names)
-		}
-	}
+		return true
+	})
 }
