@@ -171,6 +171,21 @@ func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error
 	return in.compileAnew(env, nil)
 }
 
+// loadForOnce loads the catalog for a command that makes one call and logs nothing.
+// Close the idle connections of the environment at the end.
+func (f *flags) loadForOnce(w *process) (*catalog.Catalog, *upstreams.Environment, error) {
+	cfg, err := f.loadConfig(w, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := loadCatalog(cfg, env)
+	return set, env, err
+}
+
 // unknownFaults returns an error for faults that would never occur, because their
 // endpoint or source is unknown.
 func (c *config) unknownFaults(set *catalog.Catalog) error {

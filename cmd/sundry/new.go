@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -147,19 +146,11 @@ func (n *newCmd) try(w *process, d *draft.Draft, address *draft.Address) error {
 		return err
 	}
 	f := &flags{Catalog: dir, Replay: true}
-	cfg, err := f.loadConfig(w, nil)
-	if err != nil {
-		return err
-	}
-	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	set, env, err := f.loadForOnce(w)
 	if err != nil {
 		return err
 	}
 	defer env.CloseIdle()
-	set, err := loadCatalog(cfg, env)
-	if err != nil {
-		return err
-	}
 	data, err := n.answer(w, set, address)
 	if err == nil {
 		d.Files[want], err = plainjson.MarshalIndent(data)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -25,19 +24,11 @@ type tryCmd struct {
 
 // Run makes one call without the cache and shows each stage of every attempt.
 func (t *tryCmd) Run(w *process) error {
-	cfg, err := t.loadConfig(w, nil)
-	if err != nil {
-		return err
-	}
-	env, err := newEnvironment(&t.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	set, env, err := t.loadForOnce(w)
 	if err != nil {
 		return err
 	}
 	defer env.CloseIdle()
-	set, err := loadCatalog(cfg, env)
-	if err != nil {
-		return err
-	}
 	fill, err := t.input(set)
 	if err != nil {
 		return err

@@ -1,10 +1,7 @@
 package ipcard
 
 import (
-	"bytes"
-	"fmt"
 	"image"
-	"image/png"
 	"strconv"
 	"strings"
 	"unicode"
@@ -48,16 +45,7 @@ func (d *Digest) PNG() ([]byte, error) {
 	img := image.NewPaletted(image.Rect(0, 0, digestWidth, height), palette())
 	accentOnClear.fill(img, image.Rect(0, 0, digestWidth, digestBand))
 	paperOnBorder.fill(img, image.Rect(0, digestBand, digestWidth, height))
-	for _, l := range lines {
-		if err := p.draw(img, l); err != nil {
-			return nil, fmt.Errorf("draw a digest: %w", err)
-		}
-	}
-	var b bytes.Buffer
-	if err := (&png.Encoder{BufferPool: p}).Encode(&b, img); err != nil {
-		return nil, fmt.Errorf("write a digest: %w", err)
-	}
-	return b.Bytes(), nil
+	return p.png("digest", img, lines)
 }
 
 // lines are the texts of the digest, and its height.

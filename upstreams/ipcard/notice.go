@@ -1,10 +1,7 @@
 package ipcard
 
 import (
-	"bytes"
-	"fmt"
 	"image"
-	"image/png"
 )
 
 // Notice is a small picture in the place of one that cannot be had: it says why, in
@@ -35,16 +32,7 @@ func (n *Notice) PNG() ([]byte, error) {
 	for _, s := range noticeShapes() {
 		s.draw(img)
 	}
-	for _, l := range n.lines(p) {
-		if err := p.draw(img, l); err != nil {
-			return nil, fmt.Errorf("draw a notice: %w", err)
-		}
-	}
-	var b bytes.Buffer
-	if err := (&png.Encoder{BufferPool: p}).Encode(&b, img); err != nil {
-		return nil, fmt.Errorf("write a notice: %w", err)
-	}
-	return b.Bytes(), nil
+	return p.png("notice", img, n.lines(p))
 }
 
 // SVG draws the same with the viewer's own fonts.

@@ -19,27 +19,28 @@ func (c *Card) PNG() ([]byte, error) {
 		return nil, err
 	}
 	defer done()
-	img, err := c.draw(p)
-	if err != nil {
-		return nil, fmt.Errorf("draw a card: %w", err)
+	return p.png("card", p.card(), p.lines(c.texts(p.legible)))
+}
+
+// card is a copy of the background of cards.
+func (p *renderer) card() *image.Paletted {
+	img := *p.background
+	img.Pix = slices.Clone(p.background.Pix)
+	return &img
+}
+
+// png draws the lines on a picture of something, and encodes it.
+func (p *renderer) png(what string, img *image.Paletted, lines []line) ([]byte, error) {
+	for _, l := range lines {
+		if err := p.draw(img, l); err != nil {
+			return nil, fmt.Errorf("draw a %s: %w", what, err)
+		}
 	}
 	var b bytes.Buffer
 	if err := (&png.Encoder{BufferPool: p}).Encode(&b, img); err != nil {
-		return nil, fmt.Errorf("write a card: %w", err)
+		return nil, fmt.Errorf("write a %s: %w", what, err)
 	}
 	return b.Bytes(), nil
-}
-
-// draw draws the card's texts on a copy of the background.
-func (c *Card) draw(p *renderer) (*image.Paletted, error) {
-	img := *p.background
-	img.Pix = slices.Clone(p.background.Pix)
-	for _, l := range p.lines(c.texts(p.legible)) {
-		if err := p.draw(&img, l); err != nil {
-			return nil, err
-		}
-	}
-	return &img, nil
 }
 
 // draw draws a line's text on a picture.
