@@ -61,15 +61,21 @@ sources:
 // benchServer is a server as `sundry serve` creates it, with metrics.
 func benchServer(b testing.TB, limits Limits) *Server {
 	b.Helper()
+	return serverOf(b, limits, map[string]string{"bench.yaml": benchCatalog, "refusing.yaml": refusingCatalog})
+}
+
+// serverOf is a server of these catalog files.
+func serverOf(b testing.TB, limits Limits, files map[string]string) *Server {
+	b.Helper()
 	reg := prometheus.NewRegistry()
-	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
+	env := &upstreams.Environment{Data: catalog.Data(""), Transport: upstreams.NewTransport(), Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	for name, text := range map[string]string{"bench.yaml": benchCatalog, "refusing.yaml": refusingCatalog} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			b.Fatal(err)
 		}
@@ -239,6 +245,11 @@ func TestBenchChild(t *testing.T) {
 	if kind == "bare" {
 		h = bare(rec)
 	}
+	serveChild(t, h, path)
+}
+
+// serveChild serves until its parent closes the standard input.
+func serveChild(t *testing.T, h http.Handler, path string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -263,13 +274,29 @@ type child struct {
 	in   io.WriteCloser
 	out  *bufio.Scanner
 	addr string
-	path string
+	path func() string // of the next request
 }
 
 func startChild(b *testing.B, kind string) *child {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestBenchChild$")
-	cmd.Env = append(os.Environ(), childEnv+"="+kind)
+	return startServer(b, "TestBenchChild", childEnv, kind)
+}
+
+// profilesEnv is a directory for CPU and allocation profiles of the servers.
+const profilesEnv = "SUNDRY_BENCH_PROFILES"
+
+// startServer starts the server that a test of this binary is with a variable set to a
+// kind, and perhaps more after a space.
+func startServer(b *testing.B, test, variable, value string) *child {
+	b.Helper()
+	args := []string{"-test.run=^" + test + "$"}
+	if dir := os.Getenv(profilesEnv); dir != "" {
+		kind, _, _ := strings.Cut(value, " ")
+		path := filepath.Join(dir, kind)
+		args = append(args, "-test.cpuprofile="+path+".cpu", "-test.memprofile="+path+".mem", "-test.memprofilerate=16384")
+	}
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), variable+"="+value)
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err1 != nil || err2 != nil {
@@ -280,7 +307,7 @@ func startChild(b *testing.B, kind string) *child {
 	}
 	c := &child{cmd: cmd, in: in, out: bufio.NewScanner(out)}
 	f := strings.Fields(c.line(b, "LISTEN "))
-	c.addr, c.path = f[0], f[1]
+	c.addr, c.path = f[0], func() string { return f[1] }
 	b.Cleanup(func() {
 		_ = c.in.Close()
 		_ = c.cmd.Wait()
@@ -332,10 +359,9 @@ func (c *child) client(b *testing.B, n int) {
 		return
 	}
 	defer conn.Close()
-	request := []byte("GET " + c.path + " HTTP/1.1\r\nHost: bench\r\n\r\n")
 	r := bufio.NewReaderSize(conn, 64<<10)
 	for range n {
-		if _, err := conn.Write(request); err != nil {
+		if _, err := io.WriteString(conn, "GET "+c.path()+" HTTP/1.1\r\nHost: bench\r\n\r\n"); err != nil {
 			b.Error(err)
 			return
 		}
