@@ -67,6 +67,12 @@ func benchServer(b testing.TB, limits Limits) *Server {
 // serverOf is a server of these catalog files.
 func serverOf(b testing.TB, limits Limits, files map[string]string) *Server {
 	b.Helper()
+	return serverOn(b, limits, files, cache.Config{})
+}
+
+// serverOn is one with a cache of its own configuration.
+func serverOn(b testing.TB, limits Limits, files map[string]string, store cache.Config) *Server {
+	b.Helper()
 	reg := prometheus.NewRegistry()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: upstreams.NewTransport(), Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
@@ -84,11 +90,12 @@ func serverOf(b testing.TB, limits Limits, files map[string]string) *Server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := cache.New(cache.Config{Registerer: reg})
+	store.Registerer = reg
+	entries, err := cache.New(store)
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Cache: store, Limits: limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
+	s, err := New(Config{Cache: entries, Limits: limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -275,6 +282,8 @@ type child struct {
 	out  *bufio.Scanner
 	addr string
 	path func() string // of the next request
+	// expect checks the header of every answer; nil: any will do.
+	expect func(http.Header) bool
 }
 
 func startChild(b *testing.B, kind string) *child {
@@ -342,7 +351,11 @@ func (c *child) cpu(b *testing.B) time.Duration {
 // returns the server's CPU time per request.
 func (c *child) load(b *testing.B, n int) time.Duration {
 	b.Helper()
-	const conns = 16
+	return c.loadOver(b, 16, n)
+}
+
+func (c *child) loadOver(b *testing.B, conns, n int) time.Duration {
+	b.Helper()
 	before := c.cpu(b)
 	var wg sync.WaitGroup
 	for range conns {
@@ -366,7 +379,7 @@ func (c *child) client(b *testing.B, n int) {
 			return
 		}
 		resp, err := http.ReadResponse(r, nil)
-		if err != nil || resp.StatusCode != http.StatusOK {
+		if err != nil || resp.StatusCode != http.StatusOK || c.expect != nil && !c.expect(resp.Header) {
 			b.Error(resp, err)
 			return
 		}
