@@ -52,7 +52,7 @@ func BenchmarkDecode(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := parseRecord(rec, Identity, 1); err != nil {
+		if _, err := parseRecord(rec, false); err != nil {
 			b.Fatal(err)
 		}
 	}

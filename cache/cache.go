@@ -1,8 +1,9 @@
 // Package cache answers a key from memory, or fills it once for all callers that
 // ask for it. What it promises:
 //
-//   - A fresh entry costs at most two look-ups and one copy of the bytes that are
-//     sent, however many candidates its pool holds.
+//   - A hit of an entry that is read often copies and allocates nothing and takes no
+//     lock (the hot table). Any other costs at most two look-ups and one copy of the
+//     bytes that are sent, however many candidates its pool holds.
 //   - Freshness is decided when an entry is read, from its age and the policy in
 //     force at that moment: a changed TTL applies to what is cached already.
 //   - A key is filled by one flight at a time. A caller that disconnects does not

@@ -64,11 +64,11 @@ func (m *Meta) checkTimes(now time.Time) error {
 func (e *entry) checkTable() error {
 	records := 0
 	for i := range e.forms {
-		bodies, has := e.form(i)
-		if bodies > len(e.raw) || !has.known() {
+		bodies, _ := e.form(i)
+		if bodies > len(e.raw) || e.raw[e.table+i*formRow+4]&^formCompresses != 0 {
 			return errLayout
 		}
-		records += bodies * perBody(has)
+		records += bodies
 	}
 	table := e.table + e.forms*formRow
 	if records > len(e.raw) || table+4*(records+1) > len(e.raw) {
@@ -76,15 +76,11 @@ func (e *entry) checkTable() error {
 	}
 	first := binary.LittleEndian.Uint32(e.raw[table:])
 	last := binary.LittleEndian.Uint32(e.raw[table+4*records:])
-	if int(first) != table+4*(records+1) || int(last) != len(e.raw) {
+	if int(first) != table+4*(records+1) || int(last) != len(e.raw) || e.size() != len(e.raw) {
 		return errLayout
 	}
 	return nil
 }
-
-// known reports whether the set holds identity, and no coding that this package
-// does not know.
-func (s Codings) known() bool { return s&1 != 0 && s < 1<<codings }
 
 func (e *entry) checkContent() error {
 	sum, err := e.content()
@@ -98,30 +94,26 @@ func (e *entry) checkContent() error {
 func (e *entry) content() (uint64, error) {
 	d, n := newDigest(e.message), 0
 	for i := range e.forms {
-		bodies, has := e.form(i)
+		bodies, _ := e.form(i)
 		for range bodies {
-			for variant := range perBody(has) {
-				rep, err := e.checkRecord(n, has)
-				if err != nil {
-					return 0, err
-				}
-				if variant == 0 {
-					d.body(rep.Status, rep.Type, rep.ETag, rep.Location, rep.Data)
-				}
-				n++
+			rep, err := e.checkRecord(n)
+			if err != nil {
+				return 0, err
 			}
+			d.body(rep.Status, rep.Type, rep.ETag, rep.Location, rep.Data)
+			n++
 		}
-		d.form(has)
+		d.form(e.raw[e.table+i*formRow+4])
 	}
 	return d.sum(), nil
 }
 
-func (e *entry) checkRecord(n int, has Codings) (Rep, error) {
+func (e *entry) checkRecord(n int) (Rep, error) {
 	rec, err := e.record(n)
 	if err != nil {
 		return Rep{}, err
 	}
-	rep, err := parseRecord(rec, Identity, has)
+	rep, err := parseRecord(rec, false)
 	switch {
 	case err != nil:
 		return Rep{}, err

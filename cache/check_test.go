@@ -17,9 +17,9 @@ var checkedAt = time.UnixMilli(1_790_000_000_000)
 // sound is content as a load returns it, in three forms.
 func sound() Content {
 	c := textContent("some text that is said three times, some text that is said three times")
-	c.Forms[0][0].Data[Gzip], c.Forms[0][0].Data[Zstd] = []byte("gzip"), []byte("zstd")
+	c.Forms[0][0].Compress = true
 	link := Body{Status: http.StatusFound, Type: "text/plain", Location: "https://example.org/a"}
-	link.Data[Identity] = []byte(link.Location)
+	link.Data = []byte(link.Location)
 	c.Forms = append(c.Forms, Form{link, link}, nil)
 	c.Edition, c.Expires, c.Since = "2026-09-21", checkedAt.Add(time.Hour), checkedAt.Add(-time.Hour)
 	return c

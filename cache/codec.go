@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash"
 	"math"
-	"math/bits"
 	"time"
 	"unsafe"
 )
@@ -17,23 +16,28 @@ import (
 //	 4 created i64 | 12 modified i64 | 20 expires i64   (unix milliseconds)
 //	28 since i64 | 36 fresh u32                     (seconds)
 //	40 generation u64 | 48 digest u64
-//	56 len(source) u8 | len(edition) u8 | len(message) u16
-//	60 source edition message
-//	   per form: bodies u32, codings u8
+//	56 size u32                                     (bytes of the whole entry)
+//	60 len(source) u8 | len(edition) u8 | len(message) u16
+//	64 source edition message
+//	   per form: bodies u32, flags u8
 //	   unless split: an offset u32 per record, and one past the last
 //	   unless split: the records
 //
-// A record is one representation: status u16, lengths of type u8, ETag u8 and
-// location u16, the three strings, then the body to the record's end.
+// A record is one body: status u16, lengths of type u8, ETag u8 and location u16,
+// the three strings, then the bytes to the record's end. They are not compressed:
+// see coding.go.
 const (
-	layoutVersion  = 3
-	fixedHead      = 60
+	layoutVersion  = 4
+	sizeAt         = 56
+	lengthsAt      = 60
+	fixedHead      = 64
 	formRow        = 5
 	recordHead     = 6
 	flagNegative   = 1
 	flagSplit      = 2
 	flagLastResort = 4
 	flagLarge      = 8 // of a split head only: its parts are in the class Large
+	formCompresses = 1 // flag of a form
 )
 
 var errLayout = errors.New("not an entry of this layout")
@@ -62,7 +66,7 @@ func parse(raw []byte) (entry, error) {
 	}
 	le := binary.LittleEndian
 	e := entry{raw: raw, forms: int(raw[3]), gen: le.Uint64(raw[40:]), digest: le.Uint64(raw[48:])}
-	src, ed, msg := int(raw[56]), int(raw[57]), int(le.Uint16(raw[58:]))
+	src, ed, msg := int(raw[lengthsAt]), int(raw[lengthsAt+1]), int(le.Uint16(raw[lengthsAt+2:]))
 	e.table = fixedHead + src + ed + msg
 	if len(raw) < e.table+e.forms*formRow {
 		return entry{}, errLayout
@@ -90,32 +94,25 @@ func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }
 
 func (e *entry) large() bool { return e.raw[1]&flagLarge != 0 }
 
-// form returns how many bodies a form has, and in which codings.
-func (e *entry) form(i int) (bodies int, has Codings) {
+// size is how many bytes the whole entry has, of a split one too.
+func (e *entry) size() int { return int(binary.LittleEndian.Uint32(e.raw[sizeAt:])) }
+
+// form returns how many bodies a form has, and whether they are worth compressing.
+func (e *entry) form(i int) (bodies int, compresses bool) {
 	if i < 0 || i >= e.forms {
-		return 0, 0
+		return 0, false
 	}
 	row := e.raw[e.table+i*formRow:]
-	return int(binary.LittleEndian.Uint32(row)), Codings(row[4])
+	return int(binary.LittleEndian.Uint32(row)), row[4]&formCompresses != 0
 }
 
-// perBody is the number of records a body has in these codings.
-func perBody(has Codings) int { return 1 + bits.OnesCount8(uint8(has)&^1) }
-
-// ordinal is the record's place among all records.
-func (e *entry) ordinal(form, body int, c Coding) int {
-	n := 0
+// ordinal is the body's place among all records.
+func (e *entry) ordinal(form, body int) int {
 	for i := range form {
-		bodies, has := e.form(i)
-		n += bodies * perBody(has)
+		bodies, _ := e.form(i)
+		body += bodies
 	}
-	_, has := e.form(form)
-	below := uint8(has) & (1<<c - 1) &^ 1
-	rank := bits.OnesCount8(below)
-	if c > Identity {
-		rank++
-	}
-	return n + body*perBody(has) + rank
+	return body
 }
 
 // record is the n-th record of an entry that is not split.
@@ -131,8 +128,9 @@ func (e *entry) record(n int) ([]byte, error) {
 	return e.raw[from:to], nil
 }
 
-// parseRecord views a record as a representation.
-func parseRecord(rec []byte, c Coding, has Codings) (Rep, error) {
+// parseRecord views a record as a representation, which varies if its form is one
+// whose bodies are compressed.
+func parseRecord(rec []byte, varies bool) (Rep, error) {
 	if len(rec) < recordHead {
 		return Rep{}, errLayout
 	}
@@ -144,7 +142,7 @@ func parseRecord(rec []byte, c Coding, has Codings) (Rep, error) {
 	return Rep{
 		Status: int(binary.LittleEndian.Uint16(rec)),
 		Type:   strs[:typ], ETag: strs[typ : typ+tag], Location: strs[typ+tag:],
-		Coding: c, Varies: has&^1 != 0, Data: rec[recordHead+len(strs):],
+		Varies: varies, Data: rec[recordHead+len(strs):],
 	}, nil
 }
 
@@ -159,6 +157,11 @@ func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return layOut(head, records)
+}
+
+// layOut puts a head, the table of offsets and the records together.
+func layOut(head []byte, records [][]byte) ([]byte, error) {
 	size := len(head) + 4*(len(records)+1)
 	at := size
 	for _, r := range records {
@@ -168,6 +171,7 @@ func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 		return nil, errors.New("entry larger than 2 GiB")
 	}
 	out := append(make([]byte, 0, size), head...)
+	binary.LittleEndian.PutUint32(out[sizeAt:], uint32(size))
 	for _, r := range records {
 		out = binary.LittleEndian.AppendUint32(out, uint32(at))
 		at += len(r)
@@ -200,12 +204,13 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 	b = le.AppendUint32(b, wholeSeconds(c.Fresh))
 	b = le.AppendUint64(b, gen)
 	b = le.AppendUint64(b, digest)
+	b = le.AppendUint32(b, 0) // the size: see encode
 	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
 	b = le.AppendUint16(b, uint16(len(message)))
 	b = append(append(append(b, c.Source...), c.Edition...), message...)
 	for _, f := range c.Forms {
 		b = le.AppendUint32(b, uint32(len(f)))
-		b = append(b, byte(codingsOf(f)))
+		b = append(b, flagsOf(f))
 	}
 	return b, nil
 }
@@ -226,56 +231,46 @@ func wholeSeconds(d time.Duration) uint32 {
 	return uint32(min(max(d/time.Second, 1), math.MaxUint32))
 }
 
-// codingsOf is the set that every body of the form has.
-func codingsOf(f Form) Codings {
-	all := Codings(0).With(Identity).With(Gzip).With(Zstd)
-	for _, b := range f {
-		for c := Gzip; c < codings; c++ {
-			if b.Data[c] == nil {
-				all &^= 1 << c
-			}
-		}
+// flagsOf are a form's. The candidates of a pool are not compressed: that would take
+// work and memory for each of them.
+func flagsOf(f Form) byte {
+	if len(f) == 1 && f[0].Compress {
+		return formCompresses
 	}
-	return all
+	return 0
 }
 
 func encodeRecords(c *Content) ([][]byte, error) {
 	var out [][]byte
 	for _, f := range c.Forms {
-		has := codingsOf(f)
 		for _, b := range f {
 			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
 				return nil, errors.New("body with a type, an ETag or a location that is too long")
 			}
-			for coding := range codings {
-				if has.Has(coding) {
-					out = append(out, encodeRecord(&b, b.Data[coding]))
-				}
-			}
+			out = append(out, encodeRecord(&b))
 		}
 	}
 	return out, nil
 }
 
-func encodeRecord(b *Body, data []byte) []byte {
+func encodeRecord(b *Body) []byte {
 	le := binary.LittleEndian
-	r := make([]byte, 0, recordHead+len(b.Type)+len(b.ETag)+len(b.Location)+len(data))
+	r := make([]byte, 0, recordHead+len(b.Type)+len(b.ETag)+len(b.Location)+len(b.Data))
 	r = le.AppendUint16(r, uint16(b.Status))
 	r = append(r, byte(len(b.Type)), byte(len(b.ETag)))
 	r = le.AppendUint16(r, uint16(len(b.Location)))
 	r = append(append(append(r, b.Type...), b.ETag...), b.Location...)
-	return append(r, data...)
+	return append(r, b.Data...)
 }
 
-// digestOf identifies the content, regardless of its source and time. Compressed
-// bodies are not part of it.
+// digestOf identifies the content, regardless of its source and time.
 func digestOf(c *Content) uint64 {
 	d := newDigest(c.Negative)
 	for _, f := range c.Forms {
 		for _, b := range f {
-			d.body(b.Status, b.Type, b.ETag, b.Location, b.Data[Identity])
+			d.body(b.Status, b.Type, b.ETag, b.Location, b.Data)
 		}
-		d.form(codingsOf(f))
+		d.form(flagsOf(f))
 	}
 	return d.sum()
 }
@@ -305,6 +300,6 @@ func (d digest) body(status int, typ, etag, location string, data []byte) {
 }
 
 // form ends a form.
-func (d digest) form(has Codings) { d.Write([]byte{0, byte(has)}) }
+func (d digest) form(flags byte) { d.Write([]byte{0, flags}) }
 
 func (d digest) sum() uint64 { return binary.LittleEndian.Uint64(d.Sum(nil)) }

@@ -35,15 +35,17 @@ type Content struct {
 // More than one: a pool, picked from afresh for every request.
 type Form []Body
 
-// Body is a complete response, in each coding that is worth storing.
+// Body is a complete response.
 type Body struct {
 	Status   int    // one that HTTP knows, 200 to 599
 	Type     string // Content-Type, at most 255 bytes
 	ETag     string // quoted, at most 255 bytes; "" for none
 	Location string // of a redirect
-	// Data is indexed by Coding; Identity is always there, the others may be
-	// nil. It must not change once it is handed over.
-	Data [codings][]byte
+	// Data must not change once it is handed over.
+	Data []byte
+	// Compress means that it is worth compressing for callers that accept that,
+	// once it is requested again. It has no effect in a pool.
+	Compress bool
 }
 
 // Coding is a content coding of RFC 9110.
@@ -54,7 +56,6 @@ const (
 	Identity Coding = iota
 	Gzip
 	Zstd
-	codings
 )
 
 // String is the coding's name in Content-Encoding; "" for identity.
@@ -69,10 +70,10 @@ func (s Codings) With(c Coding) Codings { return s | 1<<c }
 // Has reports whether the coding is in the set.
 func (s Codings) Has(c Coding) bool { return c == Identity || s&(1<<c) != 0 }
 
-// best is the preferred coding that both sets have.
-func (s Codings) best(other Codings) Coding {
+// best is the preferred coding of the set.
+func (s Codings) best() Coding {
 	for c := Zstd; c > Identity; c-- {
-		if s.Has(c) && other.Has(c) {
+		if s.Has(c) {
 			return c
 		}
 	}
@@ -150,6 +151,6 @@ type Rep struct {
 	ETag     string
 	Location string
 	Coding   Coding
-	Varies   bool // other codings of it exist
+	Varies   bool // other callers may get it in another coding
 	Data     []byte
 }

@@ -182,7 +182,8 @@ func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 		large := strings.Repeat("x", 2*inlineMax)
 		l.set(func(l *script) { l.text = large })
 		mustFetch(t, s, "k", l)
-		head, ok := s.cache.near.head(s.policy.Class, "k")
+		s.cache.near.hot.drop("k")
+		head, ok := s.cache.near.stored(s.policy.Class, "k")
 		if !ok || !head.split() {
 			t.Fatal("the entry is not in parts")
 		}

@@ -56,7 +56,7 @@ func textContent(texts ...string) Content {
 	var f Form
 	for _, t := range texts {
 		b := Body{Status: 200, Type: "text/plain", ETag: `"tag"`}
-		b.Data[Identity] = []byte(t)
+		b.Data = []byte(t)
 		f = append(f, b)
 	}
 	return Content{Source: "first", Forms: []Form{f}}

@@ -21,10 +21,10 @@ const (
 	// inlineMax is the largest entry that is kept, and copied, in one piece.
 	inlineMax = 4 << 10
 	// keyedMax is the largest entry of callers' input that is kept among small
-	// ones: the answer of a lookup in all its codings is smaller, a picture larger.
+	// ones: the answer of a lookup is smaller, a picture larger.
 	keyedMax = 32 << 10
 	// queueShare of the cap is given to bigcache's byte queues; the rest is
-	// for its index and for the slack of doubling.
+	// for the hot table, for the index, and for the slack of doubling.
 	queueShare = 0.75
 	// shardSize keeps shards large: bigcache refuses an entry larger than its
 	// shard, after emptying the whole shard for it. At the default cap, an entry
@@ -90,6 +90,7 @@ func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 // first-in first-out, whatever is read. In each class, no endpoint gets more than
 // its share while others need it; see endpointShares.
 type memory struct {
+	hot      *hotTable
 	class    [classes]*bigcache.BigCache
 	shares   [classes]*endpointShares
 	capacity [classes]capacity
@@ -108,6 +109,10 @@ func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
 	m := &memory{capacity: layout(limit), counters: counters}
+	var err error
+	if m.hot, err = newHotTable(int(hotShare * float64(limit))); err != nil {
+		return nil, fmt.Errorf("near tier: hot table: %w", err)
+	}
 	for c := range classes {
 		big, err := bigcache.New(context.Background(), bigcache.Config{
 			Shards:             m.capacity[c].shards,
@@ -131,9 +136,10 @@ func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 	return m, nil
 }
 
-// get finds the entry and the requested representation. An entry whose requested
-// part was evicted is not found.
+// get finds the entry and the requested representation in bigcache, and offers it to
+// the hot table. An entry whose requested part was evicted is not found.
 func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
+	version := m.hot.version(key)
 	raw, err := m.class[class].Get(key)
 	if err != nil {
 		return entry{}, Rep{}, false
@@ -147,12 +153,22 @@ func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 		// Without the head, the next flight does not mistake the entry for a
 		// complete one.
 		m.remove(class, key)
+		return e, rep, false
 	}
-	return e, rep, err == nil
+	m.hot.offer(m, class, key, &e, version)
+	return e, rep, true
 }
 
-// head finds the entry's head alone.
+// head finds the entry, or its head alone.
 func (m *memory) head(class Class, key string) (entry, bool) {
+	if r := m.hot.get(key); r != nil {
+		return r.entry, true
+	}
+	return m.stored(class, key)
+}
+
+// stored finds the entry's head in bigcache.
+func (m *memory) stored(class Class, key string) (entry, bool) {
 	raw, err := m.class[class].Get(key)
 	if err != nil {
 		return entry{}, false
@@ -161,27 +177,34 @@ func (m *memory) head(class Class, key string) (entry, bool) {
 	return e, err == nil
 }
 
-// pick chooses a body of the wanted form and reads it in the best coding. A
-// form without a body gives a Rep of status 0.
+// pick chooses a body of the wanted form and reads it. A form without a body gives a
+// Rep of status 0.
 func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error) {
-	bodies, has := e.form(want.Form)
+	if !e.split() {
+		return e.pick(want)
+	}
+	bodies, varies := e.form(want.Form)
 	if bodies == 0 {
 		return Rep{}, nil
 	}
-	coding := has.best(want.Accept)
-	n := e.ordinal(want.Form, choose(bodies), coding)
-	if !e.split() {
-		rec, err := e.record(n)
-		if err != nil {
-			return Rep{}, err
-		}
-		return parseRecord(rec, coding, has)
-	}
-	rec, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
+	rec, err := m.part(class, key, e, e.ordinal(want.Form, choose(bodies)))
 	if err != nil {
 		return Rep{}, err
 	}
-	return parseRecord(rec, coding, has)
+	return parseRecord(rec, varies)
+}
+
+// pick is memory.pick for an entry that is not split.
+func (e *entry) pick(want Want) (Rep, error) {
+	bodies, varies := e.form(want.Form)
+	if bodies == 0 {
+		return Rep{}, nil
+	}
+	rec, err := e.record(e.ordinal(want.Form, choose(bodies)))
+	if err != nil {
+		return Rep{}, err
+	}
+	return parseRecord(rec, varies)
 }
 
 // choose picks one of n at random.
@@ -201,9 +224,33 @@ func partKey(key string, gen uint64, n int) string {
 	return string(binary.AppendUvarint(b, uint64(n)))
 }
 
+// part reads a part of a split entry.
+func (m *memory) part(class Class, key string, e *entry, n int) ([]byte, error) {
+	return m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
+}
+
 func (m *memory) hasPart(class Class, key string, e *entry, n int) bool {
-	_, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
+	_, err := m.part(class, key, e, n)
 	return err == nil
+}
+
+// join makes a split entry whole again; false when a part was evicted.
+func (m *memory) join(class Class, key string, e *entry) (entry, bool) {
+	records := make([][]byte, e.records())
+	for n := range records {
+		var err error
+		if records[n], err = m.part(class, key, e, n); err != nil {
+			return entry{}, false
+		}
+	}
+	head := append([]byte(nil), e.raw...)
+	head[1] &^= flagSplit | flagLarge
+	raw, err := layOut(head, records)
+	if err != nil {
+		return entry{}, false
+	}
+	whole, err := parse(raw)
+	return whole, err == nil
 }
 
 // partsIn is the class that holds the parts of a split entry of this class.
@@ -227,6 +274,14 @@ func (m *memory) classForParts(class Class, e *entry) Class {
 // when it does not fit. Only the head is stored under the key, and it says where
 // its parts are, so that an entry that grows or shrinks leaves no second copy.
 func (m *memory) put(class Class, key string, e *entry) bool {
+	stored := m.putParts(class, key, e)
+	if stored {
+		m.hot.stored(class, key, e)
+	}
+	return stored
+}
+
+func (m *memory) putParts(class Class, key string, e *entry) bool {
 	if !e.wantsSplit() {
 		return m.set(class, key, e.raw)
 	}
@@ -247,7 +302,11 @@ func (m *memory) put(class Class, key string, e *entry) bool {
 // renew reuses the parts of a split entry with the same content: only the head is
 // stored.
 func (m *memory) renew(class Class, key string, e, old *entry) bool {
-	return m.putHead(class, key, e, old.large())
+	stored := m.putHead(class, key, e, old.large())
+	if stored {
+		m.hot.stored(class, key, e)
+	}
+	return stored
 }
 
 func (m *memory) putHead(class Class, key string, e *entry, large bool) bool {
@@ -278,7 +337,7 @@ func (m *memory) set(class Class, key string, value []byte) bool {
 func (m *memory) partBytes(class Class, key string, e *entry) int {
 	total := 0
 	for n := range e.records() {
-		if b, err := m.class[e.partsIn(class)].Get(partKey(key, e.gen, n)); err == nil {
+		if b, err := m.part(class, key, e, n); err == nil {
 			total += len(b)
 		}
 	}
@@ -290,9 +349,11 @@ func (m *memory) remove(class Class, key string) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	_ = m.class[class].Delete(key) // fails only if it is gone already
+	m.hot.drop(key)
 }
 
 func (m *memory) close() error {
+	m.hot.close()
 	for _, c := range m.class {
 		if err := c.Close(); err != nil {
 			return err
@@ -302,7 +363,7 @@ func (m *memory) close() error {
 }
 
 // records is the number of records of all forms.
-func (e *entry) records() int { return e.ordinal(e.forms, 0, Identity) }
+func (e *entry) records() int { return e.ordinal(e.forms, 0) }
 
 // wantsSplit reports whether the near tier stores the entry in parts, so that a hit
 // copies only the bytes that it sends.

@@ -92,7 +92,7 @@ func newMemoryCollector(near *memory) *memoryCollector {
 	}
 	return &memoryCollector{
 		near:      near,
-		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate."),
+		entries:   desc("entries", "Values in the near tier; a pool counts once per candidate. The hot table's are copies of others'."),
 		bytes:     desc("capacity_bytes", "Bytes that the near tier has allocated."),
 		limit:     desc("limit_bytes", "Bytes that the near tier may allocate before the oldest values are evicted."),
 		evictions: desc("evictions_total", "Values evicted from the near tier for lack of memory."),
@@ -115,6 +115,12 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(c.refused, prometheus.CounterValue, float64(c.near.counters.refused[class].Load()), name)
 		ch <- prometheus.MustNewConstMetric(c.spared, prometheus.CounterValue, float64(c.near.counters.spared[class].Load()), name)
 	}
+	const name = "hot"
+	hot := c.near.hot
+	ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(hot.table.EstimatedSize()), name)
+	ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(hot.table.WeightedSize()), name)
+	ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(hot.limit), name)
+	ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(hot.evicted.Load()), name)
 }
 
 // newFillsGauges returns gauges that read the flights at scrape.

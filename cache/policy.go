@@ -109,7 +109,11 @@ func (st State) String() string {
 // State is the state of an entry at now, and how long it is still fresh
 // (negative once it is not).
 func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
-	deadline := p.deadline(m)
+	return p.stateBy(p.deadline(m), m, now)
+}
+
+// stateBy is State by a deadline that is known already.
+func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
 	left := deadline.Sub(now)
 	if left > 0 {
 		if !m.Negative && p.Until == nil && left < time.Duration(p.Eager*float64(deadline.Sub(m.Created))) {

@@ -142,7 +142,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("class %d is %q, want %q", c, c, want)
 		}
 	}
-	if Far.String() != "redis" || (Far+1).String() != "redis" || Zstd.String() != "zstd" || codings.String() != "zstd" {
+	if Far.String() != "redis" || (Far+1).String() != "redis" || Zstd.String() != "zstd" || (Zstd+1).String() != "zstd" {
 		t.Error("names past the end of an enumeration")
 	}
 }
@@ -191,7 +191,7 @@ func TestEditionLate(t *testing.T) {
 type dated string
 
 func (d dated) Load(context.Context, bool) (Content, error) {
-	return Content{Source: "s", Edition: string(d), Forms: []Form{{{Status: 200, Data: [codings][]byte{[]byte("x")}}}}}, nil
+	return Content{Source: "s", Edition: string(d), Forms: []Form{{{Status: 200, Data: []byte("x")}}}}, nil
 }
 
 func TestSpaceEditionLate(t *testing.T) {

@@ -181,7 +181,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 		packed := far.values["k"]
 		for _, bad := range [][]byte{nil, {}, []byte("hello"), packed[:len(packed)-3], append([]byte{0}, packed...)} {
 			far.values["k"] = bad
-			two.cache.near.class[Shared].Reset()
+			two.cache.near.remove(Shared, "k")
 			if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
 				t.Errorf("%q was served", bad)
 			}

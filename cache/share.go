@@ -132,7 +132,7 @@ func (m *memory) inUse(class Class, key string) bool {
 	}
 	gen := binary.LittleEndian.Uint64([]byte(part[:8]))
 	for _, of := range [...]Class{class, Keyed, Shared} {
-		if e, ok := m.head(of, whole); ok && e.gen == gen && e.partsIn(of) == class {
+		if e, ok := m.stored(of, whole); ok && e.gen == gen && e.partsIn(of) == class {
 			return true
 		}
 	}

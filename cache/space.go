@@ -104,29 +104,57 @@ func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hi
 		return false
 	}
 	now := time.Now()
-	if !s.lookNear(key, want, now, hit) {
+	r := s.cache.near.hot.get(key)
+	found := r != nil
+	if found {
+		s.hotHit(r, want, now, hit)
+	} else {
+		found = s.lookNear(key, want, now, hit)
+	}
+	switch {
+	case !found, !usable(hit.State):
 		s.metrics.nearMiss.Inc()
 		return false
+	case hit.State == Stale:
+		s.metrics.nearStale.Inc()
+		return false
+	case hit.State != Fresh:
+		if r == nil || r.claimRefresh(now) {
+			s.refresh(ctx, key, load, !hit.Meta.replaceable(), now)
+		}
 	}
+	s.Served(hit)
+	return true
+}
+
+// Ready answers from the hot table alone, where that takes no more than to send what
+// is there: with an entry that is fresh, or one within grace whose refresh runs
+// already. It starts nothing, allocates nothing and counts nothing: call Served for a
+// hit that is sent, Peek where it is not ready.
+func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
+	r := s.cache.near.hot.get(key)
+	if r == nil || !s.policy.Stores() {
+		return false
+	}
+	s.hotHit(r, want, now, hit)
 	switch hit.State {
 	case Fresh:
-	case Eager:
-		s.refresh(ctx, key, load, !hit.Meta.replaceable(), now)
-	case Grace:
-		s.metrics.nearStale.Inc()
-		s.refresh(ctx, key, load, !hit.Meta.replaceable(), now)
-		s.metrics.age.Observe(hit.Age.Seconds())
 		return true
-	case Stale:
-		s.metrics.nearStale.Inc()
-		return false
+	case Eager, Grace:
+		return !r.refreshDue(now)
 	default:
-		s.metrics.nearMiss.Inc()
 		return false
 	}
-	s.metrics.nearHit.Inc()
+}
+
+// Served counts a hit that Ready found.
+func (s *Space) Served(hit *Hit) {
+	if hit.State == Grace {
+		s.metrics.nearStale.Inc()
+	} else {
+		s.metrics.nearHit.Inc()
+	}
 	s.metrics.age.Observe(hit.Age.Seconds())
-	return true
 }
 
 // Await fills the key, or joins the flight that does, after a Peek that was not
@@ -159,10 +187,29 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 	return ok
 }
 
+// hotHit describes an entry of the hot table, in the best coding that is accepted and
+// has been made.
+func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
+	rep, err := r.pick(want)
+	if err != nil {
+		*hit = Hit{State: Gone} // not reached: its layout was checked
+		return
+	}
+	s.cache.near.hot.coding(r, want, &rep)
+	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.meta, now)
+	s.describe(hit, &r.entry, want, rep, now)
+	hit.State, hit.Left, hit.Tier = state, left, Near
+}
+
 // state is an entry's state under the policy and the purges in force, and how long
 // it is still fresh.
 func (s *Space) state(key string, m *Meta, now time.Time) (State, time.Duration) {
-	state, left := s.policy.State(m, now)
+	return s.stateBy(s.policy.deadline(m), key, m, now)
+}
+
+// stateBy is state by a deadline that is known already.
+func (s *Space) stateBy(deadline time.Time, key string, m *Meta, now time.Time) (State, time.Duration) {
+	state, left := s.policy.stateBy(deadline, m, now)
 	if s.purgedKeys.Load() != nil {
 		if before := s.keyPurgedBefore(key, now); !m.Created.After(before) {
 			return Gone, min(left, before.Sub(now))
@@ -173,11 +220,18 @@ func (s *Space) state(key string, m *Meta, now time.Time) (State, time.Duration)
 
 // hitOf describes an entry with its state at now.
 func (s *Space) hitOf(key string, e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
-	state, left := s.state(key, &e.meta, now)
+	var hit Hit
+	s.describe(&hit, e, want, rep, now)
+	hit.Tier = tier
+	hit.State, hit.Left = s.state(key, &e.meta, now)
+	return hit
+}
+
+// describe fills in a hit, but for its state and tier.
+func (s *Space) describe(hit *Hit, e *entry, want Want, rep Rep, now time.Time) {
 	bodies, _ := e.form(want.Form)
-	return Hit{
-		State: state, Tier: tier, Left: left, Age: max(0, now.Sub(e.meta.Created)),
-		Meta: e.meta, Message: e.message, Rep: rep,
+	*hit = Hit{
+		Age: max(0, now.Sub(e.meta.Created)), Meta: e.meta, Message: e.message, Rep: rep,
 		Missing: bodies == 0 && !e.meta.Negative, Random: bodies > 1,
 	}
 }

@@ -70,7 +70,6 @@ func (l *valueLoader) Load(ctx context.Context, _ bool) (Content, error) {
 	if err != nil {
 		return Content{}, fmt.Errorf("value to cache: %w", err)
 	}
-	body := Body{Status: http.StatusOK, Type: "application/json"}
-	body.Data[Identity] = b
+	body := Body{Status: http.StatusOK, Type: "application/json", Data: b}
 	return Content{Source: l.source, Forms: []Form{{body}}}, nil
 }

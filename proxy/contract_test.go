@@ -14,6 +14,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/waittest"
 )
 
 // TestEveryExampleInEveryForm calls what the home page shows, twice.
@@ -142,6 +143,11 @@ func TestCompression(t *testing.T) {
 	up := newFake(t, `{"v":"`+strings.Repeat("long text ", 500)+`"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", up)})
 	plain := f.get("/api/simple").body
+	for _, coding := range []string{"gzip", "zstd"} { // they are made behind the requests that ask first
+		waittest.Until(t, "the coding "+coding, func() bool {
+			return f.get("/api/simple", "Accept-Encoding", coding).Header.Get("Content-Encoding") == coding
+		})
+	}
 	for accept, coding := range map[string]string{
 		"gzip": "gzip", "zstd": "zstd", "gzip, zstd": "zstd", "gzip;q=0": "", "gzip;q=0, *": "zstd",
 		"*": "zstd", "*;q=0": "", "br": "", "": "", "zstd;q=0.0, gzip;q=0.5": "gzip", "GZIP": "gzip",

@@ -149,9 +149,9 @@ func (p *printer) content(c *cache.Content, took time.Duration) {
 	p.printf("\n")
 	for i, f := range c.Forms {
 		for j, b := range f[:min(len(f), 3)] {
-			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i+1, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data[cache.Identity]))
+			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i+1, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data))
 			if !strings.HasPrefix(b.Type, "image/") {
-				p.printf("    %s\n", upstreams.Shorten(p.clean(string(b.Data[cache.Identity])), longest))
+				p.printf("    %s\n", upstreams.Shorten(p.clean(string(b.Data)), longest))
 			}
 		}
 	}

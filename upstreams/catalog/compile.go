@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
@@ -63,13 +61,8 @@ func (e *Endpoint) compileForms(s *endpointSpec, defs *jq.Defs, problems *declar
 		e.Forms = []*Form{{}}
 		return
 	}
-	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		problems.Add(0, "zstd: %v", err)
-	}
 	for i := range s.Forms {
 		f := compileForm(&s.Forms[i], defs, problems)
-		f.zstd = compressor
 		if slices.ContainsFunc(e.Forms, func(o *Form) bool { return o.Name == f.Name }) {
 			problems.Add(s.Forms[i].Name.Line, "form %q: declared twice", f.Name)
 		}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
@@ -21,9 +19,8 @@ type Form struct {
 	Chain *Chain
 	index int // within its chain
 	each  *jq.Program
-	order *jq.Fields    // of its JSON
-	make  *jq.Program   // nil: the source's own picture
-	zstd  *zstd.Encoder // for any number of goroutines
+	order *jq.Fields  // of its JSON
+	make  *jq.Program // nil: the source's own picture
 	// PictureProxy serves the picture that the redirect leads to; nil: the
 	// caller is redirected.
 	PictureProxy *PictureProxy

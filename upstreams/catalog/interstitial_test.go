@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"sundry/cache"
 )
 
 var (
@@ -33,7 +31,7 @@ func TestInterstitial(t *testing.T) {
 			t.Errorf("%s: %v", link, err)
 			continue
 		}
-		page := string(body.Data[cache.Identity])
+		page := string(body.Data)
 		host, on := hostOnPage.FindStringSubmatch(page), linkOnPage.FindStringSubmatch(page)
 		if host == nil || on == nil || host[1] != want[0] || html.UnescapeString(on[1]) != want[1] {
 			t.Errorf("%s: %q %q, want %q", link, host, on, want)
@@ -49,7 +47,7 @@ func TestInterstitial(t *testing.T) {
 	}
 	for _, link := range []string{"", "/x", "javascript:alert(1)", "data:text/html,x", "ftp://example.com/", "https://", "https://user:secret@example.com/", "https://exa mple.com/", "//example.com/x"} {
 		if body, err := (&Form{Kind: "interstitial", Pool: true}).interstitial(link); err == nil {
-			t.Errorf("%q has a page: %s", link, body.Data[cache.Identity])
+			t.Errorf("%q has a page: %s", link, body.Data)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/plainjson"
@@ -30,7 +29,7 @@ func answerOf(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(content.Forms[0][0].Data[cache.Identity])
+	return string(content.Forms[0][0].Data)
 }
 
 // Fields come as the programs of the file write them.

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -28,14 +26,9 @@ const (
 	typeCode = "text/javascript; charset=utf-8"
 )
 
-// Bounds of what is compressed at fill. The candidates of a pool are not compressed
-// at all: that would take work and memory for each of them.
-const (
-	// compressMin is the size below which a body fits into one packet anyway.
-	compressMin = 1 << 10
-	// compressRatio is the largest ratio of compressed to plain size that is kept.
-	compressRatio = 0.9
-)
+// compressMin is the size below which a body fits into one packet anyway, and is not
+// worth compressing.
+const compressMin = 1 << 10
 
 // render makes all bodies of a form.
 func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *jq.Env) (cache.Form, error) {
@@ -169,18 +162,12 @@ func (f *Form) Answer(data any) ([]byte, error) {
 // this form's answer.
 func (f *Form) Ordered(data any) ([]byte, error) { return encode(data, f.order) }
 
-// plain is a text body with its compressed variants and its ETag: a weak one,
-// since it is the same for all codings.
+// plain is a text body with its ETag: a weak one, since it is the same for all
+// codings.
 func (f *Form) plain(typ string, b []byte) *cache.Body {
-	body := &cache.Body{Status: http.StatusOK, Type: typ}
-	body.Data[cache.Identity] = b
-	if f.Pool {
-		return body
-	}
-	body.ETag = "W/" + tag(b)
-	if len(b) >= compressMin {
-		body.Data[cache.Gzip] = ifSmaller(gzipped(b), b)
-		body.Data[cache.Zstd] = ifSmaller(f.zstd.EncodeAll(b, nil), b)
+	body := &cache.Body{Status: http.StatusOK, Type: typ, Data: b}
+	if !f.Pool {
+		body.ETag, body.Compress = "W/"+tag(b), len(b) >= compressMin
 	}
 	return body
 }
@@ -190,40 +177,20 @@ func tag(b []byte) string {
 	return `"` + hex.EncodeToString(sum[:10]) + `"`
 }
 
-// ifSmaller is the compressed body; nil when that saves too little.
-func ifSmaller(compressed, plain []byte) []byte {
-	if float64(len(compressed)) > compressRatio*float64(len(plain)) {
-		return nil
-	}
-	return compressed
-}
-
-func gzipped(b []byte) []byte {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, _ = w.Write(b) // a Buffer takes everything
-	_ = w.Close()
-	return out.Bytes()
-}
-
 // redirectBody redirects to an absolute http(s) address only.
 func redirectBody(to string) (*cache.Body, error) {
 	u, err := webAddress(to)
 	if err != nil {
 		return nil, err
 	}
-	body := &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String()}
-	body.Data[cache.Identity] = line(u.String())
-	return body, nil
+	return &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String(), Data: line(u.String())}, nil
 }
 
 func picture(b *upstreams.Blob) (*cache.Body, error) {
 	if b == nil {
 		return nil, errors.New("the source returned no picture")
 	}
-	body := &cache.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes)}
-	body.Data[cache.Identity] = b.Bytes
-	return body, nil
+	return &cache.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes), Data: b.Bytes}, nil
 }
 
 // dataPicture unpacks a data: URI. The type is that of its bytes, whatever the URI

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"sundry/cache"
 	"sundry/upstreams/catalog"
 )
 
@@ -33,7 +32,7 @@ func answers(t *testing.T, yield func(e *catalog.Endpoint, from string, document
 				t.Fatal(err)
 			}
 			for _, body := range content.Forms[in.Form.FormIndex()] {
-				yield(e, content.Source+"?"+row.Query, body.Data[cache.Identity])
+				yield(e, content.Source+"?"+row.Query, body.Data)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/chinatime"
 )
@@ -31,7 +30,7 @@ func TestEveryFormOfEveryCase(t *testing.T) {
 					t.Errorf("%s?%s: form %d has no body", e.Name, q, i)
 				}
 				for _, b := range f {
-					if b.Status != 200 && b.Status != 302 || b.Type == "" || len(b.Data[cache.Identity]) == 0 {
+					if b.Status != 200 && b.Status != 302 || b.Type == "" || len(b.Data) == 0 {
 						t.Errorf("%s?%s: form %d: %+v", e.Name, q, i, b)
 					}
 				}
@@ -52,7 +51,7 @@ func TestTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return string(content.Forms[in.Form.FormIndex()][0].Data[cache.Identity])
+		return string(content.Forms[in.Form.FormIndex()][0].Data)
 	}
 	if diff := cmp.Diff("mc.example.net:25565 在线 3/100\n版本 Paper 1.21.4\nHello world\n玩家 Alex\n模组 1 个", strings.Split(text("gamestatus", "host=mc.example.net&type=text"), "\n延迟")[0]); diff != "" {
 		t.Error(diff)

@@ -88,7 +88,7 @@ func TestParcelAsText(t *testing.T) {
 		"2026-11-20 03:17:09  已到达 【杭州转运中心】\n" +
 		"2026-11-19 19:02:41  【广州转运中心】已发出 下一站 【杭州转运中心】\n" +
 		"2026-11-19 16:30:05  【广州示例公司】 取件人: 某快递员, 电话: 1**********，已揽收\n"
-	if diff := cmp.Diff(want, string(c.Forms[1][0].Data[cache.Identity])); diff != "" {
+	if diff := cmp.Diff(want, string(c.Forms[1][0].Data)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -157,7 +157,7 @@ func TestOrderOfComputedAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(content.Forms[in.Form.FormIndex()][0].Data[0]); !strings.Contains(got, want) {
+		if got := string(content.Forms[in.Form.FormIndex()][0].Data); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}

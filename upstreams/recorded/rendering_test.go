@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"sundry/cache"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
 )
@@ -70,7 +69,7 @@ func made(t *testing.T, e *catalog.Endpoint) string {
 		_, _ = fmt.Fprintln(h, row.Query, content.Source, content.Edition, content.Expires, content.Fresh, content.Negative)
 		for _, form := range content.Forms {
 			for _, body := range form {
-				_, _ = fmt.Fprintln(h, body.Status, body.Type, body.ETag, body.Location, string(body.Data[cache.Identity]))
+				_, _ = fmt.Fprintln(h, body.Status, body.Type, body.ETag, body.Location, string(body.Data))
 			}
 		}
 	}

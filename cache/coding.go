@@ -1,0 +1,121 @@
+package cache
+
+import (
+	"bytes"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/maypok86/otter/v2"
+)
+
+// Entries are stored as they were made, not compressed. A coding of a body is made
+// when a caller asks for it in an entry of the hot table, and kept beside the entry:
+// keys that are requested once never cost a compression, and no caller waits for one.
+
+// maxCodedRatio is the largest ratio of compressed to plain size that is kept.
+const maxCodedRatio = 0.9
+
+// formCodings are the codings of a form's only body, by Coding less one: nil until it
+// is asked for.
+type formCodings [Zstd]atomic.Pointer[coded]
+
+// coded is a body in a coding.
+type coded struct {
+	data []byte // nil while it is being made, and if it saves too little
+}
+
+func (f *formCodings) size() (n int) {
+	for i := range f {
+		if c := f[i].Load(); c != nil {
+			n += len(c.data)
+		}
+	}
+	return n
+}
+
+// coder compresses bodies in the background, a few at a time.
+type coder struct {
+	zstd  *zstd.Encoder
+	gzip  sync.Pool
+	slots chan struct{}
+}
+
+func newCoder() (*coder, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	return &coder{
+		zstd: enc, gzip: sync.Pool{New: func() any { return gzip.NewWriter(nil) }},
+		slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}, err
+}
+
+// encode returns nil where compression saves too little.
+func (c *coder) encode(coding Coding, body []byte) []byte {
+	var out []byte
+	if coding == Zstd {
+		out = c.zstd.EncodeAll(body, nil)
+	} else {
+		out = c.gzipped(body)
+	}
+	if float64(len(out)) > maxCodedRatio*float64(len(body)) {
+		return nil
+	}
+	return bytes.Clone(out) // without spare capacity
+}
+
+func (c *coder) gzipped(body []byte) []byte {
+	w := c.gzip.Get().(*gzip.Writer) //nolint:forcetypeassert // New makes these alone
+	defer c.gzip.Put(w)
+	var out bytes.Buffer
+	w.Reset(&out)
+	_, _ = w.Write(body) // a Buffer takes everything
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// coding gives a representation the preferred coding that is accepted, if it has
+// been made; else it has it made.
+func (h *hotTable) coding(r *ready, want Want, rep *Rep) {
+	best := want.Accept.best()
+	if !rep.Varies || best == Identity {
+		return
+	}
+	slot := &r.codings[want.Form][best-1]
+	switch c := slot.Load(); {
+	case c == nil:
+		h.makeCoding(r, best, slot, rep.Data)
+	case c.data != nil:
+		rep.Coding, rep.Data = best, c.data
+	}
+}
+
+// makeCoding starts at most one compression of a body in a coding. With all slots
+// taken it does nothing: the next hit asks again.
+func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[coded], body []byte) {
+	select {
+	case h.coder.slots <- struct{}{}:
+	default:
+		return
+	}
+	if !slot.CompareAndSwap(nil, &coded{}) {
+		<-h.coder.slots
+		return
+	}
+	h.workers.Go(func() {
+		defer func() { <-h.coder.slots }()
+		slot.Store(&coded{h.coder.encode(coding, body)})
+		h.reweigh(r)
+	})
+}
+
+// reweigh counts what was added to an entry, if it is still in the table.
+func (h *hotTable) reweigh(r *ready) {
+	h.table.ComputeIfPresent(r.key, func(now *ready) (*ready, otter.ComputeOp) {
+		if now != r {
+			return now, otter.CancelOp
+		}
+		return r, otter.WriteOp
+	})
+}

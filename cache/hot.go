@@ -1,0 +1,192 @@
+package cache
+
+import (
+	"hash/maphash"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+)
+
+const (
+	// hotShare of the cap is given to the hot table.
+	hotShare = 1.0 / 8
+	// hotEntryShare is the part of the hot table that one entry may take.
+	hotEntryShare = 0.5
+	// hotOverhead is what the table needs beside an entry's key and its bytes.
+	hotOverhead = 400
+	// refreshLook is how often a hit of an entry that is due for a refresh looks
+	// whether that is running.
+	refreshLook = 50 * time.Millisecond
+	// joinEvery: one of so many reads of a split entry joins its parts for the hot
+	// table. It bounds what is spent on entries that the table does not admit.
+	joinEvery = 16
+)
+
+// hotTable holds the entries that are read most, whole and decoded, in front of
+// bigcache: a hit copies and allocates nothing. It is bounded in bytes. Entries that
+// were read once do not displace those that are read often (W-TinyLFU).
+//
+// An entry comes here when it is read from bigcache, or when one is stored whose
+// predecessor is here. Everything here was written to bigcache before, and a write
+// there replaces it here: see version.
+type hotTable struct {
+	table   *otter.Cache[string, *ready]
+	limit   int // bytes
+	largest int // bytes of one entry
+	evicted atomic.Uint64
+
+	seed     maphash.Seed
+	versions [1 << 10]atomic.Uint32 // by hash of the key
+	offers   [1 << 8]atomic.Uint32  // reads of split entries, by hash of the key
+	joining  atomic.Bool
+
+	coder   *coder
+	workers sync.WaitGroup
+}
+
+// ready is an entry of the hot table. It is immutable, but for what it remembers of
+// its use.
+type ready struct {
+	entry
+	key      string
+	deadline atomic.Pointer[policyDeadline]
+	// refreshFrom is the time in Unix nanoseconds before which no hit looks whether a
+	// refresh is to be started.
+	refreshFrom atomic.Int64
+	codings     []formCodings // by form
+}
+
+// policyDeadline is the deadline of an entry under a policy.
+type policyDeadline struct {
+	policy *Policy
+	at     time.Time
+}
+
+func newHotTable(limit int) (*hotTable, error) {
+	h := &hotTable{limit: limit, largest: int(hotEntryShare * float64(limit)), seed: maphash.MakeSeed()}
+	var err error
+	if h.coder, err = newCoder(); err != nil {
+		return nil, err
+	}
+	h.table, err = otter.New(&otter.Options[string, *ready]{
+		MaximumWeight: uint64(limit),
+		Weigher:       func(_ string, r *ready) uint32 { return r.weight() },
+		OnAtomicDeletion: func(e otter.DeletionEvent[string, *ready]) {
+			if e.WasEvicted() {
+				h.evicted.Add(1)
+			}
+		},
+	})
+	return h, err
+}
+
+// get returns nil for a key that is not in the table.
+func (h *hotTable) get(key string) *ready {
+	r, _ := h.table.GetIfPresent(key)
+	return r
+}
+
+// version changes with every write of the key. A reader of bigcache takes it before
+// it reads, and what it read enters the table only if it is still the same.
+func (h *hotTable) version(key string) uint32 { return h.versionOf(key).Load() }
+
+func (h *hotTable) versionOf(key string) *atomic.Uint32 {
+	return &h.versions[maphash.String(h.seed, key)%uint64(len(h.versions))]
+}
+
+// stored replaces the key's entry, which was just written to bigcache. One that is
+// not here enters only if all callers request it.
+func (h *hotTable) stored(class Class, key string, e *entry) {
+	h.versionOf(key).Add(1)
+	old, found := h.table.GetIfPresent(key)
+	if e.size() > h.largest || !found && class != Shared {
+		h.table.Invalidate(key)
+		return
+	}
+	h.table.Set(key, newReady(key, e, old))
+}
+
+// drop removes a key, whose entry was removed from bigcache.
+func (h *hotTable) drop(key string) {
+	h.versionOf(key).Add(1)
+	h.table.Invalidate(key)
+}
+
+// offer lets an entry enter that was read from bigcache at a version. The parts of
+// a split one are joined in the background.
+func (h *hotTable) offer(m *memory, class Class, key string, e *entry, version uint32) {
+	switch {
+	case e.size() > h.largest:
+	case !e.split():
+		h.enter(key, e, version)
+	case h.turn(key) && h.joining.CompareAndSwap(false, true):
+		h.workers.Go(func() {
+			defer h.joining.Store(false)
+			if whole, ok := m.join(class, key, e); ok {
+				h.enter(key, &whole, version)
+			}
+		})
+	}
+}
+
+// turn reports whether it is the turn of this read of a split entry to join it.
+func (h *hotTable) turn(key string) bool {
+	n := h.offers[maphash.String(h.seed, key)%uint64(len(h.offers))].Add(1)
+	return n%joinEvery == 1
+}
+
+func (h *hotTable) enter(key string, e *entry, version uint32) {
+	h.table.Compute(key, func(old *ready, found bool) (*ready, otter.ComputeOp) {
+		if found || h.version(key) != version {
+			return old, otter.CancelOp
+		}
+		return newReady(key, e, nil), otter.WriteOp
+	})
+}
+
+// close waits for what runs in the background.
+func (h *hotTable) close() { h.workers.Wait() }
+
+// newReady keeps the codings of an old entry with the same content; nil: there is
+// none.
+func newReady(key string, e *entry, old *ready) *ready {
+	r := &ready{entry: *e, key: key}
+	if old != nil && old.digest == e.digest && len(old.codings) == e.forms {
+		r.codings = old.codings
+	} else {
+		r.codings = make([]formCodings, e.forms)
+	}
+	return r
+}
+
+func (r *ready) weight() uint32 {
+	n := hotOverhead + len(r.key) + len(r.raw)
+	for i := range r.codings {
+		n += r.codings[i].size()
+	}
+	return uint32(min(n, math.MaxUint32))
+}
+
+// deadlineUnder is Policy.deadline, computed once per policy: a reload and a changed
+// setting make a new one.
+func (r *ready) deadlineUnder(p *Policy) time.Time {
+	if d := r.deadline.Load(); d != nil && d.policy == p {
+		return d.at
+	}
+	at := p.deadline(&r.meta)
+	r.deadline.Store(&policyDeadline{p, at})
+	return at
+}
+
+// refreshDue reports whether a hit at now has to look whether a refresh is to be
+// started.
+func (r *ready) refreshDue(now time.Time) bool { return now.UnixNano() >= r.refreshFrom.Load() }
+
+// claimRefresh lets one of all hits look, once in refreshLook: that takes locks.
+func (r *ready) claimRefresh(now time.Time) bool {
+	from := r.refreshFrom.Load()
+	return now.UnixNano() >= from && r.refreshFrom.CompareAndSwap(from, now.Add(refreshLook).UnixNano())
+}

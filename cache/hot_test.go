@@ -1,0 +1,351 @@
+package cache
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ready fetches a key until it is in the hot table.
+func mustBeHot(t *testing.T, s *Space, key string, l Loader) {
+	t.Helper()
+	mustFetch(t, s, key, l)
+	mustFetch(t, s, key, l)
+	synctest.Wait()
+	if s.cache.near.hot.get(key) == nil {
+		t.Fatalf("%s is not in the hot table", key)
+	}
+}
+
+func keyed() Policy {
+	p := usual()
+	p.Class = Keyed
+	return p
+}
+
+// What is asked for once does not enter; what is asked for again does.
+func TestHotTableTakesWhatIsReadAgain(t *testing.T) {
+	story(t, keyed(), nil, func(t *testing.T, s *Space) {
+		l := &script{}
+		mustFetch(t, s, "k", l)
+		if s.cache.near.hot.get("k") != nil {
+			t.Error("a key that was asked for once is in the hot table")
+		}
+		mustBeHot(t, s, "k", l)
+		var hit Hit
+		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Fresh || string(hit.Rep.Data) != "answer 1" || hit.Tier != Near {
+			t.Errorf("%+v", hit)
+		}
+	})
+}
+
+// A shorter TTL, a purge and a new answer apply at once to an entry in the hot table.
+func TestHotEntryObeysChangesAtOnce(t *testing.T) {
+	for name, r := range map[string]struct {
+		change func(s *Space, l *script) *Space
+		want   string
+	}{
+		"shorter TTL": {func(s *Space, _ *script) *Space {
+			p := keyed()
+			p.TTL, p.Grace, p.StaleIfError = time.Second, 0, 0
+			return s.cache.Space("story", p)
+		}, "answer 2"},
+		"purge of the endpoint": {func(s *Space, _ *script) *Space {
+			s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+			return s
+		}, "answer 2"},
+		"purge of the key": {func(s *Space, _ *script) *Space { s.PurgeKey("k", time.Now()); return s }, "answer 2"},
+		"longer TTL": {func(s *Space, _ *script) *Space {
+			time.Sleep(12 * time.Minute) // past its grace
+			p := keyed()
+			p.TTL = time.Hour
+			return s.cache.Space("story", p)
+		}, "answer 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &script{}
+			story(t, keyed(), l, func(t *testing.T, s *Space) {
+				mustBeHot(t, s, "k", l)
+				time.Sleep(2 * time.Second)
+				s = r.change(s, l)
+				wantText(t, mustFetch(t, s, "k", l), r.want)
+			})
+		})
+	}
+}
+
+// A refresh replaces the entry in the hot table.
+func TestRefreshReplacesTheHotEntry(t *testing.T) {
+	l := &script{}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		mustBeHot(t, s, "k", l)
+		time.Sleep(2 * time.Minute)
+		wantText(t, mustFetch(t, s, "k", l), "answer 1") // in grace
+		synctest.Wait()
+		var hit Hit
+		if !s.Ready("k", Want{}, time.Now(), &hit) || string(hit.Rep.Data) != "answer 2" {
+			t.Errorf("after the refresh: %q", hit.Rep.Data)
+		}
+	})
+}
+
+// What a reader found in bigcache before a write does not come after it.
+func TestSlowReaderDoesNotBringBackAnOldEntry(t *testing.T) {
+	story(t, keyed(), nil, func(t *testing.T, s *Space) {
+		l := &script{}
+		mustFetch(t, s, "k", l)
+		near := s.cache.near
+		version := near.hot.version("k")
+		old, _ := near.stored(Keyed, "k")
+		fresh := textContent("new")
+		e, err := s.entryOf("k", &fresh, time.Now(), &entry{})
+		if err != nil || !near.put(Keyed, "k", e) {
+			t.Fatal(err)
+		}
+		near.hot.offer(near, Keyed, "k", &old, version)
+		if near.hot.get("k") != nil {
+			t.Error("an entry that was replaced is in the hot table")
+		}
+		near.remove(Keyed, "k")
+		near.hot.offer(near, Keyed, "k", &old, version)
+		if near.hot.get("k") != nil {
+			t.Error("an entry that was removed is in the hot table")
+		}
+	})
+}
+
+// Writers and readers of one key, without a fake clock: at the end the last write
+// is what is read.
+func TestHotTableUnderConcurrentWrites(t *testing.T) {
+	c := newCache(t, Config{})
+	s := c.Space("story", keyed())
+	for round := range 200 {
+		key := fmt.Sprint("story:", round)
+		var group sync.WaitGroup
+		for reader := range 3 {
+			group.Go(func() {
+				for range 20 {
+					if _, rep, ok := c.near.get(Keyed, key, Want{}); ok && !strings.HasPrefix(string(rep.Data), "write") {
+						t.Errorf("reader %d: %q", reader, rep.Data)
+					}
+				}
+			})
+		}
+		for n := range 20 {
+			content := textContent(fmt.Sprint("write ", n))
+			e, err := s.entryOf(key, &content, time.Now(), &entry{})
+			if err != nil || !c.near.put(Keyed, key, e) {
+				t.Fatal(err)
+			}
+		}
+		group.Wait()
+		want := "write 19"
+		if r := c.near.hot.get(key); r != nil {
+			if rep, err := r.pick(Want{}); err != nil || string(rep.Data) != want {
+				t.Fatalf("round %d: the hot table has %q", round, rep.Data)
+			}
+		}
+	}
+}
+
+// While the refresh of an entry runs, hits look for it only now and then, and the
+// entry is ready all the time.
+func TestHitsDuringARefreshAreReady(t *testing.T) {
+	l := &script{}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		mustBeHot(t, s, "k", l)
+		l.set(func(l *script) { l.takes = 5 * time.Second })
+		time.Sleep(2 * time.Minute)
+		var hit Hit
+		if s.Ready("k", Want{}, time.Now(), &hit) {
+			t.Error("ready, although a refresh has to be started")
+		}
+		wantText(t, mustFetch(t, s, "k", l), "answer 1")
+		synctest.Wait()
+		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Grace {
+			t.Errorf("not ready while the refresh runs: %+v", hit)
+		}
+		time.Sleep(refreshLook)
+		if s.Ready("k", Want{}, time.Now(), &hit) {
+			t.Error("nobody looks after the refresh")
+		}
+		wantCalls(t, l, 2)
+	})
+}
+
+// A failed refresh is tried again by later hits.
+func TestFailedRefreshOfAHotEntryIsTriedAgain(t *testing.T) {
+	l := &script{}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		mustBeHot(t, s, "k", l)
+		l.set(func(l *script) { l.err = errDown })
+		time.Sleep(2 * time.Minute)
+		for range 3 {
+			wantText(t, mustFetch(t, s, "k", l), "answer 1")
+			synctest.Wait()
+			time.Sleep(DefaultPauseMax)
+		}
+		if n := l.calls.Load(); n < 4 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// A flood of keys that are asked for twice does not displace what is read often.
+func TestHotTableResistsScans(t *testing.T) {
+	c := newCache(t, Config{Memory: MinMemory})
+	s := c.Space("story", keyed())
+	l := &script{text: strings.Repeat("x", 1<<10)}
+	var often []string
+	for i := range 20 {
+		often = append(often, fmt.Sprint("often", i))
+	}
+	readOften := func() {
+		for _, key := range often {
+			mustFetch(t, s, key, l)
+		}
+	}
+	for range 50 {
+		readOften()
+	}
+	for i := range 20_000 {
+		key := fmt.Sprint("scan", i)
+		mustFetch(t, s, key, l)
+		mustFetch(t, s, key, l)
+		if i%100 == 0 {
+			readOften()
+		}
+	}
+	c.near.hot.table.CleanUp()
+	kept := 0
+	for _, key := range often {
+		if r, ok := c.near.hot.table.GetEntryQuietly(key); ok && r.Value != nil {
+			kept++
+		}
+	}
+	if kept < len(often)*9/10 {
+		t.Errorf("%d of %d keys that are read often are left", kept, len(often))
+	}
+	if c.near.hot.evicted.Load() == 0 {
+		t.Error("nothing was evicted, so nothing was tested")
+	}
+}
+
+// The hot table is bounded in bytes, codings included.
+func TestHotTableHoldsItsLimit(t *testing.T) {
+	c := newCache(t, Config{Memory: MinMemory})
+	p := usual()
+	s := c.Space("story", p)
+	for i := range 500 {
+		key := fmt.Sprint("k", i)
+		l := &script{make: func(int64) (Content, error) { return compressible(i), nil }}
+		for range 3 {
+			if _, err := s.Fetch(t.Context(), key, Want{Accept: Codings(0).With(Zstd)}, l); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.near.hot.workers.Wait()
+	c.near.hot.table.CleanUp()
+	if got := c.near.hot.table.WeightedSize(); got > uint64(c.near.hot.limit) || got < uint64(c.near.hot.limit)/4 {
+		t.Errorf("%d bytes of %d", got, c.near.hot.limit)
+	}
+	sum := 0
+	for r := range c.near.hot.table.Values() {
+		sum += int(r.weight())
+	}
+	if sum > c.near.hot.limit {
+		t.Errorf("entries of %d bytes, limit %d", sum, c.near.hot.limit)
+	}
+}
+
+// compressible is an answer that is worth compressing.
+func compressible(n int) Content {
+	c := textContent(strings.Repeat(fmt.Sprint("said again and again ", n, "; "), 200))
+	c.Forms[0][0].Compress = true
+	return c
+}
+
+// A coding is made once it is asked for again, while nobody waits for it.
+func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		plain := string(compressible(1).Forms[0][0].Data)
+		ask := func(c Coding) Hit {
+			t.Helper()
+			h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(c)}, l)
+			if err != nil || !h.Rep.Varies {
+				t.Fatalf("%+v, %v", h, err)
+			}
+			synctest.Wait()
+			return h
+		}
+		for range 3 { // a miss, a read from bigcache, a read from the hot table
+			if h := ask(Gzip); h.Rep.Coding != Identity || string(h.Rep.Data) != plain {
+				t.Errorf("%v %d bytes", h.Rep.Coding, len(h.Rep.Data))
+			}
+		}
+		h := ask(Gzip)
+		r, err := gzip.NewReader(bytes.NewReader(h.Rep.Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); h.Rep.Coding != Gzip || string(got) != plain {
+			t.Errorf("%v: %d bytes, %v", h.Rep.Coding, len(got), err)
+		}
+		if h := ask(Identity); h.Rep.Coding != Identity {
+			t.Errorf("%v was not accepted", h.Rep.Coding)
+		}
+		ask(Zstd)
+		if h := ask(Zstd); h.Rep.Coding != Zstd || len(h.Rep.Data) >= len(plain)/2 {
+			t.Errorf("%v %d bytes", h.Rep.Coding, len(h.Rep.Data))
+		}
+	})
+}
+
+// What compression does not make smaller is sent as it is, and tried once.
+func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) {
+		c := textContent("short")
+		c.Forms[0][0].Compress = true
+		return c, nil
+	}}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		for range 5 {
+			h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(Gzip).With(Zstd)}, l)
+			if err != nil || h.Rep.Coding != Identity || string(h.Rep.Data) != "short" {
+				t.Errorf("%+v, %v", h, err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+func TestReadyAllocatesNothing(t *testing.T) {
+	s := newCache(t, Config{}).Space("story", keyed())
+	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	for range 3 {
+		mustFetch(t, s, "k", l)
+	}
+	var hit Hit
+	want := Want{Accept: Codings(0).With(Gzip)}
+	now := time.Now()
+	for !s.Ready("k", want, now, &hit) || hit.Rep.Coding != Gzip {
+		s.cache.near.hot.workers.Wait()
+	}
+	n := testing.AllocsPerRun(1000, func() {
+		if !s.Ready("k", want, now, &hit) {
+			t.Error("not ready")
+		}
+		s.Served(&hit)
+	})
+	if n > 0 {
+		t.Errorf("%.1f allocations", n)
+	}
+}
