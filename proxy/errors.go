@@ -124,6 +124,9 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 		return
 	}
 	h := req.w.Header()
+	if req.allowed.low {
+		req.route.settings.limiter.setHeaders(h, &req.allowed)
+	}
 	if req.hit.Meta.Source != "" {
 		h["Sundry-Source"] = []string{req.hit.Meta.Source}
 	}

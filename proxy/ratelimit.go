@@ -24,15 +24,13 @@ func (s *Server) limitRate(req *request) *failure {
 	settings := req.route.settings
 	a := settings.limiter.allow(req.caller, req.start)
 	if a.ok {
-		if a.low {
-			settings.limiter.setHeaders(req.w.Header(), &a)
-		}
+		req.allowed = a
 		return nil
 	}
 	if isTrusted(req.caller, settings.Trusted) {
 		return nil
 	}
-	settings.limiter.setHeaders(req.w.Header(), &a)
+	req.allowed = a
 	s.metrics.limited.Inc()
 	s.warnOfProxy(req)
 	return limited(a.next)
@@ -70,9 +68,9 @@ const (
 type rateLimiter struct {
 	seed     maphash.Seed
 	epoch    time.Time
-	interval int64 // nanoseconds until one more request is allowed
-	burst    int64 // nanoseconds that may be used up: the burst's intervals
-	policy   []string
+	interval int64  // nanoseconds until one more request is allowed
+	burst    int64  // nanoseconds that may be used up: the burst's intervals
+	policy   string // the value of RateLimit-Policy
 	shards   [limiterShards]limiterShard
 }
 
@@ -108,7 +106,7 @@ func newRateLimiter(limits Limits) *rateLimiter {
 	burst = min(burst, math.MaxInt64/4/interval)
 	return &rateLimiter{
 		seed: maphash.MakeSeed(), epoch: time.Now(), interval: interval, burst: burst * interval,
-		policy: []string{ratePolicy(burst, time.Duration(burst*interval))},
+		policy: ratePolicy(burst, time.Duration(burst*interval)),
 	}
 }
 
@@ -203,13 +201,26 @@ func ratePolicy(burst int64, window time.Duration) string {
 	return string(strconv.AppendInt(append(b, ";w="...), ceilSeconds(window), 10))
 }
 
-// setHeaders sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
-// from -08 on): r requests may be made at once, and in t seconds one more.
+// describe sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers
+// from -08 on), where the allowance is low: r requests may be made at once, and in t
+// seconds one more.
+func (l *rateLimiter) describe(h *head, a *allowance) {
+	if a.low {
+		h.end(fieldRateLimit, a.appendTo(h.begin()))
+		h.put(fieldRateLimitPolicy, l.policy)
+	}
+}
+
+// setHeaders sets the two for an answer that is not from the cache.
 func (l *rateLimiter) setHeaders(h http.Header, a *allowance) {
-	var buf [48]byte
-	b := strconv.AppendInt(append(buf[:0], `"default";r=`...), a.remaining, 10)
-	b = strconv.AppendInt(append(b, ";t="...), ceilSeconds(a.next), 10)
-	h["Ratelimit"], h["Ratelimit-Policy"] = []string{string(b)}, l.policy
+	var buf [64]byte
+	v := []string{string(a.appendTo(buf[:0])), l.policy}
+	h[fieldRateLimit.name()], h[fieldRateLimitPolicy.name()] = v[0:1:1], v[1:2:2]
+}
+
+func (a *allowance) appendTo(b []byte) []byte {
+	b = strconv.AppendInt(append(b, `"default";r=`...), a.remaining, 10)
+	return strconv.AppendInt(append(b, ";t="...), ceilSeconds(a.next), 10)
 }
 
 // ceilSeconds rounds up to whole seconds, at least one.

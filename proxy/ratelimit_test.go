@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -36,6 +37,21 @@ func TestRateLimitFields(t *testing.T) {
 		if after := a.Header.Get("Retry-After"); row.status == http.StatusTooManyRequests && !strings.HasSuffix(got, ";t="+after) {
 			t.Errorf("RateLimit: %q, Retry-After: %q: not the same time", got, after)
 		}
+	}
+}
+
+// TestRateLimitFieldsOfOtherAnswers: errors and preflights have them too.
+func TestRateLimitFieldsOfOtherAnswers(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 10} })
+	for range 7 {
+		f.get("/api/simple").want(t, http.StatusOK)
+	}
+	for i, a := range []answer{
+		f.get("/api/simple?id=x"), f.do(t.Context(), http.MethodOptions, "/api/simple"), f.do(t.Context(), http.MethodHead, "/api/simple"),
+	} {
+		a.header(t, "RateLimit", fmt.Sprintf(`"default";r=%d;t=`, 2-i))
+		a.header(t, "RateLimit-Policy", `"default";q=10;w=`)
 	}
 }
 

@@ -19,15 +19,16 @@ import (
 
 // request is an HTTP request while it is served, with what each step found.
 type request struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	id     string
-	start  time.Time
-	caller netip.Addr
-	route  *route // nil: no such endpoint
-	in     catalog.Input
-	hit    cache.Hit                 // what the cache answered, a hit or not
-	wait   atomic.Pointer[waitState] // nil: it did not wait
+	w       http.ResponseWriter
+	r       *http.Request
+	id      string
+	start   time.Time
+	caller  netip.Addr
+	allowed allowance // the rate limiter's answer; zero: not limited
+	route   *route    // nil: no such endpoint
+	in      catalog.Input
+	hit     cache.Hit                 // what the cache answered, a hit or not
+	wait    atomic.Pointer[waitState] // nil: it did not wait
 
 	outcome    outcome
 	headerSent bool // from now on an error cannot be reported to the caller
@@ -224,6 +225,9 @@ func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 func (s *Server) preflight(req *request) {
 	h := req.w.Header()
 	s.setCommonHeaders(h, req.id)
+	if req.allowed.low {
+		req.route.settings.limiter.setHeaders(h, &req.allowed)
+	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")
 	h.Set("Access-Control-Max-Age", "86400")
@@ -264,7 +268,7 @@ func (s *Server) failPanic(req *request, p any) {
 	h := req.w.Header()
 	connection := h["Connection"]
 	clear(h) // of the answer that was being prepared
-	req.hit = cache.Hit{}
+	req.hit, req.allowed = cache.Hit{}, allowance{}
 	if connection != nil {
 		h["Connection"] = connection
 	}

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,31 +14,36 @@ import (
 
 // Content types of what the server writes itself.
 const (
-	contentJSON = "application/json; charset=utf-8"
-	contentText = "text/plain; charset=utf-8"
-	contentPNG  = "image/png"
-	contentSVG  = "image/svg+xml"
+	contentJSON   = "application/json; charset=utf-8"
+	contentText   = "text/plain; charset=utf-8"
+	contentPNG    = "image/png"
+	contentSVG    = "image/svg+xml"
+	contentScript = "text/javascript; charset=utf-8"
 )
 
 // privateMax bounds max-age of an answer that depends on the caller's address:
 // a mobile client gets another address soon.
 const privateMax = time.Minute
 
+// Content security policies: of pictures that could hold a script, and of the page
+// that shows where a link leads.
+const (
+	sandboxPolicy      = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+	interstitialPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
 // presetHeaders are constant header values, allocated once; nothing may append to
 // them.
 type presetHeaders struct {
-	anyone, nosniff, vary, gzip, zstd, noReferrer, sandbox, script, close, interstitial []string
-	text, json, noStore, varyAccept                                                     []string
+	anyone, nosniff, vary, sandbox, script, close []string
+	text, json, noStore, varyAccept               []string
 }
 
 func newPresetHeaders() *presetHeaders {
 	return &presetHeaders{
 		varyAccept: []string{"Accept"},
 		anyone:     []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
-		gzip: []string{"gzip"}, zstd: []string{"zstd"}, noReferrer: []string{"no-referrer"},
-		sandbox:      []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"},
-		interstitial: []string{"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-		script:       []string{"text/javascript; charset=utf-8"}, close: []string{"close"},
+		sandbox: []string{sandboxPolicy}, script: []string{contentScript}, close: []string{"close"},
 		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},
 	}
 }
@@ -48,52 +54,102 @@ func (s *Server) setCommonHeaders(h http.Header, id string) {
 	h["Access-Control-Allow-Origin"] = s.preset.anyone
 }
 
-// headerText collects the header values that differ from answer to answer in one
-// buffer, so that they become one string with one allocation.
-type headerText struct {
-	buf  []byte
-	ends [6]int
-	n    int
+// reply is an answer from the cache as it goes to the caller.
+type reply struct {
+	status int
+	head   head
+	body   wrapped // what GET gets; without one, answers to HEAD and 304 have none
 }
 
-func (t *headerText) end() { t.ends[t.n] = len(t.buf); t.n++ }
+// compose makes the reply to a request for in, of which found is what the cache has.
+// The two may not change before it is written.
+func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id string, ifNoneMatch []string) {
+	rep := &found.Rep
+	rp.status = rep.Status
+	rp.body.wrap(in, rep.Data)
+	rp.head.describe(in, found, id, rp.body.length())
+	if rep.ETag != "" && rep.Status == http.StatusOK && matches(ifNoneMatch, rep.ETag) {
+		rp.status = http.StatusNotModified
+		rp.head.drop(fieldContentLength)
+		rp.head.drop(fieldContentType)
+	}
+}
 
 // respond writes an answer from the cache.
 func (s *Server) respond(req *request) (status, sent int) {
-	in, rep := &req.in, &req.hit.Rep
-	prefix, suffix := "", ""
-	switch {
-	case in.Callback != "" && in.Form.Kind == "json":
-		prefix, suffix = "/**/"+in.Callback+"(", ");"
-	case in.Tail != "" && in.Form.Kind == "text":
-		suffix = in.Tail + "\n" // after the text's last line
-	case in.Form.Kind == "script":
-		prefix, suffix = script(in.Selector)
+	var rp reply
+	rp.compose(&req.in, &req.hit, req.id, req.r.Header["If-None-Match"])
+	req.route.settings.limiter.describe(&rp.head, &req.allowed)
+	rp.head.setOn(req.w.Header())
+	req.begin(rp.status)
+	if rp.status == http.StatusNotModified || req.r.Method == http.MethodHead {
+		return rp.status, 0
 	}
-	s.writeHeaders(req.w.Header(), in, &req.hit, req.id, len(prefix)+len(rep.Data)+len(suffix))
-	if rep.ETag != "" && rep.Status == http.StatusOK && matches(req.r.Header["If-None-Match"], rep.ETag) {
-		delete(req.w.Header(), "Content-Length")
-		delete(req.w.Header(), "Content-Type")
-		req.begin(http.StatusNotModified)
-		return http.StatusNotModified, 0
-	}
-	req.begin(rep.Status)
-	if req.r.Method == http.MethodHead {
-		return rep.Status, 0
-	}
-	if suffix == "" {
-		sent, _ = req.w.Write(rep.Data) // a failed write has no reader
-		return rep.Status, sent
-	}
-	sent, _ = req.w.Write([]byte(prefix + string(rep.Data) + suffix))
-	return rep.Status, sent
+	return rp.status, rp.body.writeTo(req.w)
 }
 
-// script is what stands around the text of a script form: a call that writes it into
+// wrapped is a body with what stands around it for this request alone: a JSONP call,
+// a script, a tail.
+type wrapped struct {
+	before, after [3]string
+	data          []byte
+}
+
+func (b *wrapped) wrap(in *catalog.Input, data []byte) {
+	b.data = data
+	switch {
+	case in.Callback != "" && in.Form.Kind == "json":
+		b.before, b.after[0] = [3]string{"/**/", in.Callback, "("}, ");"
+	case in.Tail != "" && in.Form.Kind == "text":
+		b.after = [3]string{in.Tail, "\n"} // after the text's last line
+	case in.Form.Kind == "script":
+		b.before, b.after[0] = script(in.Selector), ");\n"
+	}
+}
+
+// script is what stands before the text of a script form: a call that writes it into
 // the page, without leaving a name behind.
-func script(selector string) (prefix, suffix string) {
+func script(selector string) [3]string {
 	literal := strings.ReplaceAll(string(plainjson.AppendString(nil, selector)), ">", `\u003e`)
-	return "(function(text){var element=document.querySelector(" + literal + ");if(element){element.innerText=text}})(", ");\n"
+	return [3]string{"(function(text){var element=document.querySelector(", literal, ");if(element){element.innerText=text}})("}
+}
+
+func (b *wrapped) length() int {
+	n := len(b.data)
+	for i := range b.before {
+		n += len(b.before[i]) + len(b.after[i])
+	}
+	return n
+}
+
+// writeTo writes the parts one after the other: net/http gathers them.
+func (b *wrapped) writeTo(w http.ResponseWriter) (sent int) {
+	sent = writeStrings(w, &b.before)
+	n, _ := w.Write(b.data) // a failed write has no reader
+	return sent + n + writeStrings(w, &b.after)
+}
+
+// appendTo writes the same to a buffer.
+func (b *wrapped) appendTo(buf []byte) []byte {
+	buf = appendStrings(buf, &b.before)
+	return appendStrings(append(buf, b.data...), &b.after)
+}
+
+func appendStrings(buf []byte, parts *[3]string) []byte {
+	for _, part := range parts {
+		buf = append(buf, part...)
+	}
+	return buf
+}
+
+func writeStrings(w http.ResponseWriter, parts *[3]string) (sent int) {
+	for _, part := range parts {
+		if part != "" {
+			n, _ := io.WriteString(w, part) // a failed write has no reader
+			sent += n
+		}
+	}
+	return sent
 }
 
 // begin writes the response header.
@@ -102,63 +158,48 @@ func (req *request) begin(status int) {
 	req.headerSent = true
 }
 
-// writeHeaders assigns slices of one array under canonical names: Header.Set would
-// canonicalise each name and allocate a slice for each value.
-func (s *Server) writeHeaders(h http.Header, in *catalog.Input, hit *cache.Hit, id string, length int) {
-	rep := &hit.Rep
-	t := headerText{buf: make([]byte, 0, 256)}
-	t.buf = appendCacheControl(t.buf, in, hit)
-	t.end()
-	t.buf = appendCacheStatus(t.buf, hit)
-	t.end()
-	t.buf = strconv.AppendInt(t.buf, int64(length), 10)
-	t.end()
-	t.buf = strconv.AppendInt(t.buf, int64(hit.Age/time.Second), 10)
-	t.end()
-	all := string(t.buf)
-	values := [...]string{
-		all[:t.ends[0]], all[t.ends[0]:t.ends[1]], all[t.ends[1]:t.ends[2]], all[t.ends[2]:t.ends[3]],
-		id, hit.Meta.Source, rep.Type, rep.ETag, rep.Location,
+// describe sets the fields of an answer whose body has that length.
+func (h *head) describe(in *catalog.Input, found *cache.Hit, id string, length int) {
+	rep := &found.Rep
+	h.put(fieldAllowOrigin, "*")
+	h.put(fieldContentTypeOptions, "nosniff")
+	h.put(fieldRequestID, id)
+	h.end(fieldCacheControl, appendCacheControl(h.begin(), in, found))
+	h.end(fieldCacheStatus, appendCacheStatus(h.begin(), found))
+	h.end(fieldContentLength, strconv.AppendInt(h.begin(), int64(length), 10))
+	if found.State != cache.Absent {
+		h.end(fieldAge, strconv.AppendInt(h.begin(), int64(found.Age/time.Second), 10))
 	}
-	v := values[:] // one allocation
-	h["Cache-Control"], h["Cache-Status"], h["Content-Length"] = v[0:1:1], v[1:2:2], v[2:3:3]
-	h["X-Request-Id"] = v[4:5:5]
-	h["Access-Control-Allow-Origin"], h["X-Content-Type-Options"] = s.preset.anyone, s.preset.nosniff
-	h["Content-Type"] = v[6:7:7]
-	if hit.State != cache.Absent {
-		h["Age"] = v[3:4:4]
-	}
-	if hit.Meta.Source != "" {
-		h["Sundry-Source"] = v[5:6:6]
+	h.put(fieldContentType, rep.Type)
+	if found.Meta.Source != "" {
+		h.put(fieldSource, found.Meta.Source)
 	}
 	if rep.ETag != "" {
-		h["Etag"] = v[7:8:8]
+		h.put(fieldETag, rep.ETag)
 	}
 	if rep.Location != "" {
-		h["Location"], h["Referrer-Policy"] = v[8:9:9], s.preset.noReferrer
+		h.put(fieldLocation, rep.Location)
+		h.put(fieldReferrerPolicy, "no-referrer")
 	}
-	s.writeVariant(h, in, rep)
+	h.describeVariant(in, rep)
 }
 
-// writeVariant sets the headers that only some forms and codings have.
-func (s *Server) writeVariant(h http.Header, in *catalog.Input, rep *cache.Rep) {
+// describeVariant sets the fields that only some forms and codings have.
+func (h *head) describeVariant(in *catalog.Input, rep *cache.Rep) {
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
-		h["Content-Type"] = s.preset.script
+		h.put(fieldContentType, contentScript)
 	case in.Form.Kind == "interstitial":
-		h["Content-Security-Policy"], h["Referrer-Policy"] = s.preset.interstitial, s.preset.noReferrer
-	case rep.Type == "image/svg+xml":
-		h["Content-Security-Policy"] = s.preset.sandbox
+		h.put(fieldContentSecurityPolicy, interstitialPolicy)
+		h.put(fieldReferrerPolicy, "no-referrer")
+	case rep.Type == contentSVG:
+		h.put(fieldContentSecurityPolicy, sandboxPolicy)
 	}
 	if rep.Varies {
-		h["Vary"] = s.preset.vary
+		h.put(fieldVary, "Accept-Encoding")
 	}
-	switch rep.Coding {
-	case cache.Gzip:
-		h["Content-Encoding"] = s.preset.gzip
-	case cache.Zstd:
-		h["Content-Encoding"] = s.preset.zstd
-	case cache.Identity:
+	if rep.Coding != cache.Identity {
+		h.put(fieldContentEncoding, rep.Coding.String())
 	}
 }
 
