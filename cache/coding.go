@@ -110,12 +110,12 @@ func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[code
 	})
 }
 
-// reweigh counts what was added to an entry, if it is still in the table.
+// reweigh counts what was added to an entry, or to a later one with the same codings.
 func (h *hotTable) reweigh(r *ready) {
 	h.table.ComputeIfPresent(r.key, func(now *ready) (*ready, otter.ComputeOp) {
-		if now != r {
+		if &now.codings[0] != &r.codings[0] {
 			return now, otter.CancelOp
 		}
-		return r, otter.WriteOp
+		return now, otter.WriteOp
 	})
 }

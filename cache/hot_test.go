@@ -349,3 +349,29 @@ func TestReadyAllocatesNothing(t *testing.T) {
 		t.Errorf("%.1f allocations", n)
 	}
 }
+
+// A refresh that finds the same content keeps the codings, and what they weigh.
+func TestUnchangedContentKeepsItsCodings(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		want := Want{Accept: Codings(0).With(Gzip)}
+		for range 4 {
+			if _, err := s.Fetch(t.Context(), "k", want, l); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		time.Sleep(2 * time.Minute)
+		mustFetch(t, s, "k", l)
+		synctest.Wait()
+		wantCalls(t, l, 2)
+		var hit Hit
+		if !s.Ready("k", want, time.Now(), &hit) || hit.Rep.Coding != Gzip || hit.Age != 0 {
+			t.Errorf("%+v", hit)
+		}
+		s.cache.near.hot.table.CleanUp()
+		if r := s.cache.near.hot.get("k"); s.cache.near.hot.table.WeightedSize() != uint64(r.weight()) || r.codings[0].size() == 0 {
+			t.Errorf("%d bytes are counted, %d are there", s.cache.near.hot.table.WeightedSize(), r.weight())
+		}
+	})
+}
