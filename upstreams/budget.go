@@ -55,16 +55,26 @@ func (r *Reservation) Take(ctx context.Context, n int64) error {
 	if r.taken+n > r.budget.Limit {
 		return &Error{Kind: Malformed, Err: fmt.Errorf("%w: it needs %d MiB of memory", ErrTooLarge, (r.taken+n)>>20)}
 	}
-	wait, cancel := context.WithTimeout(ctx, budgetTime)
-	defer cancel()
-	if err := r.budget.bytes.Acquire(wait, n); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	if !r.budget.bytes.TryAcquire(n) {
+		if err := r.budget.wait(ctx, n); err != nil {
+			return err
 		}
-		return &Error{Kind: Busy, Err: errors.New("too many large replies are being read")}
 	}
 	r.taken += n
 	return nil
+}
+
+// wait waits until n bytes are free.
+func (b *Budget) wait(ctx context.Context, n int64) error {
+	wait, cancel := context.WithTimeout(ctx, budgetTime)
+	defer cancel()
+	if b.bytes.Acquire(wait, n) == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{Kind: Busy, Err: errors.New("too many large replies are being read")}
 }
 
 // Release releases everything.

@@ -35,6 +35,14 @@ func (in *Input) Stage(name string, detail any) {
 	}
 }
 
+// StageOf notes a part of the attempt that takes work to describe: detail is called
+// only where somebody collects them.
+func (in *Input) StageOf(name string, detail func() string) {
+	if in.stages != nil {
+		*in.stages = append(*in.stages, Stage{name, detail()})
+	}
+}
+
 // Compute runs the programs of variables, and sets their values.
 func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 	for _, v := range vars {

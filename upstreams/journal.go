@@ -36,9 +36,12 @@ type Record struct {
 type Journal struct {
 	mu       sync.Mutex
 	last     uint64
-	bySource map[string]*ring
+	bySource map[sourceID]*ring
 	failed   ring
 }
+
+// sourceID is an endpoint and the declared name of one of its sources.
+type sourceID struct{ endpoint, source string }
 
 // ring keeps the last records, up to a number.
 type ring struct {
@@ -78,19 +81,21 @@ func (j *Journal) add(n Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.bySource == nil {
-		j.bySource = map[string]*ring{}
+		j.bySource = map[sourceID]*ring{}
 	}
 	j.last++
 	n.ID = j.last
-	id := n.Endpoint + "/" + n.Source
-	if j.bySource[id] == nil {
-		j.bySource[id] = &ring{}
+	id := sourceID{n.Endpoint, n.Source}
+	recent := j.bySource[id]
+	if recent == nil {
+		recent = &ring{}
+		j.bySource[id] = recent
 	}
-	again := j.bySource[id].last() == n.Result
+	again := recent.last() == n.Result
 	if n.Result == Throttled.String() && again {
 		return // the first says so; the others would drive out the calls that were made
 	}
-	j.bySource[id].add(n, recentPerSource)
+	recent.add(n, recentPerSource)
 	// The first call that an open breaker rejects says so; the others would
 	// drive out what opened it.
 	failed := n.Result != "success" && n.Result != Negative.String() && n.Result != Throttled.String()
@@ -103,7 +108,7 @@ func (j *Journal) add(n Record) {
 func (j *Journal) Recent(endpoint, source string) []Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if r := j.bySource[endpoint+"/"+source]; r != nil {
+	if r := j.bySource[sourceID{endpoint, source}]; r != nil {
 		return r.all()
 	}
 	return nil

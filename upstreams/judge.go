@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"sundry/upstreams/declare"
@@ -181,28 +180,5 @@ func retryAfter(h http.Header) time.Duration {
 
 // setReplyVariables sets $status, $location, $cookies and $headers.
 func setReplyVariables(e *jq.Env, r *Reply) {
-	e.Status, e.Location, e.Cookies, e.Headers = r.Status, r.Header.Get("Location"), cookies(r.Header), headers(r.Header)
-}
-
-// cookies are the cookies that a reply sets, by name.
-func cookies(h http.Header) map[string]any {
-	set := map[string]any{}
-	for _, line := range h["Set-Cookie"] {
-		if c, err := http.ParseSetCookie(line); err == nil {
-			set[c.Name] = c.Value
-		}
-	}
-	return set
-}
-
-// headers are those of a reply by their names in lower case; of several values the
-// first.
-func headers(h http.Header) map[string]any {
-	all := make(map[string]any, len(h))
-	for name, values := range h {
-		if len(values) > 0 {
-			all[strings.ToLower(name)] = values[0]
-		}
-	}
-	return all
+	e.Status, e.Header = r.Status, r.Header
 }

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,7 +61,8 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 
 type sourceMetrics struct {
 	attempts *prometheus.CounterVec
-	duration prometheus.ObserverVec // of one series
+	success  prometheus.Counter // of attempts
+	duration func() prometheus.Observer
 	answered prometheus.Gauge
 }
 
@@ -73,10 +75,10 @@ type sourceMetrics struct {
 func (m *Metrics) source(endpoint, source string) sourceMetrics {
 	s := sourceMetrics{
 		attempts: m.attempts.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
-		duration: m.duration.MustCurryWith(prometheus.Labels{"endpoint": endpoint, "source": source}),
+		duration: sync.OnceValue(func() prometheus.Observer { return m.duration.WithLabelValues(endpoint, source) }),
 		answered: m.answered.WithLabelValues(endpoint, source),
 	}
-	s.attempts.WithLabelValues("success")
+	s.success = s.attempts.WithLabelValues("success")
 	for _, k := range []ErrorKind{Unavailable, Timeout, Limited, Malformed, Rejected, Internal} {
 		s.attempts.WithLabelValues(k.String())
 	}
@@ -84,11 +86,15 @@ func (m *Metrics) source(endpoint, source string) sourceMetrics {
 }
 
 func (s sourceMetrics) observe(result string, took time.Duration) {
-	s.attempts.WithLabelValues(result).Inc()
+	if result == "success" {
+		s.success.Inc()
+	} else {
+		s.attempts.WithLabelValues(result).Inc()
+	}
 	if result == Skipped.String() && took == 0 || result == Throttled.String() {
 		return // it was not called
 	}
-	s.duration.WithLabelValues().Observe(took.Seconds())
+	s.duration().Observe(took.Seconds())
 	if result == "success" || result == Negative.String() {
 		s.answered.SetToCurrentTime()
 	}

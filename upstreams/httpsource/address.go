@@ -24,11 +24,11 @@ func (f *fetcher) compileURL(spec *Spec, line int, scope *jq.Scope, c *upstreams
 		c.Problems.Add(line, "url: expected an http or https URL with a literal host and without a query, for example https://api.example.org/v1/{id}, got %q; parameters go below query:", spec.URL.Value)
 		return false
 	}
-	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
-	if !strings.HasPrefix(spec.URL.Value, f.base.String()) {
+	f.setBase(u)
+	if !strings.HasPrefix(spec.URL.Value, f.origin) {
 		c.Problems.Add(line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", spec.URL.Value)
 	}
-	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimPrefix(spec.URL.Value, f.base.String()), Line: line}, scope, c.Problems)
+	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimPrefix(spec.URL.Value, f.origin), Line: line}, scope, c.Problems)
 	return true
 }
 
@@ -49,9 +49,15 @@ func (f *fetcher) compileHosted(name, path string, line int, scope *jq.Scope, c 
 		c.Problems.Add(line, "%s: expected an http or https address without a user, a password and a query, such as https://rsshub.example.org", variable) // without the value, which may hold a password
 		return false
 	}
-	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	f.setBase(u)
 	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimRight(u.EscapedPath(), "/") + path, Line: line}, scope, c.Problems)
 	return true
+}
+
+// setBase sets the scheme and host of all requests.
+func (f *fetcher) setBase(u *url.URL) {
+	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
+	f.origin = f.base.String()
 }
 
 // parseAddress parses an absolute http or https URL without credentials, query and

@@ -129,9 +129,13 @@ func FactsOf(b *upstreams.Blob) map[string]any {
 }
 
 // readAtMost reads a body of at most limit bytes. A larger one is an error. The
-// limit applies after decompression, which bounds decompression bombs.
-func readAtMost(r io.Reader, limit int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+// limit applies after decompression, which bounds decompression bombs. length is what
+// the sender declares; it is believed for as much as is read at once.
+func readAtMost(r io.Reader, length, limit int64) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.Grow(int(min(max(length, 0), limit, readChunk)) + bytes.MinRead)
+	_, err := buf.ReadFrom(&io.LimitedReader{R: r, N: limit + 1})
+	b := buf.Bytes()
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("reply was cut off: %w", err)}

@@ -38,6 +38,7 @@ const (
 type fetcher struct {
 	host            *host.Host
 	base            *url.URL // scheme and host; the path is a template
+	origin          string   // base as a text
 	agent           agent
 	path            jq.Template
 	query           []field
@@ -60,8 +61,9 @@ type fetcher struct {
 
 // field is a name with the template of its value, in a query, a form or headers.
 type field struct {
-	name  string
-	value jq.Template
+	name    string
+	escaped string // name as in a query or a form
+	value   jq.Template
 }
 
 // Compile compiles the section of a source of the kind http. Mistakes go to the
@@ -169,7 +171,7 @@ func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
 func compileFields(templates map[string]declare.Text, scope *jq.Scope, problems *declare.Problems) []field {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
-		out = append(out, field{name, jq.CompileTemplate(templates[name], scope, problems)})
+		out = append(out, field{name, url.QueryEscape(name), jq.CompileTemplate(templates[name], scope, problems)})
 	}
 	return out
 }
@@ -193,12 +195,12 @@ func (f *fetcher) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams
 // roundTrip sends a request and decodes the reply. A body that cannot be decoded
 // is for the judge: its rules may know the status.
 func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
-	in.Stage("request", requestLine(req))
+	in.StageOf("request", func() string { return requestLine(req) })
 	r, body, from, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}
-	in.Stage("reply", replyLine(r, body))
+	in.StageOf("reply", func() string { return replyLine(r, body) })
 	switch {
 	case f.isPicture():
 		if r.Blob, r.Broken = Sniff(body); r.Blob != nil {

@@ -73,13 +73,13 @@ func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*up
 	}
 	req.Header.Set("User-Agent", p.agent.value())
 	in.MarkLoop(req.Header)
-	in.Stage("picture request", requestLine(req))
+	in.StageOf("picture request", func() string { return requestLine(req) })
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}
 	r, body, _, err := f.send(req, in)
 	if err != nil {
 		return nil, err
 	}
-	in.Stage("picture reply", replyLine(r, body))
+	in.StageOf("picture reply", func() string { return replyLine(r, body) })
 	r.Blob, r.Broken = Sniff(body)
 	return r, nil
 }

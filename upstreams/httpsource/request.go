@@ -27,7 +27,7 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
-	req.Header.Set("User-Agent", f.agent.value())
+	req.Header["User-Agent"] = []string{f.agent.value()}
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
@@ -47,11 +47,9 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 
 // url is the address of the request.
 func (f *fetcher) url(in *upstreams.Input) string {
-	var b strings.Builder
-	b.WriteString(f.base.String())
-	b.WriteString(f.path.Render(in.Values, jq.EscapePath))
+	address := f.origin + f.path.Render(in.Values, jq.EscapePath)
 	if query := encodeFields(f.query, in.Values, leaveOutEmpty); query != "" {
-		b.WriteString("?" + query)
+		address += "?" + query
 	}
 	if !f.rawQuery.IsZero() {
 		escape := url.QueryEscape
@@ -59,10 +57,10 @@ func (f *fetcher) url(in *upstreams.Input) string {
 			escape = jq.EscapeHeader // only line breaks are removed
 		}
 		if query := f.rawQuery.Render(in.Values, escape); query != "" {
-			b.WriteString("?" + query)
+			address += "?" + query
 		}
 	}
-	return b.String()
+	return address
 }
 
 // leaveOutEmpty leaves out what a query's placeholders leave empty, such as an option
@@ -81,7 +79,9 @@ func encodeFields(fields []field, values map[string]any, leaveOut bool) string {
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(url.QueryEscape(f.name) + "=" + v)
+		b.WriteString(f.escaped)
+		b.WriteByte('=')
+		b.WriteString(v)
 	}
 	return b.String()
 }
@@ -119,13 +119,11 @@ func (f *fetcher) send(req *http.Request, in *upstreams.Input) (r *upstreams.Rep
 	if err != nil {
 		return nil, nil, nil, ClassifyError(err)
 	}
-	defer func() {
+	defer func() { _ = resp.Body.Close() }()
+	body, err = readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, resp.ContentLength, f.maxBytes)
+	if err != nil {
 		// Reading to the end of a short rest lets the connection be reused.
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
-		_ = resp.Body.Close()
-	}()
-	body, err = readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, f.maxBytes)
-	if err != nil {
 		return nil, nil, nil, ClassifyError(err)
 	}
 	return &upstreams.Reply{Status: resp.StatusCode, Header: resp.Header}, body, resp.Request.URL, nil

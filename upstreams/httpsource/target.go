@@ -43,7 +43,7 @@ func (c *TargetClient) Do(req *http.Request) (*http.Response, error) {
 	if ok {
 		req = req.WithContext(upstreams.WithPosition(req.Context(), position))
 	}
-	c.Input.Stage("request", requestLine(req))
+	c.Input.StageOf("request", func() string { return requestLine(req) })
 	c.Input.MarkLoop(req.Header)
 	resp, err := c.HTTP.Do(req) //nolint:gosec // NewTargetHTTPClient: its guard refuses addresses that must not be reached
 	if err != nil {

@@ -19,33 +19,9 @@ import (
 const maxRunTime = 2 * time.Second
 
 // Program is a compiled jq program. It is safe for concurrent use.
-type Program struct{ code *gojq.Code }
-
-// Env has the variables of every program: $params, $now (Unix seconds), $vars,
-// $status, $location (of a redirect that is not followed, or ""), $cookies (set by
-// the reply, by name), $headers (of the reply, by name in lower case) and, until the
-// reply is received, $secrets. A nil map is an empty object.
-type Env struct {
-	Params map[string]any
-	Now    time.Time
-	Vars   map[string]any
-	Status int
-	// Location header of the reply.
-	Location string
-	Cookies  map[string]any
-	Headers  map[string]any
-	Secrets  map[string]any
-}
-
-func (e *Env) values() []any {
-	return []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.Location, orEmpty(e.Cookies), orEmpty(e.Headers), orEmpty(e.Secrets)}
-}
-
-func orEmpty(m map[string]any) any {
-	if m == nil {
-		return map[string]any{}
-	}
-	return m
+type Program struct {
+	code  *gojq.Code
+	needs needs
 }
 
 // Compile compiles a program, which may call defs (nil: none). It returns nil for a
@@ -70,7 +46,7 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil
 	}
-	return &Program{code}
+	return &Program{code, needsOf(q, called)}
 }
 
 // parse parses a program. The line is that of its mistake, or else its first.
@@ -91,7 +67,7 @@ func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 	}
 	whole.FuncDefs = append(whole.FuncDefs, q.FuncDefs...)
 	return gojq.Compile(&whole,
-		append(functions(), gojq.WithVariables([]string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}))...)
+		append(functions(), gojq.WithVariables(variables()))...)
 }
 
 // Each runs the program and passes every value that it emits to yield, until yield
@@ -100,7 +76,7 @@ func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, maxRunTime)
 	defer cancel()
-	iter := q.code.RunWithContext(ctx, input, env.values()...)
+	iter := q.code.RunWithContext(ctx, input, env.values(q.needs)...)
 	for {
 		v, more := iter.Next()
 		if !more {

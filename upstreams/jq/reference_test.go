@@ -54,8 +54,8 @@ func TestReferenceOfFunctions(t *testing.T) {
 
 // TestReferenceOfVariables: each can be read.
 func TestReferenceOfVariables(t *testing.T) {
-	if len(Variables()) != len((&Env{}).values()) {
-		t.Errorf("%d of %d variables are described", len(Variables()), len((&Env{}).values()))
+	if len(Variables()) != len((&Env{}).values(needs{})) {
+		t.Errorf("%d of %d variables are described", len(Variables()), len((&Env{}).values(needs{})))
 	}
 	for _, v := range Variables() {
 		var problems declare.Problems

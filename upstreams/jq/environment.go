@@ -1,0 +1,109 @@
+package jq
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+)
+
+// Env has the variables of every program: $params, $now (Unix seconds), $vars,
+// $status, $location (of a redirect that is not followed, or ""), $cookies (set by
+// the reply, by name), $headers (of the reply, by name in lower case) and, until the
+// reply is received, $secrets. A nil map is an empty object.
+type Env struct {
+	Params map[string]any
+	Now    time.Time
+	Vars   map[string]any
+	Status int
+	// Header of the reply.
+	Header  http.Header
+	Secrets map[string]any
+}
+
+// variables are the names, in the order of values.
+func variables() []string {
+	return []string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}
+}
+
+// needs says which variables a program reads that take work to make.
+type needs struct{ cookies, headers bool }
+
+// needsOf are those of a program and the defs that it calls.
+func needsOf(q *gojq.Query, called []*def) needs {
+	var n needs
+	n.note(q)
+	for _, f := range called {
+		n.note(f.Body)
+	}
+	return n
+}
+
+func (n *needs) note(q *gojq.Query) {
+	walk(reflect.ValueOf(q), func(node reflect.Value) bool {
+		if f, ok := reflect.TypeAssert[gojq.Func](node); ok {
+			n.noteName(f.Name)
+		}
+		if o, ok := reflect.TypeAssert[gojq.ObjectKeyVal](node); ok {
+			n.noteName(o.Key) // {$headers}
+		}
+		return true
+	})
+}
+
+func (n *needs) noteName(name string) {
+	n.cookies = n.cookies || name == "$cookies"
+	n.headers = n.headers || name == "$headers"
+}
+
+// values are those of all variables; what the program does not need is empty.
+func (e *Env) values(n needs) []any {
+	empty := any(map[string]any(nil))
+	values := []any{orEmpty(e.Params), int(e.Now.Unix()), orEmpty(e.Vars), e.Status, e.location(), empty, empty, orEmpty(e.Secrets)}
+	if n.cookies {
+		values[5] = cookies(e.Header)
+	}
+	if n.headers {
+		values[6] = headers(e.Header)
+	}
+	return values
+}
+
+func (e *Env) location() string {
+	if e.Header == nil {
+		return ""
+	}
+	return e.Header.Get("Location")
+}
+
+func orEmpty(m map[string]any) any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// cookies are the cookies that a reply sets, by name.
+func cookies(h http.Header) map[string]any {
+	set := map[string]any{}
+	for _, line := range h["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil {
+			set[c.Name] = c.Value
+		}
+	}
+	return set
+}
+
+// headers are those of a reply by their names in lower case; of several values the
+// first.
+func headers(h http.Header) map[string]any {
+	all := make(map[string]any, len(h))
+	for name, values := range h {
+		if len(values) > 0 {
+			all[strings.ToLower(name)] = values[0]
+		}
+	}
+	return all
+}
