@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,66 +21,107 @@ const (
 
 // callerAddress returns the client's address: the peer's, unless that is a trusted
 // proxy. Then it is the right-most hop of the header that is not trusted; the hops
-// left of it may be forged. An empty by is ByEither.
-func callerAddress(r *http.Request, trusted []netip.Prefix, by Forwarded) netip.Addr {
-	peer := parseHop(r.RemoteAddr)
+// left of it may be forged. The lines are those of X-Forwarded-For and of Forwarded;
+// an empty by is ByEither.
+func callerAddress(peer netip.Addr, xForwardedFor, forwarded []string, trusted []netip.Prefix, by Forwarded) netip.Addr {
 	if len(trusted) == 0 || !isTrusted(peer, trusted) {
 		return peer
 	}
-	hops := forwardedHops(r.Header, by)
-	for _, hop := range slices.Backward(hops) {
-		addr := parseHop(hop)
-		if !addr.IsValid() {
-			return peer // not an address: what is left of it may be forged
-		}
-		if !isTrusted(addr, trusted) {
-			return addr
-		}
-		peer = addr
+	w := wayBack{at: peer, trusted: trusted}
+	if by == ByXForwardedFor || by != ByForwarded && len(xForwardedFor) > 0 {
+		w.xForwardedFor(xForwardedFor)
+	} else {
+		w.forwarded(forwarded)
 	}
-	return peer
+	return w.at
+}
+
+// wayBack goes from a trusted proxy towards the client, hop by hop.
+type wayBack struct {
+	at      netip.Addr
+	trusted []netip.Prefix
+}
+
+// hop goes to the next hop. It reports whether the way goes on from there: not from
+// one that is not trusted, nor from what is no address, left of which all may be forged.
+func (w *wayBack) hop(text string) bool {
+	addr := parseHop(text)
+	if !addr.IsValid() {
+		return false
+	}
+	w.at = addr
+	return isTrusted(addr, w.trusted)
+}
+
+func (w *wayBack) xForwardedFor(lines []string) {
+	for _, line := range slices.Backward(lines) {
+		for more := true; more; {
+			var item string
+			line, item, more = cutLast(line, ',')
+			if !w.hop(strings.TrimSpace(item)) {
+				return
+			}
+		}
+	}
+}
+
+func (w *wayBack) forwarded(lines []string) {
+	for _, line := range slices.Backward(lines) {
+		for more := true; more; {
+			var element string
+			line, element, more = cutLast(line, ',')
+			if !w.element(strings.TrimSpace(element)) {
+				return
+			}
+		}
+	}
+}
+
+// element goes to the hop that an element of Forwarded names, if it does.
+func (w *wayBack) element(text string) bool {
+	for more := true; more; {
+		var pair string
+		text, pair, more = cutLast(text, ';')
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if strings.EqualFold(name, "for") && !w.hop(strings.Trim(value, `"`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutLast cuts around the last separator; without one, all is the last part.
+func cutLast(s string, separator byte) (before, last string, found bool) {
+	if i := strings.LastIndexByte(s, separator); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return "", s, false
 }
 
 func isTrusted(a netip.Addr, trusted []netip.Prefix) bool {
 	return a.IsValid() && slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// forwardedHops returns the hops from left to right.
-func forwardedHops(h http.Header, by Forwarded) []string {
-	if lines := h.Values("X-Forwarded-For"); by == ByXForwardedFor || by != ByForwarded && len(lines) > 0 {
-		return splitList(lines)
-	}
-	var hops []string
-	for _, element := range splitList(h.Values("Forwarded")) {
-		for pair := range strings.SplitSeq(element, ";") {
-			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if strings.EqualFold(name, "for") {
-				hops = append(hops, strings.Trim(value, `"`))
-			}
-		}
-	}
-	return hops
-}
-
-func splitList(lines []string) []string {
-	var out []string
-	for _, line := range lines {
-		for item := range strings.SplitSeq(line, ",") {
-			out = append(out, strings.TrimSpace(item))
-		}
-	}
-	return out
-}
-
 // parseHop parses an address with or without a port, IPv6 with or without
-// brackets; the zero Addr for anything else.
+// brackets; the zero Addr for anything else. Where there cannot be a port it looks for
+// none: the error would be allocated.
 func parseHop(s string) netip.Addr {
-	if ap, err := netip.ParseAddrPort(s); err == nil {
-		return ap.Addr().Unmap().WithZone("")
+	if mayHavePort(s) {
+		if ap, err := netip.ParseAddrPort(s); err == nil {
+			return ap.Addr().Unmap().WithZone("")
+		}
 	}
 	a, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
 		return netip.Addr{}
 	}
 	return a.Unmap().WithZone("")
+}
+
+// mayHavePort: IPv6 has one behind brackets only.
+func mayHavePort(s string) bool {
+	if strings.HasPrefix(s, "[") {
+		return !strings.HasSuffix(s, "]")
+	}
+	return strings.Count(s, ":") == 1
 }

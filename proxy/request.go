@@ -101,7 +101,8 @@ func (s *Server) checkRequest(req *request) *failure {
 	if req.route == nil {
 		return notFound("endpoint not found; see the list at " + s.cfg.BasePath + "/")
 	}
-	req.caller = callerAddress(req.r, req.route.settings.Trusted, req.route.settings.Forwarded)
+	settings, h := req.route.settings, req.r.Header
+	req.caller = callerAddress(parseHop(req.r.RemoteAddr), h["X-Forwarded-For"], h["Forwarded"], settings.Trusted, settings.Forwarded)
 	return s.limitRate(req)
 }
 
