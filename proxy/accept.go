@@ -7,9 +7,29 @@ import (
 	"sundry/cache"
 )
 
-// acceptedCodings parses all lines of Accept-Encoding: a coding with q=0 is
-// refused, "*" stands for those that are not named (RFC 9110, 12.5.3).
+// acceptedCodings parses all lines of Accept-Encoding. What browsers and common
+// clients send is known by heart.
 func acceptedCodings(lines []string) cache.Codings {
+	if len(lines) == 0 {
+		return 0
+	}
+	gzip := cache.Codings(0).With(cache.Gzip)
+	if len(lines) == 1 {
+		switch lines[0] {
+		case "identity":
+			return 0
+		case "gzip", "gzip, deflate", "gzip, deflate, br", "deflate, gzip":
+			return gzip
+		case "gzip, deflate, br, zstd":
+			return gzip.With(cache.Zstd)
+		}
+	}
+	return parseCodings(lines)
+}
+
+// parseCodings is acceptedCodings for any lines: a coding with q=0 is refused, "*"
+// stands for those that are not named (RFC 9110, 12.5.3).
+func parseCodings(lines []string) cache.Codings {
 	var set, refused cache.Codings
 	others := false // accepted, if not refused by name
 	for _, line := range lines {

@@ -41,6 +41,21 @@ func TestAcceptedCodings(t *testing.T) {
 	}
 }
 
+// FuzzAcceptedCodings: what is known by heart is what would be parsed.
+func FuzzAcceptedCodings(f *testing.F) {
+	for _, line := range []string{"", "identity", "gzip", "gzip, deflate", "deflate, gzip", "gzip, deflate, br", "gzip, deflate, br, zstd", "gzip;q=0", "*"} {
+		f.Add(line, "")
+		f.Add(line, "zstd;q=0")
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		for _, lines := range [][]string{{first}, {first, second}} {
+			if got, want := acceptedCodings(lines), parseCodings(lines); got != want {
+				t.Fatalf("%q: %b, want %b", lines, got, want)
+			}
+		}
+	})
+}
+
 func TestMatches(t *testing.T) {
 	for _, r := range []struct {
 		lines []string
@@ -57,5 +72,9 @@ func TestMatches(t *testing.T) {
 	}
 	if matches([]string{"*"}, "") {
 		t.Error("what has no tag matches")
+	}
+	lines := []string{`W/"b", "c"`, `"d" , "a"`}
+	if n := testing.AllocsPerRun(100, func() { matches(lines, `W/"a"`) }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
