@@ -16,6 +16,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/pixels"
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/sharelink"
 )
 
@@ -76,6 +77,11 @@ func isASCII(b []byte) bool {
 // an error if anything follows the value, or if the text is nested more deeply or
 // has more values than any real reply.
 func DecodeJSON(b []byte) (any, error) {
+	if len(b) <= maxValues { // so many bytes have no more values
+		if v, ok := plainjson.Decode(b, maxDepth); ok {
+			return v, nil
+		}
+	}
 	if err := checkBounds(b); err != nil {
 		return nil, err
 	}
@@ -97,6 +103,9 @@ func decodeJSONP(b []byte) (any, error) {
 	start := bytes.IndexAny(b, "{[")
 	if start < 0 {
 		return nil, errors.New("body as JSONP: it contains no object or array")
+	}
+	if v, ok := plainjson.DecodeFirst(b[start:], maxDepth); ok {
+		return v, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(b[start:]))
 	d.UseNumber()

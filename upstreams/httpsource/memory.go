@@ -1,6 +1,7 @@
 package httpsource
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -66,13 +67,16 @@ func measureJSON(b []byte) jsonSize {
 // stringEnd is the index of the quote that ends a string whose text begins at
 // from; the length of b if none does.
 func stringEnd(b []byte, from int) int {
-	for i := from; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
+	for from < len(b) {
+		quote := bytes.IndexByte(b[from:], '"')
+		if quote < 0 {
+			return len(b)
 		}
+		escape := bytes.IndexByte(b[from:from+quote], '\\')
+		if escape < 0 {
+			return from + quote
+		}
+		from += escape + 2
 	}
 	return len(b)
 }

@@ -1,6 +1,7 @@
 // Package plainjson encodes JSON as people read it: <, > and & stand as they
 // are, though encoding/json escapes them for use inside HTML. Nothing of it
-// may be put into a page unescaped.
+// may be put into a page unescaped. It decodes JSON to the same values as
+// encoding/json, faster.
 package plainjson
 
 import (

@@ -40,10 +40,12 @@ func (s *Shape) Add(v any) {
 	case map[string]any:
 		s.objects++
 		for name, field := range v {
-			if s.fields[name] == nil {
-				s.fields[name] = &Shape{}
+			known := s.fields[name]
+			if known == nil {
+				known, name = &Shape{}, strings.Clone(name) // which may be a part of a whole document
+				s.fields[name] = known
 			}
-			s.fields[name].Add(field)
+			known.Add(field)
 			s.in[name]++
 		}
 	}
