@@ -278,8 +278,9 @@ func TestDependencies(t *testing.T) {
 			"upstreams/replay", "upstreams/shape",
 		},
 		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
+		"proxy/express": {"metrics"},
 		"proxy": {
-			"cache", "metrics", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",
+			"cache", "metrics", "proxy/express", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",
 			"upstreams/recorded",
 		},
 		"proxy/live": {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},

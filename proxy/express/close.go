@@ -1,0 +1,60 @@
+package express
+
+import (
+	"net"
+)
+
+// Phases of a connection.
+const (
+	phaseOpen    = iota
+	phaseBusy    // the lane reads and answers
+	phaseClosing // it is to be closed when the lane has answered
+	phaseClosed
+)
+
+// enter makes the connection busy. It fails on a closed one, and Read returns then.
+func (c *conn) enter() bool {
+	if c.phase.CompareAndSwap(phaseOpen, phaseBusy) || c.phase.Load() == phaseBusy {
+		return true
+	}
+	c.err = readError(c.Conn, net.ErrClosed)
+	return false
+}
+
+// pause ends being busy, before waiting for the client. It fails if the connection
+// has been closed meanwhile, and Read returns then.
+func (c *conn) pause() bool {
+	if c.phase.CompareAndSwap(phaseBusy, phaseOpen) || c.phase.Load() == phaseOpen {
+		return true
+	}
+	c.err = readError(c.Conn, net.ErrClosed)
+	return false
+}
+
+// leave ends being busy, because Read returns.
+func (c *conn) leave() { c.phase.CompareAndSwap(phaseBusy, phaseOpen) }
+
+// Close implements net.Conn. Shutdown of net/http closes connections on which it
+// knows of no request. If the lane is answering one, Read returns an error behind the
+// answer, and net/http, whose goroutine it is, closes the connection for the second
+// time. That closes it in any case.
+func (c *conn) Close() error {
+	for {
+		switch phase := c.phase.Load(); {
+		case phase == phaseBusy && c.phase.CompareAndSwap(phase, phaseClosing):
+			return nil
+		case phase != phaseBusy && c.phase.CompareAndSwap(phase, phaseClosed):
+			c.lane.remove(c)
+			return c.Conn.Close()
+		}
+	}
+}
+
+// CloseWrite tells the client that nothing more is written. net/http does that before
+// it closes a connection whose client may still be sending.
+func (c *conn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}

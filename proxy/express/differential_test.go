@@ -1,0 +1,85 @@
+package express
+
+import (
+	"errors"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+var date = regexp.MustCompile(`(?m)^Date: .*\r\n`)
+
+// converse sends pieces, each when the server has read the one before, then nothing
+// more, and returns everything that the server answers.
+func converse(t testing.TB, s *site, pieces ...string) string {
+	t.Helper()
+	c := s.dial(t)
+	defer c.Close()
+	var there net.Conn
+	sent := make(chan struct{})
+	if len(pieces) > 1 {
+		there = <-s.accepted
+	}
+	go func() {
+		defer close(sent)
+		for i, piece := range pieces {
+			if i > 0 {
+				awaitRead(there)
+			}
+			if _, err := io.WriteString(c, piece); err != nil {
+				return // the server has closed the connection
+			}
+		}
+		c.CloseWrite()
+	}()
+	answer, err := io.ReadAll(c)
+	c.Close()
+	<-sent
+	if err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("no end of the answers to %.200q: %v", strings.Join(pieces, "|"), err)
+	}
+	return date.ReplaceAllString(string(answer), "Date: …\r\n")
+}
+
+// twins are two servers for the same, with the lane and without.
+type twins struct{ lane, plain *site }
+
+func openTwins(t testing.TB, wrap func(net.Conn) net.Conn) twins {
+	return twins{openSite(t, wrap), openPlainSite(t)}
+}
+
+// compare sends the same to both.
+func (w twins) compare(t testing.TB, pieces ...string) {
+	t.Helper()
+	for len(w.lane.accepted) > 0 {
+		<-w.lane.accepted
+	}
+	for len(w.plain.accepted) > 0 {
+		<-w.plain.accepted
+	}
+	got, want := converse(t, w.lane, pieces...), converse(t, w.plain, pieces...)
+	if got != want {
+		t.Errorf("sent %.300q\nwith the lane: %.600q\nwithout:       %.600q", strings.Join(pieces, "|"), got, want)
+	}
+}
+
+const last = "GET /hit?last HTTP/1.1\r\nHost: a.example\r\n\r\n"
+
+// TestDifference: nobody can tell whether the lane is there. Each request stands
+// alone, and before others, which shows whether the connection stays open and where
+// the next request begins.
+func TestDifference(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		w := openTwins(t, wrap)
+		for _, request := range corpus() {
+			w.compare(t, request)
+			w.compare(t, request+last)
+		}
+		if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
+			t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package express
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+const hit = "GET /hit?a=1 HTTP/1.1\r\nHost: shop.example\r\n\r\n"
+
+func get(target string) string {
+	return "GET " + target + " HTTP/1.1\r\nHost: shop.example\r\n\r\n"
+}
+
+// expect reads an answer whose body begins with text.
+func expect(t testing.TB, r *bufio.Reader, text string) {
+	t.Helper()
+	answer, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("no answer that begins with %q: %v", text, err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || !strings.HasPrefix(string(body), text) {
+		t.Fatalf("answer %.80q and %v, want one that begins with %q", body, err, text)
+	}
+}
+
+// TestBoundaryIsRegained: a request that net/http answered does not end the lane's
+// work on the connection.
+func TestBoundaryIsRegained(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		s := openSite(t, wrap)
+		c := s.dial(t)
+		r := bufio.NewReader(c)
+		for i := range 20 {
+			send(t, c, hit)
+			expect(t, r, "/hit?a=1|/hit|a=1|shop.example|127.0.0.1")
+			send(t, c, get(fmt.Sprintf("/other?%d", i)))
+			expect(t, r, "miss /other?")
+		}
+		// Without a socket, the byte of a request that comes soon is gone before net/http
+		// stops reading in the background.
+		if answered, handled := s.answered.Load(), s.handled.Load(); s.watches() && (answered != 20 || handled != 20) {
+			t.Errorf("the lane answered %d, net/http %d, want 20 each", answered, handled)
+		}
+	})
+}
+
+func TestPipeline(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		s := openSite(t, wrap)
+		c := s.dial(t)
+		r := bufio.NewReader(c)
+		go io.WriteString(c, strings.Repeat(hit+hit+get("/other")+get("/big")+get("/100%25")+hit+get("/medium"), 50))
+		for range 50 {
+			for _, want := range []string{"/hit?a=1", "/hit?a=1", "miss /other", "0123456789abcdef", "miss /100%25", "/hit?a=1", "0123456789abcdef"} {
+				expect(t, r, want)
+			}
+		}
+		if s.watches() && s.answered.Load() != 250 {
+			t.Errorf("the lane answered %d, want 250", s.answered.Load())
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package express
+
+const raceDetector = false

@@ -1,0 +1,177 @@
+package express
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"time"
+)
+
+// serveByConn answers requests without knowledge of the socket.
+func (c *conn) serveByConn() {
+	for {
+		if c.filled > 0 && (!c.enter() || c.advance()) || !c.pause() {
+			return
+		}
+		n, err := c.Conn.Read(c.buf[c.filled:])
+		c.filled += n
+		if n == 0 && err != nil && !c.extended(err) {
+			c.giveUp(err)
+			return
+		}
+	}
+}
+
+// advance answers the requests that were read, and reports whether Read must return.
+func (c *conn) advance() (done bool) {
+	x := c.lane.exchanges.Get().(*exchange)
+	arrived := time.Now()
+	x.head.request.Peer, x.head.request.Arrived = c.peer, arrived
+	rest, v, err := c.answer(x)
+	size, answered := x.head.size, x.answered
+	x.release()
+	c.lane.exchanges.Put(x)
+	if err != nil {
+		c.err = readError(c.Conn, err)
+		return true
+	}
+	now := c.lane.instant(arrived)
+	if answered > 0 {
+		c.noteAnswered(answered, now)
+	}
+	switch {
+	case v == framed:
+		c.pass(rest, size, now)
+		return true
+	case v == incomplete && len(rest) < len(c.buf):
+		c.filled = copy(c.buf, rest)
+		c.limitHead(now)
+		return false
+	default:
+		c.filled = copy(c.buf, rest)
+		c.limitHead(now)
+		c.handOver(now)
+		return true
+	}
+}
+
+// answer answers the plain requests at the beginning of what was read, and returns
+// what is left of it and what that is.
+func (c *conn) answer(x *exchange) (rest []byte, v verdict, err error) {
+	rest = c.buf[:c.filled]
+	for err == nil {
+		v = x.head.parse(rest)
+		if v == plain && (c.lane.draining.Load() || !x.answer(c.lane.answerer)) {
+			v = framed
+		}
+		if v != plain {
+			return rest, v, c.write(&x.response)
+		}
+		rest = rest[x.head.size:]
+		if x.full() {
+			err = c.write(&x.response)
+		}
+	}
+	return nil, v, err
+}
+
+// noteAnswered follows that requests were answered: the connection is idle from now on.
+func (c *conn) noteAnswered(requests int, now instant) {
+	c.lane.metrics.answered.Add(float64(requests))
+	if c.first && !c.unseen.Load() {
+		c.unseen.Store(true)
+	}
+	c.begun, c.expires = false, now.after(c.timeouts.idle)
+}
+
+// limitHead bounds the time for a head that has begun. net/http bounds that for the
+// first head from the beginning of the connection.
+func (c *conn) limitHead(now instant) {
+	if c.filled == 0 || c.begun || c.first && !c.unseen.Load() {
+		return
+	}
+	c.begun, c.expires = true, now.after(c.timeouts.header)
+	if armed := instant(c.armed.Load()); c.expires != 0 && (armed == 0 || armed > c.expires) {
+		c.arm(c.expires)
+	}
+}
+
+// pass makes Read return exactly the head at the beginning of rest, so that net/http
+// has nothing of a request that follows.
+func (c *conn) pass(rest []byte, size int, now instant) {
+	c.lane.metrics.passed.Inc()
+	if size < len(rest) {
+		c.pending = slices.Concat(rest[size:], c.pending)
+	}
+	c.n, c.place = copy(c.buf, rest[:size]), handling
+	c.meetServer(now)
+}
+
+// handOver makes Read return all that was read, and leaves the connection to net/http.
+func (c *conn) handOver(now instant) {
+	c.n = c.filled
+	c.surrender()
+	c.meetServer(now)
+}
+
+// meetServer follows that net/http gets the first request of the connection. It
+// bounds the time to read that from the beginning of the connection, though that may
+// be long ago: the lane has answered others since then.
+func (c *conn) meetServer(now instant) {
+	if c.unseen.Load() {
+		c.unseen.Store(false)
+		c.least = now.after(c.timeouts.read)
+	}
+	c.first = false
+}
+
+// giveUp makes Read return what was read of a head, and why there is no more.
+func (c *conn) giveUp(err error) {
+	c.n, c.err = c.filled, readError(c.Conn, err)
+	if c.filled > 0 {
+		c.surrender()
+	}
+}
+
+// write writes answers.
+func (c *conn) write(r *Response) error {
+	head, body := r.Buf, r.Body
+	r.Buf, r.Body = head[:0], nil
+	if c.socket != nil && len(head) > 0 {
+		n, err := c.socket.send(head, body)
+		if err != nil {
+			return err
+		}
+		body = body[max(n-len(head), 0):]
+		head = head[min(n, len(head)):]
+	}
+	if len(head)+len(body) == 0 {
+		return nil
+	}
+	return c.writeSlowly(head, body)
+}
+
+// writeSlowly waits for the client to read.
+func (c *conn) writeSlowly(head, body []byte) error {
+	if c.timeouts.write > 0 {
+		if err := c.SetWriteDeadline(time.Now().Add(c.timeouts.write)); err != nil {
+			return err
+		}
+	}
+	bufs := net.Buffers{head, body}
+	_, err := bufs.WriteTo(c.Conn)
+	return err
+}
+
+// readError makes an error of Read for which net/http closes the connection without
+// another word.
+func readError(c net.Conn, err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return &net.OpError{Op: "read", Net: c.RemoteAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}

@@ -1,0 +1,186 @@
+package express
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket reads and writes without the detours of net.Conn: it knows when another read
+// would have to wait, and looks whether the client is there without taking anything.
+type socket struct {
+	conn *conn
+	raw  syscall.RawConn
+	// hinted is true if the kernel says with what it returns whether there is more.
+	hinted bool
+	fd     int // during a call of onReadable
+	gone   error
+	// The functions are made once, because making one takes an allocation.
+	onReadable, onWatched func(uintptr) bool
+}
+
+// openSocket returns nil for connections whose Read and Write are not the kernel's.
+func openSocket(c *conn) *socket {
+	var raw syscall.RawConn
+	var err error
+	switch nc := c.Conn.(type) {
+	case *net.TCPConn:
+		raw, err = nc.SyscallConn()
+	case *net.UnixConn:
+		raw, err = nc.SyscallConn()
+	default:
+		return nil
+	}
+	if err != nil {
+		return nil
+	}
+	s := &socket{conn: c, raw: raw}
+	s.onReadable, s.onWatched = s.readable, s.watched
+	_ = raw.Control(func(fd uintptr) {
+		s.hinted = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_INQ, 1) == nil
+	})
+	return s
+}
+
+// serve answers requests. All of its reads are in one call of RawConn.Read, as long
+// as no deadline passes: each call forgets that the socket was readable, and so has
+// to try a read that may find nothing.
+func (s *socket) serve() {
+	for {
+		err := s.raw.Read(s.onReadable)
+		if err == nil {
+			return
+		}
+		if !s.conn.extended(err) {
+			s.conn.giveUp(err)
+			return
+		}
+	}
+}
+
+// readable reads and answers until it has to wait. It reports whether Read must
+// return.
+func (s *socket) readable(fd uintptr) bool {
+	c := s.conn
+	if !c.enter() {
+		return true
+	}
+	s.fd = int(fd)
+	if c.filled > 0 && !c.begun && c.advance() {
+		return true
+	}
+	for {
+		n, more, err := s.receive(c.buf[c.filled:])
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return !c.pause()
+		case err != nil:
+			c.giveUp(os.NewSyscallError("read", err))
+			return true
+		case n == 0:
+			c.giveUp(io.EOF)
+			return true
+		}
+		c.filled += n
+		if c.advance() {
+			return true
+		}
+		if !more {
+			return !c.pause()
+		}
+	}
+}
+
+// receive also reports whether another read may find something: data, or the end.
+func (s *socket) receive(p []byte) (n int, more bool, err error) {
+	var hint struct {
+		unix.Cmsghdr
+		unread int32
+		_      int32
+	}
+	iov := unix.Iovec{Base: unsafe.SliceData(p)} //nolint:gosec // with its length below
+	iov.SetLen(len(p))
+	msg := unix.Msghdr{Iov: &iov, Iovlen: 1}
+	if s.hinted {
+		msg.Control = (*byte)(unsafe.Pointer(&hint)) //nolint:gosec // with its length below
+		msg.SetControllen(int(unsafe.Sizeof(hint)))
+	}
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&msg)), 0) //nolint:gosec // as the kernel wants it
+		switch errno {
+		case 0:
+			hinted := msg.Controllen > 0 && hint.Level == unix.IPPROTO_TCP && hint.Type == unix.TCP_CM_INQ
+			return int(n), !hinted || hint.unread > 0, nil
+		case unix.EINTR:
+		default:
+			return 0, false, errno
+		}
+	}
+}
+
+// send writes as much as the kernel takes without waiting for the client.
+func (s *socket) send(head, body []byte) (int, error) {
+	iov := [2]unix.Iovec{{Base: unsafe.SliceData(head)}, {Base: unsafe.SliceData(body)}} //nolint:gosec // with their lengths below
+	iov[0].SetLen(len(head))
+	iov[1].SetLen(len(body))
+	msg := unix.Msghdr{Iov: &iov[0]}
+	msg.SetIovlen(len(iov))
+	if len(body) == 0 {
+		msg.SetIovlen(1)
+	}
+	for {
+		n, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL) //nolint:gosec // as the kernel wants it
+		switch errno {
+		case 0:
+			return int(n), nil
+		case unix.EAGAIN:
+			return 0, nil
+		case unix.EINTR:
+		default:
+			return 0, os.NewSyscallError("write", errno)
+		}
+	}
+}
+
+// watch waits until the client has gone, or a deadline passes. It takes nothing of
+// what the client sends meanwhile.
+func (s *socket) watch() error {
+	s.gone = nil
+	if err := s.raw.Read(s.onWatched); err != nil {
+		return readError(s.conn.Conn, err)
+	}
+	return readError(s.conn.Conn, s.gone)
+}
+
+func (s *socket) watched(fd uintptr) bool {
+	s.gone = s.lookAfter(int(fd))
+	return s.gone != nil
+}
+
+// lookAfter returns why the client has gone, and nil if it has not. As for net/http,
+// the end of what it sends means that it has gone only if no request stands before
+// that: a client may end its requests with the last of a pipeline.
+func (s *socket) lookAfter(fd int) error {
+	if len(s.conn.pending) == 0 {
+		var one [1]byte
+		n, _, err := unix.Recvfrom(fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
+			return nil
+		case err != nil:
+			return os.NewSyscallError("read", err)
+		case n == 0:
+			return io.EOF
+		}
+	}
+	state := []unix.PollFd{{Fd: int32(fd)}}
+	if n, err := unix.Poll(state, 0); err == nil && n > 0 && state[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+		return io.EOF
+	}
+	return nil
+}
