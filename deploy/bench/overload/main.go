@@ -12,11 +12,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sundry/deploy/bench/openloop"
 )
 
 func main() {
@@ -98,7 +99,7 @@ func (l *load) offer(rate float64, span time.Duration) (hits, draws *outcome) {
 	hits, draws = &outcome{}, &outcome{}
 	var requests sync.WaitGroup
 	begin := time.Now()
-	for due := time.Duration(0); due < span; due += time.Duration(rand.ExpFloat64() / rate * float64(time.Second)) {
+	for due := range openloop.Poisson(rate, span) {
 		time.Sleep(time.Until(begin.Add(due)))
 		path, o := l.hit, hits
 		if rand.N(2) == 0 {
@@ -160,13 +161,11 @@ func (o *outcome) add(came int, took time.Duration, timely bool) {
 	}
 }
 
-// quantile sorts.
 func quantile(took []time.Duration, q float64) string {
 	if len(took) == 0 {
 		return "-"
 	}
-	slices.Sort(took)
-	return fmt.Sprintf("%.1f ms", took[int(q*float64(len(took)-1))].Seconds()*1000)
+	return fmt.Sprintf("%.1f ms", openloop.Quantile(took, q).Seconds()*1000)
 }
 
 func share(o *outcome) string {

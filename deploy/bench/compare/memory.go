@@ -1,0 +1,109 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"sundry/deploy/bench/openloop"
+)
+
+const (
+	memoryEntries = 100_000
+	memoryServer  = "sundry-memory"
+)
+
+// memory measures by how much a Sundry grows that gets so many entries, in bytes for
+// each byte of their bodies. It does so once: there is no noise to take the median of.
+func memory(b *bench, r *row, round int) error {
+	if round > 0 {
+		return nil
+	}
+	if err := b.startSundry(memoryServer, b.serverCore, []string{"SUNDRY_CACHE_MEMORY=1GiB"}, "--replay", "--catalog", "catalog"); err != nil {
+		return err
+	}
+	s := b.servers[memoryServer]
+	defer s.process.stop()
+	asked := &row{method: http.MethodGet}
+	fill := func(first, n int) (*openloop.Result, error) {
+		return b.requests(asked, s, numbered(keyPath, first, n), "").Offer(openloop.Times(n))
+	}
+	if _, err := fill(memoryEntries+1, 1000); err != nil { // so that connections and buffers are there
+		return err
+	}
+	before, err := b.settled(s)
+	if err != nil {
+		return err
+	}
+	result, err := fill(1, memoryEntries)
+	if err != nil {
+		return err
+	}
+	if result.Statuses[http.StatusOK] != memoryEntries {
+		return fmt.Errorf("expected %d answers, got %v", memoryEntries, result.Statuses)
+	}
+	after, err := b.settled(s)
+	if err != nil {
+		return err
+	}
+	if err := b.allThere(s); err != nil {
+		return err
+	}
+	sample, err := b.get(s.url(keyPath+fmt.Sprint(memoryEntries/2)), nil)
+	if err != nil {
+		return err
+	}
+	growth := float64(after-before) / memoryEntries / float64(len(sample.body))
+	b.results.add(r.name, withExpress, growth)
+	b.say("memory: from %d to %d MiB by %d entries of %d bytes: %.2f", before>>20, after>>20, memoryEntries, len(sample.body), growth)
+	return nil
+}
+
+// allThere asks for a sample of all entries, which must be hits.
+func (b *bench) allThere(s *server) error {
+	before, err := b.counters(s)
+	if err != nil {
+		return err
+	}
+	for id := 1; id <= memoryEntries; id += 100 {
+		if _, err := b.get(s.url(keyPath+fmt.Sprint(id)), nil); err != nil {
+			return err
+		}
+	}
+	after, err := b.counters(s)
+	if err != nil {
+		return err
+	}
+	if n := after["hit"] - before["hit"]; n != memoryEntries/100 {
+		return fmt.Errorf("of %d entries only %.0f are still there", memoryEntries/100, n)
+	}
+	return nil
+}
+
+// settled is the memory of a server after garbage was collected, when it has not
+// given back any for two seconds.
+func (b *bench) settled(s *server) (int64, error) {
+	for range 2 {
+		if _, err := b.get("http://"+s.admin+"/debug/pprof/heap?gc=1", nil); err != nil {
+			return 0, err
+		}
+	}
+	least, since := int64(1<<62), time.Now()
+	for deadline := time.Now().Add(time.Minute); time.Since(since) < 2*time.Second && time.Now().Before(deadline); {
+		now, err := s.process.resident()
+		if err != nil {
+			return 0, err
+		}
+		if now < least-1<<20 {
+			least, since = now, time.Now()
+		}
+		select {
+		case <-b.ctx.Done():
+			return 0, b.ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return s.process.resident()
+}

@@ -1,0 +1,171 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a program that the bench started, with its children.
+type process struct {
+	cmd  *exec.Cmd
+	log  *os.File
+	done chan struct{} // closed when it has ended
+}
+
+// start starts a program on one core. What it writes to stderr goes to NAME.log.
+func (b *bench) start(name string, core int, env []string, program string, args ...string) (*process, error) {
+	log, err := os.Create(filepath.Join(b.dir, name+".log")) //nolint:gosec // in a directory of the bench's own
+	if err != nil {
+		return nil, err
+	}
+	args = append([]string{"-c", strconv.Itoa(core), program}, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(b.ctx), "taskset", args...) //nolint:gosec // programs of the bench
+	cmd.Dir, cmd.Stderr, cmd.Env = b.dir, log, append(cleanEnvironment(), env...)
+	// A group of its own, so that Ctrl-C reaches the bench first.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
+	b.processes = append(b.processes, p)
+	return p, nil
+}
+
+// begin starts it, once its output is arranged.
+func (p *process) begin() error {
+	if err := p.cmd.Start(); err != nil {
+		close(p.done)
+		return fmt.Errorf("starting %s: %w", strings.Join(p.cmd.Args, " "), err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // that it ended is what counts
+		close(p.done)
+	}()
+	return nil
+}
+
+// cleanEnvironment leaves out what would change what is measured.
+func cleanEnvironment() []string {
+	var out []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "SUNDRY_") && !strings.HasPrefix(v, "GO") {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// stop ends a process and its children, with force after a while.
+func (p *process) stop() {
+	if p.cmd.Process == nil {
+		return
+	}
+	all := tree(p.cmd.Process.Pid)
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-p.done:
+	case <-time.After(5 * time.Second):
+		for _, pid := range all {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		<-p.done
+	}
+	_ = p.log.Close()
+}
+
+// tree is a process with its descendants.
+func tree(root int) []int {
+	children := map[int][]int{}
+	entries, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range entries {
+		text, err := os.ReadFile(file) //nolint:gosec // of the kernel
+		if err != nil {
+			continue // it has ended
+		}
+		// The name, in parentheses, may hold anything.
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if parent, err := strconv.Atoi(fields[1]); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	out := []int{root}
+	for i := 0; i < len(out); i++ {
+		out = append(out, children[out[i]]...)
+	}
+	return out
+}
+
+// cpu is the time that the processes of a tree have computed, in user and kernel
+// mode, by their accounts: what /proc/PID/stat tells in steps of 10 ms, exactly.
+func (p *process) cpu() (time.Duration, error) {
+	var total time.Duration
+	for _, pid := range tree(p.cmd.Process.Pid) {
+		const ofScheduler = 2
+		clock := int32(^pid<<3 | ofScheduler) // see clock_getcpuclockid(3)
+		var t unix.Timespec
+		if _, _, e := unix.Syscall(unix.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); e != 0 { //nolint:gosec // how Linux tells it
+			return 0, fmt.Errorf("CPU time of process %d: %w", pid, e)
+		}
+		total += time.Duration(t.Nano())
+	}
+	return total, nil
+}
+
+// resident is how much memory a process has.
+func (p *process) resident() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// cores are one for the servers and one for the load.
+func cores() (server, load int, err error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return 0, 0, fmt.Errorf("reading which cores there are: %w", err)
+	}
+	if set.Count() < 2 {
+		return 0, 0, errors.New("expected two cores, one for the server and one for the load")
+	}
+	var found []int
+	for i := 0; len(found) < 2; i++ {
+		if set.IsSet(i) {
+			found = append(found, i)
+		}
+	}
+	return found[0], found[1], nil
+}
+
+// pin moves this process, and what it starts, to one core.
+func pin(core int) error {
+	var set unix.CPUSet
+	set.Set(core)
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		if err != nil {
+			return err
+		}
+		if err := unix.SchedSetaffinity(id, &set); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("moving to core %d: %w", core, err)
+		}
+	}
+	return nil
+}
