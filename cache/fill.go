@@ -16,8 +16,9 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, hasCopy bo
 	if _, err := s.cache.failures.paused(key, hasCopy, now); err != nil || s.cache.flights.detachIfRunning(key) {
 		return
 	}
+	f := s.newFill(ctx, key, load, true)
 	_, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), func(flight context.Context) (*flightResult, error) {
-		got, err := s.fill(flight, ctx, key, load, true)
+		got, err := f.run(flight)
 		if err != nil {
 			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", err)
 		}
@@ -36,13 +37,29 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
 			return nil
 		}
 	}
-	results, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), func(flight context.Context) (*flightResult, error) {
-		return s.fill(flight, ctx, key, load, true)
-	})
+	flight, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), s.newFill(ctx, key, load, true).run)
 	if err != nil {
 		return err
 	}
-	return (<-results).Err
+	<-flight.done
+	return flight.err
+}
+
+// begin begins the fill of a flight that its caller has started. A caller without a
+// copy looks into the tiers in its own goroutine: an entry in Redis then costs neither
+// a goroutine nor a context. It notices its client's disconnect only after that, which
+// the budget of a look bounds.
+func (s *Space) begin(caller context.Context, flight *flight, key string, load Loader, hasCopy bool) {
+	f := s.newFill(caller, key, load, false)
+	if hasCopy {
+		s.cache.flights.launch(flight, f.run)
+		return
+	}
+	if got, err := f.find(s.cache.flights.base); got != nil || err != nil {
+		s.cache.flights.finish(flight, got, err)
+		return
+	}
+	s.cache.flights.launch(flight, f.obtain)
 }
 
 // fill is the work of a flight: near tier again, far tier, lease, load, store.
@@ -50,7 +67,7 @@ type fill struct {
 	*Space
 	key        string
 	loader     Loader
-	flight     context.Context //nolint:containedctx // ends when the flight is cancelled
+	flight     context.Context //nolint:containedctx // of what is not found in a tier; ends when the flight is cancelled
 	caller     context.Context //nolint:containedctx // its values are those of every load
 	background bool
 	// copy is the best entry found so far, the fallback if the load fails; nil:
@@ -64,28 +81,36 @@ type fill struct {
 	release func()
 }
 
-// fill runs inside the flight and ends with it. With an error it returns the
-// copy to serve as fallback, or nil.
-func (s *Space) fill(flight, caller context.Context, key string, load Loader, background bool) (got *flightResult, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack()) // or it would end the process
-		}
-	}()
-	f := &fill{Space: s, key: key, loader: load, flight: flight, caller: caller, background: background}
-	defer f.releaseLease()
-	return f.run()
+func (s *Space) newFill(caller context.Context, key string, load Loader, background bool) *fill {
+	return &fill{Space: s, key: key, loader: load, caller: caller, background: background}
 }
 
-func (f *fill) run() (*flightResult, error) {
-	ctx, cancel := f.newContext()
-	defer cancel()
+// run is the whole fill. With an error it returns the copy to serve as fallback, or
+// nil.
+func (f *fill) run(flight context.Context) (*flightResult, error) {
+	if got, err := f.find(flight); got != nil || err != nil {
+		return got, err
+	}
+	return f.obtain(flight)
+}
+
+// find looks into both tiers.
+func (f *fill) find(ctx context.Context) (got *flightResult, err error) {
+	defer recoverFill(&err)
 	if got := f.checkNear(); got != nil {
 		return got, nil
 	}
-	if got := f.checkFar(ctx); got != nil {
-		return got, nil
-	}
+	return f.checkFar(ctx), nil
+}
+
+// obtain gets what no tier has: from the instance that is filling the key, or from the
+// loader. With an error it returns the copy, as run does.
+func (f *fill) obtain(flight context.Context) (got *flightResult, err error) {
+	defer recoverFill(&err)
+	defer f.releaseLease()
+	f.flight = flight
+	ctx, cancel := f.newContext()
+	defer cancel()
 	if err := f.paused(time.Now()); err != nil {
 		return f.usableCopy(time.Now()), err
 	}
@@ -100,12 +125,36 @@ func (f *fill) run() (*flightResult, error) {
 	return f.load(ctx)
 }
 
+// recoverFill turns a panic into an error: it would end the process, or the other
+// waiters would wait for ever.
+func recoverFill(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack())
+	}
+}
+
 // newContext keeps the caller's values but not its deadline: the fill ends at its
 // own, or with its flight.
 func (f *fill) newContext() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(f.caller), insideFill{}, true), f.policy.FillTimeout)
-	unhook := context.AfterFunc(f.flight, cancel)
-	return ctx, func() { unhook(); cancel() }
+	return context.WithTimeout(fillContext{f.flight, f.caller}, f.policy.FillTimeout)
+}
+
+// fillContext is that of a flight, with the values of the caller that started it.
+type fillContext struct {
+	context.Context                 //nolint:containedctx // it is one
+	caller          context.Context //nolint:containedctx // for its values
+}
+
+// Value implements context.Context. The flight has no values but those by which package
+// context finds it.
+func (c fillContext) Value(key any) any {
+	if key == any(insideFill{}) {
+		return true
+	}
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.caller.Value(key)
 }
 
 // checkNear looks again: a flight that finished after this caller's look and

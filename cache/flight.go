@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-
-	"golang.org/x/sync/singleflight"
 )
 
 // DefaultFills is how many fills may run at once by default.
@@ -20,12 +18,11 @@ var ErrBusy = errors.New("too many fills are running")
 // in number, and no endpoint may have more than half of them, or the slow
 // upstream of one endpoint would use up all. Use newFlights; close ends them.
 type flights struct {
-	group      singleflight.Group
 	base       context.Context //nolint:containedctx // of all flights
 	stop       context.CancelFunc
 	unfinished sync.WaitGroup
 
-	mu     sync.Mutex // also held while the group's call of a key begins or is forgotten, so that both know the same ones
+	mu     sync.Mutex
 	byKey  map[string]*flight
 	closed bool
 	fills  fills
@@ -54,18 +51,26 @@ func (f *fills) release(endpoint string) {
 	}
 }
 
-// flight is the one running fill of a key, with the callers that wait for it. Its
-// context ends with it, when the last waiter leaves, and when the cache closes.
+// flight is the one running fill of a key, with the callers that wait for it. Who
+// starts it may do the first part in its own goroutine, and then either finishes it or
+// hands the rest over to launch.
 type flight struct {
 	key      string
-	endpoint string          // against whose limit it counts; "" for one inside another fill
-	ctx      context.Context //nolint:containedctx // of the fill, not of any waiter
-	cancel   context.CancelFunc
+	endpoint string // against whose limit it counts; "" for one inside another fill
+
+	// done is closed when the result is there.
+	done   chan struct{}
+	result *flightResult
+	err    error
+
+	// Protected by the flights' lock.
 	waiters  int
-	detached bool // goes on without waiters, as a refresh does
+	detached bool               // goes on without waiters, as a refresh does
+	cancel   context.CancelFunc // nil before it is launched
 }
 
-// fillFunc produces the result of a flight.
+// fillFunc produces the result of a flight. Its context ends with the flight, when the
+// last waiter leaves, and when the cache closes.
 type fillFunc func(flight context.Context) (*flightResult, error)
 
 // flightResult is what all waiters of a flight get.
@@ -83,55 +88,74 @@ func newFlights(limit int) *flights {
 	return g
 }
 
-// join adds the caller to the waiters of the key's flight, which it starts if
-// there is none. Every caller that joined calls leave.
-func (g *flights) join(key, endpoint string, fill fillFunc) (f *flight, results <-chan singleflight.Result, started bool, err error) {
+// join adds the caller to the waiters of the key's flight, which it starts if there
+// is none. Every caller that joined calls leave; the one that started it finishes or
+// launches it before.
+func (g *flights) join(key, endpoint string) (f *flight, started bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	f, results, started, err = g.startOrJoin(key, endpoint, fill)
+	f, started, err = g.startOrJoin(key, endpoint)
 	if err == nil {
 		f.waiters++
 	}
-	return f, results, started, err
+	return f, started, err
 }
 
 // joinDetached starts the key's flight or joins it, and lets it go on without
 // waiters.
-func (g *flights) joinDetached(key, endpoint string, fill fillFunc) (<-chan singleflight.Result, error) {
+func (g *flights) joinDetached(key, endpoint string, fill fillFunc) (*flight, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	f, results, _, err := g.startOrJoin(key, endpoint, fill)
+	f, started, err := g.startOrJoin(key, endpoint)
 	if err == nil {
 		f.detached = true
 	}
-	return results, err
-}
-
-func (g *flights) startOrJoin(key, endpoint string, fill fillFunc) (*flight, <-chan singleflight.Result, bool, error) {
-	f, found := g.byKey[key]
-	if !found {
-		if err := g.acquire(endpoint); err != nil {
-			return nil, nil, false, err
-		}
-		f = &flight{key: key, endpoint: endpoint}
-		f.ctx, f.cancel = context.WithCancel(g.base)
-		g.byKey[key] = f
-		g.unfinished.Add(1)
+	g.mu.Unlock()
+	if started {
+		g.launch(f, fill)
 	}
-	results := g.group.DoChan(key, func() (any, error) {
-		defer g.finish(f)
-		return fill(f.ctx)
-	})
-	return f, results, !found, nil
+	return f, err
 }
 
-// finish ends a flight: later callers find what it stored.
-func (g *flights) finish(f *flight) {
+// startOrJoin is called with the lock held.
+func (g *flights) startOrJoin(key, endpoint string) (f *flight, started bool, err error) {
+	if f, found := g.byKey[key]; found {
+		return f, false, nil
+	}
+	if err := g.acquire(endpoint); err != nil {
+		return nil, false, err
+	}
+	f = &flight{key: key, endpoint: endpoint, done: make(chan struct{})}
+	g.byKey[key] = f
+	g.unfinished.Add(1)
+	return f, true, nil
+}
+
+// launch runs the fill, or what is left of it, in a goroutine of its own, and finishes
+// the flight.
+func (g *flights) launch(f *flight, fill fillFunc) {
+	ctx, cancel := context.WithCancel(g.base)
+	g.mu.Lock()
+	f.cancel = cancel
+	g.mu.Unlock()
+	go func() {
+		var got *flightResult
+		err := errNoResult
+		defer func() { g.finish(f, got, err); cancel() }()
+		got, err = fill(ctx)
+	}()
+}
+
+// errNoResult: the loader ended its goroutine.
+var errNoResult = errors.New("the fill ended without a result")
+
+// finish ends a flight with its result: later callers find what it stored.
+func (g *flights) finish(f *flight, got *flightResult, err error) {
+	f.result, f.err = got, err
 	g.mu.Lock()
 	g.forget(f)
 	g.release(f.endpoint)
 	g.mu.Unlock()
-	f.cancel()
+	close(f.done)
 	g.unfinished.Done()
 }
 
@@ -171,12 +195,22 @@ func (g *flights) running() int {
 	return g.fills.running
 }
 
+// finished reports whether the result is there.
+func (f *flight) finished() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // leave removes a waiter, whatever the outcome. A flight without waiters is
 // cancelled and can no longer be joined: the next caller starts another one.
 func (g *flights) leave(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.waiters--; f.waiters == 0 && !f.detached {
+	if f.waiters--; f.waiters == 0 && !f.detached && f.cancel != nil {
 		g.forget(f)
 		f.cancel()
 	}
@@ -203,7 +237,6 @@ func (g *flights) detachIfRunning(key string) bool {
 func (g *flights) forget(f *flight) {
 	if g.byKey[f.key] == f {
 		delete(g.byKey, f.key)
-		g.group.Forget(f.key)
 	}
 }
 

@@ -286,27 +286,20 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 		defer timer.Stop()
 		softTimeout = timer.C
 	}
-	flight, results, started, err := s.cache.flights.join(key, s.countsFor(ctx), func(flightCtx context.Context) (*flightResult, error) {
-		return s.fill(flightCtx, ctx, key, load, false)
-	})
+	flight, started, err := s.cache.flights.join(key, s.countsFor(ctx))
 	if err != nil {
 		return s.fallbackOrError(err, key, want, nil, stale)
 	}
 	defer s.cache.flights.leave(flight)
+	if started {
+		s.begin(ctx, flight, key, load, stale != nil)
+	}
 	for {
+		if flight.finished() {
+			return s.outcome(ctx, key, want, load, flight, started, stale)
+		}
 		select {
-		case r := <-results:
-			if !started {
-				s.metrics.coalesced.Inc()
-			}
-			got, _ := r.Val.(*flightResult) // none with some errors
-			if r.Err != nil {
-				return s.fallbackOrError(r.Err, key, want, got, stale)
-			}
-			hit, err := s.answer(ctx, key, want, load, got)
-			hit.Coalesced = !started
-			hit.Refreshed = hit.Tier == Upstream && (got.hadCopy || stale != nil)
-			return hit, err
+		case <-flight.done:
 		case <-softTimeout:
 			if s.stillUsable(key, stale, time.Now()) {
 				s.cache.flights.detach(flight)
@@ -316,6 +309,20 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 			return Hit{}, ctx.Err()
 		}
 	}
+}
+
+// outcome is what a finished flight is for one of its waiters.
+func (s *Space) outcome(ctx context.Context, key string, want Want, load Loader, f *flight, started bool, stale *Hit) (Hit, error) {
+	if !started {
+		s.metrics.coalesced.Inc()
+	}
+	if f.err != nil {
+		return s.fallbackOrError(f.err, key, want, f.result, stale)
+	}
+	hit, err := s.answer(ctx, key, want, load, f.result)
+	hit.Coalesced = !started
+	hit.Refreshed = hit.Tier == Upstream && (f.result.hadCopy || stale != nil)
+	return hit, err
 }
 
 var errSlow = errors.New("refresh took longer than the soft timeout")

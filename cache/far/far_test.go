@@ -252,7 +252,7 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 		"all":                    {[]string{"SET sundry:k v", "SET sundry:failed:k f", "SET sundry:lease:k t"}, seen{"v", "f", true}},
 		"a list for a value":     {[]string{"LPUSH sundry:k v", "SET sundry:failed:k f", "SET sundry:lease:k t"}, seen{"", "f", true}},
 		"a list for a failure":   {[]string{"SET sundry:k v", "LPUSH sundry:failed:k f", "SET sundry:lease:k t"}, seen{"v", "", true}},
-		"a list for the lease":   {[]string{"SET sundry:k v", "LPUSH sundry:lease:k t"}, seen{"v", "", true}},
+		"a list for the lease":   {[]string{"SET sundry:k v", "LPUSH sundry:lease:k t"}, seen{value: "v"}},
 		"lists alone":            {[]string{"LPUSH sundry:k v", "LPUSH sundry:failed:k f"}, seen{}},
 		"an empty value is none": {[]string{`SET sundry:k ""`}, seen{}},
 	}

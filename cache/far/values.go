@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -28,29 +29,49 @@ type lookup struct {
 	leased         bool
 }
 
-// look is one round trip. Each reply is used by itself; that of the value decides
-// whether the call failed.
+// look is one round trip. Outside a Cluster that is one command, which costs both
+// sides less than three. In a Cluster, MGET is refused while the slot of its keys
+// moves to another node.
 func (t *Tier) look(caller context.Context, key string, f *lookup) error {
 	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
 	defer cancel()
+	if t.cluster {
+		return markCanceled(caller, t.lookByNode(ctx, key, f))
+	}
+	names := [...]string{t.name("", key), t.name(failedPrefix, key), t.name(leasePrefix, key)}
+	reply := redis.NewStringSliceCmd(ctx, "mget", &names[0], &names[1], &names[2])
+	if err := t.client.Process(ctx, reply); err != nil {
+		return markCanceled(caller, err)
+	}
+	found := reply.Val()
+	if len(found) != len(names) {
+		return markCanceled(caller, fmt.Errorf("reply of %d values: expected %d", len(found), len(names)))
+	}
+	f.value, f.failure, f.leased = bytesOf(found[0]), bytesOf(found[1]), found[2] != ""
+	return nil
+}
+
+// lookByNode sends three commands together. Each reply is used by itself; that of
+// the value decides whether the call failed.
+func (t *Tier) lookByNode(ctx context.Context, key string, f *lookup) error {
 	p := t.client.Pipeline()
 	value, failure, leased := p.Get(ctx, t.name("", key)), p.Get(ctx, t.name(failedPrefix, key)), p.Exists(ctx, t.name(leasePrefix, key))
 	_, err := p.Exec(ctx)
 	if err != nil && value.Err() == nil && failure.Err() == nil && leased.Err() == nil {
-		return markCanceled(caller, err) // nothing was sent: the connection was refused
+		return err // nothing was sent: the connection was refused
 	}
-	f.value, f.failure = bytesOf(value), bytesOf(failure)
+	f.value, f.failure = bytesOf(value.Val()), bytesOf(failure.Val())
 	f.leased = leased.Err() == nil && leased.Val() > 0
-	return markCanceled(caller, ignoreMissing(value.Err()))
+	return ignoreMissing(value.Err())
 }
 
-// bytesOf is a reply's value; nil when there is none, or an empty one.
-func bytesOf(reply *redis.StringCmd) []byte {
-	b, err := reply.Bytes()
-	if err != nil || len(b) == 0 {
+// bytesOf views a reply, which nobody else has, as bytes; nil when there is none, or
+// an empty one.
+func bytesOf(reply string) []byte {
+	if reply == "" {
 		return nil
 	}
-	return b
+	return unsafe.Slice(unsafe.StringData(reply), len(reply)) //nolint:gosec // see above
 }
 
 // ignoreMissing is nil for an error that only says that there is no value.
