@@ -74,8 +74,10 @@ type fill struct {
 	// none.
 	copy *flightResult
 	// farCreated is the creation time of the entry that the first look into Redis
-	// found, and farFailure the failure record that the last look found.
+	// found, farLeased whether that one found the lease held, and farFailure the
+	// failure record that the last look found.
 	farCreated time.Time
+	farLeased  bool
 	farFailure []byte
 	// release ends the lease; nil: none was requested.
 	release func()
@@ -114,10 +116,8 @@ func (f *fill) obtain(flight context.Context) (got *flightResult, err error) {
 	if err := f.paused(time.Now()); err != nil {
 		return f.usableCopy(time.Now()), err
 	}
-	if !f.lease(ctx) {
-		if got, err := f.waitForHolder(ctx); got != nil || err != nil {
-			return cmp.Or(got, f.usableCopy(time.Now())), err
-		}
+	if got, err := f.leaseOrOutcome(ctx); got != nil || err != nil {
+		return cmp.Or(got, f.usableCopy(time.Now())), err
 	}
 	if err := ctx.Err(); err != nil {
 		return f.usableCopy(time.Now()), err

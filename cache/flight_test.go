@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -308,4 +310,81 @@ func TestCancelledFillsAreCountedUntilTheyEnd(t *testing.T) {
 		synctest.Wait()
 		mustFetch(t, s, "k", &script{})
 	})
+}
+
+// A loader that ends its goroutine, as a failing test's does, ends its flight.
+func TestLoaderThatNeverReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{})
+		s := c.Space("story", usual())
+		l := loaderFunc(func(context.Context, bool) (Content, error) {
+			runtime.Goexit()
+			return Content{}, nil
+		})
+		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, errNoResult) {
+			t.Error(err)
+		}
+		if len(c.flights.byKey) != 0 || c.flights.running() != 0 {
+			t.Errorf("under way: %v", c.flights.byKey)
+		}
+	})
+}
+
+// A fill has the values of the caller that began it, and none of its ends.
+func TestFillHasItsCallersValues(t *testing.T) {
+	type name struct{}
+	synctest.Test(t, func(t *testing.T) {
+		s := newCache(t, Config{}).Space("story", usual())
+		caller, cancel := context.WithTimeout(context.WithValue(t.Context(), name{}, "caller"), time.Second)
+		defer cancel()
+		var fill context.Context
+		l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+			fill = ctx
+			return textContent("a"), nil
+		})
+		if _, err := s.Fetch(caller, "k", Want{}, l); err != nil {
+			t.Fatal(err)
+		}
+		end, ok := fill.Deadline()
+		if fill.Value(name{}) != "caller" || !ok || time.Until(end) != usual().FillTimeout {
+			t.Errorf("value %v, end %v", fill.Value(name{}), end)
+		}
+		if s.countsFor(fill) != "" {
+			t.Error("what it fills counts once more")
+		}
+	})
+}
+
+// Two that ask at the same time look into Redis once: the second waits for the first.
+func TestLookIsShared(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "k", l)
+		synctest.Wait()
+		slow := &distantRemote{fakeRemote: far, takes: 50 * time.Millisecond}
+		two.cache.far = slow
+		var coalesced atomic.Int64
+		together(5, func(int) {
+			h := mustFetch(t, two, "k", l)
+			if h.Tier == Far && h.Coalesced {
+				coalesced.Add(1)
+			}
+		})
+		if slow.looks.Load() != 1 || coalesced.Load() != 4 {
+			t.Errorf("%d looks, %d coalesced", slow.looks.Load(), coalesced.Load())
+		}
+	})
+}
+
+// distantRemote takes its time to look.
+type distantRemote struct {
+	*fakeRemote
+	takes time.Duration
+	looks atomic.Int64
+}
+
+func (s *distantRemote) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	s.looks.Add(1)
+	time.Sleep(s.takes)
+	return s.fakeRemote.Look(ctx, key)
 }

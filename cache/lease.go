@@ -29,6 +29,20 @@ func (f *fill) lease(ctx context.Context) bool {
 	return held
 }
 
+// leaseOrOutcome takes the lease, or returns the outcome of the fill of the instance
+// that holds it. One that held it during the first look and holds it no more has
+// finished since.
+func (f *fill) leaseOrOutcome(ctx context.Context) (*flightResult, error) {
+	switch {
+	case !f.lease(ctx):
+		return f.waitForHolder(ctx)
+	case f.farLeased:
+		got, _, err := f.poll(ctx)
+		return got, err
+	}
+	return nil, nil //nolint:nilnil // it is ours
+}
+
 // releaseLease ends the lease once other instances can see the outcome of this
 // fill.
 func (f *fill) releaseLease() {

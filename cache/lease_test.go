@@ -143,3 +143,31 @@ func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
 		}
 	})
 }
+
+// finishing is a Redis whose lease was held, and nothing stored, at the first look:
+// its holder finishes right after.
+type finishing struct {
+	*fakeRemote
+	looked bool
+}
+
+func (f *finishing) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	if !f.looked {
+		f.looked = true
+		return nil, nil, true
+	}
+	return f.fakeRemote.Look(ctx, key)
+}
+
+func TestHolderThatFinishesBeforeTheLeaseIsRequested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far, l := newFakeRemote(), &script{}
+		mustFetch(t, newCache(t, Config{Far: far}).Space("story", usual()), "k", l)
+		synctest.Wait()
+		late := newCache(t, Config{Far: &finishing{fakeRemote: far}}).Space("story", usual())
+		if h := mustFetch(t, late, "k", l); h.Tier != Far {
+			t.Errorf("%+v", h)
+		}
+		wantCalls(t, l, 1)
+	})
+}

@@ -57,8 +57,8 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	if !f.usesFar() {
 		return nil
 	}
-	packed, record, _ := f.cache.far.Look(ctx, f.key)
-	f.farFailure = record
+	packed, record, leased := f.cache.far.Look(ctx, f.key)
+	f.farFailure, f.farLeased = record, leased
 	if packed == nil {
 		f.metrics.farMiss.Inc()
 		return nil
