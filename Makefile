@@ -37,6 +37,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
 	go test -run xxx -fuzz FuzzNew -fuzztime 10s ./upstreams/draft
 	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/plainjson
+	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/plainjson
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
 	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/bilibili
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/idcard

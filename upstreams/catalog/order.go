@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -52,23 +51,23 @@ func withVars(vars *jq.Fields, declared map[string]declare.Expr, defs *jq.Defs) 
 
 // encoder writes JSON as it is meant for people: nothing is escaped that need
 // not be, and fields come in their order.
-type encoder struct {
-	buf    bytes.Buffer
-	scalar *json.Encoder // into buf
-}
+type encoder struct{ b []byte }
 
-// encode writes a value. Declared fields that an object does not have are null.
-// Fields that are not known follow the others, by name.
-func encode(v any, fields *jq.Fields) ([]byte, error) {
-	var e encoder
-	e.scalar = plainjson.NewEncoder(&e.buf)
+// encode writes a value between a head and a tail. Declared fields that an object does
+// not have are null. Fields that are not known follow the others, by name.
+func encode(head string, v any, fields *jq.Fields, tail string) ([]byte, error) {
+	e := encoder{append(make([]byte, 0, 512), head...)}
 	if err := e.value(v, fields); err != nil {
 		return nil, err
 	}
-	return e.buf.Bytes(), nil
+	b := append(e.b, tail...)
+	if cap(b)-len(b) > len(b)/4 {
+		b = bytes.Clone(b) // there may be thousands, of a pool
+	}
+	return b, nil
 }
 
-func (e *encoder) value(v any, fields *jq.Fields) error {
+func (e *encoder) value(v any, fields *jq.Fields) (err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if v != nil {
@@ -79,69 +78,67 @@ func (e *encoder) value(v any, fields *jq.Fields) error {
 			return e.array(v, fields.Items())
 		}
 	}
-	if err := e.scalar.Encode(v); err != nil {
-		return err
-	}
-	e.buf.Truncate(e.buf.Len() - 1) // the encoder ends a line
-	return nil
+	e.b, err = plainjson.Append(e.b, v)
+	return err
 }
 
 func (e *encoder) array(list []any, items *jq.Fields) error {
-	e.buf.WriteByte('[')
+	e.b = append(e.b, '[')
 	for i, v := range list {
 		if i > 0 {
-			e.buf.WriteByte(',')
+			e.b = append(e.b, ',')
 		}
 		if err := e.value(v, items); err != nil {
 			return err
 		}
 	}
-	e.buf.WriteByte(']')
+	e.b = append(e.b, ']')
 	return nil
 }
 
 func (e *encoder) object(object map[string]any, fields *jq.Fields) error {
-	e.buf.WriteByte('{')
-	for i, name := range names(object, fields) {
-		if i > 0 {
-			e.buf.WriteByte(',')
+	e.b = append(e.b, '{')
+	first, declared, found := len(e.b), len(fields.Declared()), 0
+	for i, name := range fields.Names() {
+		v, ok := object[name]
+		if ok {
+			found++
+		} else if i >= declared {
+			continue
 		}
-		if err := e.value(name, nil); err != nil {
-			return err
-		}
-		e.buf.WriteByte(':')
-		of, _ := fields.Field(name)
-		if err := e.value(object[name], of); err != nil {
+		if err := e.field(first, name, v, fields); err != nil {
 			return err
 		}
 	}
-	e.buf.WriteByte('}')
+	if found < len(object) {
+		for _, name := range unknown(object, fields) {
+			if err := e.field(first, name, object[name], nil); err != nil {
+				return err
+			}
+		}
+	}
+	e.b = append(e.b, '}')
 	return nil
 }
 
-// names are an object's fields in order, with those that are declared and that it
-// does not have.
-func names(object map[string]any, fields *jq.Fields) []string {
-	out := make([]string, 0, len(object))
-	declared, found := len(fields.Declared()), 0
-	for i, name := range fields.Names() {
-		_, ok := object[name]
-		if ok {
-			found++
-		}
-		if ok || i < declared {
-			out = append(out, name)
-		}
+// field writes a field of an object whose first one is written at first.
+func (e *encoder) field(first int, name string, v any, fields *jq.Fields) error {
+	if len(e.b) > first {
+		e.b = append(e.b, ',')
 	}
-	if found == len(object) {
-		return out
-	}
-	known := len(out)
+	e.b = append(plainjson.AppendText(e.b, name), ':')
+	of, _ := fields.Field(name)
+	return e.value(v, of)
+}
+
+// unknown are the names of an object's fields whose order is not known, sorted.
+func unknown(object map[string]any, fields *jq.Fields) []string {
+	var out []string
 	for name := range object {
 		if _, ok := fields.Field(name); !ok {
 			out = append(out, name)
 		}
 	}
-	slices.Sort(out[known:])
+	slices.Sort(out)
 	return out
 }

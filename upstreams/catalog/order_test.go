@@ -75,15 +75,15 @@ func TestOrderOfAForm(t *testing.T) {
 func TestEncode(t *testing.T) {
 	fields := jq.FieldsOf(&declare.Expr{Text: "{b, a: {d}, list: [{y, x}]}"}, nil, nil, nil)
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
-	got, err := encode(map[string]any{
+	got, err := encode("", map[string]any{
 		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
 		"list": []any{map[string]any{"x": 1, "y": json.Number("2.50")}, []any{}, []any(nil), map[string]any{}},
-	}, fields)
+	}, fields, "")
 	want := `{"b":1.5,"a":{"d":null,"c":"<中&\u2028>"},"list":[{"y":2.50,"x":1},[],null,{}],"aa":123456789012345678901234567890,"z":true}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
-	if _, err := encode(map[string]any{"f": func() {}}, nil); err == nil {
+	if _, err := encode("", map[string]any{"f": func() {}}, nil, ""); err == nil {
 		t.Error("a function was written")
 	}
 }
@@ -97,7 +97,7 @@ func FuzzEncode(f *testing.F) {
 		if json.Unmarshal([]byte(document), &v) != nil {
 			return
 		}
-		got, err := encode(v, jq.FieldsOf(&declare.Expr{Text: order}, nil, nil, nil))
+		got, err := encode("", v, jq.FieldsOf(&declare.Expr{Text: order}, nil, nil, nil), "")
 		if err != nil {
 			t.Fatal(err)
 		}

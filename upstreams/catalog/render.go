@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"sundry/cache"
@@ -79,7 +78,7 @@ func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []a
 
 // seen is what callers see of a value: with all declared fields.
 func (f *Form) seen(v any) (any, error) {
-	b, err := encode(v, f.order)
+	b, err := f.Ordered(v)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +121,10 @@ func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.
 
 // line is a text that ends as lines do, so that a terminal's prompt or another
 // answer does not follow on the same one.
-func line(s string) []byte { return []byte(strings.TrimRight(s, "\r\n") + "\n") }
+func line(s string) []byte {
+	s = strings.TrimRight(s, "\r\n")
+	return append(append(make([]byte, 0, len(s)+1), s...), '\n')
+}
 
 // literal is a text as a JavaScript string, which the server wraps into a call. It has
 // nothing in it that could end the string or a script element around it.
@@ -151,16 +153,16 @@ func (f *Form) jsonBody(v any) (*cache.Body, error) {
 // Answer is the JSON around data that the form presents: with all fields that are
 // declared, in the order of the file.
 func (f *Form) Answer(data any) ([]byte, error) {
-	b, err := encode(data, f.order)
+	b, err := encode(envelopeHead, data, f.order, envelopeTail)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	return slices.Concat([]byte(envelopeHead), b, []byte(envelopeTail)), nil
+	return b, nil
 }
 
 // Ordered is the JSON of data that a source mapped, with its fields in the order of
 // this form's answer.
-func (f *Form) Ordered(data any) ([]byte, error) { return encode(data, f.order) }
+func (f *Form) Ordered(data any) ([]byte, error) { return encode("", data, f.order, "") }
 
 // plain is a text body with its ETag: a weak one, since it is the same for all
 // codings.
@@ -174,7 +176,8 @@ func (f *Form) plain(typ string, b []byte) *cache.Body {
 
 func tag(b []byte) string {
 	sum := sha256.Sum256(b)
-	return `"` + hex.EncodeToString(sum[:10]) + `"`
+	text := append(make([]byte, 0, 24), '"')
+	return string(append(hex.AppendEncode(text, sum[:10]), '"'))
 }
 
 // redirectBody redirects to an absolute http(s) address only.

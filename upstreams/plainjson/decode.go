@@ -165,9 +165,24 @@ func (d *decoder) field(depth int) bool {
 	return true
 }
 
-// number pushes a number, with the grammar of RFC 8259.
+// number pushes a number.
 func (d *decoder) number() bool {
 	from := d.at
+	if !d.skipNumber() {
+		return false
+	}
+	d.values = append(d.values, json.Number(d.text[from:d.at]))
+	return true
+}
+
+// isNumber reports whether a text is a number and nothing else.
+func isNumber(s string) bool {
+	d := decoder{text: s}
+	return d.skipNumber() && d.at == len(s)
+}
+
+// skipNumber skips a number, by the grammar of RFC 8259.
+func (d *decoder) skipNumber() bool {
 	d.skip('-')
 	if !d.skip('0') && !d.digits() {
 		return false
@@ -183,7 +198,6 @@ func (d *decoder) number() bool {
 			return false
 		}
 	}
-	d.values = append(d.values, json.Number(d.text[from:d.at]))
 	return true
 }
 

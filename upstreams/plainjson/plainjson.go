@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -39,11 +40,79 @@ func MarshalIndent(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Append appends a value as Marshal encodes it.
+func Append(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case string:
+		return AppendText(b, v), nil
+	case int:
+		return strconv.AppendInt(b, int64(v), 10), nil
+	case json.Number:
+		if isNumber(string(v)) {
+			return append(b, v...), nil
+		}
+	}
+	text, err := Marshal(v)
+	return append(b, text...), err
+}
+
+// AppendText appends a string as Marshal encodes it.
+func AppendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < ' ' || c == '"' || c == '\\' {
+				b = appendEscape(append(b, s[done:i]...), c)
+				done = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = append(append(b, s[done:i]...), `\ufffd`...)
+			done = i + size
+		case r == '\u2028' || r == '\u2029':
+			b = append(append(b, s[done:i]...), `\u202`...)
+			b = append(b, hexDigits[r&15])
+			done = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[done:]...), '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendEscape appends the escape of a quote, a backslash or a control character.
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
 // AppendString appends a string, without an allocation of its own. It escapes
 // what JSON or a script (U+2028 and U+2029) cannot hold, and replaces what is not
 // UTF-8.
 func AppendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
@@ -56,7 +125,7 @@ func AppendString(b []byte, s string) []byte {
 			b = append(append(b, s[done:i]...), '\\', c)
 			done = i + 1
 		case c < ' ':
-			b = append(append(b, s[done:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			b = append(append(b, s[done:i]...), '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 			done = i + 1
 		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
 			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
