@@ -93,7 +93,7 @@ func sleep(ctx context.Context, most time.Duration) bool {
 // at first, and for a new failure record.
 func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
 	packed, record, leased := f.cache.far.Look(ctx, f.key)
-	if e, ok := f.decompress(packed); ok {
+	if e, ok := f.unpack(packed); ok {
 		got, state := f.promote(e)
 		if got != nil && (state <= Eager || e.meta.Created.After(f.farCreated)) {
 			f.metrics.farHit.Inc()

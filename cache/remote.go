@@ -1,7 +1,9 @@
 package cache
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -33,9 +35,17 @@ const (
 	maxFarEntry = 32 << 20
 	// decompressors is how many entries are decompressed at a time.
 	decompressors = 4
+	// minPacked is the size from which entries are compressed for Redis: to decompress
+	// a smaller one takes longer than to read all its bytes.
+	minPacked = 4 << 10
+	// maxPackedRatio is the largest ratio of compressed to plain size that is worth it:
+	// pictures are compressed already.
+	maxPackedRatio = 0.9
 )
 
-// compressor compresses entries for Redis. It is safe for concurrent use.
+// compressor compresses entries for Redis. What it writes begins either as every entry
+// does, with the version of the layout, or as every zstd frame. It is safe for
+// concurrent use.
 type compressor struct {
 	enc *zstd.Encoder
 	dec *zstd.Decoder
@@ -48,6 +58,31 @@ func newCompressor() (*compressor, error) {
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(decompressors), zstd.WithDecoderMaxMemory(maxFarEntry))
 	return &compressor{enc, dec}, err
+}
+
+// pack may return raw itself.
+func (c *compressor) pack(raw []byte) []byte {
+	if len(raw) < minPacked {
+		return raw
+	}
+	packed := c.enc.EncodeAll(raw, nil)
+	if float64(len(packed)) > maxPackedRatio*float64(len(raw)) {
+		return raw
+	}
+	return bytes.Clone(packed) // without spare capacity: it may wait for Redis
+}
+
+var errTooLarge = errors.New("entry that is too large")
+
+// unpack may return packed itself.
+func (c *compressor) unpack(packed []byte) ([]byte, error) {
+	switch {
+	case len(packed) == 0 || packed[0] != layoutVersion:
+		return c.dec.DecodeAll(packed, nil)
+	case len(packed) > maxFarEntry:
+		return nil, errTooLarge
+	}
+	return packed, nil
 }
 
 // checkFar looks into Redis and promotes what it finds there. A caller gets an
@@ -63,7 +98,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		f.metrics.farMiss.Inc()
 		return nil
 	}
-	e, ok := f.decompress(packed)
+	e, ok := f.unpack(packed)
 	if !ok {
 		return nil
 	}
@@ -106,13 +141,13 @@ func (f *fill) promote(e *entry) (*flightResult, State) {
 	return got, state
 }
 
-// decompress reads an entry from Redis, which is not trusted until it has been
-// checked. A broken one is a miss.
-func (s *Space) decompress(packed []byte) (*entry, bool) {
+// unpack reads an entry from Redis, which is not trusted until it has been checked. A
+// broken one is a miss.
+func (s *Space) unpack(packed []byte) (*entry, bool) {
 	if packed == nil {
 		return nil, false
 	}
-	raw, err := s.cache.compressor.dec.DecodeAll(packed, nil)
+	raw, err := s.cache.compressor.unpack(packed)
 	if err != nil {
 		s.metrics.farBroken.Inc()
 		return nil, false
@@ -143,7 +178,7 @@ func (s *Space) writeNow(key string, e *entry) {
 	if e.meta.replaceable() {
 		set = s.cache.far.Add
 	}
-	set(key, s.cache.compressor.enc.EncodeAll(e.raw, nil), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created))
+	set(key, s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created))
 }
 
 // Bounds of what waits to be compressed for Redis.

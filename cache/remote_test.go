@@ -1,8 +1,10 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -339,4 +341,36 @@ func TestCloseHandsOverWhatWaits(t *testing.T) {
 			t.Error("what was loaded before is not in Redis")
 		}
 	})
+}
+
+// Small entries and pictures are in Redis as they are; both kinds are read.
+func TestWhatIsWorthItIsCompressed(t *testing.T) {
+	codec, err := newCompressor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 64<<10)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	for name, r := range map[string]struct {
+		body   []byte
+		packed bool
+	}{
+		"small":   {bytes.Repeat([]byte("x"), minPacked/2), false},
+		"large":   {bytes.Repeat([]byte("x"), 2*minPacked), true},
+		"picture": {noise, false},
+	} {
+		raw := rawOf(t, textContent(string(r.body)), soundMeta())
+		packed := codec.pack(raw)
+		if (len(packed) < len(raw)) != r.packed {
+			t.Errorf("%s: %d bytes of %d", name, len(packed), len(raw))
+		}
+		if got, err := codec.unpack(packed); err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("%s: %d bytes back, %v", name, len(got), err)
+		}
+	}
+	if _, err := codec.unpack(append([]byte{layoutVersion}, make([]byte, maxFarEntry)...)); !errors.Is(err, errTooLarge) {
+		t.Error(err)
+	}
 }
