@@ -19,7 +19,7 @@ var errShed = errors.New("too many requests are waiting")
 func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
 	ctx := waitContext{req}
 	hit, ready := space.Peek(ctx, key, want, load)
-	if ready {
+	if req.near = ready; ready {
 		return hit, nil
 	}
 	if !s.admission.enter(req.route.load, req.start) {

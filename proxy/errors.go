@@ -143,7 +143,7 @@ func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 		e = req.route.endpoint
 	}
 	format := e.ErrorFormat(req.r.URL.RawQuery)
-	format.Text = format.Text || req.in.Form != nil && req.in.Form.Kind == "text"
+	format.Text = format.Text || req.in != nil && req.in.Form.Kind == "text"
 	if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 		format.Callback = "" // scripts are loaded with GET
 	}

@@ -120,7 +120,7 @@ func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 		row := &rows[i]
-		req := &request{w: w, r: r, id: "an-id", in: row.in, hit: row.found, allowed: allowance{ok: true, low: row.low, remaining: 3, next: time.Second},
+		req := &request{w: w, r: r, id: "an-id", in: &row.in, hit: row.found, allowed: allowance{ok: true, low: row.low, remaining: 3, next: time.Second},
 			route: &route{settings: &activeSettings{limiter: limiter}}}
 		s.respond(req)
 	}))

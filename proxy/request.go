@@ -24,13 +24,16 @@ type request struct {
 	id      string
 	start   time.Time
 	caller  netip.Addr
-	allowed allowance // the rate limiter's answer; zero: not limited
-	route   *route    // nil: no such endpoint
-	in      catalog.Input
+	allowed allowance                 // the rate limiter's answer; zero: not limited
+	route   *route                    // nil: no such endpoint
+	in      *catalog.Input            // what the query means; nil before that is known
+	parsed  catalog.Input             // *in, unless that was remembered
+	key     string                    // of the answer
 	hit     cache.Hit                 // what the cache answered, a hit or not
 	wait    atomic.Pointer[waitState] // nil: it did not wait
 
 	outcome    outcome
+	near       bool // answered from the near tier
 	headerSent bool // from now on an error cannot be reported to the caller
 	aborted    bool // an error occurred after that: the connection is aborted
 	status     int
@@ -106,11 +109,36 @@ func (s *Server) checkRequest(req *request) *failure {
 	return s.limitRate(req)
 }
 
+// ask finds out what the query means: that is remembered, or parsed.
+func (req *request) ask() *catalog.ParamError {
+	rt, query := req.route, req.r.URL.RawQuery
+	under := rt.questions.under(req.caller, req.r.Header, req.start)
+	if known := rt.questions.find(query, &under); known != nil {
+		req.in, req.key = &known.in, known.key
+		return nil
+	}
+	var bad *catalog.ParamError
+	req.parsed, bad = rt.endpoint.Parse(query, req.asker())
+	if req.in = &req.parsed; bad == nil {
+		req.key = req.in.Key()
+	}
+	return bad
+}
+
+func (req *request) asker() catalog.Caller {
+	return catalog.Caller{Addr: req.caller, Header: req.r.Header}
+}
+
+// remember what the query means, once it was answered from the near tier.
+func (req *request) remember() {
+	if req.in == &req.parsed && req.near {
+		req.route.questions.remember(req.r.URL.RawQuery, req.asker(), req.start)
+	}
+}
+
 // answer parses the parameters, asks the cache, and responds.
 func (s *Server) answer(req *request) {
-	var bad *catalog.ParamError
-	req.in, bad = req.route.endpoint.Parse(req.r.URL.RawQuery, catalog.Caller{Addr: req.caller, Header: req.r.Header})
-	if bad != nil {
+	if bad := req.ask(); bad != nil {
 		s.fail(req, outcomeInvalid, parameterFailure(bad))
 		return
 	}
@@ -127,17 +155,18 @@ func (s *Server) answer(req *request) {
 	switch {
 	case hit.Meta.Negative:
 		f := notFound(hit.Message)
-		f.cacheControl = string(appendNegativeControl(nil, &req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, &hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
 		f := notFound("this answer is not available in the format " + req.in.Form.Name)
-		f.cacheControl = string(appendNegativeControl(nil, &req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, &hit))
 		s.fail(req, req.outcome, f)
 	default:
 		req.status, req.sent = s.respond(req)
 		if req.status == http.StatusNotModified {
 			req.outcome = outcomeNotModified
 		}
+		req.remember()
 	}
 }
 
@@ -151,7 +180,7 @@ func (s *Server) fetch(req *request) (cache.Hit, error) {
 	if req.in.Callback == "" && req.in.Tail == "" && req.in.Form.Kind != "script" {
 		want.Accept = acceptedCodings(req.r.Header["Accept-Encoding"])
 	}
-	return s.lookup(req, req.route.space, req.in.Key(), want, loader{req})
+	return s.lookup(req, req.route.space, req.key, want, loader{req})
 }
 
 // Bounds of the search for a picture: so many are fetched, of so many links that are
@@ -165,13 +194,12 @@ const (
 // If that cannot be fetched, it picks a link to another host; if none leads to a picture,
 // the answer is the redirect to one: the caller may reach what this service does not.
 func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
-	key := req.in.Key()
 	want := cache.Want{Form: req.in.Form.FormIndex()}
 	var link cache.Hit
 	failed := map[string]bool{}
 	for range pictureDraws {
 		var err error
-		if link, err = s.lookup(req, req.route.space, key, want, loader{req}); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
+		if link, err = s.lookup(req, req.route.space, req.key, want, loader{req}); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
 			return link, err
 		}
 		if len(failed) > 0 && failed[hostOf(link.Rep.Location)] {
@@ -217,7 +245,7 @@ type loader struct{ req *request }
 // the input and the request's headers, which nothing writes any more.
 func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	fill := catalog.Fill{
-		Input: l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
+		Input: *l.req.in, Trace: traceHeaders(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}
 	return fill.Load(ctx, hasCopy)
 }

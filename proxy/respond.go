@@ -78,7 +78,7 @@ func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id string, ifNoneM
 // respond writes an answer from the cache.
 func (s *Server) respond(req *request) (status, sent int) {
 	var rp reply
-	rp.compose(&req.in, &req.hit, req.id, req.r.Header["If-None-Match"])
+	rp.compose(req.in, &req.hit, req.id, req.r.Header["If-None-Match"])
 	req.route.settings.limiter.describe(&rp.head, &req.allowed)
 	rp.head.setOn(req.w.Header())
 	req.begin(rp.status)

@@ -75,6 +75,7 @@ type route struct {
 	disconnectTimeout time.Duration
 	load              *endpointLoad
 	settings          *activeSettings
+	questions         *questions
 }
 
 // New returns a server without endpoints.
@@ -113,9 +114,10 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 // Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), settings: newActiveSettings(settings, s.current.Load().settings)}
-	before := s.current.Load().routes
+	before, budget := s.current.Load().routes, newQuestionBudget()
 	for _, e := range c.Endpoints {
 		rt := s.newRoute(e, next.settings)
+		rt.questions = newQuestions(e, budget)
 		if old := before[e.Name]; old != nil {
 			rt.load = old.load // requests that wait there are still counted
 		}

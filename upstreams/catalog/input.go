@@ -23,7 +23,6 @@ const maxPairs = 256
 // Input is a request's checked, canonical input.
 type Input struct {
 	endpoint *Endpoint
-	values   [maxParams]any
 	// Form that was asked for.
 	Form *Form
 	// Callback of JSONP, or "".
@@ -35,6 +34,8 @@ type Input struct {
 	// Private means that the answer depends on the caller's address or software, or
 	// on a value that only some know.
 	Private bool
+	// values are last: a hit needs only what stands before them.
+	values [maxParams]any
 }
 
 // Caller is who asks.
