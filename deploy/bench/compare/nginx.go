@@ -9,13 +9,14 @@ import (
 )
 
 // nginxConfig is nginx with one worker, because it has one core, and everything that
-// makes its hits cheap: no log, no end to connections, files that stay open. It keeps
+// makes its hits cheap: no log, no end to connections, files that stay open, and no
+// sendfile, which costs it a fifth more where answers are small. It keeps
 // what Sundry marks as not to be stored, too, and each coding on its own instead of by
 // Vary, which costs it a second look-up.
 const nginxConfig = `worker_processes 1; daemon off; pid nginx.pid; error_log stderr warn; USER
 events { worker_connections 4096; }
 http {
-  access_log off; SENDFILE keepalive_requests 1000000000; keepalive_timeout 1h;
+  access_log off; sendfile off; keepalive_requests 1000000000; keepalive_timeout 1h;
   open_file_cache max=40000 inactive=1d; open_file_cache_valid 1d;
   client_body_temp_path nginx/body; proxy_temp_path nginx/proxy; fastcgi_temp_path nginx/fastcgi; uwsgi_temp_path nginx/uwsgi; scgi_temp_path nginx/scgi;
   proxy_cache_path nginx/cache levels=1:2 keys_zone=hits:64m max_size=4g inactive=1d use_temp_path=off;
@@ -89,7 +90,7 @@ func (b *bench) runNginx(name string, core int, config string) (*server, error) 
 	if os.Getuid() == 0 {
 		user = "user root;" // who may read the directory of the bench
 	}
-	config = strings.NewReplacer("USER", user, "SENDFILE", "sendfile on;").Replace(config)
+	config = strings.ReplaceAll(config, "USER", user)
 	if err := writeFile(b.file(name+".conf"), config); err != nil {
 		return nil, err
 	}
