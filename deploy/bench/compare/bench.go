@@ -147,12 +147,14 @@ func (b *bench) build() error {
 	return nil
 }
 
-// stop ends all servers, the latest first.
+// stop ends all servers.
 func (b *bench) stop() {
-	for _, p := range slices.Backward(b.processes) {
+	for _, p := range b.processes {
+		p.terminate()
+	}
+	for _, p := range b.processes {
 		p.stop()
 	}
-	b.processes = nil
 }
 
 // freePort is a port that nobody listened on a moment ago.

@@ -71,7 +71,7 @@ func (p *process) stop() {
 		return
 	}
 	all := tree(p.cmd.Process.Pid)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	p.terminate()
 	select {
 	case <-p.done:
 	case <-time.After(5 * time.Second):
@@ -81,6 +81,12 @@ func (p *process) stop() {
 		<-p.done
 	}
 	_ = p.log.Close()
+}
+
+func (p *process) terminate() {
+	if p.cmd.Process != nil {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	}
 }
 
 // tree is a process with its descendants.

@@ -39,6 +39,7 @@ func fillRedis(b *bench, r *row) error {
 	defer func() { _ = entries.Close() }() // nothing is outstanding
 	s := b.servers[sundryRedis]
 	l := b.requests(r, s, storedKeys(b, s, 0), "")
+	l.Connections = 8 // no more than can be written meanwhile
 	for range 20 {
 		if _, err := l.Offer(openloop.Times(redisKeys)); err != nil {
 			return err
@@ -77,7 +78,7 @@ func (b *bench) fillBare(r *row) error {
 
 // complete waits for what Sundry writes behind requests.
 func (b *bench) complete(client *redis.Client) (bool, error) {
-	for range 50 {
+	for range 10 {
 		keys, err := client.Keys(b.ctx, "*benchkey*").Result()
 		if err != nil {
 			return false, err

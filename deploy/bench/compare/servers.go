@@ -78,7 +78,7 @@ func (b *bench) findExpress() error {
 // startSundry starts it without limits of rate and of queues, because all of the load
 // has one address and is meant to keep the core busy.
 func (b *bench) startSundry(name string, core int, env []string, args ...string) error {
-	p, err := b.start(name, core, append([]string{"SUNDRY_LIMITS_RATE=0", "SUNDRY_LIMITS_QUEUE_DELAY=0s"}, env...), b.sundry,
+	p, err := b.start(name, core, append([]string{"SUNDRY_LIMITS_RATE=0", "SUNDRY_LIMITS_QUEUE_DELAY=0s", "SUNDRY_DRAIN_DELAY=0s"}, env...), b.sundry,
 		append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
 	if err != nil {
 		return err

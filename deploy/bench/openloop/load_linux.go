@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Load is what is offered, over connections that are kept. One thread does all of it
-// and never sleeps, because a timer of the runtime may be late by a millisecond, which
-// is more than most answers take: give it a core of its own.
+// Load is what is offered, over connections that are kept. One thread does all of it.
+// While a request is due later it never sleeps, because a timer may be late by a
+// millisecond, which is more than most answers take: give it a core of its own.
 type Load struct {
 	Address     string
 	Connections int
@@ -125,8 +125,13 @@ func connect(to *net.TCPAddr) (*conn, error) {
 // send waits until the request is due and a connection is free, and reads answers
 // meanwhile.
 func (d *driver) send(due time.Duration) error {
-	for len(d.idle) == 0 || time.Since(d.begin) < due {
-		if err := d.receive(); err != nil {
+	for len(d.idle) == 0 {
+		if err := d.receive(wait); err != nil {
+			return err
+		}
+	}
+	for time.Since(d.begin) < due {
+		if err := d.receive(0); err != nil {
 			return err
 		}
 	}
@@ -141,9 +146,13 @@ func (d *driver) send(due time.Duration) error {
 	return nil
 }
 
-// receive reads what has arrived, without waiting.
-func (d *driver) receive() error {
-	n, err := unix.EpollWait(d.poll, d.events[:], 0)
+// wait is for how many milliseconds to wait for an answer where nothing else can be
+// done.
+const wait = 100
+
+// receive reads what has arrived, or arrives within so many milliseconds.
+func (d *driver) receive(milliseconds int) error {
+	n, err := unix.EpollWait(d.poll, d.events[:], milliseconds)
 	if err != nil && !errors.Is(err, unix.EINTR) {
 		return err
 	}
@@ -173,7 +182,7 @@ func (d *driver) receive() error {
 // finish waits for the answers that are outstanding.
 func (d *driver) finish() error {
 	for len(d.idle) < len(d.conns) {
-		if err := d.receive(); err != nil {
+		if err := d.receive(wait); err != nil {
 			return err
 		}
 	}
