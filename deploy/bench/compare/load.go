@@ -110,7 +110,7 @@ func (b *bench) wrk(r *row, s *server, paths []string, etag string) (*outcome, e
 	if err := writeFile(b.file("load.lua"), lua); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(b.ctx, "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%.0fs", b.span.Seconds()), "-s", b.file("load.lua"), //nolint:gosec // of the bench
+	cmd := exec.CommandContext(b.ctx, "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%.0fs", b.span.Seconds()), "--timeout", "30s", "-s", b.file("load.lua"), //nolint:gosec // of the bench
 		s.url(paths[0]), "--", b.file("paths.wrk"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
