@@ -8,7 +8,8 @@ import (
 const (
 	phaseOpen    = iota
 	phaseBusy    // the lane reads and answers
-	phaseClosing // it is to be closed when the lane has answered
+	phaseEnding  // busy, and Read is to return when the lane has answered
+	phaseClosing // ending, and net/http has closed the connection
 	phaseClosed
 )
 
@@ -32,7 +33,20 @@ func (c *conn) pause() bool {
 }
 
 // leave ends being busy, because Read returns.
-func (c *conn) leave() { c.phase.CompareAndSwap(phaseBusy, phaseOpen) }
+func (c *conn) leave() {
+	if !c.phase.CompareAndSwap(phaseBusy, phaseOpen) {
+		c.phase.CompareAndSwap(phaseEnding, phaseOpen)
+	}
+}
+
+// end closes the connection when the lane has answered what it has read: at once, if
+// that is nothing.
+func (c *conn) end() {
+	if !c.phase.CompareAndSwap(phaseBusy, phaseEnding) && c.phase.CompareAndSwap(phaseOpen, phaseClosed) {
+		c.lane.remove(c)
+		_ = c.Conn.Close() // the client will notice nothing but the end
+	}
+}
 
 // Close implements net.Conn. Shutdown of net/http closes connections on which it
 // knows of no request. If the lane is answering one, Read returns an error behind the
@@ -41,9 +55,11 @@ func (c *conn) leave() { c.phase.CompareAndSwap(phaseBusy, phaseOpen) }
 func (c *conn) Close() error {
 	for {
 		switch phase := c.phase.Load(); {
-		case phase == phaseBusy && c.phase.CompareAndSwap(phase, phaseClosing):
-			return nil
-		case phase != phaseBusy && c.phase.CompareAndSwap(phase, phaseClosed):
+		case phase == phaseBusy || phase == phaseEnding:
+			if c.phase.CompareAndSwap(phase, phaseClosing) {
+				return nil
+			}
+		case c.phase.CompareAndSwap(phase, phaseClosed):
 			c.lane.remove(c)
 			return c.Conn.Close()
 		}

@@ -33,7 +33,7 @@ func converse(t testing.TB, s *site, pieces ...string) string {
 				return // the server has closed the connection
 			}
 		}
-		c.CloseWrite()
+		c.(*net.TCPConn).CloseWrite()
 	}()
 	answer, err := io.ReadAll(c)
 	c.Close()

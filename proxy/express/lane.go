@@ -75,7 +75,7 @@ func (l *Lane) shutDown() {
 	l.Drain()
 	for _, c := range l.open() {
 		if c.unseen.Load() {
-			_ = c.Close() // the client will notice nothing but the end
+			c.end()
 		}
 	}
 }

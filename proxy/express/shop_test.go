@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -84,7 +85,10 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, name := range shopFields {
 		fmt.Fprintf(&values, "|%s", r.Header.Get(name))
 	}
-	peer := netip.MustParseAddrPort(r.RemoteAddr).Addr().Unmap()
+	var peer netip.Addr
+	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		peer = ap.Addr().Unmap()
+	}
 	_, body, _ := s.body(r.URL.Path, fmt.Sprintf("%s|%s|%s|%s|%s%s", r.RequestURI, r.URL.Path, r.URL.RawQuery, r.Host, peer, values.String()))
 	if strings.HasPrefix(r.URL.Path, "/read") {
 		sent, err := io.ReadAll(r.Body)
@@ -117,6 +121,8 @@ type site struct {
 	// accepted are the server's ends of connections, in the order of their beginning.
 	accepted chan net.Conn
 	serving  chan error
+	network  string
+	wrap     func(net.Conn) net.Conn
 }
 
 // recorder passes connections on as its mode has them.
@@ -177,17 +183,13 @@ func openPlainSite(t testing.TB, options ...siteOption) *site {
 
 func (s *site) open(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteOption) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.addr = ln.Addr().String()
+	s.network, s.wrap = "tcp", wrap
 	s.server = &http.Server{Handler: s.shop, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, ErrorLog: discardLog()}
 	for _, o := range options {
 		o(s, s.server)
 	}
-	ln = recorder{ln, s.accepted, wrap}
+	ln := s.listen(t)
 	if s.lane != nil {
 		ln = s.lane.Attach(s.server, ln)
 	}
@@ -198,15 +200,29 @@ func (s *site) open(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteO
 	})
 }
 
-func (s *site) dial(t testing.TB) *net.TCPConn {
+func (s *site) listen(t testing.TB) net.Listener {
 	t.Helper()
-	c, err := net.Dial("tcp", s.addr)
+	addr := "127.0.0.1:0"
+	if s.network == "unix" {
+		addr = filepath.Join(t.TempDir(), "socket")
+	}
+	ln, err := net.Listen(s.network, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.addr = ln.Addr().String()
+	return recorder{ln, s.accepted, s.wrap}
+}
+
+func (s *site) dial(t testing.TB) net.Conn {
+	t.Helper()
+	c, err := net.Dial(s.network, s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(20 * time.Second))
-	return c.(*net.TCPConn)
+	return c
 }
 
 func send(t testing.TB, c net.Conn, text string) {
