@@ -277,7 +277,7 @@ func TestDependencies(t *testing.T) {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/replay", "upstreams/shape",
 		},
-		"proxy/pages": {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
+		"proxy/pages":   {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
 		"proxy/express": {"metrics"},
 		"proxy": {
 			"cache", "metrics", "proxy/express", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",

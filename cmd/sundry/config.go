@@ -48,6 +48,7 @@ type config struct {
 	State                 string
 	DrainDelay            time.Duration
 	DrainTimeout          time.Duration
+	Express               bool // answer hits in front of net/http
 	Limits                proxy.Limits
 	Fills                 int
 	ReplyMemory           size
@@ -89,7 +90,7 @@ const defaultFile = "sundry.yaml"
 func defaults() *config {
 	return &config{
 		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100, Forwarded: string(proxy.ByEither),
-		DrainDelay: time.Second, DrainTimeout: 20 * time.Second,
+		DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Express: true,
 		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond}, Fills: cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
 		Cache:  cacheConfig{Memory: cache.DefaultMemory},
 		places: map[string]place{},

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"sundry/proxy/express"
 )
 
 const (
@@ -29,13 +31,15 @@ var errUrgent = errors.New("stopped at once by a second signal: requests in flig
 // connections.
 type public struct {
 	*http.Server
-	gate   *gate
-	conns  atomic.Int64
-	served chan struct{} // closed when no more connections are accepted
+	gate     *gate
+	lane     *express.Lane // nil: turned off
+	listener net.Listener  // the gate, with the lane behind it
+	conns    atomic.Int64
+	served   chan struct{} // closed when no more connections are accepted
 }
 
-func newPublic(srv *http.Server, g *gate) *public {
-	p := &public{Server: srv, gate: g, served: make(chan struct{})}
+func newPublic(srv *http.Server, g *gate, lane *express.Lane) *public {
+	p := &public{Server: srv, gate: g, lane: lane, listener: g, served: make(chan struct{})}
 	srv.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
@@ -45,31 +49,53 @@ func newPublic(srv *http.Server, g *gate) *public {
 		case http.StateActive, http.StateIdle:
 		}
 	}
+	if lane != nil {
+		p.listener = lane.Attach(srv, g)
+	}
 	return p
+}
+
+// drain leaves all requests to net/http, which closes each connection after its
+// answer.
+func (p *public) drain() {
+	if p.lane != nil {
+		p.lane.Drain()
+	}
 }
 
 // run serves until the gate is closed.
 func (p *public) run() error {
 	defer close(p.served)
-	if err := p.Serve(p.gate); !p.gate.closed.Load() {
+	if err := p.Serve(p.listener); !p.gate.closed.Load() {
 		return ignoreClosed(err)
 	}
 	return nil
 }
 
-// waitClosed waits until no connection is open, but no longer than idleTime.
-func (p *public) waitClosed(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, idleTime)
-	defer cancel()
+// waitClosed waits until no connection is open.
+func (p *public) waitClosed(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for p.conns.Load() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// shutDown waits for idle connections to be used for the last time, but no longer than
+// idleTime, and then for requests in flight.
+func (p *public) shutDown(ctx context.Context) error {
+	idle, cancel := context.WithTimeout(ctx, idleTime)
+	defer cancel()
+	_ = p.waitClosed(idle)
+	if err := p.Shutdown(ctx); err != nil {
+		return err
+	}
+	return p.waitClosed(ctx) // for answers of the lane, which Shutdown knows nothing of
 }
 
 // drain stops the service without failing a request. First this instance says
@@ -83,6 +109,7 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	delay, timeout := s.loaded.config.DrainDelay, s.loaded.config.DrainTimeout
 	s.mu.Unlock()
 	s.front.Drain()
+	publicServer.drain()
 	s.notify("STOPPING=1")
 	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", publicServer.conns.Load())
 	urgent := s.process.urgent
@@ -109,8 +136,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	case <-publicServer.served:
 	case <-ctx.Done():
 	}
-	publicServer.waitClosed(ctx)
-	err := publicServer.Shutdown(ctx)
+	err := publicServer.shutDown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.conns.Load())
 	}

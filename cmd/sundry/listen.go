@@ -30,7 +30,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 		return fmt.Errorf("admin listener: %w", err)
 	}
 	s.catchUp(ctx)
-	publicServer, adminServer := newPublic(newHTTPServer(s.front, s.log), public), newHTTPServer(adminHandler, s.log)
+	publicServer, adminServer := newPublic(newHTTPServer(s.front, s.log), public, s.lane), newHTTPServer(adminHandler, s.log)
 	adminServer.WriteTimeout = 2 * time.Minute // a CPU profile is long
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(publicServer.run)

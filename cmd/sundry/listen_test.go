@@ -45,7 +45,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 	few := &starved{Listener: l}
 	few.left.Store(4)
 	g := &gate{Listener: few, acceptFailures: told}
-	p := newPublic(newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), slog.New(slog.DiscardHandler)), g)
+	p := newPublic(newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), slog.New(slog.DiscardHandler)), g, nil)
 	done := make(chan error, 1)
 	go func() { done <- p.run() }()
 	if _, body := mustGet(t, "http://"+l.Addr().String()); body != "ok" {

@@ -13,6 +13,7 @@ import (
 	"sundry/metrics"
 	"sundry/proxy"
 	"sundry/proxy/admin"
+	"sundry/proxy/express"
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -51,6 +52,7 @@ type server struct {
 	cache      *cache.Cache
 	far        *far.Tier
 	front      *proxy.Server
+	lane       *express.Lane // nil: turned off
 	reload     *metrics.Reload
 	replicator *live.Replicator
 
@@ -133,6 +135,11 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if err != nil {
 		return err
 	}
+	if s.config.Express {
+		if s.lane, err = express.New(express.Config{Answerer: nobody{}, Registerer: reg}); err != nil {
+			return err
+		}
+	}
 	if s.acceptFailures, err = newAcceptFailures(reg, s.log); err != nil {
 		return err
 	}
@@ -141,6 +148,12 @@ func (s *server) build(reg *prometheus.Registry) error {
 	s.reload.Time.SetToCurrentTime()
 	return s.front.Reload(set, s.config.frontSettings())
 }
+
+// nobody answers no request in the lane.
+type nobody struct{}
+
+// Answer implements express.Answerer.
+func (nobody) Answer(*express.Request, *express.Response) bool { return false }
 
 // warms reports whether endpoints are filled ahead of requests: by default yes, but
 // not in replay, where that would hide the first miss from whoever watches.

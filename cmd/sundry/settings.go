@@ -170,6 +170,7 @@ func settings() []setting {
 			func(c *config) *string { return &c.State }, parseState),
 		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
 		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
+		single(setting{key: "express", expected: "true or false", example: "false"}, func(c *config) *bool { return &c.Express }, parseBool),
 		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", reloadable: true},
 			func(c *config) *float64 { return &c.Limits.Rate }, parseRate),
 		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
@@ -387,4 +388,11 @@ func parseChoice(s string) (choice, error) {
 		return "", errInvalid
 	}
 	return choice(s), nil
+}
+
+func parseBool(s string) (bool, error) {
+	if s != "true" && s != "false" {
+		return false, errInvalid
+	}
+	return s == "true", nil
 }

@@ -202,43 +202,32 @@ func TestHandlersLearnThatClientsHaveGone(t *testing.T) {
 	}
 }
 
-// small makes the buffers of both ends small, so that an answer does not fit.
-func small(t testing.TB, s *site, c net.Conn) {
-	t.Helper()
-	if err := errors.Join(c.(*net.TCPConn).SetReadBuffer(4096), (<-s.accepted).(*net.TCPConn).SetWriteBuffer(4096)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stuck returns a connection whose client reads nothing of a large answer.
-func stuck(t testing.TB, s *site) (net.Conn, *bufio.Reader, *conn) {
+// stuck returns a connection whose client reads nothing of an answer that no buffer
+// holds.
+func stuck(t testing.TB, s *site) (*bufio.Reader, *conn) {
 	t.Helper()
 	c := s.dial(t)
-	small(t, s, c)
 	r := bufio.NewReader(c)
 	send(t, c, hit)
 	expect(t, r, "/hit")
 	there := s.only(t)
-	waittest.Until(t, "waiting", func() bool { return there.phase.Load() == phaseOpen })
-	send(t, c, get("/big"))
+	waittest.Until(t, "the lane waits", func() bool { return there.phase.Load() == phaseOpen })
+	send(t, c, get("/huge"))
 	if _, err := r.Peek(1); err != nil {
 		t.Fatal(err)
 	}
-	return c, r, there
+	return r, there
 }
 
 func TestShutdownLetsAnAnswerBeWritten(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
 		s := openSite(t, wrap)
-		c, r, there := stuck(t, s)
+		r, there := stuck(t, s)
 		ended := make(chan error)
 		go func() { ended <- s.server.Shutdown(t.Context()) }()
 		waittest.Until(t, "the end of the connection has begun", func() bool { return there.phase.Load() == phaseEnding })
 		if err := there.Close(); err != nil {
 			t.Error(err) // as Shutdown does when the connection is old
-		}
-		if err := c.(*net.TCPConn).SetReadBuffer(1 << 20); err != nil {
-			t.Fatal(err)
 		}
 		expect(t, r, "0123456789abcdef")
 		expectEnd(t, r)
@@ -252,7 +241,7 @@ func TestShutdownLetsAnAnswerBeWritten(t *testing.T) {
 func TestClosingTwiceClosesAtOnce(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
 		s := openSite(t, wrap)
-		_, r, there := stuck(t, s)
+		r, there := stuck(t, s)
 		if err := errors.Join(there.Close(), there.Close()); err != nil {
 			t.Error(err)
 		}
@@ -268,7 +257,7 @@ func TestClosingTwiceClosesAtOnce(t *testing.T) {
 func TestSlowReadersAreGivenUp(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
 		s := openSite(t, wrap, limits(long, 0, soon, long))
-		_, _, there := stuck(t, s)
+		_, there := stuck(t, s)
 		waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
 		if phase := there.phase.Load(); phase != phaseClosed {
 			t.Errorf("phase %d", phase)

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ type shop struct {
 
 func newShop() *shop { return &shop{big: bytes.Repeat([]byte("0123456789abcdef"), 20<<10)} }
 
+// huge is more than the buffers of a connection hold.
+var huge = sync.OnceValue(func() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 2<<20) })
+
 // body is what both answer; false: the lane passes the request.
 func (s *shop) body(path, echo string) (head string, body []byte, ready bool) {
 	switch {
@@ -41,6 +45,8 @@ func (s *shop) body(path, echo string) (head string, body []byte, ready bool) {
 		return "", []byte(echo), true
 	case path == "/big":
 		return "", s.big, true
+	case path == "/huge":
+		return "", huge(), true
 	case path == "/medium":
 		return "", s.big[:30<<10], true
 	default:
