@@ -20,8 +20,9 @@ const maxRunTime = 2 * time.Second
 
 // Program is a compiled jq program. It is safe for concurrent use.
 type Program struct {
-	code  *gojq.Code
-	needs needs
+	code     *gojq.Code
+	needs    needs
+	straight *straight // nil: only gojq can run it
 }
 
 // Compile compiles a program, which may call defs (nil: none). It returns nil for a
@@ -46,7 +47,7 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		problems.Add(e.Line, "jq: %v", err)
 		return nil
 	}
-	return &Program{code, needsOf(q, called)}
+	return &Program{code, needsOf(q, called), straighten(q, called)}
 }
 
 // parse parses a program. The line is that of its mistake, or else its first.
@@ -74,6 +75,24 @@ func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 // returns false. An error of the program, or a run that takes longer than two
 // seconds, ends it with an error.
 func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any) bool) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("jq: %w", ctx.Err())
+	}
+	emitted, sure := q.straight.each(input, env, yield)
+	if sure {
+		return nil
+	}
+	return q.eachByGojq(ctx, input, env, func(v any) bool {
+		if emitted > 0 { // by the straight program, before it was unsure
+			emitted--
+			return true
+		}
+		return yield(v)
+	})
+}
+
+// eachByGojq is Each without the straight program.
+func (q *Program) eachByGojq(ctx context.Context, input any, env *Env, yield func(any) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, maxRunTime)
 	defer cancel()
 	iter := q.code.RunWithContext(ctx, input, env.values(q.needs)...)
@@ -97,6 +116,11 @@ func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any)
 
 // One runs the program, and returns an error unless it emits exactly one value.
 func (q *Program) One(ctx context.Context, input any, env *Env) (any, error) {
+	if ctx.Err() == nil {
+		if v, sure := q.straight.one(input, env); sure {
+			return v, nil
+		}
+	}
 	var out []any
 	err := q.Each(ctx, input, env, func(v any) bool {
 		out = append(out, v)
