@@ -107,7 +107,7 @@ func failed(f *front, method, path string, what *failure) *httptest.ResponseReco
 	rec := httptest.NewRecorder()
 	r := httptest.NewRequest(method, path, nil)
 	r.Header.Set("Accept", acceptPicture)
-	f.server.fail(&request{w: rec, r: r, id: "id", route: f.server.current.Load().routes["qrcode"]}, outcomeError, what)
+	f.server.fail(&request{w: rec, r: r, id: requestID{given: "id"}, route: f.server.current.Load().routes["qrcode"]}, outcomeError, what)
 	return rec
 }
 

@@ -113,7 +113,7 @@ func classify(ctx context.Context, err error) *failure {
 
 // failPage answers a request for a page with an error.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, f *failure) {
-	s.fail(&request{w: w, r: r, id: requestID(r)}, outcomeError, f)
+	s.fail(&request{w: w, r: r, id: requestIDOf(r.Header["X-Request-Id"])}, outcomeError, f)
 }
 
 // fail answers with an error. Refused requests come in floods: nothing here uses
@@ -154,8 +154,8 @@ func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 // or as a call of the caller's JSONP callback. Browsers do not run a script whose status is an error,
 // so JSONP is sent with 200 and has the real status in the body only.
 func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat) int {
-	h, status, control := req.w.Header(), f.status, f.cacheControl
-	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(req.id)+128)
+	h, status, control, id := req.w.Header(), f.status, f.cacheControl, req.id.String()
+	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(id)+128)
 	picture, contentType := []byte(nil), ""
 	if !format.Text && format.Callback == "" {
 		picture, contentType = s.pictures.body(req, f)
@@ -170,13 +170,13 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 	case format.Callback != "":
 		h["Content-Type"] = s.preset.script
 		body = append(append(append(body, "/**/"...), format.Callback...), '(')
-		body = append(f.appendJSON(body, req.id), ");"...)
+		body = append(f.appendJSON(body, id), ");"...)
 		status, control = http.StatusOK, ""
 	default:
 		h["Content-Type"] = s.preset.json
-		body = f.appendJSON(body, req.id)
+		body = f.appendJSON(body, id)
 	}
-	s.setErrorHeaders(h, f, req.id, control, len(body))
+	s.setErrorHeaders(h, f, id, control, len(body))
 	req.begin(status)
 	if req.r.Method == http.MethodHead {
 		return 0

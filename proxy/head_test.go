@@ -26,6 +26,7 @@ type composed struct {
 	found  cache.Hit
 	method string
 	ifNone []string
+	id     requestID
 	low    bool // little of the client's burst remains
 }
 
@@ -77,6 +78,7 @@ func everyReply() []composed {
 	add("values that would break out", func(c *composed) {
 		c.found.Rep.Location, c.found.Meta.Source = "\r\n https://example.org/\r\nSet-Cookie: a=b\n", " a\tsource \t"
 	})
+	add("id", func(c *composed) { c.id.given = "an-id" })
 	add("low", func(c *composed) { c.low = true })
 	add("everything at its longest", func(c *composed) {
 		c.low, c.found.Left, c.found.Age = true, math.MaxInt64, math.MaxInt64
@@ -101,7 +103,7 @@ func foundWith(contentType, tag string) cache.Hit {
 // raw is the reply as a writer of bytes writes it, with a Date after the fields.
 func (c *composed) raw(limiter *rateLimiter) string {
 	var rp reply
-	rp.compose(&c.in, &c.found, "an-id", c.ifNone)
+	rp.compose(&c.in, &c.found, c.id, c.ifNone)
 	limiter.describe(&rp.head, &allowance{ok: true, low: c.low, remaining: 3, next: time.Second})
 	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", rp.status, http.StatusText(rp.status))
 	b = append(rp.head.appendTo(b), "Date\r\n\r\n"...)
@@ -120,7 +122,7 @@ func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 		row := &rows[i]
-		req := &request{w: w, r: r, id: "an-id", in: &row.in, hit: row.found, allowed: allowance{ok: true, low: row.low, remaining: 3, next: time.Second},
+		req := &request{w: w, r: r, id: row.id, in: &row.in, hit: row.found, allowed: allowance{ok: true, low: row.low, remaining: 3, next: time.Second},
 			route: &route{settings: &activeSettings{limiter: limiter}}}
 		s.respond(req)
 	}))
@@ -194,7 +196,7 @@ func TestAReplyIsWrittenWithoutAllocation(t *testing.T) {
 	b := make([]byte, 0, 4096)
 	if n := testing.AllocsPerRun(100, func() {
 		var rp reply
-		rp.compose(&c.in, &c.found, "an-id", nil)
+		rp.compose(&c.in, &c.found, c.id, nil)
 		b = rp.body.appendTo(rp.head.appendTo(b[:0]))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -202,7 +204,7 @@ func TestAReplyIsWrittenWithoutAllocation(t *testing.T) {
 	header := make(http.Header, 32)
 	if n := testing.AllocsPerRun(100, func() {
 		var rp reply
-		rp.compose(&c.in, &c.found, "an-id", nil)
+		rp.compose(&c.in, &c.found, c.id, nil)
 		rp.head.setOn(header)
 	}); n > 2 {
 		t.Errorf("%v allocations for net/http", n)

@@ -25,7 +25,7 @@ func (s *Server) probe(w http.ResponseWriter, r *http.Request, ok bool) {
 	if !ok {
 		status, word = http.StatusServiceUnavailable, "draining\n"
 	}
-	s.setCommonHeaders(h, requestID(r))
+	s.setCommonHeaders(h, requestIDOf(r.Header["X-Request-Id"]).String())
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", contentText)
 	h.Set("Content-Length", strconv.Itoa(len(word)))

@@ -60,7 +60,7 @@ func (s *Server) log(req *request, took time.Duration) {
 		name = req.route.endpoint.Name
 	}
 	attrs := []slog.Attr{
-		slog.String("id", req.id), slog.String("endpoint", name), slog.String("outcome", req.outcome.String()),
+		slog.String("id", req.id.String()), slog.String("endpoint", name), slog.String("outcome", req.outcome.String()),
 		slog.Int("status", req.status), slog.Int("bytes", req.sent), slog.Duration("took", took),
 	}
 	if src := req.hit.Meta.Source; src != "" {

@@ -14,7 +14,7 @@ func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []st
 	if mark == "" || !mark.In(through) {
 		return false
 	}
-	req := &request{w: w, r: r, id: requestID(r), start: time.Now()}
+	req := &request{w: w, r: r, id: requestIDOf(r.Header["X-Request-Id"]), start: time.Now()}
 	defer s.finish(req)
 	mark.Refuse(w.Header())
 	f := loopDetected()

@@ -78,14 +78,13 @@ func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 	return e
 }
 
-// observe counts a request. The id is requestID's, which is short enough for an
-// exemplar.
-func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id string) {
+// observe counts a request. Its id is short enough for an exemplar.
+func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id requestID) {
 	if c := e.requests[o][min(status/100, 5)]; c != nil {
 		c.Inc()
 	}
 	if o.hasExemplar() {
-		e.exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id})
+		e.exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id.String()})
 		return
 	}
 	e.duration.Observe(took.Seconds())

@@ -26,7 +26,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) 
 
 func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document) {
 	h := w.Header()
-	s.setCommonHeaders(h, requestID(r))
+	s.setCommonHeaders(h, requestIDOf(r.Header["X-Request-Id"]).String())
 	h.Set("Cache-Control", "public, max-age=60")
 	h["Vary"] = s.preset.vary
 	h.Set("Etag", d.ETag)

@@ -2,9 +2,7 @@ package proxy
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -17,11 +15,12 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// request is an HTTP request while it is served, with what each step found.
+// request is an HTTP request while it is served, with what each step found. It is used
+// again for another, unless a fill may still read it.
 type request struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	id      string
+	id      requestID
 	start   time.Time
 	caller  netip.Addr
 	allowed allowance                 // the rate limiter's answer; zero: not limited
@@ -34,6 +33,7 @@ type request struct {
 
 	outcome    outcome
 	near       bool // answered from the near tier
+	lent       bool // a fill may hold it, and outlive the answer
 	headerSent bool // from now on an error cannot be reported to the caller
 	aborted    bool // an error occurred after that: the connection is aborted
 	status     int
@@ -44,7 +44,9 @@ type request struct {
 // serveAPI takes a request for an endpoint through every step. An unknown name, such
 // as "", is answered with 404.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
-	req := &request{w: w, r: r, id: requestID(r), start: time.Now(), route: s.current.Load().routes[name]}
+	req := s.requests.Get().(*request)
+	req.w, req.r, req.id, req.start = w, r, requestIDOf(r.Header["X-Request-Id"]), time.Now()
+	req.route = s.current.Load().routes[name]
 	defer s.finish(req)
 	if f := s.checkRequest(req); f != nil {
 		s.fail(req, f.outcome(), f)
@@ -55,31 +57,6 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	s.answer(req)
-}
-
-// requestID returns the request's X-Request-Id where it is short and of plain
-// characters, else a random one.
-func requestID(r *http.Request) string {
-	if id := headerOf(r, "X-Request-Id"); id != "" && len(id) <= 64 && plainToken(id) {
-		return id
-	}
-	var b [8]byte
-	n := rand.Uint64()
-	for i := range b {
-		b[i] = byte(n >> (8 * i))
-	}
-	return hex.EncodeToString(b[:])
-}
-
-func plainToken(s string) bool {
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // headerOf returns a header by its canonical name: Header.Get would canonicalise
@@ -142,8 +119,8 @@ func (s *Server) answer(req *request) {
 		s.fail(req, outcomeInvalid, parameterFailure(bad))
 		return
 	}
-	hit, err := s.fetch(req)
-	if err != nil {
+	if err := s.fetch(req); err != nil {
+		req.hit = cache.Hit{}
 		f := classify(waitContext{req}, err)
 		if f.errorType == typeOverloaded {
 			s.metrics.shed.Inc()
@@ -151,15 +128,16 @@ func (s *Server) answer(req *request) {
 		s.fail(req, f.outcome(), f)
 		return
 	}
-	req.hit, req.outcome = hit, outcomeOf(&hit)
+	hit := &req.hit
+	req.outcome = outcomeOf(hit)
 	switch {
 	case hit.Meta.Negative:
 		f := notFound(hit.Message)
-		f.cacheControl = string(appendNegativeControl(nil, req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
 		s.fail(req, outcomeNegative, f)
 	case hit.Missing:
 		f := notFound("this answer is not available in the format " + req.in.Form.Name)
-		f.cacheControl = string(appendNegativeControl(nil, req.in, &hit))
+		f.cacheControl = string(appendNegativeControl(nil, req.in, hit))
 		s.fail(req, req.outcome, f)
 	default:
 		req.status, req.sent = s.respond(req)
@@ -172,15 +150,17 @@ func (s *Server) answer(req *request) {
 
 // fetch asks the cache for the answer in the form and a coding that the request
 // accepts.
-func (s *Server) fetch(req *request) (cache.Hit, error) {
+func (s *Server) fetch(req *request) error {
 	if req.in.Form.PictureProxy != nil {
-		return s.fetchPicture(req)
+		var err error
+		req.hit, err = s.fetchPicture(req)
+		return err
 	}
 	want := cache.Want{Form: req.in.Form.FormIndex()}
 	if req.in.Callback == "" && req.in.Tail == "" && req.in.Form.Kind != "script" {
 		want.Accept = acceptedCodings(req.r.Header["Accept-Encoding"])
 	}
-	return s.lookup(req, req.route.space, req.key, want, loader{req})
+	return s.lookup(req, req.route.space, req.key, want, loader{req}, &req.hit)
 }
 
 // Bounds of the search for a picture: so many are fetched, of so many links that are
@@ -198,8 +178,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	var link cache.Hit
 	failed := map[string]bool{}
 	for range pictureDraws {
-		var err error
-		if link, err = s.lookup(req, req.route.space, req.key, want, loader{req}); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
+		if err := s.lookup(req, req.route.space, req.key, want, loader{req}, &link); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
 			return link, err
 		}
 		if len(failed) > 0 && failed[hostOf(link.Rep.Location)] {
@@ -222,7 +201,8 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 // pictureOf is the picture that a link of the pool leads to.
 func (s *Server) pictureOf(req *request, link *cache.Hit) (cache.Hit, error) {
 	p := req.in.PictureFetch(link.Rep.Location)
-	found, err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p)
+	var found cache.Hit
+	err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
 	found.Meta.Source, found.Meta.LastResort = link.Meta.Source, link.Meta.LastResort
 	found.Random, found.Rep.ETag = true, ""
 	return found, err
@@ -253,7 +233,7 @@ func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 // preflight answers a CORS preflight request.
 func (s *Server) preflight(req *request) {
 	h := req.w.Header()
-	s.setCommonHeaders(h, req.id)
+	s.setCommonHeaders(h, req.id.String())
 	if req.allowed.low {
 		req.route.settings.limiter.setHeaders(h, &req.allowed)
 	}
@@ -271,6 +251,7 @@ func (s *Server) preflight(req *request) {
 // the first, and end the second as if it were complete.
 func (s *Server) finish(req *request) {
 	if p := recover(); p != nil {
+		req.lent = true // who knows
 		s.failPanic(req, p)
 	}
 	req.wait.Load().end()
@@ -283,6 +264,10 @@ func (s *Server) finish(req *request) {
 	s.log(req, took)
 	if req.status == statusClientClosed || req.aborted {
 		panic(http.ErrAbortHandler)
+	}
+	if !req.lent {
+		*req = request{}
+		s.requests.Put(req)
 	}
 }
 

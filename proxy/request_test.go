@@ -1,10 +1,13 @@
 package proxy
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"sundry/upstreams"
@@ -64,5 +67,46 @@ func TestPanics(t *testing.T) {
 	a.header(t, "Cache-Control", "no-store")
 	if n, _ := f.server.admission.count(); n != 0 {
 		t.Errorf("%d requests are still counted", n)
+	}
+}
+
+// TestARequestIsUsedAgainOnlyAfterItsFills: refreshes go on behind the answers, with
+// the input of the request that started them. The race detector watches.
+func TestARequestIsUsedAgainOnlyAfterItsFills(t *testing.T) {
+	echo := &fake{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"v":"%s."}`, r.URL.Query().Get("id"))
+	}))}
+	t.Cleanup(echo.Close)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 5ms, jitter: 0, grace: 1h, stale_if_error: 1h", echo)})
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 200 {
+				id := strconv.Itoa(1 + (worker+i)%7)
+				a, err := f.try(t.Context(), http.MethodGet, "/api/simple?type=text&id="+id, "X-Request-Id", "of-"+id)
+				if err != nil || a.StatusCode != http.StatusOK || a.body != id+".\n" || a.Header.Get("X-Request-Id") != "of-"+id {
+					t.Errorf("%s: %v %q", id, err, a.body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestAHitAllocatesLittle besides the map of net/http: one text and one array for the
+// values in it.
+func TestAHitAllocatesLittle(t *testing.T) {
+	h := benchServer(t, Limits{Rate: 1e9, Burst: 1e9})
+	w := &discard{}
+	plain := testing.AllocsPerRun(1000, func() { w.h = make(http.Header, 12) })
+	for _, path := range []string{"/api/bench", "/api/bench?type=ten", "/api/bench?callback=f"} {
+		hit(t, h, path)
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		if n := testing.AllocsPerRun(1000, func() {
+			w.h = make(http.Header, 12)
+			h.ServeHTTP(w, r)
+		}); n > plain+3 { // a pool may be empty
+			t.Errorf("%s: %v allocations, and %v for the map", path, n-plain, plain)
+		}
 	}
 }

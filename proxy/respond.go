@@ -63,7 +63,7 @@ type reply struct {
 
 // compose makes the reply to a request for in, of which found is what the cache has.
 // The two may not change before it is written.
-func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id string, ifNoneMatch []string) {
+func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id requestID, ifNoneMatch []string) {
 	rep := &found.Rep
 	rp.status = rep.Status
 	rp.body.wrap(in, rep.Data)
@@ -159,11 +159,15 @@ func (req *request) begin(status int) {
 }
 
 // describe sets the fields of an answer whose body has that length.
-func (h *head) describe(in *catalog.Input, found *cache.Hit, id string, length int) {
+func (h *head) describe(in *catalog.Input, found *cache.Hit, id requestID, length int) {
 	rep := &found.Rep
 	h.put(fieldAllowOrigin, "*")
 	h.put(fieldContentTypeOptions, "nosniff")
-	h.put(fieldRequestID, id)
+	if id.given != "" {
+		h.put(fieldRequestID, id.given)
+	} else {
+		h.end(fieldRequestID, id.appendTo(h.begin()))
+	}
 	h.end(fieldCacheControl, appendCacheControl(h.begin(), in, found))
 	h.end(fieldCacheStatus, appendCacheStatus(h.begin(), found))
 	h.end(fieldContentLength, strconv.AppendInt(h.begin(), int64(length), 10))

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,7 @@ type Server struct {
 	hitCount  atomic.Uint64
 
 	refusals [outcomes]sampler
+	requests sync.Pool // of *request
 }
 
 // snapshot is what a catalog and the settings compile to. A reload replaces it as a
@@ -84,6 +86,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures()}
+	s.requests.New = func() any { return &request{} }
 	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)

@@ -31,7 +31,7 @@ func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" 
 // traceHeaders returns the headers that are passed on to upstreams to join traces
 // across services. This service adds no span of its own: upstreams get the caller's as parent.
 func traceHeaders(req *request) map[string]string {
-	trace := map[string]string{"X-Request-Id": req.id}
+	trace := map[string]string{"X-Request-Id": req.id.String()}
 	if parent := traceParent(req.r); parent != "" {
 		trace["Traceparent"] = parent
 		if state := headerOf(req.r, "Tracestate"); state != "" && len(state) <= maxTraceState {
