@@ -44,7 +44,7 @@ func (b *bench) startServers(rows []*row) error {
 		{wanted[sundryFetches], b.startFetching},
 		{wanted[sundryRedis] || wanted[bareRedis], b.startRedis},
 		{wanted[sundryRedis] || wanted[bareRedis], func() error {
-			return b.startSundry(sundryRedis, b.serverCore, []string{"SUNDRY_CACHE_MEMORY=8MiB"}, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.file("redis.sock"))
+			return b.startSundry(sundryRedis, b.serverCore, []string{"SUNDRY_CACHE_MEMORY=8MiB"}, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.file("redis.sock")+"?"+redisPatience)
 		}},
 		{wanted[bareMirror] || wanted[bareProxy] || wanted[bareRedis], func() error { return b.startBare(rows, wanted) }},
 		{wanted[nginx], b.startNginx},
@@ -159,7 +159,7 @@ func (b *bench) startBare(rows []*row, wanted map[string]bool) error {
 		args = append(args, "-upstream", "http://"+b.servers[upstream].address)
 	}
 	if wanted[bareRedis] {
-		args = append(args, "-redis", "unix://"+b.file("redis.sock")+"?db=1")
+		args = append(args, "-redis", "unix://"+b.file("redis.sock")+"?db=1&"+redisPatience)
 	}
 	p, err := b.start("bare", b.serverCore, nil, b.file("bare"), args...)
 	if err != nil {
