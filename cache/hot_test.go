@@ -154,21 +154,23 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 	}
 }
 
-// While the refresh of an entry runs, hits look for it only now and then, and the
-// entry is ready all the time.
+// While an eager refresh runs, hits look for it only now and then, and the entry is
+// ready in between.
 func TestHitsDuringARefreshAreReady(t *testing.T) {
+	p := keyed()
+	p.Eager = 0.5
 	l := &script{}
-	story(t, keyed(), l, func(t *testing.T, s *Space) {
+	story(t, p, l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		l.set(func(l *script) { l.takes = 5 * time.Second })
-		time.Sleep(2 * time.Minute)
+		time.Sleep(40 * time.Second)
 		var hit Hit
 		if s.Ready("k", Want{}, time.Now(), &hit) {
 			t.Error("ready, although a refresh has to be started")
 		}
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		synctest.Wait()
-		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Grace {
+		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Eager {
 			t.Errorf("not ready while the refresh runs: %+v", hit)
 		}
 		time.Sleep(refreshLook)

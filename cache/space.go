@@ -127,10 +127,9 @@ func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hi
 	return true
 }
 
-// Ready answers from the hot table alone, where that takes no more than to send what
-// is there: with an entry that is fresh, or one within grace whose refresh runs
-// already. It starts nothing, allocates nothing and counts nothing: call Served for a
-// hit that is sent, Peek where it is not ready.
+// Ready answers from the hot table alone, with a fresh entry for which there is nothing
+// to do but to send it. It starts nothing, allocates nothing and counts nothing: call
+// Served for a hit that is sent, Peek where it is not ready.
 func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
 	r := s.cache.near.hot.get(key)
 	if r == nil || !s.policy.Stores() {
@@ -140,7 +139,7 @@ func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
 	switch hit.State {
 	case Fresh:
 		return true
-	case Eager, Grace:
+	case Eager:
 		return !r.refreshDue(now)
 	default:
 		return false

@@ -54,8 +54,11 @@ type head struct {
 	set    uint32 // bit by field
 	values [fields]headValue
 	used   uint16 // bytes of text
-	text   [320]byte
+	text   [384]byte
 }
+
+// reset takes all fields out.
+func (h *head) reset() { h.set, h.used = 0, 0 }
 
 // headValue is a string, or a part of the head's text.
 type headValue struct {

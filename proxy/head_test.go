@@ -105,12 +105,8 @@ func (c *composed) raw(limiter *rateLimiter) string {
 	var rp reply
 	rp.compose(&c.in, &c.found, c.id, c.ifNone)
 	limiter.describe(&rp.head, &allowance{ok: true, low: c.low, remaining: 3, next: time.Second})
-	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", rp.status, http.StatusText(rp.status))
-	b = append(rp.head.appendTo(b), "Date\r\n\r\n"...)
-	if c.method == http.MethodGet && rp.status != http.StatusNotModified {
-		b = rp.body.appendTo(b)
-	}
-	return string(b)
+	head, body := rp.appendTo(nil, "Date\r\n", c.method == http.MethodHead)
+	return string(head) + string(body)
 }
 
 // TestRawBytesAreWhatNetHTTPSends: the two writers of a reply write the same bytes,
@@ -197,7 +193,7 @@ func TestAReplyIsWrittenWithoutAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		var rp reply
 		rp.compose(&c.in, &c.found, c.id, nil)
-		b = rp.body.appendTo(rp.head.appendTo(b[:0]))
+		b, _ = rp.appendTo(b[:0], "Date\r\n", false)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -33,12 +33,26 @@ func (req *request) wasRefused() bool {
 // requests only a sample is.
 func (s *Server) sampledOut(req *request) bool {
 	switch {
-	case req.outcome == outcomeHit:
+	case req.outcome == outcomeHit, req.outcome == outcomeNotModified:
 		return s.hitCount.Add(1)%req.route.settings.HitSample != 0
 	case req.wasRefused():
 		return !s.refusals[req.outcome].pick(req.start, s.current.Load().settings.RefusalSample)
 	}
 	return false
+}
+
+// skipsLog counts a hit as sampledOut does, unless it is one to be logged: then it is
+// not counted.
+func (s *Server) skipsLog(sample uint64) bool {
+	for {
+		n := s.hitCount.Load()
+		if (n+1)%sample == 0 {
+			return false
+		}
+		if s.hitCount.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
 }
 
 // log writes one line per request, unless it is sampled out. Parameters are never

@@ -82,10 +82,10 @@ type circumstances struct {
 }
 
 // newQuestions returns nil for an endpoint of whose questions nothing may be
-// remembered: they mean something else each time, or are personal.
+// remembered: they mean something else each time, or hold what only some know.
 func newQuestions(e *catalog.Endpoint, budget *questionBudget) *questions {
 	depends := e.Circumstances()
-	if depends&catalog.OfChance != 0 || e.Personal() {
+	if depends&catalog.OfChance != 0 || e.TakesSecrets() {
 		return nil
 	}
 	q := &questions{endpoint: e, depends: depends, seed: maphash.MakeSeed(), budget: budget}
@@ -94,8 +94,20 @@ func newQuestions(e *catalog.Endpoint, budget *questionBudget) *questions {
 	return q
 }
 
+// client tells what a request says of its client: the first lines of the two fields.
+type client interface {
+	agent() string // User-Agent
+	hint() string  // Sec-CH-UA-Mobile
+}
+
+// headerClient is the client of a request of net/http.
+type headerClient http.Header
+
+func (h headerClient) agent() string { return first(h["User-Agent"]) }
+func (h headerClient) hint() string  { return first(h["Sec-Ch-Ua-Mobile"]) }
+
 // under picks from a request what the endpoint depends on.
-func (q *questions) under(caller netip.Addr, h http.Header, now time.Time) (c circumstances) {
+func (q *questions) under(caller netip.Addr, by client, now time.Time) (c circumstances) {
 	if q == nil || q.depends == 0 {
 		return c
 	}
@@ -103,10 +115,10 @@ func (q *questions) under(caller netip.Addr, h http.Header, now time.Time) (c ci
 		c.addr = caller
 	}
 	if q.depends&catalog.OfAgent != 0 {
-		c.agent = first(h["User-Agent"])
+		c.agent = by.agent()
 	}
 	if q.depends&catalog.OfHint != 0 {
-		c.hint = first(h["Sec-Ch-Ua-Mobile"])
+		c.hint = by.hint()
 	}
 	if q.depends&catalog.OfDay != 0 {
 		c.day = catalog.DayOf(now)
@@ -166,7 +178,7 @@ func (q *questions) remember(query string, caller catalog.Caller, now time.Time)
 		return
 	}
 	defer q.mu.Unlock()
-	under := q.under(caller.Addr, caller.Header, now)
+	under := q.under(caller.Addr, headerClient(caller.Header), now)
 	if len(under.agent) > longestQuestion || len(under.hint) > longestQuestion || q.find(query, &under) != nil {
 		return
 	}

@@ -58,7 +58,7 @@ var (
 )
 
 func (q *questions) ask(query string, who catalog.Caller, at time.Time) *question {
-	under := q.under(who.Addr, who.Header, at)
+	under := q.under(who.Addr, headerClient(who.Header), at)
 	return q.find(query, &under)
 }
 
@@ -121,11 +121,11 @@ func TestAQuestionIsOfItsCircumstances(t *testing.T) {
 	}
 }
 
-// TestSomeQuestionsAreNeverRemembered: of chance, and personal ones.
+// TestSomeQuestionsAreNeverRemembered: of chance, and those that hold what only some know.
 func TestSomeQuestionsAreNeverRemembered(t *testing.T) {
 	for _, params := range []string{
 		`{name: drawn, type: string, enum: [any, cats, dogs], pick: {any: [cats, dogs]}, example: cats}`,
-		`{name: id, type: string, personal: true, example: x}`,
+		`{name: id, type: string, private: true, personal: true, example: x}`,
 	} {
 		q := newQuestions(askedOf(t, params), newQuestionBudget())
 		if q.remember("", someone, noon); q.ask("", someone, noon) != nil {
@@ -197,7 +197,7 @@ func TestFindingAQuestionAllocatesNothing(t *testing.T) {
 	view := unsafe.String(&buffer[0], len(buffer))
 	q.remember(view, someone, noon)
 	if n := testing.AllocsPerRun(100, func() {
-		under := q.under(someone.Addr, someone.Header, noon)
+		under := q.under(someone.Addr, headerClient(someone.Header), noon)
 		if q.find(view, &under) == nil {
 			t.Error("not found")
 		}

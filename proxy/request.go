@@ -89,7 +89,7 @@ func (s *Server) checkRequest(req *request) *failure {
 // ask finds out what the query means: that is remembered, or parsed.
 func (req *request) ask() *catalog.ParamError {
 	rt, query := req.route, req.r.URL.RawQuery
-	under := rt.questions.under(req.caller, req.r.Header, req.start)
+	under := rt.questions.under(req.caller, headerClient(req.r.Header), req.start)
 	if known := rt.questions.find(query, &under); known != nil {
 		req.in, req.key = &known.in, known.key
 		return nil
@@ -156,11 +156,17 @@ func (s *Server) fetch(req *request) error {
 		req.hit, err = s.fetchPicture(req)
 		return err
 	}
-	want := cache.Want{Form: req.in.Form.FormIndex()}
-	if req.in.Callback == "" && req.in.Tail == "" && req.in.Form.Kind != "script" {
-		want.Accept = acceptedCodings(req.r.Header["Accept-Encoding"])
+	return s.lookup(req, req.route.space, req.key, wantOf(req.in, req.r.Header["Accept-Encoding"]), loader{req}, &req.hit)
+}
+
+// wantOf is the representation that a request asks for: in no coding if something
+// stands around its body.
+func wantOf(in *catalog.Input, acceptEncoding []string) cache.Want {
+	want := cache.Want{Form: in.Form.FormIndex()}
+	if in.Callback == "" && in.Tail == "" && in.Form.Kind != "script" {
+		want.Accept = acceptedCodings(acceptEncoding)
 	}
-	return s.lookup(req, req.route.space, req.key, want, loader{req}, &req.hit)
+	return want
 }
 
 // Bounds of the search for a picture: so many are fetched, of so many links that are

@@ -66,6 +66,7 @@ type reply struct {
 func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id requestID, ifNoneMatch []string) {
 	rep := &found.Rep
 	rp.status = rep.Status
+	rp.head.reset()
 	rp.body.wrap(in, rep.Data)
 	rp.head.describe(in, found, id, rp.body.length())
 	if rep.ETag != "" && rep.Status == http.StatusOK && matches(ifNoneMatch, rep.ETag) {
@@ -73,6 +74,18 @@ func (rp *reply) compose(in *catalog.Input, found *cache.Hit, id requestID, ifNo
 		rp.head.drop(fieldContentLength)
 		rp.head.drop(fieldContentType)
 	}
+}
+
+// appendTo appends the reply byte for byte as net/http writes it, with the line of the
+// field Date, for a GET or HEAD request. What is to follow is rest.
+func (rp *reply) appendTo(b []byte, date string, head bool) (joined, rest []byte) {
+	b = strconv.AppendInt(append(b, "HTTP/1.1 "...), int64(rp.status), 10)
+	b = append(append(append(b, ' '), http.StatusText(rp.status)...), "\r\n"...)
+	b = append(append(rp.head.appendTo(b), date...), "\r\n"...)
+	if head || rp.status == http.StatusNotModified {
+		return b, nil
+	}
+	return rp.body.join(b)
 }
 
 // respond writes an answer from the cache.
@@ -96,7 +109,7 @@ type wrapped struct {
 }
 
 func (b *wrapped) wrap(in *catalog.Input, data []byte) {
-	b.data = data
+	*b = wrapped{data: data}
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
 		b.before, b.after[0] = [3]string{"/**/", in.Callback, "("}, ");"
@@ -129,10 +142,13 @@ func (b *wrapped) writeTo(w http.ResponseWriter) (sent int) {
 	return sent + n + writeStrings(w, &b.after)
 }
 
-// appendTo writes the same to a buffer.
-func (b *wrapped) appendTo(buf []byte) []byte {
+// join appends the same to a buffer, without the data if they come last: those are rest.
+func (b *wrapped) join(buf []byte) (joined, rest []byte) {
 	buf = appendStrings(buf, &b.before)
-	return appendStrings(append(buf, b.data...), &b.after)
+	if b.after == [3]string{} {
+		return buf, b.data
+	}
+	return appendStrings(append(buf, b.data...), &b.after), nil
 }
 
 func appendStrings(buf []byte, parts *[3]string) []byte {

@@ -64,6 +64,7 @@ type Server struct {
 type snapshot struct {
 	catalog  *catalog.Catalog
 	routes   map[string]*route
+	paths    map[string]*route // the same by the whole path of a request
 	settings *activeSettings
 	pages    *pages.Set // nil before there is a catalog
 }
@@ -116,7 +117,8 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 
 // Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
-	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), settings: newActiveSettings(settings, s.current.Load().settings)}
+	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
+		settings: newActiveSettings(settings, s.current.Load().settings)}
 	before, budget := s.current.Load().routes, newQuestionBudget()
 	for _, e := range c.Endpoints {
 		rt := s.newRoute(e, next.settings)
@@ -125,6 +127,9 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 			rt.load = old.load // requests that wait there are still counted
 		}
 		next.routes[e.Name] = rt
+		for _, end := range []string{"", "/", "/index.php"} {
+			next.paths[s.cfg.BasePath+"/api/"+e.Name+end] = rt
+		}
 	}
 	var err error
 	next.pages, err = pages.New(pages.Config{Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, ErrorTypes: errorTypes()})

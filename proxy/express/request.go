@@ -33,6 +33,14 @@ type Request struct {
 // it, or "".
 func (q *Request) Field(i int) string { return q.values[i] }
 
+// Lines returns the value as http.Header has it: nil, or one line.
+func (q *Request) Lines(i int) []string {
+	if !q.Has(i) {
+		return nil
+	}
+	return q.values[i : i+1 : i+1]
+}
+
 // Has reports whether the request has the i-th field of Config.Fields, which may be
 // empty.
 func (q *Request) Has(i int) bool { return q.seen&(1<<i) != 0 }

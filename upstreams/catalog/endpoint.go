@@ -50,6 +50,12 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 	return all
 }
 
+// TakesSecrets reports whether a part of its input is known to some alone, such as the
+// digits that show a parcel's trace.
+func (e *Endpoint) TakesSecrets() bool {
+	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Spec.Private })
+}
+
 // Personal reports whether the endpoint's input is personal data.
 func (e *Endpoint) Personal() bool {
 	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Personal })

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+	"sundry/proxy/express"
+	"sundry/upstreams/loop"
+)
+
+// Fields that the lane reads, by their place in laneFields.
+const (
+	laneAcceptEncoding = iota
+	laneIfNoneMatch
+	laneRequestID
+	laneXForwardedFor
+	laneForwarded
+	laneAgent
+	laneHint
+	laneLoop
+)
+
+func laneFields() []string {
+	return []string{
+		laneAcceptEncoding: "Accept-Encoding", laneIfNoneMatch: "If-None-Match", laneRequestID: "X-Request-Id",
+		laneXForwardedFor: "X-Forwarded-For", laneForwarded: "Forwarded", laneAgent: "User-Agent",
+		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header,
+	}
+}
+
+// lane answers requests in front of net/http whose answers lie ready: the question is
+// remembered, and the entry is fresh and in the hot table. It goes by the same rules as
+// ServeHTTP, and what is to be logged, refused or refreshed goes there.
+type lane struct {
+	*Server
+	scratch sync.Pool // of *ready
+	date    atomic.Pointer[dateLine]
+}
+
+// ready is an answer that lies ready, while it is put together. It is used again for
+// other requests.
+type ready struct {
+	hit     cache.Hit
+	reply   reply
+	allowed allowance
+}
+
+// Lane returns the express lane in front of this server. reg takes its metrics; nil
+// for none.
+func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
+	l := &lane{Server: s}
+	l.scratch.New = func() any { return &ready{} }
+	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg})
+}
+
+// Answer implements express.Answerer.
+func (l *lane) Answer(q *express.Request, r *express.Response) bool {
+	now := l.current.Load()
+	rt := now.paths[q.Path]
+	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
+		return false
+	}
+	a := l.scratch.Get().(*ready) //nolint:forcetypeassert // New makes no other
+	defer l.scratch.Put(a)
+	question := l.prepare(a, rt, q)
+	if question == nil {
+		return false
+	}
+	a.reply.compose(&question.in, &a.hit, requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
+	rt.settings.limiter.describe(&a.reply.head, &a.allowed)
+	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
+	l.count(a, rt, q)
+	return true
+}
+
+// prepare finds the answer; nil: it does not lie ready.
+func (l *lane) prepare(a *ready, rt *route, q *express.Request) *question {
+	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), rt.settings.Trusted, rt.settings.Forwarded)
+	under := rt.questions.under(caller, laneClient{q}, q.Arrived)
+	question := rt.questions.find(q.Query, &under)
+	if question == nil || question.in.Form.PictureProxy != nil {
+		return nil
+	}
+	want := wantOf(&question.in, q.Lines(laneAcceptEncoding))
+	if !rt.space.Ready(question.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
+		return nil
+	}
+	if !l.skipsLog(rt.settings.HitSample) {
+		return nil
+	}
+	// Last, because it counts the request. A refusal does not: net/http makes it.
+	if a.allowed = rt.settings.limiter.allow(caller, q.Arrived); !a.allowed.ok {
+		return nil
+	}
+	return question
+}
+
+// laneClient is the client of a request in the lane.
+type laneClient struct{ *express.Request }
+
+func (c laneClient) agent() string { return c.Field(laneAgent) }
+func (c laneClient) hint() string  { return c.Field(laneHint) }
+
+// count counts the answer as ServeHTTP does.
+func (l *lane) count(a *ready, rt *route, q *express.Request) {
+	outcome := outcomeHit
+	if a.reply.status == http.StatusNotModified {
+		outcome = outcomeNotModified
+	}
+	rt.space.Served(&a.hit)
+	rt.metrics.observe(outcome, a.reply.status, time.Since(q.Arrived), requestID{})
+}
+
+// dateLine is the field Date for one second.
+type dateLine struct {
+	second int64
+	text   string
+}
+
+// dateLine returns the line for an instant. It is made once a second.
+func (l *lane) dateLine(at time.Time) string {
+	second := at.Unix()
+	if d := l.date.Load(); d != nil && d.second == second {
+		return d.text
+	}
+	d := &dateLine{second, "Date: " + at.UTC().Format(http.TimeFormat) + "\r\n"}
+	l.date.Store(d)
+	return d.text
+}
