@@ -136,7 +136,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 		return err
 	}
 	if s.config.Express {
-		if s.lane, err = express.New(express.Config{Answerer: nobody{}, Registerer: reg}); err != nil {
+		if s.lane, err = s.front.Lane(reg); err != nil {
 			return err
 		}
 	}
@@ -148,12 +148,6 @@ func (s *server) build(reg *prometheus.Registry) error {
 	s.reload.Time.SetToCurrentTime()
 	return s.front.Reload(set, s.config.frontSettings())
 }
-
-// nobody answers no request in the lane.
-type nobody struct{}
-
-// Answer implements express.Answerer.
-func (nobody) Answer(*express.Request, *express.Response) bool { return false }
 
 // warms reports whether endpoints are filled ahead of requests: by default yes, but
 // not in replay, where that would hide the first miss from whoever watches.
