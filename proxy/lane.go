@@ -66,7 +66,7 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 		return false
 	}
 	a := l.scratch.Get().(*ready) //nolint:forcetypeassert // New makes no other
-	defer l.scratch.Put(a)
+	defer l.release(a)
 	question := l.prepare(a, rt, q)
 	if question == nil {
 		return false
@@ -76,6 +76,12 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
 	l.count(a, rt, q)
 	return true
+}
+
+// release forgets what a has of the request.
+func (l *lane) release(a *ready) {
+	a.reply.head.values[fieldRequestID] = headValue{}
+	l.scratch.Put(a)
 }
 
 // prepare finds the answer; nil: it does not lie ready.
