@@ -36,7 +36,7 @@ func targets() []string {
 	return []string{
 		"/hit", "/hit?a=1&b=2", "/hit?", "/hit??", "/hit?a?b", "/hit?a=%20%zz", "/hit?a=\"<>\\^`{|}", "/hit/\"<>\\^`{|}[]", "/hit;a=b", "/hit:80", "/hit?a=中文", "/hit中文",
 		"/%68it", "/hit%2f", "/hit%", "/hit%zz", "//hit", "/hit//", "/hit/../hit", "/./hit", "/hit#a", "/hit?a#b", "/miss", "/miss?a=1", "/", "/?", "*", "", "hit", "?hit",
-		"http://a.example/hit", "HTTP://a.example/hit", "a.example:80", "/hit a", "/hit\ta", "/hit\x00", "/hit\x7f", "/hit\r", "/read", "/big", "/medium", "/close", "/@hit", "/a@b:c/hit",
+		"http://a.example/hit", "HTTP://a.example/hit", "a.example:80", "/hit a", "/hit\ta", "/hit\x00", "/hit\x7f", "/hit\r", "/read", "/big", "/medium", "/close", "/hijack", "/@hit", "/a@b:c/hit",
 	}
 }
 

@@ -3,6 +3,7 @@ package express
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"regexp"
 	"strings"
@@ -81,5 +82,49 @@ func TestDifference(t *testing.T) {
 		if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
 			t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
 		}
+	})
+}
+
+// TestPipelinesMakeNoDifference: requests of all kinds, several on a connection, cut
+// anywhere.
+func TestPipelinesMakeNoDifference(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		w := openTwins(t, wrap)
+		all := corpus()
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 400 {
+			var text string
+			for range 2 + random.IntN(6) {
+				text += []string{hit, hit, get("/miss"), get("/medium"), all[random.IntN(len(all))]}[random.IntN(5)]
+			}
+			var pieces []string
+			for range random.IntN(4) {
+				cut := random.IntN(len(text))
+				pieces, text = append(pieces, text[:cut]), text[cut:]
+			}
+			w.compare(t, append(pieces, text)...)
+		}
+		if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
+			t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
+		}
+	})
+}
+
+// FuzzDifference: nobody can tell whether the lane is there, whatever is sent and in
+// whatever pieces.
+func FuzzDifference(f *testing.F) {
+	for _, s := range seeds() {
+		f.Add([]byte(s+last), uint16(len(s)))
+		f.Add([]byte(last+s+last), uint16(10))
+	}
+	sockets, conns := openTwins(f, bySocket), openTwins(f, byConn)
+	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
+		text := string(b)
+		if strings.Contains(text, "/wait") || strings.Contains(text, "/huge") {
+			return
+		}
+		at := int(cut) % (len(text) + 1)
+		sockets.compare(t, text[:at], text[at:])
+		conns.compare(t, text[:at], text[at:])
 	})
 }

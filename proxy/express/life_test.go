@@ -3,10 +3,12 @@ package express
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -312,6 +314,56 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 			t.Errorf("%d connections are open", open)
 		}
 	})
+}
+
+// TestSecureConnectionsAreLeftToNetHTTP, wherever TLS is.
+func TestSecureConnectionsAreLeftToNetHTTP(t *testing.T) {
+	for name, attach := range map[string]func(l *Lane, ts *httptest.Server){
+		"TLS behind the lane": func(l *Lane, ts *httptest.Server) {
+			ts.Listener = l.Attach(ts.Config, ts.Listener)
+			ts.StartTLS()
+		},
+		"TLS in front of the lane": func(l *Lane, ts *httptest.Server) {
+			ts.StartTLS() // for its certificate
+			ln, err := tls.Listen("tcp", "127.0.0.1:0", ts.TLS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error)
+			srv := &http.Server{Handler: ts.Config.Handler}
+			ts.URL = "https://" + ln.Addr().String()
+			go func() { ended <- srv.Serve(l.Attach(srv, ln)) }()
+			t.Cleanup(func() { srv.Close(); <-ended })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop()
+			lane, err := New(Config{Answerer: s, Fields: shopFields})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ts := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.TLS == nil {
+					t.Error("net/http knows nothing of TLS")
+				}
+				s.ServeHTTP(w, r)
+			}))
+			attach(lane, ts)
+			t.Cleanup(ts.Close)
+			for range 3 {
+				answer, err := ts.Client().Get(ts.URL + "/hit")
+				if err != nil {
+					t.Fatal(err)
+				}
+				io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+			}
+			ts.Client().CloseIdleConnections()
+			if s.answered.Load() != 0 || s.handled.Load() != 3 {
+				t.Errorf("the lane answered %d, net/http %d", s.answered.Load(), s.handled.Load())
+			}
+		})
+	}
 }
 
 // sizes is a connection that notes the sizes of the buffers it reads into.

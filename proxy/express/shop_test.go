@@ -87,6 +87,16 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.leave <- r.Context().Err()
 		return
 	}
+	if r.URL.Path == "/hijack" {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		rest, err := io.ReadAll(rw)
+		fmt.Fprintf(c, "hijacked with %q and %v", rest, err)
+		return
+	}
 	var values strings.Builder
 	for _, name := range shopFields {
 		fmt.Fprintf(&values, "|%s", r.Header.Get(name))

@@ -125,19 +125,11 @@ func (s *socket) receive(p []byte) (n int, more bool, err error) {
 
 // send writes as much as the kernel takes without waiting for the client.
 func (s *socket) send(head, body []byte) (int, error) {
-	iov := [2]unix.Iovec{{Base: unsafe.SliceData(head)}, {Base: unsafe.SliceData(body)}} //nolint:gosec // with their lengths below
-	iov[0].SetLen(len(head))
-	iov[1].SetLen(len(body))
-	msg := unix.Msghdr{Iov: &iov[0]}
-	msg.SetIovlen(len(iov))
-	if len(body) == 0 {
-		msg.SetIovlen(1)
-	}
 	for {
-		n, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL) //nolint:gosec // as the kernel wants it
+		n, errno := s.trySend(head, body)
 		switch errno {
 		case 0:
-			return int(n), nil
+			return n, nil
 		case unix.EAGAIN:
 			return 0, nil
 		case unix.EINTR:
@@ -145,6 +137,22 @@ func (s *socket) send(head, body []byte) (int, error) {
 			return 0, os.NewSyscallError("write", errno)
 		}
 	}
+}
+
+// trySend uses the cheaper call where there is no body.
+func (s *socket) trySend(head, body []byte) (int, syscall.Errno) {
+	if len(body) == 0 {
+		base := unsafe.Pointer(unsafe.SliceData(head)) //nolint:gosec // with its length below
+		n, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(s.fd), uintptr(base), uintptr(len(head)), unix.MSG_NOSIGNAL, 0, 0)
+		return int(n), errno
+	}
+	iov := [2]unix.Iovec{{Base: unsafe.SliceData(head)}, {Base: unsafe.SliceData(body)}} //nolint:gosec // with their lengths below
+	iov[0].SetLen(len(head))
+	iov[1].SetLen(len(body))
+	msg := unix.Msghdr{Iov: &iov[0]}
+	msg.SetIovlen(len(iov))
+	n, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&msg)), unix.MSG_NOSIGNAL) //nolint:gosec // as the kernel wants it
+	return int(n), errno
 }
 
 // watch waits until the client has gone, or a deadline passes. It takes nothing of
