@@ -2,6 +2,7 @@ package express
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -259,8 +260,11 @@ func TestClosingTwiceClosesAtOnce(t *testing.T) {
 func TestSlowReadersAreGivenUp(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
 		s := openSite(t, wrap, limits(long, 0, soon, long))
-		_, there := stuck(t, s)
+		r, there := stuck(t, s)
 		waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
+		if rest, _ := io.ReadAll(r); bytes.Contains(rest, []byte("Bad Request")) {
+			t.Error("net/http wrote into the answer")
+		}
 		if phase := there.phase.Load(); phase != phaseClosed {
 			t.Errorf("phase %d", phase)
 		}
