@@ -303,7 +303,7 @@ func startServer(b *testing.B, test, variable, value string) *child {
 	if dir := os.Getenv(profilesEnv); dir != "" {
 		kind, _, _ := strings.Cut(value, " ")
 		path := filepath.Join(dir, kind)
-		args = append(args, "-test.cpuprofile="+path+".cpu", "-test.memprofile="+path+".mem", "-test.memprofilerate=16384")
+		args = append(args, "-test.cpuprofile="+path+".cpu", "-test.memprofile="+path+".mem", "-test.memprofilerate=131072")
 	}
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), variable+"="+value)

@@ -51,9 +51,8 @@ func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 // exists, and last resorts are not asked. watch, when not nil, is called after
 // each attempt.
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
-	asking, cancel := withReserve(ctx, reserve)
-	defer cancel()
-	plan := c.plan(asking, call, hasCopy)
+	asking := withReserve(ctx, reserve)
+	plan := c.plan(ctx, call, hasCopy)
 	var failures []failure
 	for i := range plan {
 		t := &plan[i]
@@ -61,16 +60,14 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, watch), t.source.Optional})
 			continue
 		}
-		within, done := ctx, func() {}
+		until := deadlineOf(ctx)
 		if t.source.Remote() {
-			within, done = share(asking, plan[i:])
+			until = share(asking.until, plan[i:])
 		}
-		if within.Err() != nil {
-			done()
+		if (deadline{ctx, until}).Err() != nil {
 			continue // no time is left for this one; a local source may follow
 		}
-		answer, err := t.do(within, call, watch)
-		done()
+		answer, err := t.do(ctx, until, call, watch)
 		if err == nil {
 			c.answered(failures, &answer)
 			return answer, nil
@@ -141,37 +138,68 @@ func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 }
 
 // do asks the source, or reports why it is not asked.
-func (t *planned) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+func (t *planned) do(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, watch)
 	case !t.serves:
 		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
 	}
-	return t.source.do(ctx, call, watch)
+	return t.source.do(ctx, until, call, watch)
 }
 
 // reserve is the time before a deadline that remote sources cannot use up: it is
 // for sources that need no network, and for rendering the answer.
 const reserve = 500 * time.Millisecond
 
-// withReserve is ctx with its deadline earlier by reserve, but by no more than half
-// of the time that is left.
-func withReserve(ctx context.Context, reserve time.Duration) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithDeadline(ctx, deadline.Add(-min(reserve, time.Until(deadline)/2)))
+// deadline is a context that ends at an earlier time. It has no timer: it is only asked
+// whether it has ended.
+type deadline struct {
+	ctx   context.Context //nolint:containedctx // see above
+	until time.Time       // zero: when ctx ends
 }
 
-// share bounds the first of these sources so that time is left for the others:
-// where their timeouts add up to more than is left, each is shortened in
+// Err is nil, or why it has ended.
+func (d deadline) Err() error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	if !d.until.IsZero() && !time.Now().Before(d.until) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// deadlineOf is when ctx ends by itself; zero: never.
+func deadlineOf(ctx context.Context) time.Time {
+	until, _ := ctx.Deadline()
+	return until
+}
+
+// earlier is the earlier of two times, of which a zero one never comes.
+func earlier(until, other time.Time) time.Time {
+	if until.IsZero() || other.Before(until) {
+		return other
+	}
+	return until
+}
+
+// withReserve is ctx with its deadline earlier by reserve, but by no more than half
+// of the time that is left.
+func withReserve(ctx context.Context, reserve time.Duration) deadline {
+	until := deadlineOf(ctx)
+	if !until.IsZero() {
+		until = until.Add(-min(reserve, time.Until(until)/2))
+	}
+	return deadline{ctx, until}
+}
+
+// share is until when the first of these sources is asked, so that time is left for
+// the others: where their timeouts add up to more than is left, each is shortened in
 // proportion.
-func share(ctx context.Context, plan []planned) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return ctx, func() {}
+func share(until time.Time, plan []planned) time.Time {
+	if until.IsZero() {
+		return until
 	}
 	var wanted time.Duration
 	for _, t := range plan {
@@ -179,18 +207,19 @@ func share(ctx context.Context, plan []planned) (context.Context, context.Cancel
 			wanted += t.source.longest()
 		}
 	}
-	left := time.Until(deadline)
+	now := time.Now()
+	left := until.Sub(now)
 	if wanted <= left {
-		return ctx, func() {}
+		return until
 	}
-	return context.WithTimeout(ctx, time.Duration(float64(left)*float64(plan[0].source.longest())/float64(wanted)))
+	return now.Add(time.Duration(float64(left) * float64(plan[0].source.longest()) / float64(wanted)))
 }
 
 // combine makes one error of a chain's failures. It is negative only if every
 // source that was asked said so (failures of optional sources aside), or if all
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
-func (c *Chain) combine(ctx context.Context, failures []failure, planned int) error {
+func (c *Chain) combine(ctx deadline, failures []failure, planned int) error {
 	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0

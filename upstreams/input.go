@@ -2,6 +2,7 @@ package upstreams
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 type Input struct {
 	Call   *Call
 	Values map[string]any // of placeholders: parameters, variables, step results and secrets
+	shared bool           // Values are the call's parameters
 	Hidden []string       // the forms of its secrets
 	// derived are texts computed from secrets.
 	derived  []string
@@ -59,7 +61,24 @@ func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 }
 
 // Set makes a value known as $vars.<name> and as {name}.
-func (in *Input) Set(name string, value any) { in.Env.Vars[name], in.Values[name] = value, value }
+func (in *Input) Set(name string, value any) {
+	if in.Env.Vars == nil {
+		in.Env.Vars = map[string]any{}
+	}
+	in.Env.Vars[name] = value
+	in.SetPlaceholder(name, value)
+}
+
+// SetPlaceholder makes a value known as {name} alone.
+func (in *Input) SetPlaceholder(name string, value any) {
+	if in.shared {
+		in.Values, in.shared = maps.Clone(in.Values), false
+	}
+	if in.Values == nil {
+		in.Values = map[string]any{}
+	}
+	in.Values[name] = value
+}
 
 // Derive notes the texts of v, which was computed from secrets, as secret too:
 // those of at least least bytes.

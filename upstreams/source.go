@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -121,11 +120,11 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
 // do makes an attempt, and repeats it after a transient failure as far as the
-// retry budget of the host allows.
-func (s *Source) do(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+// retry budget of the host allows. It ends at until; zero: when ctx does.
+func (s *Source) do(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
-		answer, err := s.attempt(ctx, call, watch)
-		if err == nil || !transient(err) || try >= s.Retry || !s.worthRetry(ctx) {
+		answer, err := s.attempt(ctx, until, call, watch)
+		if err == nil || !transient(err) || try >= s.Retry || !s.worthRetry(until) {
 			return answer, err
 		}
 	}
@@ -140,15 +139,15 @@ func transient(err error) bool {
 
 // worthRetry reports whether the host's retry budget allows one more attempt, and
 // at least half of its timeout is left.
-func (s *Source) worthRetry(ctx context.Context) bool {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < s.Timeout/2 {
+func (s *Source) worthRetry(until time.Time) bool {
+	if !until.IsZero() && time.Until(until) < s.Timeout/2 {
 		return false
 	}
 	return s.Kind.Host != nil && s.Kind.Host.AllowRetry()
 }
 
 // attempt makes one attempt and reports it to metrics, journal and watch.
-func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
 	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.Memory.Release()
 	var stages []Stage
@@ -156,7 +155,7 @@ func (s *Source) attempt(ctx context.Context, call *Call, watch func(Attempt)) (
 		in.stages = &stages
 	}
 	start := time.Now()
-	answer, err := s.run(ctx, in)
+	answer, err := s.run(ctx, until, in)
 	took, result := time.Since(start), "success"
 	if err != nil {
 		err = in.Redactor().Err(s.attribute(err))
@@ -198,13 +197,13 @@ func (s *Source) attribute(err error) error {
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
 
-func (s *Source) run(ctx context.Context, in *Input) (Answer, error) {
+func (s *Source) run(ctx context.Context, until time.Time, in *Input) (Answer, error) {
 	if s.throttled() {
 		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	ctx, cancel := context.WithDeadline(ctx, earlier(until, time.Now().Add(s.Timeout)))
 	defer cancel()
-	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets, Vars: map[string]any{}}
+	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets}
 	if err := s.prepare(ctx, in); err != nil {
 		return Answer{}, err
 	}
@@ -276,7 +275,7 @@ func (s *Source) Keyed() bool {
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
-	return t.do(ctx, call, watch)
+	return t.do(ctx, deadlineOf(ctx), call, watch)
 }
 
 // Host is its declared host; nil for a source of a caller-supplied target, and for
@@ -286,9 +285,10 @@ func (s *Source) Host() *host.Host { return s.Kind.Host }
 // prepare makes the steps before the source's own request, then computes the
 // source's variables.
 func (s *Source) prepare(ctx context.Context, in *Input) error {
-	in.Values = make(map[string]any, len(in.Env.Params)+len(s.Vars)+len(s.Secrets)+len(s.Before))
-	maps.Copy(in.Values, in.Env.Params)
-	maps.Copy(in.Values, s.Secrets)
+	in.Values, in.shared = in.Env.Params, true
+	for name, value := range s.Secrets {
+		in.SetPlaceholder(name, value)
+	}
 	for i := range s.Before {
 		if err := s.Before[i].Do(s.withPosition(ctx, in), in); err != nil {
 			return err

@@ -56,7 +56,7 @@ func (in *Input) forgetSessions() {
 func (in *Input) Fork() *Input {
 	sub, env := *in, *in.Env
 	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
-	sub.Env, sub.Sessions = &env, nil
+	sub.shared, sub.Env, sub.Sessions = false, &env, nil
 	sub.Memory.taken = 0
 	if in.stages != nil {
 		sub.stages = &[]Stage{}

@@ -57,7 +57,7 @@ func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []a
 	fetched, refused := 0, 0
 	var first error
 	for i, part := range parts {
-		in.Values["part"] = part
+		in.SetPlaceholder("part", part)
 		body, err := f.fetchPart(upstreams.AtStep(ctx, "", i), in)
 		if err == nil {
 			bodies[i] = body

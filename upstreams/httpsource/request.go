@@ -115,7 +115,7 @@ func bodyReader(body []byte) io.Reader {
 
 // send sends the request and reads the reply up to its limit.
 func (f *fetcher) send(req *http.Request, in *upstreams.Input) (r *upstreams.Reply, body []byte, from *url.URL, err error) {
-	resp, err := f.client.Do(req)
+	resp, err := do(f.client, req)
 	if err != nil {
 		return nil, nil, nil, ClassifyError(err)
 	}

@@ -264,11 +264,12 @@ func object(members []member) single {
 // text joins parts to a text.
 func text(parts []single) single {
 	return func(r *run, in any) any {
-		var b strings.Builder
+		var few [8]string
+		texts := few[:0]
 		for _, part := range parts {
-			b.WriteString(r.text(part(r, in)))
+			texts = append(texts, r.text(part(r, in)))
 		}
-		return b.String()
+		return strings.Join(texts, "")
 	}
 }
 

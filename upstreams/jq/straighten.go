@@ -468,19 +468,17 @@ func (r *run) join(in, between any) any {
 	if !ok1 || !ok2 {
 		return r.doubt()
 	}
-	var b strings.Builder
+	texts := make([]string, len(list))
 	for i, v := range list {
-		if i > 0 {
-			b.WriteString(separator)
-		}
 		switch v.(type) {
 		case nil:
 		case []any, map[string]any:
 			return r.doubt()
 		default:
-			b.WriteString(r.text(v))
+			texts[i] = r.text(v)
 		}
 	}
-	r.left -= b.Len() >> 4
-	return b.String()
+	joined := strings.Join(texts, separator)
+	r.left -= len(joined) >> 4
+	return joined
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"sundry/upstreams/declare"
@@ -58,13 +59,12 @@ func (t Template) Render(values map[string]any, escape func(string) string) stri
 	if len(t.names) == 0 {
 		return t.literal[0]
 	}
-	var b strings.Builder
+	var few [8]string
+	parts := few[:0]
 	for i, name := range t.names {
-		b.WriteString(t.literal[i])
-		b.WriteString(escape(AsText(values[name])))
+		parts = append(parts, t.literal[i], escape(AsText(values[name])))
 	}
-	b.WriteString(t.literal[len(t.names)])
-	return b.String()
+	return strings.Join(append(parts, t.literal[len(t.names)]), "")
 }
 
 // AsText writes a value as in a URL: a string as it is, a whole number without
@@ -75,6 +75,8 @@ func AsText(v any) string {
 		return ""
 	case string:
 		return v
+	case int:
+		return strconv.Itoa(v)
 	case float64:
 		return strings.TrimSuffix(fmt.Sprintf("%f", v), ".000000")
 	}

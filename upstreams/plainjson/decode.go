@@ -29,8 +29,8 @@ func decodeFirst(b []byte, depth int) (v any, rest string, ok bool) {
 	if !utf8.Valid(b) {
 		return nil, "", false
 	}
-	var values [64]any
-	var names [32]string
+	var values [24]any
+	var names [16]string
 	d := decoder{text: string(b), values: values[:0], names: names[:0]}
 	d.space()
 	if !d.value(depth) {
