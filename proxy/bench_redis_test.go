@@ -151,12 +151,12 @@ func BenchmarkRedisHit(b *testing.B) {
 	hit.expect = fromRedis
 	for _, conns := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("connections=%d", conns), func(b *testing.B) {
-			n := 8000 / conns
+			n := 3000 / conns
 			bare.loadOver(b, conns, n)
 			hit.loadOver(b, conns, n)
 			for b.Loop() {
 				var bares, hits []time.Duration
-				for range 7 {
+				for range 21 {
 					bares, hits = append(bares, bare.loadOver(b, conns, n)), append(hits, hit.loadOver(b, conns, n))
 				}
 				base := median(bares)

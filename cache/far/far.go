@@ -76,6 +76,7 @@ type Tier struct {
 	writeTime    time.Duration // a write's budget
 	client       redis.UniversalClient
 	sharedValues redis.UniversalClient // with the shared values' time budget
+	looks        looks
 	reads        *breaker
 	writes       *breaker
 	queue        *queue

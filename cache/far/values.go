@@ -16,44 +16,71 @@ func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, lea
 	if t == nil {
 		return nil, nil, false
 	}
-	start := time.Now()
-	var f lookup
-	err := t.reads.call(func() error { return t.look(ctx, key, &f) })
-	t.metrics.read(f.value, err, time.Since(start))
-	return f.value, f.failure, f.leased
+	l := &lookup{key: key, start: time.Now()}
+	all := []*lookup{l}
+	if !t.cluster {
+		if all = t.looks.enter(l); all == nil {
+			all = t.looks.wait(l)
+		}
+	}
+	if all != nil {
+		t.send(ctx, all)
+	}
+	t.metrics.read(l.value, l.err, time.Since(l.start))
+	return l.value, l.failure, l.leased
 }
 
-// lookup is the result of one Look.
-type lookup struct {
-	value, failure []byte
-	leased         bool
+// errNotSent: the round trip ended in a panic.
+var errNotSent = errors.New("the round trip was not made")
+
+// send makes one round trip for these looks, the oldest of which is the first. One
+// that several share does not end with any of their callers.
+func (t *Tier) send(ctx context.Context, all []*lookup) {
+	err := errNotSent
+	defer func() {
+		if !t.cluster {
+			t.looks.landed(sizeOf(all) > largeReply)
+		}
+		share(all, err)
+	}()
+	if len(all) > 1 {
+		ctx = context.WithoutCancel(ctx)
+	}
+	err = t.reads.call(func() error { return t.look(ctx, all) })
 }
 
 // look is one round trip. Outside a Cluster that is one command, which costs both
-// sides less than three. In a Cluster, MGET is refused while the slot of its keys
-// moves to another node.
-func (t *Tier) look(caller context.Context, key string, f *lookup) error {
-	ctx, cancel := context.WithTimeout(caller, t.cfg.Timeout)
+// sides less than three for each look. In a Cluster, MGET is refused while the slot of
+// its keys moves to another node, and the keys of several looks are in several slots.
+func (t *Tier) look(caller context.Context, all []*lookup) error {
+	ctx, cancel := context.WithDeadline(caller, all[0].start.Add(t.cfg.Timeout))
 	defer cancel()
 	if t.cluster {
-		return markCanceled(caller, t.lookByNode(ctx, key, f))
+		return markCanceled(caller, t.lookByNode(ctx, all[0]))
 	}
-	names := [...]string{t.name("", key), t.name(failedPrefix, key), t.name(leasePrefix, key)}
-	reply := redis.NewStringSliceCmd(ctx, "mget", &names[0], &names[1], &names[2])
+	args := make([]any, 1, 1+3*len(all))
+	args[0] = "mget"
+	for _, l := range all {
+		args = append(args, t.name("", l.key), t.name(failedPrefix, l.key), t.name(leasePrefix, l.key))
+	}
+	reply := redis.NewStringSliceCmd(ctx, args...)
 	if err := t.client.Process(ctx, reply); err != nil {
 		return markCanceled(caller, err)
 	}
 	found := reply.Val()
-	if len(found) != len(names) {
-		return markCanceled(caller, fmt.Errorf("reply of %d values: expected %d", len(found), len(names)))
+	if len(found) != 3*len(all) {
+		return fmt.Errorf("reply of %d values: expected %d", len(found), 3*len(all))
 	}
-	f.value, f.failure, f.leased = bytesOf(found[0]), bytesOf(found[1]), found[2] != ""
+	for i, l := range all {
+		l.value, l.failure, l.leased = bytesOf(found[3*i]), bytesOf(found[3*i+1]), found[3*i+2] != ""
+	}
 	return nil
 }
 
 // lookByNode sends three commands together. Each reply is used by itself; that of
 // the value decides whether the call failed.
-func (t *Tier) lookByNode(ctx context.Context, key string, f *lookup) error {
+func (t *Tier) lookByNode(ctx context.Context, f *lookup) error {
+	key := f.key
 	p := t.client.Pipeline()
 	value, failure, leased := p.Get(ctx, t.name("", key)), p.Get(ctx, t.name(failedPrefix, key)), p.Exists(ctx, t.name(leasePrefix, key))
 	_, err := p.Exec(ctx)
