@@ -92,8 +92,8 @@ func NewTransport() *http.Transport {
 		DialContext:            (&net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    3 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    16,
+		MaxIdleConns:           512,
+		MaxIdleConnsPerHost:    64, // as many calls as one host gets at the same time
 		IdleConnTimeout:        90 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,

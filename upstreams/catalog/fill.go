@@ -37,7 +37,7 @@ var _ cache.Loader = (*Fill)(nil)
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
 func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
-	growStack()
+	_ = growStack(len(f.Loop) % stackOfFill)
 	in := &f.Input
 	call := in.Call(time.Now())
 	call.Trace, call.Loop = f.Trace, f.Loop
