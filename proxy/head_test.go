@@ -223,3 +223,19 @@ func TestAValueThatDoesNotFitIsKept(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// FuzzFieldValue: no value ends its line, and each is what net/http would write.
+func FuzzFieldValue(f *testing.F) {
+	for _, v := range []string{"", "a", " a ", "a\r\nSet-Cookie: b=c", "\r\n\t a\nb\rc \r\n", "\x00\x7f\xff", "\u00a0a\u2028"} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		var want bytes.Buffer
+		_ = http.Header{"Location": {value}}.Write(&want)
+		var h head
+		h.put(fieldLocation, value)
+		if got := string(h.appendTo(nil)); got != want.String() {
+			t.Errorf("%q, want %q", got, want.String())
+		}
+	})
+}

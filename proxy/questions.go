@@ -26,14 +26,16 @@ const (
 	// longestQuestion is the length of the longest query that is remembered, and of the
 	// longest User-Agent and hint.
 	longestQuestion = 512
+	// askedOnce is how many questions that were asked once are told from new ones.
+	askedOnce = 8 << 10
 	// questionOverhead is what a question takes besides its texts, in bytes.
 	questionOverhead = 512
 )
 
 // questions remembers what the queries of an endpoint mean that are asked again and
 // again, because to parse them takes longer than all else that a hit needs. Only
-// those that were answered from the near tier are put in, so that what is asked once
-// displaces nothing. A reload begins with an empty table. Nil remembers nothing.
+// those that were answered from the near tier twice are put in, so that what is asked
+// once displaces nothing: scans, and queries with a time or a random callback in them. A reload begins with an empty table. Nil remembers nothing.
 //
 // Readers take no lock; they find a question by its hash, and then compare everything
 // that decides its meaning.
@@ -49,8 +51,18 @@ type questions struct {
 	budget *questionBudget
 }
 
-// questionBudget is what may still be remembered, of all endpoints together.
-type questionBudget struct{ free atomic.Int64 }
+// questionBudget is what may still be remembered, of all endpoints together, and
+// which questions could be.
+type questionBudget struct {
+	free  atomic.Int64
+	asked [askedOnce]atomic.Uint32 // the last of each slot, by hash
+}
+
+// again reports whether a question was asked before, not long ago.
+func (b *questionBudget) again(hash uint64) bool {
+	slot, mark := &b.asked[hash>>32%askedOnce], uint32(hash)|1
+	return slot.Load() == mark || slot.Swap(mark) == mark
+}
 
 func newQuestionBudget() *questionBudget {
 	b := &questionBudget{}
@@ -171,16 +183,22 @@ func waysOf(slots []questionSlot, hash uint64) []questionSlot {
 	return slots[set*questionWays:][:questionWays]
 }
 
-// remember puts in what a query means when it is asked by caller at now. It does not wait:
-// what is not remembered this time is so the next.
+// remember puts in what a query means when it is asked by caller at now, if it was
+// asked before. It does not wait: what is not remembered this time is so the next.
 func (q *questions) remember(query string, caller catalog.Caller, now time.Time) {
-	if q == nil || len(query) > longestQuestion || !q.mu.TryLock() {
+	if q == nil || len(query) > longestQuestion {
+		return
+	}
+	under := q.under(caller.Addr, headerClient(caller.Header), now)
+	if len(under.agent) > longestQuestion || len(under.hint) > longestQuestion || !q.budget.again(q.hash(query, &under)) {
+		return
+	}
+	if !q.mu.TryLock() {
 		return
 	}
 	defer q.mu.Unlock()
-	under := q.under(caller.Addr, headerClient(caller.Header), now)
-	if len(under.agent) > longestQuestion || len(under.hint) > longestQuestion || q.find(query, &under) != nil {
-		return
+	if q.find(query, &under) != nil {
+		return // another request was faster
 	}
 	if made := q.parse(query, &under, caller, now); made != nil {
 		q.put(made)
