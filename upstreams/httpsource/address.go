@@ -25,10 +25,10 @@ func (f *fetcher) compileURL(spec *Spec, line int, scope *jq.Scope, c *upstreams
 		return false
 	}
 	f.setBase(u)
-	if !strings.HasPrefix(spec.URL.Value, f.origin) {
+	if !strings.HasPrefix(spec.URL.Value, f.target.text) {
 		c.Problems.Add(line, "url: expected a literal host, without placeholders, for example https://api.example.org/v1/{id}, got %q", spec.URL.Value)
 	}
-	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimPrefix(spec.URL.Value, f.origin), Line: line}, scope, c.Problems)
+	f.path = jq.CompileTemplate(declare.Text{Value: strings.TrimPrefix(spec.URL.Value, f.target.text), Line: line}, scope, c.Problems)
 	return true
 }
 
@@ -57,7 +57,7 @@ func (f *fetcher) compileHosted(name, path string, line int, scope *jq.Scope, c 
 // setBase sets the scheme and host of all requests.
 func (f *fetcher) setBase(u *url.URL) {
 	f.base = &url.URL{Scheme: u.Scheme, Host: u.Host}
-	f.origin = f.base.String()
+	f.target = newOrigin(f.base)
 }
 
 // parseAddress parses an absolute http or https URL without credentials, query and

@@ -38,7 +38,7 @@ const (
 type fetcher struct {
 	host            *host.Host
 	base            *url.URL // scheme and host; the path is a template
-	origin          string   // base as a text
+	target          origin
 	agent           agent
 	path            jq.Template
 	query           []field
@@ -95,6 +95,9 @@ func compileFetcher(spec *Spec, line int, c *upstreams.Compiler) *fetcher {
 	spec.checkAgent(problems)
 	f.compileQuery(spec, scope, problems)
 	f.headers = compileFields(spec.Headers, scope, problems)
+	for i := range f.headers {
+		f.headers[i].name = http.CanonicalHeaderKey(f.headers[i].name)
+	}
 	f.compileBody(spec, scope, c)
 	f.compileDecoder(spec, problems)
 	f.compileClient(spec, c)

@@ -1,7 +1,6 @@
 package httpsource
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,7 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, f.url(in), bodyReader(body))
+	req, err := f.target.request(ctx, method, f.path.Render(in.Values, jq.EscapePath), f.encodeQuery(in), body)
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
@@ -39,28 +38,22 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	}
 	for _, h := range f.headers {
 		if v := h.value.Render(in.Values, jq.EscapeHeader); v != "" || h.value.IsLiteral() {
-			req.Header.Set(h.name, v)
+			req.Header[h.name] = []string{v}
 		}
 	}
 	return req, body, nil
 }
 
-// url is the address of the request.
-func (f *fetcher) url(in *upstreams.Input) string {
-	address := f.origin + f.path.Render(in.Values, jq.EscapePath)
-	if query := encodeFields(f.query, in.Values, leaveOutEmpty); query != "" {
-		address += "?" + query
+// encodeQuery is the query of the request; "" for none.
+func (f *fetcher) encodeQuery(in *upstreams.Input) string {
+	if f.rawQuery.IsZero() {
+		return encodeFields(f.query, in.Values, leaveOutEmpty)
 	}
-	if !f.rawQuery.IsZero() {
-		escape := url.QueryEscape
-		if f.rawQueryEncoded {
-			escape = jq.EscapeHeader // only line breaks are removed
-		}
-		if query := f.rawQuery.Render(in.Values, escape); query != "" {
-			address += "?" + query
-		}
+	escape := url.QueryEscape
+	if f.rawQueryEncoded {
+		escape = jq.EscapeHeader // only line breaks are removed
 	}
-	return address
+	return f.rawQuery.Render(in.Values, escape)
 }
 
 // leaveOutEmpty leaves out what a query's placeholders leave empty, such as an option
@@ -103,14 +96,6 @@ func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ st
 		return http.MethodPost, "application/json", body, err
 	}
 	return http.MethodGet, "", nil, nil
-}
-
-// bodyReader returns a type that net/http can rewind to send a request again.
-func bodyReader(body []byte) io.Reader {
-	if body == nil {
-		return http.NoBody
-	}
-	return bytes.NewReader(body)
 }
 
 // send sends the request and reads the reply up to its limit.

@@ -37,7 +37,7 @@ type stream func(r *run, in any, yield func(any) bool) bool
 type run struct {
 	env    *Env
 	vars   []any // by slot
-	few    [6]any
+	few    [2]any
 	size   int // of the program
 	left   int // of maxWork
 	unsure bool
