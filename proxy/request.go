@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -182,12 +183,12 @@ const (
 func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 	want := cache.Want{Form: req.in.Form.FormIndex()}
 	var link cache.Hit
-	failed := map[string]bool{}
+	var failed []string // hosts
 	for range pictureDraws {
 		if err := s.lookup(req, req.route.space, req.key, want, loader{req}, &link); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
 			return link, err
 		}
-		if len(failed) > 0 && failed[hostOf(link.Rep.Location)] {
+		if len(failed) > 0 && slices.Contains(failed, hostOf(link.Rep.Location)) {
 			continue
 		}
 		found, err := s.pictureOf(req, &link)
@@ -197,7 +198,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 		if (waitContext{req}).Err() != nil {
 			return cache.Hit{}, fmt.Errorf("picture of a link: %w", err)
 		}
-		if failed[hostOf(link.Rep.Location)] = true; len(failed) == pictureAttempts {
+		if failed = append(failed, hostOf(link.Rep.Location)); len(failed) == pictureAttempts {
 			break
 		}
 	}

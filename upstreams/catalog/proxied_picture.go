@@ -56,30 +56,29 @@ func (s *endpointSpec) redirectOnly() {
 // PictureFetch loads the picture that a link leads to; it is what the cache
 // calls.
 type PictureFetch struct {
-	of   *PictureProxy
-	call upstreams.Call
-	link string
+	of       *PictureProxy
+	endpoint string
+	link     string
 }
 
 // PictureFetch is for a link that the form's answer held. The form must have a
 // PictureProxy.
 func (in *Input) PictureFetch(link string) *PictureFetch {
-	call := upstreams.Call{Endpoint: in.endpoint.Name, Params: map[string]any{"link": link}}
-	return &PictureFetch{of: in.Form.PictureProxy, call: call, link: link}
+	return &PictureFetch{of: in.Form.PictureProxy, endpoint: in.endpoint.Name, link: link}
 }
 
 // Key is the picture's identity.
 func (p *PictureFetch) Key() string {
 	sum := sha256.Sum256([]byte(p.link))
-	return p.of.form.Chain.prefix + ":#" + hex.EncodeToString(sum[:16])
+	b := append(append(make([]byte, 0, 96), p.of.form.Chain.prefix...), ":#"...)
+	return string(hex.AppendEncode(b, sum[:16]))
 }
 
 var _ cache.Loader = (*PictureFetch)(nil)
 
 // Load implements cache.Loader.
 func (p *PictureFetch) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
-	call := p.call
-	call.Now = time.Now()
+	call := upstreams.Call{Endpoint: p.endpoint, Params: map[string]any{"link": p.link}, Now: time.Now()}
 	answer, err := p.of.form.Chain.Do(ctx, &call, hasCopy, nil)
 	if err != nil {
 		return cache.Content{}, err
