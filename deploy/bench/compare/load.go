@@ -129,12 +129,19 @@ func (b *bench) wrk(r *row, s *server, paths []string, etag string) (*outcome, e
 func fillKeys(b *bench, r *row) error {
 	for _, column := range b.present(r) {
 		s := b.servers[r.servers[column]]
-		result, err := b.requests(r, s, numbered(keyPath, 1, zipfKeys), "").Offer(openloop.Times(zipfKeys))
-		if err != nil {
-			return err
+		l := b.requests(r, s, numbered(keyPath, 1, zipfKeys), "")
+		good := 0
+		for range attempts { // the first may take long
+			result, err := l.Offer(openloop.Times(zipfKeys))
+			if err != nil {
+				return err
+			}
+			if good = result.Statuses[http.StatusOK]; good == zipfKeys {
+				break
+			}
 		}
-		if n := result.Statuses[http.StatusOK]; n != zipfKeys {
-			return fmt.Errorf("%s: expected %d answers, got %d: %v", column, zipfKeys, n, result.Statuses)
+		if good != zipfKeys {
+			return fmt.Errorf("%s: expected %d answers, got %d", column, zipfKeys, good)
 		}
 	}
 	return nil

@@ -169,14 +169,15 @@ func numbered(prefix string, first, n int) []string {
 }
 
 // items are paths that were never asked for, more than can be answered.
-func items(b *bench, s *server, round int) []string {
+func items(b *bench, s *server, _ int) []string {
 	const perSecond = 60_000
 	n := int(perSecond * max(b.span.Seconds(), 0.1))
 	prefix := itemPath
 	if s.name == bareProxy {
 		prefix = upstreamPath
 	}
-	return numbered(prefix, 1000+round*n, n)
+	b.items += n
+	return numbered(prefix, 1000+b.items, n)
 }
 
 func storedKeys(*bench, *server, int) []string { return numbered(keyPath, 1, redisKeys) }

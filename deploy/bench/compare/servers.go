@@ -131,7 +131,7 @@ summary: {en: An answer of 1 kB that is fetched., zh: 取自上游的 1 kB 回�
 params:
   - {name: id, type: int, min: 1, max: 1000000000, required: true, example: "7"}
   - {name: type, role: form, example: text}
-cache: {class: keyed, ttl: 24h, jitter: 0}
+cache: {class: keyed, ttl: 24h, jitter: 0, fill_timeout: 30s}
 fields:
   id: {en: The number., zh: 编号。}
   title: {en: The title., zh: 标题。}
@@ -141,6 +141,7 @@ forms:
   - {name: text, text: '.title + "\n" + .text'}
 sources:
   - name: upstream
+    timeout: 20s
     http: {url: "http://UPSTREAM/item", query: {id: "{id}"}}
     judge: [{if: .code != 0, is: unavailable}]
     map: '{id: .data.number, title: .data.name, text: .data.content}'
