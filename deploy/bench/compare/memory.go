@@ -37,12 +37,16 @@ func memory(b *bench, r *row, round int) error {
 	if err != nil {
 		return err
 	}
-	result, err := fill(1, memoryEntries)
-	if err != nil {
-		return err
+	good := 0
+	for i := 0; i < attempts && good < memoryEntries; i++ {
+		result, err := fill(1, memoryEntries)
+		if err != nil {
+			return err
+		}
+		good = result.Statuses[http.StatusOK]
 	}
-	if result.Statuses[http.StatusOK] != memoryEntries {
-		return fmt.Errorf("expected %d answers, got %v", memoryEntries, result.Statuses)
+	if good != memoryEntries {
+		return fmt.Errorf("expected %d answers, got %d", memoryEntries, good)
 	}
 	after, err := b.settled(s)
 	if err != nil {
