@@ -3,9 +3,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"time"
+	"strconv"
+	"strings"
 
 	"sundry/deploy/bench/openloop"
 )
@@ -86,28 +88,33 @@ func (b *bench) allThere(s *server) error {
 	return nil
 }
 
-// settled is the memory of a server after garbage was collected, when it has not
-// given back any for two seconds.
+// settled is the memory of a server after garbage was collected: what is resident,
+// without the free pages that the runtime has not given back. It keeps those up to
+// twice the live heap, of which Sundry's ballast is a part, so that they say more
+// about what was computed before than about what is kept.
 func (b *bench) settled(s *server) (int64, error) {
-	for range 2 {
-		if _, err := b.get("http://"+s.admin+"/debug/pprof/heap?gc=1", nil); err != nil {
+	var profile *reply
+	for range 2 { // what the first has finalized is garbage for the second
+		var err error
+		if profile, err = b.get("http://"+s.admin+"/debug/pprof/heap?gc=1&debug=1", nil); err != nil {
 			return 0, err
 		}
 	}
-	least, since := int64(1<<62), time.Now()
-	for deadline := time.Now().Add(time.Minute); time.Since(since) < 2*time.Second && time.Now().Before(deadline); {
-		now, err := s.process.resident()
-		if err != nil {
-			return 0, err
-		}
-		if now < least-1<<20 {
-			least, since = now, time.Now()
-		}
-		select {
-		case <-b.ctx.Done():
-			return 0, b.ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+	resident, err := s.process.resident()
+	if err != nil {
+		return 0, err
 	}
-	return s.process.resident()
+	idle, err1 := heapStatistic(profile.body, "HeapIdle")
+	released, err2 := heapStatistic(profile.body, "HeapReleased")
+	return resident - (idle - released), errors.Join(err1, err2)
+}
+
+// heapStatistic is one of runtime.MemStats, at the end of a heap profile.
+func heapStatistic(profile, name string) (int64, error) {
+	_, rest, ok := strings.Cut(profile, "# "+name+" = ")
+	value, _, ends := strings.Cut(rest, "\n")
+	if !ok || !ends {
+		return 0, fmt.Errorf("heap profile: no %s", name)
+	}
+	return strconv.ParseInt(value, 10, 64)
 }
