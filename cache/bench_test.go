@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,5 +72,49 @@ func TestHitCostDoesNotGrowWithThePool(t *testing.T) {
 	small, large := cost(10), cost(10_000)
 	if large > small+0.5 {
 		t.Errorf("a hit in a pool of 10 allocates %.1f times, of 10,000 %.1f times", small, large)
+	}
+}
+
+// constant is a loader that takes no time: what a fill costs without it.
+type constant struct{ content Content }
+
+func (l constant) Load(context.Context, bool) (Content, error) { return l.content, nil }
+
+func BenchmarkFill(b *testing.B) {
+	p := usual()
+	p.Class = Keyed
+	s := newCache(b, Config{Memory: 64 << 20}).Space("bench", p)
+	l := constant{textContent(strings.Repeat("x", 1<<10))}
+	ctx := b.Context()
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if h, err := s.Fetch(ctx, "bench:"+strconv.Itoa(n), Want{}, l); err != nil || h.Tier != Upstream {
+			b.Fatal(h, err)
+		}
+	}
+}
+
+// everyKey is a Redis that has the same entry for every key.
+type everyKey struct {
+	*fakeRemote
+	value []byte
+}
+
+func (r everyKey) Look(context.Context, string) (value, failure []byte, leased bool) {
+	return r.value, nil, false
+}
+
+func BenchmarkFarHit(b *testing.B) {
+	c := textContent(strings.Repeat("x", 1<<10))
+	raw := rawOf(b, c, &Meta{Created: time.Now(), Modified: time.Now()})
+	p := usual()
+	p.TTL, p.Class = time.Hour, Keyed
+	s := newCache(b, Config{Memory: 64 << 20, Far: everyKey{newFakeRemote(), raw}}).Space("bench", p)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if h, err := s.Fetch(ctx, "bench:"+strconv.Itoa(n), Want{}, constant{}); err != nil || h.Tier != Far {
+			b.Fatal(h, err)
+		}
 	}
 }

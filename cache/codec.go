@@ -1,10 +1,8 @@
 package cache
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"math"
 	"time"
 	"unsafe"
@@ -262,44 +260,3 @@ func encodeRecord(b *Body) []byte {
 	r = append(append(append(r, b.Type...), b.ETag...), b.Location...)
 	return append(r, b.Data...)
 }
-
-// digestOf identifies the content, regardless of its source and time.
-func digestOf(c *Content) uint64 {
-	d := newDigest(c.Negative)
-	for _, f := range c.Forms {
-		for _, b := range f {
-			d.body(b.Status, b.Type, b.ETag, b.Location, b.Data)
-		}
-		d.form(flagsOf(f))
-	}
-	return d.sum()
-}
-
-// digest computes the digest of a content.
-type digest struct{ hash.Hash }
-
-func newDigest(negative string) digest {
-	d := digest{sha256.New()}
-	d.text(negative)
-	return d
-}
-
-func (d digest) text(s string) {
-	d.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s))))
-	d.Write([]byte(s))
-}
-
-func (d digest) body(status int, typ, etag, location string, data []byte) {
-	d.Write([]byte{1})
-	d.Write(binary.LittleEndian.AppendUint16(nil, uint16(status)))
-	d.text(typ)
-	d.text(etag)
-	d.text(location)
-	d.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(data))))
-	d.Write(data)
-}
-
-// form ends a form.
-func (d digest) form(flags byte) { d.Write([]byte{0, flags}) }
-
-func (d digest) sum() uint64 { return binary.LittleEndian.Uint64(d.Sum(nil)) }

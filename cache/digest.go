@@ -1,0 +1,58 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+)
+
+// digestOf identifies the content, regardless of its source and time.
+func digestOf(c *Content) uint64 {
+	d := newDigest(c.Negative)
+	for _, f := range c.Forms {
+		for _, b := range f {
+			d.body(b.Status, b.Type, b.ETag, b.Location, b.Data)
+		}
+		d.form(flagsOf(f))
+	}
+	return d.sum()
+}
+
+// digest computes the digest of a content.
+type digest struct {
+	hash hash.Hash
+	head []byte // what stands before the next body
+}
+
+func newDigest(negative string) *digest {
+	d := &digest{hash: sha256.New(), head: make([]byte, 0, 128)}
+	d.text(negative)
+	return d
+}
+
+func (d *digest) text(s string) {
+	d.head = append(binary.LittleEndian.AppendUint32(d.head, uint32(len(s))), s...)
+}
+
+func (d *digest) body(status int, typ, etag, location string, data []byte) {
+	d.head = binary.LittleEndian.AppendUint16(append(d.head, 1), uint16(status))
+	d.text(typ)
+	d.text(etag)
+	d.text(location)
+	d.head = binary.LittleEndian.AppendUint32(d.head, uint32(len(data)))
+	d.flush()
+	d.hash.Write(data)
+}
+
+func (d *digest) flush() {
+	d.hash.Write(d.head)
+	d.head = d.head[:0]
+}
+
+// form ends a form.
+func (d *digest) form(flags byte) { d.head = append(d.head, 0, flags) }
+
+func (d *digest) sum() uint64 {
+	d.flush()
+	return binary.LittleEndian.Uint64(d.hash.Sum(d.head))
+}

@@ -1,0 +1,15 @@
+package cache
+
+import "testing"
+
+// Entries of one layout keep their digests, which Redis holds.
+func TestDigestIsThatOfTheLayout(t *testing.T) {
+	c := textContent("one", "two")
+	c.Forms = append(c.Forms, Form{{Status: 302, Type: "text/html", Location: "https://example.org/"}})
+	if got, want := digestOf(&c), uint64(0x613a45fe6df3c8a); got != want {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+	if got, want := digestOf(&Content{Negative: "no"}), uint64(0xeec1bd161ea6731c); got != want {
+		t.Errorf("a negative answer: %#x, want %#x", got, want)
+	}
+}
