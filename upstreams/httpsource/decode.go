@@ -141,10 +141,7 @@ func FactsOf(b *upstreams.Blob) map[string]any {
 // limit applies after decompression, which bounds decompression bombs. length is what
 // the sender declares; it is believed for as much as is read at once.
 func readAtMost(r io.Reader, length, limit int64) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.Grow(int(min(max(length, 0), limit, readChunk)) + bytes.MinRead)
-	_, err := buf.ReadFrom(&io.LimitedReader{R: r, N: limit + 1})
-	b := buf.Bytes()
+	b, err := readAll(&io.LimitedReader{R: r, N: limit + 1}, min(max(length, bytes.MinRead), limit, readChunk)+1)
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("reply was cut off: %w", err)}
@@ -154,6 +151,23 @@ func readAtMost(r io.Reader, length, limit int64) ([]byte, error) {
 		return nil, &upstreams.Error{Kind: upstreams.Malformed, Err: fmt.Errorf("%w of %d bytes", upstreams.ErrTooLarge, limit)}
 	}
 	return b, nil
+}
+
+// readAll is io.ReadAll for a body that is probably shorter than size.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	b := make([]byte, 0, size)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) == cap(b):
+			b = slices.Grow(b, len(b))
+		}
+	}
 }
 
 // scriptDecoder decodes the object that a script of a page assigns to the marker,

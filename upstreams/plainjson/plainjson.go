@@ -62,30 +62,29 @@ func Append(b []byte, v any) ([]byte, error) {
 
 // AppendText appends a string as Marshal encodes it.
 func AppendText(b []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		return appendInvalid(b, s)
+	}
 	b = append(b, '"')
 	done := 0
-	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' {
-				b = appendEscape(append(b, s[done:i]...), c)
-				done = i + 1
-			}
-			i++
-			continue
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' || c == '"' || c == '\\':
+			b = appendEscape(append(b, s[done:i]...), c)
+			done = i + 1
+		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
+			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
+			done = i + 3
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b = append(append(b, s[done:i]...), `\ufffd`...)
-			done = i + size
-		case r == '\u2028' || r == '\u2029':
-			b = append(append(b, s[done:i]...), `\u202`...)
-			b = append(b, hexDigits[r&15])
-			done = i + size
-		}
-		i += size
 	}
 	return append(append(b, s[done:]...), '"')
+}
+
+// appendInvalid appends a string that is not UTF-8, with an escape for each byte that
+// belongs to no character.
+func appendInvalid(b []byte, s string) []byte {
+	text, _ := Marshal(s) // no string fails
+	return append(b, text...)
 }
 
 const hexDigits = "0123456789abcdef"
