@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+
+	"sundry/upstreams/waittest"
 )
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -67,5 +70,53 @@ func TestPipeline(t *testing.T) {
 		if s.watches() && s.answered.Load() != 250 {
 			t.Errorf("the lane answered %d, want 250", s.answered.Load())
 		}
+	})
+}
+
+// TestPipelineOfALateReader: answers wait for who asks much before reading anything.
+func TestPipelineOfALateReader(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		s := openSite(t, wrap)
+		c := s.dial(t)
+		r := bufio.NewReader(c)
+		target := "/hit?" + strings.Repeat("a", 3000)
+		const requests = 4000 // whose answers no buffer holds
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(c, strings.Repeat(get(target), requests))
+			sent <- err
+		}()
+		waittest.Until(t, "a writer", func() bool {
+			answered := s.answered.Load()
+			return answered > requests/10 && s.only(t).phase.Load() == phaseBusy
+		})
+		for range requests {
+			expect(t, r, target)
+		}
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNoConnectionIsForgotten: each of many connections is answered again and again,
+// though nothing but what the client sends ever wakes the lane.
+func TestNoConnectionIsForgotten(t *testing.T) {
+	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+		s := openSite(t, wrap, limits(0, 0, 0, 0))
+		var clients sync.WaitGroup
+		for i := range 64 {
+			c := s.dial(t)
+			clients.Go(func() {
+				r := bufio.NewReader(c)
+				for k := range 100 {
+					send(t, c, strings.Repeat(hit, 1+(i+k)%3))
+					for range 1 + (i+k)%3 {
+						expect(t, r, "/hit?a=1")
+					}
+				}
+			})
+		}
+		clients.Wait()
 	})
 }
