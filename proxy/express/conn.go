@@ -86,7 +86,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:
 		return 0, nil
-	case c.place == boundary && len(p) >= leastBuffer:
+	case c.place == boundary && len(p) >= max(leastBuffer, len(c.pending)):
 		return c.serve(p)
 	case c.place == handling && len(p) == 1 && c.socket != nil:
 		return 0, c.socket.watch()
@@ -112,9 +112,7 @@ func (c *conn) readThrough(p []byte) (n int, err error) {
 func (c *conn) serve(p []byte) (int, error) {
 	defer c.leave() // also when the Answerer panics
 	c.buf, c.filled, c.begun, c.n, c.err = p, copy(p, c.pending), false, 0, nil
-	if c.pending = c.pending[c.filled:]; len(c.pending) == 0 {
-		c.pending = nil
-	}
+	c.pending = nil
 	c.expires = instant(c.armed.Load())
 	if c.socket != nil {
 		c.socket.serve()

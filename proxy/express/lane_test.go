@@ -73,6 +73,37 @@ func TestPipeline(t *testing.T) {
 	})
 }
 
+// TestSmallerBuffersAreNetHTTPs: what does not fit into the buffer at a boundary is
+// passed in its order.
+func TestSmallerBuffersAreNetHTTPs(t *testing.T) {
+	lane, err := New(Config{Answerer: newShop(), Fields: shopFields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, server := net.Pipe()
+	defer client.Close()
+	c := newConn(server, lane, &timeouts{})
+	defer c.Close()
+	followers := strings.Repeat(last, 20)
+	go io.WriteString(client, get("/miss")+followers)
+	p := make([]byte, 4096)
+	if n, err := c.Read(p); err != nil || string(p[:n]) != get("/miss") {
+		t.Fatalf("%q %v", p[:n], err)
+	}
+	c.changeState(http.StateIdle)
+	var got []byte
+	for len(got) < len(followers) {
+		n, err := c.Read(p[:600])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, p[:n]...)
+	}
+	if string(got) != followers {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestPipelineOfALateReader: answers wait for who asks much before reading anything.
 func TestPipelineOfALateReader(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {

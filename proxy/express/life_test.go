@@ -193,7 +193,6 @@ func TestHandlersLearnThatClientsHaveGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openSite(t, bySocket)
-			s.enter, s.leave = make(chan struct{}), make(chan error, 1)
 			c := s.dial(t)
 			send(t, c, test.sent)
 			<-s.enter
@@ -223,22 +222,28 @@ func stuck(t testing.TB, s *site) (*bufio.Reader, *conn) {
 }
 
 func TestShutdownLetsAnAnswerBeWritten(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap)
-		r, there := stuck(t, s)
-		ended := make(chan error)
-		go func() { ended <- s.server.Shutdown(t.Context()) }()
-		waittest.Until(t, "the end of the connection has begun", func() bool { return there.phase.Load() == phaseEnding })
-		if err := there.Close(); err != nil {
-			t.Error(err) // as Shutdown does when the connection is old
-		}
-		expect(t, r, "0123456789abcdef")
-		expectEnd(t, r)
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
-	})
+	for name, closes := range map[string]bool{"new to net/http": false, "idle to net/http": true} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+				s := openSite(t, wrap)
+				r, there := stuck(t, s)
+				ended := make(chan error)
+				go func() { ended <- s.server.Shutdown(t.Context()) }()
+				waittest.Until(t, "the end of the connection has begun", func() bool { return there.phase.Load() == phaseEnding })
+				if closes { // as Shutdown does
+					if err := there.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				expect(t, r, "0123456789abcdef")
+				expectEnd(t, r)
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+				waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
+			})
+		})
+	}
 }
 
 func TestClosingTwiceClosesAtOnce(t *testing.T) {

@@ -102,7 +102,7 @@ func (c *conn) limitHead(now instant) {
 func (c *conn) pass(rest []byte, size int, now instant) {
 	c.lane.metrics.passed.Inc()
 	if size < len(rest) {
-		c.pending = slices.Concat(rest[size:], c.pending)
+		c.pending = slices.Clone(rest[size:])
 	}
 	c.n, c.place = copy(c.buf, rest[:size]), handling
 	c.meetServer(now)

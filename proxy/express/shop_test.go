@@ -29,11 +29,13 @@ type shop struct {
 	handled  atomic.Int64 // by net/http
 	big      []byte
 	panics   atomic.Bool
-	enter    chan struct{} // if it is not nil, a request for /wait sends here
+	enter    chan struct{} // a request for /wait sends here
 	leave    chan error    // and its end of waiting
 }
 
-func newShop() *shop { return &shop{big: bytes.Repeat([]byte("0123456789abcdef"), 20<<10)} }
+func newShop() *shop {
+	return &shop{big: bytes.Repeat([]byte("0123456789abcdef"), 20<<10), enter: make(chan struct{}), leave: make(chan error, 1)}
+}
 
 // huge is more than the buffers of a connection hold.
 var huge = sync.OnceValue(func() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 2<<20) })
@@ -81,7 +83,7 @@ func (s *shop) Answer(q *Request, r *Response) bool {
 // ServeHTTP implements http.Handler.
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handled.Add(1)
-	if r.URL.Path == "/wait" && s.enter != nil {
+	if r.URL.Path == "/wait" {
 		s.enter <- struct{}{}
 		<-r.Context().Done()
 		s.leave <- r.Context().Err()

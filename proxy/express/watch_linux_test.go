@@ -15,7 +15,6 @@ func TestEndBehindARequestIsNoDisconnect(t *testing.T) {
 	for name, sent := range map[string][2]string{"kept by the lane": {get("/wait") + hit, ""}, "not read yet": {get("/wait"), hit}} {
 		t.Run(name, func(t *testing.T) {
 			s := openSite(t, bySocket)
-			s.enter, s.leave = make(chan struct{}), make(chan error, 1)
 			c := s.dial(t)
 			send(t, c, sent[0])
 			<-s.enter
