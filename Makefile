@@ -32,6 +32,8 @@ fuzz:
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip
 	go test -run xxx -fuzz FuzzInput -fuzztime 10s ./upstreams/catalog
 	go test -run xxx -fuzz FuzzCheckURL -fuzztime 10s ./upstreams/guard
+	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./proxy/express
+	go test -run xxx -fuzz FuzzDifference -fuzztime 10s ./proxy/express
 	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/sharelink
 	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/sharelink
 	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
