@@ -61,30 +61,47 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkFill measures a fill without its network.
-func BenchmarkFill(b *testing.B) {
-	dir := b.TempDir()
+// cannedFill makes a fill that needs no network.
+func cannedFill(tb testing.TB) func() {
+	tb.Helper()
+	dir := tb.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "thing.yaml"), []byte(filledCatalog), 0o600); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	env := envtest.New(b)
+	env := envtest.New(tb)
 	env.Transport, env.Data = canned(filledReply), catalog.Data("")
 	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	e, _ := c.Get("thing")
 	in, bad := e.Parse("id=7", catalog.Caller{})
 	if bad != nil {
-		b.Fatal(bad)
+		tb.Fatal(bad)
 	}
-	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // a fill has a deadline
-	defer cancel()
-	b.ReportAllocs()
-	for b.Loop() {
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Hour) // a fill has a deadline
+	tb.Cleanup(cancel)
+	return func() {
 		content, err := (&catalog.Fill{Input: in}).Load(ctx, false)
 		if err != nil || len(content.Forms) != 2 {
-			b.Fatal(content, err)
+			tb.Fatal(content, err)
 		}
+	}
+}
+
+// BenchmarkFill measures a fill without its network.
+func BenchmarkFill(b *testing.B) {
+	fill := cannedFill(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		fill()
+	}
+}
+
+// TestFillAllocates holds a fill to what it takes: with programs that gojq runs, or JSON
+// that encoding/json decodes, it would be more than twice that.
+func TestFillAllocates(t *testing.T) {
+	if n := testing.AllocsPerRun(200, cannedFill(t)); n > 170 {
+		t.Errorf("a fill takes %.0f allocations", n)
 	}
 }
