@@ -32,8 +32,8 @@ fuzz:
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip
 	go test -run xxx -fuzz FuzzInput -fuzztime 10s ./upstreams/catalog
 	go test -run xxx -fuzz FuzzCheckURL -fuzztime 10s ./upstreams/guard
-	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./proxy/express
-	go test -run xxx -fuzz FuzzDifference -fuzztime 10s ./proxy/express
+	go test -run xxx -fuzz FuzzHead -fuzztime 10s -fuzzminimizetime 1x ./proxy/express
+	go test -run xxx -fuzz FuzzDifference -fuzztime 10s -fuzzminimizetime 1x ./proxy/express
 	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/sharelink
 	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/sharelink
 	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
@@ -42,6 +42,8 @@ fuzz:
 	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/plainjson
 	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/plainjson
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
+	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy
+	go test -run xxx -fuzz FuzzCallerAddress -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/bilibili
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/idcard
 	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/ipcard

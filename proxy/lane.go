@@ -101,6 +101,7 @@ func (l *lane) prepare(a *ready, rt *route, q *express.Request) *question {
 	}
 	// Last, because it counts the request. A refusal does not: net/http makes it.
 	if a.allowed = rt.settings.limiter.allow(caller, q.Arrived); !a.allowed.ok {
+		l.hitCount.Add(^uint64(0)) // no hit
 		return nil
 	}
 	return question

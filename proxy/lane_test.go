@@ -323,6 +323,33 @@ func TestLaneLeavesHitsToBeLogged(t *testing.T) {
 	}
 }
 
+// TestRefusalsAreNotHitsToBeLogged: who is over the rate limit does not change which
+// hits of others are logged.
+func TestRefusalsAreNotHitsToBeLogged(t *testing.T) {
+	var lines logged
+	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+		c.HitSample, c.Log, c.Limits = 10, slog.New(slog.NewTextHandler(&lines, nil)), Limits{Rate: 0.01, Burst: 3}
+	})
+	lane := dial(t, w.lane)
+	ask := func(client string) string {
+		return lane.ask(t, "GET /api/60s HTTP/1.1\r\nHost: a.example\r\nX-Forwarded-For: "+client+"\r\n\r\n")
+	}
+	for range 3 { // the first is no hit
+		ask("192.0.2.255")
+	}
+	for i := range 98 {
+		ask(fmt.Sprintf("192.0.2.%d", i))
+		for range 9 {
+			if answer := ask("192.0.2.255"); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
+				t.Fatal(answer)
+			}
+		}
+	}
+	if n := lines.count("outcome=hit"); n != 10 {
+		t.Errorf("%d of 100 hits were logged", n)
+	}
+}
+
 // TestDrainingLanePassesAll: net/http tells clients to close.
 func TestDrainingLanePassesAll(t *testing.T) {
 	w := newTwoWays(t, nil, replayed)

@@ -139,6 +139,9 @@ func FuzzHead(f *testing.F) {
 		source := bytes.NewReader(b)
 		buffered := bufio.NewReaderSize(source, len(b)+16)
 		r, err := http.ReadRequest(buffered)
+		if err != nil && v == framed {
+			return // net/http says so and closes the connection: nothing follows
+		}
 		if err != nil {
 			t.Fatalf("net/http refuses %q: %v", b, err)
 		}

@@ -26,17 +26,15 @@ func (c *conn) serveByConn() {
 // advance answers the requests that were read, and reports whether Read must return.
 func (c *conn) advance() (done bool) {
 	x := c.lane.exchanges.Get().(*exchange)
-	arrived := time.Now()
-	x.head.request.Peer, x.head.request.Arrived = c.peer, arrived
+	x.head.request.Peer, x.head.request.Arrived = c.peer, time.Now()
 	rest, v, err := c.answer(x)
-	size, answered := x.head.size, x.answered
+	size, answered, now := x.head.size, x.answered, c.lane.instant(x.head.request.Arrived)
 	x.release()
 	c.lane.exchanges.Put(x)
 	if err != nil {
 		c.err = readError(c.Conn, err)
 		return true
 	}
-	now := c.lane.instant(arrived)
 	if answered > 0 {
 		c.noteAnswered(answered, now)
 	}
@@ -66,11 +64,11 @@ func (c *conn) answer(x *exchange) (rest []byte, v verdict, err error) {
 			v = framed
 		}
 		if v != plain {
-			return rest, v, c.write(&x.response)
+			return rest, v, c.write(x)
 		}
 		rest = rest[x.head.size:]
 		if x.full() {
-			err = c.write(&x.response)
+			err = c.write(x)
 		}
 	}
 	return nil, v, err
@@ -108,9 +106,13 @@ func (c *conn) pass(rest []byte, size int, now instant) {
 	c.meetServer(now)
 }
 
-// handOver makes Read return all that was read, and leaves the connection to net/http.
+// handOver makes Read return all that was read, and leaves the connection to net/http,
+// with the deadline that it would have set.
 func (c *conn) handOver(now instant) {
 	c.n = c.filled
+	if instant(c.armed.Load()) != c.expires {
+		c.arm(c.expires)
+	}
 	c.surrender()
 	c.meetServer(now)
 }
@@ -134,8 +136,10 @@ func (c *conn) giveUp(err error) {
 	}
 }
 
-// write writes answers.
-func (c *conn) write(r *Response) error {
+// write writes answers. When the client has let them wait, it is later: what it asks
+// next arrives then.
+func (c *conn) write(x *exchange) error {
+	r := &x.response
 	head, body := r.Buf, r.Body
 	r.Buf, r.Body = head[:0], nil
 	if c.socket != nil && len(head) > 0 {
@@ -149,7 +153,9 @@ func (c *conn) write(r *Response) error {
 	if len(head)+len(body) == 0 {
 		return nil
 	}
-	return c.writeSlowly(head, body)
+	err := c.writeSlowly(head, body)
+	x.head.request.Arrived = time.Now()
+	return err
 }
 
 // writeSlowly waits for the client to read.

@@ -27,6 +27,7 @@ var shopFields = []string{"Accept", "Accept-Encoding", "If-None-Match", "X-Forwa
 type shop struct {
 	answered atomic.Int64 // in the lane
 	handled  atomic.Int64 // by net/http
+	arrived  atomic.Int64 // when the last one did that the lane answered, in Unix nanoseconds
 	big      []byte
 	panics   atomic.Bool
 	enter    chan struct{} // a request for /wait sends here
@@ -72,6 +73,7 @@ func (s *shop) Answer(q *Request, r *Response) bool {
 		return false
 	}
 	s.answered.Add(1)
+	s.arrived.Store(q.Arrived.UnixNano())
 	r.Buf = fmt.Appendf(r.Buf, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nContent-Type: text/plain\r\nDate: %s\r\n\r\n",
 		len(body), q.Arrived.UTC().Format(http.TimeFormat))
 	if !q.Head {
