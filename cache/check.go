@@ -64,8 +64,8 @@ func (m *Meta) checkTimes(now time.Time) error {
 func (e *entry) checkTable() error {
 	records := 0
 	for i := range e.forms {
-		bodies, _ := e.form(i)
-		if bodies > len(e.raw) || e.raw[e.table+i*formRow+4]&^formCompresses != 0 {
+		bodies, compresses := e.form(i)
+		if bodies > len(e.raw) || e.raw[e.table+i*formRow+4]&^formCompresses != 0 || compresses && bodies != 1 {
 			return errLayout
 		}
 		records += bodies

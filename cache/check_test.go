@@ -80,6 +80,7 @@ func TestCheck(t *testing.T) {
 		"an ETag without quotes":     {forge(func(c *Content) { c.Forms[0][0].ETag = "tag" }), false},
 		"an ETag with too many":      {forge(func(c *Content) { c.Forms[0][0].ETag = `"a"b"` }), false},
 		"a weak ETag":                {forge(func(c *Content) { c.Forms[0][0].ETag = `W/"tag"` }), true},
+		"a pool to be compressed":   {func([]byte) []byte { return compressedPool(t) }, false},
 		"an edition of no day":       {forge(func(c *Content) { c.Edition = "2026/09/21" }), false},
 		"a source of two lines":      {forge(func(c *Content) { c.Source = "a\nb" }), false},
 	} {
@@ -91,6 +92,25 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// compressedPool is an entry that says of a pool that it is compressed: all of its bodies
+// would be sent in the coding of one.
+func compressedPool(t *testing.T) []byte {
+	t.Helper()
+	c := sound()
+	raw := rawOf(t, c, soundMeta())
+	e, err := parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[e.table+formRow+4] |= formCompresses
+	sum, err := e.content()
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint64(raw[48:], sum)
+	return raw
 }
 
 // mutate patches bytes: each triple of the patch is a place and what is

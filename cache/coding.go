@@ -113,7 +113,7 @@ func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[code
 // reweigh counts what was added to an entry, or to a later one with the same codings.
 func (h *hotTable) reweigh(r *ready) {
 	h.table.ComputeIfPresent(r.key, func(now *ready) (*ready, otter.ComputeOp) {
-		if &now.codings[0] != &r.codings[0] {
+		if len(now.codings) == 0 || &now.codings[0] != &r.codings[0] {
 			return now, otter.CancelOp
 		}
 		return now, otter.WriteOp

@@ -249,7 +249,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		f.recordFailure(ctx, err, hasCopy, now)
 		return f.usableCopy(now), false, err
 	}
-	old, _ := f.cache.near.stored(f.policy.Class, f.key)
+	old := f.cache.near.last(f.policy.Class, f.key)
 	e, err := f.entryOf(f.key, &content, created, &old)
 	switch {
 	case err != nil:

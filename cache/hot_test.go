@@ -377,3 +377,44 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 		}
 	})
 }
+
+// A compression may end when its entry was replaced by an answer without forms.
+func TestCodingOfAnEntryThatIsNowNegative(t *testing.T) {
+	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		mustBeHot(t, s, "k", l)
+		hot := s.cache.near.hot
+		before := hot.get("k")
+		content := negativeContent()
+		e, err := s.entryOf("k", &content, time.Now(), &entry{})
+		if err != nil || !s.cache.near.put(Keyed, "k", e) {
+			t.Fatal(err)
+		}
+		hot.reweigh(before)
+		if now := hot.get("k"); now == nil || !now.meta.Negative {
+			t.Errorf("%+v", now)
+		}
+	})
+}
+
+// An entry that only the hot table still has keeps the date of its last change.
+func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
+	l := &script{text: "same"}
+	story(t, keyed(), l, func(t *testing.T, s *Space) {
+		mustBeHot(t, s, "k", l)
+		changed := mustFetch(t, s, "k", l).Meta.Modified
+		if err := s.cache.near.class[Keyed].Delete("k"); err != nil { // as eviction does
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		mustFetch(t, s, "k", l) // in grace
+		synctest.Wait()
+		hit := mustFetch(t, s, "k", l)
+		if hit.Age != 0 || !hit.Meta.Modified.Equal(changed) {
+			t.Errorf("aged %v, changed %v, want %v", hit.Age, hit.Meta.Modified, changed)
+		}
+		if _, ok := s.cache.near.stored(Keyed, "k"); !ok {
+			t.Error("the refresh is not in bigcache")
+		}
+	})
+}

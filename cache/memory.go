@@ -167,6 +167,18 @@ func (m *memory) head(class Class, key string) (entry, bool) {
 	return m.stored(class, key)
 }
 
+// last finds the entry that is about to be replaced: its head as bigcache has it, or all
+// of it where only the hot table still has it.
+func (m *memory) last(class Class, key string) entry {
+	if e, ok := m.stored(class, key); ok {
+		return e
+	}
+	if r := m.hot.get(key); r != nil {
+		return r.entry
+	}
+	return entry{}
+}
+
 // stored finds the entry's head in bigcache.
 func (m *memory) stored(class Class, key string) (entry, bool) {
 	raw, err := m.class[class].Get(key)
