@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 		"an ETag without quotes":     {forge(func(c *Content) { c.Forms[0][0].ETag = "tag" }), false},
 		"an ETag with too many":      {forge(func(c *Content) { c.Forms[0][0].ETag = `"a"b"` }), false},
 		"a weak ETag":                {forge(func(c *Content) { c.Forms[0][0].ETag = `W/"tag"` }), true},
-		"a pool to be compressed":   {func([]byte) []byte { return compressedPool(t) }, false},
+		"a pool to be compressed":    {func([]byte) []byte { return compressedPool(t) }, false},
 		"an edition of no day":       {forge(func(c *Content) { c.Edition = "2026/09/21" }), false},
 		"a source of two lines":      {forge(func(c *Content) { c.Source = "a\nb" }), false},
 	} {

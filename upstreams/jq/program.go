@@ -106,12 +106,22 @@ func (q *Program) eachByGojq(ctx context.Context, input any, env *Env, yield fun
 			if errors.As(err, &halt) && halt.Value() == nil {
 				return nil
 			}
-			return fmt.Errorf("jq: %w", err)
+			return failureOf(ctx, err)
 		}
 		if !yield(v) {
 			return nil
 		}
 	}
+}
+
+// failureOf is the error of a run. It keeps the text alone of a program's own: gojq's
+// errors hold values, each of which would keep the whole document, for as long as the
+// error is remembered.
+func failureOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("jq: %w", err)
+	}
+	return errors.New("jq: " + err.Error())
 }
 
 // One runs the program, and returns an error unless it emits exactly one value.

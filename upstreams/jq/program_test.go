@@ -1,6 +1,8 @@
 package jq
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -29,5 +31,26 @@ func TestPrograms(t *testing.T) {
 		if got, err := run(src, map[string]any{"a": "x"}); err == nil && got != nil {
 			t.Errorf("%s: %v", src, got)
 		}
+	}
+}
+
+// Errors are remembered for long: they keep nothing of the document.
+func TestErrorKeepsNoValue(t *testing.T) {
+	for _, src := range []string{".a.b", ".a + 1", `error("x")`, `error({a: 1})`, `.a | md5 | .b`, `{} | md5`} {
+		q := compileText(src, nil)
+		err := q.Each(t.Context(), map[string]any{"a": []any{"text"}}, &Env{}, func(any) bool { return true })
+		if err == nil || errors.Unwrap(err) != nil {
+			t.Errorf("%s: %#v", src, err)
+		}
+	}
+}
+
+// That a program ran out of time is still known of its error.
+func TestErrorOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	err := compileText("last(range(1e12))", nil).Each(ctx, nil, &Env{}, func(any) bool { return true })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }

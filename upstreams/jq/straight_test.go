@@ -30,8 +30,8 @@ func straightEnv() *Env {
 }
 
 // emitted are the first values that gojq emits, and its error.
-func emitted(t testing.TB, q *Program, input any, most int) (values []any, err error) {
-	err = q.eachByGojq(t.Context(), input, straightEnv(), func(v any) bool {
+func emitted(t testing.TB, q *Program, input any, env *Env, most int) (values []any, err error) {
+	err = q.eachByGojq(t.Context(), input, env, func(v any) bool {
 		values = append(values, v)
 		return len(values) < most
 	})
@@ -40,20 +40,25 @@ func emitted(t testing.TB, q *Program, input any, most int) (values []any, err e
 
 // compareRuns holds a straight program to gojq, and reports whether it was sure.
 func compareRuns(t testing.TB, program string, q *Program, input any) bool {
+	return compareRunsWith(t, program, q, input, straightEnv())
+}
+
+// compareRunsWith is compareRuns with other values of the variables.
+func compareRunsWith(t testing.TB, program string, q *Program, input any, env *Env) bool {
 	const most = 1000
 	var got []any
-	_, sure := q.straight.each(input, straightEnv(), func(v any) bool {
+	_, sure := q.straight.each(input, env, func(v any) bool {
 		got = append(got, v)
 		return len(got) < most
 	})
-	want, err := emitted(t, q, input, most)
+	want, err := emitted(t, q, input, env, most)
 	switch {
 	case errors.Is(err, t.Context().Err()) && err != nil, len(want) < len(got), !reflect.DeepEqual(got, append([]any(nil), want[:len(got)]...)):
 		t.Errorf("%s\nof %s: %s, gojq %s %v", program, short(input), short(got), short(want), err)
 	case sure && (err != nil || len(want) != len(got)):
 		t.Errorf("%s\nof %s: sure of %s, gojq %s %v", program, short(input), short(got), short(want), err)
 	}
-	if v, ok := q.straight.one(input, straightEnv()); ok && (len(want) != 1 || err != nil || !reflect.DeepEqual(v, want[0])) {
+	if v, ok := q.straight.one(input, env); ok && (len(want) != 1 || err != nil || !reflect.DeepEqual(v, want[0])) {
 		t.Errorf("%s\nof %s: one %s, gojq %s %v", program, short(input), short(v), short(want), err)
 	}
 	return sure
