@@ -34,7 +34,7 @@ func newRandomValues(program string, seed uint64) *randomValues {
 func oddScalars() []any {
 	huge, _ := new(big.Int).SetString("100000000000000000000", 10)
 	return []any{
-		nil, nil, true, false, 0, 1, -7, math.MaxInt, math.MinInt, 0.5, -0.0, 1e300, huge,
+		nil, nil, true, false, 0, 1, -7, math.MaxInt, math.MinInt, 0.5, math.Copysign(0, -1), 1e300, huge,
 		json.Number("0"), json.Number("-0"), json.Number("1"), json.Number("1.0"), json.Number("1e0"), json.Number("2.50"), json.Number("1e400"), json.Number("-1E+400"), json.Number("1e-400"),
 		json.Number("9007199254740993"), json.Number("9223372036854775808"), json.Number("100000000000000000000"), json.Number("0.1e1"),
 		"", "a", "text", "0", "1", "null", "true", ",", "\u00e9", "e\u0301", "\u4e2d\u6587", "\U0001F600", "\u2028\x00\x7f", "\xff", "\"<&>\\", "2026-11-22", "https://example.org/a?b=c", strings.Repeat("x", 300),
