@@ -167,7 +167,7 @@ func (r *ready) weight() uint32 {
 	for i := range r.codings {
 		n += r.codings[i].size()
 	}
-	return uint32(min(n, math.MaxUint32))
+	return uint32(min(uint64(n), math.MaxUint32))
 }
 
 // deadlineUnder is Policy.deadline, computed once per policy: a reload and a changed

@@ -2,9 +2,11 @@ package express
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -41,10 +43,30 @@ func openSocket(c *conn) *socket {
 	}
 	s := &socket{conn: c, raw: raw}
 	s.onReadable, s.onWatched = s.readable, s.watched
+	if !hintsTellTheEnd() {
+		return s
+	}
 	_ = raw.Control(func(fd uintptr) {
 		s.hinted = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_INQ, 1) == nil
 	})
 	return s
+}
+
+// hintsTellTheEnd reports whether the kernel's hint says that the end is still to be
+// read. Who is told that there is nothing, and waits, waits for an end that has
+// come already until the deadline.
+var hintsTellTheEnd = sync.OnceValue(func() bool {
+	var u unix.Utsname
+	return unix.Uname(&u) == nil && tellsTheEnd(unix.ByteSliceToString(u.Release[:]))
+})
+
+// tellsTheEnd: Linux does since 5.1. gVisor, which does not, calls itself 4.4.
+func tellsTheEnd(release string) bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 { // the rest is the distribution's
+		return false
+	}
+	return major > 5 || major == 5 && minor >= 1
 }
 
 // serve answers requests. All of its reads are in one call of RawConn.Read, as long
