@@ -13,12 +13,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"sundry/cache"
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/loop"
 	"sundry/upstreams/recorded"
 )
@@ -347,6 +349,30 @@ func TestRefusalsAreNotHitsToBeLogged(t *testing.T) {
 	}
 	if n := lines.count("outcome=hit"); n != 10 {
 		t.Errorf("%d of 100 hits were logged", n)
+	}
+}
+
+// TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP, though its question is remembered.
+func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	w := newTwoWays(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m", up)})
+	lane, plain := dial(t, w.lane), dial(t, w.plain)
+	request := "GET /api/simple HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\n\r\n"
+	for range 5 {
+		w.compare(t, lane, plain, request)
+	}
+	if answered := w.counted(t, "sundry_express_requests_total")[`result="answered"`]; answered == 0 {
+		t.Error("the question is not remembered")
+	}
+	rt := w.server.current.Load().routes["simple"]
+	in, _ := rt.endpoint.Parse("", catalog.Caller{})
+	up.status.Store(http.StatusNotFound)
+	rt.space.PurgeKey(in.Key(), time.Now())
+	for range 5 {
+		if answer := lane.ask(t, request); !strings.HasPrefix(answer, "HTTP/1.1 404 ") {
+			t.Errorf("%.300q", answer)
+		}
+		w.compare(t, lane, plain, request)
 	}
 }
 
