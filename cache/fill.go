@@ -337,10 +337,16 @@ func (s *Space) store(key string, e, old *entry) bool {
 	} else {
 		stored = s.cache.near.put(s.policy.Class, key, e)
 	}
-	if s.purgedSince(key, &e.meta, time.Now()) {
-		s.cache.near.remove(s.policy.Class, key) // purged meanwhile
-	}
+	s.removeIfPurged(key, e)
 	return stored
+}
+
+// removeIfPurged removes an entry that was purged while it was stored: the purge may
+// have come before there was anything to remove.
+func (s *Space) removeIfPurged(key string, e *entry) {
+	if s.purgedSince(key, &e.meta, time.Now()) {
+		s.cache.near.remove(s.policy.Class, key)
+	}
 }
 
 // loadSafely turns a panic into an error: inside a flight it would end the

@@ -132,6 +132,7 @@ func (f *fill) promote(e *entry) (*flightResult, State) {
 	got := &flightResult{entry: e, tier: Far}
 	if f.usableCopy(now) == nil || prefers(&e.meta, &f.copy.entry.meta) {
 		f.cache.near.put(f.policy.Class, f.key, e)
+		f.removeIfPurged(f.key, e)
 		f.copy = got
 		return got, state
 	}

@@ -374,3 +374,44 @@ func TestWhatIsWorthItIsCompressed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An entry in Redis that is many frames of zstd is not decompressed without end.
+func TestFramesInRedisAreBoundedTogether(t *testing.T) {
+	c, err := newCompressor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := c.pack(make([]byte, maxFarEntry/2))
+	if _, err := c.unpack(frame); err != nil {
+		t.Error("one:", err)
+	}
+	if raw, err := c.unpack(bytes.Repeat(frame, 4)); err == nil {
+		t.Errorf("four frames: %d bytes", len(raw))
+	}
+}
+
+// An entry that comes from Redis while its key is purged does not stay: the purge of a
+// key is forgotten in the end.
+func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
+	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", keyed())
+	for range 20_000 {
+		content := textContent("old")
+		e, err := s.entryOf("story:k", &content, time.Now().Add(-time.Second), &entry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		begun := make(chan struct{})
+		group.Go(func() {
+			close(begun)
+			s.newFill(t.Context(), "story:k", nil, false).promote(e)
+		})
+		<-begun
+		s.PurgeKey("story:k", time.Now())
+		group.Wait()
+		if _, ok := s.cache.near.head(Keyed, "story:k"); ok {
+			t.Fatal("a purged entry is in the near tier")
+		}
+		s.purgedKeys.Store(nil)
+	}
+}
