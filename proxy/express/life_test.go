@@ -114,6 +114,23 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
+// TestIdleTimeIsKeptWhereNetHTTPWaitsLonger for the first request of a connection, or
+// for ever.
+func TestIdleTimeIsKeptWhereNetHTTPWaitsLonger(t *testing.T) {
+	for name, header := range map[string]time.Duration{"longer": long, "for ever": 0} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
+				s := openSite(t, wrap, limits(header, 0, long, soon))
+				c := s.dial(t)
+				r := bufio.NewReader(c)
+				send(t, c, hit)
+				expect(t, r, "/hit")
+				expectEnd(t, r)
+			})
+		})
+	}
+}
+
 // TestIdleTimeIsThatOfTheLastAnswer: the deadline that net/http set is moved on.
 func TestIdleTimeIsThatOfTheLastAnswer(t *testing.T) {
 	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {

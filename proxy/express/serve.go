@@ -80,7 +80,16 @@ func (c *conn) noteAnswered(requests int, now instant) {
 	if c.first && !c.unseen.Load() {
 		c.unseen.Store(true)
 	}
-	c.begun, c.expires = false, now.after(c.timeouts.idle)
+	c.begun = false
+	c.expire(now.after(c.timeouts.idle))
+}
+
+// expire sets when waiting ends. A deadline before that is moved on when it passes.
+func (c *conn) expire(at instant) {
+	c.expires = at
+	if armed := instant(c.armed.Load()); at != 0 && (armed == 0 || armed > at) {
+		c.arm(at)
+	}
 }
 
 // limitHead bounds the time for a head that has begun. net/http bounds that for the
@@ -89,10 +98,8 @@ func (c *conn) limitHead(now instant) {
 	if c.filled == 0 || c.begun || c.first && !c.unseen.Load() {
 		return
 	}
-	c.begun, c.expires = true, now.after(c.timeouts.header)
-	if armed := instant(c.armed.Load()); c.expires != 0 && (armed == 0 || armed > c.expires) {
-		c.arm(c.expires)
-	}
+	c.begun = true
+	c.expire(now.after(c.timeouts.header))
 }
 
 // pass makes Read return exactly the head at the beginning of rest, so that net/http
