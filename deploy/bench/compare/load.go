@@ -125,23 +125,31 @@ func (b *bench) wrk(r *row, s *server, paths []string, etag string) (*outcome, e
 	return done, nil
 }
 
-// fillKeys asks every server for all keys of zipf once.
+// warmAsks is how often a key has been asked for before it is measured: caches that
+// resist scans take what is asked for again as what is popular.
+const warmAsks = 4
+
+// fillKeys asks every server for all keys of zipf, until all have been answered warmAsks
+// times.
 func fillKeys(b *bench, r *row) error {
 	for _, column := range b.present(r) {
 		s := b.servers[r.servers[column]]
 		l := b.requests(r, s, numbered(keyPath, 1, zipfKeys), "")
-		good := 0
-		for range attempts { // the first may take long
+		complete, last := 0, 0
+		for range warmAsks + attempts { // the first may take long
 			result, err := l.Offer(openloop.Times(zipfKeys))
 			if err != nil {
 				return err
 			}
-			if good = result.Statuses[http.StatusOK]; good == zipfKeys {
+			if last = result.Statuses[http.StatusOK]; last == zipfKeys {
+				complete++
+			}
+			if complete == warmAsks {
 				break
 			}
 		}
-		if good != zipfKeys {
-			return fmt.Errorf("%s: expected %d answers, got %d", column, zipfKeys, good)
+		if complete < warmAsks {
+			return fmt.Errorf("%s: expected %d answers %d times, got %d the last time", column, zipfKeys, warmAsks, last)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ const (
 
 const (
 	zipfKeys  = 10_000
-	redisKeys = 20_000
+	redisKeys = 100_000 // more than a near tier of the usual size holds
 )
 
 // row is a row of the table: requests of one kind, and who is asked.

@@ -45,7 +45,7 @@ func (b *bench) startServers(rows []*row) error {
 		{wanted[sundryFetches], b.startFetching},
 		{wanted[sundryRedis] || wanted[bareRedis], b.startRedis},
 		{wanted[sundryRedis] || wanted[bareRedis], func() error {
-			return b.startSundry(sundryRedis, b.serverCore, []string{"SUNDRY_CACHE_MEMORY=8MiB"}, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.file("redis.sock")+"?"+redisPatience)
+			return b.startSundry(sundryRedis, b.serverCore, nil, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.file("redis.sock")+"?"+redisPatience)
 		}},
 		{wanted[bareMirror] || wanted[bareProxy] || wanted[bareRedis], func() error { return b.startBare(rows, wanted) }},
 		{wanted[nginx], b.startNginx},
