@@ -24,7 +24,7 @@ type formCodings [Zstd]atomic.Pointer[coded]
 
 // coded is a body in a coding.
 type coded struct {
-	data []byte // nil while it is being made, and if it saves too little
+	data []byte // nil while it is being made, and if it saves too little or is too large
 }
 
 func (f *formCodings) size() (n int) {
@@ -105,7 +105,11 @@ func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[code
 	}
 	h.workers.Go(func() {
 		defer func() { <-h.coder.slots }()
-		slot.Store(&coded{h.coder.encode(coding, body)})
+		data := h.coder.encode(coding, body)
+		if int(r.weight())+len(data) > h.largest {
+			data = nil // the entry would leave the table for it
+		}
+		slot.Store(&coded{data})
 		h.reweigh(r)
 	})
 }

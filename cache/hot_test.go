@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -417,4 +418,33 @@ func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
 			t.Error("the refresh is not in bigcache")
 		}
 	})
+}
+
+// A coding with which an entry would take more than its share of the table is not kept:
+// the entry would be evicted for it, again and again.
+func TestCodingThatIsTooLargeIsNotKept(t *testing.T) {
+	c := newCache(t, Config{Memory: MinMemory})
+	s := c.Space("story", usual())
+	text := make([]byte, c.near.hot.largest*4/5) // of which compression leaves a good third
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range text {
+		text[i] = "01234567"[random.IntN(8)]
+	}
+	content := textContent(string(text))
+	content.Forms[0][0].Compress = true
+	l := &script{make: func(int64) (Content, error) { return content, nil }}
+	for range 4 {
+		h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(Gzip)}, l)
+		if err != nil || h.Rep.Coding != Identity {
+			t.Errorf("%v, %v", h.Rep.Coding, err)
+		}
+		c.near.hot.workers.Wait()
+	}
+	r := c.near.hot.get("k")
+	if r == nil {
+		t.Fatal("the entry has left the table")
+	}
+	if int(r.weight()) > c.near.hot.largest || r.codings[0][Gzip-1].Load() == nil {
+		t.Errorf("weighs %d of %d", r.weight(), c.near.hot.largest)
+	}
 }
