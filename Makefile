@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check doctor test race chaos fuzz bench bench-diff lint fmt golden ci
+.PHONY: build run check doctor test race chaos fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -27,6 +27,7 @@ chaos:
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
+	go test -run xxx -fuzz FuzzSnapshot -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/guard
 	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/minecraft
 	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip
@@ -44,6 +45,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
 	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzCallerAddress -fuzztime 10s ./proxy
+	go test -run xxx -fuzz FuzzMessages -fuzztime 10s ./proxy/mcp
 	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/bilibili
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/idcard
 	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/ipcard
@@ -74,7 +76,22 @@ fmt:
 
 # Writes the golden files and the README's table anew; read the diff.
 golden:
-	go test ./cmd/sundry ./upstreams/recorded -run 'Golden|README|Exchanges|Rendering' -update
+	go test ./cmd/sundry ./proxy/admin ./upstreams/recorded -run 'Golden|README|Exchanges|Rendering' -update
+
+# The pictures of the README, of a run in replay, with Chromium.
+pictures: build
+	go run ./deploy/pictures
+
+# Binaries, images and checksums in bin/release, stamped with the version of the git
+# tag (or VERSION=0.1.0). No container engine; the same bytes each time. The first time, Go
+# downloads the modules of both go.mod files; with them in its cache, no network is needed.
+release:
+	cd deploy/tools && go run ./release -source ../.. -out ../../bin/release -version "$(VERSION)"
+
+# The four figures of the pages, the median of three runs each; on a machine that does
+# nothing else.
+lighthouse: build
+	cd deploy/tools/lighthouse && npm ci --silent && node measure.mjs ../../../bin/sundry / /docs /docs/ip /status
 
 ci:
 	bash .ci/run

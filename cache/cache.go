@@ -15,7 +15,10 @@
 //     negative answer and the answer of a last resort replace a usable copy.
 //   - Purged entries are gone from both tiers, and so is what was loaded for a fill
 //     that began before the purge.
+//   - With Redis, a key is filled by one instance of a fleet at a time, and what it has
+//     refreshed replaces the older copies of the others at their next request.
 //   - Redis is optional: without it, or while it is unhealthy, nothing fails.
+//   - What the near tier holds outlives a restart in a file, if there is to be one.
 //
 // The life of an entry, by age:
 //
@@ -33,6 +36,7 @@ package cache
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -57,6 +61,8 @@ type Config struct {
 	// default of both is the error's own text.
 	Describe func(error) string
 	Restore  func(text string) error
+	// Observer is told of fills and requests; nil for none.
+	Observer Observer
 	// Log takes the failures of background refreshes; nil for none.
 	Log *slog.Logger
 }
@@ -69,10 +75,16 @@ type Cache struct {
 	compressor  *compressor // with far
 	flights     *flights
 	failures    *failures
+	withheld    *withheld
 	purges      purges
 	purgedKeys  purgedKeySlots
 	writeBehind writeBehind
+	leaseEnds   leaseEnds
+	listening   sync.WaitGroup
+	deafen      context.CancelFunc // ends the listening
+	snapshot    *Snapshot          // nil: none is kept
 	metrics     *cacheMetrics
+	observer    Observer // nil: none
 	log         *slog.Logger
 
 	describe func(error) string
@@ -100,7 +112,7 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failures: newFailures(), log: cfg.Log,
+		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failures: newFailures(), withheld: newWithheld(), log: cfg.Log, observer: cfg.Observer,
 		metrics: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
 	}
@@ -114,6 +126,10 @@ func New(cfg Config) (*Cache, error) {
 			return nil, fmt.Errorf("cache: metrics: %w", err)
 		}
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if c.deafen = cancel; c.far != nil {
+		c.listening.Go(func() { c.far.Listen(ctx, c.replaced, c.leaseEnds.ended, c.hears) })
+	}
 	return c, nil
 }
 
@@ -122,5 +138,7 @@ func New(cfg Config) (*Cache, error) {
 func (c *Cache) Close() error {
 	c.flights.close()
 	c.writeBehind.wait()
+	c.deafen()
+	c.listening.Wait()
 	return c.near.close()
 }

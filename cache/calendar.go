@@ -147,3 +147,12 @@ func (c *Calendar) Equal(o *Calendar) bool {
 	}
 	return c.Zone.String() == o.Zone.String() && slices.Equal(c.times, o.times)
 }
+
+// String is the timetable as ParseCalendar reads it.
+func (c *Calendar) String() string {
+	var b strings.Builder
+	for _, t := range c.times {
+		_, _ = fmt.Fprintf(&b, "%02d:%02d ", t/60, t%60) // a Builder takes everything
+	}
+	return b.String() + c.Zone.String()
+}

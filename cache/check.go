@@ -65,7 +65,7 @@ func (e *entry) checkTable() error {
 	records := 0
 	for i := range e.forms {
 		bodies, compresses := e.form(i)
-		if bodies > len(e.raw) || e.raw[e.table+i*formRow+4]&^formCompresses != 0 || compresses && bodies != 1 {
+		if bodies > len(e.raw) || e.formFlags(i)&^formCompresses != 0 || compresses && bodies != 1 {
 			return errLayout
 		}
 		records += bodies
@@ -103,7 +103,7 @@ func (e *entry) content() (uint64, error) {
 			d.body(rep.Status, rep.Type, rep.ETag, rep.Location, rep.Data)
 			n++
 		}
-		d.form(e.raw[e.table+i*formRow+4])
+		d.form(e.formFlags(i))
 	}
 	return d.sum(), nil
 }

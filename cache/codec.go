@@ -3,6 +3,7 @@ package cache
 import (
 	"encoding/binary"
 	"errors"
+	"iter"
 	"math"
 	"time"
 	"unsafe"
@@ -25,7 +26,7 @@ import (
 // the three strings, then the bytes to the record's end. They are not compressed:
 // see coding.go.
 const (
-	layoutVersion  = 4
+	layoutVersion  = 5
 	sizeAt         = 56
 	lengthsAt      = 60
 	fixedHead      = 64
@@ -101,8 +102,10 @@ func (e *entry) form(i int) (bodies int, compresses bool) {
 		return 0, false
 	}
 	row := e.raw[e.table+i*formRow:]
-	return int(binary.LittleEndian.Uint32(row)), row[4]&formCompresses != 0
+	return int(binary.LittleEndian.Uint32(row)), e.formFlags(i)&formCompresses != 0
 }
+
+func (e *entry) formFlags(i int) byte { return e.raw[e.table+i*formRow+4] }
 
 // ordinal is the body's place among all records.
 func (e *entry) ordinal(form, body int) int {
@@ -144,48 +147,98 @@ func parseRecord(rec []byte, varies bool) (Rep, error) {
 	}, nil
 }
 
+// maxEntry bounds the offsets of an entry's records.
+const maxEntry = 1 << 31
+
+var errEntryTooLarge = errors.New("entry larger than 2 GiB")
+
 // encode lays out content as a whole entry. The generation is part of the keys of
 // its split parts.
 func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
-	records, err := encodeRecords(c)
+	records, size, err := measure(c)
 	if err != nil {
 		return nil, err
 	}
-	head, err := encodeHead(c, m, gen, digestOf(c))
-	if err != nil {
-		return nil, err
+	message := c.Negative[:min(len(c.Negative), 1<<16-1)]
+	size += fixedHead + len(c.Source) + len(c.Edition) + len(message) + formRow*len(c.Forms) + tableSize(records)
+	if uint64(size) > maxEntry {
+		return nil, errEntryTooLarge
 	}
-	return layOut(head, records)
+	out := appendHead(make([]byte, 0, size), c, m, gen, message, size)
+	out = appendTable(out, records, func(yield func(int) bool) {
+		for _, f := range c.Forms {
+			for i := range f {
+				if !yield(recordSize(&f[i])) {
+					return
+				}
+			}
+		}
+	})
+	for _, f := range c.Forms {
+		for i := range f {
+			out = appendRecord(out, &f[i])
+		}
+	}
+	return out, nil
 }
 
-// layOut puts a head, the table of offsets and the records together.
+// measure counts the records and their bytes, and checks what is bounded.
+func measure(c *Content) (records, size int, err error) {
+	if len(c.Forms) > 255 || len(c.Source) > 255 || len(c.Edition) > 255 {
+		return 0, 0, errors.New("entry whose source, edition or number of forms exceeds 255")
+	}
+	for _, f := range c.Forms {
+		for i := range f {
+			b := &f[i]
+			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
+				return 0, 0, errors.New("body with a type, an ETag or a location that is too long")
+			}
+			size += recordSize(b)
+		}
+		records += len(f)
+	}
+	return records, size, nil
+}
+
+// layOut puts the head of a split entry, the table of offsets and the records together.
 func layOut(head []byte, records [][]byte) ([]byte, error) {
-	size := len(head) + 4*(len(records)+1)
-	at := size
+	size := len(head) + tableSize(len(records))
 	for _, r := range records {
 		size += len(r)
 	}
-	if uint64(size) > 1<<31 {
-		return nil, errors.New("entry larger than 2 GiB")
+	if uint64(size) > maxEntry {
+		return nil, errEntryTooLarge
 	}
 	out := append(make([]byte, 0, size), head...)
 	binary.LittleEndian.PutUint32(out[sizeAt:], uint32(size))
-	for _, r := range records {
-		out = binary.LittleEndian.AppendUint32(out, uint32(at))
-		at += len(r)
-	}
-	out = binary.LittleEndian.AppendUint32(out, uint32(at))
+	out = appendTable(out, len(records), func(yield func(int) bool) {
+		for _, r := range records {
+			if !yield(len(r)) {
+				return
+			}
+		}
+	})
 	for _, r := range records {
 		out = append(out, r...)
 	}
 	return out, nil
 }
 
-func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
-	message := c.Negative[:min(len(c.Negative), 1<<16-1)]
-	if len(c.Forms) > 255 || len(c.Source) > 255 || len(c.Edition) > 255 {
-		return nil, errors.New("entry whose source, edition or number of forms exceeds 255")
+// tableSize is how many bytes the table of so many records has.
+func tableSize(records int) int { return 4 * (records + 1) }
+
+// appendTable appends the offsets of the records that are to follow, of these sizes.
+func appendTable(b []byte, records int, sizes iter.Seq[int]) []byte {
+	at := len(b) + tableSize(records)
+	for size := range sizes {
+		b = binary.LittleEndian.AppendUint32(b, uint32(at))
+		at += size
 	}
+	return binary.LittleEndian.AppendUint32(b, uint32(at))
+}
+
+// appendHead appends the head of an entry of that size.
+func appendHead(b []byte, c *Content, m *Meta, gen uint64, message string, size int) []byte {
 	le := binary.LittleEndian
 	flags := byte(0)
 	if c.Negative != "" {
@@ -194,15 +247,15 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 	if c.LastResort {
 		flags |= flagLastResort
 	}
-	b := []byte{layoutVersion, flags, m.Spread, byte(len(c.Forms))}
+	b = append(b, layoutVersion, flags, m.Spread, byte(len(c.Forms)))
 	b = le.AppendUint64(b, uint64(m.Created.UnixMilli()))
 	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Expires)))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Since)))
 	b = le.AppendUint32(b, wholeSeconds(c.Fresh))
 	b = le.AppendUint64(b, gen)
-	b = le.AppendUint64(b, digest)
-	b = le.AppendUint32(b, 0) // the size: see encode
+	b = le.AppendUint64(b, digestOf(c))
+	b = le.AppendUint32(b, uint32(size))
 	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
 	b = le.AppendUint16(b, uint16(len(message)))
 	b = append(append(append(b, c.Source...), c.Edition...), message...)
@@ -210,7 +263,7 @@ func encodeHead(c *Content, m *Meta, gen, digest uint64) ([]byte, error) {
 		b = le.AppendUint32(b, uint32(len(f)))
 		b = append(b, flagsOf(f))
 	}
-	return b, nil
+	return b
 }
 
 // milliseconds since 1970; 0 for no time.
@@ -238,22 +291,13 @@ func flagsOf(f Form) byte {
 	return 0
 }
 
-func encodeRecords(c *Content) ([][]byte, error) {
-	var out [][]byte
-	for _, f := range c.Forms {
-		for _, b := range f {
-			if len(b.Type) > 255 || len(b.ETag) > 255 || len(b.Location) >= 1<<16 {
-				return nil, errors.New("body with a type, an ETag or a location that is too long")
-			}
-			out = append(out, encodeRecord(&b))
-		}
-	}
-	return out, nil
+// recordSize is how many bytes a body's record has.
+func recordSize(b *Body) int {
+	return recordHead + len(b.Type) + len(b.ETag) + len(b.Location) + len(b.Data)
 }
 
-func encodeRecord(b *Body) []byte {
+func appendRecord(r []byte, b *Body) []byte {
 	le := binary.LittleEndian
-	r := make([]byte, 0, recordHead+len(b.Type)+len(b.ETag)+len(b.Location)+len(b.Data))
 	r = le.AppendUint16(r, uint16(b.Status))
 	r = append(r, byte(len(b.Type)), byte(len(b.ETag)))
 	r = le.AppendUint16(r, uint16(len(b.Location)))

@@ -59,10 +59,16 @@ func (c *coder) encode(coding Coding, body []byte) []byte {
 	} else {
 		out = c.gzipped(body)
 	}
-	if float64(len(out)) > maxCodedRatio*float64(len(body)) {
+	return worthwhile(out, body)
+}
+
+// worthwhile returns what was compressed, without spare capacity, and nil if it is hardly
+// smaller than the plain bytes, as for a picture.
+func worthwhile(compressed, plain []byte) []byte {
+	if float64(len(compressed)) > maxCodedRatio*float64(len(plain)) {
 		return nil
 	}
-	return bytes.Clone(out) // without spare capacity
+	return bytes.Clone(compressed)
 }
 
 func (c *coder) gzipped(body []byte) []byte {

@@ -1,9 +1,9 @@
 package cache
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"hash"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // digestOf identifies the content, regardless of its source and time.
@@ -18,14 +18,18 @@ func digestOf(c *Content) uint64 {
 	return d.sum()
 }
 
-// digest computes the digest of a content.
+// digest computes the digest of a content: XXH64, which finds changes and damage. It is
+// no protection from those who write to Redis.
 type digest struct {
-	hash hash.Hash
+	hash xxhash.Digest
 	head []byte // what stands before the next body
+	room [128]byte
 }
 
 func newDigest(negative string) *digest {
-	d := &digest{hash: sha256.New(), head: make([]byte, 0, 128)}
+	d := &digest{}
+	d.hash.Reset()
+	d.head = d.room[:0]
 	d.text(negative)
 	return d
 }
@@ -41,11 +45,11 @@ func (d *digest) body(status int, typ, etag, location string, data []byte) {
 	d.text(location)
 	d.head = binary.LittleEndian.AppendUint32(d.head, uint32(len(data)))
 	d.flush()
-	d.hash.Write(data)
+	_, _ = d.hash.Write(data)
 }
 
 func (d *digest) flush() {
-	d.hash.Write(d.head)
+	_, _ = d.hash.Write(d.head) // a hash takes everything
 	d.head = d.head[:0]
 }
 
@@ -54,5 +58,5 @@ func (d *digest) form(flags byte) { d.head = append(d.head, 0, flags) }
 
 func (d *digest) sum() uint64 {
 	d.flush()
-	return binary.LittleEndian.Uint64(d.hash.Sum(d.head))
+	return d.hash.Sum64()
 }

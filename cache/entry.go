@@ -142,6 +142,8 @@ type Hit struct {
 	// Random means that it was picked from a pool.
 	Random bool
 	Rep    Rep
+	// superseded: another instance has written a newer entry to Redis.
+	superseded bool
 }
 
 // Rep is the one representation that goes to the caller.

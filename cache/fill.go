@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// refresh starts a fill of the key in the background, unless one is running or
-// the key is paused after a failure.
-func (s *Space) refresh(ctx context.Context, key string, load Loader, hasCopy bool, now time.Time) {
-	if _, err := s.cache.failures.paused(key, hasCopy, now); err != nil || s.cache.flights.detachIfRunning(key) {
+// refresh starts a fill of the key in the background, unless one is running, the key
+// is paused after a failure, or the refresh is withheld.
+func (s *Space) refresh(ctx context.Context, key string, load Loader, hit *Hit, now time.Time) {
+	_, err := s.cache.failures.paused(key, !hit.Meta.replaceable(), now)
+	if err != nil || s.cache.flights.detachIfRunning(key) || s.withholds(ctx, key, load, hit.State, hit.Left, now) {
 		return
 	}
 	f := s.newFill(ctx, key, load, true)
-	_, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), func(flight context.Context) (*flightResult, error) {
+	_, err = s.cache.flights.joinDetached(key, s.countsFor(ctx), func(flight *flight) (*flightResult, error) {
 		got, err := f.run(flight)
 		if err != nil {
 			s.cache.log.Debug("refresh failed", "endpoint", s.name, "error", err)
@@ -29,37 +30,30 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, hasCopy bo
 	}
 }
 
-// Warm fills the key unless it is fresh and not yet due for a refresh. It
-// returns when that is done.
-func (s *Space) Warm(ctx context.Context, key string, load Loader) error {
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
-		if state, _ := s.state(key, &e.meta, time.Now()); state == Fresh {
-			return nil
+// Warm fills the key unless it is fresh and not yet due for a refresh. It returns when
+// that is done or ctx ends, with the time at which the copy in the near tier is due for
+// one; zero: there is none.
+func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Time, err error) {
+	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.complete(key, &e) {
+		now := time.Now()
+		if state, _ := s.state(key, &e.meta, now); state == Fresh && s.cache.near.dueMark(key, e.meta.Created, now) == nil {
+			return s.policy.refreshFrom(&e.meta), nil
 		}
 	}
 	flight, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), s.newFill(ctx, key, load, true).run)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
-	<-flight.done
-	return flight.err
-}
-
-// begin begins the fill of a flight that its caller has started. A caller without a
-// copy looks into the tiers in its own goroutine: an entry in Redis then costs neither
-// a goroutine nor a context. It notices its client's disconnect only after that, which
-// the budget of a look bounds.
-func (s *Space) begin(caller context.Context, flight *flight, key string, load Loader, hasCopy bool) {
-	f := s.newFill(caller, key, load, false)
-	if hasCopy {
-		s.cache.flights.launch(flight, f.run)
-		return
+	select {
+	case <-flight.done:
+		err = flight.err
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
-	if got, err := f.find(s.cache.flights.base); got != nil || err != nil {
-		s.cache.flights.finish(flight, got, err)
-		return
+	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
+		due = s.policy.refreshFrom(&e.meta)
 	}
-	s.cache.flights.launch(flight, f.obtain)
+	return due, err
 }
 
 // fill is the work of a flight: near tier again, far tier, lease, load, store.
@@ -67,12 +61,14 @@ type fill struct {
 	*Space
 	key        string
 	loader     Loader
-	flight     context.Context //nolint:containedctx // of what is not found in a tier; ends when the flight is cancelled
+	flight     *flight         // nil before it obtains what no tier has
 	caller     context.Context //nolint:containedctx // its values are those of every load
 	background bool
 	// copy is the best entry found so far, the fallback if the load fails; nil:
 	// none.
 	copy *flightResult
+	// mark is that of the near tier's copy; nil: it has none for which a look is due.
+	mark *mark
 	// farCreated is the creation time of the entry that the first look into Redis
 	// found, farLeased whether that one found the lease held, and farFailure the
 	// failure record that the last look found.
@@ -89,32 +85,39 @@ func (s *Space) newFill(caller context.Context, key string, load Loader, backgro
 
 // run is the whole fill. With an error it returns the copy to serve as fallback, or
 // nil.
-func (f *fill) run(flight context.Context) (*flightResult, error) {
-	if got, err := f.find(flight); got != nil || err != nil {
+func (f *fill) run(flight *flight) (*flightResult, error) {
+	if got, err := f.find(); got != nil || err != nil {
 		return got, err
 	}
 	return f.obtain(flight)
 }
 
-// find looks into both tiers.
-func (f *fill) find(ctx context.Context) (got *flightResult, err error) {
+// find looks into both tiers. It goes on when its flight is cancelled: the budget of a
+// look bounds it.
+func (f *fill) find() (got *flightResult, err error) {
 	defer recoverFill(&err)
 	if got := f.checkNear(); got != nil {
 		return got, nil
 	}
-	return f.checkFar(ctx), nil
+	got = f.checkFar(f.cache.flights.base)
+	if f.mark != nil {
+		got = f.lookedForNewer(got)
+	}
+	return got, nil
 }
 
 // obtain gets what no tier has: from the instance that is filling the key, or from the
 // loader. With an error it returns the copy, as run does.
-func (f *fill) obtain(flight context.Context) (got *flightResult, err error) {
+func (f *fill) obtain(flight *flight) (got *flightResult, err error) {
 	defer recoverFill(&err)
 	defer f.releaseLease()
 	f.flight = flight
-	ctx, cancel := f.newContext()
-	defer cancel()
+	ctx := f.newContext()
 	if err := f.paused(time.Now()); err != nil {
 		return f.usableCopy(time.Now()), err
+	}
+	if got := f.withheldCopy(ctx); got != nil {
+		return got, errWithheld
 	}
 	if got, err := f.leaseOrOutcome(ctx); got != nil || err != nil {
 		return cmp.Or(got, f.usableCopy(time.Now())), err
@@ -135,18 +138,18 @@ func recoverFill(err *error) {
 
 // newContext keeps the caller's values but not its deadline: the fill ends at its
 // own, or with its flight.
-func (f *fill) newContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(fillContext{f.flight, f.caller}, f.policy.FillTimeout)
+func (f *fill) newContext() context.Context {
+	return f.cache.flights.context(f.caller, f.flight, f.policy.FillTimeout)
 }
 
-// fillContext is that of a flight, with the values of the caller that started it.
+// fillContext is that of all flights, with the values of the caller that started one.
 type fillContext struct {
 	context.Context                 //nolint:containedctx // it is one
 	caller          context.Context //nolint:containedctx // for its values
 }
 
-// Value implements context.Context. The flight has no values but those by which package
-// context finds it.
+// Value implements context.Context. The base of the flights has no values but those by
+// which package context finds it.
 func (c fillContext) Value(key any) any {
 	if key == any(insideFill{}) {
 		return true
@@ -165,12 +168,18 @@ func (f *fill) checkNear() *flightResult {
 		return nil
 	}
 	got := &flightResult{entry: &e, tier: Near}
-	switch state := f.stateOf(&e, time.Now()); {
-	case state == Fresh:
-		return got
-	case usable(state):
-		f.copy = got
+	now := time.Now()
+	state := f.stateOf(&e, now)
+	if !usable(state) {
+		return nil
 	}
+	if f.usesFar() {
+		f.mark = f.cache.near.dueMark(f.key, e.meta.Created, now)
+	}
+	if state == Fresh && f.mark == nil {
+		return got
+	}
+	f.copy = got
 	return nil
 }
 
@@ -225,9 +234,7 @@ func (f *fill) load(ctx context.Context) (*flightResult, error) {
 		if !retry {
 			return got, err
 		}
-		next, cancel := f.newContext()
-		defer cancel()
-		ctx = next
+		ctx = f.newContext()
 	}
 	got, _, err := f.loadOnce(ctx, true)
 	return got, err
@@ -236,6 +243,7 @@ func (f *fill) load(ctx context.Context) (*flightResult, error) {
 func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retry bool, err error) {
 	began := time.Now()
 	purgedBefore, created, hasCopy := f.purgedBefore(f.key, began), f.creationTime(f.key, began), f.hasCopy(began)
+	f.observeCall()
 	content, err := loadSafely(ctx, f.loader, hasCopy)
 	now := time.Now()
 	if ctx.Err() != nil {
@@ -249,7 +257,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		f.recordFailure(ctx, err, hasCopy, now)
 		return f.usableCopy(now), false, err
 	}
-	old := f.cache.near.last(f.policy.Class, f.key)
+	old, _ := f.cache.near.last(f.policy.Class, f.key)
 	e, err := f.entryOf(f.key, &content, created, &old)
 	switch {
 	case err != nil:
@@ -295,7 +303,7 @@ func (f *fill) storeUnlessWorse(e, old *entry, hadCopy bool, now time.Time) (*fl
 		return f.copy, err
 	}
 	f.cache.failures.clear(f.key)
-	return &flightResult{entry: e, stored: f.store(f.key, e, old), hadCopy: hadCopy}, nil
+	return &flightResult{entry: e, stored: f.store(e, old), hadCopy: hadCopy}, nil
 }
 
 // entryOf encodes content as an entry. If the old entry has the same content, its
@@ -320,24 +328,27 @@ func (s *Space) entryOf(key string, c *Content, created time.Time, old *entry) (
 }
 
 // store writes the entry to both tiers, and counts whether its content changed.
-func (s *Space) store(key string, e, old *entry) bool {
-	if e.meta.Negative && s.policy.Negative == 0 {
+func (f *fill) store(e, old *entry) bool {
+	if e.meta.Negative && f.policy.Negative == 0 {
 		return false
 	}
-	unchanged := old.raw != nil && old.digest == e.digest
-	if unchanged {
-		s.metrics.refreshSame.Inc()
-	} else {
-		s.metrics.refreshNew.Inc()
+	switch {
+	case old.raw == nil:
+		f.metrics.firstFill.Inc()
+	case old.digest == e.digest:
+		f.metrics.refreshSame.Inc()
+	default:
+		f.metrics.refreshNew.Inc()
 	}
-	s.writeFar(key, e)
+	f.observeFill(f.key, e, old)
+	f.writeFar(f.key, e, f.copy != nil || old.raw != nil)
 	stored := false
-	if old.gen == e.gen && old.split() && s.complete(key, old) {
-		stored = s.cache.near.renew(s.policy.Class, key, e, old)
+	if old.gen == e.gen && old.split() && f.complete(f.key, old) {
+		stored = f.cache.near.renew(f.policy.Class, f.key, e, old)
 	} else {
-		stored = s.cache.near.put(s.policy.Class, key, e)
+		stored = f.cache.near.put(f.policy.Class, f.key, e)
 	}
-	s.removeIfPurged(key, e)
+	f.removeIfPurged(f.key, e)
 	return stored
 }
 

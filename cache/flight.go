@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 )
 
 // DefaultFills is how many fills may run at once by default.
@@ -52,8 +53,7 @@ func (f *fills) release(endpoint string) {
 }
 
 // flight is the one running fill of a key, with the callers that wait for it. Who
-// starts it may do the first part in its own goroutine, and then either finishes it or
-// hands the rest over to launch.
+// starts it either launches it, or does it, or finishes it at once.
 type flight struct {
 	key      string
 	endpoint string // against whose limit it counts; "" for one inside another fill
@@ -64,14 +64,14 @@ type flight struct {
 	err    error
 
 	// Protected by the flights' lock.
-	waiters  int
-	detached bool               // goes on without waiters, as a refresh does
-	cancel   context.CancelFunc // nil before it is launched
+	waiters   int
+	detached  bool               // goes on without waiters, as a refresh does
+	abandoned bool               // its last waiter left
+	cancel    context.CancelFunc // ends its context; nil: it has none yet
 }
 
-// fillFunc produces the result of a flight. Its context ends with the flight, when the
-// last waiter leaves, and when the cache closes.
-type fillFunc func(flight context.Context) (*flightResult, error)
+// fillFunc produces the result of a flight.
+type fillFunc func(*flight) (*flightResult, error)
 
 // flightResult is what all waiters of a flight get.
 type flightResult struct {
@@ -89,7 +89,7 @@ func newFlights(limit int) *flights {
 }
 
 // join adds the caller to the waiters of the key's flight, which it starts if there
-// is none. Every caller that joined calls leave; the one that started it finishes or
+// is none. Every caller that joined calls leave; the one that started it does, finishes or
 // launches it before.
 func (g *flights) join(key, endpoint string) (f *flight, started bool, err error) {
 	g.mu.Lock()
@@ -130,19 +130,38 @@ func (g *flights) startOrJoin(key, endpoint string) (f *flight, started bool, er
 	return f, true, nil
 }
 
-// launch runs the fill, or what is left of it, in a goroutine of its own, and finishes
-// the flight.
+// launch does the fill in a goroutine of its own.
 func (g *flights) launch(f *flight, fill fillFunc) {
-	ctx, cancel := context.WithCancel(g.base)
+	go g.do(f, fill)
+}
+
+// do runs the fill, and finishes the flight.
+func (g *flights) do(f *flight, fill fillFunc) {
+	var got *flightResult
+	err := errNoResult
+	defer func() { g.finish(f, got, err) }()
+	got, err = fill(f)
+}
+
+// context is that of a flight's work, in place of an earlier one. It has the values of
+// the caller, and ends after the timeout, with the flight, when the last waiter leaves,
+// and when the cache closes.
+func (g *flights) context(caller context.Context, f *flight, timeout time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(fillContext{g.base, caller}, timeout)
 	g.mu.Lock()
-	f.cancel = cancel
-	g.mu.Unlock()
-	go func() {
-		var got *flightResult
-		err := errNoResult
-		defer func() { g.finish(f, got, err); cancel() }()
-		got, err = fill(ctx)
-	}()
+	defer g.mu.Unlock()
+	f.end()
+	if f.cancel = cancel; f.abandoned {
+		cancel()
+	}
+	return ctx
+}
+
+// end ends the context. The lock is held.
+func (f *flight) end() {
+	if f.cancel != nil {
+		f.cancel()
+	}
 }
 
 // errNoResult: the loader ended its goroutine.
@@ -154,6 +173,7 @@ func (g *flights) finish(f *flight, got *flightResult, err error) {
 	g.mu.Lock()
 	g.forget(f)
 	g.release(f.endpoint)
+	f.end()
 	g.mu.Unlock()
 	close(f.done)
 	g.unfinished.Done()
@@ -210,9 +230,10 @@ func (f *flight) finished() bool {
 func (g *flights) leave(f *flight) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f.waiters--; f.waiters == 0 && !f.detached && f.cancel != nil {
+	if f.waiters--; f.waiters == 0 && !f.detached {
 		g.forget(f)
-		f.cancel()
+		f.abandoned = true
+		f.end()
 	}
 }
 

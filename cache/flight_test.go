@@ -65,6 +65,29 @@ func TestLastWaiterCancelsTheFill(t *testing.T) {
 	})
 }
 
+// A caller without a deadline loads in its own goroutine. When it leaves, that is
+// cancelled as well.
+func TestOnlyCallerDisconnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, Config{})
+		s := c.Space("story", usual())
+		l := &watched{script: script{takes: 8 * time.Second}}
+		ctx, cancel := context.WithCancel(t.Context())
+		start := time.Now()
+		time.AfterFunc(time.Second, cancel)
+		if _, err := s.Fetch(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if len(l.cancelled) != 1 || l.cancelled[0].Sub(start) != time.Second || time.Since(start) != time.Second {
+			t.Errorf("cancelled %v after %v", l.cancelled, start)
+		}
+		if len(c.flights.byKey) != 0 || c.flights.running() != 0 {
+			t.Errorf("still under way: %v", c.flights.byKey)
+		}
+		wantText(t, mustFetch(t, s, "k", l), "answer 2")
+	})
+}
+
 func TestJoiningACancelledFlightStartsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{}).Space("story", usual())
@@ -128,7 +151,7 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 		"warm-up": func(t *testing.T, s *Space, l Loader) {
 			time.Sleep(3 * time.Hour)
 			go func() {
-				if err := s.Warm(t.Context(), "k", l); err != nil {
+				if _, err := s.Warm(t.Context(), "k", l); err != nil {
 					t.Error(err)
 				}
 			}()
@@ -139,7 +162,7 @@ func TestRefreshGoesOnWithoutWaiters(t *testing.T) {
 			time.Sleep(3 * time.Hour)
 			go fetchAndLeave(t, s, "k", l, time.Second)
 			synctest.Wait()
-			s.refresh(t.Context(), "k", l, false, time.Now())
+			s.refresh(t.Context(), "k", l, &Hit{}, time.Now())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +344,9 @@ func TestLoaderThatNeverReturns(t *testing.T) {
 			runtime.Goexit()
 			return Content{}, nil
 		})
-		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, errNoResult) {
+		patient, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a goroutine of its own loads
+		defer cancel()
+		if _, err := s.Fetch(patient, "k", Want{}, l); !errors.Is(err, errNoResult) {
 			t.Error(err)
 		}
 		if len(c.flights.byKey) != 0 || c.flights.running() != 0 {

@@ -56,7 +56,9 @@ type ready struct {
 	// refreshFrom is the time in Unix nanoseconds before which no hit looks whether a
 	// refresh is to be started.
 	refreshFrom atomic.Int64
-	codings     []formCodings // by form
+	// checked is the outage for which it is known that Redis has nothing newer.
+	checked atomic.Pointer[missed]
+	codings []formCodings // by form
 }
 
 // policyDeadline is the deadline of an entry under a policy.
@@ -94,8 +96,10 @@ func (h *hotTable) get(key string) *ready {
 func (h *hotTable) version(key string) uint32 { return h.versionOf(key).Load() }
 
 func (h *hotTable) versionOf(key string) *atomic.Uint32 {
-	return &h.versions[maphash.String(h.seed, key)%uint64(len(h.versions))]
+	return &h.versions[h.hash(key)%uint64(len(h.versions))]
 }
+
+func (h *hotTable) hash(key string) uint64 { return maphash.String(h.seed, key) }
 
 // stored replaces the key's entry, which was just written to bigcache. One that is
 // not here enters only if all callers request it.
@@ -109,7 +113,8 @@ func (h *hotTable) stored(class Class, key string, e *entry) {
 	h.table.Set(key, newReady(key, e, old))
 }
 
-// drop removes a key, whose entry was removed from bigcache.
+// drop removes a key, whose entry was removed from bigcache or must not be served from
+// here.
 func (h *hotTable) drop(key string) {
 	h.versionOf(key).Add(1)
 	h.table.Invalidate(key)
@@ -134,7 +139,7 @@ func (h *hotTable) offer(m *memory, class Class, key string, e *entry, version u
 
 // turn reports whether it is the turn of this read of a split entry to join it.
 func (h *hotTable) turn(key string) bool {
-	n := h.offers[maphash.String(h.seed, key)%uint64(len(h.offers))].Add(1)
+	n := h.offers[h.hash(key)%uint64(len(h.offers))].Add(1)
 	return n%joinEvery == 1
 }
 

@@ -148,7 +148,7 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 		group.Wait()
 		want := "write 19"
 		if r := c.near.hot.get(key); r != nil {
-			if rep, err := r.pick(Want{}); err != nil || string(rep.Data) != want {
+			if rep, err := r.pick(Want{}, r.record); err != nil || string(rep.Data) != want {
 				t.Fatalf("round %d: the hot table has %q", round, rep.Data)
 			}
 		}
@@ -346,7 +346,7 @@ func TestReadyAllocatesNothing(t *testing.T) {
 		if !s.Ready("k", want, now, &hit) {
 			t.Error("not ready")
 		}
-		s.Served(&hit)
+		s.Served("k", &hit)
 	})
 	if n > 0 {
 		t.Errorf("%.1f allocations", n)

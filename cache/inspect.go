@@ -53,11 +53,9 @@ func (s *Space) Walk(visit func(EntryInfo) bool) {
 // Look describes one entry, with a representation of each of its forms: of a
 // pool, one of many.
 func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
-	e, ok := s.cache.near.stored(s.policy.Class, key)
+	e, ok := s.cache.near.last(s.policy.Class, key)
 	if !ok {
-		if e, ok = s.cache.near.head(s.policy.Class, key); !ok {
-			return EntryInfo{}, nil, false
-		}
+		return EntryInfo{}, nil, false
 	}
 	reps := make([]Rep, e.forms)
 	for i := range reps {

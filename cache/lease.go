@@ -8,9 +8,14 @@ import (
 	"sundry/cache/jitter"
 )
 
-// Waiting for the instance that holds the lease, which is filling the key.
+// Waiting for the instance that holds the lease, which is filling the key. It announces
+// the end of its fill, so what follows is for lost announcements, and for holders that
+// have died.
 const (
-	// leasePoll is how often Redis is asked for the outcome and the lease.
+	// leaseCheck is how often a waiter looks into Redis that nothing was announced to.
+	leaseCheck = 500 * time.Millisecond
+	// leasePoll is how often it looks while Redis does not say whether there is a lease, or
+	// no announcement would be heard.
 	leasePoll = 50 * time.Millisecond
 	// leaseWait is how long the wait goes on after the lease was last seen.
 	leaseWait = 2 * time.Second
@@ -31,12 +36,14 @@ func (f *fill) lease(ctx context.Context) bool {
 
 // leaseOrOutcome takes the lease, or returns the outcome of the fill of the instance
 // that holds it. One that held it during the first look and holds it no more has
-// finished since.
+// finished since. So may one have in all that time where editions are published: all
+// instances look for one at the same moment, or have just been started together, and one
+// is to ask the sources.
 func (f *fill) leaseOrOutcome(ctx context.Context) (*flightResult, error) {
 	switch {
 	case !f.lease(ctx):
 		return f.waitForHolder(ctx)
-	case f.farLeased:
+	case f.farLeased, f.usesFar() && f.policy.Until != nil:
 		got, _, err := f.poll(ctx)
 		return got, err
 	}
@@ -51,15 +58,23 @@ func (f *fill) releaseLease() {
 	}
 }
 
-// waitForHolder polls for the outcome of the fill of the instance that holds the
+// waitForHolder waits for the outcome of the fill of the instance that holds the
 // lease: an entry, or a failure, which is this fill's failure as well. If that
-// instance died, its lease ends within seconds and this instance takes it over.
-// Without an outcome in time, this instance fills too: the lease saves upstream
-// calls, correctness does not depend on it.
-func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {
+// instance died, its lease ends within a second and this instance takes it over; if it
+// gave up without an outcome, at once. Without an outcome in time, this instance fills
+// too: the lease saves upstream calls, correctness does not depend on it.
+func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
 	defer cancel()
-	for lastSeen := time.Now(); time.Since(lastSeen) < leaseWait && sleep(ctx, leaseWait-time.Since(lastSeen)); {
+	ended, forget := f.cache.leaseEnds.await(f.key)
+	defer forget()
+	result := "timeout"
+	defer func() { f.cache.metrics.leaseWait(result, got != nil, err != nil) }()
+	for first, lastSeen := true, time.Now(); time.Since(lastSeen) < leaseWait; first = false {
+		pause := nextLook(f.cache.far.Want(ctx, f.key), first, f.cache.leaseEnds.isDeaf())
+		if !waitForEnd(ctx, ended, min(pause, leaseWait-time.Since(lastSeen))) {
+			break
+		}
 		got, leased, err := f.poll(ctx)
 		if got != nil || err != nil {
 			return got, err
@@ -69,6 +84,7 @@ func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {
 		}
 		if !leased && ctx.Err() == nil && f.lease(ctx) {
 			// The holder may have finished and released it since.
+			result = "taken_over"
 			got, _, err := f.poll(ctx)
 			return got, err
 		}
@@ -76,17 +92,31 @@ func (f *fill) waitForHolder(ctx context.Context) (*flightResult, error) {
 	return nil, nil //nolint:nilnil // no outcome
 }
 
-// sleep waits until the next poll is due, at most that long; false once ctx has
-// ended.
-func sleep(ctx context.Context, most time.Duration) bool {
-	t := time.NewTimer(min(most, jitter.Around(leasePoll, 0.5)))
+// nextLook is how long a waiter waits for an announcement before it looks into Redis,
+// from how long the lease lasts. A lease that is gone at first has been released since
+// it was denied.
+func nextLook(left time.Duration, first, deaf bool) time.Duration {
+	switch {
+	case left > 0 && !deaf:
+		const expired = 2 * time.Millisecond // Redis counts whole ones
+		return min(left+expired, jitter.Around(leaseCheck, 0.2))
+	case left == 0 && first:
+		return 0
+	}
+	return jitter.Around(leasePoll, 0.5)
+}
+
+// waitForEnd waits for an announcement, at most that long; false once ctx has ended.
+func waitForEnd(ctx context.Context, ended <-chan struct{}, most time.Duration) bool {
+	t := time.NewTimer(most)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
+	case <-ended:
 	case <-t.C:
-		return true
 	}
+	return true
 }
 
 // poll looks once for an entry that is fresh or newer than the one that Redis held

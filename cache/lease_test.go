@@ -83,19 +83,129 @@ func TestFailureOfAnotherInstanceLeavesTheStaleCopy(t *testing.T) {
 	})
 }
 
+// Waiters are told: they look into Redis a few times however long the fill takes, and
+// have its outcome at once. Where announcements are lost they have it a little later.
+func TestWaitersAreNotified(t *testing.T) {
+	for name, row := range map[string]struct {
+		deaf bool
+		late time.Duration
+	}{"heard": {false, 0}, "lost": {true, leaseCheck * 12 / 10}} {
+		for what, err := range map[string]error{"entry": nil, "failure": errDown} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+					far.deaf = row.deaf
+					const takes = 4900 * time.Millisecond
+					l := &script{takes: takes, err: err}
+					start := time.Now()
+					together(2, func(i int) {
+						_, _ = []*Space{one, two}[i].Fetch(t.Context(), "k", Want{}, l)
+						if took := time.Since(start); took < takes || took > takes+row.late {
+							t.Errorf("an instance had it after %v", took)
+						}
+					})
+					wantCalls(t, l, 1)
+					if most := 4 + int(takes/(leaseCheck*8/10)); far.gets > most {
+						t.Errorf("%d looks into Redis, at most %d are needed", far.gets, most)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A holder whose callers leave gives up: the next one begins at once.
+func TestLeaseThatIsGivenUpIsTakenOverAtOnce(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{takes: time.Second}
+		ctx, leave := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer leave()
+		start := time.Now()
+		together(2, func(i int) {
+			if i == 0 {
+				_, _ = one.Fetch(ctx, "k", Want{}, l)
+				return
+			}
+			time.Sleep(time.Millisecond)
+			wantText(t, mustFetch(t, two, "k", l), "answer 2")
+		})
+		if took := time.Since(start); took != 1700*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		synctest.Wait()
+		if len(far.leased) != 0 {
+			t.Error("the lease was not released")
+		}
+	})
+}
+
+// Redis is killed, with the lease in it: who waits does not wait for an announcement.
+func TestWaiterWhoseRedisIsKilledFills(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		far.leased["k"] = true // by a third
+		after(50*time.Millisecond, func() {
+			far.mu.Lock()
+			clear(far.leased)
+			far.mu.Unlock()
+			far.announce(func(l *listener) { l.hears(false) })
+		})
+		l := &script{}
+		start := time.Now()
+		together(2, func(i int) { mustFetch(t, []*Space{one, two}[i], "k", l) })
+		if took := time.Since(start); took > 50*time.Millisecond+2*leasePoll {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// Who would not hear of the end of a fill looks for it often.
+func TestADeafWaiterLooks(t *testing.T) {
+	sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		synctest.Wait() // they listen
+		far.announce(func(l *listener) { l.hears(false) })
+		far.deaf = true
+		const takes = 4900 * time.Millisecond
+		l := &script{takes: takes}
+		start := time.Now()
+		together(2, func(i int) {
+			mustFetch(t, []*Space{one, two}[i], "k", l)
+			if took := time.Since(start); took > takes+2*leasePoll {
+				t.Errorf("an instance had it after %v", took)
+			}
+		})
+		wantCalls(t, l, 1)
+	})
+}
+
+func TestLeaseEndsAreForgotten(t *testing.T) {
+	var ends leaseEnds
+	ends.ended("k")
+	one, forgetOne := ends.await("k")
+	two, forgetTwo := ends.await("k")
+	for range 3 { // none blocks
+		ends.ended("k")
+		ends.ended("other")
+	}
+	if len(one) != 1 || len(two) != 1 {
+		t.Error("not told")
+	}
+	forgetOne()
+	<-two
+	if ends.ended("k"); len(two) != 1 {
+		t.Error("not told again")
+	}
+	if forgetTwo(); len(ends.waiting) != 0 {
+		t.Errorf("%v", ends.waiting)
+	}
+}
+
 // The holder of a lease has died, and its lease ends after a while.
 func TestLeaseOfADeadInstanceIsTakenOver(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
-		far.leased["k"] = true
-		after(500*time.Millisecond, func() {
-			far.mu.Lock()
-			defer far.mu.Unlock()
-			delete(far.leased, "k")
-		})
+		far.leased["k"], far.dies["k"] = true, time.Now().Add(time.Second)
 		l := &script{takes: 100 * time.Millisecond}
 		start := time.Now()
 		together(2, func(i int) { wantText(t, mustFetch(t, []*Space{one, two}[i], "k", l), "answer 1") })
-		if took := time.Since(start); took > 800*time.Millisecond {
+		if took := time.Since(start); took > 1110*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
 		wantCalls(t, l, 1)
@@ -166,6 +276,73 @@ func TestHolderThatFinishesBeforeTheLeaseIsRequested(t *testing.T) {
 		synctest.Wait()
 		late := newCache(t, Config{Far: &finishing{fakeRemote: far}}).Space("story", usual())
 		if h := mustFetch(t, late, "k", l); h.Tier != Far {
+			t.Errorf("%+v", h)
+		}
+		wantCalls(t, l, 1)
+	})
+}
+
+// overtaken is a Redis in which another instance does something between a look and the
+// lease.
+type overtaken struct {
+	*fakeRemote
+	meanwhile func()
+}
+
+func (o *overtaken) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+	value, failure, leased = o.fakeRemote.Look(ctx, key)
+	if do := o.meanwhile; do != nil {
+		o.meanwhile = nil
+		do()
+	}
+	return value, failure, leased
+}
+
+// Instances that look for a late edition at the same moment make one call, also where one
+// of them has finished before another one asks for the lease.
+func TestAPollBetweenLookAndLeaseIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := usual()
+		p.TTL, p.Until, p.Poll = 0, must(ParseCalendar("06:00 UTC")), time.Minute
+		far := newFakeRemote()
+		slow := &overtaken{fakeRemote: far}
+		one, two := newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: slow}).Space("story", p)
+		l := &script{make: func(int64) (Content, error) {
+			c := textContent("old")
+			c.Edition = "1999-12-01"
+			return c, nil
+		}}
+		warm := func(s *Space) {
+			if _, err := s.Warm(t.Context(), "story:k", l); err != nil {
+				t.Error(err)
+			}
+		}
+		warm(one)
+		synctest.Wait()
+		warm(two)
+		wantCalls(t, l, 1)
+		time.Sleep(time.Minute)
+		slow.meanwhile = func() { warm(one); synctest.Wait() }
+		warm(two)
+		wantCalls(t, l, 2)
+		if due, err := two.Warm(t.Context(), "story:k", l); err != nil || !due.Equal(time.Now().Add(time.Minute)) {
+			t.Errorf("due at %v, %v", due, err)
+		}
+	})
+}
+
+// Instances that start at the same moment, with nothing in Redis, make one call for what
+// all of them warm up.
+func TestAFirstFillBetweenLookAndLeaseIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := usual()
+		p.TTL, p.Until, p.Poll = 0, must(ParseCalendar("06:00 UTC")), time.Minute
+		far := newFakeRemote()
+		slow := &overtaken{fakeRemote: far}
+		one, two := newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: slow}).Space("story", p)
+		l := &script{}
+		slow.meanwhile = func() { mustFetch(t, one, "k", l); synctest.Wait() }
+		if h := mustFetch(t, two, "k", l); h.Tier != Far {
 			t.Errorf("%+v", h)
 		}
 		wantCalls(t, l, 1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/allegro/bigcache/v3"
@@ -95,6 +96,10 @@ type memory struct {
 	shares   [classes]*endpointShares
 	capacity [classes]capacity
 	counters *memoryCounters
+	limit    int64 // bytes of the whole tier
+
+	superseded superseded
+	missed     atomic.Pointer[missed] // the last one; nil: none
 }
 
 // seeded is bigcache's hasher with a random seed, so that nobody can choose
@@ -108,7 +113,7 @@ func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 	if limit < MinMemory {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
-	m := &memory{capacity: layout(limit), counters: counters}
+	m := &memory{capacity: layout(limit), counters: counters, limit: limit}
 	var err error
 	if m.hot, err = newHotTable(int(hotShare * float64(limit))); err != nil {
 		return nil, fmt.Errorf("near tier: hot table: %w", err)
@@ -137,7 +142,8 @@ func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
 }
 
 // get finds the entry and the requested representation in bigcache, and offers it to
-// the hot table. An entry whose requested part was evicted is not found.
+// the hot table unless it is superseded. An entry whose requested part was evicted is
+// not found.
 func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 	version := m.hot.version(key)
 	raw, err := m.class[class].Get(key)
@@ -155,7 +161,9 @@ func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 		m.remove(class, key)
 		return e, rep, false
 	}
-	m.hot.offer(m, class, key, &e, version)
+	if m.mark(key, e.meta.Created) == nil {
+		m.hot.offer(m, class, key, &e, version)
+	}
 	return e, rep, true
 }
 
@@ -167,16 +175,16 @@ func (m *memory) head(class Class, key string) (entry, bool) {
 	return m.stored(class, key)
 }
 
-// last finds the entry that is about to be replaced: its head as bigcache has it, or all
-// of it where only the hot table still has it.
-func (m *memory) last(class Class, key string) entry {
+// last finds the entry as it was written: its head as bigcache has it, or all of it where
+// only the hot table still has it.
+func (m *memory) last(class Class, key string) (entry, bool) {
 	if e, ok := m.stored(class, key); ok {
-		return e
+		return e, true
 	}
 	if r := m.hot.get(key); r != nil {
-		return r.entry
+		return r.entry, true
 	}
-	return entry{}
+	return entry{}, false
 }
 
 // stored finds the entry's head in bigcache.
@@ -192,27 +200,21 @@ func (m *memory) stored(class Class, key string) (entry, bool) {
 // pick chooses a body of the wanted form and reads it. A form without a body gives a
 // Rep of status 0.
 func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error) {
-	if !e.split() {
-		return e.pick(want)
-	}
-	bodies, varies := e.form(want.Form)
-	if bodies == 0 {
-		return Rep{}, nil
-	}
-	rec, err := m.part(class, key, e, e.ordinal(want.Form, choose(bodies)))
-	if err != nil {
-		return Rep{}, err
-	}
-	return parseRecord(rec, varies)
+	return e.pick(want, func(n int) ([]byte, error) {
+		if e.split() {
+			return m.part(class, key, e, n)
+		}
+		return e.record(n)
+	})
 }
 
-// pick is memory.pick for an entry that is not split.
-func (e *entry) pick(want Want) (Rep, error) {
+// pick chooses a body of the wanted form, and reads its record.
+func (e *entry) pick(want Want, record func(n int) ([]byte, error)) (Rep, error) {
 	bodies, varies := e.form(want.Form)
 	if bodies == 0 {
 		return Rep{}, nil
 	}
-	rec, err := e.record(e.ordinal(want.Form, choose(bodies)))
+	rec, err := record(e.ordinal(want.Form, choose(bodies)))
 	if err != nil {
 		return Rep{}, err
 	}
@@ -288,9 +290,18 @@ func (m *memory) classForParts(class Class, e *entry) Class {
 func (m *memory) put(class Class, key string, e *entry) bool {
 	stored := m.putParts(class, key, e)
 	if stored {
-		m.hot.stored(class, key, e)
+		m.enterHot(class, key, e)
 	}
 	return stored
+}
+
+// enterHot tells the hot table of an entry that was just written to bigcache. One that
+// was superseded meanwhile does not stay there.
+func (m *memory) enterHot(class Class, key string, e *entry) {
+	m.hot.stored(class, key, e)
+	if m.mark(key, e.meta.Created) != nil {
+		m.hot.drop(key)
+	}
 }
 
 func (m *memory) putParts(class Class, key string, e *entry) bool {
@@ -298,17 +309,22 @@ func (m *memory) putParts(class Class, key string, e *entry) bool {
 		return m.set(class, key, e.raw)
 	}
 	parts := m.classForParts(class, e)
-	if len(e.raw) > m.capacity[parts].entry {
-		m.counters.refused[parts].Add(1)
+	return m.setParts(parts, key, e) && m.putHead(class, key, e, parts == Large)
+}
+
+// setParts stores the parts of an entry in a class.
+func (m *memory) setParts(class Class, key string, e *entry) bool {
+	if len(e.raw) > m.capacity[class].entry {
+		m.counters.refused[class].Add(1)
 		return false
 	}
 	for n := range e.records() {
 		rec, err := e.record(n)
-		if err != nil || !m.set(parts, partKey(key, e.gen, n), rec) {
+		if err != nil || !m.set(class, partKey(key, e.gen, n), rec) {
 			return false
 		}
 	}
-	return m.putHead(class, key, e, parts == Large)
+	return true
 }
 
 // renew reuses the parts of a split entry with the same content: only the head is
@@ -316,18 +332,24 @@ func (m *memory) putParts(class Class, key string, e *entry) bool {
 func (m *memory) renew(class Class, key string, e, old *entry) bool {
 	stored := m.putHead(class, key, e, old.large())
 	if stored {
-		m.hot.stored(class, key, e)
+		m.enterHot(class, key, e)
 	}
 	return stored
 }
 
 func (m *memory) putHead(class Class, key string, e *entry, large bool) bool {
+	return m.set(class, key, e.splitHead(large))
+}
+
+// splitHead is the head of an entry whose parts are stored apart, in the class Large or in
+// its own.
+func (e *entry) splitHead(large bool) []byte {
 	head := append([]byte(nil), e.raw[:e.table+e.forms*formRow]...)
 	head[1] |= flagSplit
 	if large {
 		head[1] |= flagLarge
 	}
-	return m.set(class, key, head)
+	return head
 }
 
 // set refuses a value for which bigcache would empty the shard.
@@ -338,10 +360,16 @@ func (m *memory) set(class Class, key string, value []byte) bool {
 	}
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
+	return m.store(class, key, value)
+}
+
+// store is set with the class's lock held, and a value that is not too large.
+func (m *memory) store(class Class, key string, value []byte) bool {
 	if err := m.write(class, key, value); err != nil {
 		m.counters.refused[class].Add(1)
 		return false
 	}
+	m.counters.stored.Add(1)
 	return true
 }
 

@@ -18,6 +18,9 @@ type cacheMetrics struct {
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
 	unwritten prometheus.Counter
+
+	superseded prometheus.Counter
+	leaseWaits *prometheus.CounterVec
 }
 
 // spaceMetrics are an endpoint's, resolved once.
@@ -25,6 +28,7 @@ type spaceMetrics struct {
 	nearHit, nearStale, nearMiss           prometheus.Counter
 	farHit, farStale, farMiss, farBroken   prometheus.Counter
 	refreshNew, refreshSame, refreshFailed prometheus.Counter
+	firstFill                              prometheus.Counter // in memory, there was none before
 	coalesced, stale, paused               prometheus.Counter
 	age, staleAge                          prometheus.Observer
 }
@@ -33,9 +37,9 @@ func newMetrics() *cacheMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
 	}
-	return &cacheMetrics{
+	m := &cacheMetrics{
 		lookups:   counter("lookups_total", "Lookups in a cache tier, by result.", "endpoint", "tier", "result"),
-		refreshes: counter("refreshes_total", "Fills from upstreams, by result: the content had changed, was unchanged, or could not be fetched.", "endpoint", "result"),
+		refreshes: counter("refreshes_total", "Fills from upstreams, by result: the content had changed, was unchanged, was the first of its key in memory, or could not be fetched.", "endpoint", "result"),
 		coalesced: counter("coalesced_total", "Requests that waited for another request's fill.", "endpoint"),
 		stale:     counter("stale_answers_total", "Stale answers served because a refresh failed or was slow.", "endpoint"),
 		paused:    counter("paused_total", "Requests refused without a try because the key is paused after a failed fill.", "endpoint"),
@@ -53,7 +57,28 @@ func newMetrics() *cacheMetrics {
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "unwritten_total",
 			Help: "Entries not written to Redis because too many were waiting to be compressed.",
 		}),
+		superseded: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: metrics.Namespace, Subsystem: "cache", Name: "superseded_total",
+			Help: "Entries in memory that another instance has announced a newer one of: their next request looks into Redis.",
+		}),
+		leaseWaits: counter("lease_waits_total", "Fills that waited for another instance's fill of the same key, by how that ended.", "result"),
 	}
+	for _, result := range []string{"filled", "failed", "taken_over", "timeout"} {
+		m.leaseWaits.WithLabelValues(result)
+	}
+	return m
+}
+
+// leaseWait counts a wait for another instance's fill, which has brought an entry, or
+// a failure, or neither.
+func (m *cacheMetrics) leaseWait(otherwise string, filled, failed bool) {
+	switch {
+	case filled:
+		otherwise = "filled"
+	case failed:
+		otherwise = "failed"
+	}
+	m.leaseWaits.WithLabelValues(otherwise).Inc()
 }
 
 // space resolves an endpoint's series, so that they exist at zero.
@@ -66,6 +91,7 @@ func (m *cacheMetrics) space(name string) spaceMetrics {
 		farHit: look(Far, "hit"), farStale: look(Far, "stale"), farMiss: look(Far, "miss"), farBroken: look(Far, "broken"),
 		refreshNew:    m.refreshes.WithLabelValues(name, "changed"),
 		refreshSame:   m.refreshes.WithLabelValues(name, "unchanged"),
+		firstFill:     m.refreshes.WithLabelValues(name, "first"),
 		refreshFailed: m.refreshes.WithLabelValues(name, "failed"),
 		coalesced:     m.coalesced.WithLabelValues(name),
 		stale:         m.stale.WithLabelValues(name),
@@ -78,6 +104,7 @@ func (m *cacheMetrics) space(name string) spaceMetrics {
 // memoryCounters are kept by the near tier and read at scrape.
 type memoryCounters struct {
 	evicted, refused, spared [classes]atomic.Uint64
+	stored                   atomic.Uint64 // values of all classes; not a metric
 }
 
 // memoryCollector reads the near tier at scrape.
@@ -135,7 +162,7 @@ func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
 func (m *cacheMetrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
 	running, limit := newFillsGauges(g)
 	for _, c := range []prometheus.Collector{
-		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, running, limit, newMemoryCollector(near),
+		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, m.superseded, m.leaseWaits, running, limit, newMemoryCollector(near),
 	} {
 		if err := reg.Register(c); err != nil {
 			return err

@@ -51,8 +51,8 @@ type Policy struct {
 	LastResort time.Duration
 	// Limits shortens the TTL of answers by their source.
 	Limits map[string]time.Duration
-	// Jitter is the share of the TTL, 0 to 0.5, by which entries expire early, each
-	// by a random part of it.
+	// Jitter is the share of the TTL and of Poll, 0 to 0.5, by which entries expire
+	// early, each by a random part of it.
 	Jitter float64
 	// Eager is the last share of the TTL, 0 to 0.5, in which a hit starts the
 	// refresh. Not with Until: there is nothing new before a publication.
@@ -112,6 +112,12 @@ func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
 	return p.stateBy(p.deadline(m), m, now)
 }
 
+// StateBy is State by the entry's Deadline under this policy, for who asks for the
+// state of an entry often: a deadline takes longer to find than a state.
+func (p *Policy) StateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
+	return p.stateBy(deadline, m, now)
+}
+
 // stateBy is State by a deadline that is known already.
 func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
 	left := deadline.Sub(now)
@@ -139,6 +145,19 @@ func (p *Policy) Keep(m *Meta) time.Duration {
 	}
 	return p.deadline(m).Sub(m.Created) + max(p.Grace, p.StaleIfError)
 }
+
+// refreshFrom is when the entry is due for a refresh.
+func (p *Policy) refreshFrom(m *Meta) time.Time {
+	end := p.deadline(m)
+	if m.Negative || p.Until != nil {
+		return end
+	}
+	return end.Add(-time.Duration(p.Eager * float64(end.Sub(m.Created))))
+}
+
+// Deadline is when the entry stops being fresh under this policy. It does not change
+// while the entry and the policy are the same.
+func (p *Policy) Deadline(m *Meta) time.Time { return p.deadline(m) }
 
 // deadline is when the entry stops being fresh under this policy.
 func (p *Policy) deadline(m *Meta) time.Time {
@@ -182,7 +201,8 @@ func (p *Policy) calendarEnd(m *Meta) time.Time {
 	if p.current(m) {
 		return next
 	}
-	if poll := m.Created.Add(p.Poll); poll.Before(next) {
+	wait := p.Poll - time.Duration(float64(p.Poll)*p.Jitter*m.jitter())
+	if poll := m.Created.Add(wait); poll.Before(next) {
 		return poll
 	}
 	return next

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -86,13 +87,24 @@ func later(a, b time.Time) time.Time {
 // SetPurges replaces all purges in force by these, by endpoint or for
 // AllEndpoints. A purge lies in the past: later entries are not affected.
 func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
-	m := &c.purges
+	if c.purges.set(byEndpoint) {
+		c.snapshot.forget()
+	}
+}
+
+// set replaces all purges, and reports whether one of them is new.
+func (m *purges) set(byEndpoint map[string]Purge) (added bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for name, p := range byEndpoint {
+		old := m.byEndpoint[name]
+		added = added || p.Soft.After(old.Soft) || p.Hard.After(old.Hard)
+	}
 	m.everywhere, m.byEndpoint = byEndpoint[AllEndpoints], byEndpoint
 	for name, p := range m.slots {
 		m.store(name, p)
 	}
+	return added
 }
 
 const (
@@ -185,9 +197,21 @@ func (s *Space) PurgeKey(key string, at time.Time) {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Created.After(at) {
 		s.cache.near.remove(s.policy.Class, key)
 	}
+	s.cache.snapshot.forgetKey(key)
 	if s.usesFar() {
-		s.cache.writeBehind.add(0, func() { s.cache.far.Delete(key) }) // after a write that waits
+		s.cache.writeBehind.add(0, func() { s.deleteFar(key, at) }) // after a write that waits
 	}
+}
+
+// deleteFar removes a key's entry from Redis, unless it was created after at: every
+// instance carries out a drop, one that starts those of long ago too, and others may have
+// filled the key again meanwhile. What cannot be read is removed.
+func (s *Space) deleteFar(key string, at time.Time) {
+	packed, _, _ := s.cache.far.Look(context.Background(), key)
+	if e, ok := s.unpack(packed); ok && e.meta.Created.After(at) {
+		return
+	}
+	s.cache.far.Delete(key)
 }
 
 func (s *Space) rememberPurge(key string, at, now time.Time) {

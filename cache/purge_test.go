@@ -274,6 +274,25 @@ func TestPurgeKeyOfThePastSparesLaterEntries(t *testing.T) {
 	})
 }
 
+// TestAnOrderOfThePastSparesWhatRedisGotSince: an instance that starts carries out the drops of
+// weeks, and one that hears of a drop late comes after another that filled the key again.
+func TestAnOrderOfThePastSparesWhatRedisGotSince(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		ordered := time.Now()
+		time.Sleep(time.Second)
+		mustFetch(t, one, "k", l)
+		synctest.Wait()
+		two.PurgeKey("k", ordered)
+		synctest.Wait()
+		if far.values["k"] == nil {
+			t.Fatal("an entry that is newer than the drop is gone from Redis")
+		}
+		wantText(t, mustFetch(t, two, "k", l), "answer 1")
+		wantCalls(t, l, 1)
+	})
+}
+
 func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -19,6 +18,9 @@ type Remote interface {
 	Look(ctx context.Context, key string) (value, failure []byte, leased bool)
 	// Set never blocks.
 	Set(key string, value []byte, ttl time.Duration)
+	// Replace is Set for a value that replaces an older one. Once it is written, the
+	// other instances are told that there is one created then.
+	Replace(key string, value []byte, ttl time.Duration, created time.Time)
 	// Add is Set, unless there is a value.
 	Add(key string, value []byte, ttl time.Duration)
 	// Fail stores the record of a failed fill for the other instances. It never
@@ -28,6 +30,16 @@ type Remote interface {
 	Delete(key string)
 	// Lease asks for the right to fill a key; release is never nil.
 	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
+	// Want asks whoever holds a key's lease to announce its release, and returns how
+	// long the lease lasts if its holder has died; 0: there is none, or that cannot be
+	// read.
+	Want(ctx context.Context, key string) (left time.Duration)
+	// Listen calls replaced and ended, one call after the other, for the announcements
+	// of all instances, until ctx ends: that a key has a new value created then, and that
+	// the lease of a key was released that was wanted. Announcements may be lost,
+	// repeated or false. It calls hears with true when it begins to hear them, at first and
+	// after each outage: those of before are lost; and with false while it does not.
+	Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool))
 }
 
 const (
@@ -38,9 +50,6 @@ const (
 	// minPacked is the size from which entries are compressed for Redis: to decompress
 	// a smaller one takes longer than to read all its bytes.
 	minPacked = 4 << 10
-	// maxPackedRatio is the largest ratio of compressed to plain size that is worth it:
-	// pictures are compressed already.
-	maxPackedRatio = 0.9
 )
 
 // compressor compresses entries for Redis. What it writes begins either as every entry
@@ -65,11 +74,10 @@ func (c *compressor) pack(raw []byte) []byte {
 	if len(raw) < minPacked {
 		return raw
 	}
-	packed := c.enc.EncodeAll(raw, nil)
-	if float64(len(packed)) > maxPackedRatio*float64(len(raw)) {
-		return raw
+	if packed := worthwhile(c.enc.EncodeAll(raw, nil), raw); packed != nil {
+		return packed
 	}
-	return bytes.Clone(packed) // without spare capacity: it may wait for Redis
+	return raw
 }
 
 var errTooLarge = errors.New("entry that is too large")
@@ -92,7 +100,9 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	if !f.usesFar() {
 		return nil
 	}
+	outage := f.cache.near.missed.Load()
 	packed, record, leased := f.cache.far.Look(ctx, f.key)
+	outage.look(f.cache.near.hot.hash(f.key))
 	f.farFailure, f.farLeased = record, leased
 	if packed == nil {
 		f.metrics.farMiss.Inc()
@@ -161,25 +171,30 @@ func (s *Space) unpack(packed []byte) (*entry, bool) {
 	return &e, true
 }
 
-// writeFar queues an entry for Redis: callers are answered first.
-func (s *Space) writeFar(key string, e *entry) {
-	if s.usesFar() && !s.cache.writeBehind.add(len(e.raw), func() { s.writeNow(key, e) }) {
+// writeFar queues an entry for Redis: callers are answered first. One that replaces
+// another is announced.
+func (s *Space) writeFar(key string, e *entry, replaces bool) {
+	if s.usesFar() && !s.cache.writeBehind.add(len(e.raw), func() { s.writeNow(key, e, replaces) }) {
 		s.cache.metrics.unwritten.Inc()
 	}
 }
 
 // writeNow compresses an entry and hands it to the far tier, unless it was purged
 // since. A replaceable one does not overwrite another.
-func (s *Space) writeNow(key string, e *entry) {
+func (s *Space) writeNow(key string, e *entry, replaces bool) {
 	now := time.Now()
 	if s.purgedSince(key, &e.meta, now) || len(e.raw) > maxFarEntry {
 		return
 	}
-	set := s.cache.far.Set
-	if e.meta.replaceable() {
-		set = s.cache.far.Add
+	packed, keep := s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created)
+	switch {
+	case e.meta.replaceable():
+		s.cache.far.Add(key, packed, keep)
+	case replaces:
+		s.cache.far.Replace(key, packed, keep, e.meta.Created)
+	default:
+		s.cache.far.Set(key, packed, keep)
 	}
-	set(key, s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created))
 }
 
 // Bounds of what waits to be compressed for Redis.

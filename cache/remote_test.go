@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -18,19 +19,90 @@ type fakeRemote struct {
 	values   map[string][]byte
 	failures map[string][]byte
 	leased   map[string]bool
-	deny     bool
-	gets     int
+	// dies is when a lease ends whose holder has died.
+	dies   map[string]time.Time
+	wanted map[string]bool
+	deny   bool
+	gets   int
+	// slow is how long a look takes.
+	slow time.Duration
+	// deaf loses all announcements.
+	deaf      bool
+	listeners map[*listener]bool
+	announced int
+}
+
+// listener is an instance that hears announcements.
+type listener struct {
+	replaced func(key string, created time.Time)
+	ended    func(key string)
+	hears    func(bool)
 }
 
 func newFakeRemote() *fakeRemote {
-	return &fakeRemote{values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{}}
+	return &fakeRemote{
+		values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{},
+		dies: map[string]time.Time{}, wanted: map[string]bool{}, listeners: map[*listener]bool{},
+	}
+}
+
+func (s *fakeRemote) Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool)) {
+	l := &listener{replaced, ended, hears}
+	s.mu.Lock()
+	s.listeners[l] = true
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, l)
+}
+
+// announce tells all instances.
+func (s *fakeRemote) announce(tell func(*listener)) {
+	s.mu.Lock()
+	s.announced++
+	all := slices.Collect(maps.Keys(s.listeners))
+	if s.deaf {
+		all = nil
+	}
+	s.mu.Unlock()
+	for _, l := range all {
+		tell(l)
+	}
+}
+
+func (s *fakeRemote) Replace(key string, value []byte, ttl time.Duration, created time.Time) {
+	s.Set(key, value, ttl)
+	s.announce(func(l *listener) { l.replaced(key, created) })
+}
+
+func (s *fakeRemote) Want(_ context.Context, key string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isLeased(key) {
+		return 0
+	}
+	s.wanted[key] = true
+	if end, dies := s.dies[key]; dies {
+		return time.Until(end)
+	}
+	return time.Second
+}
+
+func (s *fakeRemote) isLeased(key string) bool {
+	if end, dies := s.dies[key]; dies && !time.Now().Before(end) {
+		delete(s.leased, key)
+		delete(s.dies, key)
+	}
+	return s.leased[key]
 }
 
 func (s *fakeRemote) Look(_ context.Context, key string) (value, failure []byte, leased bool) {
+	time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
-	return s.values[key], s.failures[key], s.leased[key]
+	return s.values[key], s.failures[key], s.isLeased(key)
 }
 
 func (s *fakeRemote) Add(key string, value []byte, _ time.Duration) {
@@ -62,14 +134,19 @@ func (s *fakeRemote) Delete(key string) {
 func (s *fakeRemote) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.deny || s.leased[key] {
+	if s.deny || s.isLeased(key) {
 		return false, func() {}
 	}
 	s.leased[key] = true
 	return true, func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
+		wanted := s.wanted[key]
 		delete(s.leased, key)
+		delete(s.wanted, key)
+		s.mu.Unlock()
+		if wanted {
+			s.announce(func(l *listener) { l.ended(key) })
+		}
 	}
 }
 

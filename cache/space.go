@@ -28,6 +28,9 @@ type Space struct {
 	purge      *atomic.Pointer[Purge]
 	purgedKeys *atomic.Pointer[purgedKeys]
 	metrics    spaceMetrics
+	// sampled is how many requests the next one stands for that the observer is told
+	// of; 0 and 1: it is told of each.
+	sampled atomic.Uint32
 }
 
 // Space opens an endpoint's part, whose keys begin with its name and a colon.
@@ -44,6 +47,14 @@ func (c *Cache) Space(name string, p Policy) *Space {
 	defer c.mu.Unlock()
 	c.spaces[name] = s
 	return s
+}
+
+// spaceOf is the space that a key belongs to, as it was opened last; nil: there is none.
+func (c *Cache) spaceOf(key string) *Space {
+	name, _, _ := strings.Cut(key, ":")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spaces[name]
 }
 
 // Spaces are all of an endpoint as they were opened last: its own first, then
@@ -90,7 +101,8 @@ func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (
 }
 
 // Peek answers from the near tier without waiting: with a fresh entry, or with
-// one within grace, whose refresh it starts in the background. When it is not
+// one within grace, whose refresh it starts in the background; with neither if another
+// instance has announced a newer one, for which Await looks into Redis. When it is not
 // ready, pass the hit on to Await or Fallback.
 func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader) (hit Hit, ready bool) {
 	ready = s.peek(ctx, key, want, load, &hit)
@@ -103,6 +115,7 @@ func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hi
 	if !s.policy.Stores() {
 		return false
 	}
+	s.observeRequest(key)
 	now := time.Now()
 	r := s.cache.near.hot.get(key)
 	found := r != nil
@@ -115,15 +128,15 @@ func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hi
 	case !found, !usable(hit.State):
 		s.metrics.nearMiss.Inc()
 		return false
-	case hit.State == Stale:
+	case hit.State == Stale, hit.superseded:
 		s.metrics.nearStale.Inc()
 		return false
 	case hit.State != Fresh:
 		if r == nil || r.claimRefresh(now) {
-			s.refresh(ctx, key, load, !hit.Meta.replaceable(), now)
+			s.refresh(ctx, key, load, hit, now)
 		}
 	}
-	s.Served(hit)
+	s.countHit(hit)
 	return true
 }
 
@@ -136,18 +149,25 @@ func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
 		return false
 	}
 	s.hotHit(r, want, now, hit)
-	switch hit.State {
-	case Fresh:
+	switch {
+	case hit.superseded:
+		return false
+	case hit.State == Fresh:
 		return true
-	case Eager:
+	case hit.State == Eager:
 		return !r.refreshDue(now)
 	default:
 		return false
 	}
 }
 
-// Served counts a hit that Ready found.
-func (s *Space) Served(hit *Hit) {
+// Served counts a hit that Ready found for a key.
+func (s *Space) Served(key string, hit *Hit) {
+	s.observeRequest(key)
+	s.countHit(hit)
+}
+
+func (s *Space) countHit(hit *Hit) {
 	if hit.State == Grace {
 		s.metrics.nearStale.Inc()
 	} else {
@@ -162,16 +182,18 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	switch {
 	case !s.policy.Stores():
 		return s.bypass(ctx, want, load)
-	case found.State != Stale:
+	case found.State != Stale && !found.superseded:
 		found = nil
 	}
-	return s.await(ctx, key, want, load, found)
+	hit, err := s.await(ctx, key, want, load, found)
+	s.observeWait(&hit, err)
+	return hit, err
 }
 
 // Fallback serves the stale copy that a Peek found to a caller that may not wait,
 // because of err; false when there is none that is still usable.
 func (s *Space) Fallback(key string, found *Hit, err error) (Hit, bool) {
-	if found.State != Stale || !s.stillUsable(key, found, time.Now()) {
+	if found.State != Stale && !found.superseded || !s.stillUsable(key, found, time.Now()) {
 		return Hit{}, false
 	}
 	return s.fallback(found, err), true
@@ -182,6 +204,7 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
 	if ok {
 		*hit = s.hitOf(key, &e, rep, want, now, Near)
+		hit.superseded = s.usesFar() && usable(hit.State) && s.cache.near.dueMark(key, e.meta.Created, now) != nil
 	}
 	return ok
 }
@@ -189,7 +212,7 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 // hotHit describes an entry of the hot table, in the best coding that is accepted and
 // has been made.
 func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
-	rep, err := r.pick(want)
+	rep, err := r.pick(want, r.record)
 	if err != nil {
 		*hit = Hit{State: Gone} // not reached: its layout was checked
 		return
@@ -198,6 +221,7 @@ func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
 	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.meta, now)
 	s.describe(hit, &r.entry, want, rep, now)
 	hit.State, hit.Left, hit.Tier = state, left, Near
+	hit.superseded = s.usesFar() && s.cache.near.doubtful(r) && usable(state)
 }
 
 // state is an entry's state under the policy and the purges in force, and how long
@@ -269,10 +293,12 @@ func (s *Space) resultHit(key string, got *flightResult, want Want, now time.Tim
 }
 
 // await joins the key's flight. A caller with a stale copy waits for the soft
-// timeout at most; after that the flight goes on as a refresh. A caller that
-// disconnects does not disturb the other waiters; the last one cancels it.
+// timeout at most, one with a superseded copy for less; after that the flight goes on as
+// a refresh. A caller that disconnects does not disturb the other waiters; the last one
+// cancels it.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
-	if wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.replaceable(), time.Now()); err != nil {
+	wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.replaceable(), time.Now())
+	if err != nil && (stale == nil || !stale.superseded) {
 		if stale == nil {
 			s.metrics.paused.Inc()
 			return Hit{}, &PausedError{err, wait}
@@ -281,7 +307,10 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	}
 	var softTimeout <-chan time.Time
 	if stale != nil {
-		timer := time.NewTimer(s.policy.SoftTimeout)
+		if !stale.superseded && s.cache.withheld.paused(key, time.Now()) {
+			return s.fallback(stale, errWithheld), nil
+		}
+		timer := time.NewTimer(s.patience(stale))
 		defer timer.Stop()
 		softTimeout = timer.C
 	}
@@ -289,9 +318,12 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	if err != nil {
 		return s.fallbackOrError(err, key, want, nil, stale)
 	}
+	if started && stale == nil && !hasDeadline(ctx) {
+		return s.lead(ctx, key, want, load, flight)
+	}
 	defer s.cache.flights.leave(flight)
 	if started {
-		s.begin(ctx, flight, key, load, stale != nil)
+		s.cache.flights.launch(flight, s.newFill(ctx, key, load, false).run)
 	}
 	for {
 		if flight.finished() {
@@ -308,6 +340,36 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 			return Hit{}, ctx.Err()
 		}
 	}
+}
+
+// lead does the work of a flight that the caller has started in the caller's goroutine,
+// which saves another one. A caller whose context ends is no longer a waiter, but
+// returns only when the work has ended: so this is for those whom nobody waits for then.
+// During the look into the tiers, which its budget bounds, it remains one.
+func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, flight *flight) (Hit, error) {
+	f := s.newFill(ctx, key, load, false)
+	leave := func() { s.cache.flights.leave(flight) }
+	if got, err := f.find(); got != nil || err != nil {
+		defer leave()
+		s.cache.flights.finish(flight, got, err)
+		return s.outcome(ctx, key, want, load, flight, true, nil)
+	}
+	stays := context.AfterFunc(ctx, leave)
+	defer func() {
+		if stays() {
+			leave()
+		}
+	}()
+	s.cache.flights.do(flight, f.obtain)
+	if err := ctx.Err(); err != nil {
+		return Hit{}, err
+	}
+	return s.outcome(ctx, key, want, load, flight, true, nil)
+}
+
+func hasDeadline(ctx context.Context) bool {
+	_, ok := ctx.Deadline()
+	return ok
 }
 
 // outcome is what a finished flight is for one of its waiters.
@@ -338,7 +400,7 @@ func (s *Space) answer(ctx context.Context, key string, want Want, load Loader, 
 		return Hit{}, err
 	}
 	if hit.State == Grace {
-		s.refresh(ctx, key, load, !hit.Meta.replaceable(), now)
+		s.refresh(ctx, key, load, &hit, now)
 	}
 	s.metrics.age.Observe(hit.Age.Seconds())
 	return hit, nil
@@ -369,8 +431,13 @@ func (s *Space) stillUsable(key string, stale *Hit, now time.Time) bool {
 	return usable(state)
 }
 
-// fallback serves a stale copy because the refresh failed or was slow.
+// fallback serves a stale copy because the refresh failed or was slow, or a superseded
+// one that is fresh by its own age because the newer was not to be had.
 func (s *Space) fallback(stale *Hit, err error) Hit {
+	if stale.superseded && stale.State != Stale {
+		s.countHit(stale)
+		return *stale
+	}
 	s.metrics.stale.Inc()
 	s.metrics.staleAge.Observe(max(0, -stale.Left).Seconds())
 	s.metrics.age.Observe(stale.Age.Seconds())

@@ -289,7 +289,7 @@ func TestWarm(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		for range 3 {
-			if err := s.Warm(t.Context(), "k", l); err != nil {
+			if _, err := s.Warm(t.Context(), "k", l); err != nil {
 				t.Fatal(err)
 			}
 		}

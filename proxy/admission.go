@@ -17,7 +17,7 @@ var errShed = errors.New("too many requests are waiting")
 // near tier, or by a fill. With an error, there is no hit.
 func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader, hit *cache.Hit) (err error) {
 	if req.near = space.Ready(key, want, req.start, hit); req.near {
-		space.Served(hit)
+		space.Served(key, hit)
 		return nil
 	}
 	req.lent = true

@@ -77,7 +77,7 @@ func serverOn(b testing.TB, limits Limits, files map[string]string, store cache.
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: upstreams.NewTransport(), Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
 	var err error
-	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
+	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
@@ -218,7 +218,7 @@ func TestRefusalsAreCheap(t *testing.T) {
 func BenchmarkKey(b *testing.B) {
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
-	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts)
+	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		b.Fatal(err)

@@ -29,9 +29,9 @@ func callerAddress(peer netip.Addr, xForwardedFor, forwarded []string, trusted [
 	}
 	w := wayBack{at: peer, trusted: trusted}
 	if by == ByXForwardedFor || by != ByForwarded && len(xForwardedFor) > 0 {
-		w.xForwardedFor(xForwardedFor)
+		w.goBack(xForwardedFor, w.hop)
 	} else {
-		w.forwarded(forwarded)
+		w.goBack(forwarded, w.element)
 	}
 	return w.at
 }
@@ -53,41 +53,36 @@ func (w *wayBack) hop(text string) bool {
 	return isTrusted(addr, w.trusted)
 }
 
-func (w *wayBack) xForwardedFor(lines []string) {
+// goBack takes the items of a list from the last one on, until one ends the way.
+func (w *wayBack) goBack(lines []string, take func(item string) (goesOn bool)) {
 	for _, line := range slices.Backward(lines) {
 		for more := true; more; {
 			var item string
 			line, item, more = cutLast(line, ',')
-			if !w.hop(strings.TrimSpace(item)) {
+			if !take(strings.TrimSpace(item)) {
 				return
 			}
 		}
 	}
 }
 
-func (w *wayBack) forwarded(lines []string) {
-	for _, line := range slices.Backward(lines) {
-		for more := true; more; {
-			var element string
-			line, element, more = cutLast(line, ',')
-			if !w.element(strings.TrimSpace(element)) {
-				return
-			}
-		}
-	}
-}
-
-// element goes to the hop that an element of Forwarded names, if it does.
+// element goes to the hop that an element of Forwarded names. One without a for= ends the
+// way: the proxy that wrote it does not say who called, and left of it all may be forged.
 func (w *wayBack) element(text string) bool {
+	named := false
 	for more := true; more; {
 		var pair string
 		text, pair, more = cutLast(text, ';')
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if strings.EqualFold(name, "for") && !w.hop(strings.Trim(value, `"`)) {
+		if !strings.EqualFold(name, "for") {
+			continue
+		}
+		if !w.hop(strings.Trim(value, `"`)) {
 			return false
 		}
+		named = true
 	}
-	return true
+	return named
 }
 
 // cutLast cuts around the last separator; without one, all is the last part.

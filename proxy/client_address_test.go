@@ -28,6 +28,9 @@ func TestOnlyTheProxysOwnHeaderIsBelieved(t *testing.T) {
 		{http.Header{"X-Forwarded-For": {forged}}, ByForwarded, "10.0.0.1"},
 		{http.Header{"Forwarded": {"for=192.0.2.1"}}, ByEither, "192.0.2.1"},
 		{http.Header{"Forwarded": {`for="[2001:db8::7]:4711";proto=https, for=10.0.0.2`}}, ByForwarded, "2001:db8::7"},
+		{http.Header{"Forwarded": {"for=" + forged + ", proto=https;by=10.0.0.1"}}, ByForwarded, "10.0.0.1"}, // it does not say who called
+		{http.Header{"Forwarded": {"for=" + forged, "proto=https"}}, ByEither, "10.0.0.1"},
+		{http.Header{"Forwarded": {"for=" + forged + ", for=unknown"}}, ByForwarded, "10.0.0.1"},
 	} {
 		got := callerAddress(parseHop("10.0.0.1:1234"), r.header["X-Forwarded-For"], r.header["Forwarded"], trusted, r.by)
 		if got.String() != r.want {
@@ -64,11 +67,15 @@ func splitHops(xff, forwarded []string, by Forwarded) []string {
 	}
 	var hops []string
 	for _, element := range splitList(forwarded) {
+		before := len(hops)
 		for pair := range strings.SplitSeq(element, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 			if strings.EqualFold(name, "for") {
 				hops = append(hops, strings.Trim(value, `"`))
 			}
+		}
+		if len(hops) == before {
+			hops = append(hops, "unknown")
 		}
 	}
 	return hops

@@ -353,13 +353,13 @@ func TestRequestID(t *testing.T) {
 func TestPages(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	home := f.get("/")
-	home.want(t, http.StatusOK, "/api/gamestatus/index.php?host=mc.example.net", "每天60秒读懂世界")
+	home.want(t, http.StatusOK, `href="/api/gamestatus"`, "每天60秒读懂世界")
 	home.header(t, "Content-Type", "text/html")
 	f.get("/readyz").want(t, http.StatusServiceUnavailable, "draining")
 	f.server.SetReady(true)
 	f.get("/readyz").want(t, http.StatusOK)
 	f.get("/healthz").want(t, http.StatusOK)
-	for _, path := range []string{"/", "/healthz", "/readyz"} {
+	for _, path := range []string{"/", "/status", "/status.json", "/healthz", "/readyz"} {
 		f.do(t.Context(), http.MethodPost, path).want(t, http.StatusMethodNotAllowed, `"type":"method_not_allowed"`)
 	}
 }

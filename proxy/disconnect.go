@@ -32,8 +32,14 @@ type waitState struct {
 // Deadline implements context.Context.
 func (c waitContext) Deadline() (time.Time, bool) { return c.req.r.Context().Deadline() }
 
-// Value implements context.Context.
-func (c waitContext) Value(key any) any { return c.req.r.Context().Value(key) }
+// Value implements context.Context. By the values of the state, package context knows
+// it for one of its own, and needs no goroutine to wait for its end.
+func (c waitContext) Value(key any) any {
+	if w := c.req.wait.Load(); w != nil {
+		return w.ctx.Value(key)
+	}
+	return c.req.r.Context().Value(key)
+}
 
 // Done implements context.Context.
 func (c waitContext) Done() <-chan struct{} { return c.state().ctx.Done() }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/words"
 )
 
 // What browsers send for a picture in a page and for a page, and what a program
@@ -60,7 +61,7 @@ func TestEveryErrorHasAPicture(t *testing.T) {
 		}
 		for _, path := range []string{"/api/qrcode", "/api/qrcode?type=svg"} {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
-				rec := failed(f, method, path, &failure{status: status, errorType: errorType, message: "m", parameter: "p", retryAfter: 90 * time.Second})
+				rec := failed(f, method, path, &failure{status: status, errorType: errorType, message: words.Name("m"), parameter: "p", retryAfter: 90 * time.Second})
 				h, body := rec.Header(), rec.Body.Bytes()
 				if rec.Code != status || h.Get("Sundry-Error") != errorType+"; parameter=p" || h.Get("Cache-Control") != "no-store" ||
 					h.Get("Retry-After") != "90" || h.Get("X-Request-Id") != "id" || h.Get("X-Content-Type-Options") != "nosniff" ||

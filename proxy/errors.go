@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/proxy/language"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/plainjson"
+	"sundry/upstreams/words"
 )
 
 // failure is an error as the caller sees it. The message is our own text: upstream
@@ -19,7 +21,7 @@ type failure struct {
 	status       int
 	errorType    string // one of errorTypes
 	parameter    string
-	message      string
+	message      words.Both
 	retryAfter   time.Duration // 0 for none
 	cacheControl string        // "" for no-store
 	cause        error         // for the log
@@ -39,7 +41,7 @@ const (
 	typeTimeout     = "upstream_timeout"
 )
 
-// errorTypes returns the closed list for the OpenAPI document.
+// errorTypes returns the closed list.
 func errorTypes() []string {
 	return []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
 }
@@ -56,21 +58,30 @@ func parameterFailure(err *catalog.ParamError) *failure {
 	case err.Forbidden:
 		errorType, status = typeForbidden, http.StatusForbidden
 	}
-	return &failure{status: status, errorType: errorType, parameter: err.Parameter, message: err.Message}
+	return &failure{status: status, errorType: errorType, parameter: err.Parameter, message: err}
 }
 
-func notFound(message string) *failure {
+func methodRefused(method string) *failure {
+	return &failure{status: http.StatusMethodNotAllowed, errorType: typeMethod,
+		message: words.Sayf("method %.20q is not allowed; expected GET, HEAD or OPTIONS", "不支持 %.20q 方法，请使用 GET、HEAD 或 OPTIONS", method)}
+}
+
+func notFound(message words.Both) *failure {
 	return &failure{status: http.StatusNotFound, errorType: typeNotFound, message: message}
 }
 
 func overloaded() *failure {
 	return &failure{status: http.StatusServiceUnavailable, errorType: typeOverloaded, retryAfter: time.Second,
-		message: "too many requests are waiting; try again in a moment"}
+		message: words.Say("too many requests are waiting; try again in a moment", "排队的请求太多，请稍后再试")}
 }
 
 func limited(wait time.Duration) *failure {
 	return &failure{status: http.StatusTooManyRequests, errorType: typeLimited, retryAfter: max(wait, time.Second),
-		message: "too many requests from your address; try again later"}
+		message: words.Say("too many requests from your address; try again later", "你的地址发来的请求太多，请稍后再试")}
+}
+
+func internalFailure(cause error) *failure {
+	return &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: words.Say("internal error", "服务内部错误"), cause: cause}
 }
 
 // classify is the one place where an error of the cache or of upstreams becomes a
@@ -81,7 +92,7 @@ func classify(ctx context.Context, err error) *failure {
 		f.cause = err
 		return f
 	}
-	f := &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: "internal error", cause: err}
+	f := internalFailure(err)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		f.status = statusClientClosed
 		return f
@@ -97,16 +108,16 @@ func classify(ctx context.Context, err error) *failure {
 	case upstreams.Invalid:
 		f.status, f.errorType, f.message = http.StatusBadRequest, typeInvalid, typed.Message
 	case upstreams.Forbidden:
-		f.status, f.errorType, f.message = http.StatusForbidden, typeForbidden, "requests to this address are not allowed"
+		f.status, f.errorType, f.message = http.StatusForbidden, typeForbidden, words.Say("requests to this address are not allowed", "不允许访问该地址")
 	case upstreams.Negative:
-		f.status, f.errorType, f.message = http.StatusNotFound, typeNotFound, "not found"
+		f.status, f.errorType, f.message = http.StatusNotFound, typeNotFound, words.Say("not found", "没有找到")
 	case upstreams.Timeout:
-		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, "no upstream answered in time; try again later"
+		f.status, f.errorType, f.message = http.StatusGatewayTimeout, typeTimeout, words.Say("no upstream answered in time; try again later", "上游未能及时响应，请稍后再试")
 	case upstreams.Busy:
-		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, "too many requests of this kind are in progress; try again in a moment"
+		f.status, f.errorType, f.message = http.StatusServiceUnavailable, typeOverloaded, words.Say("too many requests of this kind are in progress; try again in a moment", "同类请求太多，请稍后再试")
 		f.retryAfter = max(f.retryAfter, time.Second)
 	case upstreams.Unavailable, upstreams.Limited, upstreams.Rejected, upstreams.Throttled, upstreams.Malformed:
-		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, "no upstream is available at the moment; try again later"
+		f.status, f.errorType, f.message = http.StatusBadGateway, typeUnavailable, words.Say("no upstream is available at the moment; try again later", "上游暂时都不可用，请稍后再试")
 	}
 	return f
 }
@@ -124,7 +135,7 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 		return
 	}
 	h := req.w.Header()
-	if req.allowed.low {
+	if req.allowed.Low {
 		req.route.settings.limiter.setHeaders(h, &req.allowed)
 	}
 	if req.hit.Meta.Source != "" {
@@ -154,8 +165,13 @@ func (s *Server) errorFormat(req *request) catalog.ErrorFormat {
 // or as a call of the caller's JSONP callback. Browsers do not run a script whose status is an error,
 // so JSONP is sent with 200 and has the real status in the body only.
 func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat) int {
+	if page, in := s.missingPage(req, f); page != nil {
+		return s.writeMissing(req, f, page, in)
+	}
 	h, status, control, id := req.w.Header(), f.status, f.cacheControl, req.id.String()
-	body := make([]byte, 0, 2*len(f.message)+len(f.parameter)+len(format.Callback)+len(id)+128)
+	in := languageOf(req)
+	message := in.Of(f.message)
+	body := make([]byte, 0, 2*len(message)+len(f.parameter)+len(format.Callback)+len(id)+128)
 	picture, contentType := []byte(nil), ""
 	if !format.Text && format.Callback == "" {
 		picture, contentType = s.pictures.body(req, f)
@@ -163,20 +179,25 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 	switch {
 	case picture != nil:
 		h["Content-Type"], h["Content-Security-Policy"] = []string{contentType}, s.preset.sandbox
-		body = picture
+		h["Content-Language"] = s.preset.bothLanguages
+		body, in = picture, language.Choice{}
 	case format.Text:
 		h["Content-Type"] = s.preset.text
-		body = append(append(body, f.message...), '\n')
+		body = append(append(body, message...), '\n')
 	case format.Callback != "":
 		h["Content-Type"] = s.preset.script
 		body = append(append(append(body, "/**/"...), format.Callback...), '(')
-		body = append(f.appendJSON(body, id), ");"...)
+		body = append(f.appendJSON(body, message, id), ");"...)
 		status, control = http.StatusOK, ""
 	default:
 		h["Content-Type"] = s.preset.json
-		body = f.appendJSON(body, id)
+		body = f.appendJSON(body, message, id)
+	}
+	if picture == nil {
+		h["Content-Language"] = s.preset.languages[in.Language]
 	}
 	s.setErrorHeaders(h, f, id, control, len(body))
+	s.setErrorVary(h, control != "", in.Vary != "")
 	req.begin(status)
 	if req.r.Method == http.MethodHead {
 		return 0
@@ -201,8 +222,7 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 	h["Cache-Control"] = s.preset.noStore
 	h["Sundry-Error"] = v[4:5:5]
 	if control != "" {
-		// A cache must not show somebody's picture to who would get JSON.
-		h["Cache-Control"], h["Vary"] = v[2:3:3], s.preset.varyAccept
+		h["Cache-Control"] = v[2:3:3]
 	}
 	if f.retryAfter > 0 {
 		v[3] = strconv.FormatInt(ceilSeconds(f.retryAfter), 10)
@@ -210,10 +230,32 @@ func (s *Server) setErrorHeaders(h http.Header, f *failure, id, control string, 
 	}
 }
 
+// setErrorVary says on what the body depends. A cache that stores it must not show
+// somebody's picture to who would get JSON.
+func (s *Server) setErrorVary(h http.Header, byAccept, byLanguage bool) {
+	switch {
+	case byAccept && byLanguage:
+		h["Vary"] = s.preset.varyAcceptLanguage
+	case byAccept:
+		h["Vary"] = s.preset.varyAccept
+	case byLanguage:
+		h["Vary"] = s.preset.varyLanguage
+	}
+}
+
+// languageOf is the language in which a caller is told of a failure.
+func languageOf(req *request) language.Choice {
+	var e *catalog.Endpoint
+	if req.route != nil {
+		e = req.route.endpoint
+	}
+	return language.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header, language.English)
+}
+
 // appendJSON appends the error body.
-func (f *failure) appendJSON(b []byte, id string) []byte {
+func (f *failure) appendJSON(b []byte, message, id string) []byte {
 	b = strconv.AppendInt(append(b, `{"code":`...), int64(f.status), 10)
-	b = plainjson.AppendString(append(b, `,"message":`...), f.message)
+	b = plainjson.AppendString(append(b, `,"message":`...), message)
 	b = plainjson.AppendString(append(b, `,"error":{"type":`...), f.errorType)
 	if f.parameter != "" {
 		b = plainjson.AppendString(append(b, `,"parameter":`...), f.parameter)

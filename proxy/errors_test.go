@@ -20,8 +20,8 @@ func TestErrorBodies(t *testing.T) {
 				RequestID string `json:"request_id"`
 			}
 		}
-		f := &failure{status: 400, errorType: typeInvalid, message: text, parameter: text}
-		b := f.appendJSON(nil, "some-id")
+		f := &failure{status: 400, errorType: typeInvalid, parameter: text}
+		b := f.appendJSON(nil, text, "some-id")
 		want := strings.ToValidUTF8(text, "\ufffd")
 		if err := json.Unmarshal(b, &doc); err != nil || doc.Code != 400 || doc.Message != want || doc.Error.Type != typeInvalid || doc.Error.RequestID != "some-id" {
 			t.Errorf("%q: %s: %v", text, b, err)

@@ -20,6 +20,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/envtest"
 	"sundry/upstreams/guard"
 	"sundry/upstreams/host"
 	"sundry/upstreams/recorded"
@@ -56,7 +57,8 @@ func newFake(t testing.TB, body string) *fake {
 	return f
 }
 
-// front is a server with a catalog of the test's own besides the built-in one.
+// front is a server with a catalog of the test's own, if it has any, or else the built-in
+// one; where calls are replayed, with both.
 type front struct {
 	*httptest.Server
 	server *Server
@@ -64,6 +66,15 @@ type front struct {
 	dir    string
 	t      testing.TB
 	over   map[string]catalog.Overrides
+}
+
+// allOff turns all built-in endpoints off, which saves the time to compile them.
+func allOff() map[string]catalog.Overrides {
+	off := map[string]catalog.Overrides{}
+	for _, name := range catalog.BuiltinNames() {
+		off[name] = catalog.Overrides{Off: true}
+	}
+	return off
 }
 
 type option func(*Config, *upstreams.Environment)
@@ -77,7 +88,7 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 		Hosts: host.Hosts{Config: host.Config{Open: 300 * time.Millisecond}},
 	}
 	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas); err != nil {
 		t.Fatal(err)
 	}
 	store, err := cache.New(cache.Config{Memory: 32 << 20})
@@ -90,6 +101,9 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	}
 	env.StepCache = catalog.StepCache{Cache: cfg.Cache}
 	f := &front{env: env, dir: t.TempDir(), t: t}
+	if env.Replay == nil && len(files) > 0 {
+		f.over = allOff()
+	}
 	if f.server, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +120,19 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	return f
 }
 
+// withBuiltins adds the built-in endpoints.
+func (f *front) withBuiltins() *front {
+	f.t.Helper()
+	f.over = nil
+	f.load(nil)
+	return f
+}
+
 // load writes the files and swaps the catalog, as a reload does.
 func (f *front) load(files map[string]string) {
 	f.t.Helper()
 	for name, text := range files {
+		delete(f.over, name)
 		if err := os.WriteFile(filepath.Join(f.dir, name+".yaml"), []byte(text), 0o600); err != nil {
 			f.t.Fatal(err)
 		}
@@ -208,13 +231,11 @@ var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	if err != nil {
 		panic(err)
 	}
-	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Data: catalog.Data(""), Replay: replay.New(nil),
-		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
-	}
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
+	env, err := envtest.Bare()
+	if err != nil {
 		panic(err)
 	}
+	env.Data, env.Replay = catalog.Data(""), replay.New(nil)
 	c, err := catalog.Load(catalog.Options{}, env)
 	if err != nil {
 		panic(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
 )
 
@@ -101,10 +102,10 @@ func foundWith(contentType, tag string) cache.Hit {
 }
 
 // raw is the reply as a writer of bytes writes it, with a Date after the fields.
-func (c *composed) raw(limiter *rateLimiter) string {
+func (c *composed) raw(limiter rateLimiter) string {
 	var rp reply
 	rp.compose(&c.in, &c.found, c.id, c.ifNone)
-	limiter.describe(&rp.head, &allowance{ok: true, low: c.low, remaining: 3, next: time.Second})
+	limiter.describe(&rp.head, &ratelimit.Allowance{OK: true, Low: c.low, Remaining: 3, Next: time.Second})
 	head, body := rp.appendTo(nil, "Date\r\n", c.method == http.MethodHead)
 	return string(head) + string(body)
 }
@@ -112,13 +113,13 @@ func (c *composed) raw(limiter *rateLimiter) string {
 // TestRawBytesAreWhatNetHTTPSends: the two writers of a reply write the same bytes,
 // but for the Date.
 func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
-	limiter := newRateLimiter(Limits{Rate: 1, Burst: 20})
+	limiter := newRateLimiter(Limits{Rate: 1, Burst: 20}, nil)
 	s := &Server{preset: newPresetHeaders()}
 	rows := everyReply()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 		row := &rows[i]
-		req := &request{w: w, r: r, id: row.id, in: &row.in, hit: row.found, allowed: allowance{ok: true, low: row.low, remaining: 3, next: time.Second},
+		req := &request{w: w, r: r, id: row.id, in: &row.in, hit: row.found, allowed: ratelimit.Allowance{OK: true, Low: row.low, Remaining: 3, Next: time.Second},
 			route: &route{settings: &activeSettings{limiter: limiter}}}
 		s.respond(req)
 	}))

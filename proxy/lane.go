@@ -10,6 +10,7 @@ import (
 
 	"sundry/cache"
 	"sundry/proxy/express"
+	"sundry/proxy/ratelimit"
 	"sundry/upstreams/loop"
 )
 
@@ -47,7 +48,7 @@ type lane struct {
 type ready struct {
 	hit     cache.Hit
 	reply   reply
-	allowed allowance
+	allowed ratelimit.Allowance
 }
 
 // Lane returns the express lane in front of this server. reg takes its metrics; nil
@@ -74,7 +75,7 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	a.reply.compose(&question.in, &a.hit, requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
 	rt.settings.limiter.describe(&a.reply.head, &a.allowed)
 	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
-	l.count(a, rt, q)
+	l.count(a, rt, question.key, q)
 	return true
 }
 
@@ -100,7 +101,7 @@ func (l *lane) prepare(a *ready, rt *route, q *express.Request) *question {
 		return nil
 	}
 	// Last, because it counts the request. A refusal does not: net/http makes it.
-	if a.allowed = rt.settings.limiter.allow(caller, q.Arrived); !a.allowed.ok {
+	if a.allowed = rt.settings.limiter.Allow(caller, q.Arrived); !a.allowed.OK {
 		l.hitCount.Add(^uint64(0)) // no hit
 		return nil
 	}
@@ -114,13 +115,13 @@ func (c laneClient) agent() string { return c.Field(laneAgent) }
 func (c laneClient) hint() string  { return c.Field(laneHint) }
 
 // count counts the answer as ServeHTTP does.
-func (l *lane) count(a *ready, rt *route, q *express.Request) {
+func (l *lane) count(a *ready, rt *route, key string, q *express.Request) {
 	outcome := outcomeHit
 	if a.reply.status == http.StatusNotModified {
 		outcome = outcomeNotModified
 	}
-	rt.space.Served(&a.hit)
-	rt.metrics.observe(outcome, a.reply.status, time.Since(q.Arrived), requestID{})
+	rt.space.Served(key, &a.hit)
+	rt.metrics.observeHit(outcome, a.reply.status, time.Since(q.Arrived))
 }
 
 // dateLine is the field Date for one second.

@@ -55,8 +55,11 @@ func (s *Server) skipsLog(sample uint64) bool {
 	}
 }
 
+// RequestMessage is the message of the log lines of requests.
+const RequestMessage = "request"
+
 // log writes one line per request, unless it is sampled out. Parameters are never
-// logged.
+// logged, and of keys no more than their marks.
 func (s *Server) log(req *request, took time.Duration) {
 	if s.sampledOut(req) {
 		return
@@ -73,12 +76,17 @@ func (s *Server) log(req *request, took time.Duration) {
 	if req.route != nil {
 		name = req.route.endpoint.Name
 	}
-	attrs := []slog.Attr{
+	attrs := append(make([]slog.Attr, 0, 13),
 		slog.String("id", req.id.String()), slog.String("endpoint", name), slog.String("outcome", req.outcome.String()),
 		slog.Int("status", req.status), slog.Int("bytes", req.sent), slog.Duration("took", took),
-	}
+	)
 	if src := req.hit.Meta.Source; src != "" {
 		attrs = append(attrs, slog.String("source", src), slog.Duration("age", req.hit.Age))
+	}
+	if req.key != "" && req.route.settings.LogKeys {
+		if mark := s.keyMarks.of(req.route.endpoint, req.key); mark != "" {
+			attrs = append(attrs, slog.String("key", mark))
+		}
 	}
 	if req.hit.Meta.LastResort {
 		attrs = append(attrs, slog.Bool("last_resort", true))
@@ -91,5 +99,5 @@ func (s *Server) log(req *request, took time.Duration) {
 	} else if req.hit.Failed != nil {
 		attrs = append(attrs, slog.String("cause", req.hit.Failed.Error()))
 	}
-	s.cfg.Log.LogAttrs(ctx, level, "request", attrs...)
+	s.cfg.Log.LogAttrs(ctx, level, RequestMessage, attrs...)
 }

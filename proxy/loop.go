@@ -3,6 +3,8 @@ package proxy
 import (
 	"net/http"
 	"time"
+
+	"sundry/upstreams/words"
 )
 
 // refuseLoop answers a request that this service itself sent (CDN-Loop, RFC 8586)
@@ -24,5 +26,6 @@ func (s *Server) refuseLoop(w http.ResponseWriter, r *http.Request, through []st
 
 func loopDetected() *failure {
 	return &failure{status: http.StatusForbidden, errorType: typeForbidden,
-		message: "request loop: this request was sent by this service itself and is not followed"}
+		message: words.Say("request loop: this request was sent by this service itself and is not followed",
+			"请求成环：这个请求由本服务自己发出，不予处理")}
 }

@@ -31,7 +31,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 			// Classic buckets only: with a native histogram as well, an observation
 			// costs three times as much, and every hit makes two observations (its age
 			// is the other).
-			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"endpoint"}),
+			Buckets: durationBuckets()}, []string{"endpoint"}),
 		limited: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "rate_limited_total",
 			Help: "Requests refused because their client exceeded its rate limit."}),
 		shed: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "shed_total",
@@ -47,7 +47,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 	share := gauge("shed_share", "Share that is shed, because of the queue delay, of the requests that would have to wait for an answer.",
 		s.admission.shedShare)
 	clients := gauge("rate_limit_clients", "Clients whose burst is not fully restored; 0 without a rate limit.",
-		func() float64 { return float64(s.current.Load().settings.limiter.count(time.Now())) })
+		func() float64 { return float64(s.current.Load().settings.limiter.Clients(time.Now())) })
 	if reg == nil {
 		return m, nil
 	}
@@ -64,12 +64,17 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 type endpointMetrics struct {
 	requests  [outcomes][6]prometheus.Counter
 	duration  prometheus.Observer
-	exemplars prometheus.ExemplarObserver // the same observer
+	exemplars exemplars // of the same observer
+}
+
+// durationBuckets are the upper bounds of the durations' buckets, in seconds.
+func durationBuckets() []float64 {
+	return []float64{.0001, .0005, .001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10}
 }
 
 func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
-	e.exemplars = e.duration.(prometheus.ExemplarObserver) // every histogram is one
+	e.exemplars = newExemplars(e.duration.(prometheus.ExemplarObserver)) // every histogram is one
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
@@ -79,15 +84,25 @@ func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 }
 
 // observe counts a request. Its id is short enough for an exemplar.
-func (e *endpointMetrics) observe(o outcome, status int, took time.Duration, id requestID) {
-	if c := e.requests[o][min(status/100, 5)]; c != nil {
-		c.Inc()
-	}
-	if o.hasExemplar() {
-		e.exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": id.String()})
+func (e *endpointMetrics) observe(req *request, took time.Duration) {
+	e.count(req.outcome, req.status)
+	if req.outcome.hasExemplar() && e.exemplars.due(took, req.start.Add(took)) {
+		e.exemplars.duration.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": req.id.String()})
 		return
 	}
 	e.duration.Observe(took.Seconds())
+}
+
+// observeHit counts a request that needs no exemplar.
+func (e *endpointMetrics) observeHit(o outcome, status int, took time.Duration) {
+	e.count(o, status)
+	e.duration.Observe(took.Seconds())
+}
+
+func (e *endpointMetrics) count(o outcome, status int) {
+	if c := e.requests[o][min(status/100, 5)]; c != nil {
+		c.Inc()
+	}
 }
 
 // endpointCollector reads at scrape time the cache policy of each endpoint, which an

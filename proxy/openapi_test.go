@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,10 +55,14 @@ func TestOpenAPIHoldsForEveryCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	errors := 0
 	for _, row := range conformance(t) {
-		for _, c := range row.Calls {
-			target := "/api/" + row.Endpoint + "/index.php?" + c.Query
-			a := f.get(target)
+		for i, c := range row.Calls {
+			target := "/api/" + row.Endpoint + "?" + c.Query
+			a := f.get(target, [][]string{{}, {"Accept-Language", "zh-CN"}, {"Accept", "image/png"}, {"Accept-Encoding", "gzip"}}[i%4]...)
+			if a.StatusCode >= http.StatusBadRequest {
+				errors++
+			}
 			route, params, err := router.FindRoute(a.Request)
 			if err != nil {
 				t.Errorf("%s: %v", target, err)
@@ -76,6 +82,91 @@ func TestOpenAPIHoldsForEveryCall(t *testing.T) {
 			if err := openapi3filter.ValidateResponse(t.Context(), out); err != nil {
 				t.Errorf("%s: %v", target, err)
 			}
+			hasDescribedHeaders(t, route.Operation, a)
+		}
+	}
+	if errors < 20 {
+		t.Errorf("only %d of the answers are errors", errors)
+	}
+}
+
+// hasDescribedHeaders compares the fields of an answer with those that are described.
+func hasDescribedHeaders(t *testing.T, op *openapi3.Operation, a answer) {
+	t.Helper()
+	described := op.Responses.Status(a.StatusCode)
+	if described == nil {
+		described = op.Responses.Default()
+	}
+	for name, h := range described.Value.Headers {
+		got := a.Header.Get(name)
+		if got == "" && h.Value.Required {
+			t.Errorf("%s: %d has no %s", a.Request.URL, a.StatusCode, name)
+		}
+		if s := h.Value.Schema.Value; got != "" && s.VisitJSON(valueOf(s, got)) != nil {
+			t.Errorf("%s: %d: %s: %q is not as described", a.Request.URL, a.StatusCode, name, got)
+		}
+	}
+	for name := range a.Header {
+		if !slices.Contains(undescribed(), name) && !slices.ContainsFunc(slices.Collect(maps.Keys(described.Value.Headers)), func(d string) bool { return strings.EqualFold(d, name) }) {
+			t.Errorf("%s: %d: %s is not described", a.Request.URL, a.StatusCode, name)
+		}
+	}
+}
+
+// undescribed are the fields that say nothing about the API: those of HTTP, and what browsers obey.
+func undescribed() []string {
+	return []string{
+		"Access-Control-Allow-Origin", "Content-Encoding", "Content-Length", "Content-Security-Policy", "Content-Type", "Date", "Referrer-Policy", "X-Content-Type-Options",
+	}
+}
+
+// TestOpenAPIDescribesErrors: the fields of each kind of error, told in each way.
+func TestOpenAPIDescribesErrors(t *testing.T) {
+	source := newFake(t, `{"v":"x"}`)
+	source.status.Store(http.StatusInternalServerError)
+	f := newFront(t, map[string]string{"simple": saysNo("ttl: 1h", source)}, withExchanges, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+		c.Limits = Limits{Rate: 0.01, Burst: 12}
+	}).withBuiltins()
+	doc := describe(t, f)
+	asked := 0
+	ask := func(endpoint, query string, status int, headers ...string) {
+		t.Helper()
+		asked++
+		a := f.get("/api/"+endpoint+"?"+query, append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", asked%200)}, headers...)...)
+		a.want(t, status)
+		hasDescribedHeaders(t, doc.Paths.Find("/api/"+endpoint).Get, a)
+	}
+	ways := [][]string{{}, {"Accept-Language", "zh"}, {"Accept", "image/png"}, {"Accept", "image/svg+xml", "Accept-Language", "zh"}}
+	for _, way := range ways {
+		for _, lang := range []string{"", "&lang=zh", "&lang=en&type=text", "&type=text"} {
+			ask("ip", "ip=nope"+lang, http.StatusBadRequest, way...)
+			ask("kd", "a=b"+lang, http.StatusBadRequest, way...)
+			ask("favicon", "url=http://127.0.0.1/"+lang, http.StatusForbidden, way...)
+			ask("simple", "id=7"+lang, http.StatusBadGateway, way...)
+		}
+		ask("ip", "ip=nope&callback=f", http.StatusOK, way...)
+		ask("ip", "ip=nope&callback=f&lang=zh", http.StatusOK, way...)
+	}
+	source.status.Store(http.StatusNotFound)
+	for _, way := range ways {
+		ask("simple", "id=8", http.StatusNotFound, way...)
+		ask("simple", "id=8&lang=zh", http.StatusNotFound, way...)
+	}
+	for range 12 {
+		f.get("/api/qrcode?text=a", "X-Forwarded-For", "192.0.2.250").want(t, http.StatusOK)
+	}
+	for _, way := range ways {
+		ask("qrcode", "text=a", http.StatusTooManyRequests, append([]string{"X-Forwarded-For", "192.0.2.250"}, way...)...)
+	}
+}
+
+// TestOpenAPISaysInWhichLanguage errors are, and on what that depends.
+func TestOpenAPISaysInWhichLanguage(t *testing.T) {
+	doc := describe(t, newFront(t, nil, replayed, withExchanges))
+	for name, r := range doc.Components.Responses {
+		language, vary := r.Value.Headers["Content-Language"], r.Value.Headers["Vary"]
+		if isError := r.Value.Headers["Sundry-Error"] != nil; isError != (language != nil && language.Value.Required) || isError && vary == nil {
+			t.Errorf("%s: an error is %v, Content-Language %+v, Vary %+v", name, isError, language, vary)
 		}
 	}
 }
@@ -103,7 +194,7 @@ func nested(query string) bool { return strings.Contains(query, "://") && string
 func TestOpenAPIDescribesLimits(t *testing.T) {
 	f := newFront(t, nil, replayed, withExchanges, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.01, Burst: 2} })
 	doc := describe(t, f) // pages are not limited
-	get := doc.Paths.Find("/api/qrcode/index.php").Get
+	get := doc.Paths.Find("/api/qrcode").Get
 	for status, must := range map[int]bool{http.StatusOK: false, http.StatusBadRequest: false, http.StatusTooManyRequests: true} {
 		headers := get.Responses.Status(status).Value.Headers
 		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
@@ -151,7 +242,7 @@ func valueOf(s *openapi3.Schema, text string) any {
 func TestOpenAPIWithoutRecordings(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	a := f.get("/openapi.json")
-	a.want(t, http.StatusOK, `"openapi":"3.1.0"`, "/api/60s/index.php")
+	a.want(t, http.StatusOK, `"openapi":"3.1.0"`, "/api/60s")
 	if !json.Valid([]byte(a.body)) {
 		t.Error("not JSON")
 	}

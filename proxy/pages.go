@@ -5,30 +5,80 @@ import (
 	"strconv"
 
 	"sundry/cache"
+	"sundry/proxy/language"
 	"sundry/proxy/pages"
+	"sundry/upstreams/words"
 )
 
-// servePage answers with the page at a path.
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) {
+// hasPage reports whether the path, below the base path, is that of a page or of a file that
+// belongs to the pages.
+func (s *Server) hasPage(path string) bool {
 	set := s.current.Load().pages
 	if set == nil {
-		s.failPage(w, r, notFound("the catalog is not loaded yet"))
-		return
+		return false
 	}
-	d, err := set.Document(path)
-	if err != nil {
-		s.cfg.Log.Error("generating a page failed", "path", r.URL.Path, "error", err)
-		s.failPage(w, r, &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: "this page could not be generated"})
-		return
-	}
-	s.serveDocument(w, r, d)
+	found, _ := set.Has(path)
+	return found
 }
 
-func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document) {
+// servePage answers with the page at a path, in the language that the visitor prefers.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) {
+	set := s.current.Load().pages
+	in := language.Choice{}
+	_, translated := set.Has(path)
+	if translated {
+		in = language.OfPage(r, language.Chinese)
+	}
+	d, err := set.Document(path, in.Language)
+	if err != nil {
+		s.cfg.Log.Error("generating a page failed", "path", r.URL.Path, "error", err)
+		s.failPage(w, r, &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: words.Say("this page could not be generated", "页面生成失败")})
+		return
+	}
+	s.serveDocument(w, r, d, translated, in)
+}
+
+// remember keeps a language that was asked for in the query, such as by the switch on
+// every page, in the visitor's browser. It is the visitor's only: no shared cache may
+// keep the answer.
+func (s *Server) remember(w http.ResponseWriter, in language.Choice) (done bool) {
+	if in.Vary != "" {
+		return false
+	}
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // scripts may read it, and it says nothing that has to be kept secret
+		Name: language.Cookie, Value: in.String(), Path: s.cfg.BasePath + "/", MaxAge: 365 * 24 * 60 * 60, SameSite: http.SameSiteLaxMode,
+	})
+	return true
+}
+
+// caching says for how long browsers and caches may show a document without asking
+// again. One that sets a cookie is kept by nobody: who chooses the language, another, and
+// the first again within a minute has to get the cookie each time.
+func caching(d *pages.Document, setsCookie bool) string {
+	switch {
+	case setsCookie:
+		return "no-store"
+	case d.Immutable:
+		return "public, max-age=31536000, immutable"
+	case d.Passing:
+		return "public, max-age=15"
+	}
+	return "public, max-age=60"
+}
+
+// serveDocument answers with a page or a file, of whose language the choice was made; a file
+// has none.
+func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document, translated bool, in language.Choice) {
 	h := w.Header()
 	s.setCommonHeaders(h, requestIDOf(r.Header["X-Request-Id"]).String())
-	h.Set("Cache-Control", "public, max-age=60")
 	h["Vary"] = s.preset.vary
+	h.Set("Cache-Control", caching(d, translated && s.remember(w, in)))
+	if translated {
+		h.Set("Content-Language", in.Tag())
+	}
+	if in.Vary != "" {
+		h.Set("Vary", "Accept-Encoding, "+in.Vary)
+	}
 	h.Set("Etag", d.ETag)
 	if matches(r.Header["If-None-Match"], d.ETag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -40,6 +90,7 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.
 	}
 	if d.CSP != "" {
 		h.Set("Content-Security-Policy", d.CSP)
+		h.Set("Referrer-Policy", "same-origin")
 	}
 	h.Set("Content-Type", d.Type)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -34,7 +34,7 @@ sources: [{name: made, computed: {}}]
 `
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
-	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts)
+	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "asked.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/plainjson"
 )
@@ -36,13 +37,18 @@ const (
 // them.
 type presetHeaders struct {
 	anyone, nosniff, vary, sandbox, script, close []string
-	text, json, noStore, varyAccept               []string
+	text, json, noStore                           []string
+	varyAccept, varyLanguage, varyAcceptLanguage  []string
+	languages                                     [2][]string // Content-Language, by language
+	bothLanguages                                 []string
 }
 
 func newPresetHeaders() *presetHeaders {
 	return &presetHeaders{
-		varyAccept: []string{"Accept"},
-		anyone:     []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
+		varyAccept: []string{"Accept"}, varyLanguage: []string{"Accept-Language"}, varyAcceptLanguage: []string{"Accept, Accept-Language"},
+		languages:     [2][]string{language.English: {language.English.Tag()}, language.Chinese: {language.Chinese.Tag()}},
+		bothLanguages: []string{language.English.Tag() + ", " + language.Chinese.Tag()},
+		anyone:        []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		sandbox: []string{sandboxPolicy}, script: []string{contentScript}, close: []string{"close"},
 		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},
 	}

@@ -12,9 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"sundry/cache"
+	"sundry/proxy/history"
+	"sundry/proxy/mcp"
 	"sundry/proxy/pages"
+	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/loop"
 	"sundry/upstreams/recorded"
@@ -39,6 +43,11 @@ type Config struct {
 	// second; 0 means 100.
 	RefusalSample uint64
 	Registerer    prometheus.Registerer
+	// Version of the program, for the OpenAPI document; "" where it is not known.
+	Version string
+	// Fleet is where the instances leave reports for each other, to share the rate
+	// limit; nil for an instance by itself.
+	Fleet ratelimit.Fleet
 }
 
 // Server is the handler of the public listener. It has no endpoints before the first
@@ -51,9 +60,14 @@ type Server struct {
 	preset    *presetHeaders
 	pictures  errorPictures
 	admission admission
+	sharing   *ratelimit.Sharing // of the rate limit; nil: without a fleet
+	history   *history.History
+	status    statusBoard
 	ready     atomic.Bool
 	draining  atomic.Bool // every answer is the last of its connection
 	hitCount  atomic.Uint64
+	keyMarks  keyMarks
+	messages  *semaphore.Weighted // of agents, that are answered at once
 
 	refusals [outcomes]sampler
 	requests sync.Pool // of *request
@@ -67,6 +81,7 @@ type snapshot struct {
 	paths    map[string]*route // the same by the whole path of a request
 	settings *activeSettings
 	pages    *pages.Set // nil before there is a catalog
+	tools    *mcp.Set   // of agents; nil: they are not offered any
 }
 
 // route is one endpoint with its part of the cache.
@@ -86,8 +101,9 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures()}
+	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), keyMarks: newKeyMarks(), messages: semaphore.NewWeighted(maxMessages)}
 	s.requests.New = func() any { return &request{} }
+	s.history, s.status.every = history.New(durationBuckets(), s.totals), statusEvery
 	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
@@ -95,6 +111,11 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("proxy: metrics: %w", err)
 	}
 	s.unrouted = s.metrics.endpoint(unrouted)
+	if cfg.Fleet != nil {
+		if s.sharing, err = ratelimit.NewSharing(cfg.Fleet, cfg.Registerer, cfg.Log); err != nil {
+			return nil, fmt.Errorf("proxy: rate limit: %w", err)
+		}
+	}
 	return s, nil
 }
 
@@ -131,12 +152,20 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 			next.paths[s.cfg.BasePath+"/api/"+e.Name+end] = rt
 		}
 	}
+	tools := ""
+	if settings.MCP != nil {
+		tools = mcp.Path
+	}
 	var err error
-	next.pages, err = pages.New(pages.Config{Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, ErrorTypes: errorTypes()})
+	next.pages, err = pages.New(pages.Config{
+		Catalog: c, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Recorded: s.cfg.Recorded, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools, Errors: errorExamples,
+	})
 	if err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
+	next.tools = s.newTools(c, settings)
 	s.use(next)
+	s.history.Observe(time.Now()) // from now on new endpoints are counted
 	return nil
 }
 
@@ -172,6 +201,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAPI(w, r, endpointOf(name))
 		return
 	}
+	if tools := s.current.Load().tools; tools != nil && inside && path == mcp.Path {
+		s.serveMessage(w, r, tools)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		s.serveAPI(w, r, "") // answers 405
 		return
@@ -180,8 +213,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = pages.HomePath
 	}
 	switch {
-	case inside && pages.Has(path):
+	case inside && s.isStatus(path):
+		s.serveStatus(w, r, path)
+	case inside && path == pages.OpenAPIPath:
+		s.serveOpenAPI(w, r)
+	case inside && s.hasPage(path):
 		s.servePage(w, r, path)
+	case inside && targetOf(path) != "":
+		s.serveTarget(w, r, targetOf(path))
 	case inside && path == "/healthz":
 		s.probe(w, r, true)
 	case inside && path == "/readyz":

@@ -16,6 +16,9 @@ type Limits struct {
 	Rate float64
 	// Burst is how many it may make at once; 0 means four seconds of the rate.
 	Burst int
+	// Shared: the instances of the fleet hold a client to the limit together. Without
+	// effect where Config has no Fleet.
+	Shared bool
 	// InFlight is how many requests of all clients may wait for an answer at once;
 	// 0 means 10,000. Answers from the near tier do not wait and are not counted.
 	InFlight int64
@@ -39,14 +42,24 @@ type Settings struct {
 	HitSample uint64
 	// RefusalSample is Config's.
 	RefusalSample uint64
+	// LogKeys adds the marks of keys to the log.
+	LogKeys bool
+	// PublicURL is where callers reach the service, without the base path, such as
+	// https://api.example.org; "": each request says it.
+	PublicURL string
+	// Contact is an e-mail address or the URL of a page, for the OpenAPI document and security.txt; "" for
+	// none.
+	Contact string
 	// Mark of requests that this service sends; "" for none.
 	Mark loop.Mark
+	// MCP offers the endpoints to agents as tools; nil: no such thing is offered.
+	MCP *MCP
 }
 
 // activeSettings are settings in use, with the state that belongs to them.
 type activeSettings struct {
 	Settings
-	limiter     *rateLimiter
+	limiter     rateLimiter
 	proxyWarned atomic.Bool // see warnOfProxy
 }
 
@@ -66,10 +79,13 @@ func newActiveSettings(settings Settings, before *activeSettings) *activeSetting
 		settings.RefusalSample = 100
 	}
 	active := &activeSettings{Settings: settings}
-	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {
+	switch l := settings.Limits; {
+	case before == nil:
+		active.limiter = newRateLimiter(l, nil)
+	case l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst:
 		active.limiter = before.limiter
-	} else {
-		active.limiter = newRateLimiter(l)
+	default:
+		active.limiter = newRateLimiter(l, before.limiter.Limiter)
 	}
 	return active
 }

@@ -3,6 +3,8 @@ package proxy
 import (
 	"net/http"
 	"strings"
+
+	"sundry/upstreams"
 )
 
 // maxTraceState is the length of the longest tracestate that is passed on (W3C Trace
@@ -12,7 +14,7 @@ const maxTraceState = 512
 // traceParent returns the request's traceparent (W3C Trace Context); "" where there
 // is none, or where it is not well-formed.
 func traceParent(r *http.Request) string {
-	v := headerOf(r, "Traceparent")
+	v := first(r.Header["Traceparent"])
 	if len(v) < 55 || len(v) > 64 || v[2] != '-' || v[35] != '-' || v[52] != '-' {
 		return ""
 	}
@@ -28,15 +30,12 @@ func traceParent(r *http.Request) string {
 
 func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// traceHeaders returns the headers that are passed on to upstreams to join traces
-// across services. This service adds no span of its own: upstreams get the caller's as parent.
-func traceHeaders(req *request) map[string]string {
-	trace := map[string]string{"X-Request-Id": req.id.String()}
-	if parent := traceParent(req.r); parent != "" {
-		trace["Traceparent"] = parent
-		if state := headerOf(req.r, "Tracestate"); state != "" && len(state) <= maxTraceState {
-			trace["Tracestate"] = state
-		}
+// traceOf is what is passed on to upstreams to join traces across services. This
+// service adds no span of its own: upstreams get the caller's as parent.
+func traceOf(req *request) upstreams.Trace {
+	trace := upstreams.Trace{RequestID: req.id.String(), Parent: traceParent(req.r)}
+	if state := first(req.r.Header["Tracestate"]); trace.Parent != "" && len(state) <= maxTraceState {
+		trace.State = state
 	}
 	return trace
 }

@@ -3,6 +3,7 @@ package upstreams
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 
 	"sundry/upstreams/host"
@@ -20,11 +21,23 @@ type Call struct {
 	Caller host.Caller
 	// Private parameters are personal data: the journal does not keep them.
 	Private bool
-	// Header values to pass on to upstreams: traceparent and the like.
-	Trace map[string]string
+	Trace   Trace
 	// Loop lists the services like this one that the request came through, as
 	// loop.Of does.
 	Loop string
+}
+
+// Trace joins the traces of a request across services (W3C Trace Context). A field that
+// is "" is not known.
+type Trace struct{ RequestID, Parent, State string }
+
+// AddTo sets the headers by which an upstream joins the trace.
+func (t *Trace) AddTo(h http.Header) {
+	for _, f := range [...]struct{ name, value string }{{"X-Request-Id", t.RequestID}, {"Traceparent", t.Parent}, {"Tracestate", t.State}} {
+		if f.value != "" {
+			h[f.name] = []string{f.value}
+		}
+	}
 }
 
 // Answer is what a chain answers with.

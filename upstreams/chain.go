@@ -3,7 +3,10 @@ package upstreams
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
+
+	"sundry/upstreams/host"
 )
 
 // Chain is sources in order, asked until one gives a definite answer.
@@ -16,6 +19,8 @@ type Chain struct {
 	// input that can be at fault. Without such input, what a source does not have
 	// is its own failure, and never the answer.
 	mayBeNegative bool
+	quotas        []*host.Quota // of Sources
+	hedged        bool          // a source may be hedged
 	metrics       chainMetrics
 }
 
@@ -36,6 +41,8 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 			c.Sources = append(c.Sources, s)
 		}
 	}
+	c.quotas = quotasOf(c.Sources)
+	c.hedged = slices.ContainsFunc(c.Sources, func(s *Source) bool { return s.latency != nil })
 	return c
 }
 
@@ -48,26 +55,52 @@ func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 
 // Do asks the sources in order within ctx's deadline. The error is an *Error:
 // a negative answer, or the failures combined. With hasCopy, a usable copy
-// exists, and last resorts are not asked. watch, when not nil, is called after
+// exists: last resorts are not asked, and the reserves of quotas are left to others. watch, when not nil, is called after
 // each attempt.
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
-	asking := withReserve(ctx, reserve)
-	plan := c.plan(ctx, call, hasCopy)
+	p := pass{
+		chain: c, ctx: ctx, call: call, hasCopy: hasCopy, watch: watch,
+		asking: withReserve(ctx, reserve), plan: c.plan(ctx, call, hasCopy), ended: -1,
+	}
+	if c.hedged && watch != nil {
+		w := &watcher{watch: watch}
+		defer w.end()
+		p.watch = w.see
+	}
+	defer p.finish()
+	return p.run()
+}
+
+// pass is one pass through a chain.
+type pass struct {
+	chain   *Chain
+	ctx     context.Context //nolint:containedctx // that of Do
+	call    *Call
+	hasCopy bool
+	watch   func(Attempt) // nil: nobody watches
+	asking  deadline      // of remote sources
+	plan    []planned
+	hedge   *hedge // nil: there is none
+	ended   int    // the index of the source that ended the pass; -1: none has
+}
+
+func (p *pass) run() (Answer, error) {
+	c := p.chain
 	var failures []failure
-	for i := range plan {
-		t := &plan[i]
-		if after := t.source.After; after != "" && t.serves && len(failures) > 0 && !after.follows(c.combine(asking, failures, len(failures))) {
-			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, watch), t.source.Optional})
+	for i := range p.plan {
+		t := &p.plan[i]
+		if after := t.source.After; after != "" && t.serves && len(failures) > 0 && !after.follows(c.combine(p.asking, failures, len(failures))) {
+			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, p.watch), t.source.Optional})
 			continue
 		}
-		until := deadlineOf(ctx)
+		until := deadlineOf(p.ctx)
 		if t.source.Remote() {
-			until = share(asking.until, plan[i:])
+			until = share(p.asking.until, p.plan[i:])
 		}
-		if (deadline{ctx, until}).Err() != nil {
+		if (deadline{p.ctx, until}).Err() != nil {
 			continue // no time is left for this one; a local source may follow
 		}
-		answer, err := t.do(ctx, until, call, watch)
+		answer, err := p.ask(i, until)
 		if err == nil {
 			c.answered(failures, &answer)
 			return answer, nil
@@ -76,8 +109,24 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 		if c.isFinal(t.source, err) {
 			return Answer{}, err
 		}
+		p.ended = -1
 	}
-	return Answer{}, c.combine(asking, failures, len(plan))
+	return Answer{}, c.combine(p.asking, failures, len(p.plan))
+}
+
+// ask asks a source, with a hedge beside it where it is declared. Where it is the hedge
+// of one before it, its attempt is being made already.
+func (p *pass) ask(i int, until time.Time) (Answer, error) {
+	p.ended = i
+	if p.hedge != nil && p.hedge.index == i {
+		if answer, begun, err := p.hedge.wait(); begun {
+			return answer, err
+		}
+	}
+	if h, after := p.newHedge(i); h != nil {
+		return p.race(h, after, until)
+	}
+	return p.plan[i].do(p.ctx, until, p.call, p.hasCopy, p.watch)
 }
 
 // answered counts a failover, or an answer of a last resort.
@@ -138,14 +187,14 @@ func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 }
 
 // do asks the source, or reports why it is not asked.
-func (t *planned) do(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
+func (t *planned) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, watch)
 	case !t.serves:
 		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
 	}
-	return t.source.do(ctx, until, call, watch)
+	return t.source.do(ctx, until, call, hasCopy, watch)
 }
 
 // reserve is the time before a deadline that remote sources cannot use up: it is

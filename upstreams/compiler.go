@@ -55,4 +55,6 @@ type Compiled struct {
 	Host *host.Host
 	// Remote: it needs a remote service.
 	Remote bool
+	// Repeatable: it makes one GET of a declared host, so that to ask twice does no harm.
+	Repeatable bool
 }

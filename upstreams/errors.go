@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams/host"
+	"sundry/upstreams/words"
 )
 
 // ErrorKind classifies a failure by what should follow from it.
@@ -55,9 +56,9 @@ type Error struct {
 	Status     int           // HTTP status of the upstream, 0 without one
 	RetryAfter time.Duration // what the upstream asked for, 0 without
 	Parameter  string        // of Invalid and Forbidden: whose value it is
-	// Message is for the caller: ours, never the upstream's. "" for a
-	// standard one by kind.
-	Message string
+	// Message is for the caller: ours, never the upstream's. The zero value stands
+	// for a standard one by kind.
+	Message words.Text
 	// Next: a Negative leads to the next source.
 	Next bool
 	Err  error // for the log
@@ -79,6 +80,12 @@ func (e *Error) Error() string {
 
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Mistaken is the error of a parameter's value that a source cannot answer. The caller
+// is told what is wrong.
+func Mistaken(parameter string, err error, wrong words.Text) *Error {
+	return &Error{Kind: Invalid, Parameter: parameter, Err: err, Message: words.Sayf("parameter %s: %s", "参数 %s 有误：%s", parameter, wrong)}
+}
 
 // WithCause is the error with its cause changed; the one given stays as it is.
 func (e *Error) WithCause(change func(error) error) error {
@@ -120,9 +127,10 @@ func (k ErrorKind) definite() bool { return k == Invalid || k == Forbidden || k 
 
 // outcome is what the result of an attempt says about its host.
 func outcome(err error) host.Outcome {
-	switch k := KindOf(err); {
-	case err == nil:
+	if err == nil {
 		return host.Healthy
+	}
+	switch k := KindOf(err); {
 	case errors.Is(err, context.Canceled):
 		return host.Ignored // shutdown, or all clients disconnected
 	case k == Unavailable, k == Timeout, k == Limited:

@@ -98,7 +98,7 @@ func (j *Journal) add(n Record) {
 	recent.add(n, recentPerSource)
 	// The first call that an open breaker rejects says so; the others would
 	// drive out what opened it.
-	failed := n.Result != "success" && n.Result != Negative.String() && n.Result != Throttled.String()
+	failed := n.Result != "success" && n.Result != Negative.String() && n.Result != Throttled.String() && n.Result != resultOutrun
 	if failed && (n.Result != Rejected.String() || !again) {
 		j.failed.add(n, recentFailures)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/words"
 )
 
 // RuleSpec is a judge rule as declared: all of its conditions must hold.
@@ -26,7 +27,7 @@ type RuleSpec struct {
 	Parameter string `yaml:"parameter" example:"id"`
 	// Message tells the caller what is wrong, what is expected, and an example. With is:
 	// invalid.
-	Message string `yaml:"message" example:"is not on sale; expected a number from the list, for example 7"`
+	Message MessageSpec `yaml:"message" example:"{en: \"not on sale; expected a number from the list, for example 7\", zh: 没有出售；应为列表中的编号，例如 7}"`
 }
 
 // Rule is a compiled judge rule.
@@ -36,7 +37,8 @@ type Rule struct {
 	verdict ErrorKind
 	success bool
 	// Of the verdict invalid.
-	parameter, message string
+	parameter string
+	message   words.Text
 }
 
 // verdict reads what a rule may say; success has no Kind.
@@ -72,12 +74,12 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}
-		if blames := s.Parameter != "" && s.Message != ""; ok && blames != (kind == Invalid && !success) {
+		if blames := s.Parameter != "" && !s.Message.IsZero(); ok && blames != (kind == Invalid && !success) {
 			problems.Add(s.Is.Line, "judge rule: parameter and message belong to the verdict invalid, which needs both, as in {is: invalid, parameter: phone, message: ...}; the verdict is %s", s.Is.Value)
 		}
 		rules = append(rules, Rule{
 			status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success,
-			parameter: s.Parameter, message: s.Message,
+			parameter: s.Parameter, message: s.Message.Text,
 		})
 	}
 	return rules

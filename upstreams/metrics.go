@@ -18,11 +18,13 @@ type Metrics struct {
 	lastResorts *prometheus.CounterVec
 	answered    *prometheus.GaugeVec
 	drift       *prometheus.GaugeVec
+	withheld    *prometheus.CounterVec
+	hedges      *prometheus.CounterVec
 }
 
 // NewMetrics declares them and, with a registerer, registers them together
-// with a collector of the hosts' breakers.
-func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) {
+// with collectors of the hosts' breakers and of the quotas.
+func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quotas) (*Metrics, error) {
 	const namespace, subsystem = metrics.Namespace, "upstream"
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -46,12 +48,20 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts) (*Metrics, error) 
 			Namespace: namespace, Subsystem: subsystem, Name: "last_answer_timestamp_seconds",
 			Help: "Unix time of the last answer of a source, negative ones included; 0: not since the start.",
 		}, []string{"endpoint", "source"}),
+		withheld: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "withheld_refreshes_total",
+			Help: "Refreshes that were not made because the source has little of its quota left, which is kept for requests without a copy.",
+		}, []string{"endpoint", "source"}),
 	}
+	m.hedges = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Namespace: namespace, Subsystem: subsystem, Name: "hedges_total",
+		Help: "Sources asked because the one before was slow, by result: won: their answer was used; lost: the slow one answered; failed; refused: not asked, because the budget was used up.",
+	}, []string{"result"})
 	m.drift = newDriftGauge()
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, host.NewCollector(hosts)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, m.withheld, m.hedges, host.NewCollector(hosts), host.NewQuotaCollector(quotas)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}
@@ -64,6 +74,7 @@ type sourceMetrics struct {
 	success  prometheus.Counter // of attempts
 	duration func() prometheus.Observer
 	answered prometheus.Gauge
+	withheld prometheus.Counter // nil for a source without a quota
 }
 
 // source resolves a source's series. Results that say something about the source or
@@ -91,8 +102,8 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	} else {
 		s.attempts.WithLabelValues(result).Inc()
 	}
-	if result == Skipped.String() && took == 0 || result == Throttled.String() {
-		return // it was not called
+	if result == Skipped.String() && took == 0 || result == Throttled.String() || result == resultOutrun {
+		return // it was not called, or not to the end
 	}
 	s.duration().Observe(took.Seconds())
 	if result == "success" || result == Negative.String() {
@@ -100,8 +111,17 @@ func (s sourceMetrics) observe(result string, took time.Duration) {
 	}
 }
 
-type chainMetrics struct{ failovers, lastResorts prometheus.Counter }
+type chainMetrics struct {
+	failovers, lastResorts prometheus.Counter
+	hedges                 hedgeMetrics
+}
+
+type hedgeMetrics struct{ won, lost, failed, refused prometheus.Counter }
 
 func (m *Metrics) chain(endpoint string) chainMetrics {
-	return chainMetrics{m.failovers.WithLabelValues(endpoint), m.lastResorts.WithLabelValues(endpoint)}
+	hedges := func(result string) prometheus.Counter { return m.hedges.WithLabelValues(result) }
+	return chainMetrics{
+		m.failovers.WithLabelValues(endpoint), m.lastResorts.WithLabelValues(endpoint),
+		hedgeMetrics{hedges("won"), hedges("lost"), hedges("failed"), hedges("refused")},
+	}
 }

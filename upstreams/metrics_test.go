@@ -12,7 +12,7 @@ import (
 )
 
 func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
-	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{})
+	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestLastAnswerIsOfAnswersOnly(t *testing.T) {
 // TestSkippedSourcesHaveNoDuration: they are not called, and their zeros would
 // make a slow source look fast.
 func TestSkippedSourcesHaveNoDuration(t *testing.T) {
-	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{})
+	m, err := NewMetrics(prometheus.NewRegistry(), &host.Hosts{}, &host.Quotas{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func histogramCount(t *testing.T, o prometheus.Observer) uint64 {
 
 // TestResultsAtZero: a series of each source, so only what its alerts are about.
 func TestResultsAtZero(t *testing.T) {
-	m, err := NewMetrics(nil, &host.Hosts{})
+	m, err := NewMetrics(nil, &host.Hosts{}, &host.Quotas{})
 	if err != nil {
 		t.Fatal(err)
 	}

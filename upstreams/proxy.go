@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type Proxies struct {
 	// Default is for all sources; nil: that of HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	Default *Proxy
 	// Of are for an endpoint, or for one of its sources (endpoint/source).
-	Of map[string]Proxy
+	Of map[string]*Proxy
 }
 
 // SetProxies may be called while requests run.
@@ -52,12 +53,10 @@ func (env *Environment) proxyOf(endpoint, source string) *Proxy {
 	if all == nil {
 		return nil
 	}
-	for _, name := range []string{endpoint + "/" + source, endpoint} {
-		if p, ok := all.Of[name]; ok {
-			return &p
-		}
+	if len(all.Of) == 0 {
+		return all.Default
 	}
-	return all.Default
+	return cmp.Or(all.Of[endpoint+"/"+source], all.Of[endpoint], all.Default)
 }
 
 // Proxied reports whether a source's requests to declared hosts go through a proxy.

@@ -53,6 +53,8 @@ type SourceConfig struct {
 	After After
 	// Canary is an input that cannot exist, as query parameters; empty: none is known.
 	Canary map[string]string
+	// Hedge asks the next source as well when this one is slow.
+	Hedge bool
 	// Quota bounds its attempts; nil: nothing does.
 	Quota *host.Quota
 	// Credentials are what only an operator can give.
@@ -91,11 +93,18 @@ type Source struct {
 	env      *Environment
 	metrics  sourceMetrics
 	own      *ReplyWatch // of Replies: those to its own request
+	latency  *latency    // nil: it is not hedged
 }
 
 // NewSource makes a source of an endpoint.
 func NewSource(endpoint string, cfg SourceConfig, env *Environment) *Source {
 	s := &Source{SourceConfig: cfg, Name: env.sourceName(cfg.Declared), endpoint: endpoint, env: env, metrics: env.Metrics.source(endpoint, cfg.Declared)}
+	if cfg.Hedge {
+		s.latency = env.Latencies.of(endpoint, cfg.Declared)
+	}
+	if cfg.Quota != nil {
+		s.metrics.withheld = env.Metrics.withheld.WithLabelValues(endpoint, cfg.Declared)
+	}
 	if i := slices.IndexFunc(cfg.Replies, func(w *ReplyWatch) bool { return w.Step == "" }); i >= 0 {
 		s.own = cfg.Replies[i]
 	}
@@ -121,10 +130,10 @@ func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.
 
 // do makes an attempt, and repeats it after a transient failure as far as the
 // retry budget of the host allows. It ends at until; zero: when ctx does.
-func (s *Source) do(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
+func (s *Source) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	for try := 0; ; try++ {
-		answer, err := s.attempt(ctx, until, call, watch)
-		if err == nil || !transient(err) || try >= s.Retry || !s.worthRetry(until) {
+		answer, err := s.attempt(ctx, until, call, hasCopy, watch)
+		if err == nil || !transient(err) || try >= s.Retry || outrun(ctx) || !s.worthRetry(until) {
 			return answer, err
 		}
 	}
@@ -147,7 +156,7 @@ func (s *Source) worthRetry(until time.Time) bool {
 }
 
 // attempt makes one attempt and reports it to metrics, journal and watch.
-func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, watch func(Attempt)) (Answer, error) {
+func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, mark: s.env.LoopMark()}
 	defer in.Memory.Release()
 	var stages []Stage
@@ -155,16 +164,17 @@ func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, watch
 		in.stages = &stages
 	}
 	start := time.Now()
-	answer, err := s.run(ctx, until, in)
+	answer, err := s.run(ctx, until, hasCopy, in)
 	took, result := time.Since(start), "success"
 	if err != nil {
 		err = in.Redactor().Err(s.attribute(err))
-		result = KindOf(err).String()
+		result = resultOf(ctx, err)
 	}
 	if err != nil && KindOf(err) == Limited {
 		in.forgetSessions()
 	}
 	s.metrics.observe(result, took)
+	s.observeLatency(result, took)
 	s.env.Journal.add(s.record(call, start, took, result, err))
 	if watch != nil {
 		hide := in.Redactor()
@@ -174,6 +184,27 @@ func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, watch
 		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Redactor: hide})
 	}
 	return answer, err
+}
+
+// resultOutrun is the result of an attempt that was given up because another source had
+// answered.
+const resultOutrun = "outrun"
+
+func resultOf(ctx context.Context, err error) string {
+	if outrun(ctx) && errors.Is(err, context.Canceled) {
+		return resultOutrun
+	}
+	return KindOf(err).String()
+}
+
+// observeLatency takes note of how long it takes until the source answers, or would take
+// at least.
+func (s *Source) observeLatency(result string, took time.Duration) {
+	switch {
+	case s.latency == nil:
+	case result == "success", result == Negative.String(), result == Timeout.String(), result == resultOutrun:
+		s.latency.observe(took)
+	}
 }
 
 // notAsked reports a source that was skipped.
@@ -197,8 +228,8 @@ func (s *Source) attribute(err error) error {
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
 
-func (s *Source) run(ctx context.Context, until time.Time, in *Input) (Answer, error) {
-	if s.throttled() {
+func (s *Source) run(ctx context.Context, until time.Time, hasCopy bool, in *Input) (Answer, error) {
+	if s.throttled(ctx, hasCopy) {
 		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
 	}
 	ctx, cancel := context.WithDeadline(ctx, earlier(until, time.Now().Add(s.Timeout)))
@@ -220,14 +251,21 @@ func (s *Source) run(ctx context.Context, until time.Time, in *Input) (Answer, e
 // errThrottled says why a source was not called.
 var errThrottled = errors.New("the declared rate is used up")
 
-// throttled reports whether the source's rate is used up. A call that the breaker
-// will reject takes nothing of it.
-func (s *Source) throttled() bool {
-	if s.Quota == nil || s.Kind.Host != nil && s.Kind.Host.State() == "open" {
+// throttled reports whether the source's rate is used up; where there is a copy to serve,
+// up to the reserve. A call that the breaker will reject takes nothing of it, nor does a
+// replayed one.
+func (s *Source) throttled(ctx context.Context, hasCopy bool) bool {
+	switch {
+	case s.Quota == nil, s.env.Replay != nil, s.rejects():
 		return false
+	case hasCopy:
+		return !s.Quota.TakeToRefresh(ctx, time.Now())
 	}
-	return !s.Quota.Take(time.Now())
+	return !s.Quota.Take(ctx, time.Now())
 }
+
+// rejects reports whether the breaker of its host is open.
+func (s *Source) rejects() bool { return s.Kind.Host != nil && s.Kind.Host.State() == "open" }
 
 // ask makes the source's own request, or does its work, once it is admitted.
 func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
@@ -275,7 +313,7 @@ func (s *Source) Keyed() bool {
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
-	return t.do(ctx, deadlineOf(ctx), call, watch)
+	return t.do(ctx, deadlineOf(ctx), call, false, watch)
 }
 
 // Host is its declared host; nil for a source of a caller-supplied target, and for

@@ -42,6 +42,7 @@ func (o *options) client(t times) redis.UniversalClient {
 	u.Dialer = o.dialer(t.dial)
 	u.ContextTimeoutEnabled = true
 	u.MaxRetries, u.MaxRedirects = -1, 3
+	u.MinRetryBackoff, u.MaxRetryBackoff = -1, -1 // before a redirect: the node that it names waits for the call
 	u.DialerRetries = 1
 	u.DialTimeout, u.ReadTimeout, u.WriteTimeout, u.PoolTimeout = t.dial, max(t.read, t.write), t.write, t.pool
 	u.PoolSize = t.connections

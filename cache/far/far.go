@@ -73,16 +73,19 @@ const spread = 0.2
 type Tier struct {
 	cfg          Config
 	cluster      bool
+	database     int
 	writeTime    time.Duration // a write's budget
 	client       redis.UniversalClient
 	sharedValues redis.UniversalClient // with the shared values' time budget
-	looks        looks
-	reads        *breaker
-	writes       *breaker
-	queue        *queue
-	metrics      *tierMetrics
-	log          *slog.Logger
-	workers      sync.WaitGroup
+	// subscriptions are those to announcements and to notices of changed values.
+	subscriptions subscriptions
+	looks         looks
+	reads         *breaker
+	writes        *breaker
+	queue         *queue
+	metrics       *tierMetrics
+	log           *slog.Logger
+	workers       sync.WaitGroup
 }
 
 // Open makes the tier. Only an invalid URL is an error: Redis may be started
@@ -97,7 +100,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	times := opts.callTimes(cfg.Timeout)
 	redirectLog(log)
 	t := &Tier{
-		cfg: cfg, cluster: opts.cluster, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
+		cfg: cfg, cluster: opts.cluster, database: opts.universal.DB, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
 		reads: newBreaker("reads", cfg.OpenFor), writes: newBreaker("writes", cfg.OpenFor),
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
 	}

@@ -219,7 +219,8 @@ func TestQueueDropsAndNeverBlocks(t *testing.T) {
 
 func TestCloseWritesWhatWaits(t *testing.T) {
 	srv := redistest.Start(t)
-	tier, err := Open(Config{URL: srv.URL()}, nil, slog.New(slog.DiscardHandler))
+	// A write that takes longer than it may is given up, here as well.
+	tier, err := Open(Config{URL: srv.URL() + "?write_timeout=10s"}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,15 @@ func runAll(t *testing.T, url string) {
 	if v, err := d.Load(t.Context()); string(v) != "v" || err != nil {
 		t.Errorf("%q %v", v, err)
 	}
+	other := listen(t, url)
+	for i := range 5 { // of several slots
+		key := fmt.Sprint("key", i)
+		_, release := tier.Lease(t.Context(), key, time.Minute)
+		other.Want(t.Context(), key)
+		tier.Replace(key, []byte("fourth"), time.Minute, time.UnixMilli(1))
+		release()
+		other.hears(t, "replaced "+key+" 1", "ended "+key)
+	}
 }
 
 // with turns a plain URL into one over TLS.
@@ -126,7 +135,7 @@ func TestSentinelOverTLS(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
-	nodes := redistest.StartCluster(t)
+	nodes := redistest.StartCluster(t, 2)
 	runAll(t, "redis+cluster://"+nodes[0].Addr+","+nodes[1].Addr)
 	for _, n := range nodes {
 		n.Must("FLUSHALL")
@@ -137,7 +146,7 @@ func TestCluster(t *testing.T) {
 // TestClusterWithAFrozenNode: what the other node has is still read, and no
 // call is over its budget.
 func TestClusterWithAFrozenNode(t *testing.T) {
-	nodes := redistest.StartCluster(t, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
+	nodes := redistest.StartCluster(t, 2, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
 	tier := open(t, "redis+cluster://"+nodes[0].Addr, func(c *Config) { c.OpenFor = 10 * time.Millisecond })
 	for i := range 20 {
 		tier.Set(fmt.Sprint(i), []byte("v"), time.Minute)
@@ -172,8 +181,45 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	})
 }
 
+// TestASlotThatMoves is read and written all the time, and nobody pauses on the way to its
+// new master.
+func TestASlotThatMoves(t *testing.T) {
+	nodes := redistest.StartCluster(t, 3)
+	tier := open(t, nodes.URL(), func(c *Config) { c.Timeout = time.Second })
+	tier.Set("k", []byte("v"), time.Minute)
+	waittest.Until(t, "the write", empty(tier))
+	slot := redistest.Slot("k")
+	round := 0
+	nodes.MoveSlot(slot, (nodes.Owner(slot)+1)%len(nodes), func() {
+		quickest := time.Hour
+		for range 20 {
+			start := time.Now()
+			if v, _, _ := tier.Look(t.Context(), "k"); v == nil {
+				t.Error("the value is not found")
+			}
+			quickest = min(quickest, time.Since(start))
+		}
+		if quickest >= 10*time.Millisecond {
+			t.Errorf("the quickest look took %v", quickest)
+		}
+		held, release := tier.Lease(t.Context(), "k", time.Minute)
+		if round++; !held {
+			t.Error("a free lease was denied")
+		}
+		tier.Set("k", []byte{byte(round)}, time.Minute)
+		release()
+		waittest.Until(t, "the writes", func() bool {
+			v, _, leased := tier.Look(t.Context(), "k")
+			return v[0] == byte(round) && !leased
+		})
+	})
+	if v, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
+		t.Errorf("afterwards it is %v", v)
+	}
+}
+
 func TestFrozenCluster(t *testing.T) {
-	nodes := redistest.StartCluster(t)
+	nodes := redistest.StartCluster(t, 2)
 	for _, n := range nodes {
 		n.Freeze()
 	}

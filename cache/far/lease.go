@@ -10,14 +10,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// A lease is a key in Redis whose value is a token that its owner alone knows, and
+// which expires soon unless its owner renews it. Whoever is denied it may mark it as
+// wanted, with wantedMark behind the token: then its release is announced.
 const (
-	// maxLease bounds a lease, even if its holder still works.
+	// maxLease bounds a lease, even if its owner still works.
 	maxLease = time.Minute
-	// leaseLife is how long a lease outlives an instance that died: the others
-	// wait no longer.
-	leaseLife = 3 * time.Second
-	// leaseRenewal is how often the holder renews it.
+	// leaseLife is how long a lease outlives an instance that died: the others wait no
+	// longer. They are to have their answer two seconds after it.
+	leaseLife = time.Second
+	// leaseRenewal is how often the owner renews it: one renewal may be lost.
 	leaseRenewal = leaseLife / 3
+	// wantedMark is not a character of tokens.
+	wantedMark = "!"
 )
 
 // Lease asks for the fleet's right to fill a key for at most ttl, which is
@@ -53,8 +58,56 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 	})
 }
 
+// wantScript marks a lease as wanted, and returns how long it lasts unless it is
+// renewed; 0: there is none.
+const wantScript = `
+local left = redis.call("pttl", KEYS[1])
+if left <= 0 then return 0 end
+if redis.call("getrange", KEYS[1], -1, -1) ~= ARGV[1] then redis.call("append", KEYS[1], ARGV[1]) end
+return left`
+
+// Want asks the owner of a key's lease to announce the end of its fill, and returns how
+// long the lease still lasts if the owner has died; 0 when there is none, and when
+// Redis does not reply. An announcement that was made before Want is not repeated:
+// begin to listen first, and look into Redis after a 0.
+func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
+	if t == nil {
+		return 0
+	}
+	err := t.writes.call(func() error {
+		call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
+		defer cancel()
+		ms, err := t.client.Eval(call, wantScript, []string{t.name(leasePrefix, key)}, wantedMark).Int64()
+		left = time.Duration(ms) * time.Millisecond
+		return markCanceled(ctx, err)
+	})
+	if err != nil {
+		t.log.Debug("lease not marked as wanted", "error", err)
+		return 0
+	}
+	return min(left, leaseLife)
+}
+
+// isOurs begins a script about a lease: it ends the script with 0 unless the lease has
+// our token, wanted or not.
+const isOurs = `
+local owner = redis.call("get", KEYS[1])
+local wanted = owner == ARGV[1] .. "` + wantedMark + `"
+if owner ~= ARGV[1] and not wanted then return 0 end
+`
+
 // renewScript extends a lease only if it is still ours.
-const renewScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
+const renewScript = isOurs + `return redis.call("pexpire", KEYS[1], ARGV[2])`
+
+// releaseScript deletes a lease only if it is still ours, and announces that if it was
+// wanted: then it returns 2. That it may not publish does not stop it.
+const releaseScript = isOurs + `
+redis.call("del", KEYS[1])
+if wanted then
+	redis.pcall("publish", ARGV[2], ARGV[3])
+	return 2
+end
+return 1`
 
 // renew renews the lease until an instant, or until it is stopped. A failed
 // renewal is made up for by the next.
@@ -87,6 +140,15 @@ func (t *Tier) renew(key, token string, until time.Time) (stop func()) {
 		next()
 	})
 	return func() { cancel(); mu.Lock(); defer mu.Unlock(); timer.Stop() }
+}
+
+// release ends a lease.
+func (t *Tier) release(ctx context.Context, j *job) error {
+	done, err := t.client.Eval(ctx, releaseScript, []string{j.key}, j.token, t.announcements(), announceEnded(j.cacheKey)).Int()
+	if err == nil && done == 2 {
+		t.metrics.announced("sent")
+	}
+	return err
 }
 
 // take tries to take the lease; the error redis.Nil means that another instance

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
+	"sundry/cache/jitter"
 )
 
 // commands is how many MGET the server has carried out since its last CONFIG RESETSTAT.
@@ -61,7 +62,7 @@ func TestLooksShareRoundTrips(t *testing.T) {
 			}
 		})
 	}
-	pause(t.Context(), 50*time.Millisecond)
+	_ = jitter.Pause(t.Context(), 50*time.Millisecond, 0)
 	leave()
 	all.Wait()
 	if n := commands(t, server); n > callers/3 {

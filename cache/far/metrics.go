@@ -17,7 +17,9 @@ import (
 )
 
 type tierMetrics struct {
-	reads, writes               *prometheus.CounterVec
+	reads, writes, gossip       *prometheus.CounterVec
+	announcements               *prometheus.CounterVec
+	listening                   prometheus.Gauge
 	duration                    prometheus.Histogram
 	dropped                     prometheus.Counter
 	queued, deletions           prometheus.GaugeFunc
@@ -35,6 +37,13 @@ func newMetrics(t *Tier) *tierMetrics {
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
 			Help: "Write-behind writes to Redis, by result; refused: it replied with an error; dropped: the queue was full, or the write too old."},
 			[]string{"result"}),
+		announcements: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "announcements_total",
+			Help: "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours."},
+			[]string{"result"}),
+		listening: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "listening",
+			Help: "1 while this instance receives the announcements of the others."}),
+		gossip: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "gossip_rounds_total",
+			Help: "Rounds in which reports were exchanged with the other instances, by result; refused: Redis replied with an error."}, []string{"result"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
 			Help: "Duration of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
 		queued: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
@@ -49,6 +58,12 @@ func newMetrics(t *Tier) *tierMetrics {
 	}
 	for _, r := range []string{"stored", "refused", "error", "rejected"} {
 		m.writes.WithLabelValues(r)
+	}
+	for _, r := range []string{"sent", "failed", "received", "invalid"} {
+		m.announcements.WithLabelValues(r)
+	}
+	for _, r := range []string{"done", "timeout", "refused", "error", "canceled"} {
+		m.gossip.WithLabelValues(r)
 	}
 	m.dropped = m.writes.WithLabelValues("dropped")
 	return m
@@ -67,7 +82,7 @@ func breakerOpen(operation string, b *breaker) prometheus.GaugeFunc {
 }
 
 func (m *tierMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.reads, m.writes, m.duration, m.queued, m.deletions, m.breakerReads, m.breakerWrites, m.size} {
+	for _, c := range []prometheus.Collector{m.reads, m.writes, m.gossip, m.announcements, m.listening, m.duration, m.queued, m.deletions, m.breakerReads, m.breakerWrites, m.size} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}
@@ -99,6 +114,9 @@ func (m *tierMetrics) wrote(err error) {
 	}
 	m.writes.WithLabelValues(result).Inc()
 }
+
+// announced counts an announcement.
+func (m *tierMetrics) announced(result string) { m.announcements.WithLabelValues(result).Inc() }
 
 // resultOf is the label value for an error.
 func resultOf(err error) string {

@@ -24,8 +24,10 @@ type job struct {
 	key      string // the key in Redis
 	value    []byte
 	token    string // of the lease to release
-	ttl      time.Duration
-	at       time.Time
+	// announcement is published once the value is written; "" for none.
+	announcement string
+	ttl          time.Duration
+	at           time.Time
 }
 
 // deletion reports whether the write deletes a value or, as a release, a lease. It

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"sundry/cache/jitter"
 )
 
 // SharedValue is one value that the instances of a fleet share: written by
@@ -32,17 +30,17 @@ func (t *Tier) SharedValue(name string) *SharedValue {
 // own, since the tier's are closed after a read's budget.
 const sharedValueTime = 2 * time.Second
 
-// watchPingAfter: a connection that was lost without being closed, as when a node
-// or a firewall in between goes down, is noticed after this and sharedValueTime.
-const watchPingAfter = 10 * time.Second
-
-// Load reads the value; nil when there is none.
+// Load reads the value; nil when there is none. Where Redis does not reply, the
+// subscriptions of the tier are renewed, because their connections may be lost as well.
 func (v *SharedValue) Load(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
+	call, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	b, err := v.tier.sharedValues.Get(ctx, v.key).Bytes()
-	if errors.Is(err, redis.Nil) {
+	b, err := v.tier.sharedValues.Get(call, v.key).Bytes()
+	switch {
+	case errors.Is(err, redis.Nil):
 		return nil, nil
+	case err != nil && !isReply(err) && ctx.Err() == nil:
+		v.tier.subscriptions.renew()
 	}
 	return b, err
 }
@@ -65,47 +63,12 @@ func (v *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error)
 }
 
 // Watch calls changed once it is subscribed, after every change, and when it is
-// subscribed again after an outage, during which changes may have been missed. It
-// returns when ctx ends.
-func (v *SharedValue) Watch(ctx context.Context, changed func()) {
-	for ctx.Err() == nil {
-		v.listen(ctx, changed)
-		pause(ctx, jitter.Around(v.tier.cfg.OpenFor, spread))
+// subscribed again after an outage, during which changes may have been missed; and lost
+// when such an outage begins. None of them may block. It returns when ctx ends.
+func (v *SharedValue) Watch(ctx context.Context, changed, lost func()) {
+	s := subscription{
+		tier: v.tier, channel: v.key, pingAfter: v.pingAfter,
+		subscribed: changed, ended: lost, received: func(string) { changed() },
 	}
-}
-
-// listen is one subscription, until it ends.
-func (v *SharedValue) listen(ctx context.Context, changed func()) {
-	sub := v.tier.sharedValues.Subscribe(ctx, v.key)
-	end := func() { _ = sub.Close() } // the error is of no use
-	defer end()
-	// ReceiveTimeout does not end with ctx.
-	defer context.AfterFunc(ctx, end)()
-	for wait := sharedValueTime; ctx.Err() == nil; {
-		message, err := sub.ReceiveTimeout(ctx, wait)
-		switch {
-		case err == nil:
-			wait = v.pingAfter
-		case resultOf(err) != "timeout" || wait == sharedValueTime:
-			return
-		default:
-			wait = sharedValueTime // for the reply
-			if sub.Ping(ctx) != nil {
-				return
-			}
-			continue
-		}
-		if _, pong := message.(*redis.Pong); !pong {
-			changed() // a message, or the confirmation of the subscription
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
+	s.run(ctx)
 }

@@ -48,9 +48,9 @@ func TestAllWatchersAreNotified(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		one, two := open(t, url).SharedValue("settings"), open(t, url).SharedValue("settings")
 		ctx, stop := context.WithCancel(t.Context())
-		var notified atomic.Int64
+		var notified, lost atomic.Int64
 		var done sync.WaitGroup
-		done.Go(func() { two.Watch(ctx, func() { notified.Add(1) }) })
+		done.Go(func() { two.Watch(ctx, func() { notified.Add(1) }, func() { lost.Add(1) }) })
 		waittest.Until(t, "the confirmation of the subscription", func() bool { return notified.Load() == 1 })
 		if _, err := one.Swap(t.Context(), nil, []byte("v")); err != nil {
 			t.Fatal(err)
@@ -66,9 +66,9 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
 	ctx, stop := context.WithCancel(t.Context())
-	var notified atomic.Int64
+	var notified, lost atomic.Int64
 	var done sync.WaitGroup
-	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }) })
+	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }, func() { lost.Add(1) }) })
 	waittest.Until(t, "the watch", func() bool { return notified.Load() > 0 })
 	server.Stop()
 	if _, err := d.Load(t.Context()); err == nil {
@@ -77,6 +77,9 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 	before := notified.Load()
 	server.Restart()
 	waittest.Until(t, "the watch after the outage", func() bool { return notified.Load() > before })
+	if lost.Load() == 0 {
+		t.Error("nobody was told of the outage")
+	}
 	stop()
 	done.Wait()
 }
@@ -135,13 +138,41 @@ func TestWatchNoticesSilence(t *testing.T) {
 	d := open(t, server.URL()).SharedValue("settings")
 	d.pingAfter = 20 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
-	var notified atomic.Int64
+	var notified, lost atomic.Int64
 	var done sync.WaitGroup
-	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }) })
+	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }, func() { lost.Add(1) }) })
 	waittest.Until(t, "the watch", func() bool { return notified.Load() == 1 })
 	server.Freeze()
-	lost := time.AfterFunc(sharedValueTime+500*time.Millisecond, server.Thaw)
-	defer lost.Stop()
+	thaw := time.AfterFunc(sharedValueTime+500*time.Millisecond, server.Thaw)
+	defer thaw.Stop()
+	waittest.Until(t, "a new subscription", func() bool { return notified.Load() == 2 })
+	if lost.Load() != 1 {
+		t.Errorf("lost %d times", lost.Load())
+	}
+	stop()
+	done.Wait()
+}
+
+// TestAReadThatFailsRenewsTheSubscriptions, whose connections may be lost without having
+// been closed: a watch does not wait for its own ping.
+func TestAReadThatFailsRenewsTheSubscriptions(t *testing.T) {
+	server := redistest.Start(t)
+	d := open(t, server.URL()).SharedValue("settings")
+	d.pingAfter = time.Hour
+	ctx, stop := context.WithCancel(t.Context())
+	var notified, lost atomic.Int64
+	var done sync.WaitGroup
+	done.Go(func() { d.Watch(ctx, func() { notified.Add(1) }, func() { lost.Add(1) }) })
+	waittest.Until(t, "the watch", func() bool { return notified.Load() == 1 })
+	if _, err := d.Load(t.Context()); err != nil || lost.Load() != 0 {
+		t.Fatalf("a read that succeeds: %v, lost %d times", err, lost.Load())
+	}
+	server.Freeze()
+	if _, err := d.Load(t.Context()); err == nil {
+		t.Error("a value from a Redis that is frozen")
+	}
+	waittest.Until(t, "the end of the subscription", func() bool { return lost.Load() == 1 })
+	server.Thaw()
 	waittest.Until(t, "a new subscription", func() bool { return notified.Load() == 2 })
 	stop()
 	done.Wait()

@@ -11,6 +11,7 @@ import (
 	"sundry/upstreams/waittest"
 
 	"sundry/cache/far/redistest"
+	"sundry/cache/jitter"
 )
 
 // longest is the longest of many durations.
@@ -47,7 +48,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 				tier.Fail(key, []byte("record"), time.Second)
 				release()
 				unwaited.took(start)
-				pause(ctx, time.Millisecond)
+				_ = jitter.Pause(ctx, time.Millisecond, 0)
 			}
 		})
 	}
@@ -62,7 +63,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	}
 	for _, blow := range blows {
 		blow()
-		pause(ctx, 300*time.Millisecond) // for the callers to feel it
+		_ = jitter.Pause(ctx, 300*time.Millisecond, 0) // for the callers to feel it
 	}
 	stop()
 	callers.Wait()

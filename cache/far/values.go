@@ -47,6 +47,9 @@ func (t *Tier) send(ctx context.Context, all []*lookup) {
 		ctx = context.WithoutCancel(ctx)
 	}
 	err = t.reads.call(func() error { return t.look(ctx, all) })
+	if err != nil && !rejected(err) {
+		t.log.Debug("redis read failed", "error", err)
+	}
 }
 
 // look is one round trip. Outside a Cluster that is one command, which costs both
@@ -137,6 +140,13 @@ func (t *Tier) name(prefix, key string) string {
 // stores nothing.
 func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
 	t.push("", &job{kind: setting, cacheKey: key, value: value, ttl: ttl})
+}
+
+// Replace is Set for a value in the place of an older one that other instances may have
+// copies of: once it is written, they are told that there is one created then. See
+// Listen.
+func (t *Tier) Replace(key string, value []byte, ttl time.Duration, created time.Time) {
+	t.push("", &job{kind: setting, cacheKey: key, value: value, ttl: ttl, announcement: announceReplaced(key, created)})
 }
 
 // Add is Set where there is no value yet.

@@ -24,9 +24,6 @@ const (
 	maxFailedPerRound = 3
 )
 
-// releaseScript deletes a lease only if it is still ours.
-const releaseScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
-
 // writer carries out the writes of one shard.
 type writer struct {
 	tier    *Tier
@@ -118,6 +115,9 @@ func (w *writer) write(j *job) {
 	err := w.tier.writes.call(func() error { return w.tier.put(j) })
 	w.tier.wrote(err)
 	w.tier.queue.done(w.shard, j)
+	if err == nil {
+		w.tier.publish(j.announcement)
+	}
 	if err != nil && !isReply(err) && !rejected(err) {
 		w.unknownAt = time.Now()
 	}
@@ -170,7 +170,7 @@ func (t *Tier) delete(j *job) error {
 		ctx, cancel := t.writeBudget()
 		defer cancel()
 		if j.kind == releasing {
-			return t.client.Eval(ctx, releaseScript, []string{j.key}, j.token).Err()
+			return t.release(ctx, j)
 		}
 		return t.client.Del(ctx, j.key).Err()
 	})

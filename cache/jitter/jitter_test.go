@@ -1,7 +1,10 @@
 package jitter
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -35,4 +38,20 @@ func TestShares(t *testing.T) {
 	if d := Around(0, 0.2) + Below(0, 0.2); d != 0 {
 		t.Errorf("nothing became %v", d)
 	}
+}
+
+// A pause takes its time, unless its context ends.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		if err := Pause(t.Context(), time.Second, 0); err != nil || time.Since(start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if err := Pause(ctx, time.Hour, 0.5); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
 }

@@ -89,8 +89,9 @@ func TestChaos(t *testing.T) {
 	r.read()
 	waittest.Until(t, "descriptors are closed", func() bool { return openFiles(t) <= descriptors })
 	http.DefaultClient.CloseIdleConnections()
-	// The relay ends with the test, after this.
-	if err := goleak.Find(before, goleak.IgnoreAnyFunction("sundry/cmd/sundry.(*relay).accept")); err != nil {
+	// The relay and the restarted Redis end with the test, after this.
+	ends := []goleak.Option{before, goleak.IgnoreAnyFunction("sundry/cmd/sundry.(*relay).accept"), goleak.IgnoreAnyFunction("sundry/cache/far/redistest.awaitEnd")}
+	if err := goleak.Find(ends...); err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 	}
 	t.Logf("%d errands, %v", len(r.errands), r.oracle.number)

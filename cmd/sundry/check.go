@@ -7,6 +7,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/recorded"
 )
 
 type checkCmd struct{ flags }
@@ -17,22 +18,26 @@ func (c *checkCmd) Run(w *process) error {
 	set, cfg, err := c.load(w)
 	if err == nil {
 		_, _, err = exchangesFor(set, cfg.Catalog)
+	} else if cfg != nil {
+		_, unreadable := recorded.OwnCases(cfg.Catalog)
+		err = errors.Join(err, unreadable)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(w.stderr, err)
-		return errors.New("check failed")
+		return misconfigured(errors.New("check failed"))
 	}
 	sources := 0
 	for _, e := range set.Endpoints {
 		sources += len(e.Sources())
 	}
-	for _, warning := range set.Warnings {
-		_, _ = fmt.Fprintln(w.stderr, "warning:", warning)
+	warning := w.paletteOf(w.stderr).paint(yellow, "warning:")
+	for _, mistake := range set.Warnings {
+		_, _ = fmt.Fprintln(w.stderr, warning, mistake)
 	}
 	for _, line := range uncacheablePictures(set, cfg.Cache.Memory) {
-		_, _ = fmt.Fprintln(w.stderr, "warning:", line)
+		_, _ = fmt.Fprintln(w.stderr, warning, line)
 	}
-	_, err = fmt.Fprintf(w.stdout, "ok: %d endpoints, %d sources\n%s", len(set.Endpoints), sources, variableStates(set.Variables(), w.getenv))
+	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %d sources\n%s", w.paletteOf(w.stdout).paint(green, "ok:"), len(set.Endpoints), sources, variableStates(set.Variables(), w.getenv))
 	return err
 }
 
@@ -48,7 +53,7 @@ func (f *flags) load(w *process) (*catalog.Catalog, *config, error) {
 	cfg, mistakes := f.loadConfig(w, nil)
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, cfg, errors.Join(mistakes, err)
+		return nil, cfg, misconfigured(errors.Join(mistakes, err))
 	}
 	defer env.CloseIdle()
 	set, err := loadCatalog(cfg, env)

@@ -105,6 +105,15 @@ func TestTryShowsEachStage(t *testing.T) {
 	}
 }
 
+// TestTryIndentsText: every line of an answer stands below its form.
+func TestTryIndentsText(t *testing.T) {
+	out, _, err := call(t, onlyIn(t, "ip"), "try", "--replay", "ip", "ip=8.8.8.8")
+	_, answer, _ := strings.Cut(out, "answer from ")
+	if err != nil || !strings.Contains(answer, "\n    IP：8.8.8.8\n    归属地：") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
 // What a source maps is shown in the order of the answer.
 func TestTryShowsFieldsInTheirOrder(t *testing.T) {
 	out, _, err := call(t, nil, "try", "--replay", "sfz", "card=11010519491231002X", "type=text")
@@ -113,46 +122,9 @@ func TestTryShowsFieldsInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	if out, _, err := call(t, nil, "version"); err != nil || !strings.HasPrefix(out, "sundry ") {
-		t.Errorf("%s %v", out, err)
-	}
-}
-
-// TestREADMEHasTheTables keeps the README's lists equal to the catalog.
-func TestREADMEHasTheTables(t *testing.T) {
-	for command, marks := range map[string][2]string{
-		"endpoints": {"<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"},
-		"variables": {"<!-- variables: made by `sundry docs variables` -->\n", "<!-- end of variables -->"},
-	} {
-		table, _, err := call(t, nil, "docs", command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile("../../README.md")
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, rest, ok := strings.Cut(string(b), marks[0])
-		old, after, ok2 := strings.Cut(rest, marks[1])
-		if !ok || !ok2 {
-			t.Fatalf("README.md has lost the marks around the table of %s", command)
-		}
-		if *update {
-			if err := os.WriteFile("../../README.md", []byte(before+marks[0]+table+marks[1]+after), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if diff := cmp.Diff(table, old); diff != "" {
-			t.Errorf("make golden, then read the diff (-want +got):\n%s", diff)
-		}
-	}
-}
-
 // TestMetricsGolden holds the list of metrics still: it is an API.
 func TestMetricsGolden(t *testing.T) {
-	p := serve(t, "--replay", "--redis", "redis://127.0.0.1:1")
+	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}, "--replay", "--redis", "redis://127.0.0.1:1")
 	mustGet(t, p.public+"/api/60s")
 	_, text := mustGet(t, p.admin+"/metrics")
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -230,22 +202,24 @@ func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool
 func TestDependencies(t *testing.T) {
 	allowed := map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
+		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
 		"upstreams/douyin": {}, "upstreams/twitter": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
-		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {}, "upstreams/peertest": {}, "upstreams/plainjson": {},
-		"upstreams/qrcode": {}, "upstreams/shape": {}, "upstreams/sharelink": {}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
-		"upstreams/webpage/webtest":      {},
-		"cache":                          {"cache/jitter", "metrics"},
+		"upstreams/idcard/internal/areas": {}, "upstreams/minecraft": {"upstreams/words"}, "upstreams/peertest": {}, "upstreams/plainjson": {},
+		"upstreams/qrcode": {"upstreams/words"}, "upstreams/shape": {}, "upstreams/sharelink": {"upstreams/words"}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
+		"upstreams/words": {}, "upstreams/webpage/webtest": {},
+		"cache":                          {"cache/durable", "cache/jitter", "metrics"},
+		"cache/advisor":                  {"cache", "cache/durable", "cache/whatif", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
+		"cache/whatif":                   {"cache"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
 		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
-		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage"},
-		"upstreams/idcard":               {"upstreams/chinatime"},
+		"upstreams/favicon":              {"upstreams/guard", "upstreams/webpage", "upstreams/words"},
+		"upstreams/idcard":               {"upstreams/chinatime", "upstreams/words"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},
 		"upstreams/lunar":                {"upstreams/chinatime"},
 		"upstreams/recorded/conformtest": {"upstreams/recorded"},
-		"upstreams/shortlink":            {"upstreams/guard", "upstreams/webpage"},
-		"upstreams/waybill":              {"upstreams/chinatime"},
+		"upstreams/shortlink":            {"upstreams/guard", "upstreams/webpage", "upstreams/words"},
+		"upstreams/waybill":              {"upstreams/chinatime", "upstreams/words"},
 		// The request's way, from its end to its beginning.
 		"upstreams/declare": {},
 		"upstreams/pixels":  {},
@@ -255,7 +229,7 @@ func TestDependencies(t *testing.T) {
 		"upstreams/jq":      {"upstreams/bilibili", "upstreams/chinatime", "upstreams/declare", "upstreams/douyin", "upstreams/lunar", "upstreams/geoip", "upstreams/sharelink", "upstreams/signedlink", "upstreams/twitter", "upstreams/waybill"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/geoip", "upstreams/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
-			"upstreams/redact", "upstreams/shape",
+			"upstreams/redact", "upstreams/shape", "upstreams/words",
 		},
 		"upstreams/envtest": {"upstreams", "upstreams/guard"},
 		"upstreams/replay":  {"upstreams", "upstreams/chinatime", "upstreams/minecraft"},
@@ -266,27 +240,35 @@ func TestDependencies(t *testing.T) {
 		"upstreams/kinds": {
 			"upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/guard",
 			"upstreams/host", "upstreams/httpsource", "upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/minecraft", "upstreams/qrcode",
-			"upstreams/redact", "upstreams/shortlink",
+			"upstreams/redact", "upstreams/shortlink", "upstreams/words",
 		},
 		"upstreams/catalog": {
 			"cache", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson", "upstreams/qrcode",
-			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill",
+			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/words",
 		},
 		"upstreams/recorded": {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/replay", "upstreams/shape",
 		},
-		"proxy/pages":   {"cache", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
-		"proxy/express": {"metrics"},
+		"proxy/mcp":         {"proxy/language", "proxy/openapi", "upstreams", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded", "upstreams/words"},
+		"proxy/openapi":     {"proxy/language", "upstreams/catalog", "upstreams/plainjson", "upstreams/recorded"},
+		"proxy/pages":       {"cache", "proxy/language", "proxy/openapi", "proxy/status", "upstreams/catalog", "upstreams/chinatime", "upstreams/plainjson", "upstreams/recorded"},
+		"proxy/browsertest": {"upstreams/peertest", "upstreams/waittest"},
+		"proxy/language":    {"upstreams/words"},
+		"proxy/express":     {"metrics"},
+		"proxy/history":     {},
+		"proxy/status":      {"proxy/history"},
+		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {
-			"cache", "metrics", "proxy/express", "proxy/pages", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",
-			"upstreams/recorded",
+			"cache", "metrics", "proxy/express", "proxy/history", "proxy/language", "proxy/mcp", "proxy/openapi", "proxy/pages", "proxy/ratelimit", "proxy/status", "upstreams", "upstreams/catalog", "upstreams/ipcard", "upstreams/loop", "upstreams/plainjson",
+			"upstreams/recorded", "upstreams/words",
 		},
-		"proxy/live": {"cache", "cache/far", "cache/jitter", "metrics", "upstreams/host"},
+		"proxy/live":      {"cache", "cache/durable", "cache/far", "cache/jitter", "metrics", "upstreams/host", "upstreams/words"},
+		"proxy/autopilot": {"cache", "cache/advisor", "cache/jitter", "cache/whatif", "metrics", "proxy/live"},
 		"proxy/admin": {
-			"cache", "metrics", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/plainjson",
-			"upstreams/redact",
+			"cache", "cache/advisor", "cache/whatif", "metrics", "proxy/autopilot", "proxy/history", "proxy/language", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"upstreams/plainjson", "upstreams/redact", "upstreams/words",
 		},
 		"cmd/sundry": nil, // anything
 	}
@@ -323,7 +305,7 @@ func TestDependencies(t *testing.T) {
 
 // TestTopLevel keeps the root as it was agreed.
 func TestTopLevel(t *testing.T) {
-	want := []string{"cmd", "proxy", "upstreams", "cache", "metrics", "deploy", "docker-compose.yml", "go.mod", "go.sum", "README.md", "LICENSE", "CHANGELOG.md", "Makefile", "bin"}
+	want := []string{"cmd", "proxy", "upstreams", "cache", "metrics", "deploy", "docker-compose.yml", "go.mod", "go.sum", "README.md", "README.zh-CN.md", "LICENSE", "CHANGELOG.md", "Makefile", "bin"}
 	entries, err := os.ReadDir("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -35,8 +35,10 @@ type config struct {
 	Redis                 string
 	Catalog               string
 	BasePath              string
+	PublicURL, GrafanaURL string
 	LogFormat, LogLevel   string
 	LogHits, LogRefusals  uint64
+	LogKeys               bool
 	Trusted, AllowTargets []netip.Prefix
 	Forwarded             string
 	OwnHosts              []string
@@ -49,6 +51,9 @@ type config struct {
 	DrainDelay            time.Duration
 	DrainTimeout          time.Duration
 	Express               bool // answer hits in front of net/http
+	MCP                   bool // offer the endpoints to agents as tools
+	MCPOrigins            []string
+	ReusePort             bool // let other processes listen on the same addresses
 	Limits                proxy.Limits
 	Fills                 int
 	ReplyMemory           size
@@ -63,6 +68,8 @@ type config struct {
 
 type cacheConfig struct {
 	Memory size
+	// Snapshot is the file that keeps the near tier over a restart; "" for none.
+	Snapshot string
 	// Warm fills endpoints ahead whose files say warm: true; "" means yes, but not in
 	// replay.
 	Warm choice
@@ -91,7 +98,7 @@ func defaults() *config {
 	return &config{
 		Listen: ":8080", Admin: "127.0.0.1:9090", LogFormat: "text", LogLevel: "info", LogHits: 100, LogRefusals: 100, Forwarded: string(proxy.ByEither),
 		DrainDelay: time.Second, DrainTimeout: 20 * time.Second, Express: true,
-		Limits: proxy.Limits{Rate: 50, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond}, Fills: cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
+		Limits: proxy.Limits{Rate: 50, Shared: true, InFlight: 10_000, Share: 0.5, QueueDelay: 20 * time.Millisecond}, Fills: cache.DefaultFills, ReplyMemory: upstreams.DefaultBudget,
 		Cache:  cacheConfig{Memory: cache.DefaultMemory},
 		places: map[string]place{},
 	}
@@ -127,7 +134,7 @@ func (f *flags) loadConfig(w *process, flagValues map[string]string) (*config, e
 		}
 		mistakes = append(mistakes, c.assign(find(all, key), flagValues[key], place{name: "--" + strings.ReplaceAll(key, "_", "-")}))
 	}
-	return c, errors.Join(append(mistakes, c.checkAdmin(w))...)
+	return c, misconfigured(errors.Join(append(mistakes, c.checkAdmin(w))...))
 }
 
 // assign reads a setting from a variable or a flag.
@@ -194,7 +201,15 @@ func (c *config) readEndpoints(text string) error {
 
 // frontSettings are the settings of the front that a reload applies.
 func (c *config) frontSettings() proxy.Settings {
-	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals, Mark: c.mark()}
+	return proxy.Settings{Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals, LogKeys: c.LogKeys, PublicURL: c.PublicURL, Contact: c.Contact, Mark: c.mark(), MCP: c.mcp()}
+}
+
+// mcp is what agents are offered; nil for nothing.
+func (c *config) mcp() *proxy.MCP {
+	if !c.MCP {
+		return nil
+	}
+	return &proxy.MCP{Origins: c.MCPOrigins}
 }
 
 // mark is the loop mark of the requests that this service sends upstream.
@@ -246,5 +261,5 @@ func knownVariables(set *catalog.Catalog) []string {
 	for _, v := range set.Variables() {
 		known = append(known, v.Name)
 	}
-	return known
+	return append(known, set.Described()...)
 }

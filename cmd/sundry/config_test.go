@@ -17,31 +17,38 @@ func TestLoadBadConfigs(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sundry.yaml")
 	for text, want := range map[string]string{
-		"listne: x":                  `1: unknown key listne; did you mean listen?`,
-		"limits: {rat: 1}":           `1: unknown key limits.rat; did you mean limits.rate?`,
-		"limit: {rate: 1}":           `1: unknown key limit; did you mean limits?`,
-		"colour: red":                `1: unknown key colour`,
-		"listen: ':1'\nlisten: ':2'": `2: listen: set twice`,
-		"- listen":                   `1: expected keys with values`,
-		"limits: 5":                  `1: limits: expected keys with values`,
-		"\nlisten: 8080":             `2: listen: "8080": expected an address and a port, such as :8080`,
-		"listen: ''":                 `1: listen: "": expected an address and a port, such as :8080`,
-		"listen: ':99999'":           `1: listen: ":99999": expected an address and a port, such as :8080`,
-		"listen: [':1']":             `1: listen: expected an address and a port, such as :8080`,
-		"listen: 'http://a:80'":      `1: listen: "http://a:80": expected an address and a port, such as :8080`,
-		"admin: localhost":           `1: admin: "localhost": expected an address and a port, such as 127.0.0.1:9090`,
-		"admin: ':9090'":             `1: admin: ":9090": the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1`,
-		"catalog: /does/not/exist":   `1: catalog: "/does/not/exist": stat /does/not/exist: no such file or directory`,
-		"base_path: tools/":          `1: base_path: "tools/": expected a path that begins with a slash and does not end with one, such as /tools`,
-		"base_path: /a//b":           `1: base_path: "/a//b": expected a path that begins with a slash and does not end with one, such as /tools`,
-		"base_path: '/a?b'":          `1: base_path: "/a?b": expected a path that begins with a slash and does not end with one, such as /tools`,
-		"base_path: /../a":           `1: base_path: "/../a": expected a path that begins with a slash and does not end with one, such as /tools`,
-		"log_format: xml":            `1: log_format: "xml": expected text or json, such as json`,
-		"log_level: loud":            `1: log_level: "loud": expected debug, info, warn or error, such as info`,
-		"log_level: info+2":          `1: log_level: "info+2": expected debug, info, warn or error, such as info`,
-		"log_hits: 0":                `1: log_hits: "0": expected a whole number from 1 to 1000000000, such as 100`,
-		"log_hits: -5":               `1: log_hits: "-5": expected a whole number from 1 to 1000000000, such as 100`,
-		"log_refusals: 0":            `1: log_refusals: "0": expected a whole number from 1 to 1000000000, such as 100`,
+		"listne: x":                                     `1: unknown key listne; did you mean listen?`,
+		"limits: {rat: 1}":                              `1: unknown key limits.rat; did you mean limits.rate?`,
+		"limit: {rate: 1}":                              `1: unknown key limit; did you mean limits?`,
+		"colour: red":                                   `1: unknown key colour`,
+		"listen: ':1'\nlisten: ':2'":                    `2: listen: set twice`,
+		"- listen":                                      `1: expected keys with values`,
+		"limits: 5":                                     `1: limits: expected keys with values`,
+		"\nlisten: 8080":                                `2: listen: "8080": expected an address and a port, such as :8080`,
+		"listen: ''":                                    `1: listen: "": expected an address and a port, such as :8080`,
+		"listen: ':99999'":                              `1: listen: ":99999": expected an address and a port, such as :8080`,
+		"listen: [':1']":                                `1: listen: expected an address and a port, such as :8080`,
+		"listen: 'http://a:80'":                         `1: listen: "http://a:80": expected an address and a port, such as :8080`,
+		"admin: localhost":                              `1: admin: "localhost": expected an address and a port, such as 127.0.0.1:9090`,
+		"admin: ':9090'":                                `1: admin: ":9090": the admin listener beyond loopback needs a token: set SUNDRY_ADMIN_TOKEN, or listen on 127.0.0.1`,
+		"catalog: /does/not/exist":                      `1: catalog: "/does/not/exist": stat /does/not/exist: no such file or directory`,
+		"base_path: tools/":                             `1: base_path: "tools/": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"base_path: /a//b":                              `1: base_path: "/a//b": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"base_path: '/a?b'":                             `1: base_path: "/a?b": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"public_url: api.example.org":                   `1: public_url: "api.example.org": expected http or https, a host, and a port if need be, without a path, such as https://api.example.org`,
+		"public_url: 'https://a.b/'":                    `1: public_url: "https://a.b/": expected http or https, a host, and a port if need be, without a path, such as https://api.example.org`,
+		"public_url: 'https://u:p@a.b'":                 `1: public_url: "https://u:p@a.b": expected http or https, a host, and a port if need be, without a path, such as https://api.example.org`,
+		"grafana_url: grafana":                          `1: grafana_url: "grafana": expected http or https, a host, and a path if need be, without a user, a query and a fragment, such as https://grafana.example.org`,
+		"grafana_url: 'javascript:alert(1)'":            `1: grafana_url: "javascript:alert(1)": expected http or https, a host, and a path if need be, without a user, a query and a fragment, such as https://grafana.example.org`,
+		"grafana_url: 'https://u:p@a.b'":                `1: grafana_url: "https://u:p@a.b": expected http or https, a host, and a path if need be, without a user, a query and a fragment, such as https://grafana.example.org`,
+		"grafana_url: 'https://a.b/d/x?orgId=1'":        `1: grafana_url: "https://a.b/d/x?orgId=1": expected http or https, a host, and a path if need be, without a user, a query and a fragment, such as https://grafana.example.org`,
+		"base_path: /../a":                              `1: base_path: "/../a": expected a path that begins with a slash and does not end with one, such as /tools`,
+		"log_format: xml":                               `1: log_format: "xml": expected text or json, such as json`,
+		"log_level: loud":                               `1: log_level: "loud": expected debug, info, warn or error, such as info`,
+		"log_level: info+2":                             `1: log_level: "info+2": expected debug, info, warn or error, such as info`,
+		"log_hits: 0":                                   `1: log_hits: "0": expected a whole number from 1 to 1000000000, such as 100`,
+		"log_hits: -5":                                  `1: log_hits: "-5": expected a whole number from 1 to 1000000000, such as 100`,
+		"log_refusals: 0":                               `1: log_refusals: "0": expected a whole number from 1 to 1000000000, such as 100`,
 		"trusted_proxies: [10.0.0.0/8,\n  10.0.0.0/99]": `2: trusted_proxies: "10.0.0.0/99": expected an address range, such as 10.0.0.0/8`,
 		"allow_targets: [localhost]":                    `1: allow_targets: "localhost": expected an address range, such as 10.0.0.0/8`,
 		"own_hosts: ['https://a.b/']":                   `1: own_hosts: "https://a.b/": expected a host name without scheme, port and path, such as api.example.org`,
@@ -58,6 +65,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"geo_file:\n  - city.csv":                       `2: geo_file: "city.csv": expected files ending in .mmdb or .xdb, such as /var/lib/sundry/city.mmdb`,
 		"geo_file: /none/city.mmdb":                     `1: geo_file: "/none/city.mmdb": stat /none/city.mmdb: no such file or directory`,
 		"state: /none/state":                            `1: state: "/none/state": expected a file in a directory that exists, such as /var/lib/sundry/state`,
+		"cache: {snapshot: /none/snapshot}":             `1: cache.snapshot: "/none/snapshot": expected a file in a directory that exists, such as /var/lib/sundry/snapshot`,
 		"drain_delay: 5":                                `1: drain_delay: "5": expected a duration from 0s to 10m, such as 5s`,
 		"drain_delay: -1s":                              `1: drain_delay: "-1s": expected a duration from 0s to 10m, such as 5s`,
 		"drain_timeout: 2h":                             `1: drain_timeout: "2h": expected a duration from 0s to 1h, such as 20s`,
@@ -84,7 +92,7 @@ func TestLoadBadConfigs(t *testing.T) {
 		"cache: {warm: perhaps}":                        `1: cache.warm: "perhaps": expected true or false, such as false`,
 		"endpoints:\n  ip: {}\n  nope: {}":              `3: endpoints: nope: not an endpoint; expected one of 60s, avatar,`,
 		"endpoints: {vidparze: {}}":                     `1: endpoints: vidparze: not an endpoint; did you mean vidparse? Expected one of 60s, avatar,`,
-		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through`,
+		"endpoints:\n  ip: {x: 1}":                      `2: unknown key x in endpoints.ip; expected one of cache, through, autopilot, off`,
 	} {
 		write(t, dir, "sundry.yaml", text+"\n")
 		commands := []string{"serve", "check"}
@@ -139,6 +147,7 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 }
 
 func TestUnknownVariablesAreMistakes(t *testing.T) {
+	few := onlyIn(t, "60s")["SUNDRY_CONFIG"]
 	for name, want := range map[string]string{
 		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: unknown variable; did you mean SUNDRY_LISTEN?",
 		"SUNDRY_RATE":            "SUNDRY_RATE: unknown variable",
@@ -147,19 +156,21 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 		"SUNDRY_REDIS_URI":       "did you mean SUNDRY_REDIS_URL?",
 	} {
 		for _, command := range [][]string{{"check"}, {"serve"}, {"try", "--replay", "60s"}} {
-			_, errs, err := call(t, map[string]string{name: "x"}, command...)
+			_, errs, err := call(t, map[string]string{name: "x", "SUNDRY_CONFIG": few}, command...)
 			if err == nil || !strings.Contains(errs+err.Error(), want) {
 				t.Errorf("%s %s: %v %s", command, name, err, errs)
 			}
 		}
 	}
+	known := map[string]string{}
 	for _, name := range []string{
 		"SUNDRY_CONFIG", "SUNDRY_ADMIN_TOKEN", "SUNDRY_ADMIN_TOKEN_FILE", "SUNDRY_KUAIDI100_KEY", "SUNDRY_KDNIAO_KEY_FILE", "SUNDRY_UAPIS_KEY", "SUNDRY_REDIS_URL_FILE",
 		"SUNDRY_TEST_REQUIRE", "SUNDRY_PORT", "SUNDRY_SERVICE_HOST", "SUNDRY_SERVICE_PORT_HTTP", "SUNDRY_PORT_8080_TCP_ADDR", "SUNDRY_REDIS_PORT", "SUNDRY_REDIS_PORT_6379_TCP",
 	} {
-		if _, errs, err := call(t, map[string]string{name: ""}, "check"); err != nil {
-			t.Errorf("%s: %v %s", name, err, errs)
-		}
+		known[name] = ""
+	}
+	if _, errs, err := call(t, known, "check"); err != nil {
+		t.Errorf("%v %s", err, errs)
 	}
 	if got := ownVariables([]string{"PATH=/", "SUNDRY_B=1", "XSUNDRY_A=2", "SUNDRY_A="}); !slices.Equal(got, []string{"SUNDRY_A", "SUNDRY_B"}) {
 		t.Errorf("%q", got)
@@ -210,10 +221,17 @@ func sample(t *testing.T) map[string]*yaml.Node {
 	return keys
 }
 
-// TestEverySettingIsInTheSampleAndTheREADME: with its default in the one, with
-// its variable in the other.
-func TestEverySettingIsInTheSampleAndTheREADME(t *testing.T) {
-	keys, readme := sample(t), readFile(t, "../../README.md")
+// TestEverySettingIsInTheSampleAndTheReference: with its default in the one, with its
+// variable in the other, in both languages.
+func TestEverySettingIsInTheSampleAndTheReference(t *testing.T) {
+	keys := sample(t)
+	var rows []string // of each language
+	for _, file := range []string{"settings.md", "settings.zh-CN.md"} {
+		rows = append(rows, strings.Join(settingNames.FindAllString(readFile(t, samples+"/"+file), -1), "\n")+"\n")
+	}
+	if rows[0] != rows[1] {
+		t.Errorf("the languages do not have the same rows:\n%s\n%s", rows[0], rows[1])
+	}
 	c, err := (&flags{Config: filepath.Join(samples, "sundry.yaml")}).loadConfig(processOf(t, nil), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -226,29 +244,31 @@ func TestEverySettingIsInTheSampleAndTheREADME(t *testing.T) {
 		if got, want := s.show(c), s.show(defaults()); got != want && s.key != "cache.warm" {
 			t.Errorf("the sample says %s: %s; the default is %s", s.key, got, want)
 		}
-		if row := "| `" + s.key + "` | `" + s.variable() + "`"; !strings.Contains(readme, row) {
-			t.Errorf("README.md has no row %s", row)
+		if row := "| `" + s.key + "` | `" + s.variable() + "`\n"; !strings.Contains(rows[0], row) {
+			t.Errorf("settings.md has no row %s", row)
 		}
 	}
 	delete(keys, "endpoints")
 	for key := range keys {
 		t.Errorf("the sample has %s, which is no setting", key)
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`").FindAllStringSubmatch(readme, -1) {
+	for _, m := range settingNames.FindAllStringSubmatch(rows[0], -1) {
 		if s := find(settings(), m[1]); m[1] != "endpoints" && (s == nil || s.variable() != m[2]) {
-			t.Errorf("README.md has a row for %s", m[1])
+			t.Errorf("settings.md has a row for %s", m[1])
 		}
 	}
 }
+
+var settingNames = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`")
 
 // TestEverySettingHasItsVariable sets each by its variable, to something other
 // than the default.
 func TestEverySettingHasItsVariable(t *testing.T) {
 	dir := t.TempDir()
 	values := map[string]string{
-		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1",
+		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "public_url": "https://api.example.org", "grafana_url": "https://grafana.example.org/g/", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1", "log_keys": "true",
 		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", "") + "," + write(t, dir, "b.xdb", ""), "state": filepath.Join(dir, "state"),
-		"drain_delay": "3s", "drain_timeout": "1m", "express": "false", "limits.rate": "2.5", "limits.burst": "9", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false",
+		"drain_delay": "3s", "drain_timeout": "1m", "express": "false", "mcp": "true", "mcp_origins": "https://Agent.example.org, http://127.0.0.1:6274", "reuse_port": "true", "limits.rate": "2.5", "limits.burst": "9", "limits.shared": "false", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false", "cache.snapshot": filepath.Join(dir, "snapshot"),
 	}
 	for _, s := range settings() {
 		for _, variable := range s.variables() {

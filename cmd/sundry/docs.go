@@ -5,51 +5,53 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/recorded"
 )
 
 type docsCmd struct {
 	flags
+	Lang  string `enum:"en,zh" default:"en" help:"Language of the endpoints: en (default) or zh." placeholder:"LANG"`
 	Table string `arg:"" optional:"" enum:"endpoints,variables" default:"endpoints" help:"endpoints (default), or variables: what only an operator can give."`
 }
 
-// Run prints a table of the README.
+// Run prints a table of the README or of deploy/settings.md.
 func (d *docsCmd) Run(w *process) error {
 	set, err := d.compile(w)
 	if err != nil {
 		return err
 	}
-	table := endpointTable
+	table := endpointTable(set, d.Lang == "zh")
 	if d.Table == "variables" {
-		table = variableTable
+		table = variableTable(set)
 	}
-	_, err = fmt.Fprint(w.stdout, table(set))
+	_, err = fmt.Fprint(w.stdout, table)
 	return err
 }
 
-// endpointTable lists endpoints, parameters, forms and an example, as
-// Markdown.
-func endpointTable(set *catalog.Catalog) string {
+// endpointTable lists endpoints, what they answer and their parameters, as Markdown that
+// fits a phone.
+func endpointTable(set *catalog.Catalog, zh bool) string {
 	var b strings.Builder
-	b.WriteString("| endpoint | what | parameters | forms | example |\n|---|---|---|---|---|\n")
+	if zh {
+		b.WriteString("| 接口 | 内容 | 参数 |\n|---|---|---|\n")
+	} else {
+		b.WriteString("| endpoint | answers | parameters |\n|---|---|---|\n")
+	}
 	for _, e := range set.Endpoints {
 		var params []string
 		for _, p := range e.Params {
-			if p.Derived() {
-				continue
+			switch {
+			case p.Derived():
+			case p.Required:
+				params = append(params, "**`"+p.Name+"`**")
+			default:
+				params = append(params, "`"+p.Name+"`")
 			}
-			name := "`" + p.Name + "`"
-			if p.Required {
-				name += " (required)"
-			}
-			params = append(params, name+": "+strings.ReplaceAll(p.Allowed, "|", "\\|"))
 		}
-		example := "/api/" + e.Name + "/index.php"
-		if q := recorded.Calls(e)[0].Query; q != "" {
-			example += "?" + q
+		about := e.EN
+		if zh {
+			about = e.ZH
 		}
-		fmt.Fprintf(&b, "| **%s** | %s<br>%s | %s | %s | `%s` |\n", e.Name, e.EN, e.ZH,
-			strings.Join(params, "<br>"), strings.Join(e.FormNames(), ", "), example)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, about, strings.Join(params, " "))
 	}
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 	"sundry/upstreams/plainjson"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/replay"
@@ -31,7 +32,7 @@ type doctorCmd struct {
 	JSON     bool     `name:"json" help:"Print the findings as JSON."`
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
 	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)."`
-	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT"`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT" complete:"subjects"`
 }
 
 // Run calls every source once, on its own, and compares its answer with the
@@ -43,7 +44,7 @@ func (d *doctorCmd) Run(w *process) error {
 	}
 	env, err := newEnvironment(&d.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return err
+		return misconfigured(err)
 	}
 	defer env.CloseIdle()
 	recorder := replay.NewRecorder()
@@ -62,17 +63,23 @@ func (d *doctorCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	findings := examine(w.ctx, subjects, d.progress(w, len(subjects)))
+	for _, h := range env.Hosts.All() {
+		h.Force(host.ForceClosed) // each source is to be called, whatever became of the others
+	}
+	shown := d.newProgress(w, len(subjects))
+	findings := examine(w.ctx, subjects, shown.finished)
+	shown.end()
 	recorded.Relate(w.ctx, subjects, findings)
 	if into != "" {
 		if err := record(into, recorder, subjects, findings); err != nil {
 			return err
 		}
 	}
-	if err := d.print(w, subjects, findings); err != nil {
+	prospects := recorded.Prospects(subjects, findings)
+	if err := d.print(w, findings, prospects); err != nil {
 		return err
 	}
-	return verdict(findings)
+	return verdict(findings, prospects)
 }
 
 // recordInto returns the directory to record into: the catalog's or, without one,
@@ -82,14 +89,14 @@ func (d *doctorCmd) recordInto(c *config) (string, error) {
 		return "", nil
 	}
 	if d.Replay {
-		return "", errors.New("--record and --replay exclude each other: replay calls no live source")
+		return "", misused(errors.New("--record and --replay exclude each other: replay calls no live source"))
 	}
 	dir := c.Catalog
 	if dir == "" {
 		dir = filepath.Join("upstreams", "recorded")
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return "", fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir)
+		return "", misused(fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir))
 	}
 	return dir, nil
 }
@@ -100,9 +107,9 @@ func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]re
 	for _, mistake := range each(bad) {
 		_, _ = fmt.Fprintln(w.stderr, "warning: recorded exchange left out:", mistake)
 	}
-	names, values, err := d.arguments(set)
+	names, values, err := d.arguments(set, w.called())
 	if err != nil {
-		return nil, err
+		return nil, misused(err)
 	}
 	var out []recorded.Subject
 	for _, e := range set.Endpoints {
@@ -120,7 +127,7 @@ func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]re
 }
 
 // arguments separates endpoints from parameters.
-func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.Values, err error) {
+func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []string, values url.Values, err error) {
 	values = url.Values{}
 	for _, a := range d.Subjects {
 		if name, value, ok := strings.Cut(a, "="); ok {
@@ -128,12 +135,12 @@ func (d *doctorCmd) arguments(set *catalog.Catalog) (names []string, values url.
 			continue
 		}
 		if _, ok := set.Get(a); !ok {
-			return nil, nil, fmt.Errorf("unknown endpoint %q; see sundry docs", a)
+			return nil, nil, unknownEndpoint(set, a)
 		}
 		names = append(names, a)
 	}
 	if len(values) > 0 && len(names) != 1 {
-		return nil, nil, errors.New("parameters require exactly one endpoint, such as in sundry doctor kd id=YT0000000000001")
+		return nil, nil, fmt.Errorf("parameters require exactly one endpoint, such as in %s doctor kd id=YT0000000000001", program)
 	}
 	return names, values, nil
 }
@@ -177,20 +184,34 @@ func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, 
 	return nil
 }
 
-func (d *doctorCmd) print(w *process, subjects []recorded.Subject, findings []recorded.Finding) error {
+func (d *doctorCmd) print(w *process, findings []recorded.Finding, prospects []recorded.Prospect) error {
 	if d.JSON {
 		return printJSON(w, findings)
 	}
 	table := tabwriter.NewWriter(w.stdout, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(table, "ENDPOINT\tSOURCE\tHEALTH\tTIME\tNOTES")
+	p := w.paletteOf(w.stdout)
+	_, err := fmt.Fprintln(table, "ENDPOINT\tSOURCE\t"+p.paint(uncolored, "HEALTH")+"\tTIME\tNOTES")
 	for i := range findings {
 		f := &findings[i]
 		notes := upstreams.Shorten(strings.Join(f.Notes, "; "), longest)
-		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, sourceOf(f), f.Health, f.Took.Round(time.Millisecond), notes); err != nil {
+		if _, err = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", f.Endpoint, sourceOf(f), p.paint(healthColor(f.Health), string(f.Health)), f.Took.Round(time.Millisecond), notes); err != nil {
 			return err
 		}
 	}
-	return errors.Join(err, table.Flush(), summarize(w.stdout, recorded.Prospects(subjects, findings)))
+	return errors.Join(err, table.Flush(), summarize(w.stdout, p, prospects))
+}
+
+func healthColor(h recorded.Health) string {
+	switch h {
+	case recorded.Works:
+		return green
+	case recorded.KeyMissing:
+		return uncolored
+	case recorded.Refused, recorded.Unreachable:
+		return red
+	default:
+		return yellow
+	}
 }
 
 // sourceOf names the source of a finding, with its chain if that is not the main one.
@@ -218,20 +239,21 @@ func printJSON(w *process, findings []recorded.Finding) error {
 	return err
 }
 
-// verdict returns an error that names the endpoints without a working source.
-func verdict(findings []recorded.Finding) error {
-	working := map[string]bool{}
-	for _, f := range findings {
-		working[f.Endpoint] = working[f.Endpoint] || f.Health == recorded.Works
+// verdict returns an error that names the endpoints without a working source, in the
+// order of the findings.
+func verdict(findings []recorded.Finding, prospects []recorded.Prospect) error {
+	served := map[string]bool{}
+	for i := range prospects {
+		served[prospects[i].Endpoint] = prospects[i].Served()
 	}
 	var without []string
 	for _, f := range findings {
-		if !working[f.Endpoint] && !slices.Contains(without, f.Endpoint) {
+		if !served[f.Endpoint] && !slices.Contains(without, f.Endpoint) {
 			without = append(without, f.Endpoint)
 		}
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("no working source: %s", strings.Join(without, ", "))
+		return exitWith(statusUnserved, fmt.Errorf("no working source: %s", strings.Join(without, ", ")))
 	}
 	return nil
 }

@@ -4,65 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"sync"
 	"text/tabwriter"
-	"time"
 
 	"sundry/upstreams/recorded"
 )
 
-// progress returns what is told of each source as it is finished: a line with its
-// number, or nothing if nobody watches. It is safe for concurrent use.
-func (d *doctorCmd) progress(w *process, total int) func(*recorded.Finding) {
-	watched := isTerminal(w.stderr)
-	if d.Progress != nil {
-		watched = *d.Progress
-	}
-	if !watched {
-		return func(*recorded.Finding) {}
-	}
-	var mu sync.Mutex
-	done := 0
-	return func(f *recorded.Finding) {
-		mu.Lock()
-		defer mu.Unlock()
-		done++
-		_, _ = fmt.Fprintf(w.stderr, "[%*d/%d] %s/%s: %s in %s\n", len(fmt.Sprint(total)), done, total, f.Endpoint, sourceOf(f), f.Health, f.Took.Round(time.Millisecond))
-	}
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // summarize says for each endpoint whether it works, and what it depends on.
-func summarize(out io.Writer, prospects []recorded.Prospect) error {
+func summarize(out io.Writer, p palette, prospects []recorded.Prospect) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, "\nENDPOINT\tWORKING\tIF A SOURCE FAILS")
 	without, alone := 0, 0
 	for i := range prospects {
-		p := &prospects[i]
+		e := &prospects[i]
+		color := uncolored
 		switch {
-		case p.Working == 0:
+		case !e.Served():
 			without++
-		case len(p.DependsOn) > 0:
+			color = red
+		case len(e.DependsOn) > 0:
 			alone++
+			color = yellow
 		}
-		if _, err = fmt.Fprintf(table, "%s\t%d of %d\t%s\n", p.Endpoint, p.Working, p.Sources, outlook(p)); err != nil {
+		if _, err = fmt.Fprintf(table, "%s\t%d of %d\t%s\n", e.Endpoint, e.Working, e.Sources, p.paint(color, outlook(e))); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(err, table.Flush()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\n%s: %d without a working source, %d with answers that only one source has\n", plural(len(prospects), "endpoint"), without, alone)
+	color := green
+	if without > 0 {
+		color = red
+	}
+	_, err = fmt.Fprintf(out, "\n%s: %s, %d with answers that only one source has\n",
+		plural(len(prospects), "endpoint"), p.paint(color, fmt.Sprintf("%d without a working source", without)), alone)
 	return err
 }
 
@@ -76,8 +52,14 @@ func plural(n int, noun string) string {
 // outlook says what becomes of an endpoint when one of its sources fails.
 func outlook(p *recorded.Prospect) string {
 	switch {
-	case p.Working == 0:
+	case !p.Served() && len(p.Others) > 0:
+		return "no source works now; what is left: " + strings.Join(p.Others, ", ")
+	case !p.Served():
 		return "no source works now"
+	case p.Working == 0:
+		return "answered by this service itself: " + strings.Join(p.StandIns, ", ")
+	case len(p.DependsOn) > 0 && len(p.LastResorts) > 0:
+		return fmt.Sprintf("only a last resort (%s) answers what is answered by %s", strings.Join(p.LastResorts, ", "), strings.Join(p.DependsOn, ", "))
 	case len(p.DependsOn) > 0:
 		return "nobody else answers what is answered by " + strings.Join(p.DependsOn, ", ")
 	case !p.Remote:

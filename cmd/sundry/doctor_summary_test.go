@@ -52,7 +52,7 @@ sources:
 // same to everything; and tells of its progress.
 func TestTheDoctorSummarizes(t *testing.T) {
 	dir := presence(t)
-	out, errs, err := call(t, nil, "doctor", "--catalog", dir, "--progress", "status", "spare", "gone")
+	out, errs, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "--progress", "status", "spare", "gone")
 	if err == nil || err.Error() != "no working source: gone" {
 		t.Error(err)
 	}
@@ -73,14 +73,14 @@ func TestTheDoctorSummarizes(t *testing.T) {
 	if last := lines[len(lines)-1]; len(lines) != 7 || !strings.HasPrefix(last, "[7/7] ") || !strings.Contains(errs, "] status/knows: works in ") {
 		t.Errorf("progress:\n%s", errs)
 	}
-	if _, errs, _ = call(t, nil, "doctor", "--catalog", dir, "spare"); errs != "" {
+	if _, errs, _ = call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "spare"); errs != "" {
 		t.Errorf("nobody watches, but: %s", errs)
 	}
 }
 
 // TestTheDoctorsFindingsAsJSON stay a list of findings, with what was added.
 func TestTheDoctorsFindingsAsJSON(t *testing.T) {
-	out, _, err := call(t, nil, "doctor", "--catalog", presence(t), "--json", "status")
+	out, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", presence(t), "--json", "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
 	if err := edit(dir+"/spare.yaml", "canary: {uid:", "canary: {user:"); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs, err := call(t, nil, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "spare.yaml:10: canary: user: expected a parameter of the endpoint, one of uid") {
+	if _, errs, err := call(t, onlyIn(t, "sfz"), "check", "--catalog", dir); err == nil || !strings.Contains(errs, "spare.yaml:10: canary: user: expected a parameter of the endpoint, one of uid") {
 		t.Errorf("%v %s", err, errs)
 	}
 }
@@ -112,7 +112,7 @@ func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
 // TestTheDoctorDoesNotRecordParrots: a source that answers the same to everything.
 func TestTheDoctorDoesNotRecordParrots(t *testing.T) {
 	dir := presence(t)
-	if _, _, err := call(t, nil, "doctor", "--catalog", dir, "--record", "status"); err != nil {
+	if _, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "--record", "status"); err != nil {
 		t.Fatal(err)
 	}
 	for source, want := range map[string]bool{"knows": true, "parrot": false} {
@@ -131,8 +131,53 @@ func TestTheDoctorKeepsToRates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, _, err := call(t, nil, "doctor", "--catalog", dir, "status", "spare")
+	out, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "status", "spare")
 	if err != nil || strings.Contains(out, "rate") || !strings.Contains(out, "\nstatus    2 of 4") {
 		t.Errorf("%v %s", err, out)
+	}
+}
+
+// TestTheSummaryTellsOthersFromOurOwn: what this service answers by itself is no working
+// source of an endpoint that others are there for, unless it answers the same calls.
+func TestTheSummaryTellsOthersFromOurOwn(t *testing.T) {
+	dir := presence(t)
+	const own = "    computed: {}\n    map: '{n: 1}'\n"
+	with := func(file, more string) {
+		if err := edit(filepath.Join(dir, file), "\nsources:\n", "\nsources:\n"+more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"gone.yaml", "spare.yaml"} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, file, string(b)+"  - name: last\n    last_resort: true\n"+own)
+	}
+	with("gone.yaml", "  - name: few\n    when: $params.uid == \"54321\"\n"+own)
+	few := filepath.Join(dir, "testdata/gone/few/good")
+	if err := os.MkdirAll(few, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, few, "exchange.yaml", "origin: composed\nnow: 2026-11-21T09:00:00+08:00\nparams: {uid: \"54321\"}\nwant: success\n")
+	write(t, few, "want.json", `{"n":1}`)
+	write(t, dir, "copied.yaml", strings.ReplaceAll(readFile(t, filepath.Join(dir, "gone.yaml")), "name: gone", "name: copied"))
+	with("copied.yaml", "  - name: all\n"+own)
+	out, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "spare", "gone", "copied", "sfz")
+	if statusOf(err) != statusUnserved || err.Error() != "no working source: gone" {
+		t.Error(err)
+	}
+	_, summary, _ := strings.Cut(out, "\n\n")
+	got := strings.Join(strings.Fields(summary), " ")
+	for _, want := range []string{
+		"gone 0 of 1 no source works now; what is left: few, last",
+		"copied 0 of 1 answered by this service itself: all",
+		"spare 1 of 2 only a last resort (last) answers what is answered by works",
+		"sfz 1 of 1 computes its answers",
+		"4 endpoints: 1 without a working source, 1 with answers that only one source has",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, summary)
+		}
 	}
 }

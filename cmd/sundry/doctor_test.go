@@ -184,7 +184,7 @@ func recordedWell(t *testing.T, dir string) {
 	if _, err := os.Stat(filepath.Join(dir, "testdata/clinic/well/good/reply.json")); err == nil {
 		t.Error("a file of the composed exchange is left")
 	}
-	out, _, err := call(t, nil, "doctor", "--replay", "--catalog", dir, "clinic")
+	out, _, err := call(t, onlyIn(t), "doctor", "--replay", "--catalog", dir, "clinic")
 	if err != nil {
 		t.Error(err)
 	}
@@ -209,7 +209,7 @@ cache: {class: shared, ttl: 1h}
 forms: [{name: json, json: .}]
 sources: [{name: gone, http: {url: "`+gone.URL+`/"}}]
 `)
-	out, _, err := call(t, nil, "doctor", "--catalog", dir, "ill")
+	out, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "ill")
 	if err == nil || !strings.Contains(err.Error(), "no working source: ill") || !strings.Contains(out, "unreachable") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -281,5 +281,29 @@ func TestTheConsoleShowsNoSecret(t *testing.T) {
 	showsNoSecret(t, "a second try", fmt.Sprint(p.mustAsk(http.MethodPost, fmt.Sprintf("failures/%v/retry", id), "")))
 	if log := p.stderr.String(); strings.Contains(log, "s3cr") {
 		t.Error(log)
+	}
+}
+
+// TestNoBreakerStopsTheDoctor: many sources of a host that is away are unreachable, each
+// by its own call.
+func TestNoBreakerStopsTheDoctor(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	dir, file := t.TempDir(), `version: 1
+name: away
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources:
+`
+	const sources = 3 * examineParallel
+	for i := range sources {
+		file += fmt.Sprintf("  - {name: s%d, http: {url: %q}}\n", i, gone.URL)
+	}
+	write(t, dir, "away.yaml", file)
+	out, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "away")
+	if statusOf(err) != statusUnserved || strings.Count(out, " unreachable ") != sources || strings.Contains(out, "breaker") {
+		t.Errorf("%v:\n%s", err, out)
 	}
 }

@@ -127,7 +127,8 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	return errors.Join(err, s.finishAdmin(urgent, adminServer))
 }
 
-// finish closes the public listener and waits for its connections.
+// finish closes the public listener and waits for its connections, and for what is
+// kept over a restart.
 func (s *server) finish(ctx context.Context, publicServer *public) error {
 	if err := publicServer.gate.close(); err != nil {
 		s.log.Warn("the public listener could not be closed", "error", err)
@@ -136,7 +137,14 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	case <-publicServer.served:
 	case <-ctx.Done():
 	}
+	kept := []<-chan struct{}{s.writeSnapshot(ctx), s.leaveAdvice(ctx)}
 	err := publicServer.shutDown(ctx)
+	for _, done := range kept {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.conns.Load())
 	}
@@ -220,8 +228,7 @@ type gate struct {
 
 // openGate listens, without Multipath TCP, which Go would use by default: its
 // sockets do not support what gate needs to close without loss.
-func openGate(ctx context.Context, addr string) (*gate, error) {
-	var c net.ListenConfig
+func openGate(ctx context.Context, c *net.ListenConfig, addr string) (*gate, error) {
 	c.SetMultipathTCP(false)
 	l, err := c.Listen(ctx, "tcp", addr)
 	return &gate{Listener: l, own: true}, err

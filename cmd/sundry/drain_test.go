@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,10 @@ func (c *caller) leave() {
 
 // crowd is what keep-alive clients saw until the server was gone.
 type crowd struct {
+	path                     string // "": of the test's own endpoint, a third of it new
 	wg                       sync.WaitGroup
 	answers, closed, refused atomic.Int64
+	answersOf                [clients]atomic.Int64
 }
 
 // call sends requests one after the other until nobody listens, or the client
@@ -80,8 +83,8 @@ func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, bala
 	one := &caller{addr: addr}
 	defer one.leave()
 	for i := 0; one.conn != nil || !balancer(); i++ {
-		path := "/api/own"
-		if i%3 == 0 {
+		path := cmp.Or(c.path, "/api/own")
+		if c.path == "" && i%3 == 0 {
 			path = fmt.Sprintf("/api/own?id=%d", n*1000+i+1)
 		}
 		resp, err := one.ask(ctx, path)
@@ -94,6 +97,7 @@ func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, bala
 			return
 		}
 		c.answers.Add(1)
+		c.answersOf[n].Add(1)
 		if resp.Close {
 			c.closed.Add(1)
 		}
@@ -104,6 +108,24 @@ func (c *crowd) call(ctx context.Context, t *testing.T, addr string, n int, bala
 }
 
 const clients = 40
+
+// waitForAll waits until each client has got answers again: one whose attempt to connect
+// got lost tries again after a second.
+func (c *crowd) waitForAll(t *testing.T) {
+	t.Helper()
+	var before [clients]int64
+	for n := range before {
+		before[n] = c.answersOf[n].Load()
+	}
+	waittest.Until(t, "answers for every client", func() bool {
+		for n := range before {
+			if c.answersOf[n].Load() < before[n]+3 {
+				return t.Failed()
+			}
+		}
+		return true
+	})
+}
 
 // gather starts the crowd and waits until it is at work.
 func gather(ctx context.Context, t *testing.T, p *instance, balancer func() bool) *crowd {
@@ -179,7 +201,7 @@ func rest(t *testing.T, p *instance, path string) *caller {
 // TestConnectionsThatRestGetALastCall: what is sent on them after the listener
 // closed is answered, and only those that go on resting are closed.
 func TestConnectionsThatRestGetALastCall(t *testing.T) {
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "60s"), "--replay")
 	wakes, sleeps := rest(t, p, "/healthz"), rest(t, p, "/healthz")
 	p.stop()
 	waittest.Until(t, "the listener is closed", func() bool {
@@ -309,7 +331,7 @@ func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")
-	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\ndrain_timeout: 1ms\n")
+	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\ndrain_timeout: 1ms\n"+only())
 	settings := []string{"--config", config, "--catalog", dir, "--redis", srv.URL()}
 	const rounds, each = 12, 8
 	u.takes.Store(int64(20 * time.Millisecond))

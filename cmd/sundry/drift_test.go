@@ -61,7 +61,7 @@ sources: [{name: one, http: {url: "`+up.URL+`/"}, map: "{title: .data.title}"}]
 	t.Run("console", func(t *testing.T) {
 		chromium(t)
 		b := newBrowser(t, p.admin)
-		b.until(`document.querySelectorAll("tbody tr").length > 20`)
+		b.until(`document.querySelectorAll(".tile").length === 4`)
 		b.tab("upstreams")
 		b.text("#panel", "data.title is missing")
 		b.sound()

@@ -18,7 +18,7 @@ import (
 func TestChangesArriveWhateverIsLost(t *testing.T) {
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", wire.url())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	for i, row := range []struct {
 		name string
 		lose func()
@@ -96,10 +96,10 @@ func (p *instance) sequence() string {
 func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one := serve(t, "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
 	wire.set(true, nil)
-	two := serve(t, "--replay", "--redis", wire.url())
+	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	if n := two.maxAge(ipCall); n <= 90 || !strings.Contains(two.stderr.String(), "serving without the settings") {
 		t.Errorf("max-age=%d\n%s", n, two.stderr)
 	}
@@ -111,13 +111,16 @@ func TestAStartWithoutRedisLearnsLater(t *testing.T) {
 // served out of Redis, not even to the first caller.
 func TestARestartedInstanceKnowsPurges(t *testing.T) {
 	redis := redistest.Start(t)
-	one := serve(t, "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	mustGet(t, one.public+ipCall)
-	waittest.Until(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	waittest.Until(t, "the entry in Redis", func() bool {
+		reply, err := redis.Do("KEYS sundry:ip:*")
+		return err == nil && strings.HasPrefix(reply, "*1\r\n")
+	})
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	for range 3 {
-		two := serve(t, "--replay", "--redis", redis.URL())
+		two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 		header, _ := mustGet(t, two.public+ipCall)
 		if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
 			t.Fatalf("a purged entry is served after a restart: %s", s)
@@ -131,7 +134,7 @@ func TestARestartedInstanceKnowsPurges(t *testing.T) {
 // changed since stands, and the next change does not build on the backup.
 func TestARestoredRedisIsNoticed(t *testing.T) {
 	redis := redistest.Start(t)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"}}`)
 	if _, err := redis.Do("COPY sundry:settings backup"); err != nil {
 		t.Fatal(err)
@@ -160,21 +163,24 @@ func TestARestoredRedisIsNoticed(t *testing.T) {
 // cannot.
 func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 	redis := redistest.Start(t)
-	one := serve(t, "--replay", "--redis", redis.URL())
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	mustGet(t, one.public+ipCall)
-	waittest.Until(t, "the entry in Redis", func() bool { reply, err := redis.Do("DBSIZE"); return err == nil && reply != ":0\r\n" })
+	waittest.Until(t, "the entry in Redis", func() bool {
+		reply, err := redis.Do("KEYS sundry:ip:*")
+		return err == nil && strings.HasPrefix(reply, "*1\r\n")
+	})
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"hard"}`)
 	one.end()
 	wire := newRelay(t, redis.Addr)
 	wire.set(false, reads(1<<30, cut))
-	two := serve(t, "--replay", "--redis", wire.url())
+	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	header, _ := mustGet(t, two.public+ipCall)
 	if s := header.Get("Cache-Status"); strings.Contains(s, "redis") {
 		t.Errorf("a purged entry is served: %s", s)
 	}
 	wire.set(false, nil)
 	waittest.Until(t, "the purge", func() bool { return two.sequence() == "1" })
-	three := serve(t, "--replay", "--redis", wire.url())
+	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	header, _ = mustGet(t, three.public+ipCall)
 	if s := header.Get("Cache-Status"); !strings.Contains(s, "redis") {
 		t.Errorf("what was filled since does not come out of Redis: %s", s)
@@ -187,7 +193,7 @@ func TestRedisIsNotBelievedBeforePurgesAreKnown(t *testing.T) {
 func TestAPurgeWhileRedisIsAwayIsCarriedOut(t *testing.T) {
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one, two := serve(t, "--replay", "--redis", wire.url()), serve(t, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}

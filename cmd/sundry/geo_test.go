@@ -37,7 +37,8 @@ func placeFile(t *testing.T, dir, name, city string) string {
 // file that cannot be opened leaves those in force that were.
 func TestGeoFilesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
-	settings := write(t, dir, "sundry.yaml", "cache: {warm: false}\n")
+	few := only("ip")
+	settings := write(t, dir, "sundry.yaml", "cache: {warm: false}\n"+few)
 	p := serve(t, "--replay", "--config", settings)
 	asked := 0
 	city := func() string {
@@ -62,7 +63,7 @@ func TestGeoFilesAreReloaded(t *testing.T) {
 		if step.replace != "" {
 			placeFile(t, dir, "a.xdb", step.replace)
 		}
-		if status, doc := p.reloaded(t, settings, "cache: {warm: false}\n"+step.file); status != http.StatusOK {
+		if status, doc := p.reloaded(t, settings, "cache: {warm: false}\n"+step.file+few); status != http.StatusOK {
 			t.Errorf("step %d: %d %v", i, status, doc)
 		}
 		if body := city(); !strings.Contains(body, step.want) {
@@ -75,7 +76,7 @@ func TestGeoFilesAreReloaded(t *testing.T) {
 		}
 	}
 	bad := write(t, dir, "bad.mmdb", "x")
-	if status, doc := p.reloaded(t, settings, "cache: {warm: false}\nlog_level: warn\ngeo_file: ["+bad+"]\n"); status == http.StatusOK || !strings.Contains(fmt.Sprint(doc), "sundry.yaml:3: geo_file: "+bad) {
+	if status, doc := p.reloaded(t, settings, "cache: {warm: false}\nlog_level: warn\ngeo_file: ["+bad+"]\n"+few); status == http.StatusOK || !strings.Contains(fmt.Sprint(doc), "sundry.yaml:3: geo_file: "+bad) {
 		t.Errorf("a file that cannot be opened: %d %v", status, doc)
 	}
 	if body := city(); !strings.Contains(body, "宁波市") {

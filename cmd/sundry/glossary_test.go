@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // ordinary are the words of metric names that need no explanation.
@@ -38,6 +40,25 @@ func TestGlossaryIsInOrder(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`[Ss]ee \*(.+?)\*`).FindAllStringSubmatch(text, -1) {
 		if !slices.ContainsFunc(terms, func(term string) bool { return strings.EqualFold(term, m[1]) }) {
+			t.Errorf("reference to %q, which is not a term", m[1])
+		}
+	}
+}
+
+// TestGlossaryIsInChineseToo: every term, in the same order, with its name and meaning,
+// and references to names that are there.
+func TestGlossaryIsInChineseToo(t *testing.T) {
+	want, _ := glossary(t)
+	text := readFile(t, filepath.Join(samples, "glossary.zh-CN.md"))
+	var got, names []string
+	for _, m := range regexp.MustCompile(`(?m)^\| \*\*(.+?)\*\* \| (\S.*?) \| \S[^|\n]*\p{Han}[^|\n]* \|$`).FindAllStringSubmatch(text, -1) {
+		got, names = append(got, m[1]), append(names, m[2])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-en +zh:\n%s", diff)
+	}
+	for _, m := range regexp.MustCompile(`见“(.+?)”`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
 			t.Errorf("reference to %q, which is not a term", m[1])
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/waittest"
 )
 
@@ -49,11 +50,30 @@ type instance struct {
 	done   chan error
 }
 
-var listening = regexp.MustCompile(`msg=serving public=(\S+) admin=(\S+)`)
+// listening finds the addresses in a log of text or JSON.
+var listening = regexp.MustCompile(`serving"?[ ,]"?public"?[=:]"?([^\s",]+)"?[ ,]"?admin"?[=:]"?([^\s",]+)`)
 
 func serve(t testing.TB, args ...string) *instance {
 	t.Helper()
 	return serveWith(t, nil, args...)
+}
+
+// only is the part of a configuration that turns all endpoints of the program off but these. With
+// the race detector, all of them take a second and a half to compile.
+func only(names ...string) string {
+	lines := "endpoints:\n"
+	for _, name := range catalog.BuiltinNames() {
+		if !slices.Contains(names, name) {
+			lines += "  " + name + ": {off: true}\n"
+		}
+	}
+	return lines
+}
+
+// onlyIn is a variable that names a configuration with these endpoints of the program alone.
+func onlyIn(t testing.TB, names ...string) map[string]string {
+	t.Helper()
+	return map[string]string{"SUNDRY_CONFIG": write(t, t.TempDir(), "few.yaml", only(names...))}
 }
 
 // serveWith adds variables. Nobody is in front of the server that had to hear
@@ -74,11 +94,18 @@ func launch(t testing.TB, w *process, args ...string) *instance {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
-	w.ctx, w.urgent, w.stdout, w.stderr = ctx, context.Background(), io.Discard, p.stderr
+	w.ctx, w.urgent, w.stderr = ctx, context.Background(), p.stderr
+	if w.stdout == nil {
+		w.stdout = io.Discard
+	}
 	if !slices.Contains(args, "--replay") && !slices.Contains(args, "--config") {
 		// Nothing here may ask a real upstream, and warming would. All clients of a
 		// test have one address, and share the processors with the server.
-		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"))
+		config := "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"
+		if slices.Contains(args, "--catalog") {
+			config += only()
+		}
+		args = append(args, "--config", write(t, t.TempDir(), "cold.yaml", config))
 	}
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
 	go func() { p.done <- execute(w, args) }()
@@ -162,14 +189,20 @@ func catalogDir(t testing.TB, u *upstream, rule string) string {
 
 func writeOwn(t testing.TB, dir string, u *upstream, rule string) {
 	t.Helper()
-	write(t, dir, "own.yaml", `version: 1
-name: own
+	writeEndpoint(t, dir, "own", u.URL, rule)
+}
+
+// writeEndpoint writes the file of an endpoint with an id, whose source is at the URL.
+func writeEndpoint(t testing.TB, dir, name, source, rule string) {
+	t.Helper()
+	write(t, dir, name+".yaml", `version: 1
+name: `+name+`
 group: lookups
 summary: {en: Own., zh: 自己的}
-params: [{name: id, type: int, min: 1, max: 100000, default: "1", example: "1"}]
+params: [{name: id, type: int, min: 1, max: 1000000000, default: "1", example: "1"}]
 cache: {class: keyed, `+rule+`}
 forms: [{name: json, json: .}]
-sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}}]
+sources: [{name: up, timeout: 3s, http: {url: "`+source+`/", query: {id: "{id}"}}}]
 `)
 }
 

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,30 +21,55 @@ import (
 // run listens, serves and, when ctx ends, drains.
 func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	defer s.close()
-	public, err := s.listen(ctx)
-	if err != nil {
-		return fmt.Errorf("public listener: %w", err)
+	// Beside another process, the public address is opened last: from then on the kernel
+	// gives this process its part of the connections. Else it is opened first, so that a
+	// mistake shows at once.
+	var public *gate
+	if !s.config.ReusePort {
+		var err error
+		if public, err = s.listen(ctx); err != nil {
+			return err
+		}
 	}
-	public.acceptFailures = s.acceptFailures
-	private, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Admin)
+	private, err := s.listenConfig().Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
-		_ = public.Close()
-		return fmt.Errorf("admin listener: %w", err)
+		if public != nil {
+			_ = public.Close()
+		}
+		return cannotListen("admin", "--admin", s.config.Admin, err)
 	}
 	s.catchUp(ctx)
-	publicServer, adminServer := newPublic(newHTTPServer(s.front, s.log), public, s.lane), newHTTPServer(adminHandler, s.log)
+	adminServer := newHTTPServer(adminHandler, s.log)
 	adminServer.WriteTimeout = 2 * time.Minute // a CPU profile is long
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(publicServer.run)
 	group.Go(func() error { return ignoreClosed(adminServer.Serve(private)) })
+	group.Go(func() error { s.keepSnapshot(ctx); return nil })
+	s.readAdvice()
+	group.Go(func() error { s.keepAdvice(ctx); return nil })
+	s.awaitSnapshot(ctx)
+	if public == nil {
+		if public, err = s.listen(ctx); err != nil {
+			cancel()
+			return errors.Join(err, adminServer.Close(), group.Wait())
+		}
+	}
+	publicServer := newPublic(newHTTPServer(s.front, s.log), public, s.lane)
+	group.Go(publicServer.run)
 	group.Go(func() error { s.watch(ctx); return nil })
 	group.Go(func() error { s.replicator.Run(ctx); return nil })
+	group.Go(func() error { s.autopilot.Run(ctx); return nil })
+	group.Go(func() error { s.front.ShareRates(ctx); return nil })
+	group.Go(func() error { s.front.KeepHistory(ctx); return nil })
 	if s.warms() {
 		group.Go(func() error { s.front.Warm(ctx); return nil })
 	}
 	s.front.SetReady(true)
+	pages := s.addresses(public.Addr(), private.Addr())
 	s.log.Info("serving", "public", public.Addr().String(), "admin", private.Addr().String(),
-		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version())
+		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version(), "home", pages[0].url, "console", pages[len(pages)-1].url)
+	s.announce(pages)
 	s.notify("READY=1")
 	group.Go(func() error {
 		<-ctx.Done()
@@ -53,10 +80,54 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 
 // listen opens the public address, unless systemd has opened it already.
 func (s *server) listen(ctx context.Context) (*gate, error) {
+	g, err := s.openPublic(ctx)
+	if err != nil {
+		return nil, cannotListen("public", "--listen", s.config.Listen, err)
+	}
+	g.acceptFailures = s.acceptFailures
+	return g, nil
+}
+
+// windowsInUse is the number that Windows has for an address in use (WSAEADDRINUSE).
+const windowsInUse = syscall.Errno(10048)
+
+// cannotListen says what to do if another process listens on the address.
+func cannotListen(listener, flag, address string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse) {
+		return fmt.Errorf("%s listener: %w: another process listens there; choose another address, for example %s %s", listener, err, flag, nextTo(address))
+	}
+	return fmt.Errorf("%s listener: %w", listener, err)
+}
+
+// nextTo is an address with a port next to that of another one.
+func nextTo(address string) string {
+	host, port, _ := net.SplitHostPort(address)
+	n, err := strconv.Atoi(port)
+	switch {
+	case err != nil:
+		n = 8081 // the port has a name
+	case n == 65535:
+		n--
+	default:
+		n++
+	}
+	return net.JoinHostPort(host, strconv.Itoa(n))
+}
+
+func (s *server) openPublic(ctx context.Context) (*gate, error) {
 	if l, err := inherited(s.process.getenv); l != nil || err != nil {
 		return &gate{Listener: l}, err
 	}
-	return openGate(ctx, s.config.Listen)
+	return openGate(ctx, s.listenConfig(), s.config.Listen)
+}
+
+// listenConfig opens sockets that others may be opened beside, if the settings say so.
+func (s *server) listenConfig() *net.ListenConfig {
+	c := &net.ListenConfig{}
+	if s.config.ReusePort {
+		c.Control = reusePort
+	}
+	return c
 }
 
 // notify tells systemd the state of this process.

@@ -97,3 +97,22 @@ func TestListenersWaitForNoHeader(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAddressThatIsTaken is told with the setting and another address, for both
+// listeners.
+func TestAnAddressThatIsTaken(t *testing.T) {
+	taken := serve(t, "--replay")
+	for flag, url := range map[string]string{"--listen": taken.public, "--admin": taken.admin} {
+		address := strings.TrimPrefix(url, "http://")
+		args := []string{"serve", "--replay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", flag, address}
+		_, _, err := call(t, nil, args...)
+		if err == nil || !strings.Contains(err.Error(), "another process listens there; choose another address, for example "+flag+" 127.0.0.1:") || strings.HasSuffix(err.Error(), address) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	for given, want := range map[string]string{":8080": ":8081", "[::1]:9090": "[::1]:9091", "localhost:65535": "localhost:65534"} {
+		if got := nextTo(given); got != want {
+			t.Errorf("next to %s: %s, want %s", given, got, want)
+		}
+	}
+}

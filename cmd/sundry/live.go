@@ -12,26 +12,47 @@ import (
 	"sundry/proxy/live"
 )
 
-// newSystem makes the replicator, and what the admin API shows and changes.
+// newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
 func (s *server) newSystem(reg *prometheus.Registry) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
 		store = live.NewRedis(s.far)
 	}
 	var err error
-	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{Store: store, Check: s.validate, Apply: s.apply, Registerer: reg, Log: s.log})
+	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
+		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
+		Store: store, Check: s.validate, Purge: s.purge, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log,
+	})
 	if err != nil {
 		return nil, err
 	}
+	if s.autopilot, err = s.newAutopilot(reg); err != nil {
+		return nil, err
+	}
 	return &admin.System{
-		Catalog: s.front.Catalog, Spaces: s.cache.Spaces, Env: s.env, Replicator: s.replicator, Metrics: reg, Log: s.log,
-		Reload:     func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
+		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.pilotStatus, Replicator: s.replicator, Metrics: reg, Log: s.log,
+		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
+		Declaration: s.declaration, Grafana: s.grafana, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
 			"config": s.config.file, "catalog": s.config.Catalog,
 		},
 	}, nil
+}
+
+// declaration is the file of an endpoint in force.
+func (s *server) declaration(endpoint string) (yaml []byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded.files.Declaration(endpoint)
+}
+
+// grafana is where the console finds the dashboards, as the settings in force say; "" for nowhere.
+func (s *server) grafana() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loaded.config.GrafanaURL
 }
 
 // catchUpTime bounds how long a start waits for what operators changed.
@@ -74,19 +95,25 @@ func (s *server) validate(settings map[string]map[string]string) error {
 	if s.inForce(settings) {
 		return nil
 	}
-	_, err := s.loaded.compile(s.env, settings)
+	_, err := s.loaded.compileLive(s.front.Catalog(), s.env, settings)
 	return err
 }
 
-// apply puts settings into force on this instance. Purges and orders come
-// first: they apply even where the cache settings cannot be compiled here.
+// purge puts purges into force on this instance, and carries out orders: even where the
+// cache settings that came with them cannot be compiled here.
+func (s *server) purge(purges map[string]cache.Purge, orders []live.Order) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache.SetPurges(purges)
+	for _, o := range orders {
+		s.execOrder(&o)
+	}
+}
+
+// apply puts settings into force on this instance.
 func (s *server) apply(e live.EffectiveSettings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cache.SetPurges(e.Purges)
-	for _, o := range e.Orders {
-		s.execOrder(&o)
-	}
 	s.held = e.Breakers
 	s.applyHolds()
 	if s.inForce(e.Cache) {

@@ -66,7 +66,7 @@ const ipCall = "/api/ip?ip=8.8.8.8"
 // a restart, and is taken back by one click.
 func TestLiveTTL(t *testing.T) {
 	redis := redistest.Start(t)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	before := one.maxAge(ipCall)
 	two.maxAge(ipCall)
 	if before < 3600 {
@@ -78,7 +78,7 @@ func TestLiveTTL(t *testing.T) {
 	}
 	waittest.Until(t, "the other instance", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.end()
-	three := serve(t, "--replay", "--redis", redis.URL())
+	three := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	waittest.Until(t, "an instance that started later", func() bool { return three.maxAge(ipCall) <= 90 })
 	three.mustAsk(http.MethodPost, fmt.Sprintf("audit/%v/undo", record["seq"]), "")
 	if n := three.maxAge(ipCall); n <= 90 {
@@ -94,10 +94,10 @@ func TestLiveTTL(t *testing.T) {
 // TestLiveTTLSurvivesInAFile: without Redis, a file keeps it.
 func TestLiveTTLSurvivesInAFile(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state.json")
-	one := serve(t, "--replay", "--state", state)
+	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--state", state)
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"},"for":"1h"}`)
 	one.end()
-	two := serve(t, "--replay", "--state", state)
+	two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--state", state)
 	waittest.Until(t, "the setting after the restart", func() bool { return two.maxAge(ipCall) <= 90 })
 	two.mustAsk(http.MethodDelete, "endpoints/ip/cache", "")
 	if n := two.maxAge(ipCall); n <= 90 {
@@ -107,7 +107,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 
 func TestPurgeReachesTheFleet(t *testing.T) {
 	redis := redistest.Start(t)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	for _, p := range []*instance{one, two} {
 		mustGet(t, p.public+ipCall)
 	}
@@ -144,7 +144,7 @@ func (p *instance) entryKey(t *testing.T) string {
 
 func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
 	redis := redistest.Start(t)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", redis.URL())
+	one, two := serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL())
 	one.mustAsk(http.MethodPost, "upstreams/wallpaper.apc.360.cn", `{"do":"open","for":"1h"}`)
 	waittest.Until(t, "failover on the other instance", func() bool {
 		header, _ := mustGet(t, two.public+"/api/wpcat?n=4&p="+fmt.Sprint(time.Now().UnixNano()%900+1))
@@ -194,13 +194,13 @@ func TestFailuresCanBeTriedAgain(t *testing.T) {
 }
 
 func TestAdminMistakes(t *testing.T) {
-	p := serve(t, "--replay")
+	p := serveWith(t, onlyIn(t, "ip", "sfz", "60s"), "--replay")
 	for _, r := range []struct {
 		method, path, body string
 		status             int
 		says               string
 	}{
-		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"soon"}}`, 400, "expected a number with a unit, such as"},
+		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"soon"}}`, 400, "expected a duration such as"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"class":"1h"}}`, 400, "cannot be changed while the service runs; expected one of ttl"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{}}`, 400, "expected cache settings"},
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"1h"},"for":"0s"}`, 400, "expected a duration"},

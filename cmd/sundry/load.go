@@ -32,7 +32,7 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 	env.SetAgents(c.agents())
 	env.SetProxies(c.proxies())
 	var err error
-	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts); err != nil {
+	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
 	}
 	refused := prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "guard", Name: "refused_total",
@@ -127,7 +127,18 @@ func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
 // may be compiled at a time.
 func (in *inputs) compile(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
 	env.Data, env.Secret = in.files.Data(), in.secret
-	return in.files.Compile(catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: changed}, env)
+	return in.files.Compile(in.options(changed), env)
+}
+
+// compileLive makes a catalog with other cache settings than one that was compiled of
+// these inputs in the same environment.
+func (in *inputs) compileLive(from *catalog.Catalog, env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
+	env.Data, env.Secret = in.files.Data(), in.secret
+	return in.files.CompileLive(from, in.options(changed), env)
+}
+
+func (in *inputs) options(changed map[string]map[string]string) catalog.Options {
+	return catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: changed}
 }
 
 // compileAnew compiles what was just read, and in replay hands the environment
@@ -166,9 +177,10 @@ func each(err error) []error {
 func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error) {
 	in, err := readInputs(c, env.Secret)
 	if err != nil {
-		return nil, err
+		return nil, misconfigured(err)
 	}
-	return in.compileAnew(env, nil)
+	set, err := in.compileAnew(env, nil)
+	return set, misconfigured(err)
 }
 
 // loadForOnce loads the catalog for a command that makes one call and logs nothing.
@@ -180,7 +192,7 @@ func (f *flags) loadForOnce(w *process) (*catalog.Catalog, *upstreams.Environmen
 	}
 	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, misconfigured(err)
 	}
 	set, err := loadCatalog(cfg, env)
 	return set, env, err
@@ -201,7 +213,7 @@ func (c *config) unknownFaults(set *catalog.Catalog) error {
 
 // subjects are the names of all endpoints, and of all sources as endpoint/source.
 func subjects(set *catalog.Catalog) []string {
-	var names []string
+	names := set.Off()
 	for _, e := range set.Endpoints {
 		names = append(names, e.Name)
 		for _, chain := range e.Chains {

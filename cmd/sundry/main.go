@@ -2,7 +2,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	_ "time/tzdata" // calendars need zones, and small images have none
@@ -19,11 +18,10 @@ func program(args, environ []string, stdout, stderr io.Writer) int {
 	defer stop()
 	getenv, err := secretFiles(environ)
 	if err == nil {
-		err = execute(&process{ctx: ctx, urgent: urgent, getenv: getenv, variables: ownVariables(environ), stdout: stdout, stderr: stderr}, args)
+		err = execute(&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: ownVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "sundry:", err)
-		return 1
+		report(stderr, calledAs(os.Args[0]), err)
 	}
-	return 0
+	return statusOf(err)
 }

@@ -40,7 +40,7 @@ type newCmd struct {
 // has tried that they work together.
 func (n *newCmd) Run(w *process) error {
 	if err := n.free(); err != nil {
-		return err
+		return misused(err)
 	}
 	call, err := n.call(w)
 	if err != nil {
@@ -56,8 +56,8 @@ func (n *newCmd) Run(w *process) error {
 	if err := n.write(d); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w.stdout, "wrote %s and its recorded exchange in %s\nnext: sundry try %s --replay --catalog %s, then read the file and mend what was guessed\n",
-		filepath.Join(n.Out, n.Name+".yaml"), filepath.Join(n.Out, d.Exchange), n.Name, n.Out)
+	_, err = fmt.Fprintf(w.stdout, "wrote %s and its recorded exchange in %s\nnext: %s try %s --replay --catalog %s, then read the file and mend what was guessed\n",
+		filepath.Join(n.Out, n.Name+".yaml"), filepath.Join(n.Out, d.Exchange), w.called(), n.Name, n.Out)
 	if len(d.Variables) > 0 && err == nil {
 		_, err = fmt.Fprintf(w.stdout, "the address holds a key: it was left out of the files; set it in the environment\n%s", d.Variables)
 	}
@@ -86,20 +86,20 @@ func (n *newCmd) call(w *process) (*draft.Call, error) {
 	for _, p := range n.Param {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--param %q: expected name=value, for example id=7", p)
+			return nil, misused(fmt.Errorf("--param %q: expected name=value, for example id=7", p))
 		}
 		values[name] = value
 	}
 	address, err := draft.ReadAddress(n.Name, n.URL, values)
 	if err != nil {
-		return nil, err
+		return nil, misused(err)
 	}
 	c := &draft.Call{Name: n.Name, Address: address, Status: http.StatusOK, Header: http.Header{}, Now: time.Now().Truncate(time.Second)}
 	if n.Reply == "" {
 		return c, askAddress(w, c)
 	}
 	if c.Body, err = os.ReadFile(n.Reply); err != nil {
-		return nil, fmt.Errorf("--reply: %w", err)
+		return nil, misused(fmt.Errorf("--reply: %w", err))
 	}
 	c.Header.Set("Content-Type", http.DetectContentType(c.Body))
 	return c, nil
@@ -163,7 +163,7 @@ func (n *newCmd) answer(w *process, set *catalog.Catalog, address *draft.Address
 	e, _ := set.Get(n.Name)
 	in, bad := e.Parse(address.Query(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
-		return nil, errors.New(bad.Message)
+		return nil, bad
 	}
 	fill := &catalog.Fill{Input: in, Watch: func(a upstreams.Attempt) {
 		for _, s := range a.Stages {

@@ -68,14 +68,14 @@ func parseProxyOf(s string) (string, error) {
 
 // proxies are those of the settings, which were checked.
 func (c *config) proxies() upstreams.Proxies {
-	out := upstreams.Proxies{Of: map[string]upstreams.Proxy{}}
+	out := upstreams.Proxies{Of: map[string]*upstreams.Proxy{}}
 	if p, err := upstreams.ParseProxy(c.Proxy); c.Proxy != "" && err == nil {
 		out.Default = &p
 	}
 	for _, rule := range c.Proxies {
 		name, address, _ := strings.Cut(rule, "=")
 		if p, err := upstreams.ParseProxy(address); err == nil {
-			out.Of[name] = p
+			out.Of[name] = &p
 		}
 	}
 	return out

@@ -227,12 +227,25 @@ var faults = []string{
 }
 
 // watched is the configuration of the test: entries that grow old while it runs.
-const watched = `cache: {warm: false, memory: 16MiB}
+const watched = `cache: {warm: false, memory: 16MiB, snapshot: DIR/snapshot}
+catalog: DIR/catalog
+drain_delay: 0s
 limits: {rate: 100000, burst: 100000}
 endpoints:
   wpcat: {cache: {ttl: 100ms, grace: 0s, stale_if_error: 10m, pause: 50ms, pause_max: 100ms}}
   yiyan: {cache: {ttl: 200ms, grace: 10m}}
   60s: {cache: {ttl: 200ms}}
+`
+
+// pulse is an endpoint whose content changes every two seconds, and is refreshed several
+// times in between.
+const pulse = `version: 1
+name: pulse
+group: text
+summary: {en: The time in steps., zh: 时间}
+cache: {class: shared, ttl: 300ms}
+forms: [{name: json, json: .}]
+sources: [{name: clock, computed: {}, map: "{step: ($now / 2 | floor)}"}]
 `
 
 // load asks every endpoint for all that the catalog shows of it, and for keys
@@ -246,6 +259,7 @@ func (p *instance) load(ctx context.Context, set *catalog.Catalog) {
 		}
 		p.request(ctx, fmt.Sprintf("/api/ip?ip=8.8.%d.%d", n/250%250, n%250))
 		p.request(ctx, fmt.Sprintf("/api/avatar?uid=%d", 10000+n%80000))
+		p.request(ctx, "/api/pulse")
 		p.request(ctx, "/api/nothing")
 	}
 }
@@ -273,10 +287,16 @@ func (p *instance) request(ctx context.Context, path string) {
 func TestDashboardsShowWhatHappens(t *testing.T) {
 	peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	redis := redistest.Start(t)
-	args := []string{"--replay", "--redis", redis.URL(), "--config", write(t, t.TempDir(), "sundry.yaml", watched)}
+	dir := t.TempDir()
+	args := []string{"--replay", "--redis", redis.URL(), "--config", write(t, dir, "sundry.yaml", strings.ReplaceAll(watched, "DIR", dir))}
 	for _, f := range faults {
 		args = append(args, "--replay-fault", f)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "catalog"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "catalog"), "pulse.yaml", pulse)
+	serveWithToken(t, args...).end() // leaves a snapshot
 	p := serveWithToken(t, args...)
 	if status, _, _, _ := get(p.admin + "/metrics"); status != http.StatusUnauthorized {
 		t.Fatalf("metrics without the token: %d", status)
@@ -307,8 +327,9 @@ func (p *scraper) unanswered(all []question) []string {
 	return missing
 }
 
-// lacking are the signs of the faults that are not to be seen yet: exemplars
-// with request ids, and the alert of an endpoint none of whose sources answers.
+// lacking are the signs that are not to be seen yet: exemplars with request ids, the
+// alert of an endpoint none of whose sources answers, and what the advisor makes of a
+// content that does change.
 func (p *scraper) lacking() []string {
 	var missing []string
 	var exemplars []struct {
@@ -332,6 +353,11 @@ func (p *scraper) lacking() []string {
 	}
 	if !raised["SundryEndpointWithoutSource kd"] {
 		missing = append(missing, fmt.Sprintf("the alert of kd, among %v: %v", slices.Sorted(maps.Keys(raised)), err))
+	}
+	for _, known := range []string{`change_interval_seconds{endpoint="pulse", bound="estimate"}`, `predicted_old_ratio{endpoint="pulse", rule="present"}`} {
+		if n, err := p.numbers("sundry_advisor_"+known+" > 0", true); n != 1 || err != nil {
+			missing = append(missing, fmt.Sprintf("sundry_advisor_%s above 0: %v", known, err))
+		}
 	}
 	return missing
 }
@@ -360,13 +386,19 @@ func within(t *testing.T, limit time.Duration, missing func() []string) {
 // builtinCatalog is the catalog, to look at.
 func builtinCatalog(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	f, c := &flags{Replay: true}, defaults()
-	log, _ := newLogger(c, &process{stderr: io.Discard})
+	return catalogOf(t, &flags{Replay: true}, "")
+}
+
+// catalogOf is the catalog with the files of a directory; "" for none.
+func catalogOf(t *testing.T, f *flags, dir string) *catalog.Catalog {
+	t.Helper()
+	c := defaults()
+	log, _, _ := newLogger(c, &process{stderr: io.Discard})
 	env, err := newEnvironment(f, c, noEnv, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := catalog.Load(catalog.Options{}, env)
+	set, err := catalog.Load(catalog.Options{Dir: dir}, env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}
 func TestOrdersOfAnOutage(t *testing.T) {
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
-	one, two := serve(t, "--replay", "--redis", redis.URL()), serve(t, "--replay", "--redis", wire.url())
+	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())
 	mustGet(t, one.public+ipCall)
 	key := two.entryKey(t)
 	wire.set(true, nil)

@@ -197,7 +197,7 @@ func (s *server) logChanges(changes admin.Reloaded, why string) {
 // recompile compiles the catalog in force with other cache settings and puts it into
 // force. The caller holds mu.
 func (s *server) recompile(changed map[string]map[string]string) error {
-	set, err := s.loaded.compile(s.env, changed)
+	set, err := s.loaded.compileLive(s.front.Catalog(), s.env, changed)
 	if err != nil {
 		return err
 	}
@@ -219,6 +219,7 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	if err := s.front.Reload(set, c.frontSettings()); err != nil {
 		return nil, err
 	}
+	s.advisor.InForce(s.questions())
 	s.level.Set(c.level())
 	s.env.SetOwnHosts(c.OwnHosts)
 	s.env.SetLoopMark(c.mark())
@@ -229,6 +230,7 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	for _, line := range diff {
 		s.log.Info("reloaded", "why", why, "change", line)
 	}
+	s.logLeftOut(old, set)
 	return diff, nil
 }
 

@@ -178,3 +178,30 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d calls", u.calls.Load())
 	}
 }
+
+// TestEndpointsAreTurnedOffAndOn by a reload. Keys of their sources may stay set.
+func TestEndpointsAreTurnedOffAndOn(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {qrcode: {off: true}, sjsp: {off: true}}\nproxies: {sjsp: http://127.0.0.1:1}\n")
+	dir := t.TempDir()
+	exchange := filepath.Join(dir, "testdata/qrcode/local/mine")
+	if err := os.MkdirAll(exchange, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, exchange, "exchange.yaml", "origin: recorded\nwant: negative\nnow: 2026-11-21T09:00:00+08:00\nparams: {text: hello}\n")
+	env := map[string]string{"SUNDRY_PEXELS_KEY": "0123456789abcdef"}
+	if _, errs, err := call(t, env, "check", "--catalog", dir, "--config", file); err != nil {
+		t.Fatal(err, errs)
+	}
+	p := launch(t, processOf(t, env), "--replay", "--config", file)
+	if status, _, body, err := get(p.public + "/api/qrcode?text=a"); err != nil || status != http.StatusNotFound || !strings.Contains(body, "there is no such endpoint") {
+		t.Error(status, body, err)
+	}
+	if _, body := mustGet(t, p.public+"/openapi.json"); strings.Contains(body, "/api/qrcode") || !strings.Contains(body, "/api/ip") {
+		t.Error("the API's description has qrcode, or not ip")
+	}
+	write(t, filepath.Dir(file), "sundry.yaml", "endpoints: {}\n")
+	waittest.Until(t, "qrcode is on", func() bool {
+		status, _, _, err := get(p.public + "/api/qrcode?text=a")
+		return err == nil && status == http.StatusOK
+	})
+}

@@ -5,86 +5,136 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
+	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"sundry/upstreams"
+	"sundry/upstreams/declare"
 )
 
 // process is what a command uses of the process it runs in, apart from its
 // arguments. Tests pass their own.
 type process struct {
-	ctx    context.Context // ends when the command is asked to stop
-	urgent context.Context // ends when it must stop at once
-	getenv func(string) (string, bool)
+	// program is how it was called, as in bin/sundry; "" for sundry.
+	program string
+	ctx     context.Context // ends when the command is asked to stop
+	urgent  context.Context // ends when it must stop at once
+	getenv  func(string) (string, bool)
 	// variables are the names of environment variables that begin with SUNDRY_.
 	variables []string
+	stdin     io.Reader // nil: empty
 	stdout    io.Writer
 	stderr    io.Writer
+	// terminal reports whether somebody sees what is written; nil: by the kind of file.
+	terminal func(io.Writer) bool
 	// onEnvironment, unless nil, is called with the environment of the sources
 	// before serve compiles them.
 	onEnvironment func(*upstreams.Environment)
+	// adviceEvery is how often serve keeps what its advisor knows; 0: every few minutes.
+	adviceEvery time.Duration
 }
 
-// cli is the command line.
+// cli is the command line. The tag example is shown beside a mistake.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Serve the endpoints."`
-	Check   checkCmd   `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line."`
-	Try     tryCmd     `cmd:"" help:"Call one endpoint once and show each stage."`
-	Doctor  doctorCmd  `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 1 if an endpoint has no working source."`
-	Health  healthCmd  `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks."`
-	New     newCmd     `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange."`
-	Schema  schemaCmd  `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors."`
-	Docs    docsCmd    `cmd:"" help:"Print the endpoints as a Markdown table."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version versionFlag `help:"Print the version and what it was built of."`
+
+	Serve      serveCmd      `cmd:"" help:"Serve the endpoints." example:"sundry serve --replay"`
+	Check      checkCmd      `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line." example:"sundry check --catalog ./catalog"`
+	Try        tryCmd        `cmd:"" help:"Call one endpoint once and show each stage." example:"sundry try ip ip=8.8.8.8"`
+	Doctor     doctorCmd     `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 4 if an endpoint has no working source." example:"sundry doctor kd id=YT0000000000001"`
+	Health     healthCmd     `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks." example:"sundry health --ready"`
+	Advise     adviseCmd     `cmd:"" help:"What if: simulate the requests of a log under other cache rules; print hits, calls and staleness of each." example:"sundry advise --log /var/log/nginx/access.log ip"`
+	New        newCmd        `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange." example:"sundry new joke --url 'https://api.example.org/v1/{id}' --param id=7"`
+	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors." example:"sundry schema config"`
+	Docs       docsCmd       `cmd:"" help:"Print the endpoints as a Markdown table." example:"sundry docs variables"`
+	Completion completionCmd `cmd:"" help:"Print the completion script of a shell." example:"source <(sundry completion bash)"`
+	Help       helpCmd       `cmd:"" help:"Show what a command does and what it takes." example:"sundry help serve"`
+	About      versionCmd    `cmd:"" name:"version" help:"Print the version and what it was built of." example:"sundry version"`
 }
 
-// errUsage is returned for a wrong command line, after kong has printed the usage and
-// what is wrong.
-var errUsage = errors.New("see sundry --help")
+const description = `A caching reverse proxy that aggregates public, read-only utility endpoints from many upstreams. Begin with: sundry serve --replay`
+
+// detail is shown below the description.
+const detail = `Exit status: 0 done; 1 failed; 2 a mistake in the command line; 3 a mistake in a setting or a catalog file; 4 an endpoint has no working source (doctor).`
+
+// newParser also returns what is set once help or the version has been printed.
+func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error) {
+	printed = new(bool)
+	parser, err = kong.New(c, kong.Name("sundry"), kong.Description(description), kong.Writers(w.stdout, w.stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Exit(func(int) { *printed = true }))
+	if err == nil {
+		parser.Model.Detail = detail
+	}
+	return parser, printed, err
+}
 
 // execute carries out a command line. It returns when the command is done or,
 // for serve, when ctx of the process ends and everything is drained.
 func execute(w *process, args []string) error {
-	var c cli
-	exited := false
-	parser, err := kong.New(&c, kong.Name("sundry"),
-		kong.Description("A caching reverse-proxy aggregator: public, read-only utility endpoints from many upstreams."),
-		kong.Writers(w.stdout, w.stderr), kong.Exit(func(int) { exited = true }), kong.UsageOnError())
+	parser, printed, err := newParser(w, &cli{})
 	if err != nil {
 		return err
 	}
+	if len(args) > 0 && args[0] == completeCommand {
+		return complete(w, parser.Model.Node, args[1:])
+	}
 	k, err := parser.Parse(args)
-	if exited {
-		return nil // --help was printed
+	if *printed {
+		return nil
 	}
 	if err != nil {
-		parser.FatalIfErrorf(err)
-		return errUsage
+		command := commandOf(parser, err)
+		return misused(misuse{worded(err, command), command})
 	}
-	return k.Run(w)
-}
-
-type versionCmd struct{}
-
-// Run prints the version.
-func (versionCmd) Run(w *process) error {
-	_, err := fmt.Fprintln(w.stdout, "sundry", version())
+	err = k.Run(w, parser)
+	if statusOf(err) == statusMisused {
+		return misuse{err, k.Selected()}
+	}
 	return err
 }
 
-// version returns the revision that the program was built from, or else the version
-// of its module.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+// worded is an error of the parser in the words of a command line.
+func worded(err error, command *kong.Node) error {
+	text := strings.Replace(err.Error(), ", did you mean", "; did you mean", 1)
+	if rest, ok := strings.CutPrefix(text, "expected \"<"); ok {
+		text = "missing <" + strings.TrimSuffix(rest, "\"")
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value[:min(12, len(s.Value))]
+	if command.Parent != nil {
+		return errors.New(text)
+	}
+	if strings.HasPrefix(text, "expected one of") {
+		text = "missing command"
+	}
+	return errors.New(strings.Replace(text, "unexpected argument", "unknown command", 1))
+}
+
+// commandOf is the command of the line in which the parser found a mistake; the
+// program itself if there is none.
+func commandOf(parser *kong.Kong, err error) *kong.Node {
+	if failed, ok := errors.AsType[*kong.ParseError](err); ok && failed.Context != nil {
+		if n := failed.Context.Selected(); n != nil {
+			return n
 		}
 	}
-	return info.Main.Version
+	return parser.Model.Node
+}
+
+type helpCmd struct {
+	Command string `arg:"" optional:"" help:"Command to explain (default: the list of all)." complete:"commands"`
+}
+
+// Run prints what a command does.
+func (h *helpCmd) Run(w *process, parser *kong.Kong) error {
+	names := childNames(parser.Model.Node)
+	for _, name := range names {
+		if name == h.Command {
+			return execute(w, []string{name, "--help"})
+		}
+	}
+	if h.Command == "" {
+		return execute(w, []string{"--help"})
+	}
+	return misused(fmt.Errorf("unknown command %q%s", h.Command, declare.Expected(h.Command, names)))
 }

@@ -125,7 +125,7 @@ func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
 		}
 		schema := all[i].schema()
 		if schema["description"] = about[all[i].key]; about[all[i].key] == "" {
-			t.Errorf("README.md: no row for %s", all[i].key)
+			t.Errorf("settings.md: no row for %s", all[i].key)
 		}
 		into[name] = schema
 	}
@@ -146,11 +146,11 @@ func sectionSchema(properties describe.Object) describe.Object {
 
 var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
 
-// settingDescriptions are those of the README's table.
+// settingDescriptions are those of the reference of settings.
 func settingDescriptions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, row := range settingRow.FindAllStringSubmatch(readFile(t, "../../README.md"), -1) {
+	for _, row := range settingRow.FindAllStringSubmatch(readFile(t, "../../deploy/settings.md"), -1) {
 		about := strings.ToUpper(row[3][:1]) + row[3][1:] + ". Variable: " + strings.ReplaceAll(row[2], "`", "") + "."
 		out[row[1]] = strings.ReplaceAll(about, "..", ".")
 	}
@@ -286,7 +286,7 @@ func TestSchemaAcceptsFiles(t *testing.T) {
 			t.Errorf("%s does not begin with the line of its schema", name)
 		}
 	}
-	examples := fenced.FindAllStringSubmatch(readFile(t, "../../README.md")+readFile(t, "../../deploy/catalog.md"), -1)
+	examples := fenced.FindAllStringSubmatch(readFile(t, "../../README.md")+readFile(t, "../../README.zh-CN.md")+readFile(t, "../../deploy/catalog.md"), -1)
 	if len(examples) == 0 {
 		t.Error("no example of a catalog file")
 	}
@@ -328,9 +328,9 @@ sources:
 
 // TestSchemaAndCheckRefuse the same files.
 func TestSchemaAndCheckRefuse(t *testing.T) {
-	files, dir := validator(t, catalog.Schema()), t.TempDir()
+	files, dir, few := validator(t, catalog.Schema()), t.TempDir(), onlyIn(t)
 	write(t, dir, "joke.yaml", jokeFile)
-	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil || valid(t, files, jokeFile) != nil {
+	if _, errs, err := call(t, few, "check", "--catalog", dir); err != nil || valid(t, files, jokeFile) != nil {
 		t.Fatal(errs, err, valid(t, files, jokeFile))
 	}
 	for _, row := range []struct{ replace, by string }{
@@ -354,7 +354,7 @@ func TestSchemaAndCheckRefuse(t *testing.T) {
 			t.Errorf("%s → %s: the schema accepts it", row.replace, row.by)
 		}
 		write(t, dir, "joke.yaml", text)
-		if _, _, err := call(t, nil, "check", "--catalog", dir); err == nil {
+		if _, _, err := call(t, few, "check", "--catalog", dir); err == nil {
 			t.Errorf("%s → %s: check accepts it", row.replace, row.by)
 		}
 	}

@@ -9,12 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/advisor"
 	"sundry/cache/far"
 	"sundry/metrics"
 	"sundry/proxy"
 	"sundry/proxy/admin"
+	"sundry/proxy/autopilot"
 	"sundry/proxy/express"
 	"sundry/proxy/live"
+	"sundry/proxy/ratelimit"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/host"
@@ -27,8 +30,8 @@ type serveCmd struct {
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
 	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
-	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT"`
-	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL"`
+	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT" complete:"text,json"`
+	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" complete:"debug,info,warn,error"`
 }
 
 func (s *serveCmd) config(w *process) (*config, error) {
@@ -50,11 +53,15 @@ type server struct {
 	level      *slog.LevelVar
 	env        *upstreams.Environment
 	cache      *cache.Cache
+	advisor    *advisor.Advisor
 	far        *far.Tier
+	snapshot   *snapshot   // nil: none is kept
+	keptAdvice *keptAdvice // nil: it is not kept
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	reload     *metrics.Reload
 	replicator *live.Replicator
+	autopilot  *autopilot.Pilot
 
 	acceptFailures *acceptFailures
 
@@ -71,7 +78,8 @@ func (s *serveCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	log, level := newLogger(c, w)
+	log, level, endLog := newLogger(c, w)
+	defer endLog()
 	defer ballast(int64(c.Cache.Memory))()
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
 	reg := metrics.New(version())
@@ -97,36 +105,42 @@ func (s *serveCmd) Run(w *process) error {
 func (s *server) build(reg *prometheus.Registry) error {
 	var err error
 	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log); err != nil {
-		return err
+		return misconfigured(err)
 	}
 	if s.process.onEnvironment != nil {
 		s.process.onEnvironment(s.env)
 	}
+	s.advisor = newAdvisor()
 	cfg := cache.Config{
-		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Describe: describeFailure, Restore: restoreFailure,
+		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Observer: s.advisor, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
 			return err
 		}
-		cfg.Far = purgeAware{s.far, s.inSync}
+		cfg.Far, s.env.Quotas.Fleet = purgeAware{s.far, s.inSync}, s.far
 	}
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
+	if s.snapshot, err = s.newSnapshot(reg); err != nil {
+		return err
+	}
+	s.keptAdvice = s.newKeptAdvice()
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, recorded.Known{Dir: s.config.Catalog}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
-		return err
+		return misconfigured(err)
 	}
 	set, err := s.loaded.compileAnew(s.env, nil)
 	if err != nil {
-		return err
+		return misconfigured(err)
 	}
+	s.logLeftOut(nil, set)
 	for _, line := range uncacheablePictures(set, s.config.Cache.Memory) {
 		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg,
+		Fleet: s.fleet(), Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg, Version: version(),
 		Recorded: func() []*recorded.Case {
 			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
 			return cases
@@ -143,10 +157,25 @@ func (s *server) build(reg *prometheus.Registry) error {
 	if s.acceptFailures, err = newAcceptFailures(reg, s.log); err != nil {
 		return err
 	}
+	if err := reg.Register(s.advisor.Collector(s.questions)); err != nil {
+		return err
+	}
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	return s.front.Reload(set, s.config.frontSettings())
+	if err := s.front.Reload(set, s.config.frontSettings()); err != nil {
+		return err
+	}
+	s.advisor.InForce(s.questions())
+	return nil
+}
+
+// fleet is where the instances share the rate limit; nil without Redis.
+func (s *server) fleet() ratelimit.Fleet {
+	if s.far == nil {
+		return nil
+	}
+	return s.far.Gossip("rates")
 }
 
 // warms reports whether endpoints are filled ahead of requests: by default yes, but
@@ -196,21 +225,4 @@ func ballast(memory int64) (keep func()) {
 	}
 	block := make([]byte, memory/4)
 	return func() { runtime.KeepAlive(block) }
-}
-
-// newLogger also returns the level, which a reload may change.
-func newLogger(c *config, w *process) (*slog.Logger, *slog.LevelVar) {
-	level := &slog.LevelVar{}
-	level.Set(c.level())
-	opts := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w.stderr, opts)), level
-	}
-	return slog.New(slog.NewTextHandler(w.stderr, opts)), level
-}
-
-func (c *config) level() slog.Level {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows valid levels only
-	return level
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,6 +141,10 @@ func settings() []setting {
 		single(setting{key: "redis", alias: "SUNDRY_REDIS_URL", secret: true, empty: true}, func(c *config) *string { return &c.Redis }, parseRedis),
 		single(setting{key: "catalog", expected: "a directory", example: "/etc/sundry/catalog", empty: true}, func(c *config) *string { return &c.Catalog }, parseDirectory),
 		single(setting{key: "base_path", expected: "a path that begins with a slash and does not end with one", example: "/tools", empty: true}, func(c *config) *string { return &c.BasePath }, parseBasePath),
+		single(setting{key: "public_url", expected: "http or https, a host, and a port if need be, without a path", example: "https://api.example.org", reloadable: true, empty: true},
+			func(c *config) *string { return &c.PublicURL }, parsePublicURL),
+		single(setting{key: "grafana_url", expected: "http or https, a host, and a path if need be, without a user, a query and a fragment", example: "https://grafana.example.org", reloadable: true, empty: true},
+			func(c *config) *string { return &c.GrafanaURL }, parseGrafanaURL),
 		single(setting{key: "log_format", expected: "text or json", example: "json"}, func(c *config) *string { return &c.LogFormat }, oneOf("text", "json")),
 		single(setting{key: "log_level", expected: "debug, info, warn or error", example: "info", reloadable: true},
 			func(c *config) *string { return &c.LogLevel }, oneOf("debug", "info", "warn", "error")),
@@ -147,6 +152,7 @@ func settings() []setting {
 			func(c *config) *uint64 { return &c.LogHits }, whole[uint64](1, maxSample)),
 		single(setting{key: "log_refusals", expected: wholeRange(1, maxSample), example: "100", reloadable: true},
 			func(c *config) *uint64 { return &c.LogRefusals }, whole[uint64](1, maxSample)),
+		single(setting{key: "log_keys", expected: "true or false", example: "true", reloadable: true}, func(c *config) *bool { return &c.LogKeys }, parseBool),
 		list(setting{key: "trusted_proxies", expected: "an address range", example: "10.0.0.0/8", reloadable: true},
 			func(c *config) *[]netip.Prefix { return &c.Trusted }, parsePrefix),
 		single(setting{key: "forwarded", expected: "one of either, x-forwarded-for and forwarded", example: "x-forwarded-for", reloadable: true},
@@ -167,14 +173,20 @@ func settings() []setting {
 		list(setting{key: "geo_file", expected: "files ending in .mmdb or .xdb", example: "/var/lib/sundry/city.mmdb", reloadable: true},
 			func(c *config) *[]string { return &c.GeoFiles }, parseGeoFile),
 		single(setting{key: "state", expected: "a file in a directory that exists", example: "/var/lib/sundry/state", empty: true},
-			func(c *config) *string { return &c.State }, parseState),
+			func(c *config) *string { return &c.State }, parseOutput),
 		single(setting{key: "drain_delay", expected: "a duration from 0s to 10m", example: "5s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainDelay }, span(0, maxDelay)),
 		single(setting{key: "drain_timeout", expected: "a duration from 0s to 1h", example: "20s", reloadable: true}, func(c *config) *time.Duration { return &c.DrainTimeout }, span(0, maxTimeout)),
 		single(setting{key: "express", expected: "true or false", example: "false"}, func(c *config) *bool { return &c.Express }, parseBool),
+		single(setting{key: "mcp", expected: "true or false", example: "true", reloadable: true}, func(c *config) *bool { return &c.MCP }, parseBool),
+		list(setting{key: "mcp_origins", expected: "a scheme and a host, with a port if it is not the usual one", example: "https://agent.example.org", reloadable: true},
+			func(c *config) *[]string { return &c.MCPOrigins }, parseOrigin),
+		single(setting{key: "reuse_port", expected: "true or false", example: "true"}, func(c *config) *bool { return &c.ReusePort }, parseBool),
 		single(setting{key: "limits.rate", expected: "a number of requests per second from 0.001 to 1000000, or 0 for no limit", example: "20", reloadable: true},
 			func(c *config) *float64 { return &c.Limits.Rate }, parseRate),
 		single(setting{key: "limits.burst", expected: wholeRange(0, maxBurst), example: "40", reloadable: true},
 			func(c *config) *int { return &c.Limits.Burst }, whole[int](0, maxBurst)),
+		single(setting{key: "limits.shared", expected: "true or false", example: "false", reloadable: true},
+			func(c *config) *bool { return &c.Limits.Shared }, parseBool),
 		single(setting{key: "limits.in_flight", expected: wholeRange(1, maxInFlight), example: "10000", reloadable: true},
 			func(c *config) *int64 { return &c.Limits.InFlight }, whole[int64](1, maxInFlight)),
 		single(setting{key: "limits.in_flight_share", expected: "a share from 0.01 to 1", example: "0.5", reloadable: true},
@@ -186,6 +198,8 @@ func settings() []setting {
 			func(c *config) *size { return &c.ReplyMemory }, parseSize(upstreams.MinBudget)),
 		single(setting{key: "cache.memory", alias: "SUNDRY_MEMORY", expected: sizeRange(cache.MinMemory), example: "256MiB"},
 			func(c *config) *size { return &c.Cache.Memory }, parseSize(cache.MinMemory)),
+		single(setting{key: "cache.snapshot", expected: "a file in a directory that exists", example: "/var/lib/sundry/snapshot", empty: true},
+			func(c *config) *string { return &c.Cache.Snapshot }, parseOutput),
 		single(setting{key: "cache.warm", expected: "true or false", example: "false"}, func(c *config) *choice { return &c.Cache.Warm }, parseChoice),
 	}
 }
@@ -232,6 +246,33 @@ func parseBasePath(s string) (string, error) {
 	return s, nil
 }
 
+// parsePublicURL reads an origin.
+func parsePublicURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || proxy.CheckHost(u.Host) != nil || s != u.Scheme+"://"+u.Host) {
+		return "", errInvalid
+	}
+	return s, nil
+}
+
+// parseGrafanaURL reads the address that paths of Grafana are appended to: without a slash at
+// the end.
+func parseGrafanaURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || proxy.CheckHost(u.Host) != nil || u.User != nil || strings.ContainsAny(s, "?#")) {
+		return "", errInvalid
+	}
+	return strings.TrimRight(s, "/"), nil
+}
+
+// parseOrigin reads the origin of a page.
+func parseOrigin(s string) (string, error) {
+	if s == "" {
+		return "", errInvalid
+	}
+	return parsePublicURL(strings.ToLower(s))
+}
+
 func parseDirectory(s string) (string, error) {
 	if s == "" {
 		return "", nil
@@ -251,7 +292,8 @@ func parseGeoFile(s string) (string, error) {
 	return s, err
 }
 
-func parseState(s string) (string, error) {
+// parseOutput reads the name of a file that this program writes.
+func parseOutput(s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
@@ -391,8 +433,6 @@ func parseChoice(s string) (choice, error) {
 }
 
 func parseBool(s string) (bool, error) {
-	if s != "true" && s != "false" {
-		return false, errInvalid
-	}
-	return s == "true", nil
+	c, err := parseChoice(s)
+	return c == "true", err
 }

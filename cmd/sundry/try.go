@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -18,8 +17,8 @@ import (
 
 type tryCmd struct {
 	flags
-	Endpoint string   `arg:"" help:"Endpoint to call."`
-	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8." placeholder:"NAME=VALUE"`
+	Endpoint string   `arg:"" help:"Endpoint to call." complete:"endpoints"`
+	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8." placeholder:"NAME=VALUE" complete:"parameters"`
 }
 
 // Run makes one call without the cache and shows each stage of every attempt.
@@ -31,7 +30,7 @@ func (t *tryCmd) Run(w *process) error {
 	defer env.CloseIdle()
 	fill, err := t.input(set)
 	if err != nil {
-		return err
+		return misused(err)
 	}
 	out := &printer{w: w, form: fill.Input.Form.Chain.JSON()}
 	fill.Watch = out.attempt
@@ -47,11 +46,7 @@ func (t *tryCmd) Run(w *process) error {
 func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
-		names := make([]string, len(set.Endpoints))
-		for i, e := range set.Endpoints {
-			names[i] = e.Name
-		}
-		return nil, fmt.Errorf("unknown endpoint %q; expected one of %s%s", t.Endpoint, strings.Join(names, ", "), declare.Suggestion(t.Endpoint, names))
+		return nil, unknownEndpoint(set, t.Endpoint)
 	}
 	query := url.Values{}
 	for _, p := range t.Params {
@@ -66,7 +61,7 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 	}
 	in, bad := e.Parse(query.Encode(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
-		return nil, errors.New(bad.Message)
+		return nil, bad
 	}
 	return &catalog.Fill{Input: in}, nil
 }
@@ -117,7 +112,11 @@ func (p *printer) attempt(a upstreams.Attempt) {
 	for _, s := range a.Stages {
 		p.printf("  %-16s %s\n", s.Name, p.stage(&s))
 	}
-	p.printf("  %-16s %s in %s\n", "verdict", a.Result, a.Took.Round(time.Millisecond))
+	color := yellow
+	if a.Err == nil {
+		color = green
+	}
+	p.printf("  %-16s %s in %s\n", "verdict", p.w.paletteOf(p.w.stdout).paint(color, a.Result), a.Took.Round(time.Millisecond))
 	if a.Err != nil {
 		p.printf("  %-16s %v\n", "error", a.Err)
 	}
@@ -151,7 +150,8 @@ func (p *printer) content(c *cache.Content, took time.Duration) {
 		for j, b := range f[:min(len(f), 3)] {
 			p.printf("  form %d body %d of %d: %d %s %s %d bytes\n", i+1, j+1, len(f), b.Status, b.Type, p.clean(b.Location), len(b.Data))
 			if !strings.HasPrefix(b.Type, "image/") {
-				p.printf("    %s\n", upstreams.Shorten(p.clean(string(b.Data)), longest))
+				text := upstreams.Shorten(p.clean(string(b.Data)), longest)
+				p.printf("    %s\n", strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    "))
 			}
 		}
 	}

@@ -38,6 +38,32 @@ func consequence(v *catalog.VariableUse) string {
 	return strings.Join(parts, "; ")
 }
 
+// leftOut lists the sources that lack a variable, each with the first that it lacks, such
+// as "kd/kdniao (SUNDRY_KDNIAO_ID)". nil stands for a catalog without any.
+func leftOut(set *catalog.Catalog) []string {
+	if set == nil {
+		return nil
+	}
+	var all []string
+	for _, e := range set.Endpoints {
+		for _, chain := range e.Chains {
+			for _, s := range chain.Declared() {
+				if line := e.Name + "/" + s.Declared + " (" + s.Missing + ")"; s.Missing != "" && !slices.Contains(all, line) {
+					all = append(all, line)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// logLeftOut tells the operator which sources are left out, where that has changed.
+func (s *server) logLeftOut(before, now *catalog.Catalog) {
+	if missing := leftOut(now); !slices.Equal(missing, leftOut(before)) {
+		s.log.Info("sources left out: their variables are not set", "count", len(missing), "sources", strings.Join(missing, ", "))
+	}
+}
+
 // variableTable lists what only an operator can give, as Markdown.
 func variableTable(set *catalog.Catalog) string {
 	var b strings.Builder

@@ -19,6 +19,17 @@ func TestCheckSaysWhichVariablesAreSet(t *testing.T) {
 	}
 }
 
+// TestSourcesLeftOutAreLoggedOnce: when an instance starts, and not at each reload.
+func TestSourcesLeftOutAreLoggedOnce(t *testing.T) {
+	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
+	p := serve(t, "--config", file)
+	p.reloaded(t, file, "cache: {warm: false}\nlog_level: warn\n")
+	log := p.stderr.String()
+	if n := strings.Count(log, "left out"); n != 1 || !strings.Contains(log, "kd/kdniao (SUNDRY_KDNIAO_ID), ") {
+		t.Errorf("logged %d times:\n%s", n, log)
+	}
+}
+
 // TestAddressesOfTheOperator: a variable may hold the address of a service, and a file
 // the variable's value.
 func TestAddressesOfTheOperator(t *testing.T) {

@@ -126,3 +126,23 @@ func TestDockerfileTakesCertificatesAndPinsItsBase(t *testing.T) {
 		t.Errorf("go.mod wants %s, the image has %s", version[1], stages[0].BaseName)
 	}
 }
+
+// TestDockerfileTakesAModuleProxy, before it downloads, and none by default.
+func TestDockerfileTakesAModuleProxy(t *testing.T) {
+	known, downloads := false, false
+	for _, c := range dockerfile(t)[0].Commands {
+		switch c := c.(type) {
+		case *instructions.ArgCommand:
+			for _, a := range c.Args {
+				known = known || a.Key == "GOPROXY" && a.Value == nil
+			}
+		case *instructions.RunCommand:
+			if downloads = downloads || strings.Contains(strings.Join(c.CmdLine, " "), "go mod download"); !known {
+				t.Errorf("before GOPROXY is known: %s", c)
+			}
+		}
+	}
+	if !known || !downloads {
+		t.Errorf("GOPROXY known: %v; modules downloaded: %v", known, downloads)
+	}
+}

@@ -1,6 +1,6 @@
 // Package admin is the private listener: metrics, profiles, and the API and
 // console with which operators see and change a running Sundry. It promises that
-// other machines get no answer without the token, and that other sites cannot use it
+// other machines learn and change nothing without the token, and that other sites cannot use it
 // through an operator's browser.
 package admin
 
@@ -8,6 +8,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -83,7 +84,7 @@ func New(cfg Config) (http.Handler, error) {
 			return nil, fmt.Errorf("admin: metrics: %w", err)
 		}
 	}
-	handler := limitBody(http.NewCrossOriginProtection().Handler(refuseOtherOrigins(cfg.routes())))
+	handler := limitBody(refuseOtherChanges(refuseOtherOrigins(cfg.routes())))
 	if cfg.Token == "" {
 		return securityHeaders(requireLoopbackHost(handler)), nil
 	}
@@ -109,12 +110,15 @@ func (cfg *Config) routes() http.Handler {
 		if cfg.System == nil {
 			return
 		}
+		if !cfg.System.Replicator.InSync() {
+			_, _ = io.WriteString(w, "settings: not in sync, because the store cannot be read: answers come from memory and the sources, and what is changed and purged elsewhere is not known here\n")
+		}
 		if n := cfg.System.Replicator.Pending(); n > 0 {
 			_, _ = fmt.Fprintf(w, "settings: %d pending, in force on this instance only until they can be stored\n", n)
 		}
 	})
 	if cfg.System != nil {
-		(&api{System: *cfg.System, started: time.Now()}).routes(mux)
+		(&api{System: *cfg.System, started: time.Now(), simulating: make(chan struct{}, 1)}).routes(mux)
 		console(mux)
 	}
 	return mux
@@ -135,5 +139,7 @@ func console(mux *http.ServeMux) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		pages.ServeHTTP(w, r)
 	})
-	mux.HandleFunc("GET /admin", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/admin/", http.StatusSeeOther) })
+	for _, path := range []string{"/{$}", "/admin"} {
+		mux.Handle("GET "+path, http.RedirectHandler("/admin/", http.StatusSeeOther))
+	}
 }

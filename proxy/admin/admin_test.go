@@ -146,7 +146,7 @@ func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 		want       int
 	}{
 		{"/debug/pprof/cmdline", "cross-site", picture, 403}, {"/debug/pprof/cmdline", "cross-site", visit, 403}, {"/metrics", "same-site", picture, 403},
-		{"/admin/", "cross-site", frame, 403}, {"/admin/", "cross-site", visit, 404}, {"/admin/api/audit", "cross-site", visit, 403},
+		{"/admin/", "cross-site", frame, 403}, {"/admin/", "cross-site", visit, 404}, {"/admin/runbook.html", "cross-site", visit, 404}, {"/admin/runbook.zh.html", "cross-site", visit, 404}, {"/admin/runbook.html", "cross-site", frame, 403}, {"/admin/api/audit", "cross-site", visit, 403},
 		{"/metrics", "same-origin", picture, 200}, {"/metrics", "none", visit, 200},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost:9090"+row.path, nil)

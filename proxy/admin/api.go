@@ -3,7 +3,6 @@ package admin
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -13,11 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/advisor"
+	"sundry/proxy/autopilot"
+	"sundry/proxy/history"
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/plainjson"
+	"sundry/upstreams/words"
 )
 
 // System is what the API shows and changes.
@@ -26,9 +29,16 @@ type System struct {
 	Catalog func() *catalog.Catalog
 	// Spaces returns the cache spaces of an endpoint: that of its answers, then those
 	// of its parts.
-	Spaces     func(endpoint string) []*cache.Space
-	Env        *upstreams.Environment
+	Spaces func(endpoint string) []*cache.Space
+	Env    *upstreams.Environment
+	// Advise advises on the cache rule of an endpoint.
+	Advise func(*catalog.Endpoint) advisor.Advice
+	// Autopilot says what the autopilot does about an endpoint that it is on for, and its
+	// last step, if there was one.
+	Autopilot  func(*catalog.Endpoint) (autopilot.Decision, *live.Trial)
 	Replicator *live.Replicator
+	// History returns how the requests of the last day have ended.
+	History func() history.View
 	// Reload reads configuration and catalog again.
 	Reload func() (Reloaded, error)
 	// Metrics of this instance.
@@ -37,6 +47,15 @@ type System struct {
 	About map[string]any
 	// Persistent means that settings survive a restart.
 	Persistent bool
+	// Declaration returns the YAML file that an endpoint was compiled from.
+	Declaration func(endpoint string) (yaml []byte, ok bool)
+	// Grafana returns the address of the Grafana that has the dashboards, without a slash at the
+	// end; "" for none. nil is as "".
+	Grafana func() string
+	// Public is the handler of the public listener, and PublicPath what its paths begin
+	// with: requests that operators try go through them.
+	Public     http.Handler
+	PublicPath string
 	Log        *slog.Logger
 }
 
@@ -55,58 +74,52 @@ const maxBody = 64 << 10
 type api struct {
 	System
 	started time.Time
+	// simulating holds one for the simulation that runs.
+	simulating chan struct{}
 }
 
 // routes of the API.
 func (a *api) routes(mux *http.ServeMux) {
 	for pattern, h := range map[string]func(*http.Request) (any, error){
-		"GET /admin/api/overview":                  a.overview,
-		"GET /admin/api/upstreams":                 a.upstreams,
-		"POST /admin/api/upstreams/{host}":         a.changeBreaker,
-		"GET /admin/api/endpoints":                 a.endpoints,
-		"PUT /admin/api/endpoints/{name}/cache":    a.changeCache,
-		"DELETE /admin/api/endpoints/{name}/cache": a.resetCache,
-		"GET /admin/api/endpoints/{name}/entries":  a.entries,
-		"GET /admin/api/endpoints/{name}/entry":    a.entry,
-		"POST /admin/api/purge":                    a.purge,
-		"GET /admin/api/failures":                  a.failures,
-		"POST /admin/api/failures/{id}/retry":      a.retry,
-		"GET /admin/api/audit":                     a.audit,
-		"POST /admin/api/audit/{seq}/undo":         a.undo,
-		"POST /admin/api/reload":                   a.reload,
+		"GET /admin/api/overview":                   a.overview,
+		"GET /admin/api/history":                    a.history,
+		"GET /admin/api/upstreams":                  a.upstreams,
+		"POST /admin/api/upstreams/{host}":          a.changeBreaker,
+		"GET /admin/api/endpoints":                  a.endpoints,
+		"PUT /admin/api/endpoints/{name}/cache":     a.changeCache,
+		"DELETE /admin/api/endpoints/{name}/cache":  a.resetCache,
+		"GET /admin/api/endpoints/{name}/entries":   a.entries,
+		"GET /admin/api/endpoints/{name}/entry":     a.entry,
+		"GET /admin/api/endpoints/{name}/advice":    a.advice,
+		"GET /admin/api/endpoints/{name}/autopilot": a.autopilot,
+		"GET /admin/api/endpoints/{name}/whatif":    a.whatIf,
+		"GET /admin/api/endpoints/{name}/form":      a.tryForm,
+		"POST /admin/api/endpoints/{name}/try":      a.try,
+		"POST /admin/api/purge":                     a.purge,
+		"GET /admin/api/failures":                   a.failures,
+		"POST /admin/api/failures/{id}/retry":       a.retry,
+		"GET /admin/api/audit":                      a.audit,
+		"POST /admin/api/audit/{seq}/undo":          a.undo,
+		"POST /admin/api/reload":                    a.reload,
 	} {
 		mux.Handle(pattern, a.serveJSON(h))
 	}
+	mux.HandleFunc("GET /admin/api/endpoints/{name}/declaration", a.declaration)
 }
 
-// requestError is a mistake in a request, with the status of its answer.
-type requestError struct {
-	status int
-	err    error
-}
-
-func (r *requestError) Error() string { return r.err.Error() }
-func (r *requestError) Unwrap() error { return r.err }
-
-func badRequest(format string, args ...any) error {
-	return &requestError{http.StatusBadRequest, fmt.Errorf(format, args...)}
-}
-
-func notFound(what, name string) error {
-	return &requestError{http.StatusNotFound, fmt.Errorf("%s %q not found", what, name)}
-}
-
-// serveJSON answers with what h returns, or with its error.
+// serveJSON answers with what h returns, or with its error. The answer may depend on the
+// language that its caller prefers, whether it is an error or names one.
 func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := h(r)
-		status := http.StatusOK
+		status, in := http.StatusOK, choose(w, r)
 		if s, ok := v.(interface{ status() int }); ok {
 			status = s.status()
 		}
 		if err != nil {
 			status = statusOf(err)
-			v = map[string]any{"error": err.Error()}
+			v = newErrorView(err, in)
+			w.Header().Set("Content-Language", in.Tag())
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status)
@@ -116,42 +129,20 @@ func (a *api) serveJSON(h func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-func statusOf(err error) int {
-	if r, ok := errors.AsType[*requestError](err); ok {
-		return r.status
-	}
-	switch {
-	case errors.Is(err, live.ErrNotStored), errors.Is(err, live.ErrUnconfirmed):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, live.ErrInvalid):
-		return http.StatusBadRequest
-	}
-	return http.StatusInternalServerError
-}
-
 // decodeBody reads a JSON body; unknown fields are errors.
 func decodeBody(r *http.Request, into any) error {
 	if typ := r.Header.Get("Content-Type"); !strings.HasPrefix(typ, "application/json") {
-		return &requestError{http.StatusUnsupportedMediaType, errors.New("expected Content-Type: application/json")}
+		return refuse(http.StatusUnsupportedMediaType, words.Say("expected Content-Type: application/json", "应为 Content-Type: application/json"))
 	}
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("body: larger than %d bytes", large.Limit)}
+			return refuse(http.StatusRequestEntityTooLarge, words.Sayf("body: larger than %d bytes", "请求正文超过 %d 字节", large.Limit))
 		}
-		return badRequest("body: %w", err)
+		return mistake("", words.Detailed(words.Say("body", "请求正文有误"), err))
 	}
 	return nil
-}
-
-// caller returns who made a request, for the audit log: its address, and the user
-// name if one was sent.
-func caller(r *http.Request) string {
-	if name, _, ok := r.BasicAuth(); ok && name != "" {
-		return fmt.Sprintf("%.40q from %s", name, r.RemoteAddr)
-	}
-	return r.RemoteAddr
 }
 
 // parseFor reads how long a change lasts; 0 when it is not limited.
@@ -161,7 +152,7 @@ func parseFor(s string) (time.Duration, error) {
 	}
 	d, err := declare.ParseDuration(s)
 	if err != nil || d < time.Second {
-		return 0, badRequest("for: %q: expected a duration of at least 1s, such as 10m or 2h", s)
+		return 0, fieldError("for", "for: %q: expected a duration of at least 1s, such as 10m or 2h", "for：不能是 %q，应为至少 1s 的时长，例如 10m 或 2h", s)
 	}
 	return d, nil
 }
@@ -169,17 +160,25 @@ func parseFor(s string) (time.Duration, error) {
 func (a *api) overview(*http.Request) (any, error) {
 	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.SettingNames()}
 	maps.Copy(v, a.About)
+	if a.Grafana != nil {
+		v["grafana"] = a.Grafana()
+	}
 	v["requests"] = a.totals()
-	v["breakers_open"], v["pending"] = a.openBreakers(), a.Replicator.Pending()
+	v["breakers_open"], v["breakers_half_open"] = a.breakers("open"), a.breakers("half-open")
+	v["pending"], v["in_sync"] = a.Replicator.Pending(), a.Replicator.InSync()
 	return v, nil
 }
 
 func (a *api) reload(r *http.Request) (any, error) {
+	by, err := operator(r)
+	if err != nil {
+		return nil, err
+	}
 	done, err := a.Reload()
 	if err != nil {
-		return nil, badRequest("nothing was changed: %w", err)
+		return nil, mistake("", words.Detailed(words.Say("nothing was changed", "什么都没有改变"), err))
 	}
-	a.Log.Info("reloaded by an operator", "by", caller(r))
+	a.Log.Info("reloaded by an operator", "by", by, "from", r.RemoteAddr)
 	return map[string]any{"reloaded": true, "changed": orEmpty(done.Changed), "needs_restart": orEmpty(done.NeedRestart)}, nil
 }
 

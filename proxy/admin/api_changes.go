@@ -6,16 +6,21 @@ import (
 	"time"
 
 	"sundry/proxy/live"
+	"sundry/upstreams/words"
 )
 
 // change makes a change in the name of the caller and returns its record.
 func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
-	c.By = caller(r)
+	var err error
+	if c.By, err = operator(r); err != nil {
+		return recordView{}, err
+	}
 	s, err := a.Replicator.Change(r.Context(), c)
 	if err != nil {
 		return recordView{}, err
 	}
 	record := s.Audit[len(s.Audit)-1]
+	a.Log.Info("changed by an operator", "seq", record.Seq, "by", record.By, "from", r.RemoteAddr)
 	return recordView{record, a.Replicator.IsPending(record)}, nil
 }
 
@@ -45,11 +50,15 @@ func (a *api) audit(*http.Request) (any, error) {
 func (a *api) undo(r *http.Request) (any, error) {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil {
-		return nil, notFound("change", r.PathValue("seq"))
+		return nil, notFound(words.Say("change", "更改"), r.PathValue("seq"))
 	}
-	c, err := a.Replicator.Settings().Undo(seq, caller(r), time.Now())
+	by, err := operator(r)
 	if err != nil {
-		return nil, badRequest("%w", err)
+		return nil, err
+	}
+	c, err := a.Replicator.Settings().Undo(seq, by, time.Now())
+	if err != nil {
+		return nil, told("", err)
 	}
 	return a.change(r, c)
 }

@@ -3,7 +3,9 @@ package admin
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"sundry/cache"
 	"sundry/proxy/live"
@@ -60,12 +62,16 @@ func policyTexts(p *cache.Policy) map[string]string {
 	return out
 }
 
+// maxNote bounds the characters of the reason for a change.
+const maxNote = 200
+
 // changeCache sets cache settings of an endpoint, in addition to those that are
 // changed already; "" restores the value of the files.
 func (a *api) changeCache(r *http.Request) (any, error) {
 	var body struct {
-		Set map[string]string `json:"set"`
-		For string            `json:"for"`
+		Set  map[string]string `json:"set"`
+		For  string            `json:"for"`
+		Note string            `json:"note"` // why, for the audit log
 	}
 	if err := decodeBody(r, &body); err != nil {
 		return nil, err
@@ -73,11 +79,14 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 	e, ok := a.Catalog().Get(r.PathValue("name"))
 	switch {
 	case !ok:
-		return nil, notFound("endpoint", r.PathValue("name"))
+		return nil, noEndpoint(r.PathValue("name"))
 	case !e.Base.Stores():
-		return nil, badRequest("%s is not cached, so it has no cache settings", e.Name)
+		return nil, badRequest("%s is not cached, so it has no cache settings", "%s 不缓存，因此没有缓存设置", e.Name)
 	case len(body.Set) == 0:
-		return nil, badRequest(`set: expected cache settings, as in {"set":{"ttl":"2h"},"for":"1h"}`)
+		return nil, badRequest(`set: expected cache settings, as in {"set":{"ttl":"2h"},"for":"1h"}`, `set：应为缓存设置，例如 {"set":{"ttl":"2h"},"for":"1h"}`)
+	}
+	if utf8.RuneCountInString(body.Note) > maxNote {
+		return nil, fieldError("note", "note: expected at most %d characters", "note：最多 %d 个字符", maxNote)
 	}
 	d, err := parseFor(body.For)
 	if err != nil {
@@ -92,16 +101,18 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 			delete(values, name)
 		}
 	}
-	if err := catalog.CheckSettings(values); err != nil {
-		return nil, badRequest("%w", err)
+	for _, name := range slices.Sorted(maps.Keys(values)) { // one by one, to say which is wrong
+		if err := catalog.CheckSettings(map[string]string{name: values[name]}); err != nil {
+			return nil, told(name, err)
+		}
 	}
-	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d})
+	return a.change(r, live.Change{Do: live.DoCache, Target: e.Name, Cache: values, For: d, Note: body.Note})
 }
 
 // resetCache restores the cache settings of the files.
 func (a *api) resetCache(r *http.Request) (any, error) {
 	if _, ok := a.Catalog().Get(r.PathValue("name")); !ok {
-		return nil, notFound("endpoint", r.PathValue("name"))
+		return nil, noEndpoint(r.PathValue("name"))
 	}
 	return a.change(r, live.Change{Do: live.DoCache, Target: r.PathValue("name")})
 }

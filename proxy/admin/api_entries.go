@@ -1,14 +1,15 @@
 package admin
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"sundry/cache"
+	"sundry/upstreams/words"
 )
 
 // entryView is an entry of the near tier.
@@ -60,7 +61,7 @@ type partView struct {
 func (a *api) entries(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if _, ok := a.Catalog().Get(name); !ok {
-		return nil, notFound("endpoint", name)
+		return nil, noEndpoint(name)
 	}
 	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil || limit < 1 || limit > maxEntries {
@@ -87,46 +88,43 @@ func (a *api) entry(r *http.Request) (any, error) {
 	name, key := r.PathValue("name"), r.URL.Query().Get("key")
 	e, known := a.Catalog().Get(name)
 	if !known {
-		return nil, notFound("endpoint", name)
+		return nil, noEndpoint(name)
 	}
 	space, ok := cache.SpaceOf(a.Spaces(name), key)
 	if !ok {
-		return nil, notFound("entry", key)
+		return nil, notFound(words.Say("entry", "条目"), key)
 	}
 	info, reps, found := space.Look(key)
 	if !found {
-		return nil, notFound("entry", key)
+		return nil, notFound(words.Say("entry", "条目"), key)
 	}
-	hiddenBecause := ""
+	var hiddenBecause words.Text
 	switch {
 	case e.Personal():
-		hiddenBecause = "not shown: parameters of this endpoint are personal"
+		hiddenBecause = words.Say("not shown: parameters of this endpoint are personal", "不予显示：这个接口的参数是个人信息")
 	case space.Name() != e.Name && space.Name() != e.Pictures():
-		hiddenBecause = "not shown: a step's result may hold credentials"
+		hiddenBecause = words.Say("not shown: a step's result may hold credentials", "不予显示：步骤的结果可能含有凭据")
 	}
-	bodies := []map[string]any{}
+	in := languageOf(r)
+	names, bodies := e.FormNamesOf(key), []map[string]any{}
 	for i := range reps {
-		bodies = append(bodies, bodyView(&reps[i], hiddenBecause))
+		v := bodyView(&reps[i], in.Of(hiddenBecause))
+		if i < len(names) {
+			v["form"] = names[i]
+		}
+		bodies = append(bodies, v)
 	}
-	return map[string]any{"entry": newEntryView(partName(space), &info), "message": info.Message, "bodies": bodies}, nil
+	return map[string]any{"entry": newEntryView(partName(space), &info), "message": in.Of(words.Unpack(info.Message)), "bodies": bodies}, nil
 }
-
-// maxPreview is how much of a body is shown, in bytes.
-const maxPreview = 2 << 10
 
 // bodyView shows the headers of a body and its beginning, unless hiddenBecause
 // says why not.
 func bodyView(rep *cache.Rep, hiddenBecause string) map[string]any {
 	v := map[string]any{"status": rep.Status, "type": rep.Type, "etag": rep.ETag, "location": rep.Location, "bytes": len(rep.Data)}
-	head := rep.Data[:min(len(rep.Data), maxPreview)]
-	for len(head) > 0 && len(head) < len(rep.Data) && !utf8.Valid(head) && len(rep.Data)-len(head) < maxPreview {
-		head = head[:len(head)-1]
-	}
-	switch {
-	case hiddenBecause != "":
+	if hiddenBecause != "" {
 		v["location"], v["preview"] = "", hiddenBecause
-	case utf8.Valid(head):
-		v["preview"] = string(head)
+		return v
 	}
+	maps.Copy(v, preview(rep.Type, rep.Data))
 	return v
 }

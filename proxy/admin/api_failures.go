@@ -9,6 +9,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/redact"
+	"sundry/upstreams/words"
 )
 
 // failureView is an attempt that failed.
@@ -48,18 +49,18 @@ func (a *api) retry(r *http.Request) (any, error) {
 	records := a.Env.Journal.Failures()
 	i := slices.IndexFunc(records, func(f upstreams.Record) bool { return fmt.Sprint(f.ID) == r.PathValue("id") })
 	if i < 0 {
-		return nil, notFound("failure", r.PathValue("id"))
+		return nil, notFound(words.Say("failure", "失败的尝试"), r.PathValue("id"))
 	}
 	failed := &records[i]
 	if failed.Private {
-		return nil, badRequest("cannot retry: the parameters of this call are personal and were not recorded")
+		return nil, badRequest("cannot retry: the parameters of this call are personal and were not recorded", "无法重试：这次调用的参数是个人信息，没有记录")
 	}
 	if failed.Cut {
-		return nil, badRequest("cannot retry: the link of this call was not recorded, since it may hold a token; use sundry try with the link")
+		return nil, badRequest("cannot retry: the link of this call was not recorded, since it may hold a token; use sundry try with the link", "无法重试：这次调用的链接可能含有令牌，没有记录；请用 sundry try 并给出链接")
 	}
 	source := a.findSource(failed.Endpoint, failed.Source)
 	if source == nil {
-		return nil, notFound("source", failed.Endpoint+"/"+failed.Source)
+		return nil, notFound(words.Say("source", "数据源"), failed.Endpoint+"/"+failed.Source)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), retryTimeout)
 	defer cancel()

@@ -23,11 +23,11 @@ func (a *api) purge(r *http.Request) (any, error) {
 	_, known := a.Catalog().Get(body.Endpoint)
 	switch {
 	case !known && body.Endpoint != cache.AllEndpoints:
-		return nil, notFound("endpoint", body.Endpoint)
+		return nil, noEndpoint(body.Endpoint)
 	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):
-		return nil, badRequest("key: not a cache key of %s", body.Endpoint)
+		return nil, fieldError("key", "key: not a cache key of %s", "key：不是 %s 的缓存键", body.Endpoint)
 	case body.Key == "" && body.Mode != "soft" && body.Mode != "hard":
-		return nil, badRequest("mode: %q: expected soft (entries become stale) or hard (entries are gone)", body.Mode)
+		return nil, fieldError("mode", "mode: %q: expected soft (entries become stale) or hard (entries are gone)", "mode：不能是 %q，应为 soft（条目变为过期）或 hard（条目不能再用）", body.Mode)
 	}
 	entries, bytes := a.countEntries(body.Endpoint, body.Key)
 	if body.Preview {

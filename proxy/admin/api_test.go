@@ -31,7 +31,7 @@ func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 	t.Helper()
 	replicator, err := live.NewReplicator(live.ReplicatorConfig{
 		Store: store, Log: slog.New(slog.DiscardHandler),
-		Check: func(map[string]map[string]string) error { return nil }, Apply: func(live.EffectiveSettings) error { return nil },
+		Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]cache.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 func TestStatusOfRefusals(t *testing.T) {
 	for want, errs := range map[int][]error{
 		http.StatusServiceUnavailable:  {live.ErrNotStored, live.ErrUnconfirmed},
-		http.StatusBadRequest:          {live.ErrInvalid, badRequest("no")},
-		http.StatusNotFound:            {notFound("endpoint", "x")},
+		http.StatusBadRequest:          {live.ErrInvalid, badRequest("no", "不行")},
+		http.StatusNotFound:            {noEndpoint("x")},
 		http.StatusInternalServerError: {errors.New("other")},
 	} {
 		for _, err := range errs {

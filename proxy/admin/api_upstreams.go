@@ -9,6 +9,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
+	"sundry/upstreams/words"
 )
 
 // hostView is an upstream host with its breaker.
@@ -29,6 +30,8 @@ type sourceView struct {
 	// Missing is the environment variable of the key without which the source is
 	// left out.
 	Missing string `json:"missing,omitempty"`
+	// QuotaLeft is the share of its rate that is left; nil: it declares none.
+	QuotaLeft *float64 `json:"quota_left,omitempty"`
 	// Drift is how its replies differ from what is known of them.
 	Drift []driftView `json:"drift,omitempty"`
 	// Recent attempts, the oldest first.
@@ -68,11 +71,11 @@ func (a *api) upstreams(*http.Request) (any, error) {
 	return map[string]any{"hosts": hosts, "sources": sources}, nil
 }
 
-// openBreakers names the hosts whose breakers are open.
-func (a *api) openBreakers() []string {
+// breakers names the hosts whose breakers are in a state.
+func (a *api) breakers(state string) []string {
 	names := []string{}
 	for _, h := range a.Env.Hosts.All() {
-		if h.State() == "open" {
+		if h.State() == state {
 			names = append(names, h.Name)
 		}
 	}
@@ -84,6 +87,10 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, Recent: []attemptView{}}
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
+	}
+	if s.Quota != nil {
+		left := s.Quota.Left(time.Now())
+		v.QuotaLeft = &left
 	}
 	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {
 		v.Drift = append(v.Drift, driftView{string(c.Kind), c.Field})
@@ -108,7 +115,7 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 	}
 	name := r.PathValue("host")
 	if !slices.ContainsFunc(a.Env.Hosts.All(), func(h *host.Host) bool { return h.Name == name }) {
-		return nil, notFound("upstream host", name)
+		return nil, notFound(words.Say("upstream host", "上游主机"), name)
 	}
 	d, err := parseFor(body.For)
 	if err != nil {
@@ -118,7 +125,7 @@ func (a *api) changeBreaker(r *http.Request) (any, error) {
 		return a.change(r, live.Change{Do: live.DoReset, Target: name})
 	}
 	if _, err := host.ParseForce(body.Do); err != nil {
-		return nil, badRequest("do: %q: expected open, closed, auto or reset", body.Do)
+		return nil, fieldError("do", "do: %q: expected open, closed, auto or reset", "do：不能是 %q，应为 open、closed、auto 或 reset", body.Do)
 	}
 	return a.change(r, live.Change{Do: live.DoBreaker, Target: name, Force: body.Do, For: d})
 }

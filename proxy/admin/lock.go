@@ -6,7 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"sundry/upstreams/words"
 )
 
 // securityHeaders keep browsers from showing an answer, errors included, in
@@ -28,7 +31,7 @@ func securityHeaders(next http.Handler) http.Handler {
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
-			http.Error(w, "the request body is too large", http.StatusRequestEntityTooLarge)
+			refuseInText(w, r, http.StatusRequestEntityTooLarge, words.Say("the request body is too large", "请求正文太大"))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -36,26 +39,47 @@ func limitBody(next http.Handler) http.Handler {
 	})
 }
 
+// refuseOtherChanges refuses changes that a page of another origin makes (CSRF).
+func refuseOtherChanges(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(refuseOtherOrigin))
+	return protection.Handler(next)
+}
+
 // refuseOtherOrigins refuses reads that a page of another origin makes: the page
-// cannot see the answer, but a profile costs CPU time. Only a link to the console
-// may be followed.
+// cannot see the answer, but a profile costs CPU time. Only links to the console and, from
+// dashboards and alerts, to the runbook may be followed.
 func refuseOtherOrigins(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		if (site == "cross-site" || site == "same-site") && !isConsoleLink(r) {
-			http.Error(w, "requests from pages of other origins are refused", http.StatusForbidden)
+			refuseOtherOrigin(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
+func refuseOtherOrigin(w http.ResponseWriter, r *http.Request) {
+	refuseInText(w, r, http.StatusForbidden, words.Say("requests from pages of other origins are refused", "拒绝来自其他源的网页的请求"))
+}
+
 // isConsoleLink reports whether a browser follows a link from another page to the
-// console.
+// console or the runbook.
 func isConsoleLink(r *http.Request) bool {
 	h := r.Header
 	return h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" &&
-		(r.URL.Path == "/admin" || r.URL.Path == "/admin/")
+		slices.Contains([]string{"/", "/admin", "/admin/", "/admin/runbook.html", "/admin/runbook.zh.html"}, r.URL.Path)
+}
+
+// isConsoleFile reports whether a request is for a file of the console. They hold nothing
+// of this instance, and ask for the token themselves.
+func isConsoleFile(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	path := r.URL.Path
+	return path == "/" || path == "/admin" || strings.HasPrefix(path, "/admin/") && !strings.HasPrefix(path, "/admin/api/")
 }
 
 // requireLoopbackHost refuses requests whose Host is not this machine's: with DNS
@@ -69,7 +93,7 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 		}
 		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if host != "localhost" && (err != nil || !ip.Unmap().IsLoopback()) {
-			http.Error(w, "without a token, the host must be localhost or a loopback address", http.StatusForbidden)
+			refuseInText(w, r, http.StatusForbidden, words.Say("without a token, the host must be localhost or a loopback address", "没有设置令牌时，主机名必须是 localhost 或环回地址"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -79,17 +103,22 @@ func requireLoopbackHost(next http.Handler) http.Handler {
 // requireToken accepts only requests with the token, as a bearer token or, since
 // browsers can send that, as the password of any user. Hashes are compared in
 // constant time, so that the time reveals neither the token's length nor its content.
-// Requests from addresses that sent wrong tokens are delayed before that.
+// Requests from addresses that sent wrong tokens are delayed before that. The console's
+// files need no token.
 func requireToken(next http.Handler, token string, logins *logins) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isConsoleFile(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
 		sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if _, password, basic := r.BasicAuth(); basic {
 			sent, ok = password, true
 		}
 		from := client(r)
 		if ok && !logins.wait(r.Context(), from) {
-			tooMany(w)
+			tooMany(w, r)
 			return
 		}
 		got := sha256.Sum256([]byte(sent))
@@ -102,12 +131,12 @@ func requireToken(next http.Handler, token string, logins *logins) http.Handler 
 		case ok && sent != "":
 			logins.fail(from, r)
 		}
-		unauthorized(w)
+		unauthorized(w, r)
 	})
 }
 
-func unauthorized(w http.ResponseWriter) {
+func unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("WWW-Authenticate", `Bearer realm="sundry admin"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="sundry admin: the token as password", charset="UTF-8"`)
-	http.Error(w, "unauthorized: send the admin token as Authorization: Bearer", http.StatusUnauthorized)
+	refuseInText(w, r, http.StatusUnauthorized, words.Say("unauthorized: send the admin token as Authorization: Bearer", "未经授权：请用 Authorization: Bearer 发送管理令牌"))
 }

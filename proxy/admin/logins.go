@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
+	"sundry/upstreams/words"
 )
 
 // Delays and bounds after wrong tokens.
@@ -164,7 +165,7 @@ func (l *logins) succeed(who netip.Prefix) {
 }
 
 // tooMany refuses a request because too many of its address are waiting.
-func tooMany(w http.ResponseWriter) {
+func tooMany(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(maxLoginDelay/time.Second)))
-	http.Error(w, "too many wrong tokens from this address; try again in a moment", http.StatusTooManyRequests)
+	refuseInText(w, r, http.StatusTooManyRequests, words.Say("too many wrong tokens from this address; try again in a moment", "来自你的地址的错误令牌太多，请稍后再试"))
 }

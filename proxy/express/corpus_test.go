@@ -65,6 +65,9 @@ func smuggling() []string {
 		"GET /hit HTTP/1.1\r\n\r\n", "GET /hit HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n", "GET /hit HTTP/1.1\r\nHost : a.example\r\n\r\n", "GET /hit HTTP/1.1\r\n Host: a.example\r\n\r\n",
 		"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n", "TRACE /hit HTTP/1.1\r\nHost: a.example\r\n\r\n",
 	}
+	for _, rest := range []string{"G", "GE", "GET", "GET ", "GET /", "\r\n", "0\r\n\r", "\r\n\r\n"} { // a connection that ends in the middle of the second request, or before it
+		out = append(out, next+rest)
+	}
 	return out
 }
 

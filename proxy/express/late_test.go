@@ -68,6 +68,7 @@ func TestTimeForAHeadIsHandedOver(t *testing.T) {
 		send(t, c, hit)
 		expect(t, r, "/hit")
 		there := s.only(t)
+		waittest.Until(t, "the answer is noted", there.unseen.Load)
 		least := there.lane.instant(time.Now()).after(long)
 		send(t, c, "POST /read HTTP/1.1\r\nHo")
 		waittest.Until(t, "net/http has it", func() bool { return !there.unseen.Load() })

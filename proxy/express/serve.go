@@ -42,7 +42,7 @@ func (c *conn) advance() (done bool) {
 	case v == framed:
 		c.pass(rest, size, now)
 		return true
-	case v == incomplete && len(rest) < len(c.buf):
+	case (v == incomplete || c.tooShort(len(rest))) && len(rest) < len(c.buf):
 		c.filled = copy(c.buf, rest)
 		c.limitHead(now)
 		return false
@@ -135,8 +135,19 @@ func (c *conn) meetServer(now instant) {
 	c.first = false
 }
 
+// leastHead are the bytes without which net/http closes a connection that is not at its
+// first request: it answers with an error only to who has sent more.
+const leastHead = 4
+
+// tooShort reports whether net/http, without the lane, would wait for more than so many
+// bytes before it reads any. It would not, of what it takes for the first request.
+func (c *conn) tooShort(n int) bool { return n < leastHead && c.unseen.Load() }
+
 // giveUp makes Read return what was read of a head, and why there is no more.
 func (c *conn) giveUp(err error) {
+	if c.tooShort(c.filled) {
+		c.filled = 0
+	}
 	c.n, c.err = c.filled, readError(c.Conn, err)
 	if c.filled > 0 {
 		c.surrender()

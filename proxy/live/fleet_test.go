@@ -50,6 +50,8 @@ type connection struct {
 
 	readOnly bool // changes are refused
 	reads    int
+
+	changed, lost func() // the calls of its watch
 }
 
 var errAway = errors.New("away")
@@ -88,17 +90,18 @@ func (c *connection) Swap(ctx context.Context, old, value []byte) (bool, error) 
 	return ok, err
 }
 
-func (c *connection) Watch(ctx context.Context, changed func()) {
+func (c *connection) Watch(ctx context.Context, changed, lost func()) {
 	c.watching.Lock()
 	c.watchers = append(c.watchers, func() {
 		c.faults.Lock()
-		lost := c.deaf || c.down
+		unheard := c.deaf || c.down
 		c.faults.Unlock()
-		if !lost {
+		if !unheard {
 			changed()
 		}
 	})
 	c.watching.Unlock()
+	c.inject(func(c *connection) { c.changed, c.lost = changed, lost })
 	changed()
 	<-ctx.Done()
 }
@@ -128,13 +131,18 @@ type applied struct {
 	fails  error
 }
 
+func (a *applied) purge(purges map[string]cache.Purge, orders []Order) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, o := range orders {
+		a.ran = append(a.ran, o.Seq)
+	}
+	a.purged = purges
+}
+
 func (a *applied) apply(e EffectiveSettings) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, o := range e.Orders {
-		a.ran = append(a.ran, o.Seq)
-	}
-	a.purged = e.Purges
 	if a.fails == nil {
 		a.cache = append(a.cache, e.Cache)
 	}
@@ -178,7 +186,7 @@ func newReplicator(store Store) (*Replicator, *applied) {
 }
 
 func replicatorWith(store Store, check func(map[string]map[string]string) error, a *applied) *Replicator {
-	r, err := NewReplicator(ReplicatorConfig{Store: store, Check: check, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
+	r, err := NewReplicator(ReplicatorConfig{Store: store, Check: check, Purge: a.purge, Apply: a.apply, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err) // without metrics nothing can be wrong
 	}

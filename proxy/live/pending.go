@@ -1,10 +1,11 @@
 package live
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"sundry/upstreams/words"
 )
 
 // maxPending bounds the changes that wait for the store.
@@ -19,14 +20,15 @@ type pendingChange struct {
 
 // errUnreachable means that the store cannot be read, and so that nobody knows
 // whether it was written to.
-var errUnreachable = errors.New("the store is unreachable")
+var errUnreachable error = words.NewError("the store is unreachable", "连不上存储")
 
 // canWait reports whether a change still means the same when it is stored later. A
 // purge and a drop are about what was cached when they were made, and of two changes
 // of cache settings or of a held breaker the later one wins. A reset is about the
 // failures that a breaker has counted so far: by the time the other instances hear
 // of it, they have counted others.
-func (c *Change) canWait() bool { return c.Do != DoReset }
+// What depends on what nobody else has changed cannot wait at all.
+func (c *Change) canWait() bool { return c.Do != DoReset && c.Expected == nil }
 
 // queue puts a change into force on this instance alone, until it can be stored.
 // The caller holds the store lock.
@@ -35,18 +37,18 @@ func (r *Replicator) queue(c Change, at time.Time, cause error) (*Settings, erro
 		return nil, cause
 	}
 	if r.Pending() >= maxPending {
-		return nil, fmt.Errorf("%w; %d changes are pending already", cause, maxPending)
+		return nil, refuse(words.Errorf("%d changes are pending already", "待存储的更改已有 %d 项", maxPending), cause)
 	}
 	next, err := r.Settings().With(c, at)
 	if err == nil {
 		err = r.cfg.Check(next.ActiveCache(at))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, refuse(ErrInvalid, err)
 	}
 	r.cfg.Log.Warn("change is in force on this instance only, until it can be stored", "do", c.Do, "target", c.Target, "by", c.By, "error", cause)
 	if err := r.applyPending(next, pendingChange{c, at}); err != nil {
-		return nil, fmt.Errorf("change %d is pending, and could not be applied here yet: %w", next.Seq, err)
+		return nil, refuse(words.Errorf("change %d is pending, and could not be applied here yet", "更改 %d 待存储，尚未能应用到本实例", next.Seq), err)
 	}
 	r.requestSync() // so that Run learns of a new expiry
 	return next, nil
@@ -63,7 +65,8 @@ func (r *Replicator) applyPending(next *Settings, c pendingChange) error {
 	if c.Do == DoDrop {
 		orders = next.Orders[len(next.Orders)-1:]
 	}
-	return r.apply(orders)
+	r.purge(orders)
+	return r.apply()
 }
 
 // Pending returns how many changes wait for the store.
@@ -102,7 +105,7 @@ func ranWhilePending(changes []pendingChange) func(Order) bool {
 }
 
 // withPending returns the settings with pending changes made on top, by the rules of
-// merge: a target that was changed later elsewhere stays as it was set there, and
+// merge: a target that an operator changed later elsewhere stays as it was set there, and
 // all purges and orders count. Changes that the settings include already, because
 // only the store's answer was lost, are not made twice.
 func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
@@ -110,7 +113,7 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	for _, c := range changes {
 		switch {
 		case slices.ContainsFunc(s.Audit, c.isRecordedAs):
-		case (c.Do == DoCache || c.Do == DoBreaker) && s.lastChanged(c.Do, c.Target).After(c.at):
+		case (c.Do == DoCache || c.Do == DoBreaker) && s.lastChangedByHand(c.Do, c.Target).After(c.at):
 			next = next.withOvertaken(c)
 		default:
 			var err error

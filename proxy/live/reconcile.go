@@ -106,6 +106,8 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 		case DoCache:
 			v, set := stored.Cache[r.Target]
 			setOrDelete(&next.Cache, r.Target, v, set)
+			trial, tried := stored.Trials[r.Target]
+			setOrDelete(&next.Trials, r.Target, trial, tried)
 		case DoBreaker:
 			v, set := stored.Breakers[r.Target]
 			setOrDelete(&next.Breakers, r.Target, v, set)
@@ -118,7 +120,7 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	next.Orders = mergeOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = mergeAudits(s.Audit, stored.Audit)
 	next.Audit = newest(append(next.Audit, Record{
-		Seq: next.Seq, At: auditTime(now), By: "sundry", Do: DoRestore, Target: cache.AllEndpoints,
+		Seq: next.Seq, At: auditTime(now), By: BySundry, Do: DoRestore, Target: cache.AllEndpoints,
 		Note: fmt.Sprintf("the store was rolled back from change %d to %d", s.Seq, stored.Seq),
 	}), maxAudit)
 	return next

@@ -17,19 +17,16 @@ import (
 	"sundry/cache"
 	"sundry/metrics"
 	"sundry/upstreams/host"
+	"sundry/upstreams/words"
 )
 
 // EffectiveSettings are what applies of the settings at one time: without what has
-// expired, and with the orders that are due.
+// expired.
 type EffectiveSettings struct {
 	// Cache settings, by endpoint.
 	Cache map[string]map[string]string
 	// Breakers that are held, by host; all others decide by themselves.
 	Breakers map[string]host.Force
-	// Purges by endpoint, or for all.
-	Purges map[string]cache.Purge
-	// Orders to carry out now, the oldest first.
-	Orders []Order
 }
 
 // ReplicatorConfig is what a Replicator works with.
@@ -38,10 +35,16 @@ type ReplicatorConfig struct {
 	// Check returns an error for cache settings with which the catalog does not
 	// compile. It is called before a change is stored.
 	Check func(cache map[string]map[string]string) error
-	// Apply puts settings into force on this instance. It applies what it can,
-	// orders in any case, and returns an error when something could not be
-	// applied; then it is called again, without those orders.
+	// Purge puts purges into force on this instance, by endpoint or for all, and carries
+	// out orders, the oldest first. It comes before Apply: from then on this instance is
+	// in sync, and may read what other instances have cached.
+	Purge func(purges map[string]cache.Purge, orders []Order)
+	// Apply puts the other settings into force on this instance. It applies what it can,
+	// and returns an error when something could not be applied; then it is called again.
 	Apply func(EffectiveSettings) error
+	// Returned is called when this instance is in sync after it was not, such as after
+	// an outage of the store; nil: nobody needs to know. It must not block.
+	Returned func()
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
@@ -78,9 +81,10 @@ type Replicator struct {
 // NewReplicator returns a Replicator with empty settings.
 func NewReplicator(cfg ReplicatorConfig) (*Replicator, error) {
 	r := &Replicator{
-		cfg: cfg, metrics: newReplicatorMetrics(), current: &Settings{}, base: &Settings{},
+		cfg: cfg, current: &Settings{}, base: &Settings{},
 		storeLock: make(chan struct{}, 1), syncRequested: make(chan struct{}, 1),
 	}
+	r.metrics = newReplicatorMetrics(r.InSync)
 	if cfg.Registerer != nil {
 		if err := r.metrics.register(cfg.Registerer); err != nil {
 			return nil, fmt.Errorf("settings: metrics: %w", err)
@@ -97,7 +101,8 @@ func (r *Replicator) Settings() *Settings {
 }
 
 // InSync reports whether this instance has applied every purge, as far as can be
-// known: the last read of the store succeeded, and the purges in it are in force.
+// known: it has read the store since it last lost touch with it, the last read
+// succeeded, and the purges in it are in force.
 func (r *Replicator) InSync() bool { return r.inSync.Load() }
 
 func (r *Replicator) lockStore(ctx context.Context) error {
@@ -115,23 +120,26 @@ func (r *Replicator) unlockStore() { <-r.storeLock }
 const maxSwaps = 5
 
 // ErrNotStored means that the store refused the change, and nothing was changed.
-var ErrNotStored = errors.New("the change could not be stored; nothing was changed")
+var ErrNotStored error = words.NewError("the change could not be stored; nothing was changed", "更改未能存储，什么都没有改变")
 
 // ErrUnconfirmed means that the store did not say whether it stored the change.
-var ErrUnconfirmed = errors.New("the store did not confirm the change; the audit log shows whether it was made")
+var ErrUnconfirmed error = words.NewError("the store did not confirm the change; the audit log shows whether it was made", "存储没有确认这项更改，是否生效请看审计日志")
 
 // ErrInvalid means that the change is a mistake, and nothing was changed.
-var ErrInvalid = errors.New("invalid change")
+var ErrInvalid error = words.NewError("invalid change", "更改有误")
 
 // errConflict means that another instance stored a change first.
-var errConflict = errors.New("other changes were stored at the same time")
+var errConflict error = words.NewError("other changes were stored at the same time", "同时有别的更改存入")
+
+// errStoredMeanwhile means that whatever became of a change, a later one is stored.
+var errStoredMeanwhile error = words.NewError("another change was stored since", "此后又有别的更改存入")
 
 // Change makes a change: it is checked, stored, applied here, and announced to
 // the other instances. While the store is unreachable it is applied here, and is
 // pending.
 func (r *Replicator) Change(ctx context.Context, c Change) (*Settings, error) {
 	if err := r.lockStore(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNotStored, err)
+		return nil, refuse(ErrNotStored, err)
 	}
 	defer r.unlockStore()
 	for range maxSwaps {
@@ -144,7 +152,7 @@ func (r *Replicator) Change(ctx context.Context, c Change) (*Settings, error) {
 			return next, err
 		}
 	}
-	return nil, fmt.Errorf("%w: %w", ErrNotStored, errConflict)
+	return nil, refuse(ErrNotStored, errConflict)
 }
 
 // tryChange makes a change unless another instance stores one first; then it
@@ -153,7 +161,7 @@ func (r *Replicator) Change(ctx context.Context, c Change) (*Settings, error) {
 func (r *Replicator) tryChange(ctx context.Context, c Change, now time.Time) (*Settings, bool, error) {
 	stored, raw, err := r.load(ctx)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrNotStored, err)
+		return nil, false, refuse(ErrNotStored, err)
 	}
 	rel, _, next, err := r.reconcile(stored, now)
 	if err == nil {
@@ -163,7 +171,7 @@ func (r *Replicator) tryChange(ctx context.Context, c Change, now time.Time) (*S
 		err = r.cfg.Check(next.ActiveCache(now))
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, false, refuse(ErrInvalid, err)
 	}
 	b, err := json.Marshal(next)
 	if err != nil {
@@ -177,7 +185,7 @@ func (r *Replicator) tryChange(ctx context.Context, c Change, now time.Time) (*S
 	r.cfg.Log.Info("changed", "do", c.Do, "target", c.Target, "by", c.By, "seq", next.Seq, "undoes", c.Undoes)
 	r.requestSync() // so that Run learns of a new expiry
 	if err := r.applyStored(next, b); err != nil {
-		return nil, false, fmt.Errorf("change %d is stored, and could not be applied here yet: %w", next.Seq, err)
+		return nil, false, refuse(words.Errorf("change %d is stored, and could not be applied here yet", "更改 %d 已存储，但尚未能应用到本实例", next.Seq), err)
 	}
 	return next, true, nil
 }
@@ -192,13 +200,13 @@ func (r *Replicator) swap(ctx context.Context, old, value []byte) (bool, error) 
 	have, unread := r.cfg.Store.Load(ctx)
 	switch {
 	case unread != nil:
-		return false, fmt.Errorf("%w: %w: %w", ErrUnconfirmed, errUnreachable, err)
+		return false, refuse(ErrUnconfirmed, refuse(errUnreachable, err))
 	case bytes.Equal(have, value):
 		return true, nil
 	case bytes.Equal(have, old):
-		return false, fmt.Errorf("%w: %w", ErrNotStored, err)
+		return false, refuse(ErrNotStored, err)
 	}
-	return false, fmt.Errorf("%w: %w, and another change was stored since", ErrUnconfirmed, err)
+	return false, refuse(ErrUnconfirmed, refuse(errStoredMeanwhile, err))
 }
 
 // load reads the stored settings; nil when there are none.
@@ -208,7 +216,7 @@ func (r *Replicator) load(ctx context.Context) (*Settings, []byte, error) {
 		return nil, nil, err
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read settings: %w: %w", errUnreachable, err)
+		return nil, nil, fmt.Errorf("read settings: %w", refuse(errUnreachable, err))
 	}
 	if len(raw) == 0 {
 		return nil, raw, nil
@@ -277,45 +285,57 @@ func (r *Replicator) setBase(base, next *Settings, raw []byte, ran []pendingChan
 	}
 	r.current, r.base, r.baseRaw, r.loaded, r.ordersDone = next, base, raw, true, base.Seq
 	r.metrics.sequence.Set(float64(base.Seq))
-	return r.apply(slices.DeleteFunc(orders, ranWhilePending(ran)))
+	r.purge(slices.DeleteFunc(orders, ranWhilePending(ran)))
+	r.setInSync(true)
+	return r.apply()
 }
 
-// apply puts the current settings into force as they are now. The caller holds
-// mu.
-func (r *Replicator) apply(orders []Order) error {
+// purge puts the purges into force that the current settings hold, and carries out
+// orders. The caller holds mu.
+func (r *Replicator) purge(orders []Order) {
+	r.cfg.Purge(withPurgeBefore(r.current.Purges, r.missed), orders)
+}
+
+// apply puts the rest of the current settings into force as they are now. The caller
+// holds mu.
+func (r *Replicator) apply() error {
 	now := time.Now()
 	r.expiry = r.current.NextExpiry(now)
-	r.applyErr = r.cfg.Apply(EffectiveSettings{
-		Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now),
-		Purges: withPurgeBefore(r.current.Purges, r.missed), Orders: orders,
-	})
+	r.applyErr = r.cfg.Apply(EffectiveSettings{Cache: r.current.ActiveCache(now), Breakers: r.current.HeldBreakers(now)})
 	return r.applyErr
 }
 
 // replicatorMetrics show how far this instance and its store are in sync.
 type replicatorMetrics struct {
-	sequence prometheus.Gauge
-	inSync   prometheus.Gauge
-	failures prometheus.Counter
-	restores prometheus.Counter
-	pending  prometheus.Gauge
+	sequence   prometheus.Gauge
+	inSync     prometheus.GaugeFunc
+	lastInSync prometheus.Gauge
+	failures   prometheus.Counter
+	restores   prometheus.Counter
+	pending    prometheus.Gauge
 }
 
-func newReplicatorMetrics() *replicatorMetrics {
+func newReplicatorMetrics(inSync func() bool) *replicatorMetrics {
 	opts := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: metrics.Namespace, Subsystem: "settings", Name: name, Help: help}
 	}
 	return &replicatorMetrics{
 		sequence: prometheus.NewGauge(prometheus.GaugeOpts(opts("sequence", "Number of the last change by an operator that this instance has applied; lower than on other instances while it lags behind."))),
-		inSync:   prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance was last in sync with the stored settings, in unix seconds; 0: not since the start."))),
-		failures: prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Reads of the stored settings that failed, or whose result could not be applied or stored."))),
-		restores: prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings again because the store had been emptied or rolled back."))),
-		pending:  prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance only, until they can be stored."))),
+		inSync: prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts("in_sync", "1 while this instance has applied all that operators have changed, as far as it can know; 0 while it is cut off from where that is stored.")), func() float64 {
+			if inSync() {
+				return 1
+			}
+			return 0
+		}),
+		lastInSync: prometheus.NewGauge(prometheus.GaugeOpts(opts("in_step_timestamp_seconds", "When this instance was last in sync with the stored settings, in unix seconds; 0: not since the start."))),
+		failures:   prometheus.NewCounter(prometheus.CounterOpts(opts("failures_total", "Reads of the stored settings that failed, or whose result could not be applied or stored."))),
+		restores:   prometheus.NewCounter(prometheus.CounterOpts(opts("restores_total", "Times this instance stored the settings again because the store had been emptied or rolled back."))),
+		pending:    prometheus.NewGauge(prometheus.GaugeOpts(opts("pending", "Changes by operators that are in force on this instance only, until they can be stored."))),
 	}
 }
 
 func (m *replicatorMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.sequence, m.inSync, m.failures, m.restores, m.pending} {
+	for _, c := range []prometheus.Collector{m.sequence, m.inSync, m.lastInSync, m.failures, m.restores, m.pending} {
 		if err := reg.Register(c); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/host"
+	"sundry/upstreams/words"
 )
 
 // Bounds of the history that settings carry with them.
@@ -41,6 +42,9 @@ type Settings struct {
 	Seq int64 `json:"seq"`
 	// Cache settings, by endpoint.
 	Cache map[string]CacheSettings `json:"knobs,omitempty"`
+	// Trials of the autopilot, by endpoint; none where an operator changed the cache
+	// settings since.
+	Trials map[string]Trial `json:"trials,omitempty"`
 	// Breakers that are held, by host.
 	Breakers map[string]BreakerHold `json:"breakers,omitempty"`
 	// Purges by endpoint, or for all.
@@ -75,8 +79,8 @@ type Record struct {
 	// Before and After are the settings of the target; null for none.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Note is soft or hard for a purge, the key for a drop, and the reason for
-	// records that no operator made.
+	// Note is soft or hard for a purge, the key for a drop, the reason that was given for a
+	// change of cache settings, and the reason for records that no operator made.
 	Note string `json:"note,omitempty"`
 	// Undoes is the change that this one undid; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
@@ -94,10 +98,21 @@ type Change struct {
 	// For is how long cache settings or a hold last; 0: until they are changed.
 	For    time.Duration
 	Undoes int64
+	// Expected is when the target was last changed, as far as who decided about the change
+	// knew: if it was changed since, the change is refused with ErrOvertaken. nil: whatever
+	// was changed before.
+	Expected *time.Time
+	// Trial is what the autopilot remembers of its change; nil for those of operators.
+	Trial *Trial
+	// Note is the reason of DoCache, for the audit log; "" if none was given.
+	Note string
 }
 
 // With returns the settings after a change; the receiver stays as it is.
 func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
+	if c.Expected != nil && !s.lastChanged(c.Do, c.Target).Equal(*c.Expected) {
+		return nil, ErrOvertaken
+	}
 	next := s.clone()
 	next.Seq++
 	r := Record{Seq: next.Seq, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
@@ -109,6 +124,7 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	switch c.Do {
 	case DoCache:
 		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until}, len(c.Cache) > 0)
+		next.try(c.Target, c.Trial)
 	case DoBreaker:
 		if _, err := host.ParseForce(c.Force); err != nil {
 			return nil, err
@@ -137,6 +153,8 @@ func (c *Change) note() string {
 		return "hard"
 	case c.Do == DoPurge:
 		return "soft"
+	case c.Do == DoCache:
+		return c.Note
 	}
 	return c.Key
 }
@@ -176,6 +194,7 @@ func later(a, b time.Time) time.Time {
 func (s *Settings) clone() *Settings {
 	next := *s
 	next.Cache, next.Breakers, next.Purges = maps.Clone(s.Cache), maps.Clone(s.Breakers), maps.Clone(s.Purges)
+	next.Trials = maps.Clone(s.Trials)
 	next.Orders, next.Audit = slices.Clone(s.Orders), slices.Clone(s.Audit)
 	return &next
 }
@@ -209,10 +228,10 @@ func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 	numbered := func(r Record) bool { return r.Seq == seq }
 	i := slices.IndexFunc(s.Audit, numbered)
 	if i < 0 {
-		return Change{}, fmt.Errorf("change %d is not in the audit log", seq)
+		return Change{}, words.Errorf("change %d is not in the audit log", "审计日志中没有更改 %d", seq)
 	}
 	if slices.ContainsFunc(s.Audit[i+1:], numbered) {
-		return Change{}, fmt.Errorf("change %d is ambiguous: two changes have this number since the store was rolled back; set the values instead", seq)
+		return Change{}, words.Errorf("change %d is ambiguous: two changes have this number since the store was rolled back; set the values instead", "更改 %d 有歧义：存储曾经回退，有两项更改都是这个编号；请直接设置想要的值", seq)
 	}
 	r := s.Audit[i]
 	c := Change{By: by, Do: r.Do, Target: r.Target, Undoes: seq, Force: host.Unforced.String()}
@@ -229,7 +248,7 @@ func (s *Settings) Undo(seq int64, by string, now time.Time) (Change, error) {
 			c.Force, until = before.Force, before.Until
 		}
 	default:
-		return Change{}, fmt.Errorf("change %d: a %s cannot be undone", seq, r.Do)
+		return Change{}, words.Errorf("change %d: a %s cannot be undone", "更改 %d：%s 不能撤销", seq, r.Do)
 	}
 	if !until.IsZero() {
 		if c.For = until.Sub(now); c.For <= 0 {

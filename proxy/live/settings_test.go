@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
@@ -148,5 +149,64 @@ func TestRecordsSayWhatWasDone(t *testing.T) {
 		if got := s.Audit[i].Note; got != want {
 			t.Errorf("%s: note %q, want %q", s.Audit[i].Do, got, want)
 		}
+	}
+}
+
+// TestTrialsEndWithAnOperatorsChange: what the autopilot remembers of a step is stored with
+// it, and gone once somebody else changes the rule.
+func TestTrialsEndWithAnOperatorsChange(t *testing.T) {
+	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}, Note: "because"}
+	s := after(t, step, Change{By: "op", Do: DoCache, Target: "60s", Cache: map[string]string{"ttl": "1h"}}, Change{By: "op", Do: DoPurge, Target: "ip"})
+	if s.Trials["ip"].To != 2*time.Hour || s.Audit[0].Note != "because" {
+		t.Errorf("%+v", s)
+	}
+	if last, byHand := s.LastChanged("ip"); !last.Equal(nine) || !byHand.IsZero() {
+		t.Errorf("changed at %v, by hand at %v", last, byHand)
+	}
+	undo, err := s.Undo(1, "op", nine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undone, err := s.With(undo, nine.Add(time.Hour))
+	if err != nil || len(undone.Trials) != 0 || s.Trials["ip"].To == 0 {
+		t.Errorf("%+v %v", undone, err)
+	}
+	if last, byHand := undone.LastChanged("ip"); !last.Equal(byHand) || !byHand.Equal(nine.Add(time.Hour)) {
+		t.Errorf("changed at %v, by hand at %v", last, byHand)
+	}
+}
+
+// TestAChangeThatExpectsAnother is refused if the target was changed since.
+func TestAChangeThatExpectsAnother(t *testing.T) {
+	s := after(t, Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}})
+	for at, want := range map[time.Time]error{nine: nil, {}: ErrOvertaken, nine.Add(-time.Hour): ErrOvertaken} {
+		if _, err := s.With(Change{By: ByAutopilot, Do: DoCache, Target: "ip", Expected: &at}, nine); !errors.Is(err, want) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+	never := time.Time{}
+	if _, err := s.With(Change{By: ByAutopilot, Do: DoCache, Target: "60s", Expected: &never}, nine); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnOperatorsPendingChangeWinsOverTheAutopilot: that has stepped elsewhere meanwhile.
+func TestAnOperatorsPendingChangeWinsOverTheAutopilot(t *testing.T) {
+	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}}
+	byHand := pendingChange{Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, nine.Add(-time.Hour)}
+	s, err := after(t, step).withPending([]pendingChange{byHand})
+	if err != nil || s.Cache["ip"].Values["ttl"] != "5m" || len(s.Trials) != 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// TestTrialsSurviveARollbackOfTheStore on either side.
+func TestTrialsSurviveARollbackOfTheStore(t *testing.T) {
+	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}}
+	other := step
+	other.Target = "60s"
+	here, stored := after(t, step, step), after(t, other)
+	if s := here.merge(stored, nine); s.Trials["ip"].To == 0 || s.Trials["60s"].To == 0 {
+		t.Errorf("%+v", s.Trials)
 	}
 }

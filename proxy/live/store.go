@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
+	"sundry/cache/durable"
 	"sundry/cache/far"
 )
 
@@ -20,9 +20,10 @@ type Store interface {
 	// Swap replaces old with value (compare-and-swap); false when old is not what
 	// is stored.
 	Swap(ctx context.Context, old, value []byte) (bool, error)
-	// Watch calls changed when another instance may have changed them, until ctx
-	// ends. Notices may be lost.
-	Watch(ctx context.Context, changed func())
+	// Watch calls changed when another instance may have changed them, and lost when
+	// from now on it would not hear of that, until changed is called again. It returns
+	// when ctx ends. Notices may be lost.
+	Watch(ctx context.Context, changed, lost func())
 }
 
 // settingsName is the key of the settings in Redis, after the tier's prefix.
@@ -81,29 +82,14 @@ func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {
 		f.mem = value
 		return true, nil
 	}
-	return true, replaceFile(f.Path, value)
+	if err := durable.WriteFile(f.Path, value); err != nil {
+		return true, fmt.Errorf("store settings: %w", err)
+	}
+	return true, nil
 }
 
 // Watch implements Store: no other instance uses the file.
-func (f *File) Watch(ctx context.Context, changed func()) {
+func (f *File) Watch(ctx context.Context, changed, _ func()) {
 	changed()
 	<-ctx.Done()
-}
-
-// replaceFile writes a temporary file beside the old one and renames it.
-func replaceFile(path string, value []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".sundry-*")
-	if err != nil {
-		return fmt.Errorf("store settings: %w", err)
-	}
-	_, err = tmp.Write(value)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-		return fmt.Errorf("store settings: %w", err)
-	}
-	return nil
 }

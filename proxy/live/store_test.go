@@ -36,7 +36,7 @@ func TestStores(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 			defer stop()
 			heard := false
-			if store.Watch(ctx, func() { heard = true; stop() }); !heard {
+			if store.Watch(ctx, func() { heard = true; stop() }, func() {}); !heard {
 				t.Error("the watch did not ask for a first read")
 			}
 		})

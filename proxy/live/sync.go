@@ -27,23 +27,19 @@ func (r *Replicator) FirstSync(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		timer := time.NewTimer(syncDelay(failures))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if jitter.Pause(ctx, syncDelay(failures), 0) != nil {
 			return err
-		case <-timer.C:
 		}
 	}
 }
 
 // Run applies changes made on other instances, and reverts settings that expire,
-// until ctx ends. Notices make it fast; polling makes up for a notice
-// that was lost, or a read after it that failed.
+// until ctx ends. Notices make it fast, also after an outage; polling makes up for a
+// notice that was lost, or a read after it that failed.
 func (r *Replicator) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { r.cfg.Store.Watch(ctx, r.requestSync) })
+	watching.Go(func() { r.cfg.Store.Watch(ctx, r.requestSync, r.lost) })
 	failures, next := 0, time.Now()
 	for ctx.Err() == nil {
 		if !r.waitForSync(ctx, next) {
@@ -81,6 +77,20 @@ func (r *Replicator) report(err error, failures int) int {
 		return 0
 	}
 	return failures + 1
+}
+
+// lost is called when this instance no longer hears of changes made elsewhere: until it
+// has read the store again, it may lack some.
+func (r *Replicator) lost() {
+	r.setInSync(false)
+	r.requestSync()
+}
+
+// setInSync says whether this instance is in sync.
+func (r *Replicator) setInSync(now bool) {
+	if before := r.inSync.Swap(now); now && !before && r.cfg.Returned != nil {
+		r.cfg.Returned()
+	}
 }
 
 // requestSync makes Run read the store at once.
@@ -123,7 +133,7 @@ func (r *Replicator) expire() {
 	if r.expiry.IsZero() || time.Now().Before(r.expiry) {
 		return
 	}
-	if err := r.apply(nil); err != nil {
+	if err := r.apply(); err != nil {
 		r.cfg.Log.Warn("settings that expired could not be reverted; retrying", "error", err)
 	}
 }
@@ -143,7 +153,7 @@ func (r *Replicator) sync(ctx context.Context) error {
 		r.metrics.failures.Inc()
 		return err
 	}
-	r.metrics.inSync.SetToCurrentTime()
+	r.metrics.lastInSync.SetToCurrentTime()
 	return nil
 }
 
@@ -151,12 +161,12 @@ func (r *Replicator) sync(ctx context.Context) error {
 func (r *Replicator) syncOnce(ctx context.Context) error {
 	stored, raw, err := r.load(ctx)
 	if err != nil {
-		r.inSync.Store(false)
+		r.setInSync(false)
 		return err
 	}
 	rel, base, next, err := r.reconcile(stored, time.Now())
 	if err != nil {
-		r.inSync.Store(false)
+		r.setInSync(false)
 		return err
 	}
 	switch rel {
@@ -169,7 +179,7 @@ func (r *Replicator) syncOnce(ctx context.Context) error {
 	}
 	// Purges are applied whatever else failed, but for those that only a store has
 	// which was rolled back and cannot be written to.
-	r.inSync.Store(err == nil || r.Settings().hasPurgesOf(stored))
+	r.setInSync(err == nil || r.Settings().hasPurgesOf(stored))
 	return err
 }
 

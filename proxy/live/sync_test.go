@@ -53,6 +53,40 @@ func TestAChangeArrivesAfterAnOutage(t *testing.T) {
 	})
 }
 
+// TestALostWatchIsRead: an instance that no longer hears of changes is not in sync until
+// it has read the store, and tells when it is again; so it is when it hears again.
+func TestALostWatchIsRead(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		returned := 0
+		f.two.cfg.Returned = func() { returned++ }
+		f.connTwo.away(true)
+		f.connTwo.lost()
+		if f.two.InSync() || testutil.ToFloat64(f.two.metrics.inSync) != 0 {
+			t.Error("in sync, though it hears nothing")
+		}
+		f.change(ttl("1h", 0))
+		f.after(time.Hour)
+		if f.two.InSync() || returned != 0 {
+			t.Errorf("in sync with a store that cannot be read; returned %d times", returned)
+		}
+		f.connTwo.away(false)
+		f.connTwo.changed()
+		f.after(0)
+		if !f.two.InSync() || testutil.ToFloat64(f.two.metrics.inSync) != 1 || returned != 1 || f.appliedTwo.last()["ip"]["ttl"] != "1h" {
+			t.Errorf("heard again: in sync %v, returned %d times, %v", f.two.InSync(), returned, f.appliedTwo.last())
+		}
+		f.connTwo.lost() // but the store can be read
+		f.after(0)
+		if !f.two.InSync() || returned != 2 {
+			t.Errorf("in sync %v, returned %d times", f.two.InSync(), returned)
+		}
+		f.after(time.Hour)
+		if returned != 2 {
+			t.Errorf("returned %d times", returned)
+		}
+	})
+}
+
 // TestReadsAreBounded: neither a calm nor an outage makes many reads.
 func TestReadsAreBounded(t *testing.T) {
 	withFleet(t, func(f *fleet) {

@@ -5,58 +5,119 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"sundry/cache"
 )
 
-// Document is a page ready to be sent, with its compressed forms.
+// Document is a page or file ready to be sent.
 type Document struct {
 	Type string // its Content-Type
 	ETag string // a weak one: it is the same for all codings
-	// CSP is the Content-Security-Policy of a page for browsers, else "".
-	CSP    string
-	bodies map[cache.Coding][]byte
+	// CSP is the Content-Security-Policy of what browsers show, else "".
+	CSP string
+	// Immutable: what is at this path never changes, so that nobody has to ask again.
+	Immutable bool
+	// Passing: what is at this path changes within the minute.
+	Passing bool
+	body    []byte
+	// compressed makes the body in a coding, once.
+	compressed map[cache.Coding]func() []byte
 }
 
 const (
 	typeHTML = "text/html; charset=utf-8"
 	typeJSON = "application/json; charset=utf-8"
+	typeText = "text/plain; charset=utf-8"
 )
 
-// pageCSP allows what the templates use: styles of their own, no script.
-const pageCSP = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
+// pageCSP allows what the pages use, all of it of this service itself: the script, the
+// style sheet, pictures (also such as the script holds: blob), calls of endpoints, and
+// forms that call them.
+const pageCSP = commonCSP + "form-action 'self'"
 
-func newDocument(typ string, body []byte) (*Document, error) {
-	sum := sha256.Sum256(body)
-	d := &Document{Type: typ, ETag: `W/"` + hex.EncodeToString(sum[:10]) + `"`, bodies: map[cache.Coding][]byte{cache.Identity: body}}
-	if typ == typeHTML {
-		d.CSP = pageCSP
+const commonCSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+
+// redirectingCSP is that of a page whose form calls an endpoint that may redirect to other
+// sites: browsers hold the redirect, too, against form-action.
+const redirectingCSP = commonCSP + "form-action 'self' https: http:"
+
+// pictureCSP is for pictures that could hold a script.
+const pictureCSP = "default-src 'none'"
+
+// newDocument makes a document that is kept: it is compressed as far as possible, in each
+// coding when somebody first accepts it. A reload makes many that nobody asks for, and a
+// compressor costs more than all the rest of a page.
+func newDocument(typ string, body []byte) *Document {
+	d := newPlain(typ, body)
+	d.compressed = map[cache.Coding]func() []byte{
+		cache.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.BestCompression) }),
+		cache.Zstd: sync.OnceValue(func() []byte { return zstandard(body) }),
 	}
+	return d
+}
+
+// newPassing makes a document that is shown for some seconds only. It is compressed in
+// one coding, and in little time.
+func newPassing(typ string, body []byte) *Document {
+	d := newPlain(typ, body)
+	d.Passing = true
+	d.compressed = map[cache.Coding]func() []byte{
+		cache.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.DefaultCompression) }),
+	}
+	return d
+}
+
+// newPlain makes a document without codings, which take time to make.
+func newPlain(typ string, body []byte) *Document {
+	d := &Document{Type: typ, ETag: `W/"` + hashOf(body) + `"`, body: body}
+	switch typ {
+	case typeHTML:
+		d.CSP = pageCSP
+	case typeSVG:
+		d.CSP = pictureCSP
+	}
+	return d
+}
+
+// gzipped is the body in gzip; nil for a level that there is not.
+func gzipped(body []byte, level int) []byte {
 	var compressed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&compressed, level)
 	if err != nil {
-		return nil, fmt.Errorf("gzip: %w", err)
+		return nil
 	}
 	_, _ = z.Write(body) // a Buffer takes everything
 	_ = z.Close()
-	d.bodies[cache.Gzip] = compressed.Bytes()
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-	if err != nil {
-		return nil, fmt.Errorf("zstd: %w", err)
-	}
-	d.bodies[cache.Zstd] = enc.EncodeAll(body, nil)
-	return d, enc.Close()
+	return compressed.Bytes()
 }
 
-// Body returns the body in the best of the accepted codings.
+// zstandard is the body in zstd; nil where there is no encoder to be had.
+func zstandard(body []byte) []byte {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = enc.Close() }() // it has written nothing
+	return enc.EncodeAll(body, nil)
+}
+
+// hashOf names a content, in 20 hexadecimal digits.
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:10])
+}
+
+// Body returns the body in the best of the accepted codings that makes it shorter.
 func (d *Document) Body(accepted cache.Codings) ([]byte, cache.Coding) {
 	for _, c := range []cache.Coding{cache.Zstd, cache.Gzip} {
-		if accepted.Has(c) && len(d.bodies[c]) < len(d.bodies[cache.Identity]) {
-			return d.bodies[c], c
+		if of := d.compressed[c]; of != nil && accepted.Has(c) {
+			if body := of(); body != nil && len(body) < len(d.body) {
+				return body, c
+			}
 		}
 	}
-	return d.bodies[cache.Identity], cache.Identity
+	return d.body, cache.Identity
 }

@@ -1,59 +1,54 @@
 package pages
 
 import (
-	"bytes"
-	"embed"
-	"html/template"
-	"net/url"
+	"strings"
 
+	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/recorded"
 )
 
-//go:embed home.html reference.html
-var templates embed.FS
-
+// homeGroup is a group of endpoints with its title.
 type homeGroup struct {
-	catalog.Group
-	Endpoints []homeEndpoint
+	Name, Title string
+	Endpoints   []homeEndpoint
 }
 
+// homeEndpoint is an endpoint as a card shows it.
 type homeEndpoint struct {
-	Name, EN, ZH string
-	Links        []homeLink
+	Name    string
+	Summary string
+	// Page and Path of the API are below the base path.
+	Page, Path string
+	// Words that a search looks in: those of both languages.
+	Words string
+	Taste *taste // nil: there is nothing to show
 }
 
-type homeLink struct{ URL, As string }
+func (s *Set) home(l language.Language) (view, error) {
+	return view{
+		Template:    "home",
+		Section:     HomePath,
+		Description: say(l, "Sundry: pictures, daily news, quotes and lookups as a public HTTP API. Call it with GET, without a key.", "Sundry：图片、每日资讯、一言与各类查询的公共 HTTP 接口，GET 即可调用，无需密钥。"),
+		Data:        s.groups(l),
+	}, nil
+}
 
-// renderHome generates the home page.
-func renderHome(c *catalog.Catalog, base string) ([]byte, error) {
-	t, err := template.ParseFS(templates, "home.html")
-	if err != nil {
-		return nil, err
-	}
-	var groups []homeGroup
-	for _, g := range c.Groups() {
-		group := homeGroup{Group: g}
-		for _, e := range c.InGroup(g.Name) {
-			group.Endpoints = append(group.Endpoints, homeEndpoint{e.Name, e.EN, e.ZH, links(e, base)})
+// groups are those that have endpoints.
+func (s *Set) groups(l language.Language) []homeGroup {
+	var all []homeGroup
+	for _, g := range s.cfg.Catalog.Groups() {
+		group := homeGroup{Name: g.Name, Title: say(l, g.EN, g.ZH)}
+		for _, e := range s.cfg.Catalog.InGroup(g.Name) {
+			group.Endpoints = append(group.Endpoints, homeEndpoint{
+				Name: e.Name, Summary: say(l, e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Words: strings.ToLower(e.Name + " " + e.EN + " " + e.ZH), Taste: s.tasteOf(l, e),
+			})
 		}
-		groups = append(groups, group)
+		if group.Endpoints != nil {
+			all = append(all, group)
+		}
 	}
-	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{"Groups": groups, "Base": base})
-	return b.Bytes(), err
+	return all
 }
 
-// links returns the example calls of an endpoint.
-func links(e *catalog.Endpoint, base string) []homeLink {
-	path := (&url.URL{Path: base + "/api/" + e.Name + "/index.php"}).EscapedPath()
-	var out []homeLink
-	for _, c := range recorded.Calls(e) {
-		link := homeLink{URL: path, As: c.As}
-		if c.Query != "" {
-			link.URL += "?" + c.Query
-		}
-		out = append(out, link)
-	}
-	return out
-}
+// apiPath is the short path of an endpoint, below the base path.
+func apiPath(e *catalog.Endpoint) string { return "/api/" + e.Name }

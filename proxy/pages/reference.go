@@ -2,118 +2,156 @@ package pages
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"html/template"
+	"cmp"
+	"maps"
+	"net/url"
 	"slices"
-	"strings"
 
+	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
 	"sundry/upstreams/recorded"
 )
 
-// referenceEndpoint is an endpoint in the reference.
-type referenceEndpoint struct {
-	Name, EN, ZH string
-	Params       []referenceParam
-	Forms        string
-	Fields       []referenceField
-	Links        []homeLink
-	Example      string // a whole JSON answer, or ""
+// reference is what the page of an endpoint shows.
+type reference struct {
+	Name, Summary string
+	// Path of the endpoint, and of where it tells what it would redirect to; with the base
+	// path.
+	Path, Target string
+	// Shape of the default form.
+	Shape           shape
+	Inputs, Shaping []parameter
+	Personal        bool // some of the input is
+	Codes           []code
+	Forms           []formRow
+	Fields          []fieldRow
+	Errors          []errorRow
+	Caching         []string
+	Calls           []exampleCall
+	Answers         []answer
+	// Templates of the codes and Words of the script, as JSON.
+	Templates, Words string
+	// Others are the other endpoints of its group.
+	Others []*catalog.Endpoint
 }
 
-type referenceParam struct {
-	Name, EN, ZH, Allowed, Default string
-	Required                       bool
-}
+// code is a call in a programming language.
+type code struct{ ID, Title, Text string }
 
-// referenceField is a field of the JSON answer's data, as in items[].title.
-type referenceField struct {
-	Path, Is, EN, ZH string
-}
+// exampleCall is a link that shows the endpoint.
+type exampleCall struct{ URL, Title string }
 
-// renderReference generates the API reference for people from the same data as the
-// OpenAPI document.
-func renderReference(ctx context.Context, c *catalog.Catalog, cases []*recorded.Case, base string) ([]byte, error) {
-	t, err := template.ParseFS(templates, "reference.html")
-	if err != nil {
-		return nil, err
+// exampleOrigin stands for this service in programs where nobody knows its address, until
+// the page's script has put the one that the page came from in its place (RFC 2606).
+const exampleOrigin = "https://sundry.example"
+
+// origin is where programs call this service.
+func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, exampleOrigin) }
+
+// reference is the page of an endpoint.
+func (s *Set) reference(e *catalog.Endpoint, l language.Language) (view, error) {
+	answered := s.samples()[e.Name]
+	r := &reference{
+		Name: e.Name, Summary: say(l, e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Shape: shapeOf(e.Forms[0]), Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
+		Errors: errorRows(l, e), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
 	}
-	type group struct {
-		catalog.Group
-		Endpoints []referenceEndpoint
+	r.Inputs, r.Shaping = parameters(l, e)
+	templates := snippetsOf(e)
+	for _, p := range programmings() {
+		one := templates[p.ID][r.Shape]
+		r.Codes = append(r.Codes, code{p.ID, p.Title, one.fill(s.origin()+r.Path, initialPairs(r))})
 	}
-	var groups []group
-	for _, g := range c.Groups() {
-		one := group{Group: g}
-		for _, e := range c.InGroup(g.Name) {
-			one.Endpoints = append(one.Endpoints, referenceOf(ctx, e, cases, base))
+	r.Answers = answersOf(l, e, &answered)
+	for _, other := range s.cfg.Catalog.InGroup(e.Group) {
+		if other != e {
+			r.Others = append(r.Others, other)
 		}
-		groups = append(groups, one)
 	}
-	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{"Groups": groups, "Base": base})
-	return b.Bytes(), err
+	var err error
+	if r.Templates, err = asJSON(templates); err != nil {
+		return view{}, err
+	}
+	if r.Words, err = asJSON(triedWords(l)); err != nil {
+		return view{}, err
+	}
+	return view{Template: "reference", Section: ReferencePath, Title: e.Name, Description: r.Summary, Redirects: mayRedirect(e), Data: r}, nil
 }
 
-func referenceOf(ctx context.Context, e *catalog.Endpoint, cases []*recorded.Case, base string) referenceEndpoint {
-	d := referenceEndpoint{Name: e.Name, EN: e.EN, ZH: e.ZH, Forms: strings.Join(e.FormNames(), ", "), Links: links(e, base)}
-	for _, p := range e.Params {
-		if p.Derived() {
-			continue
-		}
-		param := referenceParam{Name: p.Name, EN: p.EN, ZH: p.ZH, Allowed: p.Allowed, Required: p.Required}
-		if p.Spec.Default != nil {
-			param.Default = p.Spec.Default.Value
-		}
-		d.Params = append(d.Params, param)
+func cachingOf(e *catalog.Endpoint) *cachingRule {
+	r := &cachingRule{Policy: e.Policy, LimitsItself: e.LimitsItself()}
+	for _, f := range e.Forms {
+		r.Pool = r.Pool || f.Pool
 	}
-	sample := recorded.SampleOf(ctx, e, cases)
-	d.Fields = fieldsOf("", e.Fields, sample.Shape)
-	if sample.Data != nil {
-		d.Example = indented(sample.Answer)
-	}
-	return d
+	return r
 }
 
-// fieldsOf lists declared fields with those below them, by their paths.
-func fieldsOf(path string, fields []*catalog.Field, in *recorded.Shape) []referenceField {
-	var all []referenceField
-	for _, f := range fields {
-		value := in.Field(f.Name)
-		types := value.Types(f)
-		all = append(all, referenceField{path + f.Name, typeWords(types, value, f), f.EN, f.ZH})
-		below := path + f.Name + "."
-		if slices.Contains(types, "array") {
-			below = path + f.Name + "[]."
+// initialPairs are the parameters of the form as it first stands.
+func initialPairs(r *reference) []pair {
+	var all []pair
+	for _, list := range [][]parameter{r.Inputs, r.Shaping} {
+		for i := range list {
+			if list[i].Value != "" {
+				all = append(all, pair{list[i].Name, list[i].Value})
+			}
 		}
-		all = append(all, fieldsOf(below, f.Fields, value)...)
 	}
 	return all
 }
 
-// typeWords names the types of a field's values, as in "time, null" or "array of link".
-func typeWords(types []string, value *recorded.Shape, f *catalog.Field) string {
-	words := slices.Clone(types)
-	for i, t := range types {
-		switch {
-		case t == "array":
-			items := value.Items()
-			if of := typeWords(items.Types(f), items, f); of != "" {
-				words[i] = "array of " + of
-			}
-		case t == "string" && f.Is != "":
-			words[i] = f.Is
-		}
+// exampleCalls are calls that show the endpoint.
+func (s *Set) exampleCalls(e *catalog.Endpoint, l language.Language) []exampleCall {
+	var all []exampleCall
+	for _, c := range recorded.Calls(e) {
+		to := url.URL{Path: s.cfg.BasePath + "/api/" + e.Name, RawQuery: c.Query}
+		all = append(all, exampleCall{to.String(), say(l, c.EN, c.ZH)})
 	}
-	return strings.Join(words, ", ")
+	return all
 }
 
-// indented returns a JSON answer with line breaks and indentation; "" if it is none.
-func indented(answer []byte) string {
-	var b bytes.Buffer
-	if err := json.Indent(&b, answer, "", "  "); err != nil {
-		return ""
+// triedWords are what the page's script says.
+func triedWords(l language.Language) map[string]string {
+	words := map[string]string{
+		"sending": say(l, "Waiting for the answer …", "正在请求……"),
+		"offline": say(l, "The service could not be reached.", "无法连接到服务。"),
+		"failed":  say(l, "The request failed.", "请求失败。"),
+		"done":    say(l, "Answered in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
+		"copied":  say(l, "Copied", "已复制"),
+		"status":  say(l, "Status", "状态"), "time": say(l, "Time", "用时"), "ms": say(l, "{n} ms", "{n} 毫秒"),
+		"cache": say(l, "Cache", "缓存"), "age": say(l, "Age", "已缓存"), "source": say(l, "Source", "数据源"),
+		"type": say(l, "Type", "类型"), "size": say(l, "Size", "大小"), "error": say(l, "Error", "错误"),
+		"redirects": say(l, "It redirects to", "跳转到"), "opens": say(l, "Open the page", "打开网页"),
+		"pixels": say(l, "{w} × {h} pixels", "{w} × {h} 像素"), "picture": say(l, "The picture that was answered", "返回的图片"),
 	}
-	return b.String()
+	maps.Copy(words, cacheWords(l))
+	return words
+}
+
+// cacheWords are what the script makes of Cache-Status.
+func cacheWords(l language.Language) map[string]string {
+	return map[string]string{
+		"hit":       say(l, "hit", "命中"),
+		"stale":     say(l, "hit, being refreshed", "命中，正在后台刷新"),
+		"miss":      say(l, "miss, asked a source", "未命中，已询问数据源"),
+		"refreshed": say(l, "expired, asked a source", "已过期，已重新询问数据源"),
+		"fallback":  say(l, "old copy, because no source answered", "数据源不可用，返回旧答案"),
+		"bypass":    say(l, "not cached", "不缓存"),
+		"collapsed": say(l, "together with another request", "与其他请求合并"),
+		"memory":    say(l, "in memory", "内存"), "redis": "Redis",
+		"lastresort": say(l, "makeshift answer", "兜底的答案"),
+		"seconds":    say(l, "{n} s", "{n} 秒"), "minutes": say(l, "{n} min", "{n} 分钟"), "hours": say(l, "{n} h", "{n} 小时"), "days": say(l, "{n} d", "{n} 天"),
+	}
+}
+
+// mayRedirect reports whether the endpoint sends its callers to other sites.
+func mayRedirect(e *catalog.Endpoint) bool {
+	return slices.ContainsFunc(e.Forms, func(f *catalog.Form) bool { return f.Kind == "redirect" })
+}
+
+// asJSON is for attributes that the script reads.
+func asJSON(v any) (string, error) {
+	var b bytes.Buffer
+	err := plainjson.NewEncoder(&b).Encode(v)
+	return b.String(), err
 }

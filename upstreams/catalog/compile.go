@@ -30,7 +30,7 @@ func compile(name string, s *endpointSpec, variables map[string]upstreams.Variab
 	e.compileChains(s, defs, env, problems)
 	e.edition = jq.Compile(s.Cache.Edition, defs, problems)
 	e.fresh = jq.Compile(s.Cache.Fresh, defs, problems)
-	e.notFound = jq.Compile(s.NotFound, defs, problems)
+	e.notFound = s.NotFound.compile(defs, problems)
 	if !s.overridden {
 		defs.Unused(problems)
 	}
@@ -187,6 +187,7 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.
 			e.Policy.Limits[src.Name] = src.Limit
 		}
 	}
+	checkHedges(specs, sources, problems)
 	return upstreams.NewChain(e.Name, sources, negative, env)
 }
 
@@ -223,6 +224,25 @@ func checkVerdicts(specs []kinds.SourceSpec, negative bool, problems *declare.Pr
 		}
 		if src.Negative != "" {
 			problems.Add(src.Name.Line, "source %q: negative: %s: this endpoint has no input that could be at fault, so no answer is negative; remove the line", src.Name.Value, src.Negative)
+		}
+	}
+}
+
+// checkHedges refuses hedge: where the source is none to be asked twice, or the one that
+// follows is none to be asked beside another.
+func checkHedges(specs []kinds.SourceSpec, sources []*upstreams.Source, problems *declare.Problems) {
+	for i := range specs {
+		name := specs[i].Name
+		if !specs[i].Hedge || sources[i] == nil {
+			continue
+		}
+		if !sources[i].Kind.Repeatable {
+			problems.Add(name.Line, "source %q: hedge: expected a source that makes a single GET of a declared host", name.Value)
+		}
+		if i+1 == len(sources) || sources[i+1] == nil {
+			problems.Add(name.Line, "source %q: hedge: expected a source after it that could be asked as well", name.Value)
+		} else if err := sources[i+1].MayHedge(); err != nil {
+			problems.Add(name.Line, "source %q: hedge: the next source, %q, cannot be asked as well: %v", name.Value, sources[i+1].Declared, err)
 		}
 	}
 }

@@ -36,8 +36,9 @@ type endpointSpec struct {
 	Forms []formSpec `yaml:"forms" required:"true" example:"[{name: json, json: .}, {name: text, text: .joke}]"`
 	// Sources of the chain "main", in order.
 	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
-	// NotFound is a jq program on $params: the message of a negative answer.
-	NotFound *declare.Expr `yaml:"not_found" example:"'$params.id + \": no such joke\"'"`
+	// NotFound are jq programs on $params: the message of a negative answer, in both languages. One
+	// program alone is for both.
+	NotFound *notFoundSpec `yaml:"not_found" example:"{en: '\"there is no joke \\($params.id)\"', zh: '\"没有编号为 \\($params.id) 的笑话\"'}"`
 	// Chains are further chains by name, for forms that other sources answer.
 	Chains map[string]chainSpec `yaml:"chains" example:"{pictures: {sources: [{name: fetch, computed: {}}]}}"`
 
@@ -92,6 +93,9 @@ type paramSpec struct {
 	LeadingZero bool `yaml:"leading_zero"`
 	// Enum lists the values of a string.
 	Enum []string `yaml:"enum" example:"[pc, mobile]"`
+	// Choices are names of all values of an enum, of a form parameter or of a short range of
+	// ints, in the order in which pages list them.
+	Choices choiceSpecs `yaml:"choices" example:"{pc: {en: Landscape, zh: 横屏}, mobile: {en: Portrait, zh: 竖屏}}"`
 	// As translates values: of a form parameter to form names, of an enum to
 	// the values in $params.
 	As map[string]string `yaml:"as" example:"{url: redirect}"`
@@ -166,7 +170,8 @@ type cacheSpec struct {
 	// fresh, where that is less than the ttl, or null. After that it may be
 	// served stale like any other answer.
 	Fresh *declare.Expr `yaml:"fresh" example:"if .live then 60 else null end"`
-	// Warm fills the endpoint at start and before each publication.
+	// Warm fills the endpoint at start and whenever it is due for a refresh, and polls for
+	// a new edition, whether or not anybody asks for it.
 	Warm bool `yaml:"warm"`
 	// Off disables caching.
 	Off bool `yaml:"off"`
@@ -238,11 +243,25 @@ type Overrides struct {
 	Cache yaml.Node `yaml:"cache" example:"{ttl: 6h}"`
 	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
+	// Autopilot lets the service set the ttl by itself, as the advisor recommends it, within
+	// these bounds. Not for endpoints with a timetable, nor for those that are not cached or
+	// computed locally.
+	Autopilot yaml.Node `yaml:"autopilot" example:"{min: 1h, max: 48h}"`
+	// Off leaves the endpoint out, as if its file did not exist.
+	Off bool `yaml:"off" example:"true"`
 	// Line of the endpoint in ConfigFile; 0 where that is not a file.
 	Line int `yaml:"-"`
 }
 
+// autopilotSpec declares between which values the autopilot may set the ttl.
+type autopilotSpec struct {
+	// Min is the shortest ttl, at least 1s. The ttl of the files is not below it.
+	Min declare.Duration `yaml:"min" required:"true" example:"1h"`
+	// Max is the longest ttl. The ttl of the files is not above it.
+	Max declare.Duration `yaml:"max" required:"true" example:"48h"`
+}
+
 // KeyShapes implements declare.Keyed.
 func (Overrides) KeyShapes() []declare.KeyShape {
-	return []declare.KeyShape{{Name: "cache", Value: cacheSpec{}}}
+	return []declare.KeyShape{{Name: "cache", Value: cacheSpec{}}, {Name: "autopilot", Value: autopilotSpec{}}}
 }

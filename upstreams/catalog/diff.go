@@ -21,6 +21,9 @@ func Diff(old, next *Catalog) []string {
 			out = append(out, e.Name+": parameters, forms or sources changed")
 		}
 		out = append(out, diffPolicy(e.Name, &before.Policy, &e.Policy)...)
+		if a, b := before.Autopilot.String(), e.Autopilot.String(); a != b {
+			out = append(out, fmt.Sprintf("%s: autopilot %s, was %s", e.Name, b, a))
+		}
 	}
 	for _, e := range old.Endpoints {
 		if _, ok := next.Get(e.Name); !ok {

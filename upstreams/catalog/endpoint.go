@@ -21,12 +21,15 @@ type Endpoint struct {
 	Policy cache.Policy
 	// Base is the policy without settings made while the service runs.
 	Base cache.Policy
-	Warm bool
+	// Autopilot are the bounds within which the TTL is set without an operator; nil: it is
+	// not.
+	Autopilot *Bounds
+	Warm      bool
 	// File it came from.
 	File      string
 	edition   *jq.Program
 	fresh     *jq.Program
-	notFound  *jq.Program
+	notFound  notFound
 	group     Group
 	groupLine int
 	rest      *Param // the parameter whose value may contain an unescaped &; nil for none
@@ -54,6 +57,12 @@ func (e *Endpoint) Sources() []*upstreams.Source {
 // digits that show a parcel's trace.
 func (e *Endpoint) TakesSecrets() bool {
 	return slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Spec.Private })
+}
+
+// LimitsItself reports whether answers may be fresh for less than the policy says, by
+// what is in them.
+func (e *Endpoint) LimitsItself() bool {
+	return e.fresh != nil || slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Expires != nil })
 }
 
 // Personal reports whether the endpoint's input is personal data.

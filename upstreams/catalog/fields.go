@@ -102,6 +102,30 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	return out
 }
 
+// undescribedFields lists the fields of a file of which nothing says what they are, and
+// the JSON form without any. A file that comes with the program may have none of them.
+func (s *endpointSpec) undescribedFields() declare.Problems {
+	var problems declare.Problems
+	for i := range s.Forms {
+		if form := &s.Forms[i]; form.JSON != nil && len(s.Fields) == 0 {
+			problems.Add(form.line(), "form %q: fields: expected a description of the fields of its data, for example {title: {en: The title., zh: 标题。}}", form.Name.Value)
+		}
+	}
+	s.Fields.undescribed("", &problems)
+	return problems
+}
+
+func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
+	for i := range s {
+		f := &s[i]
+		at := strings.TrimPrefix(path+"."+f.name.Value, ".")
+		if f.EN == "" && f.ZH == "" {
+			problems.Add(f.name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", at)
+		}
+		f.Fields.undescribed(at, problems)
+	}
+}
+
 // orderOf is the order of declared fields. It is the same in an object and in
 // the items of a list.
 func orderOf(fields []*Field) *jq.Fields {

@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 )
 
@@ -85,6 +87,30 @@ func TestKeysKnowTheFields(t *testing.T) {
 	for _, other := range []string{"{a: {}, b: {}}", "{a: {fields: {b: {}, c: {}}}}"} {
 		if version(other) == first {
 			t.Errorf("%s: the same version", other)
+		}
+	}
+}
+
+// The files that come with the program describe all of their fields: one that did not
+// would not load.
+func TestUndescribedFields(t *testing.T) {
+	for fields, want := range map[string]string{
+		"":                            `[{10 form "json": fields: expected a description of the fields of its data, for example {title: {en: The title., zh: 标题。}}}]`,
+		"{a: {en: A., zh: 甲}}":        "[]",
+		"{a: {en: A., zh: 甲}, b: {}}": "[{9 fields: b: expected a description in both languages, for example {en: The title., zh: 标题。}}]",
+		"{a: {en: A., zh: 甲, fields: {c: {}}}}": "[{9 fields: a.c: expected a description in both languages, for example {en: The title., zh: 标题。}}]",
+	} {
+		file := whole
+		if fields != "" {
+			file = strings.Replace(whole, "forms:", "fields: "+fields+"\nforms:", 1)
+		}
+		var spec endpointSpec
+		var problems declare.Problems
+		if !declare.Read([]byte(file), &spec, &problems) {
+			t.Fatal(problems)
+		}
+		if got := fmt.Sprint(spec.undescribedFields()); got != want {
+			t.Errorf("%q: %s, want %s", fields, got, want)
 		}
 	}
 }

@@ -39,6 +39,12 @@ func ReadFiles(dir string) (*Files, error) {
 // asked for, then cached. Compile expects them in its environment.
 func (f *Files) Data() fs.FS { return f.data }
 
+// Declaration is the file of an endpoint, as it was read.
+func (f *Files) Declaration(endpoint string) (yaml []byte, ok bool) {
+	spec, ok := f.specs[endpoint]
+	return spec.data, ok
+}
+
 // BuiltinNames are the names of the endpoints that come with the program.
 func BuiltinNames() []string {
 	files, _ := fs.Glob(builtin, "*.yaml") // the pattern is right

@@ -23,8 +23,8 @@ type Fill struct {
 	Input Input
 	// Watch is called with every attempt; it may be nil.
 	Watch func(upstreams.Attempt)
-	// Trace headers for the upstreams.
-	Trace map[string]string
+	// Trace is that of the request that started the fill.
+	Trace upstreams.Trace
 	// Client is the address whose request started the fill; the zero address for
 	// a fill without a request.
 	Client netip.Addr
@@ -32,7 +32,7 @@ type Fill struct {
 	Loop string
 }
 
-var _ cache.Loader = (*Fill)(nil)
+var _ cache.Thrifty = (*Fill)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
@@ -47,11 +47,18 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
-		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call)}, nil
+		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call).Pack()}, nil
 	default:
 		return cache.Content{}, err
 	}
 	return in.endpoint.content(ctx, chain, &answer, call)
+}
+
+// Withholds implements cache.Thrifty: it goes by the quota of the source that would be
+// called first.
+func (f *Fill) Withholds(ctx context.Context, worth func(left float64) bool) bool {
+	chain := f.Input.Form.Chain
+	return chain.HasQuota() && chain.Withholds(ctx, f.Input.Call(time.Now()), worth)
 }
 
 // callerOf identifies the key and the client for which the upstreams are called.
@@ -79,16 +86,6 @@ func hashOf(b []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(b) // a hash takes everything
 	return h.Sum64()
-}
-
-// NotFound is the message of a negative answer.
-func (e *Endpoint) NotFound(ctx context.Context, call *upstreams.Call) string {
-	if e.notFound != nil {
-		if s, err := e.notFound.Text(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now}); err == nil {
-			return s
-		}
-	}
-	return "not found"
 }
 
 // sourceOf names the source of a negative answer; "" for a whole chain.

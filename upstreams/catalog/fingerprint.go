@@ -18,7 +18,7 @@ import (
 // file and the same replies: by its named functions, its own sources, or the
 // forms. It is part of every key, so that an upgrade serves no answer that an
 // older program cached. TestRendering fails when it has to be raised.
-const rendering = 5
+const rendering = 6
 
 // fingerprint makes the version that is part of every key. It knows all that
 // makes an answer: the file, the data that it embeds, and the program. The cache

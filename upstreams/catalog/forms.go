@@ -103,5 +103,22 @@ func (e *Endpoint) FormNames() []string {
 	return names
 }
 
+// FormNamesOf lists the forms of the entry of a cache key, in their places; nil for what is
+// no answer, such as a picture.
+func (e *Endpoint) FormNamesOf(key string) []string {
+	for _, c := range e.Chains {
+		rest, ok := strings.CutPrefix(key, c.prefix)
+		if !ok || !strings.HasPrefix(rest, ":") {
+			continue
+		}
+		names := make([]string, len(c.Forms))
+		for i, f := range c.Forms {
+			names[i] = f.Name
+		}
+		return names
+	}
+	return nil
+}
+
 // FormIndex is the form's place in the entry of its chain.
 func (f *Form) FormIndex() int { return f.index }

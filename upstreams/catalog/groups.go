@@ -15,6 +15,8 @@ import (
 // Group is a group of endpoints, with its titles.
 type Group struct {
 	Name, EN, ZH string
+	// AboutEN and AboutZH say what its endpoints are for; "" of an operator's own.
+	AboutEN, AboutZH string
 	// endpoints in the order of the specification; others follow by name.
 	endpoints []string
 }
@@ -22,10 +24,18 @@ type Group struct {
 // builtinGroups are in the order of the specification.
 func builtinGroups() []Group {
 	return []Group{
-		{"images", "Images and wallpapers", "图片与壁纸", []string{"wpcat", "dailywp", "favicon", "ipinfo", "avatar", "qrcode", "sjbz"}},
-		{"media", "Media", "影音", []string{"vidparse", "music", "sjsp"}},
-		{"lookups", "Lookups", "查询", []string{"dwzrec", "onlinestatus", "sfz", "ip", "gamestatus", "kd"}},
-		{"text", "Text and daily content", "文字与每日内容", []string{"lishi", "yiyan", "dailynews", "60s"}},
+		{"images", "Images and wallpapers", "图片与壁纸",
+			"Wallpapers, icons, avatars and QR codes: the picture itself, a link to it, or its facts as JSON.", "壁纸、图标、头像与二维码：直接返回图片、图片链接，或以 JSON 返回图片信息。",
+			[]string{"wpcat", "dailywp", "favicon", "ipinfo", "avatar", "qrcode", "sjbz"}},
+		{"media", "Media", "影音",
+			"Videos and songs: of a share link, or at random.", "视频与音乐：解析分享链接，或随机返回一个。",
+			[]string{"vidparse", "music", "sjsp"}},
+		{"lookups", "Lookups", "查询",
+			"What is known about an IP address, a parcel, a game server, a short link or an identity number.", "查询 IP 归属地、快递、游戏服务器、短链接与身份证号等。",
+			[]string{"dwzrec", "onlinestatus", "sfz", "ip", "gamestatus", "kd"}},
+		{"text", "Text and daily content", "文字与每日内容",
+			"The news of the day, this day in history, and quotes.", "每日新闻简报、历史上的今天与一言。",
+			[]string{"lishi", "yiyan", "dailynews", "60s"}},
 	}
 }
 

@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -10,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sundry/upstreams/words"
 )
 
 // maxParams is the most an endpoint may declare, so that a request's values
@@ -58,7 +58,7 @@ func (e *Endpoint) Parse(rawQuery string, caller Caller) (Input, *ParamError) {
 func (e *Endpoint) ParseAt(rawQuery string, caller Caller, now func() time.Time) (Input, *ParamError) {
 	in := Input{endpoint: e, Form: e.Forms[0]}
 	if n := strings.Count(rawQuery, "&") + 1; n > maxPairs {
-		return in, &ParamError{Message: fmt.Sprintf("the query has %d parameters; expected at most %d", n, maxPairs)}
+		return in, &ParamError{wrong: words.Sayf("the query has %d parameters; expected at most %d", "查询串有 %d 个参数；最多 %d 个", n, maxPairs)}
 	}
 	if e.rest != nil {
 		rawQuery = e.joinRest(rawQuery)
@@ -107,11 +107,11 @@ func (in *Input) set(i int, raw string) *ParamError {
 	if strings.ContainsAny(raw, "%+") {
 		var err error
 		if value, err = url.QueryUnescape(raw); err != nil {
-			return p.refuse(raw, errors.New("is not percent-encoded correctly"))
+			return p.refuse(raw, errNotPercentEnc)
 		}
 	}
 	if !utf8.ValidString(value) {
-		return p.refuse(value, errors.New("is not UTF-8"))
+		return p.refuse(value, errNotUTF8)
 	}
 	v, err := p.parse(value)
 	if err != nil {
@@ -251,6 +251,24 @@ func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
 		}
 	}
 	return format
+}
+
+// languageParameter is the query parameter with which callers choose the language of errors.
+// It is reserved, except for an endpoint that declares one of that name.
+const languageParameter = "lang"
+
+// LanguageQuery is the part of a query in which the caller may choose the language of errors:
+// nothing where the endpoint has a parameter of that name, and nothing of a link's own query.
+// A nil Endpoint stands for one that is not there.
+func (e *Endpoint) LanguageQuery(rawQuery string) string {
+	switch {
+	case e == nil:
+	case e.param(languageParameter) >= 0:
+		return ""
+	case e.rest != nil:
+		return e.joinRest(rawQuery)
+	}
+	return rawQuery
 }
 
 // ChosenForm is the form that a query asks for, whatever else is wrong with it; nil if

@@ -45,14 +45,14 @@ func TestLongQueries(t *testing.T) {
 	for _, name := range []string{"dwzrec", "vidparse", "favicon", "60s"} {
 		e, _ := c.Get(name)
 		for _, query := range []string{strings.Repeat("&", 64<<10), "url=http://a.example/?" + strings.Repeat("&a", 32<<10)} {
-			if _, bad := e.Parse(query, Caller{Addr: caller}); bad == nil || !strings.Contains(bad.Message, "at most 256") {
+			if _, bad := e.Parse(query, Caller{Addr: caller}); bad == nil || !strings.Contains(bad.EN(), "at most 256") {
 				t.Errorf("%s: %d separators: %v", name, strings.Count(query, "&"), bad)
 			}
 			if m := e.ErrorFormat(query + "&type=text"); !m.Text {
 				t.Errorf("%s: the error would not be in text", name)
 			}
 		}
-		if _, bad := e.Parse(strings.Repeat("&x=1", maxPairs-1), Caller{Addr: caller}); bad != nil && strings.Contains(bad.Message, "at most") {
+		if _, bad := e.Parse(strings.Repeat("&x=1", maxPairs-1), Caller{Addr: caller}); bad != nil && strings.Contains(bad.EN(), "at most") {
 			t.Errorf("%s: %v", name, bad)
 		}
 	}
@@ -111,7 +111,7 @@ func FuzzInput(f *testing.F) {
 				t.Fatalf("callback %q", format.Callback)
 			}
 			if bad != nil {
-				if bad.Parameter == "" && strings.Count(query, "&") < maxPairs || bad.Message == "" {
+				if bad.Parameter == "" && strings.Count(query, "&") < maxPairs || bad.EN() == "" {
 					t.Fatalf("%+v", bad)
 				}
 				continue

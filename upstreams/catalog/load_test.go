@@ -4,10 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams"
 )
 
 // whole is a file without a mistake; rows replace a part of it.
@@ -30,11 +33,21 @@ sources:
 
 func loadText(t *testing.T, name, text string) (*Catalog, error) {
 	t.Helper()
+	return loadIn(t, name, text, testEnvironment(t, nil))
+}
+
+// loadIn compiles a file alone: all others are turned off, which saves their time.
+func loadIn(t *testing.T, name, text string, env *upstreams.Environment) (*Catalog, error) {
+	t.Helper()
+	others := map[string]Overrides{}
+	for _, other := range BuiltinNames() {
+		others[other] = Overrides{Off: other != name}
+	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(Options{Dir: dir}, testEnvironment(t, nil))
+	return Load(Options{Dir: dir, Overrides: others}, env)
 }
 
 func TestMistakesOfAFile(t *testing.T) {
@@ -165,6 +178,34 @@ func TestDefsOfOverriddenPrograms(t *testing.T) {
 	}
 }
 
+// TestAnEndpointThatIsTurnedOff is not there; its file may even have mistakes.
+func TestAnEndpointThatIsTurnedOff(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "whole.yaml"), []byte("nonsense: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Dir: dir, Overrides: map[string]Overrides{"whole": {Off: true}, "vidparse": {Off: true, Cache: override(t, "ttl: 6h")}}}
+	c, err := Load(opts, testEnvironment(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"whole", "vidparse"} {
+		if _, ok := c.Get(name); ok || slices.ContainsFunc(c.Endpoints, func(e *Endpoint) bool { return e.Name == name }) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if off := c.Off(); !slices.Equal(off, []string{"vidparse", "whole"}) {
+		t.Errorf("%q", off)
+	}
+	if _, ok := c.Get("ip"); !ok {
+		t.Error("ip is not there")
+	}
+	opts.Overrides["vidparsed"] = Overrides{Off: true}
+	if _, err := Load(opts, testEnvironment(t, nil)); err == nil || !strings.Contains(err.Error(), "endpoints: vidparsed: not an endpoint; did you mean vidparse?") {
+		t.Error(err)
+	}
+}
+
 // override is a section of the operator's configuration.
 func override(t *testing.T, text string) (n yaml.Node) {
 	t.Helper()
@@ -175,7 +216,11 @@ func override(t *testing.T, text string) (n yaml.Node) {
 }
 
 func TestOverridingDirectory(t *testing.T) {
-	c, err := loadText(t, "yiyan", strings.ReplaceAll(whole, "whole", "yiyan"))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "yiyan.yaml"), []byte(strings.ReplaceAll(whole, "whole", "yiyan")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Options{Dir: dir}, testEnvironment(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

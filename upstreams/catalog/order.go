@@ -56,7 +56,7 @@ type encoder struct{ b []byte }
 // encode writes a value between a head and a tail. Declared fields that an object does
 // not have are null. Fields that are not known follow the others, by name.
 func encode(head string, v any, fields *jq.Fields, tail string) ([]byte, error) {
-	e := encoder{append(make([]byte, 0, 512), head...)}
+	e := encoder{append(make([]byte, 0, 2<<10), head...)}
 	if err := e.value(v, fields); err != nil {
 		return nil, err
 	}

@@ -2,13 +2,13 @@ package catalog
 
 import (
 	"cmp"
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"sundry/upstreams/declare"
+	"sundry/upstreams/words"
 )
 
 // Roles of parameters.
@@ -31,8 +31,11 @@ type Param struct {
 	link     bool // its values may hold more than a host
 	Example  string
 	EN, ZH   string
+	// Choices are all values with their names, in the order in which they are shown; nil:
+	// the values have none.
+	Choices []Choice
 	// Allowed says in words what values are allowed.
-	Allowed    string
+	Allowed    words.Text
 	Default    any
 	Spec       paramSpec
 	parse      func(string) (any, error)
@@ -48,15 +51,54 @@ func (p *Param) MaxLen() int { return cmp.Or(p.Spec.MaxLen, textMax) }
 // query.
 func (p *Param) Derived() bool { return p.derive != nil }
 
-// ParamError is a caller's mistake in one parameter.
+// ParamError is a caller's mistake in one parameter, told in both languages. It is a
+// words.Both: it makes its words when they are needed, because mistakes come in floods.
 type ParamError struct {
 	Parameter string
 	Missing   bool
 	Forbidden bool // the value names a target that must not be reached
-	Message   string
+
+	param *Param     // nil: it is a mistake in the query as a whole
+	value string     // as the caller wrote it; "" if it must not be repeated
+	wrong words.Text // what is wrong with it, or with the query
 }
 
-func (e *ParamError) Error() string { return e.Message }
+func (e *ParamError) Error() string { return e.EN() }
+
+// EN is what the caller is told in English.
+func (e *ParamError) EN() string {
+	p := e.param
+	switch {
+	case p == nil:
+		return e.wrong.EN()
+	case e.Missing:
+		return "parameter " + p.Name + " is missing; expected " + p.Allowed.EN() + ", for example " + p.Name + "=" + p.Example
+	}
+	var buf [64]byte
+	value := append(buf[:0], "the value"...)
+	if e.value != "" {
+		value = strconv.AppendQuote(buf[:0], e.value)
+	}
+	return "parameter " + p.Name + ": " + string(value) + " " + e.wrong.EN() + "; expected " + p.Allowed.EN() + ", for example " + p.Name + "=" + p.Example
+}
+
+// ZH is the same in Chinese.
+func (e *ParamError) ZH() string {
+	p := e.param
+	if p == nil {
+		return e.wrong.ZH()
+	}
+	expected := "；" + words.Join("应为", p.Allowed.ZH()) + "，例如 " + p.Name + "=" + p.Example
+	if e.Missing {
+		return "缺少参数 " + p.Name + expected
+	}
+	value := "所给的值"
+	if e.value != "" {
+		quoted := strconv.Quote(e.value)
+		value = "“" + quoted[1:len(quoted)-1] + "”"
+	}
+	return "参数 " + p.Name + " 有误：" + words.Join(value, e.wrong.ZH()) + expected
+}
 
 var (
 	paramName    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
@@ -65,7 +107,21 @@ var (
 	selectorText = regexp.MustCompile(`^[A-Za-z0-9_\-#.:\[\]="'()*^$|~>+, ]+$`)
 	selectorMax  = 64
 	textMax      = 512
-	errNotWhole  = errors.New("is not a whole number")
+)
+
+// Mistakes in values. The sentence begins with the value.
+var (
+	errNotValid      = words.NewError("is not valid", "无效")
+	errNotAllowed    = words.NewError("is not allowed", "不在允许的取值之内")
+	errNotWhole      = words.NewError("is not a whole number", "不是整数")
+	errOutOfRange    = words.NewError("is out of range", "超出范围")
+	errNotDate       = words.NewError("is not a date", "不是日期")
+	errFuture        = words.NewError("is in the future", "是将来的日期")
+	errNotSelector   = words.NewError("is not a selector", "不是选择器")
+	errNotFunction   = words.NewError("is not a function name", "不是函数名")
+	errNotAddress    = words.NewError("is not an IP address", "不是 IP 地址")
+	errNotPercentEnc = words.NewError("is not percent-encoded correctly", "的百分号编码不正确")
+	errNotUTF8       = words.NewError("is not UTF-8", "不是 UTF-8 编码")
 )
 
 // compileParam checks the declaration and makes its parser.
@@ -93,6 +149,7 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	if p.parse == nil {
 		return p
 	}
+	p.compileChoices(problems)
 	if s.Default != nil {
 		v, err := p.parse(s.Default.Value)
 		if err != nil {
@@ -112,19 +169,15 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 // an example. The value itself is repeated only where it is short, not personal
 // and cannot hold a password.
 func (p *Param) refuse(value string, why error) *ParamError {
-	var buf [64]byte
-	shown := append(buf[:0], "the value"...)
-	if !p.Personal && len(value) <= 40 && utf8.ValidString(value) && !strings.Contains(value, "@") {
-		shown = strconv.AppendQuote(buf[:0], value)
+	if p.Personal || len(value) > 40 || !utf8.ValidString(value) || strings.Contains(value, "@") {
+		value = ""
 	}
-	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), Message: "parameter " + p.Name + ": " + string(shown) + " " + why.Error() +
-		"; expected " + p.Allowed + ", for example " + p.Name + "=" + p.Example}
+	return &ParamError{Parameter: p.Name, Forbidden: targetsForbidden(why), param: p, value: value, wrong: words.Of(why, errNotValid.Words())}
 }
 
 // missing is the answer to an absent required parameter.
 func (p *Param) missing() *ParamError {
-	return &ParamError{Parameter: p.Name, Missing: true, Message: "parameter " + p.Name + " is missing; expected " + p.Allowed +
-		", for example " + p.Name + "=" + p.Example}
+	return &ParamError{Parameter: p.Name, Missing: true, param: p}
 }
 
 // FormOf is the form that a value of a form parameter asks for.

@@ -22,7 +22,7 @@ func TestDigits(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, _ := c.Get("whole")
-		if got := e.Params[0].Allowed; got != r.allowed {
+		if got := e.Params[0].Allowed.EN(); got != r.allowed {
 			t.Errorf("%s: allowed %q, want %q", r.by, got, r.allowed)
 		}
 		for value := range strings.FieldsSeq(r.good) {
@@ -43,7 +43,7 @@ func TestRefusalsDoNotRepeatWhatIsPersonal(t *testing.T) {
 	for endpoint, query := range map[string]string{"avatar": "uid=99", "ip": "ip=10.1.2.3.4"} {
 		e, _ := c.Get(endpoint)
 		_, bad := e.Parse(query, Caller{Addr: caller})
-		if bad == nil || strings.Contains(bad.Message, "99") || strings.Contains(bad.Message, "10.1.2") {
+		if bad == nil || strings.Contains(bad.EN()+bad.ZH(), "99") || strings.Contains(bad.EN()+bad.ZH(), "10.1.2") {
 			t.Errorf("%s: %v", endpoint, bad)
 		}
 	}
@@ -71,7 +71,7 @@ func TestListedValuesInAnyCase(t *testing.T) {
 			t.Errorf("%s: errors as text: %v", query, f.Text)
 		}
 	}
-	if _, bad := e.Parse("type=TEX", Caller{}); bad == nil || !strings.HasSuffix(bad.Message, "expected one of json, text, for example type=text") {
+	if _, bad := e.Parse("type=TEX", Caller{}); bad == nil || !strings.HasSuffix(bad.EN(), "expected one of json, text, for example type=text") {
 		t.Error(bad)
 	}
 	plain, _ := e.Parse("type=text&n=mobile", Caller{})
@@ -106,7 +106,7 @@ func TestDates(t *testing.T) {
 		switch {
 		case good && (bad != nil || in.values[0] != value):
 			t.Errorf("%s gave %v, %v", value, in.values[0], bad)
-		case !good && (bad == nil || !strings.Contains(bad.Message, "expected a date from 2024-12-29 to today, for example n=2026-11-20")):
+		case !good && (bad == nil || !strings.Contains(bad.EN(), "expected a date from 2024-12-29 to today, for example n=2026-11-20")):
 			t.Errorf("%s: %v", value, bad)
 		}
 	}

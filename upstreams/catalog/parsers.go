@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"sundry/upstreams/sharelink"
 	"sundry/upstreams/shortlink"
 	"sundry/upstreams/waybill"
+	"sundry/upstreams/words"
 )
 
 func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problems) {
@@ -29,14 +29,14 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 		p.formParser(s, forms, problems)
 		return
 	case s.Role == RoleCallback:
-		p.Allowed = "a JavaScript identifier path such as app.show, up to 64 characters"
+		p.Allowed = words.Say("a JavaScript identifier path such as app.show, up to 64 characters", "JavaScript 标识符路径，如 app.show，最多 64 个字符")
 		p.parse = parseCallback
 		return
 	case s.Role == RoleTail:
 		p.tailParser(s, problems)
 		return
 	case s.Role == RoleSelector:
-		p.Allowed = "a CSS selector such as #quote, up to 64 characters"
+		p.Allowed = words.Say("a CSS selector such as #quote, up to 64 characters", "CSS 选择器，如 #quote，最多 64 个字符")
 		p.parse = parseSelector
 		return
 	case s.Role != RoleInput:
@@ -99,7 +99,7 @@ func listed(values []string, as map[string]string) func(string) (any, error) {
 			i = slices.IndexFunc(values, func(o string) bool { return strings.EqualFold(o, v) })
 		}
 		if i < 0 {
-			return nil, errors.New("is not allowed")
+			return nil, errNotAllowed
 		}
 		if other, ok := as[values[i]]; ok {
 			return other, nil
@@ -125,10 +125,10 @@ func (p *Param) stringParser(s paramSpec, problems *declare.Problems) {
 		return
 	}
 	low, high := max(s.MinLen, 1), p.MaxLen()
-	p.Allowed = fmt.Sprintf("a text of %d to %d characters", low, high)
+	p.Allowed = words.Sayf("a text of %d to %d characters", "%d 到 %d 个字符的文本", low, high)
 	p.parse = func(v string) (any, error) {
 		if n := utf8.RuneCountInString(v); n < low || n > high {
-			return nil, fmt.Errorf("is %d characters long", n)
+			return nil, &lengthError{n}
 		}
 		return v, nil
 	}
@@ -152,9 +152,9 @@ func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 		problems.Add(s.Name.Line, "param %s: steps: expected ascending numbers up to max, for example steps: [16, 32, %d]", p.Name, *s.Max)
 		return
 	}
-	p.Allowed = fmt.Sprintf("a whole number from %d to %d", *s.Min, *s.Max)
+	p.Allowed = words.Sayf("a whole number from %d to %d", "%d 到 %d 的整数", *s.Min, *s.Max)
 	for _, n := range s.Also {
-		p.Allowed += fmt.Sprintf(", or %d", n)
+		p.Allowed = words.Sayf("%s, or %d", "%s，或 %d", p.Allowed, n)
 	}
 	p.parse = func(v string) (any, error) {
 		if strings.Trim(v, "+-0123456789") != "" {
@@ -165,7 +165,7 @@ func (p *Param) intParser(s paramSpec, problems *declare.Problems) {
 			return nil, errNotWhole
 		}
 		if (n < *s.Min || n > *s.Max) && !slices.Contains(s.Also, n) {
-			return nil, errors.New("is out of range")
+			return nil, errOutOfRange
 		}
 		return s.step(n), nil
 	}
@@ -183,17 +183,17 @@ func (s *paramSpec) step(n int) int {
 // digitsParser is for account numbers: they stay texts, and no zero leads. Of
 // other digits, such as the last ones of a phone number, zeros may.
 func (p *Param) digitsParser(s paramSpec) {
-	p.Allowed = fmt.Sprintf("%d to %d digits", s.MinLen, s.MaxLen)
+	p.Allowed = words.Sayf("%d to %d digits", "%d 到 %d 位数字", s.MinLen, s.MaxLen)
 	if s.MinLen == s.MaxLen {
-		p.Allowed = fmt.Sprintf("%d digits", s.MinLen)
+		p.Allowed = words.Sayf("%d digits", "%d 位数字", s.MinLen)
 	}
 	if !s.LeadingZero {
-		p.Allowed += ", the first not 0"
+		p.Allowed = words.Sayf("%s, the first not 0", "%s，首位不为 0", p.Allowed)
 	}
 	p.parse = func(v string) (any, error) {
 		ok := len(v) >= s.MinLen && len(v) <= s.MaxLen && (s.LeadingZero || !strings.HasPrefix(v, "0"))
 		if !ok || strings.ContainsFunc(v, func(r rune) bool { return r < '0' || r > '9' }) {
-			return nil, errors.New("is not valid")
+			return nil, errNotValid
 		}
 		return v, nil
 	}
@@ -205,13 +205,13 @@ func (p *Param) dateParser(s paramSpec, problems *declare.Problems) {
 	if _, err := time.Parse(time.DateOnly, first); err != nil {
 		problems.Add(s.Name.Line, "param %s: since: expected the first day that there is, for example since: 2024-12-29, got %q", p.Name, first)
 	}
-	p.Allowed = fmt.Sprintf("a date from %s to today", first)
+	p.Allowed = words.Sayf("a date from %s to today", "%s 至今天的日期", first)
 	p.parse = func(v string) (any, error) {
 		if _, err := time.Parse(time.DateOnly, v); err != nil {
-			return nil, errors.New("is not a date")
+			return nil, errNotDate
 		}
 		if v < first {
-			return nil, errors.New("is out of range")
+			return nil, errOutOfRange
 		}
 		return v, nil
 	}
@@ -227,28 +227,40 @@ func (p *Param) tooLate(v any, now time.Time) *ParamError {
 	if day <= today || today < p.Spec.Since.Value {
 		return nil
 	}
-	return p.refuse(day, errors.New("is in the future"))
+	return p.refuse(day, errFuture)
 }
 
 func parseSelector(v string) (any, error) {
 	if len(v) > selectorMax || !selectorText.MatchString(v) {
-		return nil, errors.New("is not a selector")
+		return nil, errNotSelector
 	}
 	return v, nil
 }
 
 func parseCallback(v string) (any, error) {
 	if len(v) > callbackMax || !callbackPath.MatchString(v) {
-		return nil, errors.New("is not a function name")
+		return nil, errNotFunction
 	}
 	return v, nil
 }
 
-func oneOf(values []string) string { return "one of " + strings.Join(values, ", ") }
+func oneOf(values []string) words.Text {
+	return words.Sayf("one of %s", "以下之一：%s", words.Names(values...))
+}
+
+// lengthError is a text of a length that is not allowed, in characters.
+type lengthError struct{ length int }
+
+func (e *lengthError) Error() string { return e.Words().EN() }
+
+// Words implements words.Teller.
+func (e *lengthError) Words() words.Text {
+	return words.Sayf("is %d characters long", "的长度为 %d 个字符", e.length)
+}
 
 // canonicalType is a type of text whose values are normalized.
 type canonicalType struct {
-	allowed string // in words
+	allowed words.Text
 	parse   func(string) (any, error)
 }
 
@@ -256,14 +268,18 @@ type canonicalType struct {
 // share a cache entry.
 func canonicalTypes() map[string]canonicalType {
 	return map[string]canonicalType{
-		"ip":      {"an IPv4 or IPv6 address", parseIP},
-		"host":    {"a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566", parseHost},
-		"site":    {"a domain, or a page of it, as in example.org or https://example.org/about", canonical(favicon.Host)},
-		"url":     {"an http or https link", canonical(shortlink.Normalize)},
-		"share":   {"a share link, or a text with one in it, of " + strings.Join(sharelink.Platforms(), ", "), parseShare},
-		"waybill": {"6 to 40 letters and digits", canonical(waybill.Normalize)},
-		"color":   {"3, 4, 6 or 8 hexadecimal digits, RGB or RGBA, as in 1e40af", canonical(qrcode.CanonicalColor)},
-		"idcard":  {"17 digits and a digit or X, or 15 digits", canonical(idcard.Normalize)},
+		"ip": {words.Say("an IPv4 or IPv6 address", "IPv4 或 IPv6 地址"), parseIP},
+		"host": {words.Say("a server name or address, with an optional port, as in mc.example.org or 203.0.113.5:25566",
+			"服务器域名或地址，可带端口，如 mc.example.org 或 203.0.113.5:25566"), parseHost},
+		"site": {words.Say("a domain, or a page of it, as in example.org or https://example.org/about",
+			"域名或其下的网页，如 example.org 或 https://example.org/about"), canonical(favicon.Host)},
+		"url": {words.Say("an http or https link", "http 或 https 链接"), canonical(shortlink.Normalize)},
+		"share": {words.Sayf("a share link, or a text with one in it, of %s", "分享链接或含有它的文字，支持的平台有：%s",
+			words.List(sharelink.Platforms()...)), parseShare},
+		"waybill": {words.Say("6 to 40 letters and digits", "6 到 40 位字母和数字"), canonical(waybill.Normalize)},
+		"color": {words.Say("3, 4, 6 or 8 hexadecimal digits, RGB or RGBA, as in 1e40af",
+			"3、4、6 或 8 位十六进制数字，表示 RGB 或 RGBA，如 1e40af"), canonical(qrcode.CanonicalColor)},
+		"idcard": {words.Say("17 digits and a digit or X, or 15 digits", "17 位数字加一位数字或 X，或者 15 位数字"), canonical(idcard.Normalize)},
 	}
 }
 
@@ -272,33 +288,16 @@ func canonical(normalize func(string) (string, error)) func(string) (any, error)
 	return func(v string) (any, error) {
 		s, err := normalize(v)
 		if err != nil {
-			return nil, &invalidValue{err}
+			return nil, err
 		}
 		return s, nil
 	}
 }
 
-// invalidValue says what is wrong with a value, without what was expected: the
-// parameter's own description follows.
-type invalidValue struct{ err error }
-
-func (e *invalidValue) Error() string {
-	s := e.err.Error()
-	for _, expected := range []string{": expected ", "; expected ", ", expected "} {
-		s, _, _ = strings.Cut(s, expected)
-	}
-	if strings.HasPrefix(s, "expected ") {
-		return "is not valid"
-	}
-	return "is not accepted: " + s
-}
-
-func (e *invalidValue) Unwrap() error { return e.err }
-
 func parseIP(v string) (any, error) {
 	a, err := geoip.ParseAddr(v)
 	if err != nil {
-		return nil, errors.New("is not an IP address")
+		return nil, errNotAddress
 	}
 	return a.String(), nil
 }
@@ -306,15 +305,27 @@ func parseIP(v string) (any, error) {
 func parseHost(v string) (any, error) {
 	t, err := minecraft.ParseTarget(v)
 	if err != nil {
-		return nil, fmt.Errorf("is not a server address: %w", err)
+		return nil, &hostError{err}
 	}
 	return t.String(), nil
+}
+
+// hostError says what is wrong with the address of a server.
+type hostError struct{ err error }
+
+func (e *hostError) Error() string { return e.Words().EN() }
+
+func (e *hostError) Unwrap() error { return e.err }
+
+// Words implements words.Teller.
+func (e *hostError) Words() words.Text {
+	return words.Sayf("is not a server address: %s", "不是服务器地址：%s", words.Of(e.err, errNotValid.Words()))
 }
 
 func parseShare(v string) (any, error) {
 	l, err := sharelink.Parse(v)
 	if err != nil {
-		return nil, &invalidValue{err}
+		return nil, err
 	}
 	return l.String(), nil
 }

@@ -1,16 +1,15 @@
 package catalog
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/cache"
 	"sundry/upstreams/declare"
+	"sundry/upstreams/words"
 )
 
 // policy compiles the cache rule.
@@ -83,19 +82,25 @@ func Setting(p *cache.Policy, name string) time.Duration {
 	}[name]
 }
 
+// Bounds of settings that are changed while the service runs.
+const (
+	minLiveTTL = time.Second
+	maxLive    = 366 * 24 * time.Hour
+)
+
 // CheckSettings refuses settings that cannot be changed while the service runs. A
 // ttl of zero would turn the cache off, which only the file can do.
 func CheckSettings(settings map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.Contains(SettingNames(), name) {
-			return fmt.Errorf("%s: cannot be changed while the service runs; expected one of %s", name, strings.Join(SettingNames(), ", "))
+			return words.Errorf("%s: cannot be changed while the service runs; expected one of %s", "%s：运行中不能更改，应为以下之一：%s", name, words.Names(SettingNames()...))
 		}
 		d, err := declare.ParseDuration(settings[name])
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return words.Errorf("%s: %q: expected a duration such as 90s, 6h or 30d", "%s：不能是 %q，应为时长，例如 90s、6h 或 30d", name, settings[name])
 		}
-		if least, most := time.Second, 366*24*time.Hour; name == "ttl" && d < least || d > most {
-			return fmt.Errorf("%s: expected %s to %s, got %s", name, least, most, settings[name])
+		if name == "ttl" && d < minLiveTTL || d > maxLive {
+			return words.Errorf("%s: expected %s to %dd, got %s", "%s：应在 %s 到 %dd 之间，而不是 %s", name, minLiveTTL, maxLive/(24*time.Hour), settings[name])
 		}
 	}
 	return nil

@@ -36,6 +36,52 @@ func TestLiveSettings(t *testing.T) {
 	}
 }
 
+// TestCompileLive makes the catalog that compiling everything makes, and compiles only
+// what has changed.
+func TestCompileLive(t *testing.T) {
+	env := testEnvironment(t, replay.New(nil))
+	files, err := ReadFiles("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := files.Compile(Options{}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, live := range []map[string]map[string]string{
+		{"ip": {"ttl": "90s"}, "60s": {"poll": "1m"}, "gone": {"ttl": "1h"}},
+		{"ip": {"ttl": "80s"}, "60s": {"poll": "1m"}},
+		{"ip": {"ttl": "80s"}},
+		nil,
+	} {
+		next, err := files.CompileLive(c, Options{Live: live}, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := files.Compile(Options{Live: live}, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := Diff(whole, next); len(d) > 0 || len(next.Endpoints) != len(whole.Endpoints) || len(next.Groups()) != len(whole.Groups()) {
+			t.Errorf("step %d: %q", i, d)
+		}
+		changed := 0
+		for _, e := range next.Endpoints {
+			before, _ := c.Get(e.Name)
+			if now, _ := next.Get(e.Name); now != e {
+				t.Errorf("step %d: two of %s", i, e.Name)
+			}
+			if e != before {
+				changed++
+			}
+		}
+		if want := []int{2, 1, 1, 1}[i]; changed != want {
+			t.Errorf("step %d: %d endpoints were compiled, want %d", i, changed, want)
+		}
+		c = next
+	}
+}
+
 // TestOffDisablesCaching also where a daily publication would end freshness.
 func TestOffDisablesCaching(t *testing.T) {
 	c := mustLoad(t, replay.New(nil))

@@ -2,14 +2,15 @@ package catalog
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+
+	"github.com/cespare/xxhash/v2"
 
 	"sundry/cache"
 	"sundry/upstreams"
@@ -74,6 +75,16 @@ func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []a
 		}
 	}
 	return out
+}
+
+// Text is what callers see of mapped data in a form of text: of a pool, the first
+// candidate.
+func (f *Form) Text(ctx context.Context, data any, env *jq.Env) (string, error) {
+	bodies, err := f.render(ctx, &upstreams.Answer{Data: data}, env)
+	if err != nil || len(bodies) == 0 {
+		return "", err
+	}
+	return string(bodies[0].Data), nil
 }
 
 // seen is what callers see of a value: with all declared fields.
@@ -174,10 +185,10 @@ func (f *Form) plain(typ string, b []byte) *cache.Body {
 	return body
 }
 
+// tag is the strong ETag of a body: its XXH64.
 func tag(b []byte) string {
-	sum := sha256.Sum256(b)
-	text := append(make([]byte, 0, 24), '"')
-	return string(append(hex.AppendEncode(text, sum[:10]), '"'))
+	text := append(make([]byte, 0, 16), '"')
+	return string(append(strconv.AppendUint(text, xxhash.Sum64(b), 36), '"'))
 }
 
 // redirectBody redirects to an absolute http(s) address only.

@@ -148,6 +148,10 @@ func (c *Catalog) Variables() []VariableUse {
 	return out
 }
 
+// Described are the names of all variables that a file of the catalog describes, those
+// of endpoints that are turned off included.
+func (c *Catalog) Described() []string { return slices.Sorted(maps.Keys(c.variables)) }
+
 // addUses adds the variables of a source.
 func (c *Catalog) addUses(uses map[string]*VariableUse, source string, given upstreams.Credentials) {
 	for _, name := range given.Variables {

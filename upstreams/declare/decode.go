@@ -40,7 +40,7 @@ func blank(text []byte) bool {
 func Decode(n *yaml.Node, path string, into any, problems *Problems) bool {
 	c := checker{problems: problems, seen: map[visit]bool{}}
 	c.value(path, n, ShapeOf(reflect.TypeOf(into).Elem()), "")
-	return !c.unreadable && Load(n, into, problems)
+	return c.unreadable == 0 && Load(n, into, problems)
 }
 
 // Load decodes a node that was checked with the rest of its file.
@@ -78,12 +78,14 @@ type visit struct {
 type checker struct {
 	problems   *Problems
 	seen       map[visit]bool
-	unreadable bool
+	unreadable int
+	// scalars are those of the unreadable values that others can stand in for.
+	scalars []misread
 }
 
 // wrong adds a mistake that keeps the value from being read.
 func (c *checker) wrong(n *yaml.Node, path, format string, args ...any) {
-	c.unreadable = true
+	c.unreadable++
 	if path != "" {
 		path += ": "
 	}
@@ -119,6 +121,7 @@ func (c *checker) value(path string, n *yaml.Node, s *Shape, example string) {
 	case s.Kind == Scalar && n.Kind == yaml.ScalarNode && !null:
 		c.scalar(path, n, s, example)
 	default:
+		c.misread(n, s)
 		c.wrong(n, path, "expected %s, got %s%s", s.Name(), found(n), forExample(example))
 	}
 }
@@ -194,6 +197,7 @@ func (c *checker) scalar(path string, n *yaml.Node, s *Shape, example string) {
 	if err == nil {
 		return
 	}
+	c.misread(n, s)
 	if problems.AddYAML(err); len(problems) == 1 && !strings.HasPrefix(problems[0].Msg, "cannot construct ") {
 		c.wrong(n, path, "%s", problems[0].Msg)
 		return

@@ -5,7 +5,7 @@ import "strings"
 // Nearest is the candidate that a misspelt name most likely stands for; "" where
 // none is near enough.
 func Nearest(name string, candidates []string) string {
-	best, least := "", max(2, len(name)/3)+1
+	best, least := "", min(max(2, len(name)/3)+1, len(name)) // a name that shares nothing is not near
 	for _, c := range candidates {
 		if d := distance(name, c); d < least {
 			best, least = c, d
@@ -38,8 +38,12 @@ func Expected(name string, allowed []string) string {
 // distance is how many bytes must be put in, taken out or changed to make one
 // name of the other (Levenshtein).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
+	var short [64]int // for names as they usually are, without memory of its own
+	row := short[:]
+	if len(b) >= len(row) {
+		row = make([]int, len(b)+1)
+	}
+	for j := range len(b) + 1 {
 		row[j] = j
 	}
 	for i := range len(a) {

@@ -8,6 +8,11 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q: %d, want %d", pair, got, want)
 		}
 	}
+	for name, want := range map[string]string{"": "", "x": "", "xx": "", "ip": "ip", "op": "ip", "kdd": "kd"} {
+		if got := Nearest(name, []string{"ip", "kd"}); got != want {
+			t.Errorf("nearest to %q: %q, want %q", name, got, want)
+		}
+	}
 	if got := Nearest("nothing-like-it", []string{"ip", "kd"}); got != "" {
 		t.Errorf("nearest: %s", got)
 	}

@@ -11,7 +11,7 @@ func file(c *Call, d *Draft, r *reply) string {
 	host := c.Address.url.Host
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=sundry.schema.json\n# A draft, made of one reply: read it, and mend names, descriptions and rules.\nversion: 1\nname: %s\ngroup: %s\n",
 		c.Name, group(r, c.Address))
-	fmt.Fprintf(&b, "summary:\n  en: %s\n  zh: %s\n\n", quote("What "+host+" answers."), quote(host+" 的回答。"))
+	fmt.Fprintf(&b, "summary:\n  en: %s\n  zh: %s\n\n", quote("What "+host+" answers."), quote(host+" 的答案。"))
 	writeParams(&b, c.Address, r)
 	writeDefs(&b, r.mapping)
 	class := "shared"

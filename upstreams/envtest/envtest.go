@@ -16,13 +16,21 @@ import (
 // finds nothing.
 func New(t testing.TB) *upstreams.Environment {
 	t.Helper()
+	env, err := Bare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Transport = http.NewFileTransportFS(os.DirFS(t.TempDir()))
+	return env
+}
+
+// Bare makes one without a transport either, for what several tests share.
+func Bare() (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Guard: guard.New(guard.Config{}), Transport: http.NewFileTransportFS(os.DirFS(t.TempDir())),
+		Guard:  guard.New(guard.Config{}),
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 	}
 	var err error
-	if env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts); err != nil {
-		t.Fatal(err)
-	}
-	return env
+	env.Metrics, err = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
+	return env, err
 }

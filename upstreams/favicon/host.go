@@ -8,18 +8,25 @@ import (
 	"strings"
 
 	"sundry/upstreams/guard"
+	"sundry/upstreams/words"
 )
 
 // maxInput is the longest input, in bytes.
 const maxInput = 2048
 
 var (
-	errSpelling    = errors.New("not a domain; expected one as in example.org, or a page of one as in https://example.org/about")
-	errScheme      = fmt.Errorf("%w: scheme is not http or https; expected a domain as in example.org", ErrForbidden)
-	errAddress     = fmt.Errorf("%w: an IP address; expected a domain as in example.org", ErrForbidden)
-	errSingle      = fmt.Errorf("%w: a name without a dot; expected a full domain as in example.org", ErrForbidden)
-	errCredentials = fmt.Errorf("%w: user name or password in the URL; expected a domain as in example.org", ErrForbidden)
-	errPort        = fmt.Errorf("%w: port is not 80 or 443; expected a domain as in example.org", ErrForbidden)
+	errSpelling = words.Because(errors.New("not a domain; expected one as in example.org, or a page of one as in https://example.org/about"),
+		"is not a domain", "不是域名")
+	errScheme = words.Because(fmt.Errorf("%w: scheme is not http or https; expected a domain as in example.org", ErrForbidden),
+		"has a scheme other than http and https", "的协议不是 http 或 https")
+	errAddress = words.Because(fmt.Errorf("%w: an IP address; expected a domain as in example.org", ErrForbidden),
+		"is an IP address", "是 IP 地址")
+	errSingle = words.Because(fmt.Errorf("%w: a name without a dot; expected a full domain as in example.org", ErrForbidden),
+		"is a name without a dot", "不含点号，不是完整的域名")
+	errCredentials = words.Because(fmt.Errorf("%w: user name or password in the URL; expected a domain as in example.org", ErrForbidden),
+		"contains a user name or password", "含有用户名或密码")
+	errPort = words.Because(fmt.Errorf("%w: port is not 80 or 443; expected a domain as in example.org", ErrForbidden),
+		"has a port other than 80 and 443", "的端口不是 80 或 443")
 )
 
 // Host parses a caller's input, a domain or an http(s) URL with any path, and

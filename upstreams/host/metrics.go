@@ -1,6 +1,8 @@
 package host
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
@@ -48,5 +50,27 @@ func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
 		for _, state := range []string{"closed", "half-open", "open"} {
 			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
 		}
+	}
+}
+
+// quotaCollector reads at scrape what is left of the quotas.
+type quotaCollector struct {
+	quotas *Quotas
+	left   *prometheus.Desc
+}
+
+// NewQuotaCollector makes the collector of the quotas' metric.
+func NewQuotaCollector(quotas *Quotas) prometheus.Collector {
+	return &quotaCollector{quotas, prometheus.NewDesc(metrics.Namespace+"_upstream_quota_left_ratio",
+		"Share of the calls that a declared rate allows which may still be made, by what this instance knows of the calls of the others.", []string{"quota"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (c *quotaCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.left }
+
+// Collect implements prometheus.Collector.
+func (c *quotaCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, q := range c.quotas.All() {
+		ch <- prometheus.MustNewConstMetric(c.left, prometheus.GaugeValue, q.Left(time.Now()), q.Name())
 	}
 }

@@ -72,7 +72,8 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec Spec
 	c.Decode(section, &spec)
 	f := compileFetcher(&spec, c.Line, c)
-	return upstreams.Compiled{Fetcher: f, Host: f.host, Remote: true}
+	once := spec.Form == nil && spec.JSON == nil && !spec.Parts.declared()
+	return upstreams.Compiled{Fetcher: f, Host: f.host, Remote: true, Repeatable: once && f.host != nil}
 }
 
 // compileFetcher compiles a request that is declared at a line.

@@ -32,9 +32,7 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	}
 	in.MarkLoop(req.Header)
 	if f.trace {
-		for name, v := range in.Call.Trace {
-			req.Header.Set(name, v)
-		}
+		in.Call.Trace.AddTo(req.Header)
 	}
 	for _, h := range f.headers {
 		if v := h.value.Render(in.Values, jq.EscapeHeader); v != "" || h.value.IsLiteral() {

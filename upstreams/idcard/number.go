@@ -4,11 +4,14 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"sundry/upstreams/words"
 )
 
 // ErrMalformed refuses input that does not have the form of an identity number.
 // It never contains the input.
-var ErrMalformed = errors.New("expected an identity number of 17 digits and a digit or X, or of 15 digits")
+var ErrMalformed error = words.Because(errors.New("expected an identity number of 17 digits and a digit or X, or of 15 digits"),
+	"is not an identity number", "不是身份证号码")
 
 // Lengths of a number, in characters: since 1999, and before.
 const (

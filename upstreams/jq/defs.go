@@ -1,7 +1,6 @@
 package jq
 
 import (
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +22,10 @@ type def struct {
 	text   string // of its program
 	needs  []*def // the earlier ones that it calls, directly or not
 	called bool
+
+	// Of the body alone: it is looked at once, and not for each program that calls it.
+	variables needs
+	reads     map[string]bool
 }
 
 // CompileDefs compiles named programs, each of which may call those before it.
@@ -105,6 +108,8 @@ func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problem
 			f.Body = none
 		}
 	}
+	added.variables.note(f.Body)
+	added.reads = readsOf(f.Body)
 	d.list = append(d.list, added)
 }
 
@@ -113,8 +118,7 @@ func (d *Defs) calledBy(q *gojq.Query) []*def {
 	if d == nil {
 		return nil
 	}
-	called := map[string]bool{}
-	functionsIn(reflect.ValueOf(q), called)
+	called := functionsIn(q)
 	reached := map[*def]bool{}
 	for _, f := range d.list {
 		if !called[signature(f.Name, len(f.Args))] {
@@ -134,36 +138,16 @@ func (d *Defs) calledBy(q *gojq.Query) []*def {
 	return out
 }
 
-// functionsIn collects the signatures of all functions that a syntax tree calls.
-func functionsIn(tree reflect.Value, found map[string]bool) {
-	walk(tree, func(node reflect.Value) bool {
-		if f, ok := reflect.TypeAssert[gojq.Func](node); ok {
+// functionsIn are the signatures of all functions that a program calls.
+func functionsIn(q *gojq.Query) map[string]bool {
+	found := map[string]bool{}
+	walk(q, func(node any) bool {
+		if f, ok := node.(*gojq.Func); ok {
 			found[signature(f.Name, len(f.Args))] = true
 		}
 		return true
 	})
-}
-
-// walk visits every node of a syntax tree, of whichever type: none can be forgotten.
-// It does not look below a node of which visit returns false.
-func walk(v reflect.Value, visit func(node reflect.Value) bool) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			walk(v.Elem(), visit)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			walk(v.Index(i), visit)
-		}
-	case reflect.Struct:
-		if !visit(v) {
-			return
-		}
-		for _, field := range v.Fields() {
-			walk(field, visit)
-		}
-	}
+	return found
 }
 
 // textsOf returns the text of a program and those of the defs that it calls,

@@ -2,7 +2,6 @@ package jq
 
 import (
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
@@ -36,18 +35,19 @@ func needsOf(q *gojq.Query, called []*def) needs {
 	var n needs
 	n.note(q)
 	for _, f := range called {
-		n.note(f.Body)
+		n.cookies = n.cookies || f.variables.cookies
+		n.headers = n.headers || f.variables.headers
 	}
 	return n
 }
 
 func (n *needs) note(q *gojq.Query) {
-	walk(reflect.ValueOf(q), func(node reflect.Value) bool {
-		if f, ok := reflect.TypeAssert[gojq.Func](node); ok {
-			n.noteName(f.Name)
-		}
-		if o, ok := reflect.TypeAssert[gojq.ObjectKeyVal](node); ok {
-			n.noteName(o.Key) // {$headers}
+	walk(q, func(node any) bool {
+		switch node := node.(type) {
+		case *gojq.Func:
+			n.noteName(node.Name)
+		case *gojq.ObjectKeyVal:
+			n.noteName(node.Key) // {$headers}
 		}
 		return true
 	})

@@ -1,7 +1,7 @@
 package jq
 
 import (
-	"reflect"
+	"maps"
 	"slices"
 
 	"github.com/itchyny/gojq"
@@ -23,23 +23,25 @@ func (d *Defs) Reads(programs ...*declare.Expr) map[string]bool {
 		if err != nil {
 			continue // it is reported where it is compiled
 		}
-		readsOf(reflect.ValueOf(q), names)
+		maps.Copy(names, readsOf(q))
 		for _, f := range d.calledBy(q) {
-			readsOf(reflect.ValueOf(f.Body), names)
+			maps.Copy(names, f.reads)
 		}
 	}
 	return names
 }
 
-// readsOf collects the names in a syntax tree.
-func readsOf(tree reflect.Value, names map[string]bool) {
-	walk(tree, func(node reflect.Value) bool {
-		if t, ok := reflect.TypeAssert[gojq.Term](node); ok && holdsNoReply(&t) {
+// readsOf are the names in the program itself.
+func readsOf(q *gojq.Query) map[string]bool {
+	names := map[string]bool{}
+	walk(q, func(node any) bool {
+		if t, ok := node.(*gojq.Term); ok && holdsNoReply(t) {
 			return false
 		}
 		noteReads(node, names)
 		return true
 	})
+	return names
 }
 
 // holdsNoReply reports whether the term reads a variable with what is not of a reply.
@@ -48,20 +50,22 @@ func holdsNoReply(t *gojq.Term) bool {
 }
 
 // noteReads notes the names in one node.
-func noteReads(v reflect.Value, names map[string]bool) {
-	if i, ok := reflect.TypeAssert[gojq.Index](v); ok {
-		note(names, i.Name, i.Str)
-		noteTexts(i.Start, names)
-	}
-	if o, ok := reflect.TypeAssert[gojq.ObjectKeyVal](v); ok && o.Val == nil {
-		note(names, o.Key, o.KeyString)
-	}
-	if o, ok := reflect.TypeAssert[gojq.PatternObject](v); ok {
-		note(names, o.Key, o.KeyString)
-	}
-	if f, ok := reflect.TypeAssert[gojq.Func](v); ok && (f.Name == "has" || f.Name == "getpath" || f.Name == "pick") {
-		for _, arg := range f.Args {
-			noteTexts(arg, names)
+func noteReads(node any, names map[string]bool) {
+	switch node := node.(type) {
+	case *gojq.Index:
+		note(names, node.Name, node.Str)
+		noteTexts(node.Start, names)
+	case *gojq.ObjectKeyVal:
+		if node.Val == nil {
+			note(names, node.Key, node.KeyString)
+		}
+	case *gojq.PatternObject:
+		note(names, node.Key, node.KeyString)
+	case *gojq.Func:
+		if node.Name == "has" || node.Name == "getpath" || node.Name == "pick" {
+			for _, arg := range node.Args {
+				noteTexts(arg, names)
+			}
 		}
 	}
 }
@@ -85,9 +89,9 @@ func noteTexts(q *gojq.Query, names map[string]bool) {
 	if q == nil {
 		return
 	}
-	walk(reflect.ValueOf(q), func(node reflect.Value) bool {
-		if text, ok := reflect.TypeAssert[gojq.String](node); ok {
-			note(names, "", &text)
+	walk(q, func(node any) bool {
+		if text, ok := node.(*gojq.String); ok {
+			note(names, "", text)
 		}
 		return true
 	})

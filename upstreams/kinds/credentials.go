@@ -28,7 +28,6 @@ func (r *credentialReader) read(s *SourceSpec) upstreams.Credentials {
 		variable := s.Secrets[name]
 		if !r.one(name, variable, replayed(variable.Value)) && r.out.Missing == "" {
 			r.out.Missing = variable.Value
-			r.c.Env.Log.Info("source left out: its key is not set", "endpoint", r.c.Endpoint, "source", r.c.Source, "variable", variable.Value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {

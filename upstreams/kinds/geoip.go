@@ -7,6 +7,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/geoip"
+	"sundry/upstreams/words"
 )
 
 // GeoIPSpec declares a source that looks up the parameter ip locally.
@@ -47,7 +48,7 @@ func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Rep
 	ip, _ := in.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "ip", Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
 	}
 	scope := geoip.Scope(addr)
 	if scope == "" {
@@ -61,7 +62,7 @@ func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.R
 	ip, _ := in.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "ip", Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
 	}
 	place, found, err := f.db.Lookup(addr)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/idcard"
+	"sundry/upstreams/words"
 )
 
 // IDCardSpec declares a source that reads what the ID number in the parameter card
@@ -25,7 +26,7 @@ func (cardReader) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Repl
 	card, _ := in.Call.Params["card"].(string)
 	info, err := idcard.Parse(card, in.Call.Now)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "card", Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken("card", err, words.Say("the value is not an identity number", "所给的值不是身份证号码"))
 	}
 	return &upstreams.Reply{Body: info.Data()}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
+	"sundry/upstreams/words"
 )
 
 // TestPartialAndEmptyRepliesAreMalformed: an unrequested part, an acceptance and an
@@ -99,10 +100,10 @@ func TestVerdicts(t *testing.T) {
 // A reply may say that the caller's value is wrong.
 func TestVerdictInvalidNamesTheParameter(t *testing.T) {
 	base := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"code":408}`)) })
-	text := "name: s\njudge: [{if: .code == 408, is: invalid, parameter: phone, message: expected four digits}]\nhttp: {url: \"" + base + "/\"}\n"
+	text := "name: s\njudge: [{if: .code == 408, is: invalid, parameter: phone, message: {en: expected four digits, zh: 应为四位数字}}]\nhttp: {url: \"" + base + "/\"}\n"
 	_, err := compile(t, environment(t), text).Probe(t.Context(), &upstreams.Call{Now: time.Now()}, nil)
 	typed, ok := errors.AsType[*upstreams.Error](err)
-	if !ok || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || typed.Message != "expected four digits" {
+	if !ok || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || typed.Message != words.Say("expected four digits", "应为四位数字") {
 		t.Errorf("%+v", err)
 	}
 }

@@ -27,7 +27,7 @@ func environment(t testing.TB) *upstreams.Environment {
 		Secret: func(string) (string, bool) { return "", false }, Log: slog.New(slog.DiscardHandler),
 	}
 	var err error
-	if env.Metrics, err = upstreams.NewMetrics(prometheus.NewRegistry(), &env.Hosts); err != nil {
+	if env.Metrics, err = upstreams.NewMetrics(prometheus.NewRegistry(), &env.Hosts, &env.Quotas); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(env.CloseIdle)

@@ -12,6 +12,7 @@ import (
 	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/minecraft"
+	"sundry/upstreams/words"
 )
 
 // MinecraftSpec declares a source that pings the game server in the parameter host.
@@ -50,7 +51,7 @@ func (p *pinger) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Rep
 	host, _ := in.Call.Params["host"].(string)
 	target, err := minecraft.ParseTarget(host)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "host", Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken("host", err, words.Of(err, notValid()))
 	}
 	if p.assume {
 		return offline(target, "timeout"), nil

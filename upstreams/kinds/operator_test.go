@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sundry/upstreams"
 	"sundry/upstreams/host"
@@ -230,6 +231,68 @@ func TestAgents(t *testing.T) {
 			if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); err != nil || got != step.want[i] {
 				t.Errorf("%q %v, want %q", got, err, step.want[i])
 			}
+		}
+	}
+}
+
+// TestRefreshesGoByTheSourceThatTheyWouldCall: what is left of the others' quotas does not
+// matter, nor does that of a source that serves other input or is rejected.
+func TestRefreshesGoByTheSourceThatTheyWouldCall(t *testing.T) {
+	const fetch = "http: {url: 'http://127.0.0.1:1/'}"
+	free, used := "name: free\n"+fetch, "name: used\nrate: 8/1h\n"+fetch
+	local, last := "name: local\ncomputed: {}", "name: last\nlast_resort: true\nrate: 7/1h\n"+fetch
+	for _, c := range []struct {
+		name    string
+		sources []string
+		want    bool
+	}{
+		{"no quota", []string{free}, false},
+		{"used up", []string{used}, true},
+		{"first, then one without", []string{used, free}, true},
+		{"second", []string{free, used}, false},
+		{"after a local one", []string{local, used}, true},
+		{"of a source that does not serve", []string{strings.Replace(used, "rate", "when: '$params.n == 2'\nrate", 1), free}, false},
+		{"behind one that does not serve", []string{"name: other\nwhen: '$params.n == 2'\n" + fetch, used}, true},
+		{"asked after a failure", []string{strings.Replace(used, "rate", "after: failure\nrate", 1), free}, false},
+		{"of a last resort", []string{local, last}, false},
+	} {
+		env := environment(t)
+		var sources []*upstreams.Source
+		for _, text := range c.sources {
+			s := compile(t, env, text)
+			for s.Quota != nil && s.Quota.Take(t.Context(), time.Now()) {
+			}
+			sources = append(sources, s)
+		}
+		chain := upstreams.NewChain("test", sources, true, env)
+		call := &upstreams.Call{Params: map[string]any{"n": 1}}
+		got := chain.Withholds(t.Context(), call, func(left float64) bool { return left > 0 })
+		if got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if n := len(env.Journal.Recent("test", "used")); n > 0 {
+			t.Errorf("%s: %d attempts", c.name, n)
+		}
+	}
+}
+
+// TestRefreshesLeaveTheReserveOfASource: what a caller without a copy gets.
+func TestRefreshesLeaveTheReserveOfASource(t *testing.T) {
+	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })
+	env := environment(t)
+	chain := upstreams.NewChain("test", []*upstreams.Source{compile(t, env, "name: one\nrate: 8/1h\nhttp: {url: "+url+"/}")}, true, env)
+	for _, step := range []struct {
+		hasCopy bool
+		want    int
+	}{{true, 6}, {false, 2}} {
+		answered := 0
+		for range 10 {
+			if _, err := chain.Do(t.Context(), &upstreams.Call{}, step.hasCopy, nil); err == nil {
+				answered++
+			}
+		}
+		if answered != step.want {
+			t.Errorf("with a copy %v: %d answered, want %d", step.hasCopy, answered, step.want)
 		}
 	}
 }

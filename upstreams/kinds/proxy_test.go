@@ -291,10 +291,10 @@ func TestProxiesOfSources(t *testing.T) {
 		{upstreams.Proxies{}, 0},
 		{upstreams.Proxies{Default: &proxy}, 1},
 		{upstreams.Proxies{Default: &none}, 0},
-		{upstreams.Proxies{Default: &proxy, Of: map[string]upstreams.Proxy{"test": none}}, 0},
-		{upstreams.Proxies{Default: &none, Of: map[string]upstreams.Proxy{"test": proxy}}, 1},
-		{upstreams.Proxies{Of: map[string]upstreams.Proxy{"test": none, "test/one": proxy}}, 1},
-		{upstreams.Proxies{Default: &proxy, Of: map[string]upstreams.Proxy{"test/other": none, "other": none}}, 1},
+		{upstreams.Proxies{Default: &proxy, Of: map[string]*upstreams.Proxy{"test": &none}}, 0},
+		{upstreams.Proxies{Default: &none, Of: map[string]*upstreams.Proxy{"test": &proxy}}, 1},
+		{upstreams.Proxies{Of: map[string]*upstreams.Proxy{"test": &none, "test/one": &proxy}}, 1},
+		{upstreams.Proxies{Default: &proxy, Of: map[string]*upstreams.Proxy{"test/other": &none, "other": &none}}, 1},
 	} {
 		env.SetProxies(row.set)
 		before := web.passed.Load()

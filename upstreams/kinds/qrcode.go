@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 	"sundry/upstreams/qrcode"
+	"sundry/upstreams/words"
 )
 
 // QRCodeSpec declares a source that draws a QR code of the parameter text. The
@@ -44,11 +44,11 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	level, _ := params["level"].(string)
 	code, err := qrcode.Encode(text, level)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: blamed(err), Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken(blamed(err), err, words.Of(err, notValid()))
 	}
 	style, err := styleOf(params)
 	if err != nil {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "color", Message: err.Error(), Err: err}
+		return nil, upstreams.Mistaken("color", err, words.Of(err, notValid()))
 	}
 	size, given := params["size"].(int)
 	if !given {
@@ -59,8 +59,9 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 		func() ([]byte, error) { return q.painter.PNG(code, size, style) },
 	)
 	if tooSmall, ok := errors.AsType[*qrcode.TooSmallError](err); ok {
-		return nil, &upstreams.Error{Kind: upstreams.Invalid, Parameter: "size", Err: err,
-			Message: fmt.Sprintf("size %d is too small for this text to be readable; expected at least %d, for example size=%d", size, tooSmall.Min, tooSmall.Min)}
+		return nil, upstreams.Mistaken("size", err, words.Sayf(
+			"size %d is too small for this text to be readable; expected at least %d, for example size=%[2]d",
+			"%d 像素太小，这段文本会无法识读；至少应为 %d，例如 size=%[2]d", size, tooSmall.Min))
 	}
 	if err != nil {
 		return nil, err
@@ -72,6 +73,9 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	}
 	return &upstreams.Reply{Body: data, Blob: blob}, nil
 }
+
+// notValid stands for an error without words of its own.
+func notValid() words.Text { return words.Say("the value is not valid", "所给的值无效") }
 
 // blamed is the parameter that an error of Encode is about.
 func blamed(err error) string {

@@ -41,7 +41,7 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	c.Scope = jq.NewScope(r.plain, r.secret, endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After, Rules: c.Rules(spec.Judge),
+		Hedge: spec.Hedge, Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After, Rules: c.Rules(spec.Judge),
 		Credentials: c.Credentials,
 	}
 	for i := range spec.Before {
@@ -131,9 +131,9 @@ func (s *SourceSpec) canary(params []string, problems *declare.Problems) map[str
 	return input
 }
 
-// quota is that of the declared rate. A replay calls nobody, and has none.
+// quota is that of the declared rate; nil: none is declared.
 func (s *SourceSpec) quota(c *upstreams.Compiler, h *host.Host) *host.Quota {
-	if s.Rate.Calls == 0 || c.Env.Replay != nil {
+	if s.Rate.Calls == 0 {
 		return nil
 	}
 	of := c.Endpoint + "/" + c.Source

@@ -1,8 +1,6 @@
 package minecraft
 
 import (
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -11,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/idna"
+
+	"sundry/upstreams/words"
 )
 
 // DefaultPort of the game.
@@ -26,21 +26,25 @@ type Target struct {
 }
 
 // ErrPort refuses a port that game servers do not use.
-var ErrPort = errors.New("port is not one that game servers use")
+var ErrPort error = words.NewError("port is not one that game servers use", "端口不是游戏服务器会用的端口")
 
 var (
-	errEmpty     = errors.New("host is missing")
-	errLength    = errors.New("host is longer than 253 characters")
-	errLabel     = errors.New("host must consist of labels of 1 to 63 letters, digits, - and _ with dots between them")
-	errIDN       = errors.New("host is not a valid internationalized domain name")
-	errAmbiguous = errors.New("ambiguous form of an IPv4 address")
-	errZone      = errors.New("IPv6 address must not have a zone")
-	errBrackets  = errors.New("brackets must contain an IPv6 address, followed by nothing or by :port")
+	errEmpty  = words.NewError("host is missing", "缺少主机名")
+	errLength = words.NewError("host is longer than 253 characters", "主机名超过 253 个字符")
+	errLabel  = words.NewError("host must consist of labels of 1 to 63 letters, digits, - and _ with dots between them",
+		"主机名由点分隔，每段须为 1 到 63 个字母、数字、- 或 _")
+	errIDN       = words.NewError("host is not a valid internationalized domain name", "主机名不是有效的国际化域名")
+	errAmbiguous = words.NewError("ambiguous form of an IPv4 address", "IPv4 地址的写法有歧义")
+	errZone      = words.NewError("IPv6 address must not have a zone", "IPv6 地址不能带区域标识")
+	errBrackets  = words.NewError("brackets must contain an IPv6 address, followed by nothing or by :port",
+		"方括号内须为 IPv6 地址，其后不能有别的内容，或只能是冒号和端口")
+	errPort   = words.NewError("port is not a number from 1 to 65535", "端口不是 1 到 65535 的数字")
+	errNoPort = words.NewError("port is missing after the colon", "冒号后缺少端口")
 )
 
 // ParseTarget parses host, host:port, [v6]:port or a bare IPv6 address. White
-// space around it is dropped. The error says what is wrong, and contains at most
-// the port.
+// space around it is dropped. The error says what is wrong, and does not
+// contain the input.
 func ParseTarget(s string) (Target, error) {
 	host, port, err := splitPort(strings.TrimSpace(s))
 	if err != nil {
@@ -50,7 +54,7 @@ func ParseTarget(s string) (Target, error) {
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return Target{}, fmt.Errorf("port %.10q is not a number from 1 to 65535", port)
+			return Target{}, errPort
 		}
 		t.Port, t.Explicit = uint16(n), n != DefaultPort
 	}
@@ -77,7 +81,7 @@ func splitPort(s string) (host, port string, err error) {
 	}
 	host, port, found := strings.Cut(s, ":")
 	if found && port == "" {
-		return "", "", errors.New("port is missing after the colon")
+		return "", "", errNoPort
 	}
 	return host, port, nil
 }

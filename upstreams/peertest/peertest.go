@@ -39,6 +39,19 @@ func Module(t testing.TB, npm string) (node, folder string) {
 	return node, folder
 }
 
+// Tool finds a tool of the Go module in a directory, whose modules must have been
+// downloaded. SUNDRY_TEST_REQUIRE lists it by its name.
+func Tool(t testing.TB, dir, name string) (program string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "-n", name) //nolint:gosec // a test names it
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off")
+	out, err := cmd.Output()
+	if err != nil {
+		missing(t, name, "%s cannot be built (cd %s && go mod download): %v", name, dir, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 func missing(t testing.TB, peer, format string, args ...any) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("SUNDRY_TEST_REQUIRE"), ","), peer) {

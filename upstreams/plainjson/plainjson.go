@@ -65,12 +65,18 @@ func AppendText(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		return appendInvalid(b, s)
 	}
+	return appendQuoted(b, s, appendEscape)
+}
+
+// appendQuoted appends valid UTF-8 in quotes, with the escapes for quotes, backslashes
+// and control characters, and with those of the line separators of JavaScript.
+func appendQuoted(b []byte, s string, escape func(b []byte, c byte) []byte) []byte {
 	b = append(b, '"')
 	done := 0
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c == '"' || c == '\\':
-			b = appendEscape(append(b, s[done:i]...), c)
+			b = escape(append(b, s[done:i]...), c)
 			done = i + 1
 		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
 			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
@@ -115,21 +121,14 @@ func AppendString(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
-	b = append(b, '"')
-	done := 0
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			b = append(append(b, s[done:i]...), '\\', c)
-			done = i + 1
-		case c < ' ':
-			b = append(append(b, s[done:i]...), '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			done = i + 1
-		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
-			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
-			done = i + 3
-		}
+	return appendQuoted(b, s, appendNumericEscape)
+}
+
+// appendNumericEscape appends the escape of a control character as a number, even if it
+// has a short one.
+func appendNumericEscape(b []byte, c byte) []byte {
+	if c >= ' ' {
+		return append(b, '\\', c)
 	}
-	return append(append(b, s[done:]...), '"')
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

@@ -4,6 +4,8 @@ import (
 	"unicode/utf8"
 
 	"rsc.io/qr/coding"
+
+	"sundry/upstreams/words"
 )
 
 // utf8ECI is the number of UTF-8 among the character sets of ECI.
@@ -14,7 +16,7 @@ const utf8ECI = 26
 type mode struct {
 	segments []coding.Encoding
 	max      [4]int
-	unit     string
+	unit     words.Text
 }
 
 // most is what the largest symbol holds at a level.
@@ -25,13 +27,13 @@ func (m mode) most(l coding.Level) int { return m.max[l-coding.L] }
 func modeOf(text string) mode {
 	switch {
 	case coding.Num(text).Check() == nil:
-		return mode{[]coding.Encoding{coding.Num(text)}, [4]int{7089, 5596, 3993, 3057}, "digits"}
+		return mode{[]coding.Encoding{coding.Num(text)}, [4]int{7089, 5596, 3993, 3057}, words.Say("digits", "位数字")}
 	case coding.Alpha(text).Check() == nil:
-		return mode{[]coding.Encoding{coding.Alpha(text)}, [4]int{4296, 3391, 2420, 1852}, "capitals and digits"}
+		return mode{[]coding.Encoding{coding.Alpha(text)}, [4]int{4296, 3391, 2420, 1852}, words.Say("capitals and digits", "个大写字母和数字")}
 	case isASCII(text):
-		return mode{[]coding.Encoding{coding.String(text)}, [4]int{2953, 2331, 1663, 1273}, "bytes"}
+		return mode{[]coding.Encoding{coding.String(text)}, [4]int{2953, 2331, 1663, 1273}, words.Say("bytes", "字节")}
 	}
-	return mode{[]coding.Encoding{eci(utf8ECI), coding.String(text)}, [4]int{2952, 2330, 1662, 1272}, "bytes of UTF-8"}
+	return mode{[]coding.Encoding{eci(utf8ECI), coding.String(text)}, [4]int{2952, 2330, 1662, 1272}, words.Say("bytes of UTF-8", "字节（UTF-8）")}
 }
 
 func isASCII(text string) bool {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"rsc.io/qr/coding"
+
+	"sundry/upstreams/words"
 )
 
 // Code is an encoded symbol, as Encode makes it. It does not change, so that
@@ -97,11 +99,11 @@ var (
 	// *TooLongError, which has the limit.
 	ErrTooLong = errors.New("text is too long for a QR code")
 	// ErrNotUTF8 refuses bytes that are not a text.
-	ErrNotUTF8 = errors.New("text is not UTF-8")
+	ErrNotUTF8 error = words.NewError("text is not UTF-8", "文本不是 UTF-8 编码")
 	// ErrLevel refuses an unknown level of error correction.
-	ErrLevel = errors.New("unknown level of error correction; expected L, M, Q or H")
+	ErrLevel error = words.NewError("unknown level of error correction; expected L, M, Q or H", "没有这个纠错级别；应为 L、M、Q 或 H")
 	// ErrEmpty refuses an empty text.
-	ErrEmpty = errors.New("text is empty")
+	ErrEmpty error = words.NewError("text is empty", "文本为空")
 )
 
 // TooLongError refuses a text beyond the largest symbol of its mode. It does not
@@ -110,11 +112,16 @@ type TooLongError struct {
 	// Len is the text's length, Max the longest that fits, both in Unit.
 	Len, Max int
 	// Unit is digits, capitals and digits, bytes, or bytes of UTF-8.
-	Unit string
+	Unit words.Text
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("%v: expected at most %d %s, got %d", ErrTooLong, e.Max, e.Unit, e.Len)
+	return e.Words().EN()
+}
+
+// Words implements words.Teller.
+func (e *TooLongError) Words() words.Text {
+	return words.Sayf("text is too long for a QR code: expected at most %d %s, got %d", "文本太长，二维码放不下：最多 %d %s，实际为 %d", e.Max, e.Unit, e.Len)
 }
 
 // Is makes every TooLongError an ErrTooLong.

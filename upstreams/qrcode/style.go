@@ -7,6 +7,8 @@ import (
 	"image/color"
 	"math"
 	"strings"
+
+	"sundry/upstreams/words"
 )
 
 // Style is how a symbol is drawn.
@@ -39,10 +41,23 @@ var ErrContrast = errors.New("colors are too similar")
 func (s Style) Check() error {
 	a, b := luminance(s.Color), luminance(s.Background)
 	if ratio := (math.Max(a, b) + 0.05) / (math.Min(a, b) + 0.05); ratio < minContrast {
-		return fmt.Errorf("%w: contrast %.1f:1, expected at least %d:1, for example color=1e40af on background=ffffff", ErrContrast, ratio, minContrast)
+		return &contrastError{ratio}
 	}
 	return nil
 }
+
+// contrastError is an ErrContrast.
+type contrastError struct{ ratio float64 }
+
+func (e *contrastError) Error() string { return e.Words().EN() }
+
+// Words implements words.Teller.
+func (e *contrastError) Words() words.Text {
+	return words.Sayf("colors are too similar: contrast %.1f:1, expected at least %d:1, for example color=1e40af on background=ffffff",
+		"前景色与背景色太接近：对比度为 %.1f:1，应不低于 %d:1，例如 color=1e40af、background=ffffff", e.ratio, minContrast)
+}
+
+func (e *contrastError) Is(target error) bool { return target == ErrContrast }
 
 // luminance is the relative luminance of a colour on white, 0 to 1.
 func luminance(c color.NRGBA) float64 {
@@ -65,7 +80,7 @@ func css(c color.NRGBA) string {
 }
 
 // ErrColor refuses a text that is not a colour.
-var ErrColor = errors.New("not a color")
+var ErrColor error = words.Because(errors.New("not a color"), "is not a color", "不是颜色")
 
 // ParseColor reads three, four, six or eight hexadecimal digits, RGB or RGBA, with
 // or without # before them.

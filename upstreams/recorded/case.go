@@ -13,9 +13,9 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
@@ -172,7 +172,11 @@ func (s *stepSpec) read(fsys fs.FS, dir string) (replay.RoundTrip, error) {
 func Exchanges(c *catalog.Catalog, cases []*Case) ([]*replay.Exchange, error) {
 	var out []*replay.Exchange
 	var failed []error
+	off := c.Off()
 	for _, x := range cases {
+		if x.refused = slices.Contains(off, x.Endpoint); x.refused {
+			continue
+		}
 		line, err := x.fit(c)
 		if x.refused = err != nil; !x.refused {
 			out = append(out, &x.Exchange)
@@ -188,10 +192,11 @@ func Exchanges(c *catalog.Catalog, cases []*Case) ([]*replay.Exchange, error) {
 func (c *Case) fit(set *catalog.Catalog) (line int, err error) {
 	e, ok := set.Get(c.Endpoint)
 	if !ok {
-		return 0, fmt.Errorf("there is no endpoint %q; its directory is testdata/<endpoint>/<source>/<case>", c.Endpoint)
+		return 0, fmt.Errorf("there is no endpoint %q%s", c.Endpoint, orElse(declare.Suggestion(c.Endpoint, names(set)), "testdata/"+c.Endpoint, "an endpoint"))
 	}
-	if !hasSource(e, c.Source) {
-		return 0, fmt.Errorf("%s has no source %q; its directory is testdata/<endpoint>/<source>/<case>", c.Endpoint, c.Source)
+	if sources := sourceNames(e); !slices.Contains(sources, c.Source) {
+		to := fmt.Sprintf("one of its sources (%s)", strings.Join(sources, ", "))
+		return 0, fmt.Errorf("%s has no source %q%s", c.Endpoint, c.Source, orElse(declare.Suggestion(c.Source, sources), "testdata/"+c.Endpoint+"/"+c.Source, to))
 	}
 	if c.Params, err = canonical(e, c.Raw, c.caller, c.Now); err != nil {
 		return c.paramsLine, fmt.Errorf("params: %w", err)
@@ -202,10 +207,34 @@ func (c *Case) fit(set *catalog.Catalog) (line int, err error) {
 	return 0, nil
 }
 
-func hasSource(e *catalog.Endpoint, name string) bool {
-	return slices.ContainsFunc(e.Chains, func(c *catalog.Chain) bool {
-		return slices.ContainsFunc(c.Declared(), func(s *upstreams.Source) bool { return s.Declared == name })
-	})
+// orElse is what to do about a folder of nobody, after a suggestion of what is meant.
+func orElse(suggestion, folder, to string) string {
+	if suggestion == "" {
+		return fmt.Sprintf("; rename the folder %s to %s, or delete it", folder, to)
+	}
+	return fmt.Sprintf("%s Rename the folder %s to %s, or delete it", suggestion, folder, to)
+}
+
+// names are those of the endpoints.
+func names(set *catalog.Catalog) []string {
+	out := make([]string, len(set.Endpoints))
+	for i, e := range set.Endpoints {
+		out[i] = e.Name
+	}
+	return out
+}
+
+// sourceNames are the sources of an endpoint, each once.
+func sourceNames(e *catalog.Endpoint) []string {
+	var out []string
+	for _, c := range e.Chains {
+		for _, s := range c.Declared() {
+			if !slices.Contains(out, s.Declared) {
+				out = append(out, s.Declared)
+			}
+		}
+	}
+	return out
 }
 
 // canonical parses the recorded query of a caller.

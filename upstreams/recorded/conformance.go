@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"sync"
+	"unicode/utf8"
 
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -25,8 +26,9 @@ type Conformance struct {
 type ConformanceCall struct {
 	// Query as sent.
 	Query string `yaml:"query"`
-	// As is the summary of a call that is shown as an example; "" for others.
-	As string `yaml:"as"`
+	// EN and ZH are the titles of a call that is shown as an example; "" for others.
+	EN string `yaml:"en"`
+	ZH string `yaml:"zh"`
 	// Status; 0 means 200.
 	Status int `yaml:"status"`
 	// Type that the content type begins with; "" for any.
@@ -36,6 +38,17 @@ type ConformanceCall struct {
 	Is string `yaml:"is"`
 	// To is a pattern of a redirect's Location; "" for none.
 	To string `yaml:"to"`
+}
+
+// Title is the call's title in both languages; "" if it is no example.
+func (c *ConformanceCall) Title() string {
+	switch first, _ := utf8.DecodeRuneInString(c.ZH); {
+	case c.EN == c.ZH:
+		return c.EN
+	case first < utf8.RuneSelf: // else it would read as a part of the English one
+		return c.EN + "（" + c.ZH + "）"
+	}
+	return c.EN + " " + c.ZH
 }
 
 //go:embed conformance.yaml

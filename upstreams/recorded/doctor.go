@@ -47,6 +47,8 @@ type Finding struct {
 	query  string           // that the call was made of, or
 	link   string           // the link
 	Answer upstreams.Answer `json:"-"`
+	// standsIn: it is local and answers what remote sources are called for; see Relate.
+	standsIn bool
 }
 
 // Subject is a source to be examined, with its exchanges.
@@ -195,9 +197,9 @@ func (f *Finding) diagnose(err error) {
 		f.Health = Changed // by the recorded exchange, what was asked for exists
 	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
 		f.Health = Changed // it has moved, or was shut down
-	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Rejected, kind == upstreams.Busy, kind == upstreams.Forbidden, refuses(err):
+	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Forbidden, refuses(err):
 		f.Health = Refused
-	case kind == upstreams.Timeout, kind == upstreams.Unavailable:
+	case kind == upstreams.Timeout, kind == upstreams.Unavailable, kind == upstreams.Rejected, kind == upstreams.Busy: // the latter two: not called, by a decision of ours
 		f.Health = Unreachable
 	default:
 		f.Health = Changed

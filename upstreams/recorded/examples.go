@@ -14,7 +14,7 @@ import (
 func Calls(e *catalog.Endpoint) []ConformanceCall {
 	var shown []ConformanceCall
 	for _, c := range tableCalls(e.Name) {
-		if c.As != "" && c.Status < http.StatusBadRequest {
+		if c.EN != "" && c.Status < http.StatusBadRequest {
 			shown = append(shown, c)
 		}
 	}
@@ -22,17 +22,17 @@ func Calls(e *catalog.Endpoint) []ConformanceCall {
 		return shown
 	}
 	for _, q := range Examples(e) {
-		shown = append(shown, ConformanceCall{Query: q, As: exampleTitle(q)})
+		shown = append(shown, titled(q))
 	}
 	return shown
 }
 
-// exampleTitle is the title of an example without a text of its own.
-func exampleTitle(query string) string {
+// titled is an example without a title of its own.
+func titled(query string) ConformanceCall {
 	if query == "" {
-		return "Default 默认"
+		return ConformanceCall{EN: "Default", ZH: "默认"}
 	}
-	return "?" + query
+	return ConformanceCall{Query: query, EN: "?" + query, ZH: "?" + query}
 }
 
 // tableCalls are the calls of the specification's table; none of an endpoint

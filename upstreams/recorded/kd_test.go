@@ -12,6 +12,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/replay"
+	"sundry/upstreams/words"
 )
 
 // parcels answers questions about parcels out of some recorded exchanges.
@@ -139,13 +140,19 @@ func TestParcelIsNotAskedForTwice(t *testing.T) {
 
 func TestNoSuchParcel(t *testing.T) {
 	p := newParcels(t)
-	for query, want := range map[string]string{
-		"id=YT0000000000001":              "no tracking events were found for this number; possible carriers: 圆通速递",
-		"id=SF1234567890123":              "no tracking events were found for this number; possible carriers: 顺丰速运; for 顺丰速运, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
-		"id=SF1234567890123&phone=9999":   "no tracking events were found for this number; possible carriers: 顺丰速运",
-		"id=200000000001":                 "no tracking events were found for this number; possible carriers: 申通快递, 中通快递, 顺丰速运; for 中通快递, 顺丰速运, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
-		"id=ABX12345678901":               "no tracking events were found for this number, which does not match the format of any known carrier",
-		"id=ABX12345678901ABX12345678901": "no tracking events were found for this number, which does not match the format of any known carrier",
+	unknown := words.Say("no tracking events were found for this number, which does not match the format of any known carrier",
+		"没有查到这个单号的物流信息，单号不符合任何已知快递公司的格式")
+	for query, want := range map[string]words.Text{
+		"id=YT0000000000001": words.Say("no tracking events were found for this number; possible carriers: yuantong",
+			"没有查到这个单号的物流信息；可能的快递公司：圆通速递"),
+		"id=SF1234567890123": words.Say("no tracking events were found for this number; possible carriers: shunfeng; for shunfeng, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
+			"没有查到这个单号的物流信息；可能的快递公司：顺丰速运；顺丰速运需加上寄件人或收件人手机号的后四位，例如 phone=1234"),
+		"id=SF1234567890123&phone=9999": words.Say("no tracking events were found for this number; possible carriers: shunfeng",
+			"没有查到这个单号的物流信息；可能的快递公司：顺丰速运"),
+		"id=200000000001": words.Say("no tracking events were found for this number; possible carriers: shentong, zhongtong, shunfeng; for zhongtong, shunfeng, add the last four digits of the sender's or the recipient's phone number, for example phone=1234",
+			"没有查到这个单号的物流信息；可能的快递公司：申通快递、中通快递、顺丰速运；中通快递、顺丰速运需加上寄件人或收件人手机号的后四位，例如 phone=1234"),
+		"id=ABX12345678901":               unknown,
+		"id=ABX12345678901ABX12345678901": unknown,
 	} {
 		in, bad := p.e.Parse(query, catalog.Caller{Addr: caller})
 		if bad != nil {
@@ -153,7 +160,7 @@ func TestNoSuchParcel(t *testing.T) {
 		}
 		got := p.e.NotFound(t.Context(), in.Call(time.Now()))
 		if got != want {
-			t.Errorf("%s: %q, want %q", query, got, want)
+			t.Errorf("%s: %q and %q, want %q and %q", query, got.EN(), got.ZH(), want.EN(), want.ZH())
 		}
 	}
 }
@@ -214,7 +221,7 @@ func TestParcelWithAWrongPhone(t *testing.T) {
 		p.only(source + "/another-phone")
 		_, err := p.ask("id=SF1234567890123&phone=9999")
 		var typed *upstreams.Error
-		if !errors.As(err, &typed) || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || !strings.Contains(typed.Message, "for example 1234") {
+		if !errors.As(err, &typed) || typed.Kind != upstreams.Invalid || typed.Parameter != "phone" || !strings.Contains(typed.Message.EN(), "for example 1234") || !strings.Contains(typed.Message.ZH(), "例如 1234") {
 			t.Errorf("%s: %v, parameter and message of %+v", source, err, typed)
 		}
 		if _, asked := p.asked["uapis"]; asked {

@@ -14,7 +14,8 @@ const maxSamples = 20
 // Sample is what an endpoint's JSON answers look like, by its recorded
 // exchanges.
 type Sample struct {
-	// Data of one answer, the first source's ordinary one; nil for none.
+	// Data of one answer, of those that leave least unknown the first source's ordinary
+	// one; nil for none.
 	Data any
 	// Answer is the JSON with that data, as callers get it.
 	Answer []byte
@@ -25,7 +26,7 @@ type Sample struct {
 // SampleOf presents the recorded data of the JSON form. An endpoint without such
 // a form, or without recorded data, has an empty one.
 func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
-	sample := Sample{Shape: &Shape{}}
+	sample, least := Sample{Shape: &Shape{}}, 0
 	form := jsonForm(e)
 	if form == nil {
 		return sample
@@ -37,8 +38,9 @@ func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 			}
 			for i, data := range present(ctx, form, c) {
 				sample.Shape.values().Add(data)
-				if i == 0 && (sample.Data == nil || c.Name == "good" && src == form.Chain.Sources[0]) {
-					sample.Data = data
+				n, ordinary := unknown(data), c.Name == "good" && src == form.Chain.Sources[0]
+				if i == 0 && (sample.Data == nil || n < least || n == least && ordinary) {
+					sample.Data, least = data, n
 				}
 			}
 		}
@@ -47,6 +49,50 @@ func SampleOf(ctx context.Context, e *catalog.Endpoint, cases []*Case) Sample {
 		sample.Answer, _ = form.Answer(sample.Data) // what came out of JSON can be written as JSON
 	}
 	return sample
+}
+
+// Texts are what the text and markdown forms answer, by form: of the first source's
+// ordinary exchange, or else of any. A form without a recorded exchange has none.
+func Texts(ctx context.Context, e *catalog.Endpoint, cases []*Case) map[string]string {
+	out := map[string]string{}
+	for _, f := range e.Forms {
+		if f.Kind != "text" && f.Kind != "markdown" {
+			continue
+		}
+		for _, src := range f.Chain.Sources {
+			for _, c := range CasesOf(cases, e.Name, src.Declared) {
+				if out[f.Name] == "" || c.Name == "good" && src == f.Chain.Sources[0] {
+					out[f.Name] = textOf(ctx, f, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// textOf is what a form says of a recorded answer; "" for one that is no success.
+func textOf(ctx context.Context, f *catalog.Form, c *Case) string {
+	var data any
+	if c.Want != "success" || json.Unmarshal(c.WantJSON, &data) != nil || data == nil {
+		return ""
+	}
+	text, err := f.Text(ctx, data, &jq.Env{Params: c.Params, Now: c.Now})
+	if err != nil {
+		return "" // a test renders every form of every case
+	}
+	return text
+}
+
+// unknown counts the fields of an answer that are null.
+func unknown(data any) int {
+	n := 0
+	object, _ := data.(map[string]any)
+	for _, v := range object {
+		if v == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // jsonForm finds the form that is JSON, if any.

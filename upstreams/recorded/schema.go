@@ -22,21 +22,32 @@ func (s *Shape) has(typ string) bool { return slices.Contains(s.values().Types()
 // fields say what the values mean, in which order they come, and that they are always
 // there; nil: that is not declared.
 func (s *Shape) Schema(fields []*catalog.Field) map[string]any {
-	return s.schema(&catalog.Field{Fields: fields})
+	return s.SchemaIn(fields, func(en, zh string) string { return strings.TrimSpace(en + " " + zh) })
 }
 
-func (s *Shape) schema(f *catalog.Field) map[string]any {
+// SchemaIn is Schema with descriptions of say's choice.
+func (s *Shape) SchemaIn(fields []*catalog.Field, say func(en, zh string) string) map[string]any {
+	d := describer{say}
+	return d.schema(s, &catalog.Field{Fields: fields})
+}
+
+// describer writes schemas in the words of say.
+type describer struct {
+	say func(en, zh string) string
+}
+
+func (d describer) schema(s *Shape, f *catalog.Field) map[string]any {
 	schema := map[string]any{}
-	if about := strings.TrimSpace(f.EN + " " + f.ZH); about != "" {
+	if about := d.say(f.EN, f.ZH); about != "" {
 		schema["description"] = about
 	}
-	s.describe(schema, f)
+	d.describe(schema, s, f)
 	return schema
 }
 
 // describe adds everything but the description: that of a list is not repeated at
 // its items.
-func (s *Shape) describe(schema map[string]any, f *catalog.Field) {
+func (d describer) describe(schema map[string]any, s *Shape, f *catalog.Field) {
 	switch types := s.Types(f); len(types) {
 	case 0: // nothing is known
 	case 1:
@@ -46,16 +57,20 @@ func (s *Shape) describe(schema map[string]any, f *catalog.Field) {
 	}
 	if s.has("array") {
 		items := map[string]any{}
-		s.Items().describe(items, f)
+		d.describe(items, s.Items(), f)
 		schema["items"] = items
 	}
-	if format := formatOf(f.Is); format != "" && !s.has("array") {
+	switch format := formatOf(f.Is); {
+	case s.has("array"):
+	case format != "":
 		schema["format"] = format
+	case s.has("number") && !s.has("string"):
+		schema["format"] = "double" // generators take half of that for any number
 	}
 	if !s.has("object") {
 		return
 	}
-	properties, required := s.properties(f.Fields)
+	properties, required := d.properties(s, f.Fields)
 	schema["properties"] = properties
 	if len(required) > 0 {
 		schema["required"] = required
@@ -92,11 +107,11 @@ func (s *Shape) Types(f *catalog.Field) []string {
 }
 
 // properties are the declared fields in their order, then the others by name.
-func (s *Shape) properties(fields []*catalog.Field) (properties plainjson.Object, required []string) {
+func (d describer) properties(s *Shape, fields []*catalog.Field) (properties plainjson.Object, required []string) {
 	declared := map[string]bool{}
 	for _, f := range fields {
 		declared[f.Name] = true
-		properties = append(properties, plainjson.Member{Name: f.Name, Value: s.Field(f.Name).schema(f)})
+		properties = append(properties, plainjson.Member{Name: f.Name, Value: d.schema(s.Field(f.Name), f)})
 		required = append(required, f.Name)
 	}
 	for _, name := range s.values().Names() {
@@ -104,7 +119,7 @@ func (s *Shape) properties(fields []*catalog.Field) (properties plainjson.Object
 			continue
 		}
 		field, always := s.values().Field(name)
-		properties = append(properties, plainjson.Member{Name: name, Value: (*Shape)(field).schema(&catalog.Field{})})
+		properties = append(properties, plainjson.Member{Name: name, Value: d.schema((*Shape)(field), &catalog.Field{})})
 		if always {
 			required = append(required, name)
 		}

@@ -23,7 +23,7 @@ func shapeOf(t *testing.T, documents ...string) *Shape {
 
 func TestShapeAsSchema(t *testing.T) {
 	s := shapeOf(t, `{"a":1,"list":[{"u":"1"}]}`, `{"a":null,"list":[],"extra":[]}`)
-	const a, extra = `"a":{"type":["number","null"]}`, `"extra":{"items":{},"type":"array"}`
+	const a, extra = `"a":{"format":"double","type":["number","null"]}`, `"extra":{"items":{},"type":"array"}`
 	const u = `"u":{"type":"string"}`
 	rows := []struct {
 		fields []*catalog.Field

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"sundry/upstreams/words"
 )
 
 // maxText is the longest text that is searched, and the longest Location that is
@@ -32,7 +34,8 @@ func notURL(r rune) bool {
 // decoded once more: some callers encode twice.
 func locate(raw string) (string, error) {
 	if len(raw) > maxText {
-		return "", fmt.Errorf("%w; the text is longer than %d bytes", ErrNoLink, maxText)
+		return "", words.Because(fmt.Errorf("%w; the text is longer than %d bytes", ErrNoLink, maxText),
+			"is longer than 8192 bytes", "超过 8192 字节")
 	}
 	if found := find(raw); found != "" {
 		return found, nil

@@ -12,6 +12,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"sundry/upstreams/words"
 )
 
 // Link is a recognised link to one post, or a short one that must be resolved to
@@ -73,7 +75,7 @@ func recognise(u *url.URL) (Link, error) {
 	}
 	l, ok := p.parse(address{host: host, path: u.Path, query: u.Query(), fragment: u.Fragment})
 	if !ok {
-		return Link{}, fmt.Errorf("link of %s: %w", p.label, ErrNotPost)
+		return Link{}, fmt.Errorf("link of %s: %w", p.label.EN(), ErrNotPost)
 	}
 	l.Platform = p.name
 	return l, nil
@@ -106,12 +108,16 @@ func (l Link) Data() map[string]any {
 
 var (
 	// ErrNoLink means that a text contains no link.
-	ErrNoLink = errors.New("no share link found; expected one of " + supported())
+	ErrNoLink error = words.Because(errors.New("no share link found; expected one of "+supported()),
+		"contains no share link", "不含分享链接")
 	// ErrMalformed refuses a URL of a form that no app shares.
-	ErrMalformed = errors.New("link must be http or https with a host name, without credentials, on port 80 or 443")
+	ErrMalformed error = words.Because(errors.New("link must be http or https with a host name, without credentials, on port 80 or 443"),
+		"is not an http or https link to a host name, without credentials, on port 80 or 443",
+		"须为指向域名的 http 或 https 链接，不含用户名和密码，端口为 80 或 443")
 	// ErrNotPost means that a link is not one to a post of its platform, but to a
 	// profile, a live room, a home page, another site.
-	ErrNotPost = errors.New("not a link to a video or post")
+	ErrNotPost error = words.Because(errors.New("not a link to a video or post"),
+		"is not a link to a video or post", "不是视频或帖子的链接")
 	// ErrChallenge means that a short link redirected to a captcha, a login or the
 	// like. The platform rejects this client; the link may be valid.
 	ErrChallenge = errors.New("platform requires a captcha or login")
@@ -127,4 +133,9 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("links to %.100q are not supported; expected one of %s", e.Host, supported())
 }
 
-func supported() string { return strings.Join(Platforms(), ", ") }
+// Words implements words.Teller.
+func (e *UnsupportedError) Words() words.Text {
+	return words.Say("leads to a platform that is not supported", "指向不支持的平台")
+}
+
+func supported() string { return words.List(Platforms()...).EN() }

@@ -4,11 +4,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"sundry/upstreams/words"
 )
 
 // platform is a row of the table.
 type platform struct {
-	name, label string
+	name  string
+	label words.Text
 	// hosts of its links; one with a leading dot matches all names below it.
 	hosts []string
 	// parse parses a link of one of the hosts. It leaves Platform empty.
@@ -25,39 +28,38 @@ type address struct {
 // platforms is the table. A host is in one row only. Kuaishou's short links
 // redirect to random names below chenzhongtech.com.
 var platforms = []platform{
-	{"douyin", "抖音 Douyin", []string{"v.douyin.com", "jx.douyin.com", "www.douyin.com", "douyin.com", "m.douyin.com", "www.iesdouyin.com", "jingxuan.douyin.com"}, douyin},
-	{"kuaishou", "快手 Kuaishou", []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, kuaishou},
-	{"bilibili", "哔哩哔哩 Bilibili", []string{"b23.tv", "bili2233.cn", "www.bilibili.com", "bilibili.com", "m.bilibili.com", "t.bilibili.com"}, bilibili},
-	{"xiaohongshu", "小红书 Xiaohongshu", []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"}, xiaohongshu},
-	{"weibo", "微博 Weibo", []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "share.api.weibo.cn", "t.cn"}, weibo},
-	{"pipixia", "皮皮虾 Pipixia", []string{"h5.pipix.com"}, pipixia},
-	{"weishi", "微视 Weishi", []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"}, weishi},
-	{"zuiyou", "最右 Zuiyou", []string{"share.xiaochuankeji.cn", "www.izuiyou.com", "share.izuiyou.com"}, zuiyou},
-	{"huya", "虎牙 Huya", []string{"v.huya.com", "www.huya.com"}, huya},
-	{"pipigaoxiao", "皮皮搞笑 Pipigaoxiao", []string{"h5.pipigx.com", "share.ippzone.com"}, pipigaoxiao},
-	{"acfun", "AcFun A站", []string{"www.acfun.cn", "acfun.cn", "m.acfun.cn"}, acfun},
-	{"haokan", "好看视频 Haokan", []string{"haokan.baidu.com", "haokan.hao123.com"}, haokan},
-	{"qqvideo", "腾讯视频 Tencent Video", []string{"v.qq.com", "m.v.qq.com"}, qqvideo},
-	{"sohu", "搜狐视频 Sohu", []string{"tv.sohu.com", "my.tv.sohu.com"}, sohu},
-	{"cctv", "央视网 CCTV", []string{"tv.cctv.com", "tv.cctv.cn"}, cctv},
-	{"xinpianchang", "新片场 Xinpianchang", []string{"www.xinpianchang.com", "xinpianchang.com"}, xinpianchang},
-	{"pearvideo", "梨视频 Pear Video", []string{"www.pearvideo.com", "pearvideo.com"}, pearvideo},
-	{"quanminkge", "全民K歌 Quanmin K Ge", []string{"kg.qq.com", "kg2.qq.com", "kg3.qq.com", "static-play.kg.qq.com"}, quanminkge},
-	{"miyoushe", "米游社 Miyoushe", []string{"www.miyoushe.com", "miyoushe.com", "m.miyoushe.com"}, miyoushe},
-	{"lofter", "LOFTER 乐乎", []string{"s.lofter.com", ".lofter.com"}, lofter},
-	{"doubao", "豆包 Doubao", []string{"www.doubao.com", "doubao.com"}, doubao},
-	{"twitter", "X (Twitter) 推特", []string{
+	{"douyin", words.Say("Douyin", "抖音"), []string{"v.douyin.com", "jx.douyin.com", "www.douyin.com", "douyin.com", "m.douyin.com", "www.iesdouyin.com", "jingxuan.douyin.com"}, douyin},
+	{"kuaishou", words.Say("Kuaishou", "快手"), []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, kuaishou},
+	{"bilibili", words.Say("Bilibili", "哔哩哔哩"), []string{"b23.tv", "bili2233.cn", "www.bilibili.com", "bilibili.com", "m.bilibili.com", "t.bilibili.com"}, bilibili},
+	{"xiaohongshu", words.Say("Xiaohongshu", "小红书"), []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"}, xiaohongshu},
+	{"weibo", words.Say("Weibo", "微博"), []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "share.api.weibo.cn", "t.cn"}, weibo},
+	{"pipixia", words.Say("Pipixia", "皮皮虾"), []string{"h5.pipix.com"}, pipixia},
+	{"weishi", words.Say("Weishi", "微视"), []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"}, weishi},
+	{"zuiyou", words.Say("Zuiyou", "最右"), []string{"share.xiaochuankeji.cn", "www.izuiyou.com", "share.izuiyou.com"}, zuiyou},
+	{"huya", words.Say("Huya", "虎牙"), []string{"v.huya.com", "www.huya.com"}, huya},
+	{"pipigaoxiao", words.Say("Pipigaoxiao", "皮皮搞笑"), []string{"h5.pipigx.com", "share.ippzone.com"}, pipigaoxiao},
+	{"acfun", words.Name("AcFun"), []string{"www.acfun.cn", "acfun.cn", "m.acfun.cn"}, acfun},
+	{"haokan", words.Say("Haokan", "好看视频"), []string{"haokan.baidu.com", "haokan.hao123.com"}, haokan},
+	{"qqvideo", words.Say("Tencent Video", "腾讯视频"), []string{"v.qq.com", "m.v.qq.com"}, qqvideo},
+	{"sohu", words.Say("Sohu", "搜狐视频"), []string{"tv.sohu.com", "my.tv.sohu.com"}, sohu},
+	{"cctv", words.Say("CCTV", "央视网"), []string{"tv.cctv.com", "tv.cctv.cn"}, cctv},
+	{"xinpianchang", words.Say("Xinpianchang", "新片场"), []string{"www.xinpianchang.com", "xinpianchang.com"}, xinpianchang},
+	{"pearvideo", words.Say("Pear Video", "梨视频"), []string{"www.pearvideo.com", "pearvideo.com"}, pearvideo},
+	{"quanminkge", words.Say("Quanmin K Ge", "全民 K 歌"), []string{"kg.qq.com", "kg2.qq.com", "kg3.qq.com", "static-play.kg.qq.com"}, quanminkge},
+	{"miyoushe", words.Say("Miyoushe", "米游社"), []string{"www.miyoushe.com", "miyoushe.com", "m.miyoushe.com"}, miyoushe},
+	{"lofter", words.Name("LOFTER"), []string{"s.lofter.com", ".lofter.com"}, lofter},
+	{"doubao", words.Say("Doubao", "豆包"), []string{"www.doubao.com", "doubao.com"}, doubao},
+	{"twitter", words.Say("X (Twitter)", "X（Twitter）"), []string{
 		"x.com", "www.x.com", "mobile.x.com", "twitter.com", "www.twitter.com", "mobile.twitter.com", "t.co",
 		"fxtwitter.com", "fixupx.com", "vxtwitter.com", "fixvx.com",
 	}, twitter},
-	{"tiktok", "TikTok", []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com", "www.tiktokv.com"}, tiktok},
-	{"bluesky", "Bluesky", []string{"bsky.app", "fxbsky.app"}, bluesky},
+	{"tiktok", words.Name("TikTok"), []string{"www.tiktok.com", "tiktok.com", "m.tiktok.com", "vm.tiktok.com", "vt.tiktok.com", "www.tiktokv.com"}, tiktok},
+	{"bluesky", words.Name("Bluesky"), []string{"bsky.app", "fxbsky.app"}, bluesky},
 }
 
-// Platforms are the names of the supported platforms, Chinese and Latin, for
-// messages.
-func Platforms() []string {
-	labels := make([]string, len(platforms))
+// Platforms are the names of the supported platforms, for messages.
+func Platforms() []words.Text {
+	labels := make([]words.Text, len(platforms))
 	for i, p := range platforms {
 		labels[i] = p.label
 	}

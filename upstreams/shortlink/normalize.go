@@ -11,16 +11,21 @@ import (
 	"unicode"
 
 	"sundry/upstreams/guard"
+	"sundry/upstreams/words"
 )
 
 // maxURL is the longest link, in bytes, as given and as sent.
 const maxURL = 2048
 
 var (
-	errSpelling    = errors.New("not a link; expected one as in https://t.cn/A6abc or t.cn/A6abc")
-	errScheme      = fmt.Errorf("%w: scheme is not http or https; expected a link as in https://t.cn/A6abc", ErrForbidden)
-	errCredentials = fmt.Errorf("%w: user name or password in the URL; expected a link as in https://t.cn/A6abc", ErrForbidden)
-	errLong        = errors.New("link is longer than 2048 bytes; expected one as in https://t.cn/A6abc")
+	errSpelling = words.Because(errors.New("not a link; expected one as in https://t.cn/A6abc or t.cn/A6abc"),
+		"is not a link", "不是链接")
+	errScheme = words.Because(fmt.Errorf("%w: scheme is not http or https; expected a link as in https://t.cn/A6abc", ErrForbidden),
+		"has a scheme other than http and https", "的协议不是 http 或 https")
+	errCredentials = words.Because(fmt.Errorf("%w: user name or password in the URL; expected a link as in https://t.cn/A6abc", ErrForbidden),
+		"contains a user name or password", "含有用户名或密码")
+	errLong = words.Because(errors.New("link is longer than 2048 bytes; expected one as in https://t.cn/A6abc"),
+		"is longer than 2048 bytes", "超过 2048 字节")
 )
 
 // Normalize parses a caller's input, a link with or without its scheme, and returns

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"sundry/upstreams/words"
 )
 
 // Bounds of a tracking number, and of the input.
@@ -13,7 +15,9 @@ const (
 	maxRaw    = 512 // bytes, before separators are dropped
 )
 
-var errNumber = errors.New("expected a tracking number of 6 to 40 letters A-Z and digits, such as YT0000000000001; spaces and hyphens are ignored")
+var errNumber = words.Because(
+	errors.New("expected a tracking number of 6 to 40 letters A-Z and digits, such as YT0000000000001; spaces and hyphens are ignored"),
+	"is not a tracking number", "不是快递单号")
 
 // Normalize returns a tracking number as ^[A-Z0-9]{6,40}$: full-width characters
 // become ASCII, letters upper case; spaces, hyphens and invisible characters are

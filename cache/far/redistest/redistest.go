@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -24,6 +25,7 @@ type Server struct {
 	// sentinel is the configuration file of a Sentinel.
 	sentinel string
 	cmd      *exec.Cmd
+	ended    chan struct{} // closed once the process is gone
 	t        testing.TB
 }
 
@@ -32,12 +34,44 @@ type Server struct {
 // Options are those of redis-server.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
-	require(t)
-	port := freePort(t)
-	s := &Server{Addr: "127.0.0.1:" + port, port: port, dir: t.TempDir(), args: options, t: t}
-	s.Restart()
-	t.Cleanup(s.Stop)
+	return startAt(t, func(s *Server) { s.args = options })
+}
+
+// StartReplica is Start for a server that replicates another one, and returns once it has
+// its data.
+func StartReplica(t testing.TB, of *Server, options ...string) *Server {
+	t.Helper()
+	of.Must("CONFIG SET repl-diskless-sync-delay 0")
+	s := Start(t, append([]string{"--replicaof", "127.0.0.1", of.port}, options...)...)
+	s.until("it replicates", func() bool {
+		reply, err := s.Do("ROLE")
+		return err == nil && strings.Contains(reply, "connected")
+	})
 	return s
+}
+
+// attempts is how many times a server is given another port, because somebody else took
+// the one that was free a moment before.
+const attempts = 5
+
+// startAt starts a server at a free port. configure is called for each port that is tried.
+func startAt(t testing.TB, configure func(*Server)) *Server {
+	t.Helper()
+	require(t)
+	for range attempts {
+		s := &Server{dir: t.TempDir(), t: t}
+		s.at(freePort(t))
+		configure(s)
+		if s.run() {
+			t.Cleanup(s.Stop)
+			return s
+		}
+		if !strings.Contains(s.said(), "Address already in use") {
+			t.Fatalf("redis-server ended: %s", s.said())
+		}
+	}
+	t.Fatalf("no port was free %d times", attempts)
+	return nil
 }
 
 // require ends the test where there is no redis-server.
@@ -66,25 +100,79 @@ func freePort(t testing.TB) string {
 // URL to open it with.
 func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
 
+func (s *Server) at(port string) { s.Addr, s.port = "127.0.0.1:"+port, port }
+
 // Restart starts the server again, empty, and waits until it answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
+	if !s.run() {
+		s.t.Fatalf("redis-server ended: %s", s.said())
+	}
+}
+
+// run starts the process and waits until it listens; false when it ended instead.
+func (s *Server) run() bool {
+	s.t.Helper()
 	args := []string{"--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--dir", s.dir, "--enable-debug-command", "yes"}
 	if s.sentinel != "" {
 		args = []string{s.sentinel, "--sentinel"}
 	}
-	s.cmd = exec.Command("redis-server", append(args, s.args...)...)
+	said, err := os.Create(s.output())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = said.Close() }()
+	s.cmd, s.ended = exec.Command("redis-server", append(args, s.args...)...), make(chan struct{})
+	s.cmd.Stdout, s.cmd.Stderr = said, said
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for !s.answers() {
+	go awaitEnd(s.cmd, s.ended)
+	s.until("redis-server answers", func() bool { return s.gone() || s.listens() && s.answers() })
+	return !s.gone()
+}
+
+func awaitEnd(cmd *exec.Cmd, ended chan<- struct{}) {
+	defer close(ended)
+	_ = cmd.Wait()
+}
+
+// output is the file with what the process has said since it was started.
+func (s *Server) output() string { return filepath.Join(s.dir, "output") }
+
+func (s *Server) said() string {
+	said, err := os.ReadFile(s.output())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(said)
+}
+
+// listens reports whether the server itself says so: what answers at its port may be
+// another process.
+func (s *Server) listens() bool {
+	said := s.said()
+	return strings.Contains(said, "Ready to accept connections") || s.sentinel != "" && strings.Contains(said, "+monitor")
+}
+
+func (s *Server) gone() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// until fails the test unless something becomes true soon.
+func (s *Server) until(what string, ok func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatal("redis-server does not answer")
+			s.t.Fatalf("still waiting: %s\n%s", what, s.said())
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -128,7 +216,7 @@ func (s *Server) Stop() {
 	}
 	_ = s.cmd.Process.Signal(syscall.SIGCONT)
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	<-s.ended
 	s.cmd = nil
 }
 

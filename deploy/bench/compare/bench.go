@@ -3,27 +3,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"time"
+
+	"sundry/deploy/bench/harness"
 )
 
 // bench is one run.
 type bench struct {
-	ctx context.Context //nolint:containedctx // it is that of the program
+	*harness.Bench
 	*options
-	dir                  string
-	messages             io.Writer
-	transport            *http.Transport // of the bench's own questions
 	serverCore, loadCore int
-	express              bool // the setting exists
-	processes            []*process
+	express              bool               // the setting exists
 	servers              map[string]*server // by name
 	results              *results
 	// answered counts answers by row and column, for rows that go on where they were.
@@ -36,7 +27,7 @@ type bench struct {
 // server is one of those that are compared.
 type server struct {
 	name    string
-	process *process
+	process *harness.Process
 	address string
 	admin   string // of Sundry
 	peek    string // address of nginx that says whether its answer was a hit
@@ -48,7 +39,7 @@ func (s *server) url(path string) string { return "http://" + s.address + path }
 // measure starts what the rows need, and goes through the rounds.
 func (b *bench) measure(rows []*row) error {
 	var err error
-	if b.serverCore, b.loadCore, err = cores(); err != nil {
+	if b.serverCore, b.loadCore, err = harness.Cores(); err != nil {
 		return err
 	}
 	if err := b.build(); err != nil {
@@ -57,7 +48,7 @@ func (b *bench) measure(rows []*row) error {
 	if err := b.startServers(rows); err != nil {
 		return err
 	}
-	if err := pin(b.loadCore); err != nil {
+	if err := harness.Pin(b.loadCore); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -83,7 +74,7 @@ func (b *bench) round(r *row, round int) error {
 	present := b.present(r)
 	for i := range present {
 		column := present[(i+round)%len(present)]
-		if err := b.ctx.Err(); err != nil {
+		if err := b.Context.Err(); err != nil {
 			return err
 		}
 		if err := b.tryCost(r, column, round); err != nil {
@@ -105,10 +96,10 @@ const attempts = 3
 func (b *bench) tryCost(r *row, column string, round int) error {
 	var err error
 	for range attempts {
-		if err = b.cost(r, column, round); err == nil || b.ctx.Err() != nil {
+		if err = b.cost(r, column, round); err == nil || b.Context.Err() != nil {
 			return err
 		}
-		b.say("round %d  %-12s %-14s does not count: %v", round+1, r.name, column, err)
+		b.Say("round %d  %-12s %-14s does not count: %v", round+1, r.name, column, err)
 	}
 	return err
 }
@@ -121,7 +112,7 @@ func (b *bench) cost(r *row, column string, round int) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.process.cpu()
+	before, err := s.process.CPU()
 	if err != nil {
 		return err
 	}
@@ -129,7 +120,7 @@ func (b *bench) cost(r *row, column string, round int) error {
 	if err != nil {
 		return err
 	}
-	after, err := s.process.cpu()
+	after, err := s.process.CPU()
 	if err != nil {
 		return err
 	}
@@ -138,64 +129,14 @@ func (b *bench) cost(r *row, column string, round int) error {
 	}
 	each := (after - before).Seconds() * 1e6 / float64(done.answers)
 	b.results.add(r.name, column, each)
-	b.say("round %d  %-12s %-14s %8.2f µs  %8.0f/s", round+1, r.name, column, each, float64(done.answers)/done.span.Seconds())
+	b.Say("round %d  %-12s %-14s %8.2f µs  %8.0f/s", round+1, r.name, column, each, float64(done.answers)/done.span.Seconds())
 	return nil
 }
 
-// say tells whoever waits how far it is.
-func (b *bench) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.messages, format+"\n", args...) // nobody reads it if it fails
-}
-
-// build makes the programs of this repository, unless one was given.
-func (b *bench) build() error {
-	programs := map[string]string{"bare": "./deploy/bench/bare"}
-	if b.sundry == "" {
-		b.sundry = filepath.Join(b.dir, "sundry")
-		programs["sundry"] = "./cmd/sundry"
+// build makes the programs of this repository.
+func (b *bench) build() (err error) {
+	if _, err = b.Build("bare", "./deploy/bench/bare"); err == nil {
+		err = b.BuildSundry()
 	}
-	for name, from := range programs {
-		out, err := exec.CommandContext(b.ctx, "go", "build", "-o", filepath.Join(b.dir, name), from).CombinedOutput() //nolint:gosec // from the lines above
-		if err != nil {
-			return fmt.Errorf("building %s: %w: %s", name, err, out)
-		}
-	}
-	return nil
-}
-
-// stop ends all servers.
-func (b *bench) stop() {
-	for _, p := range b.processes {
-		p.terminate()
-	}
-	for _, p := range b.processes {
-		p.stop()
-	}
-}
-
-// freePort is a port that nobody listened on a moment ago.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
-	}
-	defer func() { _ = l.Close() }() // nothing was accepted
-	return l.Addr().String(), nil
-}
-
-// until waits for something that takes no longer than a few seconds.
-func (b *bench) until(what string, ready func() bool, p *process) error {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		if ready() {
-			return nil
-		}
-		select {
-		case <-p.done:
-			return fmt.Errorf("%s: the server ended", what)
-		case <-b.ctx.Done():
-			return b.ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return fmt.Errorf("%s: not within 20 seconds", what)
+	return err
 }

@@ -2,25 +2,9 @@
 
 package main
 
-import (
-	"embed"
-	"io/fs"
-)
+import "embed"
 
 // catalogFiles declare the bench's own endpoints.
 //
 //go:embed catalog
 var catalogFiles embed.FS
-
-func (b *bench) writeCatalog() error {
-	return fs.WalkDir(catalogFiles, "catalog", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := catalogFiles.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return writeFile(b.file(path), string(text))
-	})
-}

@@ -3,14 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+	"sundry/deploy/bench/harness"
 )
 
 // prepare fills every server's cache and checks that its answers are those that the
@@ -54,7 +51,7 @@ func fillSamples(b *bench, r *row) error {
 			continue
 		}
 		for _, path := range b.samples(r, s) {
-			if _, err := b.get(s.url(path), r.change("")); err != nil {
+			if _, err := b.Get(s.url(path), r.change("")); err != nil {
 				return fmt.Errorf("%s: %w", column, err)
 			}
 		}
@@ -91,11 +88,11 @@ func (b *bench) etag(r *row, s *server, path string) (string, error) {
 	if tag := b.etags[s.url(path)]; tag != "" {
 		return tag, nil
 	}
-	answer, err := b.get(s.url(path), nil)
+	answer, err := b.Get(s.url(path), nil)
 	if err != nil {
 		return "", err
 	}
-	if tag := answer.header.Get("ETag"); tag != "" {
+	if tag := answer.Header.Get("ETag"); tag != "" {
 		b.etags[s.url(path)] = tag
 		return tag, nil
 	}
@@ -109,34 +106,34 @@ func (b *bench) sample(r *row, s *server, path string) error {
 	if err != nil {
 		return err
 	}
-	got, err := b.get(s.url(path), r.change(etag))
+	got, err := b.Get(s.url(path), r.change(etag))
 	if err != nil {
 		return err
 	}
-	if got.status != r.status {
-		return fmt.Errorf("expected status %d, got %d: %.100s", r.status, got.status, got.body)
+	if got.Status != r.status {
+		return fmt.Errorf("expected status %d, got %d: %.100s", r.status, got.Status, got.Body)
 	}
 	if err := b.sameBytes(r, path, got); err != nil {
 		return err
 	}
 	const digits = 10 // by which answers to other numbers may be shorter
-	if size, known := b.smallest[r.name]; !known || int64(len(got.body)) < size {
-		b.smallest[r.name] = max(int64(len(got.body))-digits, 0)
+	if size, known := b.smallest[r.name]; !known || int64(len(got.Body)) < size {
+		b.smallest[r.name] = max(int64(len(got.Body))-digits, 0)
 	}
 	return b.cameFrom(r, s, path, etag, got)
 }
 
 // sameBytes compares an answer with Sundry's.
-func (b *bench) sameBytes(r *row, path string, got *reply) error {
+func (b *bench) sameBytes(r *row, path string, got *harness.Reply) error {
 	if r.status != http.StatusOK || r.method == http.MethodHead {
-		if got.body != "" {
-			return fmt.Errorf("expected no body, got %d bytes", len(got.body))
+		if got.Body != "" {
+			return fmt.Errorf("expected no body, got %d bytes", len(got.Body))
 		}
 		return nil
 	}
 	if r.once { // Sundry maps what the others pass on
-		if _, id, _ := strings.Cut(path, "id="); len(got.body) < 900 || !strings.Contains(got.body, id) {
-			return fmt.Errorf("expected 1 kB about %s, got %.200s", id, got.body)
+		if _, id, _ := strings.Cut(path, "id="); len(got.Body) < 900 || !strings.Contains(got.Body, id) {
+			return fmt.Errorf("expected 1 kB about %s, got %.200s", id, got.Body)
 		}
 		return nil
 	}
@@ -144,45 +141,45 @@ func (b *bench) sameBytes(r *row, path string, got *reply) error {
 	if r.servers[withExpress] == sundryRedis {
 		reference = b.servers[sundryRedis]
 	}
-	want, err := b.get(reference.url(path), r.change(""))
+	want, err := b.Get(reference.url(path), r.change(""))
 	if err != nil {
 		return err
 	}
 	if r.varies {
 		// Picks differ in their number alone.
-		if d := len(got.body) - len(want.body); d < -4 || d > 4 || !strings.HasPrefix(got.body, `{"code":200,`) {
-			return fmt.Errorf("expected a pick such as %.100s, got %.100s", want.body, got.body)
+		if d := len(got.Body) - len(want.Body); d < -4 || d > 4 || !strings.HasPrefix(got.Body, `{"code":200,`) {
+			return fmt.Errorf("expected a pick such as %.100s, got %.100s", want.Body, got.Body)
 		}
 		return nil
 	}
-	if got.body != want.body || got.header.Get("Content-Encoding") != want.header.Get("Content-Encoding") {
-		return fmt.Errorf("expected the %d bytes of %s (%q), got %d (%q)", len(want.body), reference.name, want.header.Get("Content-Encoding"),
-			len(got.body), got.header.Get("Content-Encoding"))
+	if got.Body != want.Body || got.Header.Get("Content-Encoding") != want.Header.Get("Content-Encoding") {
+		return fmt.Errorf("expected the %d bytes of %s (%q), got %d (%q)", len(want.Body), reference.name, want.Header.Get("Content-Encoding"),
+			len(got.Body), got.Header.Get("Content-Encoding"))
 	}
-	if r.accept != "" && got.header.Get("Content-Encoding") != r.accept {
+	if r.accept != "" && got.Header.Get("Content-Encoding") != r.accept {
 		return fmt.Errorf("expected the coding %s", r.accept)
 	}
 	return nil
 }
 
 // cameFrom checks that a cache answered a hit from its cache, and a miss not.
-func (b *bench) cameFrom(r *row, s *server, path, etag string, got *reply) error {
+func (b *bench) cameFrom(r *row, s *server, path, etag string, got *harness.Reply) error {
 	switch s.name {
 	case sundryReplay, sundryPlain, sundryRedis, sundryFetches:
-		status := got.header.Get("Cache-Status")
+		status := got.Header.Get("Cache-Status")
 		if hit := strings.HasPrefix(status, "sundry; hit"); hit == r.once {
 			return fmt.Errorf("unexpected Cache-Status %q", status)
 		}
 	case nginx:
-		peeked, err := b.get("http://"+s.peek+path, r.change(etag))
+		peeked, err := b.Get("http://"+s.peek+path, r.change(etag))
 		if err != nil {
 			return err
 		}
-		if state := peeked.header.Get("X-Cache"); state != "HIT" || peeked.body != got.body {
+		if state := peeked.Header.Get("X-Cache"); state != "HIT" || peeked.Body != got.Body {
 			return fmt.Errorf("nginx says that its answer is a %s", state)
 		}
 	case varnish:
-		if ids := strings.Fields(got.header.Get("X-Varnish")); len(ids) != 2 {
+		if ids := strings.Fields(got.Header.Get("X-Varnish")); len(ids) != 2 {
 			return fmt.Errorf("varnish says that its answer is no hit: X-Varnish %q", ids)
 		}
 	}
@@ -267,33 +264,13 @@ const farHits = "hits of Redis"
 
 // counters are the requests that a Sundry has answered, by outcome.
 func (b *bench) counters(s *server) (map[string]float64, error) {
-	answer, err := b.get("http://"+s.admin+"/metrics", nil)
+	families, err := b.Metrics(s.admin)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader([]byte(answer.body)))
-	if err != nil {
-		return nil, fmt.Errorf("metrics of %s: %w", s.name, err)
-	}
-	out := map[string]float64{}
-	label := func(family, name string) map[string]float64 {
-		sums := map[string]float64{}
-		for _, m := range families[family].GetMetric() {
-			for _, l := range m.GetLabel() {
-				if l.GetName() == name {
-					sums[l.GetValue()] += m.GetCounter().GetValue()
-				}
-			}
-		}
-		return sums
-	}
-	maps.Copy(out, label("sundry_requests_total", "outcome"))
-	out[farHits] = label("sundry_far_reads_total", "result")["hit"]
-	for name, n := range out {
-		if n == 0 {
-			delete(out, name)
-		}
+	out := families.Counts("sundry_requests_total", "outcome")
+	if n := families.Counts("sundry_far_reads_total", "result")["hit"]; n > 0 {
+		out[farHits] = n
 	}
 	return out, nil
 }

@@ -4,11 +4,24 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"sundry/deploy/bench/harness"
 )
+
+func newTestBench(t *testing.T) *bench {
+	t.Helper()
+	h, err := harness.New(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close(false) })
+	return &bench{Bench: h, smallest: map[string]int64{}, etags: map[string]string{}}
+}
 
 // TestWhatIsNotWhatItSeemsIsNoFigure has a Sundry that counts one thing while the load
 // got another.
@@ -49,7 +62,8 @@ func TestWhatIsNotWhatItSeemsIsNoFigure(t *testing.T) {
 		} else {
 			measured.admin = sundry.admin
 		}
-		b := &bench{ctx: t.Context(), transport: &http.Transport{}, smallest: map[string]int64{"hit": 1000}}
+		b := newTestBench(t)
+		b.smallest = map[string]int64{"hit": 1000}
 		w, err := b.watch(c.row, &measured)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +73,7 @@ func TestWhatIsNotWhatItSeemsIsNoFigure(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, expected %q", name, err, c.want)
 		}
-		b.transport.CloseIdleConnections()
+		b.Close(false)
 		admin.Close()
 	}
 }
@@ -87,7 +101,7 @@ func TestAnswersAreLookedAt(t *testing.T) {
 		"a miss":       {200, "sundry; fwd=miss", "body", "unexpected Cache-Status"},
 		"not a Sundry": {200, "", "body", "unexpected Cache-Status"},
 	} {
-		b := &bench{ctx: t.Context(), transport: &http.Transport{DisableKeepAlives: true}, smallest: map[string]int64{}, etags: map[string]string{}}
+		b := newTestBench(t)
 		b.servers = map[string]*server{sundryReplay: start(200, isHit, "body")}
 		s := start(c.status, c.cacheStatus, c.body)
 		s.name = sundryPlain

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/deploy/bench/harness"
 	"sundry/upstreams/peertest"
 )
 
@@ -22,7 +23,7 @@ func needed(t *testing.T) {
 		program := peertest.Program(t, peer, names[0], names[1])
 		t.Setenv("PATH", os.Getenv("PATH")+":"+filepath.Dir(program))
 	}
-	if _, _, err := cores(); err != nil {
+	if _, _, err := harness.Cores(); err != nil {
 		t.Skip(err)
 	}
 }
@@ -61,12 +62,12 @@ func TestTheScriptsAreWellFormed(t *testing.T) {
 // TestFiguresHaveTheirPlaces writes into copies of the documents.
 func TestFiguresHaveTheirPlaces(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"README.md", "deploy/bench/README.md", "deploy/sizing.md"} {
+	for _, name := range []string{"deploy/bench/README.md", "deploy/sizing.md"} {
 		text, err := os.ReadFile(filepath.Join("../../..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := writeFile(filepath.Join(root, name), string(text)); err != nil {
+		if err := harness.WriteFile(filepath.Join(root, name), string(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +80,6 @@ func TestFiguresHaveTheirPlaces(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"README.md":              "| hit, 1 kB, to nginx | 0.50 | ≤ 0.80 | met |",
 		"deploy/bench/README.md": "| hit, 1 kB (`60s`) | 10.0 | – | – | 20.0 | – | `hit-1k` |",
 		"deploy/sizing.md":       "| hit, 1 kB (`60s`) | 100000 | 10.0 µs |",
 	} {
@@ -100,17 +100,6 @@ func TestGoalsAreAboutRows(t *testing.T) {
 			if rows, err := chooseRows([]string{name}); f != (figure{}) && (err != nil || len(rows) != 1) {
 				t.Errorf("%s: %v", g.what, err)
 			}
-		}
-	}
-}
-
-func TestMedian(t *testing.T) {
-	for _, c := range []struct {
-		all  []float64
-		want float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{5, 1, 2}, 2}, {[]float64{4, 1, 2, 10}, 3}} {
-		if got := median(c.all); got != c.want {
-			t.Errorf("median of %v: %v, expected %v", c.all, got, c.want)
 		}
 	}
 }

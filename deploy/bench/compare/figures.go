@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"slices"
+
+	"sundry/deploy/bench/harness"
 )
 
 // results are the figures of all rounds, by row and column.
@@ -20,19 +22,7 @@ func (r *results) add(row, column string, v float64) {
 // median is that of all rounds; false if there was none.
 func (r *results) median(row, column string) (float64, bool) {
 	all := r.rounds[[2]string{row, column}]
-	return median(all), len(all) > 0
-}
-
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
+	return harness.Median(all), len(all) > 0
 }
 
 // figure is one cell: what was measured of a row in a column.
@@ -80,5 +70,5 @@ func spread(ratios []float64) string {
 	if len(ratios) == 1 {
 		return fmt.Sprintf("%.2f", ratios[0])
 	}
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", harness.Median(ratios), slices.Min(ratios), slices.Max(ratios))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/deploy/bench/harness"
 	"sundry/deploy/bench/openloop"
 )
 
@@ -98,7 +99,7 @@ end
 `
 
 func (b *bench) wrk(r *row, s *server, paths []string, etag string) (*outcome, error) {
-	if err := writeFile(b.file("paths.wrk"), strings.Join(paths, "\n")+"\n"); err != nil {
+	if err := harness.WriteFile(b.File("paths.wrk"), strings.Join(paths, "\n")+"\n"); err != nil {
 		return nil, err
 	}
 	var headers []string
@@ -107,11 +108,11 @@ func (b *bench) wrk(r *row, s *server, paths []string, etag string) (*outcome, e
 	}
 	several := fmt.Sprint(len(paths) > 1)
 	lua := strings.NewReplacer("METHOD", r.method, "HEADERS", strings.Join(headers, "\n"), "SEVERAL", several, "%%", "%").Replace(script)
-	if err := writeFile(b.file("load.lua"), lua); err != nil {
+	if err := harness.WriteFile(b.File("load.lua"), lua); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(b.ctx, "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%.0fs", b.span.Seconds()), "--timeout", "30s", "-s", b.file("load.lua"), //nolint:gosec // of the bench
-		s.url(paths[0]), "--", b.file("paths.wrk"))
+	cmd := exec.CommandContext(b.Context, "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%.0fs", b.span.Seconds()), "--timeout", "30s", "-s", b.File("load.lua"), //nolint:gosec // of the bench
+		s.url(paths[0]), "--", b.File("paths.wrk"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("wrk: %w: %s", err, out)

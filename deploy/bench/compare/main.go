@@ -12,16 +12,12 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"net/http"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"sundry/deploy/bench/harness"
 )
 
 // options are what the caller may choose.
@@ -34,17 +30,7 @@ type options struct {
 	sundry string        // a program to measure instead of a new build
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM, unix.SIGHUP)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "compare:", err)
-		}
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { os.Exit(harness.Main("compare", run)) }
 
 func readOptions(args []string, messages io.Writer) (*options, error) {
 	o := &options{}
@@ -54,7 +40,7 @@ func readOptions(args []string, messages io.Writer) (*options, error) {
 	seconds := f.Float64("seconds", 2, "seconds of each measurement; below 1 the load does not come from wrk")
 	only := f.String("only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
 	f.BoolVar(&o.keep, "keep", false, "keep the directory with logs and settings")
-	f.BoolVar(&o.write, "write", false, "write the figures into README.md, deploy/bench/README.md and deploy/sizing.md")
+	f.BoolVar(&o.write, "write", false, "write the figures into deploy/bench/README.md and deploy/sizing.md")
 	f.StringVar(&o.sundry, "sundry", "", "program to measure instead of one that is built now")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -79,46 +65,28 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "sundry-bench-")
+	h, err := harness.New(ctx, messages)
 	if err != nil {
 		return err
 	}
+	h.Program = o.sundry
 	b := &bench{
-		ctx: ctx, options: o, dir: dir, messages: messages, transport: &http.Transport{DisableCompression: true},
-		servers: map[string]*server{}, results: newResults(), answered: map[string]int{}, etags: map[string]string{}, smallest: map[string]int64{},
+		Bench: h, options: o, servers: map[string]*server{}, results: newResults(), answered: map[string]int{}, etags: map[string]string{},
+		smallest: map[string]int64{},
 	}
 	if o.keep {
-		b.say("logs and settings are kept in %s", dir)
-	} else {
-		defer func() { _ = os.RemoveAll(dir) }() // the system clears it else
+		b.Say("logs and settings are kept in %s", b.Dir)
 	}
-	defer b.stop()
+	defer b.Close(o.keep)
 	if err := b.measure(rows); err != nil {
-		return errors.Join(err, b.logs(o.keep))
+		if !o.keep {
+			err = errors.Join(err, b.Logs())
+		}
+		return err
 	}
 	r := b.report(rows)
 	if _, err := io.WriteString(out, r.whole()); err != nil || !o.write {
 		return err
 	}
 	return r.write(".")
-}
-
-// logs tells what servers said, where the caller cannot look it up.
-func (b *bench) logs(kept bool) error {
-	if kept {
-		return nil
-	}
-	files, _ := filepath.Glob(filepath.Join(b.dir, "*.log"))
-	var errs []error
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil && len(text) > 0 { //nolint:gosec // found above
-			errs = append(errs, fmt.Errorf("%s: %s", filepath.Base(file), lastLines(string(text), 3)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n\t")
 }

@@ -3,11 +3,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"sundry/deploy/bench/openloop"
 )
@@ -27,7 +24,7 @@ func memory(b *bench, r *row, round int) error {
 		return err
 	}
 	s := b.servers[memoryServer]
-	defer s.process.stop()
+	defer s.process.Stop()
 	asked := &row{method: http.MethodGet}
 	fill := func(first, n int) (*openloop.Result, error) {
 		return b.requests(asked, s, numbered(keyPath, first, n), "").Offer(openloop.Times(n))
@@ -35,7 +32,7 @@ func memory(b *bench, r *row, round int) error {
 	if _, err := fill(memoryEntries+1, 1000); err != nil { // so that connections and buffers are there
 		return err
 	}
-	before, err := b.settled(s)
+	before, err := b.Settled(s.process, s.admin)
 	if err != nil {
 		return err
 	}
@@ -50,20 +47,20 @@ func memory(b *bench, r *row, round int) error {
 	if good != memoryEntries {
 		return fmt.Errorf("expected %d answers, got %d", memoryEntries, good)
 	}
-	after, err := b.settled(s)
+	after, err := b.Settled(s.process, s.admin)
 	if err != nil {
 		return err
 	}
 	if err := b.allThere(s); err != nil {
 		return err
 	}
-	sample, err := b.get(s.url(keyPath+fmt.Sprint(memoryEntries/2)), nil)
+	sample, err := b.Get(s.url(keyPath+fmt.Sprint(memoryEntries/2)), nil)
 	if err != nil {
 		return err
 	}
-	growth := float64(after-before) / memoryEntries / float64(len(sample.body))
+	growth := float64(after-before) / memoryEntries / float64(len(sample.Body))
 	b.results.add(r.name, withExpress, growth)
-	b.say("memory: from %d to %d MiB by %d entries of %d bytes: %.2f", before>>20, after>>20, memoryEntries, len(sample.body), growth)
+	b.Say("memory: from %d to %d MiB by %d entries of %d bytes: %.2f", before>>20, after>>20, memoryEntries, len(sample.Body), growth)
 	return nil
 }
 
@@ -74,7 +71,7 @@ func (b *bench) allThere(s *server) error {
 		return err
 	}
 	for id := 1; id <= memoryEntries; id += 100 {
-		if _, err := b.get(s.url(keyPath+fmt.Sprint(id)), nil); err != nil {
+		if _, err := b.Get(s.url(keyPath+fmt.Sprint(id)), nil); err != nil {
 			return err
 		}
 	}
@@ -86,35 +83,4 @@ func (b *bench) allThere(s *server) error {
 		return fmt.Errorf("of %d entries only %.0f are still there", memoryEntries/100, n)
 	}
 	return nil
-}
-
-// settled is the memory of a server after garbage was collected: what is resident,
-// without the free pages that the runtime has not given back. It keeps those up to
-// twice the live heap, of which Sundry's ballast is a part, so that they say more
-// about what was computed before than about what is kept.
-func (b *bench) settled(s *server) (int64, error) {
-	var profile *reply
-	for range 2 { // what the first has finalized is garbage for the second
-		var err error
-		if profile, err = b.get("http://"+s.admin+"/debug/pprof/heap?gc=1&debug=1", nil); err != nil {
-			return 0, err
-		}
-	}
-	resident, err := s.process.resident()
-	if err != nil {
-		return 0, err
-	}
-	idle, err1 := heapStatistic(profile.body, "HeapIdle")
-	released, err2 := heapStatistic(profile.body, "HeapReleased")
-	return resident - (idle - released), errors.Join(err1, err2)
-}
-
-// heapStatistic is one of runtime.MemStats, at the end of a heap profile.
-func heapStatistic(profile, name string) (int64, error) {
-	_, rest, ok := strings.Cut(profile, "# "+name+" = ")
-	value, _, ends := strings.Cut(rest, "\n")
-	if !ok || !ends {
-		return 0, fmt.Errorf("heap profile: no %s", name)
-	}
-	return strconv.ParseInt(value, 10, 64)
 }

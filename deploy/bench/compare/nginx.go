@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"sundry/deploy/bench/harness"
 )
 
 // nginxConfig is nginx with one worker, because it has one core, and everything that
@@ -30,11 +32,11 @@ http {
 `
 
 func (b *bench) startNginx() error {
-	address, err := freePort()
+	address, err := harness.FreePort()
 	if err != nil {
 		return err
 	}
-	peek, err := freePort()
+	peek, err := harness.FreePort()
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ http {
 `
 
 func (b *bench) startUpstream() error {
-	address, err := freePort()
+	address, err := harness.FreePort()
 	if err != nil {
 		return err
 	}
@@ -91,17 +93,17 @@ func (b *bench) runNginx(name string, core int, config string) (*server, error) 
 		user = "user root;" // who may read the directory of the bench
 	}
 	config = strings.ReplaceAll(config, "USER", user)
-	if err := writeFile(b.file(name+".conf"), config); err != nil {
+	if err := harness.WriteFile(b.File(name+".conf"), config); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(b.file(name), 0o755); err != nil { //nolint:gosec // nginx may be another user
+	if err := os.MkdirAll(b.File(name), 0o755); err != nil { //nolint:gosec // nginx may be another user
 		return nil, err
 	}
-	p, err := b.start(name, core, nil, "nginx", "-p", b.dir, "-c", b.file(name+".conf"), "-e", "stderr")
+	p, err := b.Start(name, core, nil, "nginx", "-p", b.Dir, "-c", b.File(name+".conf"), "-e", "stderr")
 	if err != nil {
 		return nil, err
 	}
 	s := &server{name: name, process: p}
 	b.servers[name] = s
-	return s, p.begin()
+	return s, p.Begin()
 }

@@ -15,16 +15,16 @@ import (
 
 // startRedis starts one that stores nothing on disk, on the core of the load.
 func (b *bench) startRedis() error {
-	p, err := b.start("redis", b.loadCore, nil, "redis-server", "--port", "0", "--unixsocket", b.file("redis.sock"), "--save", "", "--appendonly", "no", "--dir", b.dir)
+	p, err := b.Start("redis", b.loadCore, nil, "redis-server", "--port", "0", "--unixsocket", b.File("redis.sock"), "--save", "", "--appendonly", "no", "--dir", b.Dir)
 	if err != nil {
 		return err
 	}
-	if err := p.begin(); err != nil {
+	if err := p.Begin(); err != nil {
 		return err
 	}
 	client := b.redis(0)
 	defer func() { _ = client.Close() }() // nothing is outstanding
-	return b.until("starting redis", func() bool { return client.Ping(b.ctx).Err() == nil }, p)
+	return b.Until("starting redis", func() bool { return client.Ping(b.Context).Err() == nil }, p)
 }
 
 // redisPatience has a busy machine wait for Redis. A read that takes longer than its
@@ -32,7 +32,7 @@ func (b *bench) startRedis() error {
 const redisPatience = "read_timeout=2s&pool_timeout=2s"
 
 func (b *bench) redis(db int) *redis.Client {
-	return redis.NewClient(&redis.Options{Network: "unix", Addr: b.file("redis.sock"), DB: db})
+	return redis.NewClient(&redis.Options{Network: "unix", Addr: b.File("redis.sock"), DB: db})
 }
 
 // fillRedis has Sundry store all keys, and stores answers for the bare handler. Sundry
@@ -64,7 +64,7 @@ func (b *bench) fillBare(r *row) error {
 	samples := b.samples(r, s)
 	pipe := client.Pipeline()
 	for _, sample := range samples {
-		answer, err := b.get(s.url(sample), nil)
+		answer, err := b.Get(s.url(sample), nil)
 		if err != nil {
 			return err
 		}
@@ -73,17 +73,17 @@ func (b *bench) fillBare(r *row) error {
 			paths = storedKeys(b, s, 0)
 		}
 		for _, path := range paths {
-			pipe.Set(b.ctx, path, answer.body, 0)
+			pipe.Set(b.Context, path, answer.Body, 0)
 		}
 	}
-	_, err := pipe.Exec(b.ctx)
+	_, err := pipe.Exec(b.Context)
 	return err
 }
 
 // complete waits for what Sundry writes behind requests.
 func (b *bench) complete(client *redis.Client) (bool, error) {
 	for range 10 {
-		keys, err := client.Keys(b.ctx, "*benchkey*").Result()
+		keys, err := client.Keys(b.Context, "*benchkey*").Result()
 		if err != nil {
 			return false, err
 		}
@@ -92,8 +92,8 @@ func (b *bench) complete(client *redis.Client) (bool, error) {
 			return true, nil
 		}
 		select {
-		case <-b.ctx.Done():
-			return false, b.ctx.Err()
+		case <-b.Context.Done():
+			return false, b.Context.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -4,9 +4,10 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"sundry/deploy/bench/harness"
 )
 
 // report is what was measured, as Markdown.
@@ -17,8 +18,11 @@ type report struct {
 	rounds  string
 }
 
+// setting is how the figures came about, behind the machine.
+const setting = "; loopback, no TLS; the server on one core, the load on another, 64 connections."
+
 func (b *bench) report(rows []*row) *report {
-	return &report{results: b.results, rows: rows, machine: b.machine(),
+	return &report{results: b.results, rows: rows, machine: b.Machine("nginx", "Varnish", "Redis", "wrk") + setting,
 		rounds: fmt.Sprintf("Medians of %d rounds of %v for each figure; in every round the servers take turns.", b.rounds, b.span)}
 }
 
@@ -43,7 +47,7 @@ func (r *report) goals() string {
 			continue
 		}
 		result := "met"
-		if median(ratios) > g.most {
+		if harness.Median(ratios) > g.most {
 			result = "**missed**"
 		}
 		fmt.Fprintf(&out, "| %s | %s | ≤ %.2f | %s |\n", g.what, spread(ratios), g.most, result)
@@ -131,26 +135,12 @@ const (
 // write puts the figures into the documents below the root of the repository.
 func (r *report) write(root string) error {
 	for file, text := range map[string]string{
-		"README.md":              r.machine + "\n\n" + r.goals(),
 		"deploy/bench/README.md": r.whole(),
 		"deploy/sizing.md":       r.machine + "\n\n" + r.sizes(),
 	} {
-		if err := replaceFigures(filepath.Join(root, file), text); err != nil {
+		if err := harness.ReplaceFigures(filepath.Join(root, file), beginMark, text, endMark); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func replaceFigures(file, figures string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // a document of this repository
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(text), beginMark)
-	_, after, ends := strings.Cut(rest, endMark)
-	if !ok || !ends {
-		return fmt.Errorf("%s: no place for figures: expected lines %q and %q", file, beginMark, endMark)
-	}
-	return os.WriteFile(file, []byte(before+beginMark+figures+endMark+after), 0o644) //nolint:gosec // anybody may read it
 }

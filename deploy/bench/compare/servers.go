@@ -5,14 +5,12 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
+
+	"sundry/deploy/bench/harness"
 )
 
 // startServers starts those that the rows need, each after those that it asks.
@@ -23,7 +21,7 @@ func (b *bench) startServers(rows []*row) error {
 			wanted[name] = true
 		}
 	}
-	if err := b.writeCatalog(); err != nil {
+	if err := b.WriteFiles(catalogFiles); err != nil {
 		return err
 	}
 	if err := b.findExpress(); err != nil {
@@ -45,7 +43,7 @@ func (b *bench) startServers(rows []*row) error {
 		{wanted[sundryFetches], b.startFetching},
 		{wanted[sundryRedis] || wanted[bareRedis], b.startRedis},
 		{wanted[sundryRedis] || wanted[bareRedis], func() error {
-			return b.startSundry(sundryRedis, b.serverCore, nil, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.file("redis.sock")+"?"+redisPatience)
+			return b.startSundry(sundryRedis, b.serverCore, nil, "--replay", "--catalog", "catalog", "--redis", "unix://"+b.File("redis.sock")+"?"+redisPatience)
 		}},
 		{wanted[bareMirror] || wanted[bareProxy] || wanted[bareRedis], func() error { return b.startBare(rows, wanted) }},
 		{wanted[nginx], b.startNginx},
@@ -62,50 +60,25 @@ func (b *bench) startServers(rows []*row) error {
 	return nil
 }
 
-func (b *bench) file(name string) string { return filepath.Join(b.dir, name) }
-
 // findExpress leaves out the column where the program has no such setting.
 func (b *bench) findExpress() error {
-	schema, err := exec.CommandContext(b.ctx, b.sundry, "schema", "config").Output() //nolint:gosec // the program under test
+	schema, err := exec.CommandContext(b.Context, b.Program, "schema", "config").Output() //nolint:gosec // the program under test
 	if err != nil {
 		return fmt.Errorf("sundry schema config: %w", err)
 	}
 	if b.express = strings.Contains(string(schema), `"express"`); !b.express {
-		b.say("this Sundry has no setting express: its column is left out")
+		b.Say("this Sundry has no setting express: its column is left out")
 	}
 	return nil
 }
 
-// startSundry starts it without limits of rate and of queues, because all of the load
-// has one address and is meant to keep the core busy.
+// startSundry starts a Sundry of that name.
 func (b *bench) startSundry(name string, core int, env []string, args ...string) error {
-	p, err := b.start(name, core, append([]string{"SUNDRY_LIMITS_RATE=0", "SUNDRY_LIMITS_QUEUE_DELAY=0s", "SUNDRY_DRAIN_DELAY=0s"}, env...), b.sundry,
-		append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)...)
-	if err != nil {
-		return err
+	s, err := b.StartSundry(name, core, env, args...)
+	if err == nil {
+		b.servers[name] = &server{name: name, process: s.Process, address: s.Address, admin: s.Admin}
 	}
-	if err := p.begin(); err != nil {
-		return err
-	}
-	s := &server{name: name, process: p}
-	b.servers[name] = s
-	return b.until("starting "+name, func() bool {
-		text, err := os.ReadFile(b.file(name + ".log"))
-		s.address, s.admin = field(string(text), "public"), field(string(text), "admin")
-		return err == nil && s.address != "" && s.admin != ""
-	}, p)
-}
-
-// field is a value of the line that says that it serves.
-func field(log, name string) string {
-	_, line, _ := strings.Cut(log, "msg=serving ")
-	line, _, complete := strings.Cut(line, "\n")
-	for part := range strings.FieldsSeq(line) {
-		if value, ok := strings.CutPrefix(part, name+"="); ok && complete {
-			return value
-		}
-	}
-	return ""
+	return err
 }
 
 // compress asks until the codings are there that rows ask for: Sundry makes them once
@@ -118,9 +91,9 @@ func (b *bench) compress(rows []*row) error {
 				continue
 			}
 			path := r.paths(b, s, 0)[0]
-			if err := b.until("compressing "+path, func() bool {
-				answer, err := b.get(s.url(path), r.change(""))
-				return err == nil && answer.header.Get("Content-Encoding") == r.accept
+			if err := b.Until("compressing "+path, func() bool {
+				answer, err := b.Get(s.url(path), r.change(""))
+				return err == nil && answer.Header.Get("Content-Encoding") == r.accept
 			}, s.process); err != nil {
 				return err
 			}
@@ -134,10 +107,10 @@ func (b *bench) compress(rows []*row) error {
 // a proxy that does not exist.
 func (b *bench) startFetching() error {
 	text := strings.ReplaceAll(fetchedEndpoint, "UPSTREAM", b.servers[upstream].address)
-	if err := writeFile(b.file("fetched/benchitem.yaml"), text); err != nil {
+	if err := harness.WriteFile(b.File("fetched/benchitem.yaml"), text); err != nil {
 		return err
 	}
-	nowhere, err := freePort()
+	nowhere, err := harness.FreePort()
 	if err != nil {
 		return err
 	}
@@ -149,7 +122,7 @@ func (b *bench) startFetching() error {
 const fetchedEndpoint = `version: 1
 name: benchitem
 group: text
-summary: {en: An answer of 1 kB that is fetched., zh: 取自上游的 1 kB 回答}
+summary: {en: An answer of 1 kB that is fetched., zh: 取自上游的 1 kB 答案}
 params:
   - {name: id, type: int, min: 1, max: 1000000000, required: true, example: "7"}
   - {name: type, role: form, example: text}
@@ -173,7 +146,7 @@ sources:
 func (b *bench) startBare(rows []*row, wanted map[string]bool) error {
 	var args []string
 	if wanted[bareMirror] {
-		if err := writeFile(b.file("paths"), strings.Join(b.mirroredPaths(rows), "\n")); err != nil {
+		if err := harness.WriteFile(b.File("paths"), strings.Join(b.mirroredPaths(rows), "\n")); err != nil {
 			return err
 		}
 		args = append(args, "-mirror", "http://"+b.servers[sundryReplay].address, "-paths", "paths")
@@ -182,18 +155,18 @@ func (b *bench) startBare(rows []*row, wanted map[string]bool) error {
 		args = append(args, "-upstream", "http://"+b.servers[upstream].address)
 	}
 	if wanted[bareRedis] {
-		args = append(args, "-redis", "unix://"+b.file("redis.sock")+"?db=1&"+redisPatience)
+		args = append(args, "-redis", "unix://"+b.File("redis.sock")+"?db=1&"+redisPatience)
 	}
-	p, err := b.start("bare", b.serverCore, nil, b.file("bare"), args...)
+	p, err := b.Start("bare", b.serverCore, nil, b.File("bare"), args...)
 	if err != nil {
 		return err
 	}
-	out, err := p.cmd.StdoutPipe()
+	out, err := p.Stdout()
 	if err != nil {
 		return err
 	}
 	line := make(chan string, 1)
-	if err := p.begin(); err != nil {
+	if err := p.Begin(); err != nil {
 		return err
 	}
 	go func() {
@@ -210,8 +183,8 @@ func (b *bench) startBare(rows []*row, wanted map[string]bool) error {
 			b.servers[name] = &server{name: name, process: p, address: addresses[i]}
 		}
 		return nil
-	case <-b.ctx.Done():
-		return b.ctx.Err()
+	case <-b.Context.Done():
+		return b.Context.Err()
 	}
 }
 
@@ -235,40 +208,8 @@ func (b *bench) mirroredPaths(rows []*row) []string {
 
 // answers waits until an address speaks HTTP.
 func (b *bench) answers(s *server, path string) error {
-	return b.until("starting "+s.name, func() bool {
-		resp, err := b.get(s.url(path), nil)
-		return err == nil && resp.status == http.StatusOK
+	return b.Until("starting "+s.name, func() bool {
+		resp, err := b.Get(s.url(path), nil)
+		return err == nil && resp.Status == http.StatusOK
 	}, s.process)
-}
-
-// reply is an answer to a single request of the bench itself.
-type reply struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// get asks for an address, without a coding unless the headers ask for one.
-func (b *bench) get(url string, change func(*http.Request)) (*reply, error) {
-	req, err := http.NewRequestWithContext(b.ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("User-Agent", "") // the load has none, and some answers depend on it
-	if change != nil {
-		change(req)
-	}
-	resp, err := b.transport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(resp.Body)
-	return &reply{resp.StatusCode, resp.Header, string(body)}, errors.Join(err, resp.Body.Close())
-}
-
-func writeFile(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // nginx and Varnish may be other users
-		return err
-	}
-	return os.WriteFile(name, []byte(text), 0o644) //nolint:gosec // nginx and Varnish may be other users
 }

@@ -135,8 +135,9 @@ func (d *driver) send(due time.Duration) error {
 			return err
 		}
 	}
-	c := d.idle[len(d.idle)-1]
-	d.idle = d.idle[:len(d.idle)-1]
+	// The one that has rested longest: servers close those that are never used.
+	c := d.idle[0]
+	d.idle = d.idle[1:]
 	c.due = due
 	request := d.load.Requests[d.next%len(d.load.Requests)]
 	d.next++

@@ -1,30 +1,80 @@
 // Calls of the admin API. One that is refused throws the server's message.
+import { language, t } from "./language.js";
+import { headers, login, named } from "./operator.js";
 
 export class Lost extends Error {}
 
-async function call(method, path, body, ms) {
-  const init = { method, signal: AbortSignal.timeout(ms), headers: {} };
+// Refused is an error of the server about one field of what was asked, or none.
+export class Refused extends Error {
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
+
+async function fetchText(method, path, body, ms) {
+  const init = { method, signal: AbortSignal.timeout(ms), credentials: "omit", headers: { "Accept-Language": language, ...headers() } };
   if (body !== undefined) {
     init.headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(body);
   }
-  let response, text;
   try {
-    response = await fetch(`api/${path}`, init);
-    text = await response.text();
+    const response = await fetch(`api/${path}`, init);
+    return { response, text: await response.text() };
   } catch (error) {
-    throw new Lost(error.name === "TimeoutError" ? `no answer within ${ms / 1000} s` : "no connection");
+    throw new Lost(error.name === "TimeoutError" ? t("no answer within {s} s", { s: ms / 1000 }) : t("no connection"));
   }
+}
+
+async function answered(method, path, body, ms) {
+  const got = await fetchText(method, path, body, ms);
+  if (got.response.status !== 401) return got;
+  if (!(await login(true))) throw new Lost(t("not logged in"));
+  return answered(method, path, body, ms);
+}
+
+async function call(method, path, body, ms) {
+  const { response, text } = await answered(method, path, body, ms);
   let answer;
   try {
     answer = JSON.parse(text);
   } catch {
-    throw new Lost(`status ${response.status}: ${text.slice(0, 200).trim()}`);
+    throw new Lost(t("status {status}", { status: response.status }) + ` ${text.slice(0, 200).trim()}`);
   }
-  if (!response.ok) throw new Error(answer.error ?? `status ${response.status}`);
+  if (!response.ok) throw new Refused(answer.error ?? t("status {status}", { status: response.status }), answer.field);
   return answer;
 }
 
 export const read = (path) => call("GET", path, undefined, 10_000);
-export const change = (method, path, body) => call(method, path, body, 45_000);
+export const ask = (path, body) => call("POST", path, body, 45_000);
+
+// change is a call that the audit log has: it asks for a name first.
+export async function change(method, path, body) {
+  if (!named() && !(await login())) throw new Refused(t("Nothing was changed: the audit log needs your name."));
+  return call(method, path, body, 45_000);
+}
+
+// text reads what is not JSON.
+export async function text(path) {
+  const got = await answered("GET", path, undefined, 10_000);
+  if (!got.response.ok) throw new Refused(got.text);
+  return got.text;
+}
+
 export const part = encodeURIComponent;
+
+// latest makes calls of work one at a time, with one more at the end for all that came meanwhile:
+// the last answer is for the last call.
+export function latest(work) {
+  let running = false, again = false;
+  return async () => {
+    again = true;
+    if (running) return;
+    running = true;
+    while (again) {
+      again = false;
+      await work();
+    }
+    running = false;
+  };
+}

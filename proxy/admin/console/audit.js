@@ -2,55 +2,73 @@
 import { change, read } from "./api.js";
 import { notify } from "./ask.js";
 import { badge, button, h, table } from "./dom.js";
-import { knobs } from "./endpoints.js";
-import { ago, moment, pendingNote, shortDuration } from "./text.js";
+import { knobs } from "./knobs.js";
+import { t } from "./language.js";
+import { ago, moment, pendingNote, shortDuration, time } from "./text.js";
 
 export const load = async () => (await read("audit")).audit ?? [];
 
-const verbs = { knobs: "cache settings", breaker: "breaker", purge: "purge", drop: "drop", reset: "breaker reset", restore: "settings restored", overtaken: "overtaken" };
+const verbs = { knobs: t("cache settings"), breaker: t("breaker"), purge: t("purge"), drop: t("drop"), reset: t("breaker reset"), restore: t("settings restored"), overtaken: t("overtaken") };
 
 export function view(audit, { refresh }) {
   const undone = new Map(audit.filter((r) => r.undoes).map((r) => [r.undoes, r.seq]));
   return h("section", null,
-    h("p", { class: "soft" }, "Changes by operators, newest first. Undo restores what was set before a change."),
-    table("Changes", ["When", "Who", "What", "Before → after", "Undo"], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), "No changes yet."));
+    h("p", { class: "soft" }, t("Changes by operators, newest first. Undo restores what was set before a change.")),
+    table(t("Changes"), [t("When"), t("Who"), t("What"), t("Before → after"), t("Undo")], audit.toReversed().map((r) => ({ key: r.seq, class: undone.has(r.seq) && "undone", cells: cells(r, undone.get(r.seq), refresh) })), t("No changes yet.")));
 }
 
 function cells(r, by, refresh) {
-  const target = r.target === "*" ? "everything" : r.target;
+  const target = r.target === "*" ? t("everything") : r.target;
   return [
-    h("time", { datetime: r.at, title: r.at }, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
-    h("span", { class: "words" }, r.by),
-    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", `undoes #${r.undoes}`)), r.pending && h("div", null, badge("warn", "◌", "pending", "In force on this instance only, until Redis is back"))],
+    time(r.at, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
+    h("span", { class: "words" }, who(r.by)),
+    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", t("undoes #{seq}", { seq: r.undoes }))), r.pending && h("div", null, badge("warn", "◌", t("pending"), t("In force on this instance only, until Redis is back")))],
     difference(r),
     undoCell(r, by, target, refresh),
   ];
 }
 
+// who made a change: a name as it was given, or what stands for none.
+function who(by) {
+  const [unnamed, , from] = /^unnamed(, from (.+))?$/.exec(by) ?? [];
+  if (unnamed) return from ? t("unnamed, from {from}", { from }) : t("unnamed");
+  return by === "autopilot" ? t("autopilot") : by;
+}
+
+// noted is a note of the program in words; what people have written stays as it is.
+function noted({ do: what, note = "" }) {
+  if (what === "purge") return h("span", null, { soft: t("soft"), hard: t("hard") }[note] ?? note);
+  const [, from, to] = what === "restore" ? (/^the store was rolled back from change (\d+) to (\d+)$/.exec(note) ?? []) : [];
+  if (from) return h("span", null, t("the store was rolled back from change #{from} to #{to}", { from, to }));
+  const [, of] = what === "overtaken" ? (/^a pending change of (\w+) was overtaken/.exec(note) ?? []) : [];
+  if (of) return h("span", null, t("pending change ({what}) overtaken by a later one on another instance, which stays in force", { what: verbs[of] ?? of }));
+  return h("span", { class: "mono words" }, note);
+}
+
 function difference(r) {
-  if (r.do === "purge" || r.do === "drop" || r.do === "restore" || r.do === "overtaken") return h("span", { class: "mono words" }, r.note ?? "");
-  if (r.do === "reset") return h("span", { class: "soft" }, "failure history cleared");
-  return h("span", null, h("span", { class: "before" }, state(r.do, r.before)), h("span", { "aria-label": "to" }, " → "), h("span", { class: "after" }, state(r.do, r.after)));
+  if (r.do === "purge" || r.do === "drop" || r.do === "restore" || r.do === "overtaken") return noted(r);
+  if (r.do === "reset") return h("span", { class: "soft" }, t("failure history cleared"));
+  return [h("span", null, h("span", { class: "before" }, state(r.do, r.before)), " → ", h("span", { class: "after" }, state(r.do, r.after))), r.note && h("div", { class: "soft words" }, r.note)];
 }
 
 function state(what, value) {
-  if (!value) return what === "knobs" ? "as in the file" : "automatic";
-  const until = value.until ? ` until ${moment(value.until)}` : "";
-  if (what === "breaker") return `held ${value.force}${until}`;
+  if (!value) return what === "knobs" ? t("as in the file") : t("automatic");
+  const until = value.until ? t(" until {at}", { at: moment(value.until) }) : "";
+  if (what === "breaker") return (value.force === "open" ? t("held open") : t("held closed")) + until;
   return Object.entries(value.values ?? {}).map(([name, v]) => `${knobs[name]?.[0] ?? name} ${shortDuration(v)}`).join(", ") + until;
 }
 
 function undoCell(r, by, target, refresh) {
-  if (by) return badge("plain", "↶", `undone by #${by}`);
+  if (by) return badge("plain", "↶", t("undone by #{seq}", { seq: by }));
   if (r.do !== "knobs" && r.do !== "breaker") return h("span", { class: "soft" }, "–");
   const undo = async () => {
     try {
       const record = await change("POST", `audit/${r.seq}/undo`);
-      notify(`${target}: change #${r.seq} is undone; now ${state(record.do, record.after)}${pendingNote(record)}`);
+      notify(t("{target}: change #{seq} is undone; now {state}", { target, seq: r.seq, state: state(record.do, record.after) }) + pendingNote(record));
     } catch (e) {
       notify(e.message, true);
     }
     refresh();
   };
-  return button("Undo", `Back to: ${state(r.do, r.before)}`, undo, { "aria-label": `Undo change #${r.seq} of ${target}` });
+  return button(t("Undo"), t("Back to: {state}", { state: state(r.do, r.before) }), undo, { about: `#${r.seq} ${target}` });
 }

@@ -6,10 +6,13 @@ import * as cache from "./cache.js";
 import { badge, h, show } from "./dom.js";
 import * as endpoints from "./endpoints.js";
 import * as failures from "./failures.js";
+import { choose, language, locale, t } from "./language.js";
+import { login, show as showOperator } from "./operator.js";
+import * as overview from "./overview.js";
 import { approximate, moment, plural, share } from "./text.js";
 import * as upstreams from "./upstreams.js";
 
-const tabs = [["endpoints", "Endpoints", endpoints], ["upstreams", "Upstreams", upstreams], ["cache", "Cache", cache], ["failures", "Failures", failures], ["audit", "Audit", audit]];
+const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
 const every = 4000;
 const place = (id) => document.getElementById(id);
 const panel = place("panel"), lost = place("lost");
@@ -21,17 +24,17 @@ async function refresh() {
   clearTimeout(timer);
   const mine = ++round, [name, , tab] = current;
   try {
-    const [overview, data] = await Promise.all([read("overview"), tab.load()]);
+    const [about, data] = await Promise.all([read("overview"), tab.load()]);
     if (mine !== round) return;
     answered = Date.now();
     lost.hidden = true;
-    header(overview);
+    header(about);
     if (panel.dataset.tab !== name) {
       panel.replaceChildren();
       panel.dataset.tab = name;
     }
     const inside = panel.contains(document.activeElement);
-    show(panel, tab.view(data, { refresh }));
+    show(panel, tab.view(data, { overview: about, refresh }));
     if (inside && !panel.contains(document.activeElement)) panel.focus({ preventScroll: true });
     panel.removeAttribute("aria-busy");
   } catch (e) {
@@ -42,42 +45,41 @@ async function refresh() {
 }
 
 function report(e) {
-  const text = e instanceof Lost ? `Sundry does not answer (${e.message}). The data shown is from ${moment(answered)}.` : `Cannot show this tab: ${e.message}`;
+  const text = e instanceof Lost ? t("Sundry does not answer ({why}). The data shown is from {at}.", { why: e.message, at: moment(answered) }) : t("Cannot show this tab: {why}", { why: e.message });
   if (!lost.hidden && lost.textContent.endsWith(text)) return;
   lost.replaceChildren(h("span", { "aria-hidden": "true" }, "▲ "), text);
   lost.hidden = false;
-  document.title = "▲ No answer – Sundry";
+  document.title = t("▲ No answer – Sundry");
 }
 
 function header(o) {
-  const open = o.breakers_open ?? [];
-  document.title = open.length > 0 ? `▲ ${plural(open.length, "breaker")} open – Sundry` : "Sundry console";
+  const breakers = overview.breakers(o);
+  document.title = breakers.length > 0 ? `${breakers[0][3]} ${breakers.map(([text]) => text).join(t(", "))} – Sundry` : t("Sundry console");
   show(place("facts"),
-    h("span", { class: "mono" }, o.version), h("span", null, `up ${approximate(o.uptime_s)}`),
-    h("span", null, `${plural(o.requests.requests, "request")}, ${share(o.requests.hit_ratio)} from cache`),
-    o.replay && badge("warn", "▷", "replay", "Upstream calls are answered from recorded exchanges"),
-    o.redis ? badge("good", "●", "Redis", "Redis is the second cache tier, and settings are shared") : badge("plain", "○", "memory only", "Redis is not configured"),
-    o.lasting ? badge("good", "●", "settings persistent", "Changes made here survive a restart") : badge("warn", "◌", "settings not persistent"),
-    open.length > 0 && badge("bad", "▲", `${plural(open.length, "breaker")} open`, open.join(", ")));
-  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), `${plural(o.pending, "change")} pending: in force on this instance only, and stored for the others once Redis is back. A restart before then loses them.`);
-  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), "Changes made here are lost at a restart. To keep them, start with ", h("code", null, "--state FILE"), " or with Redis."));
+    h("span", { class: "mono" }, o.version), h("span", null, t("up {time}", { time: approximate(o.uptime_s) })),
+    h("span", null, t("{requests}, {share} from cache", { requests: plural(o.requests.requests, "request"), share: share(o.requests.hit_ratio) })),
+    o.replay && badge("warn", "▷", t("replay"), t("Upstream calls are answered from recorded exchanges")),
+    o.redis ? badge("good", "●", t("Redis"), t("Redis is the second cache tier, and settings are shared")) : badge("plain", "○", t("memory only"), t("Redis is not configured")),
+    o.lasting ? badge("good", "●", t("settings persistent"), t("Changes made here survive a restart")) : badge("warn", "◌", t("settings not persistent")),
+    breakers.map(([text, names, kind, sign]) => badge(kind, sign, text, names.join(", "))));
+  const pending = o.pending > 0 && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("{n} change pending: in force on this instance only, and stored for the others once Redis is back. A restart before then loses it.|{n} changes pending: in force on this instance only, and stored for the others once Redis is back. A restart before then loses them.", { n: o.pending }));
+  show(place("notices"), pending, !o.lasting && h("p", { class: "notice" }, h("span", { "aria-hidden": "true" }, "◌ "), t("Changes made here are lost at a restart. To keep them, start with {option} or with Redis.", { option: t("--state FILE") })));
 }
 
 place("reload").onclick = () => openDialog({
-  title: "Reload?",
-  action: "Reload",
-  body: h("p", null, "Reads configuration and catalog again. If they contain a mistake, nothing changes and the mistake is shown here."),
+  title: t("Reload?"),
+  action: t("Reload"),
+  body: h("p", null, t("Reads configuration and catalog again. If they contain a mistake, nothing changes and the mistake is shown here.")),
   done: refresh,
   async go() {
     await change("POST", "reload");
-    return "Configuration and catalog were reloaded";
+    return t("Configuration and catalog were reloaded");
   },
 });
 
 // Tabs: arrow keys move among them, and the one with the focus is shown.
 const labels = tabs.map((tab, i) => h("button", {
-  type: "button", role: "tab", id: `tab-${tab[0]}`, "aria-controls": "panel", title: `Show ${tab[1].toLowerCase()}`,
-  onclick: () => open(i),
+  type: "button", role: "tab", id: `tab-${tab[0]}`, "aria-controls": "panel", onclick: () => open(i),
 }, tab[1]));
 place("tabs").append(...labels);
 place("tabs").onkeydown = (event) => {
@@ -96,6 +98,7 @@ function open(i) {
     label.setAttribute("aria-selected", at === i);
     label.tabIndex = at === i ? 0 : -1;
   });
+  labels[i].scrollIntoView({ block: "nearest", inline: "nearest" }); // where not all fit
   panel.setAttribute("aria-labelledby", labels[i].id);
   if (location.hash !== `#${current[0]}`) history.replaceState(null, "", `#${current[0]}`);
   if (changed) {
@@ -108,6 +111,18 @@ function open(i) {
 const named = () => Math.max(0, tabs.findIndex(([name]) => `#${name}` === location.hash));
 addEventListener("hashchange", () => open(named()));
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : refresh()));
+// What the document says before there is a language.
+document.documentElement.lang = locale;
+place("skip").textContent = t("Skip to the content");
+place("tabs").setAttribute("aria-label", t("Views"));
+place("reload").textContent = t("Reload…");
+place("reload").title = t("Reload configuration and catalog");
+place("language").textContent = { zh: "English", en: "中文" }[language];
+place("language").lang = { zh: "en", en: "zh-CN" }[language];
+place("language").onclick = () => choose({ zh: "en", en: "zh" }[language]);
+place("operator").onclick = () => login();
+showOperator();
+
 document.querySelector(".skip").onclick = (event) => {
   event.preventDefault();
   panel.focus();

@@ -68,18 +68,24 @@ export function show(place, ...view) {
   morph(place, h("div", null, view));
 }
 
-export const button = (label, title, onclick, attributes) => h("button", { type: "button", title, onclick, ...attributes }, label);
+// button says what it is about in its name for screen readers, after its label.
+export const button = (label, title, onclick, { about, ...attributes } = {}) => h("button", { type: "button", title, onclick, "aria-label": about && `${label} ${about}`, ...attributes }, label);
 
 // badge shows a state by a word and a sign, and only then by a color.
 export const badge = (kind, sign, word, title) => h("span", { class: `badge ${kind}`, title }, h("span", { "aria-hidden": "true" }, sign), word);
 
 // table of rows, each {key, class, cells}. Its roles are spelled out because on
 // a narrow screen its rows are cards.
-export function table(label, heads, rows, empty) {
+export function table(label, heads, rows, empty, order) {
   if (rows.length === 0) return h("p", { class: "empty" }, empty);
-  const head = (text) => h("th", { role: "columnheader", scope: "col" }, text);
+  const head = (text, i) => {
+    if (!order?.sortable(i)) return h("th", { role: "columnheader", scope: "col" }, text);
+    const by = order.state.column === i, sign = order.state.down ? "▾" : "▴";
+    return h("th", { role: "columnheader", scope: "col", "aria-sort": by && (order.state.down ? "descending" : "ascending") },
+      h("button", { type: "button", class: "sort", onclick: () => order.sortBy(i) }, text, h("span", { "aria-hidden": "true" }, by ? ` ${sign}` : "")));
+  };
   const cell = (content, i) => h("td", { role: i === 0 ? "rowheader" : "cell", "data-label": heads[i] }, content);
-  return h("div", { class: "sheet" }, h("table", { role: "table", "aria-label": label },
+  return h("div", { class: "sheet" }, h("table", { role: "table", "aria-label": label, "data-table": order?.name },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads.map(head))),
     h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row", key: row.key, class: row.class }, row.cells.map(cell))))));
 }

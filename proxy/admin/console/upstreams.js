@@ -1,28 +1,31 @@
 // Hosts with their breakers, and sources with their recent attempts.
 import { change, part, read } from "./api.js";
-import { durationField, notify, openDialog } from "./ask.js";
-import { badge, button, h, svg, table } from "./dom.js";
-import { ago, moment, pendingNote, plural } from "./text.js";
+import { durationField, notify, openDialog, Wrong } from "./ask.js";
+import { badge, button, h, svg } from "./dom.js";
+import { t } from "./language.js";
+import { dashboards, grafana } from "./links.js";
+import { list } from "./list.js";
+import { breakers } from "./overview.js";
+import { result } from "./results.js";
+import { ago, moment, pendingNote, plural, time } from "./text.js";
+import { changed, low } from "./trouble.js";
 
 export const load = () => read("upstreams");
 
-export function view({ hosts, sources }, { refresh }) {
-  const open = hosts.filter((host) => host.state !== "closed").map((host) => host.name);
+export function view({ hosts, sources }, { overview, refresh }) {
   const state = Object.fromEntries(hosts.map((host) => [host.name, host.state]));
-  const endpoints = [...new Set(sources.map((s) => s.endpoint))];
   return [
-    h("section", { key: "hosts" }, h("h2", null, "Hosts"),
-      h("p", { class: "soft" }, `${plural(hosts.length, "host")}, ${open.length === 0 ? "all breakers closed." : `${plural(open.length, "breaker")} not closed: ${open.join(", ")}.`}`),
-      table("Hosts", ["Host", "Breaker", "Held", "Change"], hosts.map((host) => ({ key: host.name, class: host.state !== "closed" && "trouble", cells: hostCells(host, refresh) })), "No upstream hosts.")),
-    h("section", { key: "sources" }, h("h2", null, "Sources"),
-      h("p", { class: "soft legend" }, "Latest attempts, oldest first. ", example("bar", "answered"), example("bar none", "negative"), example("cross", "failed")),
-      endpoints.map((endpoint) => h("div", { key: endpoint }, h("h3", { class: "mono" }, endpoint),
-        table(`Sources of ${endpoint}`, ["Source", "Host", "Latest attempts", "Last result", "Last error"],
-          sources.filter((s) => s.endpoint === endpoint).map((s) => ({ key: `${s.chain}/${s.source}`, class: !!s.missing && "out", cells: sourceCells(s, state) })))))),
+    h("section", { key: "hosts" }, h("h2", null, t("Hosts")),
+      h("p", { class: "soft" }, `${plural(hosts.length, "host")}${t("; ")}${breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`).join(t("; ")) || t("all breakers closed")}${t(".")}`),
+      list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0 })), refresh, t("No host matches."))),
+    h("section", { key: "sources" }, h("h2", null, t("Sources")),
+      h("p", { class: "soft legend" }, t("Latest attempts, oldest first."), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
+      list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], sources.map((s) => sourceRow(s, state[s.host], overview.grafana)), refresh, t("No source matches."))),
   ];
 }
 
-export const breaker = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), state, { closed: "Calls are made", open: "No calls are made" }[state] ?? "A few trial calls are made");
+const breakerWords = { closed: t("closed"), open: t("open"), "half-open": t("half-open") };
+const breakerBadge = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), breakerWords[state] ?? state, { closed: t("Calls are made"), open: t("No calls are made") }[state] ?? t("A few trial calls are made"));
 
 function hostCells(host, refresh) {
   const held = host.force !== "auto";
@@ -32,7 +35,7 @@ function hostCells(host, refresh) {
   };
   const release = async () => {
     try {
-      notify(await act({ do: "auto" }, "the breaker is automatic again"));
+      notify(await act({ do: "auto" }, t("the breaker is automatic again")));
     } catch (e) {
       notify(e.message, true);
     }
@@ -40,55 +43,70 @@ function hostCells(host, refresh) {
   };
   return [
     h("span", { class: "mono" }, host.name),
-    breaker(host.state),
-    held ? badge("live", "◆", `held ${host.force}${host.until ? ` until ${moment(host.until)}` : ""}`) : "",
+    breakerBadge(host.state),
+    held ? badge("live", "◆", (host.force === "open" ? t("held open") : t("held closed")) + (host.until ? t(" until {at}", { at: moment(host.until) }) : "")) : "",
     h("span", { class: "row" },
-      button("Change…", `Hold, release or reset the breaker of ${host.name}`, () => hold(host, act, refresh), { key: "hold", "aria-label": `Breaker of ${host.name}…` }),
-      held && button("Release", `Let the breaker of ${host.name} open and close automatically`, release, { key: "go", "aria-label": `Release the breaker of ${host.name}` })),
+      button(t("Change…"), t("Hold, release or reset the breaker"), () => hold(host, act, refresh), { key: "hold", about: host.name }),
+      held && button(t("Release"), t("Let the breaker open and close automatically"), release, { key: "go", about: host.name })),
   ];
 }
 
 const choices = [
-  ["open", "Hold open", "no calls are made", "the breaker is held open"],
-  ["closed", "Hold closed", "calls are made even if they fail", "the breaker is held closed"],
-  ["auto", "Release", "the breaker opens and closes automatically", "the breaker is automatic again"],
-  ["reset", "Reset", "the failure history is cleared and the breaker closes", "the breaker was reset"],
+  ["open", t("Hold open"), t("no calls are made"), t("the breaker is held open")],
+  ["closed", t("Hold closed"), t("calls are made even if they fail"), t("the breaker is held closed")],
+  ["auto", t("Release"), t("the breaker opens and closes automatically"), t("the breaker is automatic again")],
+  ["reset", t("Reset"), t("the failure history is cleared and the breaker closes"), t("the breaker was reset")],
 ];
 
 function hold(host, act, refresh) {
-  const time = durationField("Duration");
+  const time = durationField(t("Duration"));
   const radios = choices.map(([value, label, what], i) => {
     const input = h("input", { type: "radio", name: "do", value, onchange: () => (time.field.hidden = i > 1) });
-    input.checked = i === 0;
     return [input, h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)))];
   });
   openDialog({
-    title: `Breaker of ${host.name}`,
-    action: "Apply",
-    body: [h("p", null, "Current state: ", breaker(host.state)), h("fieldset", null, h("legend", null, "Action"), radios.map(([, label]) => label)), time.field],
+    title: t("Breaker of {name}", { name: host.name }),
+    action: t("Apply"),
+    body: [h("p", null, t("Current state:"), " ", breakerBadge(host.state)), h("fieldset", null, h("legend", null, t("Action")), radios.map(([, label]) => label)), time.field],
     done: refresh,
     go: () => {
       const i = radios.findIndex(([input]) => input.checked);
+      if (i < 0) throw new Wrong("do", t("Choose one."));
       const [value, , , said] = choices[i];
       return act(i > 1 ? { do: value } : { do: value, for: time.value() }, said);
     },
   });
 }
 
-const fine = ["success", "negative", "throttled"]; // throttled: not called, because its rate is used up
+// throttled: not called, because its rate is used up; outrun: given up, because another source had answered
+const fine = ["success", "negative", "throttled", "outrun"];
 const failed = (attempt) => !fine.includes(attempt.result);
-const resultBadge = (result) => badge(...(result === "success" ? ["good", "●"] : fine.includes(result) ? ["plain", "○"] : ["bad", "✕"]), result);
+const resultBadge = (name) => badge(...(name === "success" ? ["good", "●"] : fine.includes(name) ? ["plain", "○"] : ["bad", "✕"]), result(name));
 
-function sourceCells(s, state) {
+// worst is how much is wrong with a source: most where its breaker is open, then where its latest
+// attempt failed, or its quota or its replies are not what they should be, then by failed attempts.
+const worst = (s, breaker, bad) => ({ open: 2000, "half-open": 1500 }[breaker] ?? 0) + (s.recent.length > 0 && failed(s.recent.at(-1)) ? 1000 : 0) + (s.quota_left < low || s.drift ? 500 : 0) + bad;
+
+function sourceRow(s, breaker, address) {
+  const latest = s.recent.at(-1), bad = s.recent.filter(failed).length;
+  return {
+    key: `${s.endpoint}/${s.chain}/${s.source}`, class: s.missing ? "out" : { open: "trouble", "half-open": "caution" }[breaker], cells: sourceCells(s, breaker, address),
+    words: `${s.endpoint} ${s.chain} ${s.source} ${s.host ?? ""} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
+    sort: [`${s.endpoint}/${s.source}`, s.host ?? "", bad, latest ? result(latest.result) : "", s.last_error_at ? new Date(s.last_error_at).getTime() : 0],
+    trouble: worst(s, breaker, bad),
+  };
+}
+
+function sourceCells(s, state, address) {
   const latest = s.recent.at(-1);
   return [
-    [h("span", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
-      s.missing && h("div", null, badge("warn", "⚿", `not in use: ${s.missing} is not set`, `Set ${s.missing} to use this source`)),
-      (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", `${d.field || "reply"} is ${d.change}`, "Its latest replies differ from the recorded ones in a field that the mapping reads")))],
-    s.host ? [h("span", { class: "mono soft words" }, s.host), state[s.host] !== "closed" && h("div", null, breaker(state[s.host]))] : h("span", { class: "soft" }, "–"),
-    latest ? spark(s.recent) : h("span", { class: "soft" }, "no calls yet"),
+    [h("strong", { class: "mono" }, s.endpoint), " ", grafana(address, dashboards.upstreams, s.endpoint, `${s.endpoint}/${s.source}`), h("div", { class: "mono" }, s.source), s.chain !== "main" && s.chain !== "" && h("span", { class: "soft" }, ` ${s.chain}`),
+      s.missing && h("div", null, badge("warn", "⚿", t("not in use: {key} is not set", { key: s.missing }), t("Set {key} to use this source", { key: s.missing }))),
+      (s.drift ?? []).map((d) => h("div", null, badge("warn", "≠", t("{field} is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), t("Its latest replies differ from the recorded ones in a field that the mapping reads"))))],
+    s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its rate left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
+    latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
-    s.last_error ? [h("div", { class: "words" }, s.last_error), h("time", { class: "soft", datetime: s.last_error_at, title: s.last_error_at }, ago(s.last_error_at))] : h("span", { class: "soft" }, "–"),
+    s.last_error ? [h("div", { class: "words" }, s.last_error), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
   ];
 }
 
@@ -101,13 +119,13 @@ function spark(all) {
   const most = Math.max(50, ...recent.map((a) => a.ms));
   const sorted = recent.filter((a) => !failed(a)).map((a) => a.ms).sort((a, b) => a - b);
   const bad = recent.filter(failed).length;
-  const middle = sorted.length ? `, median ${sorted[sorted.length >> 1]} ms` : "";
-  const label = `${plural(recent.length, "attempt")}, ${bad} failed${middle}, slowest ${Math.max(...recent.map((a) => a.ms))} ms`;
+  const middle = sorted.length ? t(", median {ms} ms", { ms: sorted[sorted.length >> 1] }) : "";
+  const label = t("{attempts}, {bad} failed{middle}, slowest {ms} ms", { attempts: plural(recent.length, "attempt"), bad, middle, ms: Math.max(...recent.map((a) => a.ms)) });
   const from = slots - recent.length;
   return [svg("svg", { class: "spark", viewBox: `0 0 ${slots * step} ${height}`, role: "img", "aria-label": label },
     svg("title", null, label), svg("path", { class: "base", d: `M0 ${height - 0.5}H${slots * step}` }),
     recent.map((a, i) => mark(a, (from + i) * step, Math.max(2, (a.ms / most) * (height - 2))))),
-  h("div", { class: "soft" }, `${recent.length} · `, h("span", { class: bad > 0 && "bad" }, `${bad} failed`), middle.replace(",", " ·"))];
+  h("div", { class: "soft" }, `${recent.length} · `, h("span", { class: bad > 0 && "bad" }, t("{bad} failed", { bad })), middle.replace(/^[,，]/, " ·"))];
 }
 
 function mark(a, x, high) {

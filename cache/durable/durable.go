@@ -1,0 +1,72 @@
+// Package durable puts files into the place of others. It promises that who reads a
+// file finds the one before or the new one, whole, also after a crash of the machine,
+// and that no other user can read it.
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Prefix is how the names of the temporary files for a file begin. They are beside it;
+// those that are there after a crash are of no use.
+func Prefix(name string) string { return "." + filepath.Base(name) + "-" }
+
+// Create makes a temporary file for a file, with mode 0600. It is to be given to Replace
+// or Discard.
+func Create(name string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(name), Prefix(name)+"*")
+}
+
+// Finish makes what was written last, and closes the temporary file. It may be given the
+// error of writing, and returns it with its own.
+func Finish(tmp *os.File, err error) error {
+	if err == nil {
+		err = tmp.Sync()
+	}
+	return errors.Join(err, tmp.Close())
+}
+
+// Replace puts a finished temporary file into the place of the file. After an error of
+// the last step, SyncDirectory, it is there.
+func Replace(name string, tmp *os.File) error {
+	if err := os.Rename(tmp.Name(), name); err != nil {
+		return err
+	}
+	return SyncDirectory(filepath.Dir(name))
+}
+
+// Discard removes a temporary file.
+func Discard(tmp *os.File) error { return os.Remove(tmp.Name()) }
+
+// WriteFile puts content into the place of what the file holds. After an error the one
+// or the other is there.
+func WriteFile(name string, content []byte) error {
+	tmp, err := Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(content)
+	if err = Finish(tmp, err); err != nil {
+		return errors.Join(err, Discard(tmp))
+	}
+	if err = Replace(name, tmp); err != nil {
+		_ = Discard(tmp) // it may be in its place already
+	}
+	return err
+}
+
+// SyncDirectory makes what was renamed and removed in a directory last over a crash of the
+// machine.
+func SyncDirectory(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil // it has no such call
+	}
+	d, err := os.Open(name) //nolint:gosec // the operator names the file in it
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

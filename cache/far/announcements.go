@@ -1,0 +1,123 @@
+package far
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Instances tell each other through one channel of Redis what some of them profit
+// from: that a key's entry was replaced by a newer one, and that the fill of a key has
+// ended whose lease another instance wanted. First fills of a key are not announced,
+// because nobody has an older copy, nor are ends that nobody waits for: so the messages
+// are as many as the refreshes of the fleet, and a few for keys that several instances
+// miss at the same time.
+//
+// What is guaranteed: whoever hears an announcement finds in Redis what it is about,
+// because that was written before. Nothing else: an announcement may be lost, with the
+// connection of its sender or of a listener, and be heard twice. Nothing may depend on
+// one. Who hears none finds the newer entry when its own copy is no longer fresh, and
+// the end of a fill when it looks again.
+//
+// A message is small text, "replaced <unix milliseconds> <key>" or "ended <key>".
+// Everybody who may publish in this Redis can send one, so it is only a hint to look
+// into Redis. Of one of another version, or of a stranger, nothing is used.
+
+const (
+	// maxAnnouncedKey is the longest key, in bytes, that is announced.
+	maxAnnouncedKey = 1 << 10
+	replacedKind    = "replaced "
+	endedKind       = "ended "
+)
+
+// announcements is the name of the channel. It has the number of the database, which
+// channels do not belong to.
+func (t *Tier) announcements() string {
+	return t.cfg.Prefix + "announcements:" + strconv.Itoa(t.database)
+}
+
+// announceReplaced is the message that a key's entry is now one of that creation time;
+// "" for a key that is not announced.
+func announceReplaced(key string, created time.Time) string {
+	if !announceable(key) {
+		return ""
+	}
+	return replacedKind + strconv.FormatInt(created.UnixMilli(), 10) + " " + key
+}
+
+// announceEnded is the message that the fill of a key has ended.
+func announceEnded(key string) string { return endedKind + key }
+
+// readAnnouncement reads a message; false when it is not one of ours. created is zero
+// for the end of a fill.
+func readAnnouncement(message string) (key string, created time.Time, ok bool) {
+	if key, ok = strings.CutPrefix(message, endedKind); ok {
+		return key, time.Time{}, announceable(key)
+	}
+	rest, ok := strings.CutPrefix(message, replacedKind)
+	at, key, found := strings.Cut(rest, " ")
+	if !ok || !found || !announceable(key) {
+		return "", time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || ms <= 0 {
+		return "", time.Time{}, false
+	}
+	return key, time.UnixMilli(ms), true
+}
+
+// announceable reports whether a key may be announced: keys are short and printable.
+func announceable(key string) bool {
+	unprintable := func(r rune) bool { return r < ' ' || r == 0x7f }
+	return key != "" && len(key) <= maxAnnouncedKey && !strings.ContainsFunc(key, unprintable)
+}
+
+// Listen calls replaced for each key whose entry another instance has replaced (or this
+// one: what it announces it hears as well), with the creation time of the new one, and
+// ended for each whose awaited fill has ended. It calls hears with true whenever it is
+// subscribed, because those of before are lost, and with false at first and when it hears
+// no more, as when Redis is killed. It returns when ctx ends. None of them may block. See
+// above for what is guaranteed: announcements are hints, which may be lost.
+func (t *Tier) Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool)) {
+	if t == nil {
+		<-ctx.Done()
+		return
+	}
+	hears(false)
+	s := subscription{
+		tier: t, channel: t.announcements(), pingAfter: watchPingAfter,
+		subscribed: func() { t.metrics.listening.Set(1); hears(true) },
+		ended:      func() { t.metrics.listening.Set(0); hears(false) },
+		received: func(message string) {
+			switch key, created, ok := readAnnouncement(message); {
+			case !ok:
+				t.metrics.announced("invalid")
+			case created.IsZero():
+				t.metrics.announced("received")
+				ended(key)
+			default:
+				t.metrics.announced("received")
+				replaced(key, created)
+			}
+		},
+	}
+	s.run(ctx)
+}
+
+// publish sends an announcement, if there is one to send. A failure is counted: no
+// caller could do anything about it.
+func (t *Tier) publish(message string) {
+	if message == "" {
+		return
+	}
+	ctx, cancel := t.writeBudget()
+	defer cancel()
+	err := t.writes.call(func() error { return t.client.Publish(ctx, t.announcements(), message).Err() })
+	if err != nil {
+		t.log.Debug("announcement not sent", "error", err)
+		t.metrics.announced("failed")
+		return
+	}
+	t.metrics.announced("sent")
+}

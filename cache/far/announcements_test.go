@@ -1,0 +1,298 @@
+package far
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache/far/redistest"
+	"sundry/upstreams/waittest"
+)
+
+func TestAnnouncementsAreRead(t *testing.T) {
+	at := time.UnixMilli(1_764_000_000_123)
+	for _, key := range []string{"ip:abc|=x", "ip/step:a b c", strings.Repeat("k", maxAnnouncedKey)} {
+		if k, created, ok := readAnnouncement(announceReplaced(key, at)); k != key || !created.Equal(at) || !ok {
+			t.Errorf("%q %v %v", k, created, ok)
+		}
+		if k, created, ok := readAnnouncement(announceEnded(key)); k != key || !created.IsZero() || !ok {
+			t.Errorf("%q %v %v", k, created, ok)
+		}
+	}
+	for _, message := range []string{
+		"", "ended", "ended ", "ENDED k", "replaced", "replaced ", "replaced 1", "replaced 1 ", "replaced  k", "replaced x k", "replaced 0 k",
+		"replaced -1 k", "replaced 99999999999999999999 k", "replaced 1.5 k", "changed", "ended k\x00", "ended k\nk", "replaced 1 \x7f",
+		"ended " + strings.Repeat("k", maxAnnouncedKey+1),
+	} {
+		if key, created, ok := readAnnouncement(message); ok {
+			t.Errorf("%q was read: %q %v", message, key, created)
+		}
+	}
+	for _, key := range []string{"", "k\x00", strings.Repeat("k", maxAnnouncedKey+1)} {
+		if m := announceReplaced(key, at); m != "" {
+			t.Errorf("%q", m)
+		}
+	}
+}
+
+func FuzzAnnouncement(f *testing.F) {
+	f.Add("replaced 1764000000123 ip:abc")
+	f.Add("ended ip:abc")
+	f.Fuzz(func(t *testing.T, message string) {
+		key, created, ok := readAnnouncement(message)
+		if !ok {
+			return
+		}
+		again := announceEnded(key)
+		if !created.IsZero() {
+			again = announceReplaced(key, created)
+		}
+		if k, c, ok := readAnnouncement(again); k != key || !c.Equal(created) || !ok {
+			t.Errorf("%q became %q", message, again)
+		}
+	})
+}
+
+// ear is an instance that listens.
+type ear struct {
+	*Tier
+	mu     sync.Mutex
+	said   []string
+	missed atomic.Int64 // how often it has begun to hear
+	deaf   atomic.Int64 // how often it hears nothing from then on
+}
+
+// listen opens an instance, and returns once it is subscribed.
+func listen(t *testing.T, url string, change ...func(*Config)) *ear {
+	t.Helper()
+	e := &ear{Tier: open(t, url, append([]func(*Config){func(c *Config) { c.Timeout = time.Second }}, change...)...)}
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		e.Listen(ctx,
+			func(key string, created time.Time) { e.hear(fmt.Sprint("replaced ", key, " ", created.UnixMilli())) },
+			func(key string) { e.hear("ended " + key) },
+			func(hears bool) {
+				if hears {
+					e.missed.Add(1)
+				} else {
+					e.deaf.Add(1)
+				}
+			})
+	})
+	t.Cleanup(func() { stop(); done.Wait() })
+	waittest.Until(t, "the subscription", e.listening)
+	return e
+}
+
+func (e *ear) hear(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said = append(e.said, what)
+}
+
+// heard forgets what it returns.
+func (e *ear) heard() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	said := e.said
+	e.said = nil
+	return said
+}
+
+func (e *ear) listening() bool { return testutil.ToFloat64(e.metrics.listening) == 1 }
+
+func (e *ear) counted(result string) float64 {
+	return testutil.ToFloat64(e.metrics.announcements.WithLabelValues(result))
+}
+
+// hears waits until it has heard that and nothing else, in any order: in a Cluster the
+// messages come from several nodes.
+func (e *ear) hears(t *testing.T, want ...string) {
+	t.Helper()
+	var all []string
+	waittest.Until(t, strings.Join(want, ", "), func() bool {
+		all = append(all, e.heard()...)
+		return len(all) >= len(want)
+	})
+	slices.Sort(all)
+	slices.Sort(want)
+	if !slices.Equal(all, want) {
+		t.Errorf("heard %q, want %q", all, want)
+	}
+}
+
+// TestReplacementsAreHeardOnceTheyAreThere, by all instances that use this database,
+// with the one that announced it. Other writes are not announced.
+func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		one, two, three := listen(t, url), listen(t, url), listen(t, strings.TrimSuffix(url, "/0")+"/1")
+		for i := range 20 {
+			at := time.UnixMilli(int64(1_764_000_000_000 + i))
+			value := fmt.Sprint("value ", i)
+			one.Set("other", []byte("x"), time.Minute)
+			one.Add("another", []byte("x"), time.Minute)
+			one.Fail("k", []byte("x"), time.Minute)
+			one.Delete("another")
+			one.Replace("k", []byte(value), time.Minute, at)
+			said := fmt.Sprint("replaced k ", at.UnixMilli())
+			two.hears(t, said)
+			if v, _, _ := two.Look(t.Context(), "k"); string(v) != value {
+				t.Fatalf("told of %s, and found %q", value, v)
+			}
+			one.hears(t, said)
+		}
+		if n := three.counted("received"); n != 0 {
+			t.Errorf("%v of another database's announcements", n)
+		}
+		if one.counted("sent") != 20 || two.counted("received") != 20 || two.counted("sent") != 0 {
+			t.Errorf("counted %v and %v", one.counted("sent"), two.counted("received"))
+		}
+	})
+}
+
+// TestReleaseIsAnnouncedToThoseWhoWantIt, after what was written, and whether or not
+// the lease was renewed; one that nobody wants is not.
+func TestReleaseIsAnnouncedToThoseWhoWantIt(t *testing.T) {
+	servers(t, func(t *testing.T, url string) {
+		one, two := listen(t, url), listen(t, url)
+		if left := two.Want(t.Context(), "k"); left != 0 {
+			t.Errorf("a lease that nobody has lasts %v", left)
+		}
+		_, release := one.Lease(t.Context(), "unwanted", time.Minute)
+		release()
+		_, release = one.Lease(t.Context(), "k", time.Minute)
+		for range 3 { // wanted by several
+			if left := two.Want(t.Context(), "k"); left <= 0 || left > leaseLife {
+				t.Errorf("it lasts %v", left)
+			}
+		}
+		if held, _ := two.Lease(t.Context(), "k", time.Minute); held {
+			t.Fatal("a wanted lease was given away")
+		}
+		one.Set("k", []byte("v"), time.Minute)
+		release()
+		two.hears(t, "ended k")
+		if v, _, leased := two.Look(t.Context(), "k"); string(v) != "v" || leased {
+			t.Errorf("%q %v", v, leased)
+		}
+		one.hears(t, "ended k")
+		waittest.Until(t, "the count", func() bool { return one.counted("sent") == 1 })
+	})
+}
+
+// TestAWantedLeaseIsRenewed, as any other.
+func TestAWantedLeaseIsRenewed(t *testing.T) {
+	server := redistest.Start(t)
+	one, two := listen(t, server.URL()), listen(t, server.URL())
+	begin := time.Now()
+	_, release := one.Lease(t.Context(), "k", time.Minute)
+	two.Want(t.Context(), "k")
+	waittest.Until(t, "its first term to be over", func() bool {
+		if _, _, leased := two.Look(t.Context(), "k"); !leased {
+			t.Fatalf("gone after %v, while it is held", time.Since(begin))
+		}
+		return time.Since(begin) > leaseLife+leaseRenewal/2
+	})
+	release()
+	two.hears(t, "ended k")
+}
+
+// TestALeaseThatIsNoLeaseHarmsNobody: a stranger has written to its key.
+func TestALeaseThatIsNoLeaseHarmsNobody(t *testing.T) {
+	server := redistest.Start(t)
+	tier := listen(t, server.URL())
+	server.Must("SET sundry:lease:eternal x")
+	server.Must("RPUSH sundry:lease:list x")
+	server.Must("SET sundry:lease:long x PX 3600000")
+	for key, most := range map[string]time.Duration{"eternal": 0, "list": 0, "long": leaseLife} {
+		if left := tier.Want(t.Context(), key); left < 0 || left > most {
+			t.Errorf("%s: %v", key, left)
+		}
+	}
+}
+
+// TestForeignMessagesAreCountedAndIgnored.
+func TestForeignMessagesAreCountedAndIgnored(t *testing.T) {
+	server := redistest.Start(t)
+	tier := listen(t, server.URL())
+	for i, message := range []string{"hello", `"ended "`, `"replaced x k"`, `"\x00\xff"`} {
+		server.Must("PUBLISH sundry:announcements:0 " + message)
+		waittest.Until(t, message, func() bool { return tier.counted("invalid") == float64(i+1) })
+	}
+	server.Must(`PUBLISH sundry:announcements:0 "ended k"`)
+	tier.hears(t, "ended k")
+}
+
+// TestListeningSurvivesAnOutage, and says that it does not hear meanwhile.
+func TestListeningSurvivesAnOutage(t *testing.T) {
+	server := redistest.Start(t)
+	one, two := listen(t, server.URL()), listen(t, server.URL())
+	for i, blow := range []func(){
+		func() { server.Must("CLIENT KILL TYPE pubsub") },
+		func() {
+			server.Stop()
+			waittest.Until(t, "the outage to be noticed", func() bool { return !two.listening() })
+			server.Restart()
+		},
+	} {
+		missed := two.missed.Load()
+		blow()
+		waittest.Until(t, "the announcements", func() bool {
+			one.Replace("k", []byte("v"), time.Minute, time.UnixMilli(int64(i+1)))
+			said := two.heard()
+			return len(said) > 0 && said[len(said)-1] == fmt.Sprint("replaced k ", i+1)
+		})
+		if n := int64(i + 2); !two.listening() || two.missed.Load() < n || two.deaf.Load() < n {
+			t.Errorf("it says that it heard %d times, and not %d times", two.missed.Load(), two.deaf.Load())
+		}
+		if n := two.missed.Load(); n <= missed {
+			t.Error("nobody was told that announcements were missed")
+		}
+	}
+}
+
+// TestListeningToADeadRedisEnds, with its context.
+func TestListeningToADeadRedisEnds(t *testing.T) {
+	tier := open(t, "redis://127.0.0.1:1")
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	never := func() { t.Error("announced by nobody") }
+	tier.Listen(ctx, func(string, time.Time) { never() }, func(string) { never() }, func(hears bool) {
+		if hears {
+			never()
+		}
+	})
+	var none *Tier
+	none.Listen(ctx, nil, nil, nil)
+	if none.Want(ctx, "k") != 0 {
+		t.Error("a lease without Redis")
+	}
+}
+
+// TestWithoutTheRightToPublish values are written and leases released.
+func TestWithoutTheRightToPublish(t *testing.T) {
+	server := redistest.Start(t)
+	server.Must("ACL SETUSER quiet on >s3cret ~* +@all resetchannels")
+	two := listen(t, server.URL())
+	one := &ear{Tier: open(t, "redis://quiet:s3cret@"+server.Addr+"/0", func(c *Config) { c.Timeout = time.Second })}
+	_, release := one.Lease(t.Context(), "k", time.Minute)
+	two.Want(t.Context(), "k")
+	one.Replace("k", []byte("v"), time.Minute, time.UnixMilli(1))
+	release()
+	waittest.Until(t, "the value and the release", func() bool {
+		v, _, leased := two.Look(t.Context(), "k")
+		return string(v) == "v" && !leased
+	})
+	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 1 })
+	if said := two.heard(); len(said) != 0 {
+		t.Errorf("heard %q", said)
+	}
+}

@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// missed is an outage, now over, in which this instance heard no announcements. Any
+// entry of the near tier may have been replaced in Redis meanwhile, so the first request
+// for each looks there, as for one that was announced. Which keys were looked up is
+// remembered as a bit for each hash: a copy whose key shares its bit with one that was
+// looked up is served on until it is no longer fresh by its own age. In a near tier of
+// the default size that is one in a hundred once 80,000 were looked up.
+//
+// A look that Redis does not answer counts as well: if it cannot be reached, there will
+// be another outage to be over.
+type missed struct {
+	// until is when it was over, and a little later: what other instances have created
+	// has dates by their clocks. Later entries come from fills that have looked.
+	until  time.Time
+	looked []atomic.Uint64
+}
+
+const (
+	// missedShare is the part of the near tier's memory that the bits of an outage take.
+	missedShare = 1.0 / 256
+	// bitsOfWord is how many keys a word stands for.
+	bitsOfWord = 64
+)
+
+func newMissed(memory int64, now time.Time) *missed {
+	words := max(1, int(missedShare*float64(memory))/8)
+	return &missed{until: now.Add(skew), looked: make([]atomic.Uint64, words)}
+}
+
+// covers reports whether the entry of that creation time may have been replaced: the
+// key with the hash was not looked up since. A nil missed covers nothing.
+func (d *missed) covers(hash uint64, created time.Time) bool {
+	if d == nil || !created.Before(d.until) {
+		return false
+	}
+	word, bit := d.place(hash)
+	return word.Load()&bit == 0
+}
+
+// look notes that the key with the hash was looked up.
+func (d *missed) look(hash uint64) {
+	if d != nil {
+		word, bit := d.place(hash)
+		word.Or(bit)
+	}
+}
+
+func (d *missed) place(hash uint64) (word *atomic.Uint64, bit uint64) {
+	return &d.looked[hash/bitsOfWord%uint64(len(d.looked))], 1 << (hash % bitsOfWord)
+}
+
+// MissedAnnouncements tells the cache that announcements of other instances may have
+// been lost until now: the next request for each copy in the near tier looks into Redis
+// for a newer entry, once. Without Redis it does nothing.
+func (c *Cache) MissedAnnouncements() {
+	if c.far != nil && c.near.counters.stored.Load() > 0 {
+		c.near.missed.Store(newMissed(c.near.limit, time.Now()))
+	}
+}
+
+// hears is called when announcements are heard from now on, or no more.
+func (c *Cache) hears(yes bool) {
+	c.leaseEnds.hears(yes)
+	if yes {
+		c.MissedAnnouncements()
+	}
+}
+
+// doubtful reports whether an entry of the hot table may have been replaced in Redis
+// while this instance heard no announcements. It costs a hit two loads, once somebody
+// has found that it was not.
+func (m *memory) doubtful(r *ready) bool {
+	d := m.missed.Load()
+	if d == nil || r.checked.Load() == d {
+		return false
+	}
+	if d.covers(m.hot.hash(r.key), r.meta.Created) {
+		return true
+	}
+	r.checked.Store(d)
+	return false
+}

@@ -1,0 +1,141 @@
+package cache
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Who has heard nothing for a while finds what others have refreshed meanwhile, at the
+// next request for each copy, and asks once for each.
+func TestCopiesAreLookedUpAfterAnOutage(t *testing.T) {
+	for name, row := range map[string]struct {
+		class Class
+		texts []string
+		lose  func(m *memory)
+	}{
+		"in the hot table":       {class: Shared, texts: []string{"a"}},
+		"in the hot table alone": {class: Shared, texts: []string{"a"}, lose: func(m *memory) { _ = m.class[Shared].Delete("story:k") }},
+		"in bigcache":            {class: Keyed, texts: []string{"a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in parts":               {class: Keyed, texts: []string{"a", "a", "a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := usual()
+			p.Class = row.class
+			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{make: func(n int64) (Content, error) {
+					texts := make([]string, len(row.texts))
+					for i := range texts {
+						texts[i] = "answer " + strconv.FormatInt(n, 10)
+					}
+					return textContent(texts...), nil
+				}}
+				far.deaf = true
+				refreshed(t, one, two, l)
+				if row.lose != nil {
+					row.lose(two.cache.near)
+				}
+				wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
+				two.cache.MissedAnnouncements()
+				wantOneLook(t, far, two, l)
+			})
+		})
+	}
+}
+
+// Where nobody has refreshed anything, an outage costs one look for each copy, or none
+// for one that comes from a look since, and no call upstream.
+func TestAnOutageThatMissedNothing(t *testing.T) {
+	local := usual()
+	local.Local = true
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		private := two.cache.Space("private", local)
+		for range 3 { // into the hot table
+			mustFetch(t, two, "story:k", l)
+			mustFetch(t, two, "story:gone", l)
+			mustFetch(t, private, "private:k", l)
+			synctest.Wait()
+		}
+		delete(far.values, "story:gone") // evicted there
+		mustFetch(t, one, "story:other", l)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		for range 2 {
+			two.cache.MissedAnnouncements()
+			looks, ready := far.gets, Hit{}
+			if !private.Ready("private:k", Want{}, time.Now(), &ready) {
+				t.Error("what is not in Redis is looked up there")
+			}
+			for _, key := range []string{"story:k", "story:gone"} {
+				for range 3 {
+					if h := mustFetch(t, two, key, l); h.Tier == Upstream || h.State != Fresh || h.Failed != nil {
+						t.Errorf("%s: %+v", key, h)
+					}
+				}
+				if !two.Ready(key, Want{}, time.Now(), &ready) {
+					t.Errorf("%s is not ready again", key)
+				}
+			}
+			if n := far.gets - looks; n != 2 {
+				t.Errorf("%d looks for two copies", n)
+			}
+		}
+		looks := far.gets
+		for range 3 {
+			wantText(t, mustFetch(t, two, "story:other", l), "answer 4")
+		}
+		if n := far.gets - looks; n != 1 {
+			t.Errorf("%d looks for a first fill", n)
+		}
+		wantCalls(t, l, 4)
+	})
+}
+
+// An empty near tier has nothing to look up, and an instance without Redis nowhere.
+func TestNothingIsMissed(t *testing.T) {
+	c := newCache(t, Config{Far: newFakeRemote()})
+	c.MissedAnnouncements()
+	if c.near.missed.Load() != nil {
+		t.Error("with an empty near tier")
+	}
+	alone := newCache(t, Config{})
+	if _, err := alone.Space("story", usual()).Fetch(context.Background(), "story:k", Want{}, &script{}); err != nil {
+		t.Fatal(err)
+	}
+	alone.MissedAnnouncements()
+	if alone.near.missed.Load() != nil {
+		t.Error("without Redis")
+	}
+}
+
+func TestMissedRemembersWhatWasLookedUp(t *testing.T) {
+	now := time.Now()
+	d := newMissed(MinMemory, now)
+	hash := func(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
+	for i := range 1000 {
+		d.look(hash(i))
+	}
+	covered := 0
+	for i := range 2000 {
+		covers := d.covers(hash(i), now)
+		if i < 1000 && covers {
+			t.Fatalf("key %d was looked up", i)
+		}
+		if covers {
+			covered++
+		}
+	}
+	if covered < 950 {
+		t.Errorf("%d of 1000 keys that were not looked up are still to be", covered)
+	}
+	if d.covers(hash(5000), now.Add(skew)) {
+		t.Error("an entry of later is covered")
+	}
+	var none *missed
+	if none.look(1); none.covers(1, now) {
+		t.Error("covered, though nothing was missed")
+	}
+}

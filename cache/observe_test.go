@@ -1,0 +1,140 @@
+package cache
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// notes is an observer that writes down what it is told.
+type notes struct {
+	mu       sync.Mutex
+	fills    []Filled
+	requests uint32 // by their weight
+	keys     map[uint64]bool
+	next     uint32
+
+	waited, called int
+}
+
+func (n *notes) Filled(f Filled) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fills = append(n.fills, f)
+}
+
+func (n *notes) Waited(string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.waited++
+}
+
+func (n *notes) Called(string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.called++
+}
+
+func (n *notes) Requested(_ string, key uint64, weight uint32, _ time.Time) uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.requests += weight
+	if n.keys == nil {
+		n.keys = map[uint64]bool{}
+	}
+	n.keys[key] = true
+	return max(1, n.next)
+}
+
+// TestObserverIsToldOfRefreshes: what is the first of its key, the same, or another; not
+// of negative answers, nor of failures.
+func TestObserverIsToldOfRefreshes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen, l := &notes{}, &script{text: "a"}
+		s := newCache(t, Config{Observer: seen}).Space("story", usual())
+		start := time.Now()
+		fetch := func(key string) {
+			_, _ = s.Fetch(t.Context(), key, Want{}, l)
+			time.Sleep(time.Hour + 2*time.Minute) // past stale-if-error
+		}
+		mustFetch(t, s, "k", l)
+		fetch("k") // a hit
+		fetch("k")
+		l.set(func(s *script) { s.text = "b" })
+		fetch("k")
+		l.set(func(s *script) { s.err = errDown })
+		fetch("k")
+		l.set(func(s *script) {
+			s.err, s.make = nil, func(int64) (Content, error) { return Content{Negative: "none"}, nil }
+		})
+		fetch("other")
+		if len(seen.fills) != 3 || seen.requests != 6 || len(seen.keys) != 2 || seen.waited != 5 || seen.called != 5 {
+			t.Fatalf("%+v, %d requests, %d waited, %d calls", seen.fills, seen.requests, seen.waited, seen.called)
+		}
+		for result, want := range map[prometheus.Counter]float64{s.metrics.firstFill: 2, s.metrics.refreshSame: 1, s.metrics.refreshNew: 1, s.metrics.refreshFailed: 1} {
+			if got := testutil.ToFloat64(result); got != want {
+				t.Errorf("%v: %g", result.Desc(), got)
+			}
+		}
+		first, same, other := seen.fills[0], seen.fills[1], seen.fills[2]
+		if !first.Before.IsZero() || first.Space != "story" || first.Source != "first" || !first.At.Equal(start) {
+			t.Errorf("first: %+v", first)
+		}
+		if same.Changed || !same.Before.Equal(first.At) || same.BeforeSource != "first" || same.Key != first.Key || !same.At.After(same.Before) {
+			t.Errorf("the same: %+v", same)
+		}
+		if !other.Changed || !other.Before.Equal(same.At) {
+			t.Errorf("another: %+v", other)
+		}
+	})
+}
+
+// TestObserverIsToldOfASampleOfHits, which stand for all, and nothing is allocated.
+func TestObserverIsToldOfASampleOfHits(t *testing.T) {
+	seen := &notes{next: 64}
+	s := newCache(t, Config{Observer: seen}).Space("story", usual())
+	mustFetch(t, s, "k", &script{})
+	mustFetch(t, s, "k", &script{})
+	var hit Hit
+	const n = 100_000
+	now, before := time.Now(), seen.requests
+	if allocated := testing.AllocsPerRun(n, func() {
+		if !s.Ready("k", Want{}, now, &hit) {
+			t.Error(errors.New("not ready"))
+		}
+		s.Served("k", &hit)
+	}); allocated > 0 {
+		t.Errorf("%.1f allocations", allocated)
+	}
+	if told := seen.requests - before; told < n*8/10 || told > n*12/10 {
+		t.Errorf("%d hits seem %d", n, told)
+	}
+}
+
+// BenchmarkReadyHit is what the lane does, with and without an observer that wants the
+// sample of a busy space.
+func BenchmarkReadyHit(b *testing.B) {
+	for name, observer := range map[string]Observer{"unobserved": nil, "observed": &notes{next: 1 << 12}} {
+		b.Run(name, func(b *testing.B) {
+			s := newCache(b, Config{Observer: observer}).Space("story", usual())
+			if _, err := s.Fetch(b.Context(), "k", Want{}, &script{}); err != nil {
+				b.Fatal(err)
+			}
+			var hit Hit
+			now := time.Now()
+			for !s.Ready("k", Want{}, now, &hit) {
+				s.cache.near.hot.workers.Wait()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Ready("k", Want{}, now, &hit)
+				s.Served("k", &hit)
+			}
+		})
+	}
+}

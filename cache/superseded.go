@@ -1,0 +1,140 @@
+package cache
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Looks for the newer entry of a superseded copy.
+const (
+	// looksForNewer is how many may find nothing: Redis may be slow at that moment.
+	looksForNewer = 3
+	// lookAgain is how long after one that found nothing the next is due.
+	lookAgain = time.Second
+	// newerPatience is how long a request whose copy is fresh by its own age waits for
+	// one: many times as long as Redis takes, and not as long as it may take.
+	newerPatience = 30 * time.Millisecond
+)
+
+// superseded remembers of which keys another instance has written a newer entry to
+// Redis than the near tier has. The next request for such a copy looks there, and where
+// it finds nothing newer, the copy is served on for a second, until the next look. It is
+// as fresh as ever by its own age, so after some looks it is served without.
+//
+// It is bounded: a mark displaces that of another key with the same hash, whose copy is
+// then served on until it is no longer fresh by its own age. Marks of keys that nobody
+// requests any more are displaced like that in time. The zero value is ready.
+type superseded struct {
+	marks [1 << 12]atomic.Pointer[mark]
+	// used is false while there has been no mark, so that nobody looks for one.
+	used atomic.Bool
+}
+
+// mark says that Redis has an entry of the key created then.
+type mark struct {
+	key     string
+	created time.Time
+	looks   atomic.Int32 // that found nothing newer
+	due     atomic.Int64 // the next look, in Unix nanoseconds
+}
+
+// mark is the mark of a key's entry that was created earlier than the one in Redis; nil
+// when it has none.
+func (m *memory) mark(key string, created time.Time) *mark {
+	if !m.superseded.used.Load() {
+		return nil
+	}
+	if k := m.markOf(key).Load(); k != nil && k.key == key && created.Before(k.created) {
+		return k
+	}
+	return nil
+}
+
+// dueMark is the mark for which a look is due, or one of its own for an entry that may
+// have been replaced while no announcements were heard; nil when there is none.
+func (m *memory) dueMark(key string, created, now time.Time) *mark {
+	if k := m.mark(key, created); k != nil {
+		if now.UnixNano() >= k.due.Load() {
+			return k
+		}
+		return nil
+	}
+	if d := m.missed.Load(); d != nil && d.covers(m.hot.hash(key), created) {
+		return &mark{key: key, created: d.until}
+	}
+	return nil
+}
+
+func (m *memory) markOf(key string) *atomic.Pointer[mark] {
+	marks := &m.superseded.marks
+	return &marks[m.hot.hash(key)%uint64(len(marks))]
+}
+
+// supersede marks the copy of a key if it was created earlier than an entry in Redis,
+// and takes it out of the hot table, where no hit looks for marks. It returns false
+// when there is no such copy.
+func (m *memory) supersede(class Class, key string, created time.Time) bool {
+	e, found := m.head(class, key)
+	if !found || !e.meta.Created.Before(created) {
+		return false
+	}
+	slot := m.markOf(key)
+	if k := slot.Load(); k == nil || k.key != key || k.created.Before(created) {
+		slot.Store(&mark{key: key, created: created})
+		m.superseded.used.Store(true)
+	}
+	if _, found := m.stored(class, key); !found {
+		m.putParts(class, key, &e) // the hot table alone has it
+	}
+	m.hot.drop(key)
+	return true
+}
+
+// notFound counts a look that found nothing newer. The last one ends the mark, unless a
+// later one has replaced it.
+func (m *memory) notFound(k *mark, now time.Time) {
+	k.due.Store(now.Add(lookAgain).UnixNano())
+	if k.looks.Add(1) >= looksForNewer {
+		m.markOf(k.key).CompareAndSwap(k, nil)
+	}
+}
+
+// replaced is called for each key whose entry an instance of the fleet has replaced in
+// Redis. Anybody may have sent that: nothing happens but that the next request for an
+// older copy looks there. A creation time that lies ahead by more than clocks differ
+// would mark whatever comes, and is ignored.
+func (c *Cache) replaced(key string, created time.Time) {
+	s := c.spaceOf(key)
+	if s == nil || !s.usesFar() || time.Until(created) > skew {
+		return
+	}
+	if c.near.supersede(s.policy.Class, key, created) {
+		c.metrics.superseded.Inc()
+	}
+}
+
+// patience is how long a caller waits for something newer than its copy.
+func (s *Space) patience(stale *Hit) time.Duration {
+	if stale.superseded && stale.State != Stale {
+		return min(newerPatience, s.policy.SoftTimeout)
+	}
+	return s.policy.SoftTimeout
+}
+
+// lookedForNewer chooses between what the look into Redis found, for which the copy's
+// mark asked, and the copy. Where that is nothing newer, the copy is served on by its
+// own age: an announcement alone is no reason to call an upstream.
+func (f *fill) lookedForNewer(got *flightResult) *flightResult {
+	now, copied := time.Now(), f.copy.entry.meta.Created
+	if copied.Before(f.mark.created) {
+		f.cache.near.notFound(f.mark, now)
+	}
+	if got != nil && !got.entry.meta.Created.Before(copied) {
+		return got
+	}
+	switch state := f.stateOf(f.copy.entry, now); {
+	case state == Fresh, !f.background && usable(state) && state != Stale:
+		return f.copy
+	}
+	return got
+}

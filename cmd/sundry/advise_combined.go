@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"time"
+)
+
+// combinedLine is a line of nginx's combined format. Its texts are parts of the line,
+// as nginx escaped them.
+type combinedLine struct {
+	addr   []byte // of the client
+	time   []byte // as in 02/Jan/2026:15:04:05 +0000
+	method []byte // empty, with the target, if the request was none of HTTP
+	target []byte
+	status int
+	agent  []byte // empty: the line does not have it, or there was none
+}
+
+// combinedTime is the layout of its times.
+const combinedTime = "02/Jan/2006:15:04:05 -0700"
+
+var errCombined = errors.New(`expected nginx's combined format, as in 192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip HTTP/1.1" 200 312 "-" "curl/8.0"`)
+
+// parseCombined reads a line. What follows the status may be missing, and what
+// follows the User-Agent is ignored.
+func parseCombined(line []byte) (l combinedLine, err error) {
+	end := bytes.IndexByte(line, ' ')
+	at := timeIn(line)
+	if end <= 0 || at < end {
+		return l, errCombined
+	}
+	l.addr, l.time = line[:end], line[at:at+len(combinedTime)]
+	rest, ok := bytes.CutPrefix(line[at+len(combinedTime):], []byte(`] `))
+	if !ok {
+		return l, errCombined
+	}
+	request, rest, ok := quotedField(rest)
+	if !ok || len(rest) < 4 || rest[0] != ' ' {
+		return l, errCombined
+	}
+	if l.status, err = strconv.Atoi(string(rest[1:4])); err != nil || l.status < 100 || len(rest) > 4 && rest[4] != ' ' {
+		return l, errCombined
+	}
+	l.method, l.target = requestLine(request)
+	l.agent = agentIn(rest[4:])
+	return l, nil
+}
+
+// timeIn is where a time between brackets begins; -1: nowhere. The user before it may
+// contain anything.
+func timeIn(line []byte) int {
+	for from := 0; ; {
+		i := bytes.IndexByte(line[from:], '[')
+		if i < 0 {
+			return -1
+		}
+		from += i + 1
+		if end := from + len(combinedTime); end < len(line) && line[end] == ']' {
+			return from
+		}
+	}
+}
+
+// quotedField cuts what is between quotes at the beginning. A backslash keeps what
+// follows it from ending it.
+func quotedField(text []byte) (field, rest []byte, ok bool) {
+	if len(text) == 0 || text[0] != '"' {
+		return nil, text, false
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return text[1:i], text[i+1:], true
+		}
+	}
+	return nil, text, false
+}
+
+// requestLine cuts "GET /path HTTP/1.1".
+func requestLine(request []byte) (method, target []byte) {
+	method, rest, ok := bytes.Cut(request, []byte(" "))
+	end := bytes.LastIndexByte(rest, ' ')
+	if !ok || end <= 0 || !bytes.HasPrefix(rest[end+1:], []byte("HTTP/")) {
+		return nil, nil
+	}
+	return method, rest[:end]
+}
+
+// agentIn is the User-Agent in the fields after the status: bytes, referer, agent.
+func agentIn(rest []byte) []byte {
+	i := bytes.IndexByte(rest, '"')
+	if i < 0 {
+		return nil
+	}
+	_, rest, ok := quotedField(rest[i:])
+	if !ok || len(rest) == 0 {
+		return nil
+	}
+	agent, _, _ := quotedField(rest[1:])
+	if string(agent) == "-" {
+		return nil
+	}
+	return agent
+}
+
+// unescapeLog undoes \xXX, and \" and \\, in a field.
+func unescapeLog(field []byte) []byte {
+	if bytes.IndexByte(field, '\\') < 0 {
+		return field
+	}
+	out := make([]byte, 0, len(field))
+	for i := 0; i < len(field); i++ {
+		c := field[i]
+		if c == '\\' && i+1 < len(field) {
+			i++
+			c = field[i]
+			if c == 'x' && i+2 < len(field) {
+				if v, err := strconv.ParseUint(string(field[i+1:i+3]), 16, 8); err == nil {
+					c = byte(v)
+					i += 2
+				}
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// logClock reads the times of lines, most of which have the time of the line before.
+type logClock struct {
+	text string
+	at   time.Time
+}
+
+func (c *logClock) read(text []byte) (time.Time, error) {
+	if string(text) == c.text {
+		return c.at, nil
+	}
+	at, err := time.Parse(combinedTime, string(text))
+	if err != nil {
+		return at, errCombined
+	}
+	c.text, c.at = string(text), at
+	return at, nil
+}

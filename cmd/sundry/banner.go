@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// address is a page of a running service, with its name in both languages.
+type address struct {
+	en, zh, url string
+}
+
+// addresses are the pages that whoever has started the service opens first.
+func (s *server) addresses(public, private net.Addr) []address {
+	home := browserURL(public) + s.config.BasePath
+	return []address{
+		{"Home", "首页", home + "/"},
+		{"Docs", "文档", home + "/docs"},
+		{"Status", "状态", home + "/status"},
+		{"Console", "控制台", browserURL(private) + "/admin/"},
+	}
+}
+
+// browserURL is the address of a listener for a browser on this machine.
+func browserURL(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String() // a socket of the file system
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// announce shows the addresses to whoever watches the terminal. In a log that is kept
+// or read by a program they are part of a line.
+func (s *server) announce(all []address) {
+	w := s.process
+	if s.config.LogFormat != "text" || !w.isTerminal(w.stderr) {
+		return
+	}
+	_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
+}
+
+// banner is the text for the terminal.
+func banner(all []address, p palette, replay, zh bool) string {
+	var b strings.Builder
+	state, stop := "", "Ctrl-C stops it."
+	if zh {
+		stop = "按 Ctrl-C 停止。"
+	}
+	switch {
+	case replay && zh:
+		state = "，回放录制的数据，不访问网络"
+	case replay:
+		state = ", replaying recorded exchanges without any network"
+	}
+	fmt.Fprintf(&b, "\n  %s %s%s\n\n", p.paint(green, "Sundry"), version(), state)
+	for _, a := range all {
+		name := fmt.Sprintf("%-9s", a.en)
+		if zh {
+			name = a.zh + strings.Repeat(" ", 8-2*len([]rune(a.zh)))
+		}
+		fmt.Fprintf(&b, "  %s%s\n", name, p.paint(cyan, a.url))
+	}
+	fmt.Fprintf(&b, "\n  %s\n\n", stop)
+	return b.String()
+}
+
+// chinese reports whether the messages of programs are to be Chinese, by the locale.
+func chinese(getenv func(string) (string, bool)) bool {
+	value := func(name string) string { v, _ := getenv(name); return v }
+	return strings.HasPrefix(cmp.Or(value("LC_ALL"), value("LC_MESSAGES"), value("LANG")), "zh")
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"sundry/upstreams/catalog"
+)
+
+// commandLine is what the words of an unfinished command line mean.
+type commandLine struct {
+	w      *process
+	node   *kong.Node
+	args   []string   // positional ones
+	awaits *kong.Flag // whose value comes next; nil for none
+	ended  bool       // by --: no flags follow
+	dir    string     // of --catalog
+	set    *catalog.Catalog
+}
+
+// take reads one more word.
+func (l *commandLine) take(word string) {
+	flag := l.flag(word)
+	switch _, value, valued := strings.Cut(word, "="); {
+	case l.awaits != nil:
+		l.assign(l.awaits, word)
+		l.awaits = nil
+	case l.ended:
+		l.args = append(l.args, word)
+	case word == "--":
+		l.ended = true
+	case flag != nil && valued:
+		l.assign(flag, value)
+	case flag != nil && !flag.IsBool():
+		l.awaits = flag
+	case flag != nil, strings.HasPrefix(word, "-"): // nothing follows from it
+	default:
+		l.argument(word)
+	}
+}
+
+// argument reads a word that is no flag: a command, or what belongs to one.
+func (l *commandLine) argument(word string) {
+	for _, child := range l.node.Children {
+		if child.Name == word {
+			l.node = child
+			return
+		}
+	}
+	l.args = append(l.args, word)
+}
+
+func (l *commandLine) assign(flag *kong.Flag, value string) {
+	if flag.Name == "catalog" {
+		l.dir = value
+	}
+}
+
+// flag is the flag that a word begins with; nil for none.
+func (l *commandLine) flag(word string) *kong.Flag {
+	name, _, _ := strings.Cut(word, "=")
+	for _, group := range l.node.AllFlags(true) {
+		for _, f := range group {
+			if name == "--"+f.Name || f.Short != 0 && name == "-"+string(f.Short) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// candidates are what may stand in the place of the last word.
+func (l *commandLine) candidates(last string) []candidate {
+	switch flag := l.flag(last); {
+	case l.awaits != nil:
+		return l.values(l.awaits.Value, last)
+	case flag != nil && strings.Contains(last, "="):
+		return prefixed("--"+flag.Name+"=", l.values(flag.Value, last))
+	case !l.ended && strings.HasPrefix(last, "-"):
+		return l.flags()
+	case len(l.node.Children) > 0:
+		return commands(l.node)
+	case len(l.node.Positional) > 0:
+		at := min(len(l.args), len(l.node.Positional)-1)
+		if len(l.args) > at && !l.node.Positional[at].IsCumulative() {
+			return nil
+		}
+		return l.values(l.node.Positional[at], last)
+	}
+	return nil
+}
+
+func commands(n *kong.Node) []candidate {
+	var out []candidate
+	for _, child := range n.Children {
+		out = append(out, candidate{child.Name, child.Help})
+	}
+	return out
+}
+
+func (l *commandLine) flags() []candidate {
+	var out []candidate
+	for _, group := range l.node.AllFlags(true) {
+		for _, f := range group {
+			out = append(out, candidate{"--" + f.Name, f.Help})
+		}
+	}
+	return out
+}
+
+// values are what a flag or an argument may be: by its enum, or by its tag complete,
+// which names a set or lists the values.
+func (l *commandLine) values(v *kong.Value, last string) []candidate {
+	switch of := v.Tag.Get("complete"); of {
+	case "commands":
+		return commands(l.node.Parent)
+	case "endpoints":
+		return l.endpoints()
+	case "subjects": // of the doctor: endpoints or, of a single one, parameters
+		if len(l.args) == 1 {
+			return append(l.endpoints(), l.parameters(last)...)
+		}
+		return l.endpoints()
+	case "parameters":
+		return l.parameters(last)
+	case "":
+		return words(v.EnumSlice())
+	default:
+		return words(strings.Split(of, ","))
+	}
+}
+
+func words(values []string) []candidate {
+	out := make([]candidate, len(values))
+	for i, value := range values {
+		out[i].word = value
+	}
+	return out
+}
+
+func prefixed(prefix string, candidates []candidate) []candidate {
+	for i := range candidates {
+		candidates[i].word = prefix + candidates[i].word
+	}
+	return candidates
+}
+
+// endpoints are those of the catalog; nil where it cannot be loaded.
+func (l *commandLine) endpoints() []candidate {
+	set := l.load()
+	if set == nil {
+		return nil
+	}
+	var out []candidate
+	for _, e := range set.Endpoints {
+		if !slices.Contains(l.args, e.Name) {
+			out = append(out, candidate{e.Name, e.EN})
+		}
+	}
+	return out
+}
+
+// parameters are those of the first argument's endpoint, or the values of the one
+// that the last word names.
+func (l *commandLine) parameters(last string) []candidate {
+	set := l.load()
+	if set == nil || len(l.args) == 0 {
+		return nil
+	}
+	e, ok := set.Get(l.args[0])
+	if !ok {
+		return nil
+	}
+	var out []candidate
+	for _, p := range e.Params {
+		switch {
+		case p.Derived():
+		case strings.HasPrefix(last, p.Name+"="):
+			return prefixed(p.Name+"=", words(valuesOf(e, p)))
+		default:
+			out = append(out, candidate{p.Name + "=", p.Allowed.EN()})
+		}
+	}
+	return out
+}
+
+// valuesOf are the values of a parameter that has a list of them, or its example.
+func valuesOf(e *catalog.Endpoint, p *catalog.Param) []string {
+	switch {
+	case p.Role == "form":
+		return e.FormNames()
+	case len(p.Spec.Enum) > 0:
+		return p.Spec.Enum
+	}
+	return []string{p.Example}
+}
+
+// load compiles the catalog once, without a network; nil for one with mistakes.
+func (l *commandLine) load() *catalog.Catalog {
+	if l.set == nil {
+		if set, err := (&flags{Catalog: l.dir, Replay: true}).compile(l.w); err == nil {
+			l.set = set
+		}
+	}
+	return l.set
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCompletion: what may follow, by the words so far.
+func TestCompletion(t *testing.T) {
+	dir, few := presence(t), onlyIn(t, "60s", "gamestatus", "ip", "ipinfo", "yiyan")
+	for _, c := range []struct {
+		words string // the last one is to be completed
+		want  string // all of it, or … and what it must hold
+	}{
+		{"ser", "serve"},
+		{"help do", "doctor docs"},
+		{"serve --re", "--replay --replay-fault --redis"},
+		{"serve --log-level ", "debug info warn error"},
+		{"serve --log-format=", "--log-format=text --log-format=json"},
+		{"serve --catalog ", ""},
+		{"serve x", ""},
+		{"schema ", "catalog config"},
+		{"schema config ", ""},
+		{"docs v", "variables"},
+		{"completion ", "bash zsh fish"},
+		{"try 6", "60s"},
+		{"try 60s ", "date= type="},
+		{"try --replay 60s ty", "type="},
+		{"try 60s type=t", "type=text"},
+		{"try 60s type=text date=", "date=2026-08-22"},
+		{"try nonsense ", ""},
+		{"try -- --re", ""},
+		{"doctor gamestatus ho", "host="},
+		{"doctor gamestatus ip", "ipinfo ip"},
+		{"try --catalog " + dir + " spa", "spare"},
+		{"try --catalog=" + dir + " spare ", "uid="},
+		{"try --catalog /does/not/exist i", ""},
+		{"advise --log x --json y", "yiyan"},
+		{"nonsense ", "…serve"},
+	} {
+		args := append([]string{completeCommand}, strings.Split(c.words, " ")...)
+		out, errs, err := call(t, few, args...)
+		if err != nil || errs != "" {
+			t.Errorf("%s: %v %s", c.words, err, errs)
+		}
+		var got []string
+		for line := range strings.Lines(out) {
+			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			got = append(got, word)
+		}
+		part, isPart := strings.CutPrefix(c.want, "…")
+		if isPart && !slices.Contains(got, part) || !isPart && strings.Join(got, " ") != c.want {
+			t.Errorf("%q: %q, want %s", c.words, got, c.want)
+		}
+	}
+	if out, _, err := call(t, nil, completeCommand); err != nil || !strings.HasPrefix(out, "serve\tServe the endpoints.\n") {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+// TestShellsComplete has each shell that is there load its script and complete with it.
+// This test binary is sundry.
+func TestShellsComplete(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "sundry")); err != nil {
+		t.Fatal(err)
+	}
+	for shell, c := range map[string]struct{ program, args, want string }{
+		"bash": {`source <(sundry completion bash)
+of() { COMP_LINE=$1 COMP_POINT=${#1}; _sundry; printf '%s|' "${COMPREPLY[@]}"; echo; }
+of "sundry ser"; of "sundry serve --log-format="; of "sundry try 60s type=te"; of "sundry schema "; complete -p sundry`, "",
+			"serve|\ntext|json|\ntext|\ncatalog|config|\ncomplete -o default -F _sundry sundry\n"},
+		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(sundry completion zsh)
+_describe() { print -rl -- "${(@P)4}"; }
+_files() { print files; }
+words=(sundry schema ''); CURRENT=3; _sundry; words=(sundry serve --config ''); CURRENT=4; _sundry; print $_comps[sundry]`, "-f",
+			"catalog\nconfig\nfiles\n_sundry\n"},
+		"fish": {`sundry completion fish | source
+complete -C "sundry ser"; complete -C "sundry schema "; complete -C "sundry try 60s type=te"`, "--no-config",
+			"serve\tServe the endpoints.\ncatalog\nconfig\ntype=text\n"},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skip(shell, "is not installed")
+			}
+			args := append(strings.Fields(c.args), "-c", c.program)
+			cmd := exec.CommandContext(t.Context(), path, args...)
+			cmd.Env = append(os.Environ(), asProgram+"=yes", "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir)
+			out, err := cmd.CombinedOutput()
+			if err != nil || string(out) != c.want {
+				t.Errorf("%v: %q, want %q", err, out, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The statuses that the program ends with. They are documented in the help and the
+// README: scripts tell by them what is wrong.
+const (
+	statusOK            = 0
+	statusFailed        = 1 // also whatever health finds: Docker reserves the others
+	statusMisused       = 2 // the command line
+	statusMisconfigured = 3 // a setting or a catalog file
+	statusUnserved      = 4 // doctor: an endpoint has no working source
+)
+
+// exit is an error with the status that the program ends with.
+type exit struct {
+	error
+	status int
+}
+
+// Unwrap returns the error without the status.
+func (e exit) Unwrap() error { return e.error }
+
+// misconfigured is an error about settings or catalog files; nil if err is nil.
+func misconfigured(err error) error { return exitWith(statusMisconfigured, err) }
+
+// misused is an error about the command line; nil if err is nil.
+func misused(err error) error { return exitWith(statusMisused, err) }
+
+func exitWith(status int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit{err, status}
+}
+
+// statusOf is the status that the program ends with after err.
+func statusOf(err error) int {
+	if err == nil {
+		return statusOK
+	}
+	if e, ok := errors.AsType[exit](err); ok {
+		return e.status
+	}
+	return statusFailed
+}
+
+// misuse is a mistake in the command line, with the command that was meant.
+type misuse struct {
+	error
+	command *kong.Node
+}
+
+// Unwrap returns the mistake.
+func (m misuse) Unwrap() error { return m.error }
+
+// report prints an error. A mistake in the command line is followed by what is allowed
+// and an example, not by the whole usage, which would hide it. program is how the
+// commands in it begin.
+func report(out io.Writer, program string, err error) {
+	m, ok := errors.AsType[misuse](err)
+	if !ok {
+		_, _ = fmt.Fprintln(out, "sundry:", err)
+		return
+	}
+	_, _ = fmt.Fprintf(out, "%s: %v\n", strings.TrimSpace("sundry "+m.command.Path()), err)
+	for _, line := range hints(m.command, program, err) {
+		_, _ = fmt.Fprintln(out, " ", line)
+	}
+}
+
+// hints are what is allowed, an example, and where to read more.
+func hints(n *kong.Node, program string, err error) []string {
+	if n.Parent == nil {
+		return []string{"Commands: " + strings.Join(childNames(n), ", "), "Example:  " + program + " serve --replay", "More:     " + program + " help"}
+	}
+	lines := []string{"Usage:   " + program + " " + n.Summary()}
+	if strings.HasPrefix(err.Error(), "unknown flag") {
+		lines = append(lines, "Flags:   "+strings.Join(flagNames(n), ", "))
+	}
+	if example := n.Tag.Get("example"); example != "" {
+		lines = append(lines, "Example: "+typed(program, example))
+	}
+	return append(lines, "More:    "+program+" help "+n.Name)
+}
+
+// childNames are the commands below a node.
+func childNames(n *kong.Node) []string {
+	var names []string
+	for _, c := range n.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// flagNames are the flags of a command, with their dashes.
+func flagNames(n *kong.Node) []string {
+	var names []string
+	for _, group := range n.AllFlags(true) {
+		for _, f := range group {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceDetector slows everything down.
+const raceDetector = true

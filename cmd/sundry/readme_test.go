@@ -1,0 +1,270 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// readmes are the same page in two languages.
+var readmes = [...]string{"../../README.md", "../../README.zh-CN.md"}
+
+// TestREADMEHasTheTables keeps the lists of the pages for operators equal to the
+// catalog.
+func TestREADMEHasTheTables(t *testing.T) {
+	endpoints := [2]string{"<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"}
+	for _, c := range []struct {
+		file, command string
+		marks         [2]string
+	}{
+		{readmes[0], "docs", endpoints},
+		{readmes[1], "docs --lang zh", endpoints},
+		{"../../deploy/settings.md", "docs variables", [2]string{"<!-- variables: made by `sundry docs variables` -->\n", "<!-- end of variables -->"}},
+	} {
+		table, _, err := call(t, nil, strings.Fields(c.command)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, ok := strings.Cut(readFile(t, c.file), c.marks[0])
+		old, after, ok2 := strings.Cut(rest, c.marks[1])
+		if !ok || !ok2 {
+			t.Fatalf("%s has lost the marks around the table of %s", c.file, c.command)
+		}
+		if *update {
+			if err := os.WriteFile(c.file, []byte(before+c.marks[0]+table+c.marks[1]+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(table, old); diff != "" {
+			t.Errorf("%s: make golden, then read the diff (-want +got):\n%s", c.file, diff)
+		}
+	}
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+	heading   = regexp.MustCompile(`(?m)^(#+) .*$`)
+	remark    = regexp.MustCompile(`\s+# .*`)
+	figures   = regexp.MustCompile(`[0-9][0-9.,]*`)
+	quoted    = regexp.MustCompile("`[^`\n]+`")
+)
+
+// TestREADMELanguagesAreEqual: the same sections, commands, tables and figures. What
+// one tells, the other does.
+func TestREADMELanguagesAreEqual(t *testing.T) {
+	var shapes [2]string
+	for i, file := range readmes {
+		shapes[i] = strings.Join(shape(readFile(t, file)), "\n")
+	}
+	if diff := cmp.Diff(shapes[0], shapes[1]); diff != "" {
+		t.Errorf("the languages differ (-en +zh):\n%s", diff)
+	}
+}
+
+// shape is what a page has apart from its words.
+func shape(text string) []string {
+	var out []string
+	for _, m := range codeBlock.FindAllStringSubmatch(text, -1) {
+		code := remark.ReplaceAllString(m[2], "")
+		if m[1] == "mermaid" { // its labels are words
+			code = strings.Join(regexp.MustCompile(`^|-->|-\.->`).FindAllString(code, -1), " ")
+		}
+		out = append(out, m[1]+":\n"+code)
+	}
+	text = codeBlock.ReplaceAllString(text, "")
+	section := ""
+	for line := range strings.Lines(text) {
+		switch {
+		case heading.MatchString(line):
+			section = heading.FindStringSubmatch(line)[1]
+			out = append(out, section)
+		case strings.HasPrefix(strings.TrimSpace(line), "|"):
+			cells := strings.Split(line, "|")
+			code, rest := "", ""
+			if first := quoted.FindString(cells[1]); first != "" {
+				code = first
+			}
+			if last := cells[len(cells)-2]; !strings.ContainsAny(last, "`") {
+				rest = strings.Join(figures.FindAllString(last, -1), " ")
+			}
+			out = append(out, section+" row "+code+" "+rest)
+		}
+	}
+	return out
+}
+
+// TestREADMEFiguresAreMeasured: those that it repeats are those of the last run.
+func TestREADMEFiguresAreMeasured(t *testing.T) {
+	bench := readFile(t, "../../deploy/bench/README.md")
+	costs := regexp.MustCompile("(?m)^\\| hit, 1 kB \\(`60s`\\) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\|").FindStringSubmatch(bench)
+	miss := regexp.MustCompile("(?m)^\\| miss, 1 kB, to `httputil.ReverseProxy` \\| (\\S+) ").FindStringSubmatch(bench)
+	tail := regexp.MustCompile(`(?m)^\| p99 at 5,000 requests a second, to nginx \| (\S+) `).FindStringSubmatch(bench)
+	slow := regexp.MustCompile(`(?m)^\| p99 \| (\S+) \| \S+ \| \S+ \| \S+ \| (\S+) \|`).FindStringSubmatch(bench)
+	if costs == nil || miss == nil || tail == nil || slow == nil {
+		t.Fatal("the figures of deploy/bench/README.md have another form")
+	}
+	for _, file := range readmes {
+		text := readFile(t, file)
+		for name, want := range map[string]string{"Sundry": costs[1], "nginx": costs[4], "Varnish": costs[5]} {
+			if !strings.Contains(text, "\n| "+name+" | "+want+" |\n") {
+				t.Errorf("%s: %s costs %s", file, name, want)
+			}
+		}
+		for name, want := range map[string]string{"`net/http`": costs[3], "TLS": costs[2]} {
+			if !regexp.MustCompile("\n\\|[^|\n]*" + name + "[^|\n]*\\| " + regexp.QuoteMeta(want) + " \\|\n").MatchString(text) {
+				t.Errorf("%s: %s costs %s", file, name, want)
+			}
+		}
+		for _, want := range []string{miss[1], tail[1], slow[1] + " µs", slow[2]} {
+			if !regexp.MustCompile(" " + regexp.QuoteMeta(want) + "\\b").MatchString(text) {
+				t.Errorf("%s does not have %s", file, want)
+			}
+		}
+	}
+}
+
+var relativeLink = regexp.MustCompile(`(?:\]\(|src="|srcset="|href=")([^):"#]+)(#[^)"]*)?[)"]`)
+
+// TestREADMESaysWhomToTellOfHoles: as security.txt does, which is there with a contact alone.
+func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
+	for _, file := range readmes {
+		_, rest, _ := strings.Cut(readFile(t, file), "(deploy/security.md)")
+		section, _, _ := strings.Cut(rest, "\n## ")
+		if !strings.Contains(section, "`/.well-known/security.txt`") || !strings.Contains(section, "`SUNDRY_CONTACT`") {
+			t.Errorf("%s: %s", file, section)
+		}
+	}
+	p := serve(t, "--replay")
+	if status, _, _, err := get(p.public + "/.well-known/security.txt"); err != nil || status != http.StatusNotFound {
+		t.Errorf("without a contact: %d %v", status, err)
+	}
+	p = serveWith(t, map[string]string{"SUNDRY_CONTACT": "security@example.org"}, "--replay")
+	status, _, body, err := get(p.public + "/.well-known/security.txt")
+	if err != nil || status != http.StatusOK || !strings.Contains(body, "Contact: mailto:security@example.org\n") || !strings.Contains(body, "Preferred-Languages: zh, en\n") {
+		t.Errorf("%d %q %v", status, body, err)
+	}
+}
+
+// TestREADMELinksLeadSomewhere: those to files of the repository.
+func TestREADMELinksLeadSomewhere(t *testing.T) {
+	for _, file := range []string{readmes[0], readmes[1], "../../deploy/settings.md", "../../deploy/settings.zh-CN.md",
+		"../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md"} {
+		links := relativeLink.FindAllStringSubmatch(readFile(t, file), -1)
+		if len(links) == 0 {
+			t.Errorf("%s: no links", file)
+		}
+		for _, m := range links {
+			if u, err := url.Parse(m[1]); err != nil || u.Scheme != "" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+// TestREADMECommandsAreAll that the program has, each in a row.
+func TestREADMECommandsAreAll(t *testing.T) {
+	parser, _, err := newParser(processOf(t, nil), &cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := childNames(parser.Model.Node)
+	for _, file := range readmes {
+		var got []string
+		for _, m := range regexp.MustCompile("(?m)^\\| `sundry (\\w+)` \\|").FindAllStringSubmatch(readFile(t, file), -1) {
+			got = append(got, m[1])
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestREADMEFirstAnswers are those of the service.
+func TestREADMEFirstAnswers(t *testing.T) {
+	p := serve(t, "--replay")
+	block := blockWith(t, "$ curl ")
+	commands := regexp.MustCompile(`(?m)^\$ curl (?:-o \S+ )?'http://localhost:8080([^']+)'\n`).FindAllStringSubmatchIndex(block, -1)
+	if len(commands) < 3 {
+		t.Fatal(block)
+	}
+	for i, at := range commands {
+		end := len(block)
+		if i+1 < len(commands) {
+			end = commands[i+1][0]
+		}
+		path, want := block[at[2]:at[3]], strings.TrimSpace(block[at[1]:end])
+		_, header, got, err := get(p.public + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" { // goes into a file
+			if header.Get("Content-Type") != "image/png" {
+				t.Errorf("%s is %s", path, header.Get("Content-Type"))
+			}
+			continue
+		}
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".*")
+		pattern = regexp.MustCompile(`"request_id":"\w+"`).ReplaceAllString(pattern, `"request_id":"\w+"`)
+		if !regexp.MustCompile(`(?s)^` + pattern + `\s*$`).MatchString(got) {
+			t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+		}
+	}
+}
+
+// blockWith is the first block of code of the README that has a text.
+func blockWith(t *testing.T, text string) string {
+	t.Helper()
+	for _, m := range codeBlock.FindAllStringSubmatch(readFile(t, readmes[0]), -1) {
+		if strings.Contains(m[2], text) {
+			return m[2]
+		}
+	}
+	t.Fatalf("no block of code has %q", text)
+	return ""
+}
+
+// TestREADMEsOwnEndpoint is drafted and answers, by the commands as they are written.
+func TestREADMEsOwnEndpoint(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir+"/bin", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, dir+"/bin/sundry"); err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(blockWith(t, "sundry new joke"), "bin/sundry serve")
+	cmd := exec.CommandContext(t.Context(), bash, "-ec", before)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "There are 10 kinds of people.") || !strings.Contains(string(out), "verdict          success") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	write(t, dir+"/catalog", "joke2.yaml", blockWith(t, "name: joke2"))
+	if _, errs, err := call(t, nil, "check", "--catalog", dir+"/catalog"); err != nil {
+		t.Error(err, errs)
+	}
+	p := serve(t, "--replay", "--catalog", dir+"/catalog")
+	if _, body := mustGet(t, p.public+"/api/joke?type=text"); !strings.Contains(body, "There are 10 kinds of people.") {
+		t.Error(body)
+	}
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sundry/cache/far/redistest"
+	"sundry/upstreams/waittest"
+)
+
+// asProgram is the variable with which this test binary is sundry itself, so that an
+// instance has a process of its own, which can be killed.
+const asProgram = "RUN_AS_SUNDRY"
+
+// isProgram reports whether this process is to be sundry, and runs it.
+func isProgram() (status int, ok bool) {
+	if os.Getenv(asProgram) == "" {
+		return 0, false
+	}
+	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SUNDRY_") })
+	return program(os.Args[1:], append(environ, "SUNDRY_DRAIN_DELAY=0s"), os.Stdout, os.Stderr), true
+}
+
+// sibling is one instance of a fleet, in a process of its own.
+type sibling struct {
+	t             testing.TB
+	cmd           *exec.Cmd
+	stderr        *output
+	public, admin string
+}
+
+// newSibling starts an instance with these lines in its configuration, and returns once it
+// hears the others. It ends with the test.
+func newSibling(t testing.TB, config string, args ...string) *sibling {
+	t.Helper()
+	m := startSibling(t, config, args...)
+	waittest.Until(t, "it hears the others", func() bool { return m.metric("sundry_far_listening") == "1" })
+	return m
+}
+
+// startSibling is newSibling without the others: Redis may be away, or none be named.
+func startSibling(t testing.TB, config string, args ...string) *sibling {
+	t.Helper()
+	if !strings.Contains(config, "endpoints:") && slices.Contains(args, "--catalog") {
+		config += only()
+	}
+	file := write(t, t.TempDir(), "sibling.yaml", "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"+config)
+	stderr := &output{}
+	m := &sibling{t: t, stderr: stderr, cmd: exec.Command(os.Args[0], append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config", file,
+	}, args...)...)}
+	m.cmd.Env, m.cmd.Stderr = append(os.Environ(), asProgram+"=1"), stderr
+	if err := m.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.kill()
+		_ = m.cmd.Wait()
+		if strings.Contains(stderr.String(), "WARNING: DATA RACE") {
+			t.Error("a data race")
+		}
+		if t.Failed() { // requests come by the thousand
+			t.Logf("%s", regexp.MustCompile(`(?m)^.*level=INFO msg=request .*\n`).ReplaceAllString(stderr.String(), ""))
+		}
+	})
+	waittest.Until(t, "the instance listens", func() bool {
+		found := listening.FindStringSubmatch(stderr.String())
+		if found == nil {
+			return false
+		}
+		m.public, m.admin = "http://"+found[1], "http://"+found[2]
+		return true
+	})
+	return m
+}
+
+// kill ends the process at once, as SIGKILL does.
+func (m *sibling) kill() { _ = m.cmd.Process.Kill() }
+
+// metric is the value of a series.
+func (m *sibling) metric(series string) string {
+	m.t.Helper()
+	_, body := mustGet(m.t, m.admin+"/metrics")
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (.*)$`).FindStringSubmatch(body)
+	if found == nil {
+		m.t.Fatalf("there is no %s", series)
+	}
+	return found[1]
+}
+
+// newFleet is three instances on one Redis, with the endpoint own.
+func newFleet(t testing.TB, up *upstream, configs ...string) []*sibling {
+	t.Helper()
+	dir, redis := catalogDir(t, up, "ttl: 1h, grace: 1h, stale_if_error: 1h"), redistest.Start(t)
+	all := make([]*sibling, 3)
+	for i := range all {
+		config := ""
+		if i < len(configs) {
+			config = configs[i]
+		}
+		all[i] = newSibling(t, config, "--catalog", dir, "--redis", redis.URL())
+	}
+	return all
+}
+
+// crowdOf lets so many callers per instance ask at once for the same, all of whom must
+// get it; the result is how long the last one waited.
+func crowdOf(t *testing.T, callers int, path string, fleet ...*sibling) (wait func() time.Duration) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, m := range fleet {
+		for range callers {
+			all.Go(func() {
+				if status, _, body, err := get(m.public + path); status != http.StatusOK || !strings.Contains(body, `"id":`) || err != nil {
+					t.Errorf("%s: %d %s %v", m.public, status, body, err)
+				}
+			})
+		}
+	}
+	return func() time.Duration {
+		from := time.Now()
+		all.Wait()
+		http.DefaultClient.CloseIdleConnections()
+		return time.Since(from)
+	}
+}
+
+// TestAFleetFillsAColdKeyOnce: three hundred callers over three instances.
+func TestAFleetFillsAColdKeyOnce(t *testing.T) {
+	up := newUpstream(t)
+	fleet := newFleet(t, up)
+	up.takes.Store(int64(time.Second))
+	crowdOf(t, 100, "/api/own?id=7", fleet...)()
+	if n := up.calls.Load(); n != 1 {
+		t.Errorf("%d calls upstream", n)
+	}
+}
+
+// TestALeaseWhoseOwnerIsKilledIsTakenOver: the callers of the others have their answer
+// less than two seconds later, from one call.
+func TestALeaseWhoseOwnerIsKilledIsTakenOver(t *testing.T) {
+	up := newUpstream(t)
+	fleet := newFleet(t, up)
+	owner, others := fleet[0], fleet[1:]
+	up.takes.Store(int64(time.Hour))
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		if status, _, _, err := get(owner.public + "/api/own?id=7"); err == nil {
+			t.Errorf("the owner answered with %d", status)
+		}
+	}()
+	waittest.Until(t, "the owner's call", func() bool { return up.calls.Load() == 1 })
+	up.takes.Store(int64(200 * time.Millisecond))
+	wait := crowdOf(t, 50, "/api/own?id=7", others...)
+	for _, m := range others {
+		waittest.Until(t, "its fill", func() bool { return m.metric("sundry_cache_fills_running") == "1" })
+	}
+	owner.kill()
+	if took := wait(); took >= 2*time.Second {
+		t.Errorf("they waited for %v", took)
+	}
+	<-left
+	if n := up.calls.Load(); n != 2 {
+		t.Errorf("%d calls upstream, the owner's among them", n)
+	}
+}
+
+// newsUpstream answers with the number of the call.
+func newsUpstream(t testing.TB) *upstream {
+	t.Helper()
+	u := &upstream{}
+	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"id":"call %d"}`, u.calls.Add(1))
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+// TestARefreshOnOneInstanceReachesTheOthers within a second, although what they have
+// would be fresh for an hour, and without a call of theirs.
+func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
+	up := newsUpstream(t)
+	fleet := newFleet(t, up, "endpoints: {own: {cache: {ttl: 3s}}}\n")
+	serves := func(m *sibling, what string) bool {
+		_, body := mustGet(t, m.public+"/api/own")
+		return strings.Contains(body, what)
+	}
+	for range 3 { // from Redis, then from bigcache, then from the hot table
+		for _, m := range fleet {
+			waittest.Until(t, "the first answer", func() bool { return serves(m, "call 1") })
+		}
+	}
+	if header, _ := mustGet(t, fleet[1].public+"/api/own"); !strings.Contains(header.Get("Cache-Status"), "detail=memory") {
+		t.Fatalf("%v", header)
+	}
+	waittest.Until(t, "a refresh on the first", func() bool { return serves(fleet[0], "call 2") })
+	at := time.Now()
+	for _, m := range fleet[1:] {
+		waittest.Until(t, "it on another", func() bool { return serves(m, "call 2") })
+	}
+	if took := time.Since(at); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	for _, m := range fleet[1:] {
+		for _, result := range []string{"first", "changed"} {
+			if got := m.metric(`sundry_cache_refreshes_total{endpoint="own",result="` + result + `"}`); got != "0" {
+				t.Errorf("it made %s calls itself", got)
+			}
+		}
+		if header, body := mustGet(t, m.public+"/api/own"); !strings.Contains(header.Get("Cache-Status"), "detail=memory") {
+			t.Errorf("it is not in memory: %v %s", header, body)
+		}
+	}
+	if n := up.calls.Load(); n != 2 {
+		t.Errorf("%d calls upstream", n)
+	}
+}
+
+// TestAFleetWhoseRedisIsKilledServesOn: what the instances have to tell each other helps, and
+// is needed by nobody.
+func TestAFleetWhoseRedisIsKilledServesOn(t *testing.T) {
+	up := newUpstream(t)
+	redis := redistest.Start(t)
+	dir := catalogDir(t, up, "ttl: 1h")
+	one, two := newSibling(t, "", "--catalog", dir, "--redis", redis.URL()), newSibling(t, "", "--catalog", dir, "--redis", redis.URL())
+	up.takes.Store(int64(time.Second))
+	wait := crowdOf(t, 20, "/api/own?id=7", one, two)
+	for _, m := range []*sibling{one, two} {
+		waittest.Until(t, "its fill", func() bool { return m.metric("sundry_cache_fills_running") == "1" })
+	}
+	redis.Stop()
+	wait()
+	waittest.Until(t, "an instance says that it hears nothing", func() bool { return one.metric("sundry_far_listening") == "0" })
+	crowdOf(t, 20, "/api/own?id=8", one, two)()
+	redis.Restart()
+	waittest.Until(t, "it hears again", func() bool { return one.metric("sundry_far_listening") == "1" })
+}

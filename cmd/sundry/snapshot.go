@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache"
+)
+
+const (
+	// snapshotWait bounds how long a start waits for the snapshot to be read; the rest is
+	// read while the instance serves.
+	snapshotWait = 2 * time.Second
+	// syncLook is how often an instance that does not know all purges looks whether it
+	// does: before that it reads no snapshot.
+	syncLook = 100 * time.Millisecond
+)
+
+// snapshot keeps the near tier in a file.
+type snapshot struct {
+	*cache.Snapshot
+	done chan struct{} // closed when the file has been read
+}
+
+// newSnapshot returns nil where the configuration names no file.
+func (s *server) newSnapshot(reg prometheus.Registerer) (*snapshot, error) {
+	if s.config.Cache.Snapshot == "" {
+		return nil, nil
+	}
+	kept, err := s.cache.Snapshot(cache.SnapshotConfig{File: s.config.Cache.Snapshot, Keeps: s.keeps, Registerer: reg, Log: s.log})
+	return &snapshot{kept, make(chan struct{})}, err
+}
+
+// keeps reports whether the catalog in force lets the entry of a key be in the file.
+func (s *server) keeps(key string) bool {
+	set := s.front.Catalog()
+	return set != nil && set.Keeps(key)
+}
+
+// keepSnapshot reads the file once all purges are known, then writes it now and then, until
+// ctx ends.
+func (s *server) keepSnapshot(ctx context.Context) {
+	if s.snapshot == nil || !s.awaitSync(ctx) {
+		return
+	}
+	s.snapshot.Read(ctx)
+	close(s.snapshot.done)
+	s.snapshot.Run(ctx)
+}
+
+// awaitSync returns false when ctx ends before this instance knows all purges.
+func (s *server) awaitSync(ctx context.Context) bool {
+	tick := time.NewTicker(syncLook)
+	defer tick.Stop()
+	for !s.inSync() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// awaitSnapshot waits for the file to be read, for snapshotWait at most, and not at all
+// while this instance does not know all purges.
+func (s *server) awaitSnapshot(ctx context.Context) {
+	if s.snapshot == nil || !s.inSync() {
+		return
+	}
+	timer := time.NewTimer(snapshotWait)
+	defer timer.Stop()
+	select {
+	case <-s.snapshot.done:
+	case <-timer.C:
+		s.log.Info("serving while the snapshot is still being read", "waited", snapshotWait)
+	case <-ctx.Done():
+	}
+}
+
+// writeSnapshot writes the file for the last time, while requests in flight are waited for.
+// The channel is closed when it is done; a write that does not heed the end of ctx, because
+// the disk hangs, is abandoned.
+func (s *server) writeSnapshot(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	if s.snapshot == nil {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		_ = s.snapshot.Write(ctx) // logged
+	}()
+	return done
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/cache"
+	"sundry/proxy/live"
+	"sundry/upstreams/waittest"
+)
+
+// keptIn is the environment of an instance with a snapshot.
+func keptIn(file string, more ...string) map[string]string {
+	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": file}
+	for i := 0; i+1 < len(more); i += 2 {
+		env[more[i]] = more[i+1]
+	}
+	return env
+}
+
+func age(t testing.TB, h http.Header) int {
+	t.Helper()
+	n, err := strconv.Atoi(h.Get("Age"))
+	if err != nil {
+		t.Errorf("Age: %q", h.Get("Age"))
+	}
+	return n
+}
+
+// wantMemoryHit requires an answer of the near tier.
+func wantMemoryHit(t testing.TB, h http.Header) {
+	t.Helper()
+	if s := h.Get("Cache-Status"); !strings.HasPrefix(s, "sundry; hit; ttl=") || !strings.Contains(s, "detail=memory") {
+		t.Errorf("Cache-Status %s", s)
+	}
+}
+
+// TestARestartKeepsWhatWasKnown: the first answers after it are hits from memory at the
+// age that they had, and no source is called.
+func TestARestartKeepsWhatWasKnown(t *testing.T) {
+	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
+	calls := []string{ipCall, "/api/wpcat?n=3", "/api/avatar?uid=10001"}
+	first := serveWith(t, env, "--replay")
+	bodies := map[string]string{}
+	for _, call := range calls {
+		mustGet(t, first.public+call)
+	}
+	waittest.Until(t, "they are a second old", func() bool {
+		for _, call := range calls {
+			h, body := mustGet(t, first.public+call)
+			if bodies[call] = body; age(t, h) < 1 {
+				return false
+			}
+		}
+		return true
+	})
+	first.end()
+	second := serveWith(t, env, "--replay")
+	for _, call := range calls {
+		h, body := mustGet(t, second.public+call)
+		wantMemoryHit(t, h)
+		if age(t, h) < 1 {
+			t.Errorf("%s: Age %s", call, h.Get("Age"))
+		}
+		if body != bodies[call] {
+			t.Errorf("%s: %s, was %s", call, body, bodies[call])
+		}
+	}
+	if _, text := mustGet(t, second.admin+"/metrics"); regexp.MustCompile(`(?m)^sundry_upstream_attempts_total\{.*\} [1-9]`).MatchString(text) {
+		t.Error("a source was called")
+	} else if !strings.Contains(text, "\nsundry_cache_snapshot_entries_total{result=\"read\"} 3\n") {
+		t.Error("the entries are not counted")
+	}
+	if log := first.stderr.String(); !strings.Contains(log, `msg="snapshot written" entries=3`) {
+		t.Errorf("of the write, the log says\n%s", log)
+	}
+	if log := second.stderr.String(); !strings.Contains(log, `msg="snapshot read" entries=3`) {
+		t.Errorf("of the read, the log says\n%s", log)
+	}
+}
+
+// TestSnapshotAfterTheCatalogChanged: what the file of before answered is not served.
+func TestSnapshotAfterTheCatalogChanged(t *testing.T) {
+	u := newUpstream(t)
+	dir := catalogDir(t, u, "ttl: 1h")
+	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
+	first := serveWith(t, env, "--catalog", dir)
+	mustGet(t, first.public+"/api/own")
+	first.end()
+	writeOwn(t, dir, u, "ttl: 2h") // the rule is no part of the key
+	second := serveWith(t, env, "--catalog", dir)
+	h, _ := mustGet(t, second.public+"/api/own")
+	wantMemoryHit(t, h)
+	second.end()
+	file := filepath.Join(dir, "own.yaml")
+	write(t, dir, "own.yaml", strings.Replace(readFile(t, file), "json: .", `json: "{of: .}"`, 1))
+	third := serveWith(t, env, "--catalog", dir)
+	if _, body := mustGet(t, third.public+"/api/own"); !strings.Contains(body, `"of"`) || u.calls.Load() != 2 {
+		t.Errorf("%s after %d calls", body, u.calls.Load())
+	}
+	if log := third.stderr.String(); !strings.Contains(log, "unknown=1") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// TestPurgesReachTheSnapshot: the file is gone when the purge is answered, whatever
+// becomes of the process after it.
+func TestPurgesReachTheSnapshot(t *testing.T) {
+	u := newUpstream(t)
+	dir, file := catalogDir(t, u, "ttl: 1h"), filepath.Join(t.TempDir(), "snapshot")
+	first := serveWith(t, keptIn(file), "--catalog", dir)
+	mustGet(t, first.public+"/api/own?id=1")
+	mustGet(t, first.public+"/api/own?id=2")
+	first.end()
+	second := serveWith(t, keptIn(file), "--catalog", dir)
+	if _, err := os.Stat(file); err != nil {
+		t.Fatal(err)
+	}
+	second.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a purge: %v", err)
+	}
+	mustGet(t, second.public+"/api/own?id=2")
+	second.end()
+	third := serveWith(t, keptIn(file), "--catalog", dir) // without a file for the purge
+	mustGet(t, third.public+"/api/own?id=1")
+	if u.calls.Load() != 4 {
+		t.Errorf("%d calls: what was purged came back", u.calls.Load())
+	}
+	h, _ := mustGet(t, third.public+"/api/own?id=2")
+	wantMemoryHit(t, h)
+}
+
+// TestDrainGoesOnWithoutASnapshot that cannot be written.
+func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := serveWith(t, keptIn(filepath.Join(dir, "snapshot")), "--replay")
+	mustGet(t, p.public+ipCall)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.end()
+	if log := p.stderr.String(); !strings.Contains(log, "the snapshot was not written") || !strings.Contains(log, "msg=stopped") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
+// TestSnapshotIsWrittenWithinTheDrain: without time for it, the file of before stays.
+func TestSnapshotIsWrittenWithinTheDrain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "snapshot")
+	first := serveWith(t, keptIn(file), "--replay")
+	mustGet(t, first.public+ipCall)
+	first.end()
+	before := readFile(t, file)
+	second := serveWith(t, keptIn(file, "SUNDRY_DRAIN_TIMEOUT", "0s"), "--replay")
+	mustGet(t, second.public+"/api/wpcat")
+	second.stop()
+	<-second.done // with or without connections that were cut off
+	close(second.done)
+	if readFile(t, file) != before {
+		t.Error("the file was replaced")
+	}
+}
+
+// TestSnapshotWaitsForPurges: while they cannot be known, it is not read, and not replaced.
+func TestSnapshotWaitsForPurges(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "snapshot")
+	first := serveWith(t, keptIn(file), "--replay")
+	mustGet(t, first.public+ipCall)
+	first.end()
+	before := readFile(t, file)
+	second := serveWith(t, keptIn(file), "--replay", "--redis", "redis://127.0.0.1:1")
+	if h, _ := mustGet(t, second.public+ipCall); strings.Contains(h.Get("Cache-Status"), "hit") {
+		t.Errorf("Cache-Status %s", h.Get("Cache-Status"))
+	}
+	second.end()
+	if readFile(t, file) != before || strings.Contains(second.stderr.String(), "snapshot read") {
+		t.Errorf("the log says\n%s", second.stderr)
+	}
+}
+
+// TestAStartWaitsForTheSnapshotForAWhile, and not at all while purges are not known.
+func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{log: slog.New(slog.DiscardHandler), snapshot: &snapshot{done: make(chan struct{})}}
+		waited := func() time.Duration {
+			start := time.Now()
+			s.awaitSnapshot(t.Context())
+			return time.Since(start)
+		}
+		if d := waited(); d != 0 {
+			t.Errorf("%v before purges are known", d)
+		}
+		var err error
+		s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
+			Store: &live.File{}, Log: s.log, Purge: func(map[string]cache.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil }, Check: func(map[string]map[string]string) error { return nil },
+		})
+		if err == nil {
+			err = s.replicator.FirstSync(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := waited(); d != snapshotWait {
+			t.Errorf("waited %v", d)
+		}
+		close(s.snapshot.done)
+		if d := waited(); d != 0 {
+			t.Errorf("%v for what has been read", d)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+//go:build linux
+
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/upstreams/waittest"
+)
+
+// TestTakeoverFailsNobody: with reuse_port, a second server begins in the middle of
+// load, and the first ends. No request is lost, and none refused.
+func TestTakeoverFailsNobody(t *testing.T) {
+	u := newUpstream(t)
+	u.takes.Store(int64(5 * time.Millisecond))
+	dir := catalogDir(t, u, "ttl: 1h")
+	first := serveWith(t, map[string]string{"SUNDRY_REUSE_PORT": "true", "SUNDRY_DRAIN_DELAY": "0s"}, "--catalog", dir)
+	var away atomic.Bool
+	c := gather(t.Context(), t, first, away.Load)
+	second := serveWith(t, map[string]string{"SUNDRY_REUSE_PORT": "true", "SUNDRY_DRAIN_DELAY": "700ms"}, "--catalog", dir, "--listen", strings.TrimPrefix(first.public, "http://"))
+	if second.public != first.public {
+		t.Fatalf("listen on %s and %s", first.public, second.public)
+	}
+	first.end()
+	c.waitForAll(t)
+	away.Store(true)
+	second.stop() // whose answers tell the clients to leave
+	c.wg.Wait()
+	if c.refused.Load() > 0 || c.closed.Load() < clients {
+		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
+	}
+}
+
+// TestPortIsNotSharedByAccident: a second server on the same address is a mistake,
+// unless both are told that it is not.
+func TestPortIsNotSharedByAccident(t *testing.T) {
+	first := serveWith(t, onlyIn(t, "60s"), "--replay")
+	_, err := openGate(t.Context(), &net.ListenConfig{Control: reusePort}, strings.TrimPrefix(first.public, "http://"))
+	if err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("a second server beside one without reuse_port: %v", err)
+	}
+}
+
+// TestTakenPortIsAMistakeAlsoWithReusePort: what listens there already does not share.
+func TestTakenPortIsAMistakeAlsoWithReusePort(t *testing.T) {
+	taken := serveWith(t, onlyIn(t, "60s"), "--replay")
+	w := &process{ctx: t.Context(), urgent: t.Context(), stdout: io.Discard, stderr: &output{}, getenv: func(name string) (string, bool) {
+		v, ok := map[string]string{"SUNDRY_REUSE_PORT": "true"}[name]
+		return v, ok
+	}}
+	err := execute(w, []string{"serve", "--replay", "--listen", strings.TrimPrefix(taken.public, "http://"), "--admin", "127.0.0.1:0"})
+	if err == nil || !strings.Contains(err.Error(), "public listener: listen tcp") {
+		t.Errorf("%v\n%s", err, w.stderr)
+	}
+}
+
+// TestSystemdTakeoverFailsNobody: behind a socket that systemd holds, clients wait for
+// the next server.
+func TestSystemdTakeoverFailsNobody(t *testing.T) {
+	public, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer public.Close()
+	const args = "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0"
+	first, firstLog := activated(t, public, args, "SUNDRY_LIMITS_RATE=0")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var away atomic.Bool
+	c := &crowd{path: "/api/60s"}
+	for n := range clients {
+		c.wg.Go(func() { c.call(t.Context(), t, public.Addr().String(), n, away.Load) })
+	}
+	waittest.Until(t, "the load", func() bool { return c.answers.Load() > 20*clients || t.Failed() })
+	terminate(t, first, firstLog)
+	second, secondLog := activated(t, public, args, "SUNDRY_LIMITS_RATE=0")
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.waitForAll(t)
+	away.Store(true)
+	terminate(t, second, secondLog)
+	c.wg.Wait()
+	http.DefaultClient.CloseIdleConnections()
+	if c.refused.Load() > 0 || c.closed.Load() < clients {
+		t.Errorf("%d answers, %d connections refused, %d closed with notice", c.answers.Load(), c.refused.Load(), c.closed.Load())
+	}
+}

@@ -1,0 +1,47 @@
+package admin
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"sundry/proxy/history"
+)
+
+// TestHistoryTellsUnknownFromNone: null is not zero.
+func TestHistoryTellsUnknownFromNone(t *testing.T) {
+	hour := []history.Bucket{{}, {Known: true}, {Known: true, P95: 1500 * time.Microsecond, Counts: history.Counts{Requests: 8, Cached: 3, Fetched: 1, Works: 4, Failing: 2}}}
+	line := history.Line{Hour: hour, Day: hour}
+	a := &api{System: System{Log: slog.New(slog.DiscardHandler), History: func() history.View {
+		return history.View{HourFrom: time.Unix(0, 0).UTC(), Service: line, Endpoints: map[string]history.Line{"ip": line}}
+	}}}
+	w := httptest.NewRecorder()
+	a.serveJSON(a.history).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	var got struct {
+		Hour, Day struct {
+			From    time.Time
+			Seconds int
+		}
+		Endpoints map[string]struct{ Hour, Day map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	if got.Hour.Seconds != 60 || got.Day.Seconds != 1800 || !got.Hour.From.Equal(time.Unix(0, 0)) {
+		t.Errorf("times: %s", w.Body)
+	}
+	ip := got.Endpoints["ip"]
+	for name, want := range map[string]string{"requests": "[null,0,8]", "errors": "[null,0,2]", "hit_ratio": "[null,null,0.75]", "p95_ms": "[null,null,1.5]"} {
+		if string(ip.Hour[name]) != want {
+			t.Errorf("hour: %s: %s, want %s", name, ip.Hour[name], want)
+		}
+	}
+	for name, want := range map[string]string{"requests": "[null,0,8]", "works": "[null,0,4]", "stale": "[null,0,0]", "failing": "[null,0,2]"} {
+		if string(ip.Day[name]) != want {
+			t.Errorf("day: %s: %s, want %s", name, ip.Day[name], want)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+
+	"sundry/proxy/language"
+)
+
+// Serve answers a request for Path, and returns why it was refused; nil: it was not. What
+// is wrong with a request as such is told by the status, with an error of JSON-RPC; what
+// is wrong with a call, by its result.
+func (s *Set) Serve(w http.ResponseWriter, r *http.Request) *Refusal {
+	w.Header().Set("Cache-Control", "no-store")
+	in := language.OfAnswer(r.URL.RawQuery, r.Header, language.English)
+	refused := s.serve(w, r, in.Language)
+	if refused != nil && refused.code != 0 {
+		refused.write(w, in)
+	}
+	return refused
+}
+
+// serve answers, unless it refuses to.
+func (s *Set) serve(w http.ResponseWriter, r *http.Request, l language.Language) *Refusal {
+	h := w.Header()
+	if !s.allowOrigin(h, r.Header["Origin"]) {
+		return wrongOrigin()
+	}
+	switch r.Method {
+	case http.MethodPost:
+		return s.servePost(w, r, l)
+	case http.MethodOptions:
+		h.Set("Allow", "POST, OPTIONS")
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	h.Set("Allow", "POST, OPTIONS")
+	return wrongMethod()
+}
+
+// allowOrigin refuses requests of pages, by their Origin, unless that is allowed. A name
+// that was made to resolve to this service (DNS rebinding) does not help a page: browsers
+// send the origin with every POST.
+func (s *Set) allowOrigin(h http.Header, origin []string) bool {
+	if len(origin) == 0 {
+		return true
+	}
+	if len(origin) > 1 || !slices.Contains(s.cfg.Origins, origin[0]) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin[0])
+	h.Set("Access-Control-Allow-Methods", "POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "*")
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After")
+	h.Set("Access-Control-Max-Age", "86400")
+	h.Add("Vary", "Origin")
+	return true
+}
+
+// servePost answers a message.
+func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l language.Language) *Refusal {
+	texts, err := s.texts[l]()
+	if err != nil {
+		s.cfg.Log.Error("making tools of the endpoints failed", "error", err)
+		return failed()
+	}
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return wrongType()
+	}
+	body, refused := readBody(w, r)
+	if refused != nil {
+		return refused
+	}
+	m, err := readMessage(body)
+	if err != nil || !m.callsOneOf(texts.tools) {
+		if wait, ok := s.cfg.Admit(r); !ok {
+			return limited(wait)
+		}
+	}
+	switch {
+	case err != nil:
+		return noMessage()
+	case m.method == methodListen:
+		return noSubscriptions()
+	case !s.cfg.Places.TryAcquire(1):
+		return overloaded()
+	}
+	defer s.cfg.Places.Release(1)
+	return texts.serve(w, r, m)
+}
+
+// readBody reads the message.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, refused *Refusal) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, tooLarge()
+	}
+	if err != nil {
+		return nil, cutOff()
+	}
+	return body, nil
+}
+
+// callerKey is the key under which the context of a call has the request that it came
+// with.
+type callerKey struct{}
+
+// serve gives the message to the server, which answers it in any case.
+func (t *texts) serve(w http.ResponseWriter, r *http.Request, m *message) *Refusal {
+	inner := r.WithContext(context.WithValue(r.Context(), callerKey{}, r))
+	inner.Header = r.Header.Clone()
+	// Answers are JSON, whatever else a client takes.
+	inner.Header.Set("Accept", "application/json, text/event-stream")
+	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(m.text)), int64(len(m.text))
+	answered := &unstored{ResponseWriter: w, status: http.StatusOK}
+	t.server.ServeHTTP(answered, inner)
+	if answered.status >= http.StatusBadRequest {
+		return &Refusal{Status: answered.status}
+	}
+	return m.mistake(t.tools)
+}
+
+// unstored is an answer that no cache may store, whatever the server says: it may be
+// personal.
+type unstored struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *unstored) WriteHeader(status int) {
+	w.status = status
+	w.Header().Set("Cache-Control", "no-store")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *unstored) Write(b []byte) (int, error) {
+	w.Header().Set("Cache-Control", "no-store")
+	return w.ResponseWriter.Write(b)
+}

@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
+	"sundry/upstreams/recorded"
+)
+
+// outputSchema describes structured results: an object with a member for what was asked
+// for. None is required, because data that is not as it is described here comes as text.
+func (t *tool) outputSchema(e *catalog.Endpoint, sample recorded.Sample) ([]byte, error) {
+	members := ordered{}
+	add := func(name string, schema object) {
+		members = append(members, plainjson.Member{Name: name, Value: schema})
+	}
+	if t.offers(kindJSON) {
+		data, err := t.dataSchema(e, sample)
+		if err != nil {
+			return nil, err
+		}
+		add("data", data)
+	}
+	add("text", object{"type": "string", "description": t.say("The answer as text.", "文本形式的答案。")})
+	if t.offers(kindImage) {
+		add("image", object{
+			"type": "object", "description": t.say("The picture in the content.", "content 中的图片。"), "required": []string{"type", "bytes"},
+			"properties": ordered{{Name: "type", Value: object{"type": "string"}}, {Name: "bytes", Value: object{"type": "integer"}}},
+		})
+	}
+	if t.offers(kindImage) || t.offers(kindLink) {
+		add("link", object{"type": "string", "description": t.say("Where the answer is.", "答案所在的地址。")})
+	}
+	return plainjson.Marshal(object{"type": "object", "properties": members})
+}
+
+// dataSchema is the schema of the data in the OpenAPI document, but for formats: clients
+// refuse results that are not as described, and a format says what a text is for, not
+// what it holds.
+func (t *tool) dataSchema(e *catalog.Endpoint, sample recorded.Sample) (object, error) {
+	b, err := plainjson.Marshal(sample.Shape.SchemaIn(e.Fields, t.say))
+	if err != nil {
+		return nil, err
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(b, &schema); err != nil {
+		return nil, err
+	}
+	if t.data, err = schema.Resolve(nil); err != nil {
+		return nil, err
+	}
+	var plain object
+	if err := json.Unmarshal(b, &plain); err != nil {
+		return nil, err
+	}
+	dropFormats(plain)
+	return plain, nil
+}
+
+func dropFormats(schema object) {
+	delete(schema, "format")
+	if items, ok := schema["items"].(object); ok {
+		dropFormats(items)
+	}
+	properties, _ := schema["properties"].(object)
+	for _, p := range properties {
+		if p, ok := p.(object); ok {
+			dropFormats(p)
+		}
+	}
+}
+
+// describes reports whether data is as the output schema says.
+func (t *tool) describes(data json.RawMessage) bool {
+	if t.data == nil {
+		return false
+	}
+	var v any
+	return json.Unmarshal(data, &v) == nil && t.data.Validate(v) == nil
+}

@@ -1,0 +1,229 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sundry/proxy/language"
+	"sundry/proxy/openapi"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/plainjson"
+	"sundry/upstreams/recorded"
+)
+
+// object is a JSON object, ordered one whose members keep their order.
+type (
+	object  = map[string]any
+	ordered = plainjson.Object
+)
+
+// tool is an endpoint as agents see it.
+type tool struct {
+	name     string
+	language language.Language
+	declared *sdk.Tool
+	inputs   []*catalog.Param
+	form     *catalog.Param // asks for a form; nil: there is one form
+	forms    []choice       // those for agents, the default first
+	data     *jsonschema.Resolved
+}
+
+// choice is a form of the answer that is of use to agents, with the value that asks
+// for it.
+type choice struct{ value, kind string }
+
+// newTool makes the tool of an endpoint; nil if none of its forms is of use to agents.
+func newTool(e *catalog.Endpoint, sample recorded.Sample, l language.Language) (*tool, error) {
+	t := &tool{name: e.Name, language: l}
+	t.chooseForms(e, sample)
+	t.chooseInputs(e)
+	if len(t.forms) == 0 {
+		return nil, nil //nolint:nilnil // it says so
+	}
+	input, err := plainjson.Marshal(t.inputSchema(e))
+	if err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	output, err := t.outputSchema(e, sample)
+	if err != nil {
+		return nil, fmt.Errorf("output schema: %w", err)
+	}
+	about, no, open := t.say(e.EN, e.ZH), false, asksOthers(e)
+	t.declared = &sdk.Tool{
+		Name: e.Name, Title: titleOf(about), Description: about,
+		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &open},
+	}
+	return t, nil
+}
+
+func (t *tool) say(en, zh string) string { return say(t.language, en, zh) }
+
+// titleOf is the first part of a summary.
+func titleOf(about string) string {
+	for _, end := range []string{". ", "; ", "；", "，"} {
+		about, _, _ = strings.Cut(about, end)
+	}
+	return strings.TrimRight(about, ".。")
+}
+
+// asksOthers reports whether an answer may come from elsewhere than this service.
+func asksOthers(e *catalog.Endpoint) bool {
+	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Kind.Remote })
+}
+
+// chooseInputs takes the parameters but those for pages (callbacks, selectors), those
+// that follow from the request, and other names of one that there is already.
+func (t *tool) chooseInputs(e *catalog.Endpoint) {
+	for _, p := range e.Params {
+		synonym := p.Spec.StandsFor != "" && len(p.Spec.Enum) == 0
+		if p.Role == catalog.RoleInput && !p.Derived() && !synonym {
+			t.inputs = append(t.inputs, p)
+		}
+	}
+}
+
+// chooseForms takes the forms that are of use to agents and can be asked for. JSON is
+// the default where there is any, unless the endpoint is one for pictures whose JSON has
+// the picture in it.
+func (t *tool) chooseForms(e *catalog.Endpoint, sample recorded.Sample) {
+	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleForm }); i >= 0 {
+		t.form = e.Params[i]
+	}
+	for i, f := range e.Forms {
+		value, ok := valueOf(t.form, f)
+		if kind := kindFor(f); kind != "" && (ok || i == 0 && t.form == nil) {
+			t.forms = append(t.forms, choice{value, kind})
+		}
+	}
+	wanted := kindJSON
+	if e.Forms[0].IsPicture() && bytes.Contains(sample.Answer, []byte(`"data:image/`)) {
+		wanted = kindImage
+	}
+	if i := slices.IndexFunc(t.forms, func(c choice) bool { return c.kind == wanted }); i > 0 {
+		first := t.forms[i]
+		t.forms = slices.Insert(slices.Delete(t.forms, i, i+1), 0, first)
+	}
+}
+
+// What agents get of a form.
+const (
+	kindJSON  = "json"
+	kindText  = "text"
+	kindImage = "image"
+	kindLink  = "link"
+)
+
+// kindFor is what agents get of a form; "" for one that is of no use to them.
+func kindFor(f *catalog.Form) string {
+	switch {
+	case f.Kind == "json":
+		return kindJSON
+	case f.Kind == "text", f.Kind == "markdown":
+		return kindText
+	case f.IsPicture() && !f.IsSVG():
+		return kindImage
+	case f.Kind == "redirect":
+		return kindLink
+	}
+	return ""
+}
+
+// valueOf is the value of a form parameter that asks for the form; ok is false where there
+// is none.
+func valueOf(p *catalog.Param, f *catalog.Form) (value string, ok bool) {
+	if p == nil {
+		return "", false
+	}
+	for _, name := range append([]string{f.Name}, slices.Sorted(maps.Keys(p.Spec.As))...) {
+		if form, ok := p.FormOf(name); ok && form == f.Name {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// offers reports whether there is a form of the kind.
+func (t *tool) offers(kind string) bool {
+	return slices.ContainsFunc(t.forms, func(c choice) bool { return c.kind == kind })
+}
+
+// argumentNames are those of the arguments, in their order.
+func (t *tool) argumentNames() []string {
+	names := make([]string, 0, len(t.inputs)+1)
+	for _, p := range t.inputs {
+		names = append(names, p.Name)
+	}
+	if len(t.forms) > 1 {
+		names = append(names, t.form.Name)
+	}
+	return names
+}
+
+// inputSchema describes the arguments.
+func (t *tool) inputSchema(e *catalog.Endpoint) object {
+	properties, required := ordered{}, []string{}
+	for _, p := range t.inputs {
+		properties = append(properties, plainjson.Member{Name: p.Name, Value: t.property(e, p)})
+		if p.Required {
+			required = append(required, p.Name)
+		}
+	}
+	if len(t.forms) > 1 {
+		properties = append(properties, plainjson.Member{Name: t.form.Name, Value: t.formProperty()})
+	}
+	schema := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// property describes an argument.
+func (t *tool) property(e *catalog.Endpoint, p *catalog.Param) ordered {
+	about := []string{t.say(p.EN, p.ZH)}
+	var schema ordered
+	for _, m := range openapi.SchemaOf(e, p, t.language) {
+		if expected, ok := m.Value.(string); ok && m.Name == "description" {
+			about = append(about, t.say("Expected: "+expected+".", "取值："+expected+"。"))
+			continue
+		}
+		schema = append(schema, m)
+	}
+	schema = append(schema, plainjson.Member{Name: "description", Value: strings.Join(append(about, t.names(p.Choices)...), " ")})
+	if p.Example != "" {
+		schema = append(schema, plainjson.Member{Name: "examples", Value: []any{openapi.Value(p, p.Example)}})
+	}
+	return schema
+}
+
+// names say in the description what values mean: few agents read it elsewhere.
+func (t *tool) names(choices []catalog.Choice) []string {
+	if len(choices) == 0 {
+		return nil
+	}
+	all := make([]string, len(choices))
+	for i, c := range choices {
+		all[i] = c.Value + t.say(": ", "：") + t.say(c.EN, c.ZH)
+	}
+	return []string{strings.Join(all, t.say("; ", "；")) + t.say(".", "。")}
+}
+
+// formProperty describes the argument that chooses the form.
+func (t *tool) formProperty() object {
+	values := make([]string, len(t.forms))
+	for i, c := range t.forms {
+		values[i] = c.value
+	}
+	offered := func(c catalog.Choice) bool { return !slices.Contains(values, c.Value) }
+	about := append([]string{t.say(t.form.EN, t.form.ZH)}, t.names(slices.DeleteFunc(slices.Clone(t.form.Choices), offered))...)
+	return object{"type": "string", "enum": values, "default": values[0], "description": strings.Join(about, " ")}
+}

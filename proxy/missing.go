@@ -1,0 +1,82 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+
+	"sundry/proxy/language"
+	"sundry/proxy/pages"
+	"sundry/upstreams/words"
+)
+
+// noEndpoint says that there is no endpoint of a name. Its words are made when they are
+// needed, and then only those of one language.
+type noEndpoint struct{ name, near, list string }
+
+// EN implements words.Both.
+func (n noEndpoint) EN() string {
+	if n.near != "" {
+		return `there is no endpoint "` + n.name + `"; did you mean ` + n.near + "?"
+	}
+	return "there is no such endpoint; see the list at " + n.list
+}
+
+// ZH implements words.Both.
+func (n noEndpoint) ZH() string {
+	if n.near != "" {
+		return words.Join("没有接口 ", n.name, "，是不是要找 ", n.near, "？")
+	}
+	return "没有这个接口，接口列表见 " + n.list
+}
+
+// nothingAt says that there is nothing at a path, and which endpoint was probably meant.
+func (s *Server) nothingAt(path string) words.Both {
+	none := noEndpoint{list: s.cfg.BasePath + "/"}
+	below, inside := strings.CutPrefix(path, s.cfg.BasePath+"/api/")
+	now := s.current.Load()
+	if inside && now.catalog != nil {
+		none.name = endpointOf(below)
+		none.near = now.catalog.Nearest(none.name)
+	}
+	return none
+}
+
+// missingPage is the page for a visitor whose browser asks for one that there is not; nil
+// for programs, and below /api/, where nobody expects a page.
+func (s *Server) missingPage(req *request, f *failure) (*pages.Document, language.Choice) {
+	path, inside := strings.CutPrefix(req.r.URL.Path, s.cfg.BasePath)
+	set := s.current.Load().pages
+	if req.route != nil || f.errorType != typeNotFound || set == nil || !inside || strings.HasPrefix(path, "/api/") {
+		return nil, language.Choice{}
+	}
+	if accepted := weigh(req.r.Header["Accept"]); accepted.page == 0 || accepted.page < max(accepted.json, accepted.image) {
+		return nil, language.Choice{}
+	}
+	in := language.OfPage(req.r, language.Chinese)
+	d, err := set.Missing(path, in.Language)
+	if err != nil {
+		s.cfg.Log.Error("generating a page failed", "path", req.r.URL.Path, "error", err)
+		return nil, in
+	}
+	return d, in
+}
+
+// writeMissing sends that page, in the language of all pages. It is compressed for nobody:
+// it is small, and crawlers and finders of holes get it most.
+func (s *Server) writeMissing(req *request, f *failure, d *pages.Document, in language.Choice) int {
+	h := req.w.Header()
+	body, _ := d.Body(0)
+	s.setErrorHeaders(h, f, req.id.String(), "", len(body))
+	s.remember(req.w, in)
+	h.Set("Vary", "Accept, Cookie, Accept-Language")
+	h.Set("Content-Language", in.Tag())
+	h.Set("Content-Type", d.Type)
+	h.Set("Content-Security-Policy", d.CSP)
+	h.Set("Referrer-Policy", "same-origin")
+	req.begin(f.status)
+	if req.r.Method == http.MethodHead {
+		return 0
+	}
+	n, _ := req.w.Write(body) // a failed write has no reader
+	return n
+}

@@ -1,0 +1,43 @@
+package openapi
+
+import (
+	"strings"
+	"unicode"
+)
+
+// operationID names the operation of an endpoint, as generated clients do their
+// functions: getIp, get60s. No two endpoints have the same.
+func operationID(endpoint string) string { return "get" + pascal(endpoint) }
+
+// schemaName names a schema of an endpoint, as generated clients do their types: IpData.
+// No type may begin with a digit, so 60s has Data60s.
+func schemaName(endpoint, what string) string {
+	name := pascal(endpoint)
+	if unicode.IsLetter(rune(name[0])) {
+		return name + what
+	}
+	return what + name
+}
+
+// pascal joins the words of an endpoint's name: daily-news is DailyNews. A hyphen that
+// no letter follows becomes an underscore, so that different names stay different.
+func pascal(endpoint string) string {
+	var b strings.Builder
+	up := true
+	for i, c := range endpoint {
+		switch {
+		case c == '-':
+			next := endpoint[i+1:]
+			up = next != "" && next[0] >= 'a' && next[0] <= 'z'
+			if !up {
+				b.WriteByte('_')
+			}
+		case up:
+			b.WriteRune(unicode.ToUpper(c))
+			up = false
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

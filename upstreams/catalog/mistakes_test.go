@@ -1,0 +1,130 @@
+package catalog
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"sundry/upstreams/replay"
+	"sundry/upstreams/words"
+)
+
+// TestEveryMistakeIsToldInBothLanguages makes mistakes in every parameter of every
+// built-in endpoint.
+func TestEveryMistakeIsToldInBothLanguages(t *testing.T) {
+	told := map[string]bool{}
+	for _, e := range mustLoad(t, replay.New(nil)).Endpoints {
+		for _, p := range e.Params {
+			for _, value := range []string{"", "0", "-1", "x", "zz!", "999999999", "2999-01-01", "1999-01-01", "ftp://a.example/", "https://u:p@a.example/", "https://a.example:8080/",
+				"10.0.0.1", "localhost", "a b", "[::1", "a:b", "host:", "1.2", "0x7f", "xn--zz--", "https://www.douyin.com/", "https://a.example/x", strings.Repeat("长", 9000), "\xff"} {
+				query := url.Values{p.Name: {value}}.Encode()
+				_, bad := e.Parse(query, Caller{Addr: caller})
+				if bad == nil || bad.Parameter != p.Name {
+					continue
+				}
+				told[bad.wrong.EN()] = true
+				checkMistake(t, p, query, bad)
+			}
+			if _, bad := e.Parse(p.Name+"=%zz", Caller{Addr: caller}); bad != nil {
+				checkMistake(t, p, "%zz", bad)
+			}
+		}
+	}
+	if len(told) < 25 {
+		t.Errorf("only %d different mistakes were made", len(told))
+	}
+	_, bad := mustLoad(t, replay.New(nil)).Endpoints[0].Parse(strings.Repeat("&", maxPairs), Caller{})
+	if bad == nil || bad.ZH() != "查询串有 257 个参数；最多 256 个" {
+		t.Error(bad)
+	}
+}
+
+// latin finds words; names has those that Chinese sentences have as well.
+var (
+	latin = regexp.MustCompile(`[A-Za-z][A-Za-z]+`)
+	names = []string{"http", "https", "IPv", "IP", "RGB", "RGBA", "UTF", "JavaScript", "CSS", "AcFun", "LOFTER", "Twitter", "TikTok", "Bluesky", "app", "show",
+		"quote", "mc", "example", "org", "about"}
+)
+
+func checkMistake(t *testing.T, p *Param, query string, bad *ParamError) {
+	t.Helper()
+	en, zh := bad.EN(), bad.ZH()
+	for _, text := range []string{en, zh} {
+		if strings.Contains(text, "%!") || !strings.Contains(text, p.Name+"="+p.Example) {
+			t.Errorf("%s: %s", query, text)
+		}
+	}
+	ours := strings.NewReplacer(p.Name+"="+p.Example, "", words.Names(p.Spec.Enum...).EN(), "", words.Names(p.Spec.Enum...).ZH(), "", p.Name, "", "“"+bad.value+"”", "", `"`+bad.value+`"`, "")
+	if rest := ours.Replace(en); strings.ContainsFunc(rest, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		t.Errorf("%s: Chinese in English: %s", query, en)
+	}
+	for _, word := range latin.FindAllString(ours.Replace(zh), -1) {
+		if !slices.Contains(names, word) && !strings.Contains(bad.value, word) && !strings.Contains(words.Names(bad.value).EN(), word) && !isHex(word) {
+			t.Errorf("%s: English (%s) in Chinese: %s", query, word, zh)
+		}
+	}
+	if !strings.ContainsFunc(zh, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		t.Errorf("%s: no Chinese: %s", query, zh)
+	}
+}
+
+func isHex(word string) bool { return strings.Trim(word, "abcdef") == "" }
+
+// Every built-in file says in both languages that there is no such thing.
+func TestNotFoundIsInBothLanguages(t *testing.T) {
+	for _, e := range mustLoad(t, replay.New(nil)).Endpoints {
+		if e.notFound.both {
+			t.Errorf("%s: not_found: expected {en: …, zh: …}", e.Name)
+		}
+	}
+}
+
+func TestNotFoundMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"not_found: {en: '\"x\"'}":             "zh",
+		"not_found: [a]":                       "not_found: expected",
+		"not_found: {en: '\"x\"', zh: '.a |'}": "unexpected EOF",
+	} {
+		_, err := loadText(t, "whole", whole+text+"\n")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	c, err := loadText(t, "whole", whole+"not_found: '\"x\"'\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	in, _ := e.Parse("n=1", Caller{})
+	if got := e.NotFound(t.Context(), in.Call(time.Now())); got != words.Name("x") {
+		t.Errorf("one program for both: %q", got.ZH())
+	}
+}
+
+// A link's own query is no place to choose the language of errors, and an endpoint that declares
+// the parameter keeps it.
+func TestLanguageQuery(t *testing.T) {
+	c := mustLoad(t, replay.New(nil))
+	e, _ := c.Get("dwzrec")
+	for query, want := range map[string]bool{
+		"lang=zh&url=https://a.example/?x=1":  true,
+		"url=https://a.example/?x=1&lang=zh":  false,
+		"url=https%3A%2F%2Fa.example&lang=zh": true,
+	} {
+		if got := slices.Contains(strings.Split(e.LanguageQuery(query), "&"), "lang=zh"); got != want {
+			t.Errorf("%s: %s", query, e.LanguageQuery(query))
+		}
+	}
+	own, err := loadText(t, "whole", strings.Replace(whole, "name: n,", "name: lang,", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ = own.Get("whole")
+	if got := e.LanguageQuery("lang=1"); got != "" {
+		t.Errorf("its own parameter: %s", got)
+	}
+}
