@@ -117,6 +117,9 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 		have := next.Purges[target]
 		setOrDelete(&next.Purges, target, cache.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}, true)
 	}
+	for endpoint, at := range stored.ByHand {
+		next.setByHand(endpoint, at)
+	}
 	next.Orders = mergeOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = mergeAudits(s.Audit, stored.Audit)
 	next.Audit = newest(append(next.Audit, Record{

@@ -45,6 +45,9 @@ type Settings struct {
 	// Trials of the autopilot, by endpoint; none where an operator changed the cache
 	// settings since.
 	Trials map[string]Trial `json:"trials,omitempty"`
+	// ByHand is when operators last changed the cache settings of each endpoint: the audit
+	// log forgets it after some hundreds of changes.
+	ByHand map[string]time.Time `json:"by_hand,omitempty"`
 	// Breakers that are held, by host.
 	Breakers map[string]BreakerHold `json:"breakers,omitempty"`
 	// Purges by endpoint, or for all.
@@ -125,6 +128,9 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	case DoCache:
 		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until}, len(c.Cache) > 0)
 		next.try(c.Target, c.Trial)
+		if c.By != ByAutopilot {
+			next.setByHand(c.Target, r.At)
+		}
 	case DoBreaker:
 		if _, err := host.ParseForce(c.Force); err != nil {
 			return nil, err
@@ -194,7 +200,7 @@ func later(a, b time.Time) time.Time {
 func (s *Settings) clone() *Settings {
 	next := *s
 	next.Cache, next.Breakers, next.Purges = maps.Clone(s.Cache), maps.Clone(s.Breakers), maps.Clone(s.Purges)
-	next.Trials = maps.Clone(s.Trials)
+	next.Trials, next.ByHand = maps.Clone(s.Trials), maps.Clone(s.ByHand)
 	next.Orders, next.Audit = slices.Clone(s.Orders), slices.Clone(s.Audit)
 	return &next
 }

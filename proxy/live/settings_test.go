@@ -176,6 +176,21 @@ func TestTrialsEndWithAnOperatorsChange(t *testing.T) {
 	}
 }
 
+// TestAnOperatorsChangeOutlivesTheAuditLog: the autopilot keeps its hands off for a day, in
+// which there may be more purges than the audit log holds.
+func TestAnOperatorsChangeOutlivesTheAuditLog(t *testing.T) {
+	s := after(t, Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}})
+	for range maxAudit {
+		s = and(t, s, Change{By: "job", Do: DoPurge, Target: "60s"})
+	}
+	backup := decoded(t, &Settings{Seq: s.Seq})
+	for name, s := range map[string]*Settings{"in force": s, "stored": decoded(t, s), "restored": backup.merge(s, nine), "with a backup": s.merge(backup, nine)} {
+		if _, byHand := s.LastChanged("ip"); !byHand.Equal(nine) {
+			t.Errorf("%s: changed by hand at %v", name, byHand)
+		}
+	}
+}
+
 // TestAChangeThatExpectsAnother is refused if the target was changed since.
 func TestAChangeThatExpectsAnother(t *testing.T) {
 	s := after(t, Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}})

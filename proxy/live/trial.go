@@ -48,17 +48,27 @@ func (s *Settings) try(endpoint string, t *Trial) {
 	setOrDelete(&s.Trials, endpoint, *t, true)
 }
 
-// LastChanged is when the cache settings of an endpoint were last changed, by anybody and
-// by hand; zero for never, as far as the audit log goes back.
+// LastChanged is when the cache settings of an endpoint were last changed: by anybody, as
+// far as the audit log goes back, and by hand; zero for never.
 func (s *Settings) LastChanged(endpoint string) (last, byHand time.Time) {
 	return s.lastChanged(DoCache, endpoint), s.lastChangedByHand(DoCache, endpoint)
 }
 
-func (s *Settings) lastChangedByHand(do, target string) time.Time {
+// lastChangedByHand returns when an operator last changed a target; zero for never. Of
+// breakers the audit log alone knows.
+func (s *Settings) lastChangedByHand(do, target string) (at time.Time) {
+	if do == DoCache {
+		at = s.ByHand[target]
+	}
 	for _, r := range slices.Backward(s.Audit) {
 		if r.Do == do && r.Target == target && r.By != ByAutopilot {
-			return r.At
+			return later(at, r.At)
 		}
 	}
-	return time.Time{}
+	return at
+}
+
+// setByHand notes that an operator changed the cache settings of an endpoint.
+func (s *Settings) setByHand(endpoint string, at time.Time) {
+	setOrDelete(&s.ByHand, endpoint, later(s.ByHand[endpoint], at), true)
 }
