@@ -98,22 +98,30 @@ func (c *Cache) Snapshot(cfg SnapshotConfig) (*Snapshot, error) {
 	return s, nil
 }
 
-// Run writes now and then, and soon after a purge, until ctx ends.
+// Run writes now and then, and soon after a purge, until ctx ends. However many purges
+// there are, they do not put off a write that was due before.
 func (s *Snapshot) Run(ctx context.Context) {
-	next := time.NewTimer(jitter.Around(snapshotInterval, snapshotJitter))
+	due := nextSnapshot()
+	next := time.NewTimer(time.Until(due))
 	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.purged:
-			next.Reset(snapshotAfterPurge)
+			next.Reset(min(snapshotAfterPurge, time.Until(due)))
 			continue
 		case <-next.C:
 		}
 		s.writeIfChanged(ctx)
-		next.Reset(jitter.Around(snapshotInterval, snapshotJitter))
+		due = nextSnapshot()
+		next.Reset(time.Until(due))
 	}
+}
+
+// nextSnapshot is when the next one is due after one of now.
+func nextSnapshot() time.Time {
+	return time.Now().Add(jitter.Around(snapshotInterval, snapshotJitter))
 }
 
 // writeIfChanged is one write of Run.

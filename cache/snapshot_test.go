@@ -525,6 +525,26 @@ func TestSnapshotIsWrittenNowAndThen(t *testing.T) {
 	})
 }
 
+// TestManyPurgesDoNotKeepSnapshotsFromBeingWritten: one that comes before the snapshot that
+// the last one asked for is written does not put it off for ever.
+func TestManyPurgesDoNotKeepSnapshotsFromBeingWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		k := started(t, snapshotFile(t), Config{})
+		fillAll(t, k.Cache, map[string]Content{"yiyan:v1:main:": textContent("a")})
+		go k.Run(ctx)
+		for range 2 * snapshotInterval / snapshotAfterPurge {
+			k.SetPurges(map[string]Purge{"60s": {Hard: time.Now()}})
+			time.Sleep(snapshotAfterPurge - time.Second)
+		}
+		synctest.Wait()
+		if n := k.result("written"); n == 0 {
+			t.Error("no snapshot was written")
+		}
+	})
+}
+
 // TestSnapshotIsBounded by cache.memory, and evicts nothing when it is read into less.
 func TestSnapshotIsBounded(t *testing.T) {
 	file := snapshotFile(t)

@@ -113,18 +113,31 @@ func (h *hedge) run() {
 }
 
 // begin takes the hedge from the budgets of the source that is slow and of the host of
-// the other one. It returns false where there is too little, and when the pass is over.
+// the other one. It returns false where there is too little in one of them, and when the
+// pass is over.
 func (h *hedge) begin() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
 		return false
 	}
-	h.begun = h.plan[h.slow].source.latency.spend() && h.plan[h.index].source.Kind.Host.AllowRetry()
-	if !h.begun {
+	if h.begun = h.afford(); !h.begun {
 		h.chain.metrics.hedges.refused.Inc()
 	}
 	return h.begun
+}
+
+// afford takes the hedge from both budgets, or from none.
+func (h *hedge) afford() bool {
+	own := h.plan[h.slow].source.latency
+	if !own.spend() {
+		return false
+	}
+	if !h.plan[h.index].source.Kind.Host.AllowRetry() {
+		own.refund()
+		return false
+	}
+	return true
 }
 
 // ask turns a panic into an error: nothing else recovers from it here.

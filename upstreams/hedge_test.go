@@ -266,6 +266,24 @@ func TestHedgesAreATenthOfTheCalls(t *testing.T) {
 	})
 }
 
+// TestARefusedHedgeCostsNothing: while the other host's budget is used up, the source's own
+// is kept for later.
+func TestARefusedHedgeCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHedged(t)
+		h.learn()
+		spend(h.env.Hosts.Get("second").AllowRetry)
+		h.first.set(200*time.Millisecond, nil)
+		before := h.chain.Sources[0].latency.budget
+		for range 3 {
+			h.ask(false)
+		}
+		if now := h.chain.Sources[0].latency.budget; now < before || h.second.made() > 0 {
+			t.Errorf("the budget was %v and is %v after %d hedges", before, now, h.second.made())
+		}
+	})
+}
+
 // TestAHedgeThatPanics is one that fails.
 func TestAHedgeThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -92,3 +92,10 @@ func (l *latency) spend() bool {
 	l.budget -= hedgeCosts
 	return true
 }
+
+// refund gives a hedge back that was not made.
+func (l *latency) refund() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.budget = min(hedgeMost, l.budget+hedgeCosts)
+}

@@ -293,7 +293,7 @@ func (e *events) admin(i *member, method, path, body string) bool {
 	case status == http.StatusBadRequest && (strings.Contains(said, "not cached") || strings.Contains(said, "not one of the endpoint's")):
 	case (status == http.StatusAccepted || status == http.StatusServiceUnavailable) && e.line.any("redis", from.Add(-2*fleetWait), time.Now(), wrong):
 	default:
-		e.t.Errorf("seed %d: %s %s %s: %d %v\n%s", e.seed, method, path, body, status, doc, e.line.last(time.Now(), 6*time.Second))
+		e.t.Errorf("what went on:\n%sseed %d: %s %s %s of %s: %d %v", e.line.last(time.Now(), 6*time.Second), e.seed, method, path, body, i.name, status, doc)
 	}
 	e.line.add(&episode{what: "order", subject: method + " " + path, detail: fmt.Sprintf("%s on %s: %d %.160s", body, i.name, status, said), from: from, to: time.Now()})
 	return status < http.StatusMultipleChoices

@@ -45,6 +45,12 @@ type observation struct {
 	body     []byte
 }
 
+// held is a copy that an instance is known to have had.
+type held struct {
+	created time.Time // at the earliest
+	seen    time.Time // when an answer told of it
+}
+
 // oracle judges answers by the timeline.
 type oracle struct {
 	t      testing.TB
@@ -52,14 +58,13 @@ type oracle struct {
 	line   *timeline
 	mu     sync.Mutex
 	number map[string]int
-	// copies are the latest births of entries that instances are known to have,
-	// by instance and key.
-	copies map[string]time.Time
+	// copies are those that instances are known to have had, by instance and key.
+	copies map[string][]held
 	wrong  int
 }
 
 func newOracle(t testing.TB, seed uint64, line *timeline) *oracle {
-	return &oracle{t: t, seed: seed, line: line, number: map[string]int{}, copies: map[string]time.Time{}}
+	return &oracle{t: t, seed: seed, line: line, number: map[string]int{}, copies: map[string][]held{}}
 }
 
 func (o *oracle) count(what string) {
@@ -87,8 +92,9 @@ func (o *oracle) fault(s *observation, err error) {
 	if n > maxWrong {
 		return
 	}
-	o.t.Errorf("seed %d: %s %s of %s from %s to %s: %v\nheader %v\nbody %.300q\nwhat went on:\n%s", o.seed, s.by, s.of.path(), s.instance,
-		o.line.at(s.from), o.line.at(s.to), err, s.header, s.body, o.line.last(s.to, 6*time.Second))
+	// The mistake stands last, where a log that is cut still shows it.
+	o.t.Errorf("what went on:\n%sbody %.300q\nheader %v\nseed %d: %s %s of %s from %s to %s: status %d: %v", o.line.last(s.to, 6*time.Second),
+		s.body, s.header, o.seed, s.by, s.of.path(), s.instance, o.line.at(s.from), o.line.at(s.to), s.status, err)
 }
 
 // judge holds an answer to what its call wants, and a failure to what it may be
@@ -165,9 +171,8 @@ func (o *oracle) remember(s *observation) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if id := s.instance + " " + s.of.key; oldest.After(o.copies[id]) {
-		o.copies[id] = oldest
-	}
+	id := s.instance + " " + s.of.key
+	o.copies[id] = append(o.copies[id], held{oldest, s.to})
 	return nil
 }
 
@@ -177,10 +182,15 @@ func (o *oracle) hasCopy(s *observation) bool {
 	if s.of.key == "" {
 		return false
 	}
+	var created time.Time
 	o.mu.Lock()
-	created, ok := o.copies[s.instance+" "+s.of.key]
+	for _, c := range o.copies[s.instance+" "+s.of.key] {
+		if c.seen.Before(s.from) && c.created.After(created) {
+			created = c.created
+		}
+	}
 	o.mu.Unlock()
-	return ok && !o.line.any("purge", created, s.to, s.of.reached)
+	return !created.IsZero() && !o.line.any("purge", created, s.to, s.of.reached)
 }
 
 // excused tells why a failure should not have been; nil: the policy has it so.
@@ -348,7 +358,7 @@ func (o *oracle) openings(behind map[string][]string) {
 			continue
 		}
 		if !o.line.any("fault", from, b.from, func(f *episode) bool { return o.behind(behind, f.subject, b.subject) }) {
-			o.t.Errorf("seed %d: the breaker of %s was %s at %s for no reason\n%s", o.seed, b.subject, b.detail, o.line.at(b.from), o.line.last(b.from, 10*time.Second))
+			o.t.Errorf("what went on:\n%sseed %d: the breaker of %s was %s at %s for no reason", o.line.last(b.from, 10*time.Second), o.seed, b.subject, b.detail, o.line.at(b.from))
 		}
 	}
 }

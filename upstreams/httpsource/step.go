@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"sundry/upstreams"
@@ -185,9 +186,9 @@ func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetc
 		return fetch(ctx, in)
 	}
 	fork := in.Fork()
-	fetched := false
+	var fetched atomic.Bool // to its end: it may still go on, where an old result is returned in its place
 	value, created, err := st.results.Fetch(ctx, id, func(ctx context.Context) (any, error) {
-		fetched = true
+		defer fetched.Store(true)
 		defer fork.Memory.Release()
 		v, err := fetch(ctx, fork)
 		return v, fork.Redactor().Err(err) // waiting calls get the error too, and do not know the secrets
@@ -195,7 +196,7 @@ func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetc
 	if err != nil {
 		return nil, err
 	}
-	if in.NoteCreated(created); fetched {
+	if in.NoteCreated(created); fetched.Load() {
 		in.Join(fork)
 	}
 	return value, nil
