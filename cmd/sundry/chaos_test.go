@@ -134,6 +134,9 @@ func newRun(t *testing.T, seed uint64) *chaos {
 	r.extra("ttl: 1m")
 	r.survey = newSurvey(t, filepath.Join(r.dir, "catalog"))
 	r.errands = r.survey.errands()
+	for _, e := range r.survey.set.Endpoints {
+		r.oracle.stale[e.Name] = e.Policy.StaleIfError
+	}
 	r.redis = redistest.Start(t)
 	r.wire = newRelay(t, r.redis.Addr)
 	return r
