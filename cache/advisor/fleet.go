@@ -78,22 +78,35 @@ func (f *Fleet) look(ctx context.Context, name string, now time.Time) (*saved, e
 	if v == nil || err != nil {
 		return nil, err
 	}
-	at, left, state := unwrap(v)
-	other, bad := parseState(state)
-	switch age := now.Sub(at); {
-	case bad != nil && age < unreadable:
-		return nil, bad
-	case bad == nil && !left && age < abandoned:
-		return other, nil
+	other, gone, bad := judge(v, now)
+	if !gone {
+		return other, bad
 	}
-	taken, err := f.Shelf.Take(ctx, name)
-	if taken == nil || err != nil || bad != nil {
+	if v, err = f.Shelf.Take(ctx, name); v == nil || err != nil {
 		return nil, err
 	}
-	if _, _, state = unwrap(taken); f.Advisor.Restore(state, now) == nil {
+	switch other, gone, bad = judge(v, now); {
+	case bad != nil:
+		return nil, nil //nolint:nilerr // of no use to anybody, and removed
+	case !gone: // it came back meanwhile, and will write its state again
+		return other, nil
+	}
+	if _, _, state := unwrap(v); f.Advisor.Restore(state, now) == nil {
 		f.Log.Info("took over what an instance had observed that is no more", "instance", name)
 	}
 	return nil, nil
+}
+
+// judge reads what stands on the shelf; gone: its instance is no more, or nobody has been
+// able to read it for long. bad is ErrState.
+func judge(v []byte, now time.Time) (other *saved, gone bool, bad error) {
+	at, left, state := unwrap(v)
+	other, bad = parseState(state)
+	age := now.Sub(at)
+	if bad != nil {
+		return nil, age >= unreadable, bad
+	}
+	return other, left || age >= abandoned, nil
 }
 
 func (f *Fleet) put(ctx context.Context, now time.Time, leaves bool) error {

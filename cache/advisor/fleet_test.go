@@ -15,8 +15,9 @@ import (
 
 // shelf is one in memory.
 type shelf struct {
-	values map[string][]byte
-	broken bool
+	values     map[string][]byte
+	broken     bool
+	beforeTake func() // nil: nothing happens
 }
 
 var errBroken = errors.New("broken")
@@ -43,6 +44,9 @@ func (s *shelf) Names(context.Context) (names []string, err error) {
 func (s *shelf) Get(_ context.Context, name string) ([]byte, error) { return s.values[name], nil }
 
 func (s *shelf) Take(_ context.Context, name string) ([]byte, error) {
+	if s.beforeTake != nil {
+		s.beforeTake()
+	}
 	v := s.values[name]
 	delete(s.values, name)
 	return v, nil
@@ -195,6 +199,35 @@ func TestInstancesComeAndGo(t *testing.T) {
 	next.Shelf = fleet[1].Shelf
 	rounds(t, at, next)
 	known(next, "after all have left")
+}
+
+// TestAnInstanceThatComesBackWhileItIsTakenOver is alive after all: what it knows counts once.
+func TestAnInstanceThatComesBackWhileItIsTakenOver(t *testing.T) {
+	policy, at := usual(10*time.Minute, 0), monday0()
+	fleet := newTestFleet(&policy, at, "a", "b")
+	a, b := fleet[0], fleet[1]
+	b.Advisor.Filled(cache.Filled{Space: "s", Key: 1, Source: "x", BeforeSource: "x", Before: at, At: at.Add(time.Hour), Changed: true})
+	for range 10 {
+		b.Advisor.Called("s")
+	}
+	at = at.Add(time.Hour)
+	rounds(t, at, a, b)
+	at = at.Add(abandoned)
+	on := a.Shelf.(*shelf)
+	on.beforeTake = func() {
+		on.beforeTake = nil
+		rounds(t, at, b)
+	}
+	if err := a.Round(t.Context(), at, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"at once", "later"} {
+		got := ask(a.Advisor, &policy, at)
+		if calls := got.Measured.CallsPerHour * at.Sub(got.Measured.Since).Hours(); got.Change.Refreshes != 1 || math.Abs(calls-10) > 1 {
+			t.Errorf("%s: %v calls, %+v", when, calls, got.Change)
+		}
+		rounds(t, at, b, a)
+	}
 }
 
 // TestWhatNobodyCanRead is left to those who may, and removed when it is old; without the
