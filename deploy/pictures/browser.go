@@ -13,7 +13,7 @@ type picture struct {
 	name, url string
 	height    int64
 	dark      bool
-	then      string // JavaScript: what is done on the page before; "" for nothing
+	then      string // JavaScript: what is done on the page before, or a promise of it; "" for nothing
 }
 
 // Sizes of the pictures, in pixels.
@@ -29,6 +29,14 @@ const host = "api.example.org"
 // try fills in the form of an endpoint's page as it is, and shows its answer.
 const try = `document.querySelector("main form")?.requestSubmit()`
 
+// advised ends when the console has the advice for every endpoint, which it asks for one
+// by one, or after 20 seconds.
+const advised = `new Promise(done => {
+	const missing = () => [...document.querySelectorAll("td .soft")].some(e => e.textContent === "…");
+	const look = setInterval(() => { if (!missing()) { clearInterval(look); done(); } }, 100);
+	setTimeout(done, 20000);
+})`
+
 // pictures are those of the README.
 func pictures(s *service) []picture {
 	return []picture{
@@ -38,8 +46,8 @@ func pictures(s *service) []picture {
 		{"home-zh-dark", "http://" + host + "/?lang=zh", tall, true, ""},
 		{"docs-en", "http://" + host + "/docs/60s?lang=en", tall, false, try},
 		{"docs-zh", "http://" + host + "/docs/60s?lang=zh", tall, false, try},
-		{"console-en", "http://" + s.private + "/admin/?lang=en#endpoints", height, false, ""},
-		{"console-zh", "http://" + s.private + "/admin/?lang=zh#endpoints", height, false, ""},
+		{"console-en", "http://" + s.private + "/admin/?lang=en#endpoints", height, false, advised},
+		{"console-zh", "http://" + s.private + "/admin/?lang=zh#endpoints", height, false, advised},
 	}
 }
 
@@ -80,7 +88,7 @@ func (b *browser) take(p *picture) ([]byte, error) {
 	if err := chromedp.Do(b.ctx, chromedp.Navigate(p.url)); err != nil {
 		return nil, err
 	}
-	for _, step := range []string{quiet, p.then + "; null", quiet} {
+	for _, step := range []string{quiet, "Promise.resolve(" + p.then + ").then(() => null)", quiet} {
 		if _, err := chromedp.Run(b.ctx, chromedp.Evaluate[any](step, chromedp.EvalAwaitPromise)); err != nil {
 			return nil, err
 		}
