@@ -91,9 +91,8 @@ func (f *Fleet) look(ctx context.Context, name string, now time.Time) (*saved, e
 	case !gone: // it came back meanwhile, and will write its state again
 		return other, nil
 	}
-	if _, _, state := unwrap(v); f.Advisor.Restore(state, now) == nil {
-		f.Log.Info("took over what an instance had observed that is no more", "instance", name)
-	}
+	f.Advisor.inherit(other, now)
+	f.Log.Info("took over what an instance had observed that is no more", "instance", name)
 	return nil, nil
 }
 
@@ -204,12 +203,17 @@ func (a *Advisor) Restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	a.inherit(old, now)
+	return nil
+}
+
+// inherit takes over a state that was read.
+func (a *Advisor) inherit(old *saved, now time.Time) {
 	for name, of := range old.spaces {
 		if s := a.known(name); s != nil {
 			s.inherit(of, now)
 		}
 	}
-	return nil
 }
 
 const (
