@@ -247,6 +247,7 @@ func TestDependencies(t *testing.T) {
 			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson", "upstreams/qrcode",
 			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/words",
 		},
+		"upstreams/catalog/catalogtest": {"upstreams/catalog", "upstreams/envtest", "upstreams/replay"},
 		"upstreams/recorded": {
 			"upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/httpsource", "upstreams/jq", "upstreams/plainjson", "upstreams/redact",
 			"upstreams/replay", "upstreams/shape",

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sync/semaphore"
 
-	"sundry/upstreams/catalog"
-	"sundry/upstreams/envtest"
-	"sundry/upstreams/replay"
+	"sundry/upstreams/catalog/catalogtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,16 +36,7 @@ sources: [{name: made, computed: {}, map: '{joke: "ha"}'}]
 // its calls.
 func newSet(t testing.TB, endpoints http.HandlerFunc) *Set {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "joke.yaml"), []byte(joke), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := envtest.New(t)
-	env.Data, env.Replay = catalog.Data(dir), replay.New(nil)
-	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Load(t, map[string]string{"joke": joke})
 	return New(Config{
 		Catalog: c, BasePath: "/tools", Endpoints: endpoints, Places: semaphore.NewWeighted(9), Log: slog.New(slog.DiscardHandler),
 		Admit: func(*http.Request) (time.Duration, bool) { return 0, true },

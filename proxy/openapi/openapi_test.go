@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,9 +12,8 @@ import (
 
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/envtest"
+	"sundry/upstreams/catalog/catalogtest"
 	"sundry/upstreams/recorded"
-	"sundry/upstreams/replay"
 )
 
 // described is a catalog, with its recorded exchanges.
@@ -28,18 +25,7 @@ type described struct {
 // load loads the catalog that is embedded, with files of one's own.
 func load(t *testing.T, own map[string]string) *described {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range own {
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := envtest.New(t)
-	env.Data, env.Replay = catalog.Data(dir), replay.New(nil)
-	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Load(t, own)
 	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
 	if err != nil {
 		t.Fatal(err)

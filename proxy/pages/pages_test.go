@@ -6,8 +6,6 @@ import (
 	"html"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -23,6 +21,7 @@ import (
 	"sundry/proxy/language"
 	"sundry/proxy/openapi"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/catalog/catalogtest"
 	"sundry/upstreams/envtest"
 	"sundry/upstreams/recorded"
 	"sundry/upstreams/replay"
@@ -87,18 +86,9 @@ func pageOf(t testing.TB, c *catalog.Catalog, path string) *Document {
 
 // A group of one's own is on every page, after the built-in ones.
 func TestPagesShowGroupsOfOnesOwn(t *testing.T) {
-	dir := t.TempDir()
 	file := "version: 1\nname: joke\ngroup: {name: fun, en: Fun & games, zh: 趣味}\nsummary: {en: A joke., zh: 笑话}\ncache: {class: shared, ttl: 1h}\n" +
 		"forms: [{name: json, json: .}]\nsources: [{name: made, computed: {}, map: '{joke: 1}'}]\n"
-	if err := os.WriteFile(filepath.Join(dir, "joke.yaml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := envtest.New(t)
-	env.Data, env.Replay = catalog.Data(dir), replay.New(nil)
-	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Load(t, map[string]string{"joke": file})
 	for path, want := range map[string]string{
 		HomePath:      `<section id="group-fun"`,
 		ReferencePath: `<h3 id="title-fun">Fun &amp; games</h3>`,

@@ -2,16 +2,13 @@ package pages
 
 import (
 	"html"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/envtest"
-	"sundry/upstreams/replay"
+	"sundry/upstreams/catalog/catalogtest"
 )
 
 // eachReference calls a function with the page of every endpoint in every language.
@@ -123,7 +120,7 @@ func TestExampleAnswerInTrueOrder(t *testing.T) {
 // What an endpoint's author writes is text on its page.
 func TestReferenceEscapes(t *testing.T) {
 	const hostile = `</script><img src=x onerror=alert(1)>"'&`
-	c := loaded(t, map[string]string{"joke": `version: 1
+	c := catalogtest.Load(t, map[string]string{"joke": `version: 1
 name: joke
 group: text
 summary: {en: '` + strings.ReplaceAll(hostile, "'", "''") + `', zh: '` + strings.ReplaceAll(hostile, "'", "''") + `'}
@@ -141,22 +138,4 @@ sources: [{name: made, computed: {}, map: '{a: 1}'}]
 			t.Errorf("%s is not escaped", tag)
 		}
 	}
-}
-
-// loaded loads the built-in catalog with files of a test's own.
-func loaded(t *testing.T, files map[string]string) *catalog.Catalog {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := envtest.New(t)
-	env.Data, env.Replay = catalog.Data(dir), replay.New(nil)
-	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
