@@ -200,7 +200,41 @@ func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool
 
 // TestDependencies lets imports point one way only.
 func TestDependencies(t *testing.T) {
-	allowed := map[string][]string{
+	allowed := dependencies()
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if strings.HasPrefix(d.Name(), ".") && rel != "." || d.Name() == "testdata" || rel == "deploy" || rel == "bin" {
+			return filepath.SkipDir
+		}
+		pkg, err := build.ImportDir(path, 0)
+		if err != nil {
+			return nil // no Go here
+		}
+		may, known := allowed[rel]
+		if !known {
+			t.Errorf("package %s: not in the table of dependencies", rel)
+		}
+		for _, imp := range pkg.Imports {
+			ours, ok := strings.CutPrefix(imp, "sundry/")
+			// All packages declare their metrics under metrics.Namespace.
+			if ok && ours != "metrics" && may != nil && !slices.Contains(may, ours) {
+				t.Errorf("package %s must not import %s", rel, ours)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dependencies are what each package may import of ours; nil: anything.
+func dependencies() map[string][]string {
+	return map[string][]string{
 		// Libraries: they know nothing of the service.
 		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "upstreams/bilibili": {}, "upstreams/chinatime": {},
 		"upstreams/douyin": {}, "upstreams/twitter": {}, "upstreams/geoip": {}, "upstreams/guard": {}, "upstreams/heaptest": {},
@@ -272,35 +306,6 @@ func TestDependencies(t *testing.T) {
 			"upstreams/plainjson", "upstreams/redact", "upstreams/words",
 		},
 		"cmd/sundry": nil, // anything
-	}
-	root := "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		rel, _ := filepath.Rel(root, path)
-		if strings.HasPrefix(d.Name(), ".") && rel != "." || d.Name() == "testdata" || rel == "deploy" || rel == "bin" {
-			return filepath.SkipDir
-		}
-		pkg, err := build.ImportDir(path, 0)
-		if err != nil {
-			return nil // no Go here
-		}
-		may, known := allowed[rel]
-		if !known {
-			t.Errorf("package %s: not in the table of dependencies", rel)
-		}
-		for _, imp := range pkg.Imports {
-			ours, ok := strings.CutPrefix(imp, "sundry/")
-			// All packages declare their metrics under metrics.Namespace.
-			if ok && ours != "metrics" && may != nil && !slices.Contains(may, ours) {
-				t.Errorf("package %s must not import %s", rel, ours)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
