@@ -15,11 +15,11 @@ import (
 
 func newTestBench(t *testing.T) *bench {
 	t.Helper()
-	h, err := harness.New(t.Context(), io.Discard)
+	h, err := harness.New(t.Context(), io.Discard, &harness.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { h.Close(false) })
+	t.Cleanup(func() { h.Close() })
 	return &bench{Bench: h, smallest: map[string]int64{}, etags: map[string]string{}}
 }
 
@@ -73,7 +73,7 @@ func TestWhatIsNotWhatItSeemsIsNoFigure(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, expected %q", name, err, c.want)
 		}
-		b.Close(false)
+		b.Close()
 		admin.Close()
 	}
 }

@@ -22,12 +22,10 @@ import (
 
 // options are what the caller may choose.
 type options struct {
+	harness.Options
 	rounds int
 	span   time.Duration // of each measurement
 	only   []string      // names of rows; empty: all
-	keep   bool          // the directory with logs and settings
-	write  bool          // into the documents
-	sundry string        // a program to measure instead of a new build
 }
 
 func main() { os.Exit(harness.Main("compare", run)) }
@@ -39,9 +37,7 @@ func readOptions(args []string, messages io.Writer) (*options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "rounds, of which the median counts")
 	seconds := f.Float64("seconds", 2, "seconds of each measurement; below 1 the load does not come from wrk")
 	only := f.String("only", "", "rows to measure, separated by commas: "+strings.Join(rowNames(), ", "))
-	f.BoolVar(&o.keep, "keep", false, "keep the directory with logs and settings")
-	f.BoolVar(&o.write, "write", false, "write the figures into deploy/bench/README.md and deploy/sizing.md")
-	f.StringVar(&o.sundry, "sundry", "", "program to measure instead of one that is built now")
+	o.Flags(f, "deploy/bench/README.md and deploy/sizing.md")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func readOptions(args []string, messages io.Writer) (*options, error) {
 	if f.NArg() > 0 || o.rounds < 1 || o.span < 50*time.Millisecond || o.span >= time.Second && o.span%time.Second != 0 {
 		return nil, errors.New("expected at least one round, 0.05 to 1 or a whole number of seconds, and no arguments; see -h")
 	}
-	if o.write && len(o.only) > 0 {
+	if o.Write && len(o.only) > 0 {
 		return nil, errors.New("--write is for all rows")
 	}
 	return o, nil
@@ -65,27 +61,20 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := harness.New(ctx, messages)
+	h, err := harness.New(ctx, messages, &o.Options)
 	if err != nil {
 		return err
 	}
-	h.Program = o.sundry
 	b := &bench{
 		Bench: h, options: o, servers: map[string]*server{}, results: newResults(), answered: map[string]int{}, etags: map[string]string{},
 		smallest: map[string]int64{},
 	}
-	if o.keep {
-		b.Say("logs and settings are kept in %s", b.Dir)
-	}
-	defer b.Close(o.keep)
+	defer b.Close()
 	if err := b.measure(rows); err != nil {
-		if !o.keep {
-			err = errors.Join(err, b.Logs())
-		}
-		return err
+		return b.WithLogs(err)
 	}
 	r := b.report(rows)
-	if _, err := io.WriteString(out, r.whole()); err != nil || !o.write {
+	if _, err := io.WriteString(out, r.whole()); err != nil || !o.Write {
 		return err
 	}
 	return r.write(".")

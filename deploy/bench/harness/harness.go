@@ -25,27 +25,32 @@ type Bench struct {
 	Context  context.Context //nolint:containedctx // it is that of the program
 	Dir      string          // of settings and logs
 	Messages io.Writer       // tells whoever waits how far it is
-	// Program is the Sundry that is measured; "" until Build.
+	// Program is the Sundry that is measured; "" until BuildSundry.
 	Program string
 
+	keep      bool            // the directory
 	transport *http.Transport // of the bench's own questions
 	processes []*Process
 }
 
 // New makes a run with a directory of its own.
-func New(ctx context.Context, messages io.Writer) (*Bench, error) {
+func New(ctx context.Context, messages io.Writer, o *Options) (*Bench, error) {
 	dir, err := os.MkdirTemp("", "sundry-bench-")
 	if err != nil {
 		return nil, err
 	}
-	return &Bench{Context: ctx, Dir: dir, Messages: messages, transport: &http.Transport{DisableCompression: true}}, nil
+	b := &Bench{Context: ctx, Dir: dir, Messages: messages, Program: o.Program, keep: o.Keep, transport: &http.Transport{DisableCompression: true}}
+	if o.Keep {
+		b.Say("logs and settings are kept in %s", dir)
+	}
+	return b, nil
 }
 
 // Close ends all programs, and removes the directory unless it is to be kept.
-func (b *Bench) Close(keep bool) {
+func (b *Bench) Close() {
 	b.stop()
 	b.transport.CloseIdleConnections()
-	if !keep {
+	if !b.keep {
 		_ = os.RemoveAll(b.Dir) // the system clears it else
 	}
 }
@@ -86,9 +91,16 @@ func (b *Bench) BuildSundry() (err error) {
 	return err
 }
 
-// Logs are the last lines of what programs said, as an error; nil if nobody said
-// anything.
-func (b *Bench) Logs() error {
+// WithLogs adds the last lines of what programs said to an error, unless they are kept.
+func (b *Bench) WithLogs(err error) error {
+	if err == nil || b.keep {
+		return err
+	}
+	return errors.Join(err, b.logs())
+}
+
+// logs are the last lines of what programs said; nil if nobody said anything.
+func (b *Bench) logs() error {
 	files, _ := filepath.Glob(b.File("*.log"))
 	var errs []error
 	for _, file := range files {

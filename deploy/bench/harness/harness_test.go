@@ -72,11 +72,11 @@ func TestOthers(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	b, err := New(t.Context(), &strings.Builder{})
+	b, err := New(t.Context(), &strings.Builder{}, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close(false)
+	defer b.Close()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("# TYPE a counter\na{x=\"1\",y=\"1\"} 2\na{x=\"1\",y=\"2\"} 3\na{x=\"2\",y=\"1\"} 0\n# TYPE g gauge\ng 7\n"))
 	}))

@@ -24,13 +24,11 @@ import (
 
 // options are what the caller may choose.
 type options struct {
+	harness.Options
 	keys      []int // sizes of the near tier and of Redis, ascending
 	instances []int
 	span      time.Duration // of each measurement of hits
 	rounds    int
-	keep      bool   // the directory with logs and settings
-	write     bool   // into the documents
-	sundry    string // a program to measure instead of a new build
 }
 
 func main() { os.Exit(harness.Main("scaling", run)) }
@@ -43,9 +41,7 @@ func readOptions(args []string, messages io.Writer) (*options, error) {
 	instances := f.String("instances", "1,2,4", "numbers of instances, separated by commas")
 	seconds := f.Float64("seconds", 2, "seconds of each measurement of hits, and three times as many of instances that are not asked")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of the measurements of instances, of which the median counts")
-	f.BoolVar(&o.keep, "keep", false, "keep the directory with logs and settings")
-	f.BoolVar(&o.write, "write", false, "write the figures into deploy/scaling.md and deploy/sizing.md")
-	f.StringVar(&o.sundry, "sundry", "", "program to measure instead of one that is built now")
+	o.Flags(f, "deploy/scaling.md and deploy/sizing.md")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -80,27 +76,20 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := harness.New(ctx, messages)
+	h, err := harness.New(ctx, messages, &o.Options)
 	if err != nil {
 		return err
 	}
-	h.Program = o.sundry
-	defer h.Close(o.keep)
+	defer h.Close()
 	b := &bench{Bench: h, options: o, prefix: map[string]string{}}
-	if o.keep {
-		b.Say("logs and settings are kept in %s", b.Dir)
-	}
 	others := harness.WatchOthers()
 	figures, err := b.measure()
 	if err != nil {
-		if !o.keep {
-			err = errors.Join(err, b.Logs())
-		}
-		return err
+		return b.WithLogs(err)
 	}
-	h.Close(o.keep) // or what runs would count as others
+	h.Close() // or what runs would count as others
 	r := b.report(figures, time.Now(), others.Warning())
-	if _, err := io.WriteString(out, r.whole()); err != nil || !o.write {
+	if _, err := io.WriteString(out, r.whole()); err != nil || !o.Write {
 		return err
 	}
 	return r.write(".")

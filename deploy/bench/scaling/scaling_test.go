@@ -86,11 +86,11 @@ func TestTablesHaveTheirPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := harness.New(t.Context(), &strings.Builder{})
+	h, err := harness.New(t.Context(), &strings.Builder{}, &harness.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close(false)
+	defer h.Close()
 	b := &bench{Bench: h}
 	r := b.report(figuresOfATest(), time.Date(2027, 1, 2, 0, 0, 0, 0, time.UTC), "Others were there.")
 	for range 2 { // the second run replaces the figures of the first
