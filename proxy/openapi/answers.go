@@ -55,7 +55,7 @@ func (o *operation) headersOfAnswers() object {
 }
 
 func (o *operation) hasCallback() bool {
-	return slices.ContainsFunc(o.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleCallback })
+	return o.Callback() != nil
 }
 
 // content is what the endpoint answers with, by type, in the order of its forms.

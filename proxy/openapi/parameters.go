@@ -137,10 +137,8 @@ func (o *operation) defaultOf(p *catalog.Param) (value any, ok bool) {
 	if p.Spec.Default != nil {
 		return typed(p, p.Spec.Default.Value), true
 	}
-	for _, v := range p.Spec.Enum {
-		if form, ok := p.FormOf(v); ok && form == o.Forms[0].Name {
-			return v, true
-		}
+	if v, ok := p.ValueFor(o.Forms[0].Name); ok {
+		return v, true
 	}
 	return nil, false
 }

@@ -1,8 +1,6 @@
 package pages
 
 import (
-	"slices"
-
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
 )
@@ -58,8 +56,7 @@ func formRows(l language.Language, e *catalog.Endpoint) []formRow {
 		}
 		all = append(all, row)
 	}
-	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleCallback }); i >= 0 {
-		p := e.Params[i]
+	if p := e.Callback(); p != nil {
 		all = append(all, formRow{shapeScript, p.Name + "=" + p.Example, say(l, "the JSON, given to a function of yours (JSONP)", "以 JSON 调用指定的函数（JSONP）"), "text/javascript"})
 	}
 	return all
@@ -67,14 +64,11 @@ func formRows(l language.Language, e *catalog.Endpoint) []formRow {
 
 // queryFor is the parameter and the value that ask for a form; "" if there is none.
 func queryFor(e *catalog.Endpoint, f *catalog.Form) string {
-	for _, p := range e.Params {
-		for _, v := range p.Spec.Enum {
-			if form, ok := p.FormOf(v); ok && form == f.Name {
-				return p.Name + "=" + v
-			}
-		}
+	name, value := e.AskFor(f.Name)
+	if name == "" {
+		return ""
 	}
-	return ""
+	return name + "=" + value
 }
 
 // formWord says what a caller gets of a form.

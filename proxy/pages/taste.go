@@ -130,12 +130,5 @@ func selector(e *catalog.Endpoint, form *catalog.Form) (name, value string) {
 	if form == e.Forms[0] {
 		return "", ""
 	}
-	for _, p := range e.Params {
-		for _, v := range p.Spec.Enum {
-			if to, ok := p.FormOf(v); ok && to == form.Name {
-				return p.Name, v
-			}
-		}
-	}
-	return "", ""
+	return e.AskFor(form.Name)
 }

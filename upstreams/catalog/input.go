@@ -237,7 +237,7 @@ type ErrorFormat struct {
 // A nil Endpoint stands for one that is not there.
 func (e *Endpoint) ErrorFormat(rawQuery string) ErrorFormat {
 	var format ErrorFormat
-	callback := e.callback()
+	callback := e.Callback()
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name = unescaped(name); {
@@ -293,7 +293,20 @@ func (e *Endpoint) ChosenForm(rawQuery string) *Form {
 	return chosen
 }
 
-func (e *Endpoint) callback() *Param {
+// AskFor is the first parameter that asks for a form, and its value; "" twice: none does,
+// and the form is had by default or not at all.
+func (e *Endpoint) AskFor(form string) (name, value string) {
+	for _, p := range e.Params {
+		if v, ok := p.ValueFor(form); ok {
+			return p.Name, v
+		}
+	}
+	return "", ""
+}
+
+// Callback is the parameter that names a JavaScript function (JSONP); nil: there is none,
+// or no endpoint.
+func (e *Endpoint) Callback() *Param {
 	if e == nil {
 		return nil
 	}

@@ -189,3 +189,13 @@ func (p *Param) FormOf(value string) (form string, ok bool) {
 	form, ok = v.(string)
 	return form, ok && err == nil
 }
+
+// ValueFor is the first value that asks for a form, by its name; false: none does.
+func (p *Param) ValueFor(form string) (value string, ok bool) {
+	for _, v := range p.Spec.Enum {
+		if of, ok := p.FormOf(v); ok && of == form {
+			return v, true
+		}
+	}
+	return "", false
+}

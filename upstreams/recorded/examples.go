@@ -58,16 +58,16 @@ func Examples(e *catalog.Endpoint) []string {
 	for i, f := range e.Forms {
 		q := slices.Clone(base)
 		if i > 0 {
-			name, value, ok := formValue(e, f.Name)
-			if !ok {
+			name, value := e.AskFor(f.Name)
+			if name == "" {
 				continue
 			}
 			q = append(q, name+"="+url.QueryEscape(value))
 		}
 		out = append(out, strings.Join(q, "&"))
 	}
-	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleCallback }); i >= 0 {
-		out = append(out, strings.Join(append(base, e.Params[i].Name+"="+url.QueryEscape(e.Params[i].Example)), "&"))
+	if p := e.Callback(); p != nil {
+		out = append(out, strings.Join(append(base, p.Name+"="+url.QueryEscape(p.Example)), "&"))
 	}
 	return out
 }
@@ -82,16 +82,4 @@ func exampleInput(e *catalog.Endpoint) []string {
 		}
 	}
 	return q
-}
-
-// formValue finds the parameter and the value that ask for a form.
-func formValue(e *catalog.Endpoint, form string) (name, value string, ok bool) {
-	for _, p := range e.Params {
-		for _, v := range p.Spec.Enum {
-			if to, ok := p.FormOf(v); ok && to == form {
-				return p.Name, v, true
-			}
-		}
-	}
-	return "", "", false
 }
