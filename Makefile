@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check doctor test race chaos fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
+.PHONY: build run check doctor test race chaos soak fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -23,6 +23,10 @@ race:
 # events again: SUNDRY_TEST_CHAOS_SEED=<seed> make chaos
 chaos:
 	SUNDRY_TEST_CHAOS=$${SUNDRY_TEST_CHAOS:-2m} go test -count 1 -timeout 30m -run TestChaos -v ./cmd/sundry
+
+# Three instances of the program under faults and orders, for SUNDRY_TEST_SOAK.
+soak:
+	SUNDRY_TEST_SOAK=$${SUNDRY_TEST_SOAK:-20m} go test -count 1 -timeout 60m -run TestSoak -v ./cmd/sundry
 
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache

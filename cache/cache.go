@@ -42,6 +42,8 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics/panics"
 )
 
 // Config of a Cache.
@@ -65,27 +67,30 @@ type Config struct {
 	Observer Observer
 	// Log takes the failures of background refreshes; nil for none.
 	Log *slog.Logger
+	// Panics catches those of fills, and of what goes on behind requests.
+	Panics *panics.Catcher
 }
 
 // Cache holds both tiers and the flights between them. It is safe for
 // concurrent use. Close it when no more requests come.
 type Cache struct {
-	near        *memory
-	far         Remote
-	compressor  *compressor // with far
-	flights     *flights
-	failures    *failures
-	withheld    *withheld
-	purges      purges
-	purgedKeys  purgedKeySlots
-	writeBehind writeBehind
-	leaseEnds   leaseEnds
-	listening   sync.WaitGroup
-	deafen      context.CancelFunc // ends the listening
-	snapshot    *Snapshot          // nil: none is kept
-	metrics     *cacheMetrics
-	observer    Observer // nil: none
-	log         *slog.Logger
+	near       *memory
+	far        Remote
+	compressor *compressor // with far
+	flights    *flights
+	failures   *failures
+	withheld   *withheld
+	purges     purges
+	purgedKeys purgedKeySlots
+	dropped    purgedKeySlots
+	leaseEnds  leaseEnds
+	listening  sync.WaitGroup
+	deafen     context.CancelFunc // ends the listening
+	snapshot   *Snapshot          // nil: none is kept
+	metrics    *cacheMetrics
+	observer   Observer // nil: none
+	log        *slog.Logger
+	panics     *panics.Catcher
 
 	describe func(error) string
 	restore  func(string) error
@@ -107,12 +112,12 @@ func New(cfg Config) (*Cache, error) {
 		cfg.Restore = plainError
 	}
 	counters := &memoryCounters{}
-	near, err := newMemory(cfg.Memory, counters)
+	near, err := newMemory(cfg.Memory, counters, cfg.Panics)
 	if err != nil {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills)), failures: newFailures(), withheld: newWithheld(), log: cfg.Log, observer: cfg.Observer,
+		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics), failures: newFailures(), withheld: newWithheld(), log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
 		metrics: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
 	}
@@ -128,16 +133,15 @@ func New(cfg Config) (*Cache, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if c.deafen = cancel; c.far != nil {
-		c.listening.Go(func() { c.far.Listen(ctx, c.replaced, c.leaseEnds.ended, c.hears) })
+		c.listening.Go(c.panics.Loop(ctx, panics.FarListen, func(ctx context.Context) { c.far.Listen(ctx, c.replaced, c.leaseEnds.ended, c.hears) }))
 	}
 	return c, nil
 }
 
-// Close cancels the fills under way, waits for them, and hands over to the far
-// tier what waits to be written there. Close the far tier after it.
+// Close cancels the fills under way and waits for them. Close the far tier after it,
+// which writes what waits.
 func (c *Cache) Close() error {
 	c.flights.close()
-	c.writeBehind.wait()
 	c.deafen()
 	c.listening.Wait()
 	return c.near.close()

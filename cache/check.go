@@ -39,13 +39,17 @@ func (e *entry) checkHead() error {
 	return nil
 }
 
-// maxDistance bounds how far from now any date of an entry may be.
-const maxDistance = 100 * 365 * 24 * time.Hour
+const (
+	// maxDistance bounds how far from now any date of an entry may be.
+	maxDistance = 100 * 365 * 24 * time.Hour
+	// maxAhead is how far in the future an entry may have been created to be read at all.
+	maxAhead = time.Minute
+)
 
 // checkTimes refuses dates that no fill writes, clock skew allowed for. Expires and
 // Fresh can only shorten an entry's life.
 func (m *Meta) checkTimes(now time.Time) error {
-	latest, earliest := now.Add(skew), time.UnixMilli(0)
+	latest, earliest := now.Add(maxAhead), time.UnixMilli(0)
 	switch {
 	case m.Created.After(latest) || !m.Created.After(earliest):
 		return fmt.Errorf("entry created %v", m.Created)

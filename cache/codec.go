@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 	"time"
 	"unsafe"
 )
@@ -27,6 +28,9 @@ import (
 // see coding.go.
 const (
 	layoutVersion  = 5
+	createdAt      = 4
+	modifiedAt     = 12
+	sinceAt        = 28
 	sizeAt         = 56
 	lengthsAt      = 60
 	fixedHead      = 64
@@ -73,8 +77,8 @@ func parse(raw []byte) (entry, error) {
 	e.meta = Meta{
 		Source:   text(raw[fixedHead : fixedHead+src]),
 		Edition:  text(raw[fixedHead+src : fixedHead+src+ed]),
-		Created:  time.UnixMilli(int64(le.Uint64(raw[4:]))),
-		Modified: time.UnixMilli(int64(le.Uint64(raw[12:]))),
+		Created:  time.UnixMilli(int64(le.Uint64(raw[createdAt:]))),
+		Modified: time.UnixMilli(int64(le.Uint64(raw[modifiedAt:]))),
 		Fresh:    time.Duration(le.Uint32(raw[36:])) * time.Second,
 		Negative: raw[1]&flagNegative != 0, LastResort: raw[1]&flagLastResort != 0,
 		Spread: raw[2],
@@ -82,11 +86,23 @@ func parse(raw []byte) (entry, error) {
 	if ms := int64(le.Uint64(raw[20:])); ms != 0 {
 		e.meta.Expires = time.UnixMilli(ms)
 	}
-	if ms := int64(le.Uint64(raw[28:])); ms != 0 {
+	if ms := int64(le.Uint64(raw[sinceAt:])); ms != 0 {
 		e.meta.Since = time.UnixMilli(ms)
 	}
 	e.message = text(raw[e.table-msg : e.table])
 	return e, nil
+}
+
+// shift dates an entry that a clock dated which is off by as much. What an upstream has
+// dated stays.
+func (e *entry) shift(off time.Duration) {
+	e.raw = slices.Clone(e.raw)
+	for at, date := range map[int]*time.Time{createdAt: &e.meta.Created, modifiedAt: &e.meta.Modified, sinceAt: &e.meta.Since} {
+		if !date.IsZero() {
+			*date = date.Add(off)
+			binary.LittleEndian.PutUint64(e.raw[at:], uint64(date.UnixMilli()))
+		}
+	}
 }
 
 func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }

@@ -9,6 +9,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/maypok86/otter/v2"
+
+	"sundry/metrics/panics"
 )
 
 // Entries are stored as they were made, not compressed. A coding of a body is made
@@ -109,7 +111,7 @@ func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[code
 		<-h.coder.slots
 		return
 	}
-	h.workers.Go(func() {
+	h.workers.Go(h.panics.Func(panics.HotTable, func() {
 		defer func() { <-h.coder.slots }()
 		data := h.coder.encode(coding, body)
 		if int(r.weight())+len(data) > h.largest {
@@ -117,7 +119,7 @@ func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[code
 		}
 		slot.Store(&coded{data})
 		h.reweigh(r)
-	})
+	}))
 }
 
 // reweigh counts what was added to an entry, or to a later one with the same codings.

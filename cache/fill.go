@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
+
+	"sundry/metrics/panics"
 )
 
 // refresh starts a fill of the key in the background, unless one is running, the key
@@ -95,7 +96,7 @@ func (f *fill) run(flight *flight) (*flightResult, error) {
 // find looks into both tiers. It goes on when its flight is cancelled: the budget of a
 // look bounds it.
 func (f *fill) find() (got *flightResult, err error) {
-	defer recoverFill(&err)
+	defer f.cache.panics.Catch(panics.Fill, &err)
 	if got := f.checkNear(); got != nil {
 		return got, nil
 	}
@@ -109,7 +110,7 @@ func (f *fill) find() (got *flightResult, err error) {
 // obtain gets what no tier has: from the instance that is filling the key, or from the
 // loader. With an error it returns the copy, as run does.
 func (f *fill) obtain(flight *flight) (got *flightResult, err error) {
-	defer recoverFill(&err)
+	defer f.cache.panics.Catch(panics.Fill, &err)
 	defer f.releaseLease()
 	f.flight = flight
 	ctx := f.newContext()
@@ -126,14 +127,6 @@ func (f *fill) obtain(flight *flight) (got *flightResult, err error) {
 		return f.usableCopy(time.Now()), err
 	}
 	return f.load(ctx)
-}
-
-// recoverFill turns a panic into an error: it would end the process, or the other
-// waiters would wait for ever.
-func recoverFill(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("fill panicked: %v\n%s", r, debug.Stack())
-	}
 }
 
 // newContext keeps the caller's values but not its deadline: the fill ends at its
@@ -244,7 +237,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 	began := time.Now()
 	purgedBefore, created, hasCopy := f.purgedBefore(f.key, began), f.creationTime(f.key, began), f.hasCopy(began)
 	f.observeCall()
-	content, err := loadSafely(ctx, f.loader, hasCopy)
+	content, err := f.loadSafely(f.tellDrop(ctx, f.key, began), f.loader, hasCopy)
 	now := time.Now()
 	if ctx.Err() != nil {
 		err = contextEnded(ctx, err)
@@ -264,6 +257,12 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		f.recordFailure(ctx, err, hasCopy, now)
 		return f.usableCopy(now), false, err
 	case !f.purgedSince(f.key, &e.meta, now):
+		if got := f.overtaken(ctx, e, now.Sub(began)); got != nil {
+			return got, false, nil
+		}
+		if ctx.Err() != nil {
+			return f.usableCopy(now), false, contextEnded(ctx, nil)
+		}
 		got, err = f.storeUnlessWorse(e, &old, hasCopy, now)
 		return got, false, err
 	case purgedMeanwhile:
@@ -341,7 +340,6 @@ func (f *fill) store(e, old *entry) bool {
 		f.metrics.refreshNew.Inc()
 	}
 	f.observeFill(f.key, e, old)
-	f.writeFar(f.key, e, f.copy != nil || old.raw != nil)
 	stored := false
 	if old.gen == e.gen && old.split() && f.complete(f.key, old) {
 		stored = f.cache.near.renew(f.policy.Class, f.key, e, old)
@@ -349,25 +347,22 @@ func (f *fill) store(e, old *entry) bool {
 		stored = f.cache.near.put(f.policy.Class, f.key, e)
 	}
 	f.removeIfPurged(f.key, e)
+	// Behind the near tier, which is told if Redis has something newer.
+	f.writeFar(f.key, e, f.copy != nil || old.raw != nil || !f.keyPurgedBefore(f.key, e.meta.Created).IsZero())
 	return stored
 }
 
 // removeIfPurged removes an entry that was purged while it was stored: the purge may
 // have come before there was anything to remove.
 func (s *Space) removeIfPurged(key string, e *entry) {
-	if s.purgedSince(key, &e.meta, time.Now()) {
-		s.cache.near.remove(s.policy.Class, key)
+	if now := time.Now(); s.purgedSince(key, &e.meta, now) {
+		s.cache.near.removeUntil(s.policy.Class, key, e.meta.Created, now)
 	}
 }
 
-// loadSafely turns a panic into an error: inside a flight it would end the
-// process.
-func loadSafely(ctx context.Context, load Loader, hasCopy bool) (c Content, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("load panicked: %v\n%s", r, debug.Stack())
-		}
-	}()
+// loadSafely turns a panic into an error, so that it is a failure like another.
+func (s *Space) loadSafely(ctx context.Context, load Loader, hasCopy bool) (c Content, err error) {
+	defer s.cache.panics.Catch(panics.Fill, &err)
 	return load.Load(ctx, hasCopy)
 }
 

@@ -53,8 +53,12 @@ func TestPrefers(t *testing.T) {
 		"older, but not replaceable": {good(2), replaceable(1), true},
 		"younger, but replaceable":   {replaceable(1), good(2), false},
 		"younger, both replaceable":  {replaceable(1), replaceable(2), true},
+		"older than of the future":   {good(1), good(-2 * time.Second), true},
+		"of the future":              {good(-2 * time.Second), good(1), false},
+		"both of the future":         {good(-3 * time.Second), good(-2 * time.Second), true},
+		"younger, by a bit of skew":  {good(-skew), good(1), true},
 	} {
-		if got := prefers(&r.next, &r.old); got != r.want {
+		if got := prefers(&r.next, &r.old, now); got != r.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -356,7 +360,7 @@ func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 
 type brokenRemote struct{ *fakeRemote }
 
-func (brokenRemote) Look(context.Context, string) ([]byte, []byte, bool) { panic("far") }
+func (brokenRemote) Look(context.Context, string) ([]byte, time.Time, []byte, bool) { panic("far") }
 
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"sundry/metrics/panics"
 )
 
 // DefaultFills is how many fills may run at once by default.
@@ -22,6 +24,7 @@ type flights struct {
 	base       context.Context //nolint:containedctx // of all flights
 	stop       context.CancelFunc
 	unfinished sync.WaitGroup
+	panics     *panics.Catcher
 
 	mu     sync.Mutex
 	byKey  map[string]*flight
@@ -82,8 +85,8 @@ type flightResult struct {
 	hadCopy bool
 }
 
-func newFlights(limit int) *flights {
-	g := &flights{byKey: map[string]*flight{}, fills: fills{limit: limit, byEndpoint: map[string]int{}}}
+func newFlights(limit int, p *panics.Catcher) *flights {
+	g := &flights{panics: p, byKey: map[string]*flight{}, fills: fills{limit: limit, byEndpoint: map[string]int{}}}
 	g.base, g.stop = context.WithCancel(context.Background())
 	return g
 }
@@ -132,7 +135,7 @@ func (g *flights) startOrJoin(key, endpoint string) (f *flight, started bool, er
 
 // launch does the fill in a goroutine of its own.
 func (g *flights) launch(f *flight, fill fillFunc) {
-	go g.do(f, fill)
+	g.panics.Go(panics.Fill, func() { g.do(f, fill) })
 }
 
 // do runs the fill, and finishes the flight.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+
+	"sundry/metrics/panics"
 )
 
 const (
@@ -36,6 +38,7 @@ type hotTable struct {
 	table   *otter.Cache[string, *ready]
 	limit   int // bytes
 	largest int // bytes of one entry
+	panics  *panics.Catcher
 	evicted atomic.Uint64
 
 	seed     maphash.Seed
@@ -67,8 +70,8 @@ type policyDeadline struct {
 	at     time.Time
 }
 
-func newHotTable(limit int) (*hotTable, error) {
-	h := &hotTable{limit: limit, largest: int(hotEntryShare * float64(limit)), seed: maphash.MakeSeed()}
+func newHotTable(limit int, p *panics.Catcher) (*hotTable, error) {
+	h := &hotTable{panics: p, limit: limit, largest: int(hotEntryShare * float64(limit)), seed: maphash.MakeSeed()}
 	var err error
 	if h.coder, err = newCoder(); err != nil {
 		return nil, err
@@ -128,12 +131,12 @@ func (h *hotTable) offer(m *memory, class Class, key string, e *entry, version u
 	case !e.split():
 		h.enter(key, e, version)
 	case h.turn(key) && h.joining.CompareAndSwap(false, true):
-		h.workers.Go(func() {
+		h.workers.Go(h.panics.Func(panics.HotTable, func() {
 			defer h.joining.Store(false)
 			if whole, ok := m.join(class, key, e); ok {
 				h.enter(key, &whole, version)
 			}
-		})
+		}))
 	}
 }
 

@@ -54,7 +54,7 @@ func (f *fill) leaseOrOutcome(ctx context.Context) (*flightResult, error) {
 // fill.
 func (f *fill) releaseLease() {
 	if f.release != nil {
-		f.cache.writeBehind.add(0, f.release)
+		f.release()
 	}
 }
 
@@ -122,8 +122,8 @@ func waitForEnd(ctx context.Context, ended <-chan struct{}, most time.Duration) 
 // poll looks once for an entry that is fresh or newer than the one that Redis held
 // at first, and for a new failure record.
 func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
-	packed, record, leased := f.cache.far.Look(ctx, f.key)
-	if e, ok := f.unpack(packed); ok {
+	packed, created, record, leased := f.cache.far.Look(ctx, f.key)
+	if e, ok := f.unpack(packed, created); ok {
 		got, state := f.promote(e)
 		if got != nil && (state <= Eager || e.meta.Created.After(f.farCreated)) {
 			f.metrics.farHit.Inc()

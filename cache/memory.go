@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/allegro/bigcache/v3"
+
+	"sundry/metrics/panics"
 )
 
 // Sizes of the near tier.
@@ -96,7 +98,8 @@ type memory struct {
 	shares   [classes]*endpointShares
 	capacity [classes]capacity
 	counters *memoryCounters
-	limit    int64 // bytes of the whole tier
+	limit    int64        // bytes of the whole tier
+	newest   atomic.Int64 // the latest creation time of an entry, in Unix milliseconds
 
 	superseded superseded
 	missed     atomic.Pointer[missed] // the last one; nil: none
@@ -109,13 +112,13 @@ type seeded struct{ seed maphash.Seed }
 func (s seeded) Sum64(key string) uint64 { return maphash.String(s.seed, key) }
 
 // newMemory sizes the tier for a cap in bytes.
-func newMemory(limit int64, counters *memoryCounters) (*memory, error) {
+func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memory, error) {
 	if limit < MinMemory {
 		return nil, fmt.Errorf("near tier: cap of %d bytes: expected at least %d", limit, int64(MinMemory))
 	}
 	m := &memory{capacity: layout(limit), counters: counters, limit: limit}
 	var err error
-	if m.hot, err = newHotTable(int(hotShare * float64(limit))); err != nil {
+	if m.hot, err = newHotTable(int(hotShare*float64(limit)), p); err != nil {
 		return nil, fmt.Errorf("near tier: hot table: %w", err)
 	}
 	for c := range classes {
@@ -298,6 +301,7 @@ func (m *memory) put(class Class, key string, e *entry) bool {
 // enterHot tells the hot table of an entry that was just written to bigcache. One that
 // was superseded meanwhile does not stay there.
 func (m *memory) enterHot(class Class, key string, e *entry) {
+	m.noteCreated(e)
 	m.hot.stored(class, key, e)
 	if m.mark(key, e.meta.Created) != nil {
 		m.hot.drop(key)
@@ -388,6 +392,24 @@ func (m *memory) partBytes(class Class, key string, e *entry) int {
 func (m *memory) remove(class Class, key string) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
+	m.drop(class, key)
+}
+
+// removeUntil removes the key's entry, unless all of it was created after at. It returns
+// when that was created which it removed; zero: nothing.
+func (m *memory) removeUntil(class Class, key string, at, now time.Time) (created time.Time) {
+	m.shares[class].mu.Lock()
+	defer m.shares[class].mu.Unlock()
+	e, ok := m.last(class, key)
+	if !ok || !e.meta.madeBefore(at, now) {
+		return time.Time{}
+	}
+	m.drop(class, key)
+	return e.meta.Created
+}
+
+// drop is remove with the class's lock held.
+func (m *memory) drop(class Class, key string) {
 	_ = m.class[class].Delete(key) // fails only if it is gone already
 	m.hot.drop(key)
 }

@@ -17,7 +17,6 @@ type cacheMetrics struct {
 	coalesced *prometheus.CounterVec
 	stale     *prometheus.CounterVec
 	paused    *prometheus.CounterVec
-	unwritten prometheus.Counter
 
 	superseded prometheus.Counter
 	leaseWaits *prometheus.CounterVec
@@ -53,10 +52,6 @@ func newMetrics() *cacheMetrics {
 			Help:    "Time past freshness of stale answers that were served as fallback for a failed or slow refresh.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
-		unwritten: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metrics.Namespace, Subsystem: "cache", Name: "unwritten_total",
-			Help: "Entries not written to Redis because too many were waiting to be compressed.",
-		}),
 		superseded: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "superseded_total",
 			Help: "Entries in memory that another instance has announced a newer one of: their next request looks into Redis.",
@@ -162,7 +157,7 @@ func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
 func (m *cacheMetrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
 	running, limit := newFillsGauges(g)
 	for _, c := range []prometheus.Collector{
-		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.unwritten, m.superseded, m.leaseWaits, running, limit, newMemoryCollector(near),
+		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.superseded, m.leaseWaits, running, limit, newMemoryCollector(near),
 	} {
 		if err := reg.Register(c); err != nil {
 			return err

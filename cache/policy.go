@@ -121,6 +121,9 @@ func (p *Policy) StateBy(deadline time.Time, m *Meta, now time.Time) (State, tim
 // stateBy is State by a deadline that is known already.
 func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
 	left := deadline.Sub(now)
+	if m.fromFuture(now) {
+		return p.futureState(m, now), min(left, now.Sub(m.Created))
+	}
 	if left > 0 {
 		if !m.Negative && p.Until == nil && left < time.Duration(p.Eager*float64(deadline.Sub(m.Created))) {
 			return Eager, left
@@ -128,7 +131,7 @@ func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, tim
 		return Fresh, left
 	}
 	switch {
-	case m.Negative || !m.Expires.IsZero() && now.After(m.Expires):
+	case m.expired(now):
 		return Gone, left
 	case -left < p.Grace:
 		return Grace, left
@@ -136,6 +139,12 @@ func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, tim
 		return Stale, left
 	}
 	return Gone, left
+}
+
+// expired reports whether an entry that is no longer fresh may not be served at all: its
+// content has stopped working, or it is negative.
+func (m *Meta) expired(now time.Time) bool {
+	return m.Negative || !m.Expires.IsZero() && now.After(m.Expires)
 }
 
 // Keep is how long after it was created an entry can still be used.
@@ -248,10 +257,13 @@ func mayReplace(next, old *Meta, state State) bool {
 }
 
 // prefers reports whether next is the better copy of two usable entries: one that
-// is not replaceable is, else the newer one.
-func prefers(next, old *Meta) bool {
-	if next.replaceable() != old.replaceable() {
+// is not replaceable is, else the newer one; one from the future is not newer.
+func prefers(next, old *Meta, now time.Time) bool {
+	switch {
+	case next.replaceable() != old.replaceable():
 		return old.replaceable()
+	case next.fromFuture(now) != old.fromFuture(now):
+		return old.fromFuture(now)
 	}
 	return next.Created.After(old.Created)
 }

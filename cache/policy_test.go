@@ -53,6 +53,48 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestStateOfTheFuture: an entry that was created after now is better than none, but never
+// fresh; a second of skew is none of it.
+func TestStateOfTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	usual, strict := usual(), usual()
+	strict.Grace, strict.StaleIfError = 0, 0
+	until, err := ParseCalendar("06:00 Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	daily := Policy{Until: until, StaleIfError: time.Hour}
+	for name, r := range map[string]struct {
+		policy Policy
+		meta   Meta
+		ahead  time.Duration
+		purge  *Purge
+		want   State
+	}{
+		"of now":                             {usual, Meta{}, 0, nil, Fresh},
+		"by a second of skew":                {usual, Meta{}, time.Second, nil, Fresh},
+		"by more":                            {usual, Meta{}, time.Second + 1, nil, Stale},
+		"by an hour":                         {usual, Meta{}, time.Hour, nil, Stale},
+		"by years":                           {usual, Meta{}, 40_000 * time.Hour, nil, Stale},
+		"of a timetable":                     {daily, Meta{Edition: "2026-11-22"}, 2 * time.Second, nil, Stale},
+		"without grace":                      {strict, Meta{}, 2 * time.Second, nil, Gone},
+		"negative":                           {usual, Meta{Negative: true}, 2 * time.Second, nil, Gone},
+		"expired":                            {usual, Meta{Expires: now.Add(-time.Second)}, 2 * time.Second, nil, Gone},
+		"softly purged":                      {usual, Meta{}, 2 * time.Second, &Purge{Soft: now}, Stale},
+		"hard purged":                        {usual, Meta{}, 2 * time.Second, &Purge{Hard: now}, Gone},
+		"hard purged long ago":               {usual, Meta{}, 2 * time.Second, &Purge{Hard: now.Add(-time.Hour)}, Gone},
+		"of parts that are older than it is": {usual, Meta{Since: now.Add(-time.Minute)}, 2 * time.Second, &Purge{Hard: now.Add(-time.Hour)}, Gone},
+		"a bit, after a hard purge":          {usual, Meta{}, time.Second, &Purge{Hard: now.Add(-time.Hour)}, Fresh},
+	} {
+		r.meta.Created, r.meta.Modified = now.Add(r.ahead), now
+		state, left := r.policy.State(&r.meta, now)
+		state, left = r.purge.apply(&r.meta, &r.policy, now, state, left)
+		if state != r.want || (left > 0) != (state == Fresh) {
+			t.Errorf("%s: %v with %v left, want %v", name, state, left, r.want)
+		}
+	}
+}
+
 // An answer's own freshness applies without a TTL as well, and decides how long
 // the far tier keeps it.
 func TestFreshByTheAnswer(t *testing.T) {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -29,7 +28,7 @@ func (p *Purge) apply(meta *Meta, policy *Policy, now time.Time, state State, le
 		return state, left
 	}
 	switch oldest := meta.oldestPart(); {
-	case !oldest.After(p.Hard):
+	case meta.madeBefore(p.Hard, now):
 		return Gone, min(left, p.Hard.Sub(now))
 	case oldest.After(p.Soft) || state >= Grace:
 		return state, left
@@ -45,9 +44,8 @@ func (p *Purge) apply(meta *Meta, policy *Policy, now time.Time, state State, le
 type purges struct {
 	mu    sync.Mutex
 	slots map[string]*atomic.Pointer[Purge]
-	// everywhere is the purge of all endpoints.
-	everywhere Purge
-	byEndpoint map[string]Purge
+	// ordered are the purges as they were ordered, heard as they apply here: see heard.
+	ordered, heard map[string]Purge
 }
 
 // slot is where an endpoint's spaces read their purge; it holds nil while there is
@@ -68,8 +66,8 @@ func (m *purges) slot(name string) *atomic.Pointer[Purge] {
 }
 
 func (m *purges) store(name string, p *atomic.Pointer[Purge]) {
-	own := m.byEndpoint[name]
-	merged := Purge{Soft: later(own.Soft, m.everywhere.Soft), Hard: later(own.Hard, m.everywhere.Hard)}
+	own, all := m.heard[name], m.heard[AllEndpoints]
+	merged := Purge{Soft: later(own.Soft, all.Soft), Hard: later(own.Hard, all.Hard)}
 	if merged == (Purge{}) {
 		p.Store(nil)
 		return
@@ -85,26 +83,51 @@ func later(a, b time.Time) time.Time {
 }
 
 // SetPurges replaces all purges in force by these, by endpoint or for
-// AllEndpoints. A purge lies in the past: later entries are not affected.
+// AllEndpoints. Later entries are not affected. A purge of the future, from a clock that
+// is ahead, counts as of now when it is first set; what was cached until then is purged.
 func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
-	if c.purges.set(byEndpoint) {
+	now := time.Now()
+	added, hard := c.purges.set(byEndpoint, now)
+	if added {
 		c.snapshot.forget()
+	}
+	if len(hard) > 0 {
+		c.near.removeFuture(hard, now)
 	}
 }
 
-// set replaces all purges, and reports whether one of them is new.
-func (m *purges) set(byEndpoint map[string]Purge) (added bool) {
+// set replaces all purges, and reports whether one of them is new, and the endpoints
+// with a new hard one.
+func (m *purges) set(ordered map[string]Purge, now time.Time) (added bool, hard []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name, p := range byEndpoint {
-		old := m.byEndpoint[name]
+	heard := make(map[string]Purge, len(ordered))
+	for name, p := range ordered {
+		old, as := m.ordered[name], m.heard[name]
+		if !p.Hard.Equal(old.Hard) {
+			hard = append(hard, name)
+		}
 		added = added || p.Soft.After(old.Soft) || p.Hard.After(old.Hard)
+		heard[name] = Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
 	}
-	m.everywhere, m.byEndpoint = byEndpoint[AllEndpoints], byEndpoint
+	m.ordered, m.heard = maps.Clone(ordered), heard
 	for name, p := range m.slots {
 		m.store(name, p)
 	}
-	return added
+	return added, hard
+}
+
+// heardAt is the time up to which an order applies: its own, but not a later one than
+// that at which it was heard. One that is known already stays as it was heard; one that is
+// dated anew, because a clock was set, does not bring back what it has purged.
+func heardAt(order, known, heard, now time.Time) time.Time {
+	if order.Equal(known) {
+		return heard
+	}
+	if order = later(order, heard); order.Sub(now) > skew {
+		return now
+	}
+	return order
 }
 
 const (
@@ -114,8 +137,6 @@ const (
 	// maxPurgedKeys bounds the number remembered for a space; past it, the oldest
 	// is forgotten.
 	maxPurgedKeys = 1024
-	// skew is how far apart the clocks of a fleet are assumed to be at most.
-	skew = time.Minute
 )
 
 // purgedKeys are the keys of a space that were purged lately. It is immutable:
@@ -123,6 +144,8 @@ const (
 type purgedKeys struct {
 	at    map[string]purgedKey
 	until time.Time // when all may be forgotten
+	// forgotten is the time of the latest purge that was forgotten for want of room.
+	forgotten time.Time
 }
 
 type purgedKey struct{ at, until time.Time }
@@ -138,16 +161,20 @@ func (k *purgedKeys) before(key string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// with is a copy with one more purge, without those that may be forgotten.
-func (k *purgedKeys) with(key string, at, now time.Time) *purgedKeys {
-	next := &purgedKeys{at: map[string]purgedKey{}, until: now.Add(purgedKeyTime)}
+// with is a copy with one more purge, to be remembered that long, without those that may
+// be forgotten.
+func (k *purgedKeys) with(key string, at, now time.Time, life time.Duration) *purgedKeys {
+	next := &purgedKeys{at: map[string]purgedKey{}, until: now.Add(life)}
 	if k != nil {
+		next.until, next.forgotten = later(next.until, k.until), k.forgotten
 		maps.Copy(next.at, k.at)
 		maps.DeleteFunc(next.at, func(_ string, r purgedKey) bool { return !now.Before(r.until) })
 	}
-	next.at[key] = purgedKey{later(at, next.at[key].at), next.until}
+	next.at[key] = purgedKey{later(at, next.at[key].at), now.Add(life)}
 	if len(next.at) > maxPurgedKeys {
-		delete(next.at, next.oldest())
+		oldest := next.oldest()
+		next.forgotten = later(next.forgotten, next.at[oldest].at)
+		delete(next.at, oldest)
 	}
 	return next
 }
@@ -184,40 +211,35 @@ func (s *purgedKeySlots) slot(name string) *atomic.Pointer[purgedKeys] {
 	return p
 }
 
-// PurgeKey makes the entries of a key unusable that were created at or before at,
-// here and in Redis, and those of fills that began before it. The time is that of
-// the operator's request, the same on every instance; one more than a minute
-// ahead of this clock counts as now.
+// PurgeKey makes the entries of a key unusable that were created at or before at, or any
+// part of which was, here and in Redis, and those of fills that began before it. What an
+// entry was made of is asked for anew: see dropped. The time is that of the operator's
+// request, the same on every instance; one more than a second ahead of this clock counts
+// as now.
 func (s *Space) PurgeKey(key string, at time.Time) {
 	now := time.Now()
-	if at.Sub(now) > skew {
-		at = now
-	}
-	s.rememberPurge(key, at, now)
-	if e, ok := s.cache.near.head(s.policy.Class, key); ok && !e.meta.Created.After(at) {
-		s.cache.near.remove(s.policy.Class, key)
-	}
-	s.cache.snapshot.forgetKey(key)
-	if s.usesFar() {
-		s.cache.writeBehind.add(0, func() { s.deleteFar(key, at) }) // after a write that waits
-	}
+	at = heardAt(at, time.Time{}, time.Time{}, now)
+	s.rememberParts(key, at, now)
+	s.purgeKey(key, at, now)
 }
 
-// deleteFar removes a key's entry from Redis, unless it was created after at: every
-// instance carries out a drop, one that starts those of long ago too, and others may have
-// filled the key again meanwhile. What cannot be read is removed.
-func (s *Space) deleteFar(key string, at time.Time) {
-	packed, _, _ := s.cache.far.Look(context.Background(), key)
-	if e, ok := s.unpack(packed); ok && e.meta.Created.After(at) {
-		return
+// purgeKey is PurgeKey but for what the entry was made of.
+func (s *Space) purgeKey(key string, at, now time.Time) {
+	s.rememberPurge(key, at, now)
+	removed := s.cache.near.removeUntil(s.policy.Class, key, at, now)
+	s.cache.snapshot.forgetKey(key)
+	if s.usesFar() {
+		if removed.After(now) {
+			removed = now // by a clock that was ahead; others may have filled the key since
+		}
+		s.cache.far.Delete(key, later(at, removed))
 	}
-	s.cache.far.Delete(key)
 }
 
 func (s *Space) rememberPurge(key string, at, now time.Time) {
 	s.cache.purgedKeys.mu.Lock()
 	defer s.cache.purgedKeys.mu.Unlock()
-	s.purgedKeys.Store(s.purgedKeys.Load().with(key, at, now))
+	s.purgedKeys.Store(s.purgedKeys.Load().with(key, at, now, purgedKeyTime))
 }
 
 // keyPurgedBefore is the instant up to which entries of the key are gone by a
@@ -259,9 +281,9 @@ func (s *Space) creationTime(key string, now time.Time) time.Time {
 
 // purgedSince reports whether the entry was hard purged after it was created.
 func (s *Space) purgedSince(key string, m *Meta, now time.Time) bool {
-	if !m.Created.After(s.keyPurgedBefore(key, now)) {
+	if m.madeBefore(s.keyPurgedBefore(key, now), now) {
 		return true
 	}
 	p := s.purge.Load()
-	return p != nil && !m.oldestPart().After(p.Hard)
+	return p != nil && m.madeBefore(p.Hard, now)
 }

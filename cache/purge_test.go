@@ -185,6 +185,67 @@ func TestPurgeFromAClockAhead(t *testing.T) {
 	})
 }
 
+// TestAPurgeOfTheFutureIsOfWhenItWasHeard: one that was stamped by a clock that is an hour
+// ahead purges what there is, once, and does not turn the cache off.
+func TestAPurgeOfTheFutureIsOfWhenItWasHeard(t *testing.T) {
+	for name, stamp := range map[string]func(time.Time) Purge{
+		"hard": func(at time.Time) Purge { return Purge{Hard: at} },
+		"soft": func(at time.Time) Purge { return Purge{Soft: at} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{}
+				order := func(at time.Time, heard ...*Space) {
+					for _, s := range heard {
+						s.cache.SetPurges(map[string]Purge{"story": stamp(at)})
+					}
+				}
+				fetch := func(want int64, from ...*Space) {
+					t.Helper()
+					for _, s := range from {
+						for range 20 {
+							mustFetch(t, s, "k", l)
+							synctest.Wait() // for the refresh after a soft one
+						}
+					}
+					wantCalls(t, l, want)
+				}
+				ahead := time.Now().Add(time.Hour)
+				fetch(1, one, two)
+				time.Sleep(10 * time.Second)
+				order(ahead, one, two)
+				fetch(2, one, two)
+				time.Sleep(10 * time.Second)
+				order(ahead, one, two) // with another change
+				fetch(2, one, two)
+				order(ahead.Add(time.Millisecond), one, two) // a second one, made after it
+				fetch(3, one, two)
+				time.Sleep(10 * time.Second)
+				restarted := newCache(t, Config{Far: far}).Space("story", usual())
+				order(ahead.Add(time.Millisecond), restarted) // it does not know what was made since
+				fetch(4, restarted, one, two)
+			})
+		})
+	}
+}
+
+// TestADropOfTheFutureIsOfWhenItWasHeard as well.
+func TestADropOfTheFutureIsOfWhenItWasHeard(t *testing.T) {
+	l := &script{}
+	story(t, usual(), l, func(t *testing.T, s *Space) {
+		mustFetch(t, s, "k", l)
+		time.Sleep(2 * time.Second)
+		s.PurgeKey("k", time.Now().Add(30*time.Second))
+		for range 20 {
+			mustFetch(t, s, "k", l)
+		}
+		wantCalls(t, l, 2)
+		if e, _, _ := s.Look("k"); e.Meta.fromFuture(time.Now()) {
+			t.Errorf("an entry of the future: %v", e.Meta.Created)
+		}
+	})
+}
+
 func TestPurgedCopyIsNoFallback(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"at once": 100 * time.Millisecond, "past the soft timeout": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -312,3 +373,25 @@ func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
 type loaderFunc func(ctx context.Context, hasCopy bool) (Content, error)
 
 func (f loaderFunc) Load(ctx context.Context, hasCopy bool) (Content, error) { return f(ctx, hasCopy) }
+
+// TestAPurgeThatIsDatedAnewBringsNothingBack: a clock that was ahead is set, and the purge is
+// dated earlier by it.
+func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"an earlier entry": -10 * time.Second, "one from what is the future now": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newCache(t, Config{}).Space("story", usual())
+				c := textContent("purged")
+				e, err := s.entryOf("story:k", &c, time.Now().Add(ahead), &entry{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.cache.near.put(Shared, "story:k", e)
+				s.cache.purges.set(map[string]Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
+				s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
+				time.Sleep(40 * time.Second)
+				wantText(t, mustFetch(t, s, "story:k", &script{text: "new"}), "new")
+			})
+		})
+	}
+}

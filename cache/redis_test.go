@@ -83,7 +83,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		two.writeNow("copy", e, true) // as one that could not look
+		two.writeFar("copy", e, true) // as one that could not look
 		two.cache.far.Fail("copy", []byte("after it"), time.Minute)
 		inRedis(t, server, "failed:copy", true)
 		if now, err := server.Do("GET sundry:copy"); err != nil || now != before {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -13,21 +12,23 @@ import (
 // error: what cannot be read is a miss, what cannot be written is dropped.
 type Remote interface {
 	// Look reads, in one round trip within its own small time budget, the value
-	// of a key, the record of its last fill if that failed a moment ago (nil:
-	// none), and whether its lease is held.
-	Look(ctx context.Context, key string) (value, failure []byte, leased bool)
-	// Set never blocks.
-	Set(key string, value []byte, ttl time.Duration)
-	// Replace is Set for a value that replaces an older one. Once it is written, the
-	// other instances are told that there is one created then.
-	Replace(key string, value []byte, ttl time.Duration, created time.Time)
-	// Add is Set, unless there is a value.
-	Add(key string, value []byte, ttl time.Duration)
+	// of a key and when it was created by this machine's clock, the record of its last
+	// fill if that failed a moment ago (nil: none), and whether its lease is held.
+	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool)
+	// Set writes a value created then, unless there is a newer one, or this one is
+	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
+	// what waits. make is called when it is written, and returns the value and how long it
+	// is kept; 0: it is not written.
+	Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
+	// Replace is Set for a value that replaces an older one of this or of another
+	// instance. Once it is written, the other instances are told that there is one created
+	// then.
+	Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
 	// Fail stores the record of a failed fill for the other instances. It never
 	// blocks.
 	Fail(key string, record []byte, ttl time.Duration)
-	// Delete removes a key. It never blocks.
-	Delete(key string)
+	// Delete removes a value created then or before. It never blocks.
+	Delete(key string, created time.Time)
 	// Lease asks for the right to fill a key; release is never nil.
 	Lease(ctx context.Context, key string, ttl time.Duration) (held bool, release func())
 	// Want asks whoever holds a key's lease to announce its release, and returns how
@@ -35,8 +36,9 @@ type Remote interface {
 	// read.
 	Want(ctx context.Context, key string) (left time.Duration)
 	// Listen calls replaced and ended, one call after the other, for the announcements
-	// of all instances, until ctx ends: that a key has a new value created then, and that
-	// the lease of a key was released that was wanted. Announcements may be lost,
+	// of all instances, until ctx ends: that a key has a new value created then, which is
+	// called as well where Set found a newer one; and that the lease of a key was released
+	// that was wanted. Announcements may be lost,
 	// repeated or false. It calls hears with true when it begins to hear them, at first and
 	// after each outage: those of before are lost; and with false while it does not.
 	Listen(ctx context.Context, replaced func(key string, created time.Time), ended func(key string), hears func(bool))
@@ -101,14 +103,14 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	outage := f.cache.near.missed.Load()
-	packed, record, leased := f.cache.far.Look(ctx, f.key)
+	packed, created, record, leased := f.cache.far.Look(ctx, f.key)
 	outage.look(f.cache.near.hot.hash(f.key))
 	f.farFailure, f.farLeased = record, leased
 	if packed == nil {
 		f.metrics.farMiss.Inc()
 		return nil
 	}
-	e, ok := f.unpack(packed)
+	e, ok := f.unpack(packed, created)
 	if !ok {
 		return nil
 	}
@@ -126,21 +128,42 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	return nil
 }
 
+// slowLoad is how long a load takes after which another instance may have stopped waiting
+// for this one, and have answered with something newer.
+const slowLoad = time.Second
+
+// overtaken returns the newer entry that Redis holds after a slow load; nil: none.
+func (f *fill) overtaken(ctx context.Context, e *entry, took time.Duration) *flightResult {
+	if took < slowLoad || !f.usesFar() {
+		return nil
+	}
+	packed, created, _, _ := f.cache.far.Look(ctx, f.key)
+	newer, ok := f.unpack(packed, created)
+	if !ok || !prefers(&newer.meta, &e.meta, time.Now()) || !newer.meta.Created.After(e.meta.Created) {
+		return nil
+	}
+	got, _ := f.promote(newer)
+	if got != nil {
+		f.cache.failures.clear(f.key)
+	}
+	return got
+}
+
 // usesFar reports whether the space's entries are also kept in Redis.
 func (s *Space) usesFar() bool { return s.cache.far != nil && !s.policy.Local }
 
 // promote copies an entry from Redis to the near tier, and returns its state. The
 // result is nil where it must not replace this instance's own copy. An entry that
-// is gone is deleted, or it would keep negative answers out (see writeNow).
+// is gone is deleted, or it would keep negative answers out.
 func (f *fill) promote(e *entry) (*flightResult, State) {
 	now := time.Now()
 	state := f.stateOf(e, now)
 	if !usable(state) {
-		f.cache.far.Delete(f.key)
+		f.cache.far.Delete(f.key, e.meta.Created)
 		return nil, Gone
 	}
 	got := &flightResult{entry: e, tier: Far}
-	if f.usableCopy(now) == nil || prefers(&e.meta, &f.copy.entry.meta) {
+	if f.usableCopy(now) == nil || prefers(&e.meta, &f.copy.entry.meta, now) || e.winsTie(f.copy.entry) {
 		f.cache.near.put(f.policy.Class, f.key, e)
 		f.removeIfPurged(f.key, e)
 		f.copy = got
@@ -152,9 +175,16 @@ func (f *fill) promote(e *entry) (*flightResult, State) {
 	return got, state
 }
 
+// winsTie reports whether the entry is another one than an instance's own of the same time.
+// Redis has the one that was written first; the fleet serves that.
+func (e *entry) winsTie(own *entry) bool {
+	return e.meta.Created.UnixMilli() == own.meta.Created.UnixMilli() && e.digest != own.digest && e.meta.replaceable() == own.meta.replaceable()
+}
+
 // unpack reads an entry from Redis, which is not trusted until it has been checked. A
-// broken one is a miss.
-func (s *Space) unpack(packed []byte) (*entry, bool) {
+// broken one is a miss. One that was dated by another clock is dated anew, as of when it was
+// created by this machine's: or instances would not agree which of two is the newer one.
+func (s *Space) unpack(packed []byte, created time.Time) (*entry, bool) {
 	if packed == nil {
 		return nil, false
 	}
@@ -164,6 +194,9 @@ func (s *Space) unpack(packed []byte) (*entry, bool) {
 		return nil, false
 	}
 	e, err := parse(raw)
+	if off := created.Sub(e.meta.Created); err == nil && off != 0 {
+		e.shift(off)
+	}
 	if err != nil || e.check(time.Now()) != nil {
 		s.metrics.farBroken.Inc()
 		return nil, false
@@ -171,103 +204,24 @@ func (s *Space) unpack(packed []byte) (*entry, bool) {
 	return &e, true
 }
 
-// writeFar queues an entry for Redis: callers are answered first. One that replaces
-// another is announced.
+// writeFar hands an entry over to the far tier, which writes it once the caller is
+// answered. One that replaces another is announced.
 func (s *Space) writeFar(key string, e *entry, replaces bool) {
-	if s.usesFar() && !s.cache.writeBehind.add(len(e.raw), func() { s.writeNow(key, e, replaces) }) {
-		s.cache.metrics.unwritten.Inc()
-	}
-}
-
-// writeNow compresses an entry and hands it to the far tier, unless it was purged
-// since. A replaceable one does not overwrite another.
-func (s *Space) writeNow(key string, e *entry, replaces bool) {
-	now := time.Now()
-	if s.purgedSince(key, &e.meta, now) || len(e.raw) > maxFarEntry {
+	if !s.usesFar() || len(e.raw) > maxFarEntry {
 		return
 	}
-	packed, keep := s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta)-now.Sub(e.meta.Created)
-	switch {
-	case e.meta.replaceable():
-		s.cache.far.Add(key, packed, keep)
-	case replaces:
-		s.cache.far.Replace(key, packed, keep, e.meta.Created)
-	default:
-		s.cache.far.Set(key, packed, keep)
+	write := s.cache.far.Set
+	if replaces {
+		write = s.cache.far.Replace
 	}
+	write(key, e.meta.Created, e.meta.replaceable(), len(e.raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
 }
 
-// Bounds of what waits to be compressed for Redis.
-const (
-	maxWriteJobs  = 1024
-	maxWriteBytes = 32 << 20
-)
-
-// writeBehind runs, one after another, the jobs for Redis once the callers have
-// been answered: entries are compressed here, and jobs of one key keep their
-// order. While nothing waits it has no goroutine. The zero value is ready.
-type writeBehind struct {
-	mu      sync.Mutex
-	jobs    []writeJob
-	bytes   int
-	working chan struct{} // closed when all jobs are done; nil while there are none
-}
-
-type writeJob struct {
-	do    func()
-	bytes int
-}
-
-// add never blocks. It refuses an entry when too much waits; jobs of no bytes
-// (deletions, releases of leases) are few, and must not be lost.
-func (b *writeBehind) add(bytes int, do func()) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if bytes > 0 && (b.bytes+bytes > maxWriteBytes || len(b.jobs) >= maxWriteJobs) {
-		return false
+// pack is what Redis keeps of an entry, and for how long; 0 when it was purged since.
+func (s *Space) pack(key string, e *entry) ([]byte, time.Duration) {
+	now := time.Now()
+	if s.purgedSince(key, &e.meta, now) {
+		return nil, 0
 	}
-	b.jobs = append(b.jobs, writeJob{do, bytes})
-	b.bytes += bytes
-	if b.working == nil {
-		b.working = make(chan struct{})
-		go b.work()
-	}
-	return true
-}
-
-func (b *writeBehind) work() {
-	for {
-		j, ok := b.next()
-		if !ok {
-			return
-		}
-		j.do()
-		b.mu.Lock()
-		b.bytes -= j.bytes
-		b.mu.Unlock()
-	}
-}
-
-func (b *writeBehind) next() (writeJob, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.jobs) == 0 {
-		close(b.working)
-		b.jobs, b.working = nil, nil
-		return writeJob{}, false
-	}
-	j := b.jobs[0]
-	b.jobs[0] = writeJob{} // or the queue would keep its entry in memory
-	b.jobs = b.jobs[1:]
-	return j, true
-}
-
-// wait returns when all jobs are done.
-func (b *writeBehind) wait() {
-	b.mu.Lock()
-	working := b.working
-	b.mu.Unlock()
-	if working != nil {
-		<-working
-	}
+	return s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta) - now.Sub(e.meta.Created)
 }

@@ -17,6 +17,7 @@ import (
 type fakeRemote struct {
 	mu       sync.Mutex
 	values   map[string][]byte
+	dates    map[string]writtenAt // of values
 	failures map[string][]byte
 	leased   map[string]bool
 	// dies is when a lease ends whose holder has died.
@@ -32,6 +33,12 @@ type fakeRemote struct {
 	announced int
 }
 
+// writtenAt is when a value was created, and whether any other may replace it.
+type writtenAt struct {
+	created     time.Time
+	replaceable bool
+}
+
 // listener is an instance that hears announcements.
 type listener struct {
 	replaced func(key string, created time.Time)
@@ -41,7 +48,7 @@ type listener struct {
 
 func newFakeRemote() *fakeRemote {
 	return &fakeRemote{
-		values: map[string][]byte{}, failures: map[string][]byte{}, leased: map[string]bool{},
+		values: map[string][]byte{}, dates: map[string]writtenAt{}, failures: map[string][]byte{}, leased: map[string]bool{},
 		dies: map[string]time.Time{}, wanted: map[string]bool{}, listeners: map[*listener]bool{},
 	}
 }
@@ -71,9 +78,46 @@ func (s *fakeRemote) announce(tell func(*listener)) {
 	}
 }
 
-func (s *fakeRemote) Replace(key string, value []byte, ttl time.Duration, created time.Time) {
-	s.Set(key, value, ttl)
-	s.announce(func(l *listener) { l.replaced(key, created) })
+func (s *fakeRemote) Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	if s.write(key, created, replaceable, make) {
+		s.announce(func(l *listener) { l.replaced(key, created) })
+	}
+}
+
+func (s *fakeRemote) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	s.write(key, created, replaceable, make)
+}
+
+// write keeps the newer of two values, as Redis is asked to, and tells of it. (Only the
+// instance that wrote would be told; the others have nothing older.)
+func (s *fakeRemote) write(key string, created time.Time, replaceable bool, make func() ([]byte, time.Duration)) bool {
+	value, ttl := make()
+	kept, ok := s.keep(key, writtenAt{created, replaceable}, value, ttl)
+	if kept.Equal(created) {
+		kept = kept.Add(time.Millisecond)
+	}
+	if !ok && !kept.IsZero() {
+		s.announce(func(l *listener) { l.replaced(key, kept) })
+		s.announced--
+	}
+	return ok
+}
+
+func (s *fakeRemote) keep(key string, d writtenAt, value []byte, ttl time.Duration) (kept time.Time, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	there, found := s.dates[key]
+	if _, stored := s.values[key]; !stored {
+		found = false // taken away by a test
+	}
+	switch {
+	case ttl <= 0:
+		return time.Time{}, false
+	case found && (d.replaceable && !there.replaceable || d.replaceable == there.replaceable && !d.created.After(there.created)):
+		return there.created, false
+	}
+	s.values[key], s.dates[key] = value, d
+	return time.Time{}, true
 }
 
 func (s *fakeRemote) Want(_ context.Context, key string) time.Duration {
@@ -97,20 +141,20 @@ func (s *fakeRemote) isLeased(key string) bool {
 	return s.leased[key]
 }
 
-func (s *fakeRemote) Look(_ context.Context, key string) (value, failure []byte, leased bool) {
+func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
 	time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
-	return s.values[key], s.failures[key], s.isLeased(key)
+	return s.values[key], s.createdAt(key), s.failures[key], s.isLeased(key)
 }
 
-func (s *fakeRemote) Add(key string, value []byte, _ time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.values[key]; !ok {
-		s.values[key] = value
+// createdAt is what Redis has for the date of a value: its own, where a test has put it there.
+func (s *fakeRemote) createdAt(key string) time.Time {
+	if e, err := parse(s.values[key]); err == nil && s.dates[key].created.IsZero() {
+		return e.meta.Created
 	}
+	return s.dates[key].created
 }
 
 func (s *fakeRemote) Fail(key string, record []byte, _ time.Duration) {
@@ -119,16 +163,13 @@ func (s *fakeRemote) Fail(key string, record []byte, _ time.Duration) {
 	s.failures[key] = record
 }
 
-func (s *fakeRemote) Set(key string, value []byte, _ time.Duration) {
+func (s *fakeRemote) Delete(key string, created time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.values[key] = value
-}
-
-func (s *fakeRemote) Delete(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.values, key)
+	if !s.dates[key].created.After(created) {
+		delete(s.values, key)
+		delete(s.dates, key)
+	}
 }
 
 func (s *fakeRemote) Lease(_ context.Context, key string, _ time.Duration) (bool, func()) {
@@ -315,88 +356,47 @@ func TestLocalPolicyLeavesRedisAlone(t *testing.T) {
 	})
 }
 
-func TestWriteBehindKeepsOrderAndIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b writeBehind
-		var done []int
-		for i := range 100 {
-			if !b.add(i%3, func() { time.Sleep(time.Millisecond); done = append(done, i) }) {
-				t.Fatal("refused")
-			}
-		}
-		b.wait()
-		if len(done) != 100 || !slices.IsSorted(done) {
-			t.Errorf("%v", done)
-		}
-		b.wait()
-	})
-}
-
-func TestWriteBehindIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b writeBehind
-		hold := make(chan struct{})
-		b.add(maxWriteBytes, func() { <-hold })
-		synctest.Wait()
-		if b.add(1, func() {}) {
-			t.Error("more bytes were accepted than may wait")
-		}
-		if !b.add(0, func() {}) {
-			t.Error("a job of no bytes was refused")
-		}
-		close(hold)
-		b.wait()
-		if !b.add(maxWriteBytes, func() {}) {
-			t.Error("still full")
-		}
-		b.wait()
-	})
-}
-
-// slowRemote records in which order it was called.
+// slowRemote makes nothing of what it is given before it is let.
 type slowRemote struct {
 	*fakeRemote
-	mu    sync.Mutex
-	calls []string
+	waiting []func()
 }
 
-func (s *slowRemote) note(call string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, call)
+func (s *slowRemote) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	s.waiting = append(s.waiting, func() { s.fakeRemote.Set(key, created, replaceable, size, make) })
 }
 
-func (s *slowRemote) Set(key string, value []byte, ttl time.Duration) {
-	s.note("set " + key)
-	s.fakeRemote.Set(key, value, ttl)
+func (s *slowRemote) Delete(key string, created time.Time) {
+	s.waiting = append(s.waiting, func() { s.fakeRemote.Delete(key, created) })
 }
 
-func (s *slowRemote) Delete(key string) {
-	s.note("delete " + key)
-	s.fakeRemote.Delete(key)
+func (s *slowRemote) catchUp() {
+	for _, do := range s.waiting {
+		do()
+	}
+	s.waiting = nil
 }
 
-func TestCallersDoNotWaitForRedis(t *testing.T) {
+// What is purged while it waits for Redis does not reach it.
+func TestWhatIsPurgedIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := &slowRemote{fakeRemote: newFakeRemote()}
-		c := newCache(t, Config{Far: far})
-		s := c.Space("story", usual())
-		hold := make(chan struct{})
-		c.writeBehind.add(0, func() { <-hold })
+		s := newCache(t, Config{Far: far}).Space("story", usual())
 		l := &script{}
 		mustFetch(t, s, "purged", l)
 		mustFetch(t, s, "kept", l)
+		time.Sleep(time.Millisecond)
 		s.PurgeKey("purged", time.Now())
-		if len(far.calls) != 0 {
-			t.Errorf("%v", far.calls)
+		far.waiting[0]()
+		if far.values["purged"] != nil {
+			t.Error("a purged entry was written")
 		}
-		close(hold)
-		synctest.Wait()
-		if want := []string{"set kept", "delete purged"}; !slices.Equal(far.calls, want) {
-			t.Errorf("%v, want %v", far.calls, want)
+		far.catchUp()
+		if far.values["kept"] == nil {
+			t.Error("the other entry was not")
 		}
 		mustFetch(t, s, "purged", l)
-		synctest.Wait()
+		far.catchUp()
 		if far.values["purged"] == nil {
 			t.Error("what came after the purge is not in Redis")
 		}

@@ -38,6 +38,10 @@ type SnapshotConfig struct {
 	// Keeps reports whether the entry of a key may be in the file: it decides when the
 	// file is written and again when it is read. It must be safe for concurrent use.
 	Keeps func(key string) bool
+	// DropsKnownSince returns the time from which on it is known, when the file is read, which
+	// keys were purged one by one while nobody ran. Entries that were created before it are not
+	// read. nil, and zero: all is known.
+	DropsKnownSince func() time.Time
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 	// Log takes what was written and read; nil for none.
@@ -62,6 +66,7 @@ type Snapshot struct {
 	cache   *Cache
 	file    string
 	keeps   func(string) bool
+	known   func() time.Time
 	log     *slog.Logger
 	metrics *snapshotMetrics
 	limit   int64 // bytes of the file
@@ -85,8 +90,11 @@ func (c *Cache) Snapshot(cfg SnapshotConfig) (*Snapshot, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.DropsKnownSince == nil {
+		cfg.DropsKnownSince = func() time.Time { return time.Time{} }
+	}
 	s := &Snapshot{
-		cache: c, file: cfg.File, keeps: cfg.Keeps, log: cfg.Log, metrics: newSnapshotMetrics(), limit: c.near.limit,
+		cache: c, file: cfg.File, keeps: cfg.Keeps, known: cfg.DropsKnownSince, log: cfg.Log, metrics: newSnapshotMetrics(), limit: c.near.limit,
 		purged: make(chan struct{}, 1),
 	}
 	if cfg.Registerer != nil {

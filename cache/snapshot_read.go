@@ -129,7 +129,7 @@ func (s *Snapshot) admit(key string, raw []byte, room *snapshotRoom) skipReason 
 	if reason != skipNone {
 		return reason
 	}
-	if state, _ := space.state(key, &e.meta, now); !usable(state) {
+	if state, _ := space.state(key, &e.meta, now); !usable(state) || !e.meta.oldestPart().After(s.known()) {
 		return skipGone
 	}
 	class, near := space.policy.Class, s.cache.near
@@ -191,6 +191,7 @@ func (m *memory) holds(class Class, key string) bool {
 // offered to the hot table: its first hit does that. It returns false where it was not
 // stored.
 func (m *memory) putIfAbsent(class Class, key string, e *entry) bool {
+	m.noteCreated(e)
 	if !e.wantsSplit() {
 		return m.setIfAbsent(class, key, e.raw)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"sundry/metrics/panics"
 )
 
 // Loader fills a key. It is called with a context of its own, which ends when
@@ -27,6 +29,7 @@ type Space struct {
 	cache      *Cache
 	purge      *atomic.Pointer[Purge]
 	purgedKeys *atomic.Pointer[purgedKeys]
+	dropped    *atomic.Pointer[purgedKeys]
 	metrics    spaceMetrics
 	// sampled is how many requests the next one stands for that the observer is told
 	// of; 0 and 1: it is told of each.
@@ -41,7 +44,7 @@ func (c *Cache) Space(name string, p Policy) *Space {
 	endpoint, _, _ := strings.Cut(name, "/")
 	s := &Space{
 		name: name, endpoint: endpoint, policy: p, cache: c,
-		purge: c.purges.slot(endpoint), purgedKeys: c.purgedKeys.slot(name), metrics: c.metrics.space(name),
+		purge: c.purges.slot(endpoint), purgedKeys: c.purgedKeys.slot(name), dropped: c.dropped.slot(name), metrics: c.metrics.space(name),
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -234,7 +237,7 @@ func (s *Space) state(key string, m *Meta, now time.Time) (State, time.Duration)
 func (s *Space) stateBy(deadline time.Time, key string, m *Meta, now time.Time) (State, time.Duration) {
 	state, left := s.policy.stateBy(deadline, m, now)
 	if s.purgedKeys.Load() != nil {
-		if before := s.keyPurgedBefore(key, now); !m.Created.After(before) {
+		if before := s.keyPurgedBefore(key, now); m.madeBefore(before, now) {
 			return Gone, min(left, before.Sub(now))
 		}
 	}
@@ -268,7 +271,7 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error)
 	defer done()
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, insideFill{}, true), s.policy.FillTimeout)
 	defer cancel()
-	content, err := loadSafely(ctx, load, false)
+	content, err := s.loadSafely(ctx, load, false)
 	if err != nil {
 		return Hit{}, err
 	}
@@ -354,7 +357,7 @@ func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, fl
 		s.cache.flights.finish(flight, got, err)
 		return s.outcome(ctx, key, want, load, flight, true, nil)
 	}
-	stays := context.AfterFunc(ctx, leave)
+	stays := context.AfterFunc(ctx, s.cache.panics.Func(panics.Fill, leave))
 	defer func() {
 		if stays() {
 			leave()

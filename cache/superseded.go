@@ -34,6 +34,7 @@ type superseded struct {
 type mark struct {
 	key     string
 	created time.Time
+	outage  bool         // announcements may have been lost, and what Redis had
 	looks   atomic.Int32 // that found nothing newer
 	due     atomic.Int64 // the next look, in Unix nanoseconds
 }
@@ -51,16 +52,14 @@ func (m *memory) mark(key string, created time.Time) *mark {
 }
 
 // dueMark is the mark for which a look is due, or one of its own for an entry that may
-// have been replaced while no announcements were heard; nil when there is none.
+// have been replaced while no announcements were heard: then a look before the outage was
+// over found nothing because nothing was read, and is no reason to wait. nil: there is none.
 func (m *memory) dueMark(key string, created, now time.Time) *mark {
-	if k := m.mark(key, created); k != nil {
-		if now.UnixNano() >= k.due.Load() {
-			return k
-		}
-		return nil
-	}
 	if d := m.missed.Load(); d != nil && d.covers(m.hot.hash(key), created) {
-		return &mark{key: key, created: d.until}
+		return &mark{key: key, created: d.until, outage: true}
+	}
+	if k := m.mark(key, created); k != nil && now.UnixNano() >= k.due.Load() {
+		return k
 	}
 	return nil
 }
@@ -78,10 +77,12 @@ func (m *memory) supersede(class Class, key string, created time.Time) bool {
 	if !found || !e.meta.Created.Before(created) {
 		return false
 	}
-	slot := m.markOf(key)
-	if k := slot.Load(); k == nil || k.key != key || k.created.Before(created) {
-		slot.Store(&mark{key: key, created: created})
-		m.superseded.used.Store(true)
+	next, slot := &mark{key: key, created: created}, m.markOf(key)
+	for k := slot.Load(); k == nil || k.key != key || k.created.Before(created); k = slot.Load() {
+		if slot.CompareAndSwap(k, next) {
+			m.superseded.used.Store(true)
+			break
+		}
 	}
 	if _, found := m.stored(class, key); !found {
 		m.putParts(class, key, &e) // the hot table alone has it
@@ -132,9 +133,25 @@ func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 	if got != nil && !got.entry.meta.Created.Before(copied) {
 		return got
 	}
+	if f.mark.outage && f.farCreated.IsZero() {
+		f.writeBack(f.copy.entry)
+	}
 	switch state := f.stateOf(f.copy.entry, now); {
 	case state == Fresh, !f.background && usable(state) && state != Stale:
 		return f.copy
 	}
 	return got
+}
+
+// writeBack writes the near tier's copy of an entry that Redis has lost. Other instances
+// would fetch it anew, as a first one, of which this one is not told.
+func (f *fill) writeBack(e *entry) {
+	if e.split() {
+		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
+		if !ok {
+			return
+		}
+		e = &whole
+	}
+	f.writeFar(f.key, e, false)
 }

@@ -94,8 +94,41 @@ func TestManyCallersOfASupersededCopyLookOnce(t *testing.T) {
 	})
 }
 
-// A look that Redis did not answer is not the last one.
+// A look that Redis did not answer is not the last one: the next is due in a second, or
+// when an outage is over.
 func TestNewerEntryThatIsFoundLater(t *testing.T) {
+	for name, due := range map[string]func(two *Space){
+		"in a second":            func(*Space) { time.Sleep(lookAgain) },
+		"when an outage is over": func(two *Space) { two.cache.MissedAnnouncements() },
+	} {
+		t.Run(name, func(t *testing.T) { newerEntryIsFound(t, due) })
+	}
+}
+
+// TestTwoFillsOfTheSameTime: the fleet serves the one that Redis has, though neither is older.
+func TestTwoFillsOfTheSameTime(t *testing.T) {
+	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+		l := &script{}
+		mustFetch(t, one, "story:k", l)
+		synctest.Wait()
+		packed := far.values["story:k"]
+		clear(far.values) // not yet there when the other looks
+		l.make = func(int64) (Content, error) {
+			far.values["story:k"] = packed
+			return textContent("answer 2"), nil
+		}
+		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
+		synctest.Wait()
+		for range 3 {
+			for _, s := range []*Space{one, two} {
+				wantText(t, mustFetch(t, s, "story:k", l), "answer 1")
+			}
+		}
+		wantCalls(t, l, 2)
+	})
+}
+
+func newerEntryIsFound(t *testing.T, due func(two *Space)) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{}
 		refreshed(t, one, two, l)
@@ -109,7 +142,7 @@ func TestNewerEntryThatIsFoundLater(t *testing.T) {
 			t.Errorf("%d looks at once", far.gets-looks)
 		}
 		far.values["story:k"] = packed
-		time.Sleep(lookAgain)
+		due(two)
 		wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
 		wantCalls(t, l, 2)
 	})

@@ -19,6 +19,8 @@ type Values struct {
 	space  *Space
 	source string
 	prefix string
+	// Session values say who asks, not what the answer is: an answer's drop leaves them.
+	Session bool
 }
 
 // Values opens a space for values. The source is what inspection shows. Values
@@ -32,7 +34,9 @@ func (s *Space) Values(source, version string) *Values {
 // that may outlive this caller's. What load returns must be JSON-ready; numbers
 // come back as json.Number.
 func (v *Values) Fetch(ctx context.Context, id string, load func(context.Context) (any, error)) (any, time.Time, error) {
-	hit, err := v.space.Fetch(ctx, v.key(id), Want{}, &valueLoader{v.source, load})
+	key := v.key(id)
+	v.dropOlder(ctx, key)
+	hit, err := v.space.Fetch(ctx, key, Want{}, &valueLoader{v.source, load})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -45,8 +49,12 @@ func (v *Values) Fetch(ctx context.Context, id string, load func(context.Context
 	return value, hit.Meta.Created, nil
 }
 
-// Drop purges the value of an id.
-func (v *Values) Drop(id string) { v.space.PurgeKey(v.key(id), time.Now()) }
+// Drop purges the value of an id that was created at that time, as Fetch returned it,
+// and those before it. A later one stays, and so does a load that has begun.
+func (v *Values) Drop(id string, created time.Time) {
+	now := time.Now()
+	v.space.purgeKey(v.key(id), heardAt(created, time.Time{}, time.Time{}, now), now)
+}
 
 // key hides the id: it may hold a session, or a caller's input.
 func (v *Values) key(id string) string {

@@ -66,9 +66,36 @@ func TestValues(t *testing.T) {
 		v.cache.SetPurges(map[string]Purge{"yiyan": {Hard: time.Now()}})
 		v.want(t, "after a purge of another", 3)
 		time.Sleep(time.Second)
-		v.Drop("list 1")
+		v.Drop("list 1", time.Now())
 		time.Sleep(time.Second)
 		v.want(t, "after it was dropped", 4)
+	})
+}
+
+// A drop is of the value that was fetched, and of none that was loaded since, nor of one
+// that is being loaded.
+func TestADropLeavesLaterValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newValues(t)
+		_, first, _ := v.fetch(t, "list 1")
+		time.Sleep(time.Second)
+		v.Drop("list 1", first)
+		_, _, err := v.Fetch(t.Context(), "list 1", func(context.Context) (any, error) {
+			v.asked++
+			time.Sleep(time.Second)
+			v.Drop("list 1", first)
+			return "second", nil
+		})
+		if err != nil || v.asked != 2 {
+			t.Errorf("loaded %d times, want 2: %v", v.asked, err)
+		}
+		v.Drop("list 1", first)
+		v.want(t, "after another drop of the first", 2)
+		time.Sleep(time.Second)
+		v.Drop("list 1", time.Now().Add(time.Hour)) // the clock was set back
+		time.Sleep(time.Second)
+		v.want(t, "after the drop of one from the future", 3)
+		v.want(t, "later", 3)
 	})
 }
 

@@ -38,7 +38,7 @@ type Reload struct {
 }
 
 // NewReload registers them.
-func NewReload(reg *prometheus.Registry) *Reload {
+func NewReload(reg prometheus.Registerer) *Reload {
 	r := &Reload{
 		Success: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: Namespace, Name: "config_last_reload_successful",
 			Help: "1 if the last load of configuration and catalog succeeded, 0 if it failed and the previous ones stay in force."}),

@@ -2,14 +2,16 @@ package proxy
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
 	"sundry/proxy/mcp"
 	"sundry/upstreams/catalog"
 )
 
-// maxMessages bounds the messages of agents that are answered at once. A call that
-// waits holds a session of the protocol's library, some ten kilobytes.
+// maxMessages bounds the messages of agents that are read and answered at once; large ones
+// count for several. A call that waits holds a session of the protocol's library, some ten
+// kilobytes, and several copies of its message.
 const maxMessages = 1024
 
 // MCP are the settings of what agents are offered.
@@ -25,7 +27,7 @@ func (s *Server) newTools(c *catalog.Catalog, settings Settings) *mcp.Set {
 	}
 	return mcp.New(mcp.Config{
 		Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, Version: s.cfg.Version, Origins: settings.MCP.Origins,
-		Endpoints: s, Admit: s.admitMessage, Places: s.messages, Log: s.cfg.Log,
+		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Log: s.cfg.Log,
 	})
 }
 
@@ -61,12 +63,27 @@ func (s *Server) countRefused(req *request, refused *mcp.Refusal) {
 // admitMessage counts a message against the rate limit of its client, as limitRate does
 // with a request for an endpoint.
 func (s *Server) admitMessage(r *http.Request) (wait time.Duration, ok bool) {
-	settings, h := s.current.Load().settings, r.Header
-	caller := callerAddress(parseHop(r.RemoteAddr), h["X-Forwarded-For"], h["Forwarded"], settings.Trusted, settings.Forwarded)
+	settings := s.current.Load().settings
+	caller := settings.callerOf(r)
 	a := settings.limiter.Allow(caller, time.Now())
 	if a.OK || isTrusted(caller, settings.Trusted) {
 		return 0, true
 	}
 	s.metrics.limited.Inc()
 	return a.Next, false
+}
+
+// senderOf is the client that a message comes from; invalid for a trusted proxy that does
+// not say whose it is.
+func (s *Server) senderOf(r *http.Request) netip.Addr {
+	settings := s.current.Load().settings
+	if caller := settings.callerOf(r); !isTrusted(caller, settings.Trusted) {
+		return caller
+	}
+	return netip.Addr{}
+}
+
+// callerOf is the address of a message's caller.
+func (a *activeSettings) callerOf(r *http.Request) netip.Addr {
+	return callerAddress(parseHop(r.RemoteAddr), r.Header["X-Forwarded-For"], r.Header["Forwarded"], a.Trusted, a.Forwarded)
 }

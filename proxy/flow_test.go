@@ -90,13 +90,13 @@ func TestNegativesNeverOpenTheBreaker(t *testing.T) {
 	up := newFake(t, `{}`)
 	up.status.Store(http.StatusNotFound)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1m, negative: 1m", up)})
-	for i := range 30 {
-		f.get("/api/simple?id="+itoa(i+1)).want(t, http.StatusNotFound, `"type":"not_found"`)
+	for i := range 30 { // not of 1, the default: that it does not exist is a failure
+		f.get("/api/simple?id="+itoa(i+2)).want(t, http.StatusNotFound, `"type":"not_found"`)
 	}
 	if up.calls.Load() != 30 {
 		t.Errorf("%d of 30 calls were made", up.calls.Load())
 	}
-	again := f.get("/api/simple?id=001")
+	again := f.get("/api/simple?id=002")
 	again.want(t, http.StatusNotFound)
 	again.header(t, "Cache-Status", "hit")
 	again.header(t, "Cache-Control", "max-age=")

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,10 +62,13 @@ func read(m prometheus.Metric) *dto.Metric {
 }
 
 // perBucket is how many observations each bucket holds, and last how many are above all
-// bounds.
+// bounds. Those have a bucket of their own only when one of them has an exemplar.
 func perBucket(h *dto.Histogram) []uint64 {
 	counts, below := make([]uint64, 0, len(h.GetBucket())+1), uint64(0)
 	for _, b := range h.GetBucket() {
+		if math.IsInf(b.GetUpperBound(), 1) {
+			break
+		}
 		counts = append(counts, b.GetCumulativeCount()-below)
 		below = b.GetCumulativeCount()
 	}

@@ -2,7 +2,11 @@ package proxy
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"sundry/proxy/history"
 	"sundry/upstreams/waittest"
@@ -66,4 +70,44 @@ func TestEveryOutcomeHasItsPlaceInHistory(t *testing.T) {
 			t.Errorf("%v: %+v", o, c)
 		}
 	}
+}
+
+// slowReader takes an answer only after a while.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	takes time.Duration
+}
+
+func (w slowReader) Write(b []byte) (int, error) {
+	time.Sleep(w.takes)
+	return w.ResponseRecorder.Write(b)
+}
+
+// TestHistoryOfAnswersAboveAllBounds: the first of them has an exemplar, for which
+// client_golang adds a bucket that is not there without it.
+func TestHistoryOfAnswersAboveAllBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serverOf(t, Limits{}, map[string]string{"bench.yaml": strings.Replace(benchCatalog, "ttl: 24h", "ttl: 0s", 1)})
+		ask := func(takes time.Duration) {
+			w := slowReader{httptest.NewRecorder(), takes}
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/bench", nil))
+			if w.Code != http.StatusOK {
+				t.Fatalf("%d: %s", w.Code, w.Body)
+			}
+		}
+		s.History()
+		for range 3 {
+			ask(11 * time.Second)
+			ask(0)
+			v := s.History()
+			time.Sleep(history.Minute)
+			if b := v.Service.Hour[history.Minutes-1]; b.Requests != 2 || b.P95 != 10*time.Second {
+				t.Errorf("%+v", b)
+			}
+		}
+		bounds := durationBuckets()
+		if got := s.current.Load().routes["bench"].metrics.totals().Durations; len(got) != len(bounds)+1 || got[len(bounds)] != 3 {
+			t.Errorf("durations %d, want 3 above the last of %d bounds", got, len(bounds))
+		}
+	})
 }

@@ -56,7 +56,7 @@ type ready struct {
 func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 	l := &lane{Server: s}
 	l.scratch.New = func() any { return &ready{} }
-	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg})
+	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg, Panics: s.cfg.Panics})
 }
 
 // Answer implements express.Answerer.

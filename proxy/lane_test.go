@@ -350,7 +350,7 @@ func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	w := newTwoWays(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m", up)})
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
-	request := "GET /api/simple HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\n\r\n"
+	request := "GET /api/simple?id=7 HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: fixed\r\n\r\n"
 	for range 5 {
 		w.compare(t, lane, plain, request)
 	}
@@ -358,7 +358,7 @@ func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
 		t.Error("the question is not remembered")
 	}
 	rt := w.server.current.Load().routes["simple"]
-	in, _ := rt.endpoint.Parse("", catalog.Caller{})
+	in, _ := rt.endpoint.Parse("id=7", catalog.Caller{})
 	up.status.Store(http.StatusNotFound)
 	rt.space.PurgeKey(in.Key(), time.Now())
 	for range 5 {

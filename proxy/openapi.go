@@ -21,7 +21,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := language.OfAnswer(r.URL.RawQuery, r.Header, language.English)
-	d, err := set.OpenAPI(in.Language, s.origin(r))
+	d, err := set.OpenAPI(in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating the OpenAPI document failed", "error", err)
 		s.failPage(w, r, &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: words.Say("this page could not be generated", "页面生成失败")})

@@ -12,20 +12,24 @@ import (
 	"sundry/upstreams/peertest"
 )
 
-// described writes the OpenAPI document of each language to a file.
-func described(t *testing.T, options ...option) (dir string, files []string) {
+// described writes the OpenAPI document of each language to a file, of a service at a base
+// path, and at a public URL.
+func described(t *testing.T, base, public string) (files []string) {
 	t.Helper()
-	f := newFront(t, nil, append([]option{replayed, withExchanges}, options...)...)
-	dir = t.TempDir()
+	f := newFront(t, nil, replayed, withExchanges, func(c *Config, _ *upstreams.Environment) { c.BasePath = base })
+	if err := f.server.Reload(f.server.Catalog(), Settings{PublicURL: public}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
 	for _, l := range language.All() {
-		a := f.get(f.server.cfg.BasePath + "/openapi.json?lang=" + l.String())
+		a := f.get(base + "/openapi.json?lang=" + l.String())
 		a.want(t, 200)
 		files = append(files, filepath.Join(dir, l.String()+".json"))
 		if err := os.WriteFile(files[len(files)-1], []byte(a.body), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir, files
+	return files
 }
 
 // linted runs a linter of an npm package, which must find nothing. It uses no network:
@@ -41,9 +45,9 @@ func linted(t *testing.T, npm, program string, args ...string) {
 }
 
 // TestOpenAPIHasNoWarnings: linters find neither errors nor warnings, with the rules that
-// they recommend.
+// they recommend, whether or not the service knows its address.
 func TestOpenAPIHasNoWarnings(t *testing.T) {
-	_, files := described(t, func(c *Config, _ *upstreams.Environment) { c.BasePath = "/tools" })
+	files := slices.Concat(described(t, "/tools", ""), described(t, "", "https://api.example.org"))
 	t.Run("redocly", func(t *testing.T) {
 		linted(t, "@redocly/cli", "@redocly/cli/bin/cli.js", append([]string{"lint", "--extends", "recommended-strict"}, files...)...)
 	})

@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"sundry/cache"
+	"sundry/metrics/panics"
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/loop"
@@ -258,7 +258,7 @@ func (s *Server) preflight(req *request) {
 func (s *Server) finish(req *request) {
 	if p := recover(); p != nil {
 		req.lent = true // who knows
-		s.failPanic(req, p)
+		s.failPanic(req, s.cfg.Panics.Caught(panics.Request, p))
 	}
 	req.wait.Load().end()
 	s.account(req)
@@ -283,8 +283,8 @@ func (s *Server) account(req *request) {
 }
 
 // failPanic answers with an error, unless the answer has begun.
-func (s *Server) failPanic(req *request, p any) {
-	f := internalFailure(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+func (s *Server) failPanic(req *request, caught error) {
+	f := internalFailure(caught)
 	if req.headerSent {
 		req.outcome, req.status, req.failed, req.aborted = outcomeError, f.status, f, true
 		return

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/semaphore"
 
 	"sundry/cache"
+	"sundry/metrics/panics"
 	"sundry/proxy/history"
 	"sundry/proxy/mcp"
 	"sundry/proxy/pages"
@@ -33,6 +33,8 @@ type Config struct {
 	Trusted []netip.Prefix
 	Limits  Limits
 	Log     *slog.Logger
+	// Panics catches those of requests, and of what runs beside them.
+	Panics *panics.Catcher
 	// Recorded returns the recorded exchanges that show what answers look like;
 	// nil for none. It is called when a page that shows them is first requested.
 	Recorded func() []*recorded.Case
@@ -67,7 +69,7 @@ type Server struct {
 	draining  atomic.Bool // every answer is the last of its connection
 	hitCount  atomic.Uint64
 	keyMarks  keyMarks
-	messages  *semaphore.Weighted // of agents, that are answered at once
+	messages  *mcp.Places
 
 	refusals [outcomes]sampler
 	requests sync.Pool // of *request
@@ -101,7 +103,7 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), keyMarks: newKeyMarks(), messages: semaphore.NewWeighted(maxMessages)}
+	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), keyMarks: newKeyMarks(), messages: mcp.NewPlaces(maxMessages)}
 	s.requests.New = func() any { return &request{} }
 	s.history, s.status.every = history.New(durationBuckets(), s.totals), statusEvery
 	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sundry/cache"
+	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
 )
 
@@ -38,7 +39,7 @@ const (
 func (s *Server) Warm(ctx context.Context) {
 	w := warming{
 		routes: func() map[string]*route { return s.current.Load().routes }, warm: s.warm,
-		running: map[string]bool{}, next: map[string]time.Time{},
+		running: map[string]bool{}, next: map[string]time.Time{}, panics: s.cfg.Panics,
 	}
 	w.run(ctx)
 }
@@ -61,6 +62,7 @@ func (s *Server) warm(ctx context.Context, rt *route) (due time.Time) {
 type warming struct {
 	routes func() map[string]*route // those in force: a reload may add some
 	warm   func(ctx context.Context, rt *route) (due time.Time)
+	panics *panics.Catcher
 
 	mu      sync.Mutex
 	running map[string]bool
@@ -87,14 +89,21 @@ func (w *warming) run(ctx context.Context) {
 // begin looks at the endpoints that are due, as many as there is room for.
 func (w *warming) begin(ctx context.Context, fills *errgroup.Group) {
 	for name, rt := range maps.All(w.routes()) {
-		if rt.endpoint.Warm && w.claim(name, time.Now()) && !fills.TryGo(func() error {
-			due := w.warm(ctx, rt)
-			w.done(name, nextLook(&rt.endpoint.Policy, due, time.Now()).Add(rand.N(warmSpread)))
+		if rt.endpoint.Warm && w.claim(name, time.Now()) && !fills.TryGo(w.panics.FuncErr(panics.WarmUp, func() error {
+			w.look(ctx, name, rt)
 			return nil
-		}) {
+		})) {
 			w.done(name, time.Time{})
 		}
 	}
+}
+
+// look fills an endpoint that was claimed. One that panics has its next turn as late as
+// one that fails.
+func (w *warming) look(ctx context.Context, name string, rt *route) {
+	var due time.Time
+	defer func() { w.done(name, nextLook(&rt.endpoint.Policy, due, time.Now()).Add(rand.N(warmSpread))) }()
+	due = w.warm(ctx, rt)
 }
 
 // claim reports whether an endpoint is due that nobody looks at yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,8 +15,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sundry/cache"
 	"sundry/cache/far/redistest"
+	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/waittest"
 )
@@ -132,6 +136,52 @@ func TestWarmingIsBounded(t *testing.T) {
 			if n != 1 {
 				t.Errorf("%s was looked at %d times", name, n)
 			}
+		}
+	})
+}
+
+// TestWarmingSurvivesPanics: of an endpoint, which has its turn again, and of the loop.
+func TestWarmingSurvivesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes := map[string]*route{}
+		for i := range 3 * maxWarming {
+			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: cache.Policy{TTL: 24 * time.Hour}}}
+		}
+		var mu sync.Mutex
+		filled, fails, broken := map[string]int{}, true, 0
+		w := warming{
+			routes: func() map[string]*route {
+				if broken++; broken == 2 {
+					panic("it failed")
+				}
+				return routes
+			},
+			running: map[string]bool{}, next: map[string]time.Time{}, panics: caught,
+			warm: func(_ context.Context, rt *route) time.Time {
+				mu.Lock()
+				defer mu.Unlock()
+				filled[rt.endpoint.Name]++
+				if fails {
+					panic("it failed")
+				}
+				return time.Now().Add(24 * time.Hour)
+			},
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 3*warmPause)
+		defer stop()
+		time.AfterFunc(warmPause/2, func() { mu.Lock(); defer mu.Unlock(); fails = false })
+		caught.Loop(ctx, panics.WarmUp, w.run)()
+		for name := range routes {
+			if n := filled[name]; n < 2 || n > 4 {
+				t.Errorf("%s was filled %d times", name, n)
+			}
+		}
+		if len(w.running) != 0 {
+			t.Errorf("still running: %v", w.running)
 		}
 	})
 }

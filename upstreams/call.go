@@ -8,6 +8,7 @@ import (
 
 	"sundry/upstreams/host"
 	"sundry/upstreams/redact"
+	"sundry/upstreams/shape"
 )
 
 // Call is what a chain is asked. It does not change once it is made.
@@ -19,12 +20,18 @@ type Call struct {
 	Now    time.Time
 	// Caller is whom breakers count a failure for.
 	Caller host.Caller
+	// Defaults: no input is other than the endpoint's own default, so that none of it can be
+	// at fault, and nothing is a negative answer.
+	Defaults bool
 	// Private parameters are personal data: the journal does not keep them.
 	Private bool
 	Trace   Trace
 	// Loop lists the services like this one that the request came through, as
 	// loop.Of does.
 	Loop string
+	// Kept has the memory of the answers until the caller releases it; nil: none is
+	// reserved for them once they are there.
+	Kept *Kept
 }
 
 // Trace joins the traces of a request across services (W3C Trace Context). A field that
@@ -69,6 +76,8 @@ type Attempt struct {
 	Took   time.Duration
 	Err    error
 	Stages []Stage
+	// Changes are how the reply to its own request differs from the known ones.
+	Changes []shape.Change
 	// Redactor redacts the attempt's secrets in whatever else is shown of it.
 	// Err and Stages are redacted already.
 	Redactor *redact.Redactor

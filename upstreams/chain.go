@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sundry/upstreams/fields"
 	"sundry/upstreams/host"
 )
 
@@ -44,6 +45,14 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 	c.quotas = quotasOf(c.Sources)
 	c.hedged = slices.ContainsFunc(c.Sources, func(s *Source) bool { return s.latency != nil })
 	return c
+}
+
+// Judge makes the data of its sources be judged by what an answer holds; nil: they are not.
+// The first own of them answer with something else.
+func (c *Chain) Judge(answer *fields.Answer, own int) {
+	for _, s := range c.declared[min(own, len(c.declared)):] {
+		s.Answer = answer
+	}
 }
 
 // Declared are all sources in the order of the file, those that are left out
@@ -89,7 +98,7 @@ func (p *pass) run() (Answer, error) {
 	var failures []failure
 	for i := range p.plan {
 		t := &p.plan[i]
-		if after := t.source.After; after != "" && t.serves && len(failures) > 0 && !after.follows(c.combine(p.asking, failures, len(failures))) {
+		if after := t.source.After; after != "" && t.serves && len(failures) > 0 && !after.follows(p.combine(failures, len(failures))) {
 			failures = append(failures, failure{t.source.notAsked(&Error{Kind: Skipped}, p.watch), t.source.Optional})
 			continue
 		}
@@ -106,12 +115,12 @@ func (p *pass) run() (Answer, error) {
 			return answer, nil
 		}
 		failures = append(failures, failure{err, t.source.Optional})
-		if c.isFinal(t.source, err) {
+		if p.isFinal(t.source, err) {
 			return Answer{}, err
 		}
 		p.ended = -1
 	}
-	return Answer{}, c.combine(p.asking, failures, len(p.plan))
+	return Answer{}, p.combine(failures, len(p.plan))
 }
 
 // ask asks a source, with a hedge beside it where it is declared. Where it is the hedge
@@ -139,10 +148,14 @@ func (c *Chain) answered(failures []failure, a *Answer) {
 	}
 }
 
+// mayBeNegative reports whether the input can be at fault: what is the endpoint's own
+// choice exists, and a source that does not have it has failed.
+func (p *pass) mayBeNegative() bool { return p.chain.mayBeNegative && !p.call.Defaults }
+
 // isFinal reports whether a source's failure ends the chain.
-func (c *Chain) isFinal(s *Source, err error) bool {
+func (p *pass) isFinal(s *Source, err error) bool {
 	if typed, ok := errors.AsType[*Error](err); ok && typed.Kind == Negative {
-		return c.mayBeNegative && !s.Next && !typed.Next
+		return p.mayBeNegative() && !s.Next && !typed.Next
 	}
 	return KindOf(err).definite()
 }
@@ -268,7 +281,8 @@ func share(until time.Time, plan []planned) time.Time {
 // source that was asked said so (failures of optional sources aside), or if all
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
-func (c *Chain) combine(ctx deadline, failures []failure, planned int) error {
+func (p *pass) combine(failures []failure, planned int) error {
+	ctx := p.asking
 	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
@@ -289,7 +303,7 @@ func (c *Chain) combine(ctx deadline, failures []failure, planned int) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		causes = append(causes, ctx.Err())
-	case c.mayBeNegative && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
+	case p.mayBeNegative() && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
 		kind = Negative
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout

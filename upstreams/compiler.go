@@ -27,6 +27,8 @@ type Compiler struct {
 	Scope    *jq.Scope
 	Env      *Environment
 	Problems *declare.Problems
+	// Place says where a line is; nil: in the only file of the endpoint.
+	Place func(line int) string
 }
 
 // Add notes a mistake on the line of the source.
@@ -43,7 +45,13 @@ func (c *Compiler) Program(e *declare.Expr) *jq.Program {
 
 // Rules compiles judge rules of the source.
 func (c *Compiler) Rules(specs []RuleSpec) []Rule {
-	return CompileRules(specs, c.Scope.Defs, c.Problems)
+	rules := CompileRules(specs, c.Scope.Defs, c.Problems)
+	for i := range rules {
+		if c.Place != nil {
+			rules[i].place = c.Place(specs[i].Is.Line)
+		}
+	}
+	return rules
 }
 
 // Compiled is what the section of a source's kind compiles to.

@@ -153,6 +153,19 @@ func (w *ReplyWatch) Observe(body any) {
 	}
 }
 
+// Compare lists how a decoded reply differs from what is known. A nil watch knows nothing.
+func (w *ReplyWatch) Compare(body any) []shape.Change {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil {
+		w.known = w.learn()
+	}
+	return w.known.Changes(body)
+}
+
 // learn makes the shape of the known replies.
 func (w *ReplyWatch) learn() *shape.Watch {
 	known := &shape.Shape{}
@@ -180,7 +193,7 @@ func (w *ReplyWatch) report(fields map[shape.Kind][]string) {
 		return
 	}
 	w.env.Log.Warn("replies of a source have changed", "endpoint", w.endpoint, "source", w.source,
-		"missing", fields[shape.Missing], "retyped", fields[shape.Retyped], "new", fields[shape.New])
+		"missing", fields[shape.Missing], "retyped", fields[shape.Retyped], "emptied", fields[shape.Emptied], "new", fields[shape.New])
 }
 
 func newDriftGauge() *prometheus.GaugeVec {

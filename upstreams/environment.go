@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sundry/metrics/panics"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/guard"
 	"sundry/upstreams/host"
@@ -57,6 +58,8 @@ type Environment struct {
 	// Data holds the files of embedded sources.
 	Data fs.FS
 	Log  *slog.Logger
+	// Panics catches those of what runs beside a request.
+	Panics *panics.Catcher
 
 	Metrics *Metrics
 }
@@ -134,7 +137,7 @@ func (env *Environment) DeclaredHosts(endpoint, source string) http.RoundTripper
 	if env.Replay != nil {
 		return env.Recorded(env.Replay)
 	}
-	return env.Recorded(proxied{env.Transport, env, endpoint, source})
+	return env.Recorded(proxied{resent{env.Transport}, env, endpoint, source})
 }
 
 // Recorded is the transport with the recorder in front, where exchanges are

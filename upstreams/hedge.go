@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"sundry/metrics/panics"
 )
 
 // errOutrun is why an attempt was cancelled: another source answered first. net/http
@@ -85,7 +86,7 @@ func (p *pass) race(h *hedge, after time.Duration, until time.Time) (Answer, err
 	ctx, cancel := context.WithCancelCause(p.ctx)
 	defer cancel(nil)
 	p.hedge, h.outrunBefore = h, cancel
-	timer := time.AfterFunc(after, h.run)
+	timer := time.AfterFunc(after, h.panics().Func(panics.Hedge, h.run))
 	answer, err := p.plan[h.slow].do(ctx, until, p.call, false, p.watch)
 	if timer.Stop() {
 		h.end(nil)
@@ -140,13 +141,12 @@ func (h *hedge) afford() bool {
 	return true
 }
 
-// ask turns a panic into an error: nothing else recovers from it here.
+// panics are caught where the service has it.
+func (h *hedge) panics() *panics.Catcher { return h.plan[h.index].source.env.Panics }
+
+// ask turns a panic into an error, so that the attempt beside it goes on.
 func (h *hedge) ask() (answer Answer, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = Errorf(Internal, "hedge panicked: %v\n%s", r, debug.Stack())
-		}
-	}()
+	defer h.panics().Catch(panics.Hedge, &err)
 	return h.plan[h.index].do(h.within, share(h.asking.until, h.plan[h.index:]), h.call, false, h.watch)
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/loop"
 	"sundry/upstreams/redact"
+	"sundry/upstreams/shape"
 )
 
 // Input is the state of one attempt. It is for one goroutine.
@@ -19,15 +19,17 @@ type Input struct {
 	Values map[string]any // of placeholders: parameters, variables, step results and secrets
 	shared bool           // Values are the call's parameters
 	Hidden []string       // the forms of its secrets
-	// derived are texts computed from secrets.
+	// derived are texts, and numbers as texts, computed from secrets.
 	derived  []string
-	Env      *jq.Env     // of its programs
-	Rules    []Rule      // of its reply
-	Sessions []Session   // cached results of steps that log in
-	since    time.Time   // when the oldest cached step result was created; zero: none was cached
-	Memory   Reservation // reserved for its replies
-	stages   *[]Stage    // nil: they are not collected
-	mark     loop.Mark   // set in its requests; "": none
+	Env      *jq.Env        // of its programs
+	Rules    []Rule         // of its reply
+	sessions []session      // of steps that log in
+	renewed  bool           // one was refused, and the attempt is made once more
+	since    time.Time      // when the oldest cached step result was created; zero: none was cached
+	Memory   Reservation    // reserved for its replies
+	stages   *[]Stage       // nil: they are not collected
+	changes  []shape.Change // in the reply, where stages are collected
+	mark     loop.Mark      // set in its requests; "": none
 }
 
 // Stage notes a part of the attempt, where somebody collects them.
@@ -52,10 +54,10 @@ func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
 		if err != nil {
 			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		in.Set(v.Name, value)
 		if v.Secret && len(in.Hidden) > 0 {
 			in.Derive(value, redact.DerivedMin)
 		}
+		in.Set(v.Name, value)
 	}
 	return nil
 }
@@ -78,25 +80,6 @@ func (in *Input) SetPlaceholder(name string, value any) {
 		in.Values = map[string]any{}
 	}
 	in.Values[name] = value
-}
-
-// Derive notes the texts of v, which was computed from secrets, as secret too:
-// those of at least least bytes.
-func (in *Input) Derive(v any, least int) {
-	switch v := v.(type) {
-	case string:
-		if len(v) >= least && !slices.Contains(in.derived, v) {
-			in.derived = append(slices.Clip(in.derived), v)
-		}
-	case []any:
-		for _, e := range v {
-			in.Derive(e, least)
-		}
-	case map[string]any:
-		for _, e := range v {
-			in.Derive(e, least)
-		}
-	}
 }
 
 // Redactor redacts the secrets of the attempt, and what was computed from them.

@@ -2,6 +2,8 @@ package upstreams
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +16,8 @@ import (
 
 // RuleSpec is a judge rule as declared: all of its conditions must hold.
 type RuleSpec struct {
+	// Name of a rule under rules. A rule that is a name alone stands for that one.
+	Name declare.Text `yaml:"name" example:"gone"`
 	// Status lists the statuses that the rule is about; empty: the successful ones.
 	Status []int `yaml:"status" example:"[404]" any:"condition"`
 	// If is a jq condition on the decoded body, with $status, $params and $vars.
@@ -32,6 +36,7 @@ type RuleSpec struct {
 
 // Rule is a compiled judge rule.
 type Rule struct {
+	place   string // where it is declared
 	status  []int
 	cond    *jq.Program
 	verdict ErrorKind
@@ -78,7 +83,7 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 			problems.Add(s.Is.Line, "judge rule: parameter and message belong to the verdict invalid, which needs both, as in {is: invalid, parameter: phone, message: ...}; the verdict is %s", s.Is.Value)
 		}
 		rules = append(rules, Rule{
-			status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success,
+			place: fmt.Sprintf("line %d", s.Is.Line), status: s.Status, cond: jq.Compile(s.If, defs, problems), verdict: kind, success: success,
 			parameter: s.Parameter, message: s.Message.Text,
 		})
 	}
@@ -108,7 +113,7 @@ func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 		case fits && rules[i].success:
 			return nil
 		case fits:
-			failed := r.failure(rules[i].verdict, nil)
+			failed := r.failure(rules[i].verdict, i+1, rules[i].place)
 			failed.Parameter, failed.Message = rules[i].parameter, rules[i].message
 			return failed
 		}
@@ -116,9 +121,9 @@ func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
 	kind, ok := ByStatus(r.Status)
 	switch {
 	case !ok:
-		return r.failure(kind, nil)
+		return r.failure(kind, 0, "")
 	case r.Broken != nil:
-		return r.failure(Malformed, r.Broken)
+		return r.failure(Malformed, 0, "")
 	}
 	return nil
 }
@@ -167,8 +172,17 @@ func ByStatus(status int) (kind ErrorKind, ok bool) {
 	return Malformed, false
 }
 
-func (r *Reply) failure(kind ErrorKind, err error) *Error {
-	return &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header), Err: err}
+// failure is the error of a reply, by the rule with this number, 0 for none.
+func (r *Reply) failure(kind ErrorKind, rule int, place string) *Error {
+	why := &Refusal{Rule: rule, Place: place, Said: said(r.Body), Broken: r.Broken}
+	if page, ok := errors.AsType[*PageError](r.Broken); ok {
+		why.Said, why.Page = page.Title, true
+	}
+	failed := &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header)}
+	if why.Error() != "" {
+		failed.Err = why
+	}
+	return failed
 }
 
 // retryAfter reads the seconds of Retry-After, an hour at most; 0 for a date.

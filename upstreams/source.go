@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sundry/upstreams/fields"
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
 )
@@ -68,6 +69,7 @@ type SourceConfig struct {
 	Replies []*ReplyWatch // watched, of its requests
 	Map     *jq.Program   // nil: the data is the reply's body
 	Expires *jq.Program   // nil: never
+	Empty   *jq.Program   // on the reply: that there is nothing is the answer; nil: it never is
 	Picture Picture       // nil: none
 }
 
@@ -92,8 +94,10 @@ type Source struct {
 	endpoint string
 	env      *Environment
 	metrics  sourceMetrics
-	own      *ReplyWatch // of Replies: those to its own request
-	latency  *latency    // nil: it is not hedged
+	// Answer is what its data must hold; nil: that is not declared.
+	Answer  *fields.Answer
+	own     *ReplyWatch // of Replies: those to its own request
+	latency *latency    // nil: it is not hedged
 }
 
 // NewSource makes a source of an endpoint.
@@ -128,12 +132,19 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 // longest is how long its attempts may take together.
 func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
-// do makes an attempt, and repeats it after a transient failure as far as the
-// retry budget of the host allows. It ends at until; zero: when ctx does.
+// do makes an attempt, and repeats it once with a new session where one was refused, and
+// after a transient failure as far as the retry budget of the host allows. It ends at
+// until; zero: when ctx does.
 func (s *Source) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
-	for try := 0; ; try++ {
-		answer, err := s.attempt(ctx, until, call, hasCopy, watch)
-		if err == nil || !transient(err) || try >= s.Retry || outrun(ctx) || !s.worthRetry(until) {
+	renewed, retries := false, 0
+	for {
+		answer, refused, err := s.attempt(ctx, until, call, hasCopy, renewed, watch)
+		switch {
+		case refused && (deadline{ctx, until}).Err() == nil:
+			renewed = true
+		case err != nil && transient(err) && retries < s.Retry && !outrun(ctx) && s.worthRetry(until):
+			retries++
+		default:
 			return answer, err
 		}
 	}
@@ -155,23 +166,29 @@ func (s *Source) worthRetry(until time.Time) bool {
 	return s.Kind.Host != nil && s.Kind.Host.AllowRetry()
 }
 
-// attempt makes one attempt and reports it to metrics, journal and watch.
-func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
-	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, mark: s.env.LoopMark()}
+// attempt makes one attempt and reports it to metrics, journal and watch. refused says
+// that a session may have ended: the next attempt makes a new one, or uses one that another
+// has made meanwhile.
+func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCopy, renewed bool, watch func(Attempt)) (answer Answer, refused bool, err error) {
+	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.LoopMark()}
 	defer in.Memory.Release()
 	var stages []Stage
 	if watch != nil {
 		in.stages = &stages
 	}
 	start := time.Now()
-	answer, err := s.run(ctx, until, hasCopy, in)
+	answer, err = s.run(ctx, until, hasCopy, in)
 	took, result := time.Since(start), "success"
-	if err != nil {
+	if err == nil {
+		call.Kept.keep(&in.Memory)
+	} else {
 		err = in.Redactor().Err(s.attribute(err))
 		result = resultOf(ctx, err)
 	}
-	if err != nil && KindOf(err) == Limited {
+	if refused = in.RefusedSession(err); refused {
 		in.forgetSessions()
+	} else if err == nil || KindOf(err) == Negative {
+		in.acceptSessions()
 	}
 	s.metrics.observe(result, took)
 	s.observeLatency(result, took)
@@ -181,9 +198,9 @@ func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCo
 		for i := range stages {
 			stages[i].Detail = hide.Value(stages[i].Detail)
 		}
-		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Redactor: hide})
+		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: in.changes, Redactor: hide})
 	}
-	return answer, err
+	return answer, refused, err
 }
 
 // resultOutrun is the result of an attempt that was given up because another source had
@@ -240,6 +257,9 @@ func (s *Source) run(ctx context.Context, until time.Time, hasCopy bool, in *Inp
 	}
 	in.Rules = s.Rules
 	r, err := s.ask(ctx, in)
+	if in.stages != nil && r != nil {
+		in.changes = s.own.Compare(r.Body)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -356,16 +376,40 @@ func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, err
 			return Answer{}, Errorf(Malformed, "map: the answer holds nothing to map")
 		}
 	}
-	in.Stage(StageData, a.Data)
 	if s.Expires != nil {
 		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
 			return Answer{}, err
 		}
 	}
+	if a.Data, err = s.judge(ctx, a.Data, r, env); err != nil {
+		in.Stage(StageData, a.Data)
+		return Answer{}, err
+	}
+	in.Stage(StageData, a.Data)
 	if s.Picture != nil {
 		a.Blob, err = s.Picture.Fetch(AtStep(s.withPosition(ctx, in), "picture", 0), a.Data, in, env)
 	}
 	return a, err
+}
+
+// judge judges what the map has made of a reply: data without what an answer must hold
+// are a failure of the source, whatever its status was.
+func (s *Source) judge(ctx context.Context, data any, r *Reply, env *jq.Env) (any, error) {
+	if s.Answer == nil {
+		return data, nil
+	}
+	empty := false
+	if s.Empty != nil {
+		var err error
+		if empty, err = s.Empty.True(ctx, r.Body, env); err != nil {
+			return data, Errorf(Malformed, "empty: %w", err)
+		}
+	}
+	judged, err := s.Answer.Judge(data, empty)
+	if err != nil {
+		return data, Errorf(Malformed, "the answer is hollow: %w", err)
+	}
+	return judged, nil
 }
 
 func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, error) {
@@ -406,7 +450,7 @@ func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, 
 		err = Judge(ctx, rules, r, in.Env)
 	}
 	returned = true
-	done(outcome(err))
+	done(in.outcome(err))
 	return r, err
 }
 

@@ -3,6 +3,7 @@ package upstreams
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type StepCacheRule struct {
 	Lasts time.Duration
 	// Timeout bounds one request for it.
 	Timeout time.Duration
+	// Session results say who asks, and are no part of an answer.
+	Session bool
 	// Shared results are few and the same for everybody; the others depend on
 	// callers' input, and must not evict those.
 	Shared bool
@@ -35,29 +38,17 @@ type StepResults interface {
 	// context of its own and may outlive the caller's. Its value must be
 	// JSON-ready.
 	Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (value any, created time.Time, err error)
-	// Drop removes the result that is cached under the id.
-	Drop(id string)
-}
-
-// Session is a cached result of a step that logs in.
-type Session struct {
-	Results StepResults
-	ID      string
-}
-
-// forgetSessions drops sessions that the upstream no longer accepts.
-func (in *Input) forgetSessions() {
-	for _, s := range in.Sessions {
-		s.Results.Drop(s.ID)
-	}
+	// Drop removes the result that is cached under the id, unless it was created
+	// after the one that Fetch returned with this time.
+	Drop(id string, created time.Time)
 }
 
 // Fork is a copy for work that may outlive the attempt. It has no memory reserved.
 func (in *Input) Fork() *Input {
 	sub, env := *in, *in.Env
 	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
-	sub.shared, sub.Env, sub.Sessions = false, &env, nil
-	sub.Memory.taken = 0
+	sub.shared, sub.Env, sub.sessions = false, &env, slices.Clip(in.sessions)
+	sub.Memory, sub.derived = in.Memory.fork(), slices.Clip(in.derived)
 	if in.stages != nil {
 		sub.stages = &[]Stage{}
 	}

@@ -37,15 +37,6 @@ func (t *Tier) announcements() string {
 	return t.cfg.Prefix + "announcements:" + strconv.Itoa(t.database)
 }
 
-// announceReplaced is the message that a key's entry is now one of that creation time;
-// "" for a key that is not announced.
-func announceReplaced(key string, created time.Time) string {
-	if !announceable(key) {
-		return ""
-	}
-	return replacedKind + strconv.FormatInt(created.UnixMilli(), 10) + " " + key
-}
-
 // announceEnded is the message that the fill of a key has ended.
 func announceEnded(key string) string { return endedKind + key }
 
@@ -74,7 +65,8 @@ func announceable(key string) bool {
 }
 
 // Listen calls replaced for each key whose entry another instance has replaced (or this
-// one: what it announces it hears as well), with the creation time of the new one, and
+// one: what it announces it hears as well), with the creation time of the new one by this
+// machine's clock, and for each of which Redis had a newer one than was to be written, and
 // ended for each whose awaited fill has ended. It calls hears with true whenever it is
 // subscribed, because those of before are lost, and with false at first and when it hears
 // no more, as when Redis is killed. It returns when ctx ends. None of them may block. See
@@ -85,10 +77,18 @@ func (t *Tier) Listen(ctx context.Context, replaced func(key string, created tim
 		return
 	}
 	hears(false)
+	t.superseder.Store(&replaced)
+	defer t.superseder.Store(nil)
 	s := subscription{
 		tier: t, channel: t.announcements(), pingAfter: watchPingAfter,
-		subscribed: func() { t.metrics.listening.Set(1); hears(true) },
-		ended:      func() { t.metrics.listening.Set(0); hears(false) },
+		subscribed: func() {
+			// What was missed is looked at again now, which open circuits would reject.
+			t.reads.close()
+			t.writes.close()
+			t.metrics.listening.Set(1)
+			hears(true)
+		},
+		ended: func() { t.metrics.listening.Set(0); hears(false) },
 		received: func(message string) {
 			switch key, created, ok := readAnnouncement(message); {
 			case !ok:
@@ -98,26 +98,17 @@ func (t *Tier) Listen(ctx context.Context, replaced func(key string, created tim
 				ended(key)
 			default:
 				t.metrics.announced("received")
-				replaced(key, created)
+				replaced(key, t.clock.local(created))
 			}
 		},
 	}
 	s.run(ctx)
 }
 
-// publish sends an announcement, if there is one to send. A failure is counted: no
-// caller could do anything about it.
-func (t *Tier) publish(message string) {
-	if message == "" {
-		return
+// superseded tells whoever listens that Redis has a newer entry of a key than the one
+// that was to be written.
+func (t *Tier) superseded(key string, created time.Time) {
+	if replaced := t.superseder.Load(); replaced != nil {
+		(*replaced)(key, created)
 	}
-	ctx, cancel := t.writeBudget()
-	defer cancel()
-	err := t.writes.call(func() error { return t.client.Publish(ctx, t.announcements(), message).Err() })
-	if err != nil {
-		t.log.Debug("announcement not sent", "error", err)
-		t.metrics.announced("failed")
-		return
-	}
-	t.metrics.announced("sent")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,15 +19,21 @@ import (
 // it is up but refuses this kind of calls (out of memory, read-only, loading,
 // password): these pause, briefly at first, and the circuit stays closed.
 type breaker struct {
-	circuit  *gobreaker.CircuitBreaker[struct{}]
+	settings gobreaker.Settings
+	circuit  atomic.Pointer[gobreaker.CircuitBreaker[struct{}]]
 	refusals refusals
 }
 
 func newBreaker(name string, openFor time.Duration) *breaker {
-	return &breaker{
-		circuit:  gobreaker.NewCircuitBreaker[struct{}](settings(name, openFor)),
-		refusals: refusals{longest: openFor},
-	}
+	b := &breaker{settings: settings(name, openFor), refusals: refusals{longest: openFor}}
+	b.close()
+	return b
+}
+
+// close begins with a closed circuit: Redis has replied on another connection. Calls that
+// are under way count for the circuit they were begun in.
+func (b *breaker) close() {
+	b.circuit.Store(gobreaker.NewCircuitBreaker[struct{}](b.settings))
 }
 
 // settings of a circuit: it opens after five consecutive failures, or when half of
@@ -61,11 +68,11 @@ func (b *breaker) call(f func() error) error {
 // callAlways makes a call that does not pause with the others, because Redis may
 // accept it while it refuses them: one that is out of memory still deletes.
 func (b *breaker) callAlways(f func() error) error {
-	_, err := b.circuit.Execute(func() (struct{}, error) { return struct{}{}, f() })
+	_, err := b.circuit.Load().Execute(func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-func (b *breaker) open() bool { return b.circuit.State() == gobreaker.StateOpen }
+func (b *breaker) open() bool { return b.circuit.Load().State() == gobreaker.StateOpen }
 
 // blocked reports whether no calls are made now, for either reason.
 func (b *breaker) blocked() bool { return b.open() || b.refusals.pausing(time.Now()) }
@@ -74,6 +81,17 @@ func (b *breaker) blocked() bool { return b.open() || b.refusals.pausing(time.No
 func isReply(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
+}
+
+// notYet reports whether Redis replied that it cannot take a write at the moment: it loads its
+// data, or the key has no master.
+func notYet(err error) bool {
+	for _, prefix := range [...]string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // rejected reports whether the breaker rejected the call: it was not sent.

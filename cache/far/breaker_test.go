@@ -95,19 +95,19 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t)
 			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 500*time.Millisecond })
-			server.Must("SET sundry:k v")
+			server.Must("SET sundry:k =00000000000001v")
 			server.Must(c.fail)
 			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
 				t.Fatalf("the test's Redis says %q", reply)
 			}
 			for i := range 50 {
-				tier.Set(fmt.Sprint("x", i), []byte("v"), time.Minute)
+				tier.set(fmt.Sprint("x", i), []byte("v"), time.Minute)
 				if held, release := tier.Lease(t.Context(), "k", time.Minute); !held {
 					t.Fatal("denied a lease that no instance holds")
 				} else {
 					release()
 				}
-				if v, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
+				if v, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
 					t.Fatalf("read %d: %q", i, v)
 				}
 			}
@@ -122,8 +122,8 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			}
 			server.Must(c.recover)
 			waittest.Until(t, "writes again", func() bool {
-				tier.Set("after", []byte("v"), time.Minute)
-				v, _, _ := tier.Look(t.Context(), "after")
+				tier.set("after", []byte("v"), time.Minute)
+				v, _, _, _ := tier.Look(t.Context(), "after")
 				return v != nil
 			})
 		})
@@ -167,7 +167,7 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 		t.Run(strings.Fields(reply)[0], func(t *testing.T) {
 			tier := open(t, refuser(t, reply), func(c *Config) { c.Timeout, c.OpenFor = 2*time.Second, time.Minute })
 			for range 20 {
-				if v, f, leased := tier.Look(t.Context(), "k"); v != nil || f != nil || leased {
+				if v, _, f, leased := tier.Look(t.Context(), "k"); v != nil || f != nil || leased {
 					t.Fatalf("%q %q %v", v, f, leased)
 				}
 			}
@@ -190,4 +190,21 @@ func TestWrongPasswordPausesAndSaysNothing(t *testing.T) {
 	if tier.reads.open() || testutil.ToFloat64(tier.metrics.reads.WithLabelValues("refused")) < refusalsBeforePause {
 		t.Error("a refused password opened the breaker")
 	}
+}
+
+// TestRedisThatIsBackIsAskedAtOnce: a subscription that is confirmed shows that it is, however
+// long the circuits would stay open.
+func TestRedisThatIsBackIsAskedAtOnce(t *testing.T) {
+	server := redistest.Start(t)
+	e := listen(t, server.URL(), patient, func(c *Config) { c.OpenFor = time.Hour })
+	server.Stop()
+	waittest.Until(t, "the circuits of reads and writes to open", func() bool {
+		e.Look(t.Context(), "k")
+		e.Want(t.Context(), "k")
+		return e.reads.open() && e.writes.open() && !e.listening()
+	})
+	server.Restart()
+	waittest.Until(t, "the subscription", e.listening)
+	e.set("k", []byte("v"), time.Minute)
+	waittest.Until(t, "the value", func() bool { value, _, _, _ := e.Look(t.Context(), "k"); return string(value) == "v" })
 }

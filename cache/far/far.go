@@ -3,12 +3,13 @@
 // returns within its small budget as a miss, a write never blocks, and the tier is
 // used again by itself once Redis has recovered.
 //
-// Writes happen in the background, those of one key in order. Values are dropped
-// when the queue is full, Redis is down or they have waited for more than five
-// seconds. Deletions are not, as long as the process lives and no more than some
-// thousands wait: they are counted apart and retried until they succeed. Reads
-// and writes fail independently: a Redis that is out of memory or read-only is
-// still read.
+// Writes happen in the background, all that wait in one pipeline, those of one key in
+// order. An entry replaces no newer one, and a deletion deletes none: whatever was held up
+// on its way, by whichever clock it is dated. Values are dropped, the oldest first, when
+// the queue is full, and when they have waited for more than ten seconds. Deletions are
+// not, as long as the process lives and no more than some thousands wait: they are counted
+// apart and retried until they succeed. Reads and writes fail independently: a Redis that
+// is out of memory or read-only is still read.
 package far
 
 import (
@@ -18,10 +19,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+
+	"sundry/metrics/panics"
 )
 
 // Config of a Tier.
@@ -37,12 +41,14 @@ type Config struct {
 	Timeout time.Duration
 	// Prefix of every key; "" means "sundry:".
 	Prefix string
-	// Queue bounds the number of values that wait to be written; 0 means 1024.
+	// Queue bounds the number of values that wait to be written; 0 means 32768.
 	Queue int
 	// QueueBytes bounds them in bytes; 0 means 64 MiB.
 	QueueBytes int64
 	// OpenFor is how long the breakers stay open; 0 means 2 s.
 	OpenFor time.Duration
+	// Panics catches those of what goes on in the background.
+	Panics *panics.Catcher
 }
 
 func (c Config) withDefaults() Config {
@@ -53,7 +59,7 @@ func (c Config) withDefaults() Config {
 		c.Prefix = "sundry:"
 	}
 	if c.Queue == 0 {
-		c.Queue = 1024
+		c.Queue = 1 << 15
 	}
 	if c.QueueBytes == 0 {
 		c.QueueBytes = 64 << 20
@@ -83,9 +89,13 @@ type Tier struct {
 	reads         *breaker
 	writes        *breaker
 	queue         *queue
+	clock         clock
+	superseder    atomic.Pointer[func(key string, created time.Time)] // who listens; nil: nobody
 	metrics       *tierMetrics
 	log           *slog.Logger
 	workers       sync.WaitGroup
+	lives         context.Context //nolint:containedctx // of the workers: when it ends, what waits is dropped
+	end           context.CancelFunc
 }
 
 // Open makes the tier. Only an invalid URL is an error: Redis may be started
@@ -104,6 +114,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 		reads: newBreaker("reads", cfg.OpenFor), writes: newBreaker("writes", cfg.OpenFor),
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
 	}
+	t.lives, t.end = context.WithCancel(context.Background())
 	t.metrics = newMetrics(t)
 	if reg != nil {
 		if err := t.metrics.register(reg); err != nil {
@@ -112,7 +123,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	}
 	for i := range t.queue.shards {
 		w := &writer{tier: t, shard: &t.queue.shards[i]}
-		t.workers.Go(w.run)
+		t.workers.Go(cfg.Panics.Loop(t.lives, panics.FarWrite, func(context.Context) { w.run() }))
 	}
 	return t, nil
 }
@@ -125,13 +136,15 @@ func (t *Tier) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
+	defer t.end()
 	t.queue.close()
 	done := make(chan struct{})
-	go func() { t.workers.Wait(); close(done) }()
+	t.cfg.Panics.Go(panics.FarWrite, func() { t.workers.Wait(); close(done) })
 	select {
 	case <-done:
 	case <-ctx.Done():
 		t.queue.discard()
+		t.end()
 		<-done // each write has its own short deadline
 	}
 	return errors.Join(t.client.Close(), t.sharedValues.Close())

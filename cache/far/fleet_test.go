@@ -24,22 +24,22 @@ func runAll(t *testing.T, url string) {
 		if !held {
 			t.Fatal("a free lease was denied")
 		}
-		if _, _, leased := tier.Look(t.Context(), key); !leased {
+		if _, _, _, leased := tier.Look(t.Context(), key); !leased {
 			t.Fatal("the lease is not seen")
 		}
-		tier.Add(key, []byte("first"), time.Minute)
-		tier.Add(key, []byte("second"), time.Minute)
+		tier.set(key, []byte("first"), time.Minute)
+		tier.add(key, []byte("second"), time.Minute)
 		tier.Fail(key, []byte("record"), time.Minute)
 		release()
 		waittest.Until(t, "the writes", empty(tier))
-		value, failure, leased := tier.Look(t.Context(), key)
+		value, _, failure, leased := tier.Look(t.Context(), key)
 		if string(value) != "first" || string(failure) != "record" || leased {
 			t.Fatalf("%q %q %v", value, failure, leased)
 		}
-		tier.Set(key, []byte("third"), time.Minute)
-		tier.Delete(key)
+		tier.set(key, []byte("third"), time.Minute)
+		tier.del(key)
 		waittest.Until(t, "the writes", empty(tier))
-		if value, failure, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
+		if value, _, failure, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
 			t.Fatalf("%q %q", value, failure)
 		}
 	}
@@ -55,7 +55,7 @@ func runAll(t *testing.T, url string) {
 		key := fmt.Sprint("key", i)
 		_, release := tier.Lease(t.Context(), key, time.Minute)
 		other.Want(t.Context(), key)
-		tier.Replace(key, []byte("fourth"), time.Minute, time.UnixMilli(1))
+		tier.replace(key, []byte("fourth"), time.Minute, time.UnixMilli(1)) // nothing is there
 		release()
 		other.hears(t, "replaced "+key+" 1", "ended "+key)
 	}
@@ -101,8 +101,8 @@ func TestFrozenTLS(t *testing.T) {
 	}
 	server.Thaw()
 	waittest.Until(t, "Redis is used again", func() bool {
-		tier.Set("k", []byte("v"), time.Minute)
-		v, _, _ := tier.Look(t.Context(), "k")
+		tier.set("k", []byte("v"), time.Minute)
+		v, _, _, _ := tier.Look(t.Context(), "k")
 		return v != nil
 	})
 }
@@ -149,7 +149,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	nodes := redistest.StartCluster(t, 2, "--cluster-require-full-coverage", "no", "--cluster-node-timeout", "60000")
 	tier := open(t, "redis+cluster://"+nodes[0].Addr, func(c *Config) { c.OpenFor = 10 * time.Millisecond })
 	for i := range 20 {
-		tier.Set(fmt.Sprint(i), []byte("v"), time.Minute)
+		tier.set(fmt.Sprint(i), []byte("v"), time.Minute)
 	}
 	waittest.Until(t, "the writes", empty(tier))
 	has := 0
@@ -161,7 +161,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	waittest.Until(t, "what the node that is well has", func() bool {
 		for _, i := range rand.Perm(20) { // half-open, the breaker tries whichever comes
 			start := time.Now()
-			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
+			if v, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
 				found[i] = true
 			}
 			if took := time.Since(start); took > 4*tier.cfg.Timeout {
@@ -173,7 +173,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	nodes[1].Thaw()
 	waittest.Until(t, "all of it", func() bool {
 		for i := range 20 {
-			if v, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
+			if v, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
 				return false
 			}
 		}
@@ -186,7 +186,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 func TestASlotThatMoves(t *testing.T) {
 	nodes := redistest.StartCluster(t, 3)
 	tier := open(t, nodes.URL(), func(c *Config) { c.Timeout = time.Second })
-	tier.Set("k", []byte("v"), time.Minute)
+	tier.set("k", []byte("v"), time.Minute)
 	waittest.Until(t, "the write", empty(tier))
 	slot := redistest.Slot("k")
 	round := 0
@@ -194,7 +194,7 @@ func TestASlotThatMoves(t *testing.T) {
 		quickest := time.Hour
 		for range 20 {
 			start := time.Now()
-			if v, _, _ := tier.Look(t.Context(), "k"); v == nil {
+			if v, _, _, _ := tier.Look(t.Context(), "k"); v == nil {
 				t.Error("the value is not found")
 			}
 			quickest = min(quickest, time.Since(start))
@@ -206,14 +206,14 @@ func TestASlotThatMoves(t *testing.T) {
 		if round++; !held {
 			t.Error("a free lease was denied")
 		}
-		tier.Set("k", []byte{byte(round)}, time.Minute)
+		tier.set("k", []byte{byte(round)}, time.Minute)
 		release()
 		waittest.Until(t, "the writes", func() bool {
-			v, _, leased := tier.Look(t.Context(), "k")
+			v, _, _, leased := tier.Look(t.Context(), "k")
 			return v[0] == byte(round) && !leased
 		})
 	})
-	if v, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
+	if v, _, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
 		t.Errorf("afterwards it is %v", v)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"sundry/metrics/panics"
 )
 
 // A lease is a key in Redis whose value is a token that its owner alone knows, and
@@ -59,11 +61,17 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 }
 
 // wantScript marks a lease as wanted, and returns how long it lasts unless it is
-// renewed; 0: there is none.
+// renewed; 0: there is none. What no instance has put there, because it is no text or
+// lasts longer than any lease, goes: it would keep everybody waiting.
 const wantScript = `
 local left = redis.call("pttl", KEYS[1])
-if left <= 0 then return 0 end
-if redis.call("getrange", KEYS[1], -1, -1) ~= ARGV[1] then redis.call("append", KEYS[1], ARGV[1]) end
+if left == -2 or left == 0 then return 0 end
+local last = redis.pcall("getrange", KEYS[1], -1, -1)
+if type(last) ~= "string" or left == -1 or left > tonumber(ARGV[2]) then
+	redis.call("del", KEYS[1])
+	return 0
+end
+if last ~= ARGV[1] then redis.call("append", KEYS[1], ARGV[1]) end
 return left`
 
 // Want asks the owner of a key's lease to announce the end of its fill, and returns how
@@ -77,7 +85,7 @@ func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
 	err := t.writes.call(func() error {
 		call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 		defer cancel()
-		ms, err := t.client.Eval(call, wantScript, []string{t.name(leasePrefix, key)}, wantedMark).Int64()
+		ms, err := t.client.Eval(call, wantScript, []string{t.name(leasePrefix, key)}, wantedMark, leaseLife.Milliseconds()).Int64()
 		left = time.Duration(ms) * time.Millisecond
 		return markCanceled(ctx, err)
 	})
@@ -85,29 +93,14 @@ func (t *Tier) Want(ctx context.Context, key string) (left time.Duration) {
 		t.log.Debug("lease not marked as wanted", "error", err)
 		return 0
 	}
-	return min(left, leaseLife)
+	return left
 }
 
-// isOurs begins a script about a lease: it ends the script with 0 unless the lease has
-// our token, wanted or not.
-const isOurs = `
+// renewScript extends a lease only if it is still ours, wanted or not.
+const renewScript = `
 local owner = redis.call("get", KEYS[1])
-local wanted = owner == ARGV[1] .. "` + wantedMark + `"
-if owner ~= ARGV[1] and not wanted then return 0 end
-`
-
-// renewScript extends a lease only if it is still ours.
-const renewScript = isOurs + `return redis.call("pexpire", KEYS[1], ARGV[2])`
-
-// releaseScript deletes a lease only if it is still ours, and announces that if it was
-// wanted: then it returns 2. That it may not publish does not stop it.
-const releaseScript = isOurs + `
-redis.call("del", KEYS[1])
-if wanted then
-	redis.pcall("publish", ARGV[2], ARGV[3])
-	return 2
-end
-return 1`
+if owner ~= ARGV[1] and owner ~= ARGV[1] .. "` + wantedMark + `" then return 0 end
+return redis.call("pexpire", KEYS[1], ARGV[2])`
 
 // renew renews the lease until an instant, or until it is stopped. A failed
 // renewal is made up for by the next.
@@ -124,11 +117,12 @@ func (t *Tier) renew(key, token string, until time.Time) (stop func()) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	timer = time.AfterFunc(leaseRenewal, func() {
+	timer = time.AfterFunc(leaseRenewal, t.cfg.Panics.Func(panics.Lease, func() {
 		life := min(leaseLife, time.Until(until))
 		if ctx.Err() != nil || life < time.Millisecond {
 			return
 		}
+		defer next()
 		err := t.writes.call(func() error {
 			call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 			defer cancel()
@@ -137,18 +131,8 @@ func (t *Tier) renew(key, token string, until time.Time) (stop func()) {
 		if err != nil {
 			t.log.Debug("lease not renewed", "error", err)
 		}
-		next()
-	})
+	}))
 	return func() { cancel(); mu.Lock(); defer mu.Unlock(); timer.Stop() }
-}
-
-// release ends a lease.
-func (t *Tier) release(ctx context.Context, j *job) error {
-	done, err := t.client.Eval(ctx, releaseScript, []string{j.key}, j.token, t.announcements(), announceEnded(j.cacheKey)).Int()
-	if err == nil && done == 2 {
-		t.metrics.announced("sent")
-	}
-	return err
 }
 
 // take tries to take the lease; the error redis.Nil means that another instance

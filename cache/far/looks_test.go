@@ -38,7 +38,7 @@ func TestLooksShareRoundTrips(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
 	for i := range callers {
-		server.Must(fmt.Sprintf("SET sundry:%d value-%d", i, i))
+		server.Must(fmt.Sprintf("SET sundry:%d =00000000000001value-%d", i, i))
 		server.Must(fmt.Sprintf("SET sundry:failed:%d failure-%d", i, i))
 	}
 	server.Must("SET sundry:lease:7 t")
@@ -53,7 +53,7 @@ func TestLooksShareRoundTrips(t *testing.T) {
 			if i%10 == 0 {
 				ctx = left
 			}
-			value, failure, leased := tier.Look(ctx, strconv.Itoa(i))
+			value, _, failure, leased := tier.Look(ctx, strconv.Itoa(i))
 			if i%10 == 0 && value == nil {
 				return
 			}
@@ -133,9 +133,9 @@ func TestLookWaitsNoLongerThanItsPatience(t *testing.T) {
 func TestLooksAfterALargeReplyAreAlone(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
-	tier.Set("large", bytes.Repeat([]byte("x"), largeReply+1), time.Minute)
+	tier.set("large", bytes.Repeat([]byte("x"), largeReply+1), time.Minute)
 	for value := []byte(nil); value == nil; {
-		value, _, _ = tier.Look(t.Context(), "large")
+		value, _, _, _ = tier.Look(t.Context(), "large")
 	}
 	server.Must("CONFIG RESETSTAT")
 	var all sync.WaitGroup

@@ -35,7 +35,7 @@ func newMetrics(t *Tier) *tierMetrics {
 			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer."},
 			[]string{"result"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
-			Help: "Write-behind writes to Redis, by result; refused: it replied with an error; dropped: the queue was full, or the write too old."},
+			Help: "Tries to write to Redis, by result; refused: it replied with an error; rejected: not sent; dropped: given up, because the queue was full, or the write too old."},
 			[]string{"result"}),
 		announcements: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "announcements_total",
 			Help: "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours."},

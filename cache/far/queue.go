@@ -11,8 +11,8 @@ import (
 type kind uint8
 
 const (
-	setting kind = iota
-	adding
+	writing kind = iota // an entry
+	failing             // the record of a failed fill
 	deleting
 	releasing
 )
@@ -22,20 +22,35 @@ type job struct {
 	kind     kind
 	cacheKey string // as the cache knows it: all writes of one key are in one shard
 	key      string // the key in Redis
-	value    []byte
-	token    string // of the lease to release
-	// announcement is published once the value is written; "" for none.
-	announcement string
-	ttl          time.Duration
-	at           time.Time
+	size     int    // in bytes, of what the job holds
+	at       time.Time
+	failures int  // how often it alone could not be sent
+	tried    bool // it could not be sent, or its outcome is unknown
+	repeated bool // a deletion that was carried out once already
+	// value is what is written, with ttl: of an entry it is made by make when it is first
+	// sent, and has a head then.
+	value       []byte
+	ttl         time.Duration
+	make        func() ([]byte, time.Duration)
+	created     time.Time // of the entry; of a deletion, up to when
+	replaceable bool
+	announced   bool // once it is written
+	token       string
 }
 
 // deletion reports whether the write deletes a value or, as a release, a lease. It
 // is small and must arrive; values may be dropped.
 func (j *job) deletion() bool { return j.kind == deleting || j.kind == releasing }
 
-// same reports whether two deletions have the same effect.
-func (j *job) same(k *job) bool { return j.kind == k.kind && j.key == k.key && j.token == k.token }
+// same reports whether a deletion has no effect before or behind k.
+func (j *job) same(k *job) bool {
+	return j.kind == k.kind && j.key == k.key && j.token == k.token && !j.created.After(k.created)
+}
+
+// needless reports whether a deletion of its key makes the write needless.
+func (j *job) needless(deletion *job) bool {
+	return j.key == deletion.key && !j.created.After(deletion.created)
+}
 
 // shardCount is how many shards are written concurrently, so that one large value
 // does not delay all writes; within a shard writes keep their order.
@@ -78,83 +93,157 @@ func newQueue(maxValues int, maxBytes int64) *queue {
 	return q
 }
 
-// push never blocks; false means that the queue is full or closed.
-func (q *queue) push(j *job) bool {
+// push never blocks. Where the queue is full of values, the oldest make room: how many
+// writes were dropped is returned, this one included if it is closed or there is no room.
+func (q *queue) push(j *job) (dropped int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := &q.shards[maphash.String(q.seed, j.cacheKey)%shardCount]
-	switch {
-	case q.closed:
-		return false
-	case j.kind == deleting:
-		q.removeWrites(s, j.key)
-		fallthrough
-	case j.kind == releasing:
-		if s.deletions >= maxDeletions {
-			return false
-		}
-		s.deletions++
-		q.deletions++
-	case q.values >= q.maxValues || q.bytes+int64(len(j.value)) > q.maxBytes:
-		return false
-	default:
-		q.values++
-		q.bytes += int64(len(j.value))
+	if q.closed || int64(j.size) > q.maxBytes {
+		return 1
 	}
+	if j.kind == deleting {
+		q.removeWrites(s, j)
+	}
+	if j.deletion() && s.deletions >= maxDeletions {
+		return 1
+	}
+	for !j.deletion() && (q.values >= q.maxValues || q.bytes+int64(j.size) > q.maxBytes) {
+		if dropped++; !q.dropOldest() {
+			return dropped // all are being written
+		}
+	}
+	q.count(s, j, 1)
 	s.jobs = append(s.jobs, j)
 	s.queued[j.key]++
 	s.signal()
+	return dropped
+}
+
+// dropOldest drops the value that has waited for longest; false when none waits.
+func (q *queue) dropOldest() bool {
+	var s *shard
+	first := 0
+	for i := range q.shards {
+		other := &q.shards[i]
+		n := slices.IndexFunc(other.jobs, func(j *job) bool { return !j.deletion() })
+		if n >= 0 && (s == nil || other.jobs[n].at.Before(s.jobs[first].at)) {
+			s, first = other, n
+		}
+	}
+	if s == nil {
+		return false
+	}
+	j := s.jobs[first]
+	copy(s.jobs[1:first+1], s.jobs[:first]) // few: deletions
+	q.leave(s)
+	s.unqueue(j)
+	q.count(s, j, -1)
 	return true
 }
 
-// removeWrites removes the writes of a key that is going to be deleted.
-func (q *queue) removeWrites(s *shard, key string) {
-	if s.queued[key] == 0 {
-		return
-	}
-	delete(s.queued, key)
-	s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool {
-		if j.key == key {
-			q.uncount(s, j)
-		}
-		return j.key == key
-	})
-}
-
-// uncount ends the counting of a write.
-func (q *queue) uncount(s *shard, j *job) {
-	if j.deletion() {
-		s.deletions--
-		q.deletions--
-		return
-	}
-	q.values--
-	q.bytes -= int64(len(j.value))
-}
-
-// pop takes the next write of a shard; nil when there is none. The write counts as
-// waiting until done is called.
-func (q *queue) pop(s *shard) *job {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(s.jobs) == 0 {
-		s.jobs = nil // frees the memory behind them
-		return nil
-	}
-	j := s.jobs[0]
+// leave removes the first of a shard's writes from its list.
+func (q *queue) leave(s *shard) {
 	s.jobs[0] = nil
-	s.jobs = s.jobs[1:]
+	if s.jobs = s.jobs[1:]; len(s.jobs) == 0 {
+		s.jobs = nil // frees the memory behind them
+	}
+}
+
+// unqueue ends the mention of a key.
+func (s *shard) unqueue(j *job) {
 	if s.queued[j.key]--; s.queued[j.key] == 0 {
 		delete(s.queued, j.key)
 	}
-	return j
+}
+
+// removeWrites removes the writes of a key that a deletion makes needless.
+func (q *queue) removeWrites(s *shard, deletion *job) {
+	if s.queued[deletion.key] == 0 {
+		return
+	}
+	s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool {
+		needless := j.needless(deletion)
+		if needless {
+			s.unqueue(j)
+			q.count(s, j, -1)
+		}
+		return needless
+	})
+}
+
+// count adds or takes away a write.
+func (q *queue) count(s *shard, j *job, n int) {
+	if j.deletion() {
+		s.deletions += n
+		q.deletions += n
+		return
+	}
+	q.values += n
+	q.bytes += int64(n * j.size)
+}
+
+// Bounds of a pipeline.
+const (
+	maxPipeline      = 256
+	maxPipelineBytes = 1 << 20
+)
+
+// take takes the next writes of a shard, at most that many and maxPipelineBytes, but one
+// of any size. They count as waiting until done or putBack is called.
+func (q *queue) take(s *shard, most int) []*job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var taken []*job
+	for bytes := 0; len(s.jobs) > 0 && len(taken) < most; {
+		j := s.jobs[0]
+		if bytes += j.size; bytes > maxPipelineBytes && len(taken) > 0 {
+			break
+		}
+		taken = append(taken, j)
+		s.unqueue(j)
+		q.leave(s)
+	}
+	return taken
+}
+
+// putBack puts writes that could not be sent in front of the others, or behind them. None
+// gets behind a deletion that makes it needless.
+func (q *queue) putBack(s *shard, jobs []*job, behind bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if behind {
+		jobs = q.withoutNeedless(s, jobs)
+		s.jobs = slices.Concat(s.jobs, jobs)
+	} else {
+		s.jobs = slices.Concat(jobs, s.jobs)
+	}
+	for _, j := range jobs {
+		s.queued[j.key]++
+	}
+}
+
+// withoutNeedless ends the writes that a deletion which waits makes needless.
+func (q *queue) withoutNeedless(s *shard, jobs []*job) []*job {
+	for _, deletion := range s.jobs {
+		if deletion.kind == deleting {
+			jobs = slices.DeleteFunc(jobs, func(j *job) bool {
+				needless := j.needless(deletion)
+				if needless {
+					q.count(s, j, -1)
+				}
+				return needless
+			})
+		}
+	}
+	return jobs
 }
 
 // done ends a write that was carried out or dropped.
 func (q *queue) done(s *shard, j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.uncount(s, j)
+	q.count(s, j, -1)
 }
 
 // waiting counts the writes that are not done yet, and the deletions among them.

@@ -3,6 +3,7 @@ package far
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -30,6 +31,16 @@ func (t *Tier) SharedValue(name string) *SharedValue {
 // own, since the tier's are closed after a read's budget.
 const sharedValueTime = 2 * time.Second
 
+// Now is the time by the clock of Redis.
+func (v *SharedValue) Now(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
+	defer cancel()
+	return v.tier.sharedValues.Time(ctx).Result()
+}
+
+// ErrNotAValue means that what Redis has there is of another type, such as a list.
+var ErrNotAValue = errors.New("the key holds something else than a value")
+
 // Load reads the value; nil when there is none. Where Redis does not reply, the
 // subscriptions of the tier are renewed, because their connections may be lost as well.
 func (v *SharedValue) Load(ctx context.Context) ([]byte, error) {
@@ -39,6 +50,8 @@ func (v *SharedValue) Load(ctx context.Context) ([]byte, error) {
 	switch {
 	case errors.Is(err, redis.Nil):
 		return nil, nil
+	case redis.HasErrorPrefix(err, "WRONGTYPE"):
+		return nil, fmt.Errorf("%s: %w", v.key, ErrNotAValue)
 	case err != nil && !isReply(err) && ctx.Err() == nil:
 		v.tier.subscriptions.renew()
 	}
@@ -61,6 +74,33 @@ func (v *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error)
 	n, err := v.tier.sharedValues.Eval(ctx, swapScript, []string{v.key}, old, value).Int()
 	return n == 1, err
 }
+
+// repairScript sets the value in the place of a damaged one, or of what is not a value (""),
+// which is kept under another name, and notifies all watchers. What may be refused comes first.
+const repairScript = `
+local kind = redis.call("type", KEYS[1]).ok
+if kind == "none" or kind ~= "string" and ARGV[1] ~= "" then return 0 end
+if kind == "string" and redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call("set", KEYS[3], ARGV[2])
+redis.call("rename", KEYS[1], KEYS[2])
+redis.call("rename", KEYS[3], KEYS[1])
+redis.call("publish", KEYS[1], "changed")
+return 1`
+
+// Repair is Swap for a value that is damaged, or with nil for what is ErrNotAValue: that is
+// kept under the key of Damaged, in the place of what was kept there before.
+func (v *SharedValue) Repair(ctx context.Context, damaged, value []byte) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
+	defer cancel()
+	n, err := v.tier.sharedValues.Eval(ctx, repairScript, []string{v.key, v.Damaged(), v.sibling("next")}, damaged, value).Int()
+	return n == 1, err
+}
+
+// Damaged is the key under which Repair keeps what was damaged.
+func (v *SharedValue) Damaged() string { return v.sibling("damaged") }
+
+// sibling is a key in the same slot of a Cluster; the prefix of the tier has no braces.
+func (v *SharedValue) sibling(name string) string { return "{" + v.key + "}:" + name }
 
 // Watch calls changed once it is subscribed, after every change, and when it is
 // subscribed again after an outage, during which changes may have been missed; and lost

@@ -2,6 +2,8 @@ package far
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,4 +178,81 @@ func TestAReadThatFailsRenewsTheSubscriptions(t *testing.T) {
 	waittest.Until(t, "a new subscription", func() bool { return notified.Load() == 2 })
 	stop()
 	done.Wait()
+}
+
+// TestADamagedValueIsKept: what is repaired stands under another key afterwards, whatever it is;
+// and nothing else is replaced.
+func TestADamagedValueIsKept(t *testing.T) {
+	keeps := func(t *testing.T, url string) {
+		d := open(t, url).SharedValue("settings")
+		repair := func(damaged, value string, want bool) {
+			t.Helper()
+			if ok, err := d.Repair(t.Context(), []byte(damaged), []byte(value)); ok != want || err != nil {
+				t.Errorf("%q for %q: %v %v", value, damaged, ok, err)
+			}
+		}
+		repair("", "v", false) // there is nothing to repair
+		for _, garbage := range []string{"garbage", "others"} {
+			if err := d.tier.sharedValues.Set(t.Context(), d.key, garbage, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			repair("something else", "v", false)
+			repair("", "v", false)
+			repair(garbage, "v", true)
+			if kept, err := d.tier.sharedValues.Get(t.Context(), d.Damaged()).Result(); kept != garbage || err != nil {
+				t.Errorf("kept is %q, %v", kept, err)
+			}
+		}
+		if v, err := d.Load(t.Context()); string(v) != "v" || err != nil {
+			t.Errorf("%q %v", v, err)
+		}
+		d.tier.sharedValues.Del(t.Context(), d.key)
+		d.tier.sharedValues.LPush(t.Context(), d.key, "item")
+		if v, err := d.Load(t.Context()); v != nil || !errors.Is(err, ErrNotAValue) {
+			t.Errorf("of a list: %q %v", v, err)
+		}
+		repair("garbage", "w", false)
+		repair("", "w", true)
+		if kind, err := d.tier.sharedValues.Type(t.Context(), d.Damaged()).Result(); kind != "list" || err != nil {
+			t.Errorf("kept is a %s, %v", kind, err)
+		}
+		if v, err := d.Load(t.Context()); string(v) != "w" || err != nil {
+			t.Errorf("%q %v", v, err)
+		}
+	}
+	servers(t, keeps)
+	t.Run("cluster", func(t *testing.T) { keeps(t, redistest.StartCluster(t, 3).URL()) })
+}
+
+// TestAFullRedisIsRepairedLater: until then what is damaged stays where it is.
+func TestAFullRedisIsRepairedLater(t *testing.T) {
+	server := redistest.Start(t)
+	d := open(t, server.URL()).SharedValue("settings")
+	for _, command := range []string{"SET sundry:settings garbage", "RPUSH sundry:settings garbage"} {
+		server.Must("DEL sundry:settings")
+		server.Must(command)
+		server.Must("CONFIG SET maxmemory 1")
+		before, _ := d.Load(t.Context())
+		if ok, err := d.Repair(t.Context(), before, []byte("v")); ok || err == nil {
+			t.Errorf("%v %v", ok, err)
+		}
+		if reply := server.Must("EXISTS sundry:settings"); !strings.Contains(reply, "1") {
+			t.Errorf("%s: it is gone", command)
+		}
+		server.Must("CONFIG SET maxmemory 0")
+		if ok, err := d.Repair(t.Context(), before, []byte("v")); !ok || err != nil {
+			t.Errorf("%v %v", ok, err)
+		}
+	}
+}
+
+func TestTheClockOfRedis(t *testing.T) {
+	tells := func(t *testing.T, url string) {
+		at, err := open(t, url).SharedValue("settings").Now(t.Context())
+		if off := time.Since(at); err != nil || off.Abs() > time.Minute {
+			t.Errorf("%v off, %v", off, err)
+		}
+	}
+	servers(t, tells)
+	t.Run("cluster", func(t *testing.T) { tells(t, redistest.StartCluster(t, 3).URL()) })
 }

@@ -43,8 +43,8 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 				_, release := tier.Lease(ctx, key, time.Second)
 				waited.took(start)
 				start = time.Now()
-				tier.Set(key, make([]byte, 2000), time.Minute)
-				tier.Delete(key)
+				tier.set(key, make([]byte, 2000), time.Minute)
+				tier.del(key)
 				tier.Fail(key, []byte("record"), time.Second)
 				release()
 				unwaited.took(start)
@@ -75,8 +75,8 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	}
 	waittest.Until(t, "the queue to be empty", empty(tier))
 	waittest.Until(t, "Redis is used again", func() bool {
-		tier.Set("after", []byte("v"), time.Minute)
-		v, _, _ := tier.Look(t.Context(), "after")
+		tier.set("after", []byte("v"), time.Minute)
+		v, _, _, _ := tier.Look(t.Context(), "after")
 		return v != nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"sundry/cache/jitter"
+	"sundry/metrics/panics"
 )
 
 const (
@@ -73,15 +74,15 @@ func (s *subscription) listen(ctx context.Context) (lasted time.Duration, err er
 	shut := func() { _ = sub.Close() } // the error is of no use
 	defer shut()
 	// ReceiveTimeout does not end with ctx.
-	defer context.AfterFunc(ctx, shut)()
+	defer context.AfterFunc(ctx, s.tier.cfg.Panics.Func(panics.FarListen, shut))()
 	if _, err := sub.ReceiveTimeout(connecting, s.tier.writeTime); err != nil {
 		return 0, err
 	}
 	defer s.tier.subscriptions.add(end)()
 	begin := time.Now()
+	defer s.ended()
 	s.subscribed()
 	err = s.receive(ctx, sub)
-	s.ended()
 	return time.Since(begin), err
 }
 

@@ -10,11 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Look reads within the budget the value of a key, the record of its failed fill,
-// and whether its lease is held. What cannot be read counts as missing.
-func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+// Look reads within the budget the entry of a key and when it was created, the record of
+// its failed fill, and whether its lease is held. What cannot be read counts as missing.
+// The time is by this machine's clock, whichever clock the entry was dated by.
+func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
 	if t == nil {
-		return nil, nil, false
+		return nil, time.Time{}, nil, false
 	}
 	l := &lookup{key: key, start: time.Now()}
 	all := []*lookup{l}
@@ -26,8 +27,12 @@ func (t *Tier) Look(ctx context.Context, key string) (value, failure []byte, lea
 	if all != nil {
 		t.send(ctx, all)
 	}
-	t.metrics.read(l.value, l.err, time.Since(l.start))
-	return l.value, l.failure, l.leased
+	value, created = splitHead(l.value)
+	t.metrics.read(value, l.err, time.Since(l.start))
+	if value != nil {
+		t.learnClock()
+	}
+	return value, t.clock.local(created), l.failure, l.leased
 }
 
 // errNotSent: the round trip ended in a panic.
@@ -136,40 +141,40 @@ func (t *Tier) name(prefix, key string) string {
 	return t.cfg.Prefix + prefix + key
 }
 
-// Set stores a value, some time after it returned. A ttl below a millisecond
-// stores nothing.
-func (t *Tier) Set(key string, value []byte, ttl time.Duration) {
-	t.push("", &job{kind: setting, cacheKey: key, value: value, ttl: ttl})
+// Set writes an entry created at that time, some time after it returned, unless Redis
+// has a newer one by then, or a lasting one and this one is replaceable. The size in
+// bytes bounds what waits. make is called when it is written, and returns the bytes, which
+// belong to the tier then, and how long Redis keeps them; under a millisecond: it is not
+// written. See Listen for when Redis has a newer one.
+func (t *Tier) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make})
 }
 
-// Replace is Set for a value in the place of an older one that other instances may have
-// copies of: once it is written, they are told that there is one created then. See
-// Listen.
-func (t *Tier) Replace(key string, value []byte, ttl time.Duration, created time.Time) {
-	t.push("", &job{kind: setting, cacheKey: key, value: value, ttl: ttl, announcement: announceReplaced(key, created)})
-}
-
-// Add is Set where there is no value yet.
-func (t *Tier) Add(key string, value []byte, ttl time.Duration) {
-	t.push("", &job{kind: adding, cacheKey: key, value: value, ttl: ttl})
+// Replace is Set for an entry in the place of one that other instances may have copies
+// of, whether or not Redis still has it: once it is written, they are told that there is
+// one created then. See Listen.
+func (t *Tier) Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
+	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make, announced: true})
 }
 
 // Fail stores the record of a failed fill for ttl.
 func (t *Tier) Fail(key string, record []byte, ttl time.Duration) {
-	t.push(failedPrefix, &job{kind: setting, cacheKey: key, value: record, ttl: ttl})
+	if ttl >= time.Millisecond {
+		t.push(failedPrefix, &job{kind: failing, cacheKey: key, size: len(record), value: record, ttl: ttl})
+	}
 }
 
-// Delete removes a value, some time after it returned: after earlier calls of Set
-// and before later ones. It is retried until it succeeds.
-func (t *Tier) Delete(key string) { t.push("", &job{kind: deleting, cacheKey: key}) }
+// Delete removes an entry created at that time or before, some time after it returned:
+// after earlier calls of Set and before later ones. It is retried until it succeeds.
+func (t *Tier) Delete(key string, created time.Time) {
+	t.push("", &job{kind: deleting, cacheKey: key, created: created})
+}
 
 // push queues a write.
 func (t *Tier) push(prefix string, j *job) {
-	if t == nil || !j.deletion() && j.ttl < time.Millisecond {
+	if t == nil {
 		return
 	}
 	j.key, j.at = t.name(prefix, j.cacheKey), time.Now()
-	if !t.queue.push(j) {
-		t.metrics.dropped.Inc()
-	}
+	t.metrics.dropped.Add(float64(t.queue.push(j)))
 }

@@ -1,36 +1,43 @@
 package far
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"sundry/cache/jitter"
+	"sundry/metrics/panics"
 )
 
 // maxAge is how long a value may wait in the queue: older ones would only delay
 // newer ones. Deletions have no such limit.
-const maxAge = 5 * time.Second
+const maxAge = 10 * time.Second
 
-// A failed deletion is retried after firstRetry, then after twice as long each
-// time up to lastRetry, until it succeeds. A round of retries ends early after
-// maxFailedPerRound failures: Redis has not recovered yet.
+// What could not be sent is sent again after sendPause: the breaker decides how often Redis
+// is tried, and others wait for what is written and released. A deletion that Redis
+// refuses is made again after firstRetry, then after twice as long each time, up to
+// lastRetry, until it succeeds.
 const (
-	firstRetry        = 100 * time.Millisecond
-	lastRetry         = 5 * time.Second
-	maxFailedPerRound = 3
+	sendPause  = 50 * time.Millisecond
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
+	// maxAlone is how often a value may fail by itself, because it takes too long to
+	// send.
+	maxAlone = 3
 )
 
-// writer carries out the writes of one shard.
+// writer carries out the writes of one shard, all that wait in one pipeline.
 type writer struct {
-	tier    *Tier
-	shard   *shard
-	retries []*job // failed deletions, in the order of their retries
+	tier  *Tier
+	shard *shard
+	// failing: nothing of the last pipeline could be sent.
+	failing  bool
+	resumeAt time.Time
+	// retries are the deletions that Redis refused, or that are to be made again.
+	retries []*job
 	backoff time.Duration
 	due     time.Time
+	last    bool // the retries of a closed queue were made
 	// unknownAt is when the outcome of a value's write was last unknown: what was
 	// sent may still arrive.
 	unknownAt time.Time
@@ -39,27 +46,72 @@ type writer struct {
 // run ends once the queue is closed and the shard is empty.
 func (w *writer) run() {
 	for {
-		if len(w.retries) > 0 && !time.Now().Before(w.due) {
-			w.retry()
-		}
-		if j := w.tier.queue.pop(w.shard); j != nil {
-			w.process(j)
+		closed, discarded := w.tier.queue.ended()
+		if wait := time.Until(w.resumeAt); wait > 0 && !discarded {
+			w.sleep(wait)
 			continue
 		}
-		if closed, _ := w.tier.queue.ended(); closed {
-			w.retry() // for the last time
+		if jobs := w.next(time.Now(), closed, discarded); len(jobs) > 0 {
+			w.process(jobs)
+			continue
+		}
+		if closed {
 			w.drop(w.retries...)
 			return
 		}
-		w.sleep()
+		if wait := time.Until(w.due); wait > 0 || len(w.retries) == 0 {
+			w.sleep(wait)
+		}
 	}
 }
 
-// sleep waits for a write, or until the retries are due.
-func (w *writer) sleep() {
+// next is what is to be sent; nothing while nothing waits. What is too old is dropped.
+func (w *writer) next(now time.Time, closed, discarded bool) (jobs []*job) {
+	for len(jobs) == 0 {
+		taken := w.take(now, closed)
+		if len(taken) == 0 {
+			return nil
+		}
+		for _, j := range taken {
+			switch {
+			case discarded, !j.deletion() && now.Sub(j.at) > maxAge:
+				w.drop(j)
+			case j.kind == releasing && now.Sub(j.at) > j.ttl: // nobody holds it any more
+				w.tier.queue.done(w.shard, j)
+			default:
+				jobs = append(jobs, j)
+			}
+		}
+	}
+	return jobs
+}
+
+// take takes what waits, behind the deletions to be retried if that is due, or if one of
+// them is of a key that is to be written. While nothing can be sent it is one write, to
+// try; in a Cluster that may be of a node that is away, so there it is as many as ever.
+func (w *writer) take(now time.Time, closed bool) []*job {
+	most := maxPipeline
+	if w.failing && !w.tier.cluster {
+		most = 1
+	}
+	taken := w.tier.queue.take(w.shard, most)
+	if len(w.retries) > 0 && (!now.Before(w.due) || closed && !w.last || slices.ContainsFunc(taken, w.isToBeDeleted)) {
+		taken, w.retries = slices.Concat(w.retries, taken), nil
+		w.last = closed
+	}
+	return taken
+}
+
+// isToBeDeleted reports whether a deletion of the write's key is to be retried.
+func (w *writer) isToBeDeleted(j *job) bool {
+	return slices.ContainsFunc(w.retries, func(deletion *job) bool { return deletion.key == j.key })
+}
+
+// sleep waits for a write, or for that long, if that is positive.
+func (w *writer) sleep(most time.Duration) {
 	var due <-chan time.Time
-	if len(w.retries) > 0 {
-		t := time.NewTimer(time.Until(w.due))
+	if most > 0 {
+		t := time.NewTimer(most)
 		defer t.Stop()
 		due = t.C
 	}
@@ -69,137 +121,125 @@ func (w *writer) sleep() {
 	}
 }
 
-func (w *writer) process(j *job) {
-	_, discarded := w.tier.queue.ended()
+// process sends writes, and does with each what its outcome asks for.
+func (w *writer) process(jobs []*job) {
+	w.tier.learnClock()
+	sent, panicked := w.make(jobs), true
+	defer func() {
+		if panicked {
+			w.drop(sent...)
+		}
+	}()
+	outcomes := w.tier.carryOut(sent)
+	panicked = false
+	var again []*job
+	for i, j := range sent {
+		if !w.ended(j, outcomes[i]) {
+			again = append(again, j)
+		}
+	}
+	if len(w.retries) == 0 {
+		w.backoff = 0
+	}
+	w.sendAgain(again, len(again) < len(sent))
+}
+
+// ended does with a write what its outcome asks for; false when it could not be sent.
+// Values that Redis refuses for good are given up, or deletions would wait for them.
+func (w *writer) ended(j *job, o outcome) bool {
 	switch {
-	case discarded || !j.deletion() && time.Since(j.at) > maxAge:
-		w.drop(j)
-	case j.deletion():
-		w.delete(j)
+	case o.err == nil:
+		w.succeeded(j, o)
+	case isReply(o.err) && j.deletion():
+		w.retryLater(j, 2*w.backoff)
+	case isReply(o.err) && !notYet(o.err), errors.Is(o.err, errPaused), !j.deletion() && j.failures >= maxAlone:
+		w.tier.queue.done(w.shard, j)
 	default:
-		w.write(j)
+		if !rejected(o.err) && !j.deletion() {
+			w.unknownAt = time.Now()
+		}
+		j.tried = true
+		return false
+	}
+	return true
+}
+
+// make makes the values of the writes that are sent for the first time. What has none,
+// because it was purged since, is done.
+func (w *writer) make(jobs []*job) (sent []*job) {
+	for _, j := range jobs {
+		w.tier.cfg.Panics.Func(panics.FarWrite, func() { w.makeValue(j) })()
+		if j.deletion() || j.value != nil {
+			sent = append(sent, j)
+		} else {
+			w.tier.queue.done(w.shard, j)
+		}
+	}
+	return sent
+}
+
+func (w *writer) makeValue(j *job) {
+	if j.kind != writing || j.value != nil {
+		return
+	}
+	entry, ttl := j.make()
+	if j.make = nil; ttl >= time.Millisecond {
+		head := appendHead(make([]byte, 0, headSize+len(entry)), j.replaceable, w.tier.clock.ofFleet(j.created))
+		j.value, j.ttl = append(head, entry...), ttl
 	}
 }
 
-// delete carries out a deletion, and keeps it for a retry if it failed. After a
-// write whose outcome is unknown, deletions are made twice: a value under way in a
-// broken connection may arrive after the first.
-func (w *writer) delete(j *job) {
-	w.doneRetry(j) // an earlier one to the same effect
-	err := w.tier.delete(j)
-	if err == nil && (j.kind == releasing || time.Since(w.unknownAt) > 2*lastRetry) {
-		w.tier.queue.done(w.shard, j)
+// succeeded ends a write that was carried out. After a write whose outcome is unknown,
+// deletions are made twice: a value under way in a broken connection may arrive after
+// the first.
+func (w *writer) succeeded(j *job, o outcome) {
+	if j.kind == deleting && time.Since(w.unknownAt) <= 2*lastRetry && !j.repeated {
+		j.repeated = true
+		w.retryLater(j, lastRetry)
 		return
 	}
-	if len(w.retries) == 0 {
-		w.backoff = firstRetry
-		if err == nil {
-			w.backoff = lastRetry
+	w.tier.queue.done(w.shard, j)
+	if !o.newer.IsZero() {
+		if o.newer.UnixMilli() == j.created.UnixMilli() {
+			o.newer = o.newer.Add(time.Millisecond) // or this instance's own would be no older
 		}
+		w.tier.cfg.Panics.Func(panics.FarWrite, func() { w.tier.superseded(j.cacheKey, o.newer) })()
+	}
+}
+
+// retryLater retries a deletion after the pause at the latest.
+func (w *writer) retryLater(j *job, pause time.Duration) {
+	if len(w.retries) == 0 {
+		w.backoff = min(max(pause, firstRetry), lastRetry)
 		w.due = time.Now().Add(jitter.Around(w.backoff, spread))
 	}
+	w.retries = slices.DeleteFunc(w.retries, func(k *job) bool {
+		same := k.same(j)
+		if same {
+			w.tier.queue.done(w.shard, k)
+		}
+		return same
+	})
 	w.retries = append(w.retries, j)
 }
 
-// write writes a value, after the deletion of its key if that is to be retried:
-// the retry would delete the newer value.
-func (w *writer) write(j *job) {
-	deletion := &job{kind: deleting, key: j.key}
-	if slices.ContainsFunc(w.retries, deletion.same) {
-		if w.tier.delete(deletion) != nil {
-			w.drop(j)
-			return
-		}
-		w.doneRetry(deletion)
+// sendAgain puts back what could not be sent, and pauses; at the end it drops it. Where
+// others could be sent, one node of a Cluster is away, and those go first from now on.
+func (w *writer) sendAgain(jobs []*job, others bool) {
+	if w.failing = !others && len(jobs) > 0; len(jobs) == 0 {
+		return
 	}
-	err := w.tier.writes.call(func() error { return w.tier.put(j) })
-	w.tier.wrote(err)
-	w.tier.queue.done(w.shard, j)
-	if err == nil {
-		w.tier.publish(j.announcement)
+	if closed, _ := w.tier.queue.ended(); closed {
+		w.drop(jobs...)
+		return
 	}
-	if err != nil && !isReply(err) && !rejected(err) {
-		w.unknownAt = time.Now()
-	}
-}
-
-// doneRetry ends the retry of the same deletion.
-func (w *writer) doneRetry(deletion *job) {
-	w.retries = slices.DeleteFunc(w.retries, func(j *job) bool {
-		if j.same(deletion) {
-			w.tier.queue.done(w.shard, j)
-		}
-		return j.same(deletion)
-	})
+	w.tier.queue.putBack(w.shard, jobs, others)
+	w.resumeAt = time.Now().Add(jitter.Around(sendPause, spread))
 }
 
 func (w *writer) drop(jobs ...*job) {
 	for _, j := range jobs {
 		w.tier.metrics.dropped.Inc()
 		w.tier.queue.done(w.shard, j)
-	}
-}
-
-// retry tries the failed deletions again, and puts those that fail again behind
-// the rest.
-func (w *writer) retry() {
-	var failed []*job
-	for len(w.retries) > 0 && len(failed) < maxFailedPerRound {
-		j := w.retries[0]
-		w.retries = w.retries[1:]
-		switch _, discarded := w.tier.queue.ended(); {
-		case discarded || j.kind == releasing && time.Since(j.at) > j.ttl:
-			w.drop(j)
-		case w.tier.delete(j) != nil:
-			failed = append(failed, j)
-		default:
-			w.tier.queue.done(w.shard, j)
-		}
-	}
-	w.retries = append(w.retries, failed...)
-	w.backoff = min(2*w.backoff, lastRetry)
-	if len(failed) == 0 {
-		w.backoff = firstRetry
-	}
-	w.due = time.Now().Add(jitter.Around(w.backoff, spread))
-}
-
-// delete deletes a value or releases a lease.
-func (t *Tier) delete(j *job) error {
-	err := t.writes.callAlways(func() error {
-		ctx, cancel := t.writeBudget()
-		defer cancel()
-		if j.kind == releasing {
-			return t.release(ctx, j)
-		}
-		return t.client.Del(ctx, j.key).Err()
-	})
-	t.wrote(err)
-	return err
-}
-
-// put writes a value.
-func (t *Tier) put(j *job) error {
-	ctx, cancel := t.writeBudget()
-	defer cancel()
-	if j.kind == setting {
-		return t.client.Set(ctx, j.key, j.value, j.ttl).Err()
-	}
-	err := t.client.SetArgs(ctx, j.key, j.value, redis.SetArgs{Mode: "NX", TTL: j.ttl}).Err()
-	if errors.Is(err, redis.Nil) {
-		return nil // there is a value
-	}
-	return err
-}
-
-// writeBudget begins a write's time.
-func (t *Tier) writeBudget() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), t.writeTime)
-}
-
-func (t *Tier) wrote(err error) {
-	t.metrics.wrote(err)
-	if err != nil {
-		t.log.Debug("redis write failed", "error", err)
 	}
 }

@@ -32,21 +32,21 @@ func empty(tier *Tier) func() bool {
 func TestAddKeepsWhatIsThere(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url, func(c *Config) { c.Timeout = time.Second })
-		tier.Add("k", []byte("first"), time.Minute)
-		tier.Add("k", []byte("second"), time.Minute)
-		tier.Add("brief", []byte("v"), 0)
+		tier.set("k", []byte("first"), time.Minute)
+		tier.add("k", []byte("second"), time.Minute)
+		tier.add("brief", []byte("v"), 0)
 		waittest.Until(t, "the writes", empty(tier))
-		waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
-		tier.Set("k", []byte("third"), time.Minute)
-		waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
+		waittest.Until(t, "the value", func() bool { v, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == "first" })
+		tier.set("k", []byte("third"), time.Minute)
+		waittest.Until(t, "the value", func() bool { v, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == "third" })
 	})
 }
 
 func TestAddedValuesEnd(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	tier.Add("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the value", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v != nil })
+	tier.add("k", []byte("v"), time.Minute)
+	waittest.Until(t, "the value", func() bool { v, _, _, _ := tier.Look(t.Context(), "k"); return v != nil })
 	if reply := server.Must("TTL sundry:k"); reply != ":60\r\n" && reply != ":59\r\n" {
 		t.Errorf("it ends in %q", reply)
 	}
@@ -66,14 +66,14 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 		key := fmt.Sprint(rand.IntN(20))
 		switch rand.IntN(4) {
 		case 0:
-			tier.Delete(key)
+			tier.del(key)
 			want[key] = ""
 		case 1:
 			want[key] = fmt.Sprint(i, large[:rand.IntN(len(large))])
-			tier.Set(key, []byte(want[key]), time.Minute)
+			tier.set(key, []byte(want[key]), time.Minute)
 		default:
 			want[key] = fmt.Sprint(i)
-			tier.Set(key, []byte(want[key]), time.Minute)
+			tier.set(key, []byte(want[key]), time.Minute)
 		}
 	}
 	if err := tier.Close(t.Context()); err != nil {
@@ -81,7 +81,7 @@ func TestWritesOfAKeyKeepTheirOrder(t *testing.T) {
 	}
 	check := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 	for key, v := range want {
-		if got, _, _ := check.Look(t.Context(), key); string(got) != v {
+		if got, _, _, _ := check.Look(t.Context(), key); string(got) != v {
 			t.Errorf("%s: %.10q, want %.10q", key, got, v)
 		}
 	}
@@ -104,17 +104,17 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 			server := redistest.Start(t)
 			tier := open(t, server.URL(), func(c *Config) { c.Queue = 8 })
 			for i := range 30 {
-				server.Must(fmt.Sprintf("SET sundry:%d v", i))
+				server.Must(fmt.Sprintf("SET sundry:%d =00000000000001v", i))
 			}
-			if v, _, _ := tier.Look(t.Context(), "1"); v == nil {
+			if v, _, _, _ := tier.Look(t.Context(), "1"); v == nil {
 				t.Fatal("no value to delete")
 			}
 			c.fail(server)
 			for i := range 100 {
-				tier.Set(fmt.Sprint("more", i), []byte("v"), time.Minute)
+				tier.set(fmt.Sprint("more", i), []byte("v"), time.Minute)
 			}
 			for i := range 30 {
-				tier.Delete(fmt.Sprint(i))
+				tier.del(fmt.Sprint(i))
 			}
 			waittest.Until(t, "trouble", func() bool { return unhealthy(tier) >= 5 })
 			c.recover(server)
@@ -131,23 +131,23 @@ func TestDeletionsArriveAfterTrouble(t *testing.T) {
 func TestDeletionOfAFullRedis(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, time.Hour })
-	server.Must("SET sundry:k v")
+	server.Must("SET sundry:k =00000000000001v")
 	server.Must("CONFIG SET maxmemory 1")
 	for range 10 {
-		tier.Set("more", []byte("v"), time.Minute)
+		tier.set("more", []byte("v"), time.Minute)
 	}
 	waittest.Until(t, "a pause of writes", func() bool { return tier.writes.blocked() })
-	tier.Delete("k")
-	waittest.Until(t, "the deletion", func() bool { v, _, _ := tier.Look(t.Context(), "k"); return v == nil })
+	tier.del("k")
+	waittest.Until(t, "the deletion", func() bool { v, _, _, _ := tier.Look(t.Context(), "k"); return v == nil })
 }
 
 func TestOldDeletionsAreStillCarriedOut(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	server.Must("SET sundry:k v")
+	server.Must("SET sundry:k =00000000000001v")
 	hour := time.Now().Add(-time.Hour)
-	tier.queue.push(&job{kind: setting, cacheKey: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
-	tier.queue.push(&job{kind: deleting, cacheKey: "k", key: "sundry:k", at: hour})
+	tier.queue.push(&job{kind: writing, cacheKey: "old", key: "sundry:old", value: []byte("v"), ttl: time.Minute, at: hour})
+	tier.queue.push(&job{kind: deleting, cacheKey: "k", key: "sundry:k", created: hour, at: hour})
 	waittest.Until(t, "the writes", empty(tier))
 	waittest.Until(t, "the deletion", func() bool { return server.Must("DBSIZE") == ":0\r\n" })
 	if n := testutil.ToFloat64(tier.metrics.dropped); n != 1 {
@@ -163,15 +163,15 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 	}
 	server.Freeze()
 	for range 10_000 {
-		tier.Set("k", []byte("v"), time.Minute)
-		tier.Delete("k")
+		tier.set("k", []byte("v"), time.Minute)
+		tier.del("k")
 	}
 	if all, _ := tier.queue.waiting(); all > 3 {
 		t.Errorf("%d writes wait for one key", all)
 	}
 	start := time.Now()
 	for i := range 2 * shardCount * maxDeletions {
-		tier.Delete(fmt.Sprint(i))
+		tier.del(fmt.Sprint(i))
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %v", took)
@@ -197,14 +197,14 @@ func TestDeletionsAreBoundedAndCoalesce(t *testing.T) {
 func TestValueAfterADeletionToBeRetried(t *testing.T) {
 	server := redistest.Start(t)
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
-	server.Must("SET sundry:k old")
+	server.Must("SET sundry:k =00000000000001old")
 	server.Must("ACL SETUSER default -del")
-	tier.Delete("k")
+	tier.del("k")
 	waittest.Until(t, "the refusal", func() bool { return unhealthy(tier) > 0 })
 	server.Must("ACL SETUSER default +del")
-	tier.Add("k", []byte("new"), time.Minute)
+	tier.add("k", []byte("new"), time.Minute)
 	waittest.Until(t, "the writes", empty(tier))
-	if v, _, _ := tier.Look(t.Context(), "k"); string(v) != "new" {
+	if v, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "new" {
 		t.Errorf("%q", v)
 	}
 }

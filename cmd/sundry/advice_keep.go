@@ -8,6 +8,7 @@ import (
 
 	"sundry/cache/advisor"
 	"sundry/cache/jitter"
+	"sundry/metrics/panics"
 )
 
 const (
@@ -57,7 +58,7 @@ func (s *server) readAdvice() {
 	if s.keptAdvice == nil || s.keptAdvice.read == nil {
 		return
 	}
-	if err := s.keptAdvice.read(); err != nil {
+	if err := s.panics.FuncErr(panics.Advice, s.keptAdvice.read)(); err != nil {
 		s.log.Warn("the advisor starts anew", "error", err)
 	}
 }
@@ -94,11 +95,11 @@ func (s *server) adviceRound(ctx context.Context, leaves bool) {
 // it is done.
 func (s *server) leaveAdvice(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
-	go func() {
+	s.panics.Go(panics.Advice, func() {
 		defer close(done)
 		if s.keptAdvice != nil {
 			s.adviceRound(ctx, true)
 		}
-	}()
+	})
 	return done
 }

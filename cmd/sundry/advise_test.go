@@ -350,9 +350,9 @@ func TestOwnLogIsWhatServeWrites(t *testing.T) {
 		var out bytes.Buffer
 		w := processOf(t, nil)
 		w.stderr = &out
-		log, _, end := newLogger(&config{LogFormat: format, LogLevel: "info"}, w)
+		log, _, lines := newLogger(&config{LogFormat: format, LogLevel: "info"}, w)
 		log.Info(proxy.RequestMessage, "id", "1 2", "endpoint", "ip", "outcome", "miss", "took", 1500*time.Microsecond, "source", `a "b"=c`, "key", "00ff", "age", time.Second)
-		end()
+		lines.end()
 		l, err := parseOwn(bytes.TrimSpace(out.Bytes()))
 		if err != nil || !isOwn(out.Bytes()) || l.Endpoint != "ip" || l.Outcome != "miss" || l.Took != 1500*time.Microsecond || l.Source != `a "b"=c` || l.Key != "00ff" || time.Since(l.Time) > time.Minute {
 			t.Errorf("%s: %+v %v", out.String(), l, err)

@@ -9,7 +9,7 @@ import (
 )
 
 // newAutopilot makes the autopilot, for the endpoints that the catalog in force has it on.
-func (s *server) newAutopilot(reg *prometheus.Registry) (*autopilot.Pilot, error) {
+func (s *server) newAutopilot(reg prometheus.Registerer) (*autopilot.Pilot, error) {
 	return autopilot.New(autopilot.Config{Rules: s.piloted, Replicator: s.replicator, Registerer: reg, Log: s.log})
 }
 

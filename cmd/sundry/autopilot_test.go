@@ -48,13 +48,13 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, level, endLog := newLogger(c, w)
+	log, level, lines := newLogger(c, w)
 	s := &bubble{server: &server{cmd: cmd, config: c, process: w, log: log, level: level}, t: t, ctx: ctx}
 	reg := metrics.New("test")
 	if err := s.build(reg); err != nil {
 		t.Fatal(err)
 	}
-	system, err := s.newSystem(reg)
+	system, err := s.newSystem(reg, reg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 	var running sync.WaitGroup
 	running.Go(func() { s.replicator.Run(ctx) })
 	running.Go(func() { s.autopilot.Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait(); s.close(); endLog() })
+	t.Cleanup(func() { stop(); running.Wait(); s.close(); lines.end() })
 	return s
 }
 

@@ -37,5 +37,16 @@ func TestHeadersForACDN(t *testing.T) {
 		if age := resp.Header.Get("Age"); fate == "keeps" && strings.HasPrefix(path, "/api/") && age == "" {
 			t.Errorf("%s: kept without Age", path)
 		}
+		if vary := resp.Header.Get("Vary"); fate == "keeps" && strings.HasPrefix(path, "/api/") && vary != varyOf(resp.StatusCode) && vary != "Accept-Encoding" {
+			t.Errorf("%s: %d varies by %q", path, resp.StatusCode, vary)
+		}
 	}
+}
+
+// varyOf is what the document says of answers to those who name no language.
+func varyOf(status int) string {
+	if status == http.StatusNotFound {
+		return "Accept, Accept-Language"
+	}
+	return ""
 }

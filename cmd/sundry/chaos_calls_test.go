@@ -75,7 +75,7 @@ func newSurvey(t testing.TB, dir string) *survey {
 	t.Helper()
 	c := defaults()
 	c.Catalog = dir
-	env, err := newEnvironment(&flags{Replay: true}, c, noEnv, nil, slog.New(slog.DiscardHandler))
+	env, err := newEnvironment(&flags{Replay: true}, c, noEnv, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

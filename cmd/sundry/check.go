@@ -51,7 +51,7 @@ func (f *flags) compile(w *process) (*catalog.Catalog, error) {
 // load is compile, but returns the configuration as well.
 func (f *flags) load(w *process) (*catalog.Catalog, *config, error) {
 	cfg, mistakes := f.loadConfig(w, nil)
-	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return nil, cfg, misconfigured(errors.Join(mistakes, err))
 	}

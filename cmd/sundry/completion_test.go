@@ -23,7 +23,7 @@ func TestCompletion(t *testing.T) {
 		{"serve --log-format=", "--log-format=text --log-format=json"},
 		{"serve --catalog ", ""},
 		{"serve x", ""},
-		{"schema ", "catalog config"},
+		{"schema ", "catalog part config"},
 		{"schema config ", ""},
 		{"docs v", "variables"},
 		{"completion ", "bash zsh fish"},
@@ -77,15 +77,15 @@ func TestShellsComplete(t *testing.T) {
 		"bash": {`source <(sundry completion bash)
 of() { COMP_LINE=$1 COMP_POINT=${#1}; _sundry; printf '%s|' "${COMPREPLY[@]}"; echo; }
 of "sundry ser"; of "sundry serve --log-format="; of "sundry try 60s type=te"; of "sundry schema "; complete -p sundry`, "",
-			"serve|\ntext|json|\ntext|\ncatalog|config|\ncomplete -o default -F _sundry sundry\n"},
+			"serve|\ntext|json|\ntext|\ncatalog|part|config|\ncomplete -o default -F _sundry sundry\n"},
 		"zsh": {`autoload -Uz compinit; compinit -u -D; source <(sundry completion zsh)
 _describe() { print -rl -- "${(@P)4}"; }
 _files() { print files; }
 words=(sundry schema ''); CURRENT=3; _sundry; words=(sundry serve --config ''); CURRENT=4; _sundry; print $_comps[sundry]`, "-f",
-			"catalog\nconfig\nfiles\n_sundry\n"},
+			"catalog\npart\nconfig\nfiles\n_sundry\n"},
 		"fish": {`sundry completion fish | source
 complete -C "sundry ser"; complete -C "sundry schema "; complete -C "sundry try 60s type=te"`, "--no-config",
-			"serve\tServe the endpoints.\ncatalog\nconfig\ntype=text\n"},
+			"serve\tServe the endpoints.\ncatalog\npart\nconfig\ntype=text\n"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			path, err := exec.LookPath(shell)

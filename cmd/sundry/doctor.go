@@ -31,6 +31,7 @@ type doctorCmd struct {
 	flags
 	JSON     bool     `name:"json" help:"Print the findings as JSON."`
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
+	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones."`
 	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)."`
 	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT" complete:"subjects"`
 }
@@ -42,7 +43,7 @@ func (d *doctorCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	env, err := newEnvironment(&d.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	env, err := newEnvironment(&d.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return misconfigured(err)
 	}
@@ -52,6 +53,7 @@ func (d *doctorCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
+	env.Known = recorded.Known{Dir: cfg.Catalog}
 	if into != "" {
 		env.Record = recorder
 	}
@@ -71,7 +73,7 @@ func (d *doctorCmd) Run(w *process) error {
 	shown.end()
 	recorded.Relate(w.ctx, subjects, findings)
 	if into != "" {
-		if err := record(into, recorder, subjects, findings); err != nil {
+		if err := record(into, recorder, subjects, findings, d.Force); err != nil {
 			return err
 		}
 	}
@@ -86,6 +88,9 @@ func (d *doctorCmd) Run(w *process) error {
 // that of the source tree; "" when nothing is recorded.
 func (d *doctorCmd) recordInto(c *config) (string, error) {
 	if !d.Record {
+		if d.Force {
+			return "", misused(errors.New("--force: expected with --record, for example sundry doctor --record --force ip"))
+		}
 		return "", nil
 	}
 	if d.Replay {
@@ -163,7 +168,7 @@ func examine(ctx context.Context, subjects []recorded.Subject, finished func(*re
 
 // record saves the exchanges of the sources that answered. Sources with a key are
 // skipped: their requests contain it or are signed with it.
-func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, findings []recorded.Finding) error {
+func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, findings []recorded.Finding, force bool) error {
 	for i := range findings {
 		f := &findings[i]
 		steps := recorder.Take(f.Call)
@@ -172,6 +177,8 @@ func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, 
 		case len(steps) == 0 || !answered:
 		case f.Health == recorded.Indifferent:
 			f.Notes = append(f.Notes, "not recorded: it would be known for what says nothing")
+		case f.Retyped && !force:
+			f.Notes = append(f.Notes, "not recorded: look at what has changed, then record it with --force")
 		case subjects[i].Source.Keyed():
 			f.Notes = append(f.Notes, "not recorded: its requests contain a key")
 		default:
@@ -207,7 +214,7 @@ func healthColor(h recorded.Health) string {
 		return green
 	case recorded.KeyMissing:
 		return uncolored
-	case recorded.Refused, recorded.Unreachable:
+	case recorded.Refused, recorded.Unreachable, recorded.Fails, recorded.Declined:
 		return red
 	default:
 		return yellow

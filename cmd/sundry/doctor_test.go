@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,11 +49,11 @@ func TestDoctorFindsReplayWell(t *testing.T) {
 // TestDoctorNamesWhatChanged alters what an upstream answers, then what was
 // recorded as its meaning: both are found, by source and field.
 func TestDoctorNamesWhatChanged(t *testing.T) {
-	for name, alter := range map[string]func(dir string) error{
-		"a field of the reply has another name": func(dir string) error {
-			return edit(filepath.Join(dir, "reply.json"), `"title"`, `"headline"`)
+	for field, alter := range map[string]func(dir string) error{
+		"haokan: malformed: ": func(dir string) error {
+			return edit(filepath.Join(dir, "reply.json"), `"play_url"`, `"play_link"`)
 		},
-		"a field was recorded that is not there": func(dir string) error {
+		"data.list[].headline: is missing": func(dir string) error {
 			return edit(filepath.Join(dir, "want.json"), `"title"`, `"headline"`)
 		},
 	} {
@@ -58,19 +61,27 @@ func TestDoctorNamesWhatChanged(t *testing.T) {
 		if err := alter(copyCase(t, dir, "sjsp/haokan/good")); err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := call(t, nil, "doctor", "--replay", "--catalog", dir, "sjsp")
+		out, _, err := call(t, nil, "doctor", "--replay", "--catalog", dir, "--json", "sjsp")
 		if err != nil {
-			t.Errorf("%s: other sources still work, but: %v", name, err)
+			t.Errorf("%s: other sources still work, but: %v", field, err)
 		}
-		table, _, _ := strings.Cut(out, "\n\n")
-		for line := range strings.SplitSeq(table, "\n") {
-			if changed := strings.Contains(line, "changed shape"); changed != strings.Contains(line, "haokan") {
-				t.Errorf("%s: %s", name, line)
-			} else if changed && !strings.Contains(line, "data.list[].") {
-				t.Errorf("%s: names no field: %s", name, line)
+		for _, f := range findingsIn(t, out) {
+			if changed := f.Health == recorded.Changed; changed != (f.Source == "haokan") {
+				t.Errorf("%s: %+v", field, f)
+			} else if changed && !strings.Contains(strings.Join(f.Notes, "; "), field) {
+				t.Errorf("%s is not named: %q", field, f.Notes)
 			}
 		}
 	}
+}
+
+// findingsIn are those that the doctor has printed as JSON.
+func findingsIn(t *testing.T, out string) (all []recorded.Finding) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return all
 }
 
 func edit(file, from, to string) error {
@@ -168,7 +179,153 @@ func TestDoctorOfLiveSources(t *testing.T) {
 	if strings.Contains(out, "s3cret") {
 		t.Error("a key is shown")
 	}
+	if !strings.Contains(out, "then record it with --force") {
+		t.Error("nothing is said of what was not recorded")
+	}
+	if _, _, err := call(t, env, "doctor", "--catalog", dir, "--record", "--force", "clinic"); err != nil {
+		t.Fatal(err)
+	}
 	recordedWell(t, dir)
+}
+
+// TestDoctorSaysWhatItSaw: each way in which services fail, by a service that plays them.
+func TestDoctorSaysWhatItSaw(t *testing.T) {
+	page := func(title string) string {
+		return "<!DOCTYPE html><html><head><title>" + title + "</title></head><body>x</body></html>"
+	}
+	rows := map[string]struct {
+		status int
+		body   string
+		health recorded.Health
+		says   string
+	}{
+		"well":        {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, recorded.Works, ""},
+		"optional":    {200, `{"code":0,"data":{"text":"a","by":null,"tags":["x","y"]}}`, recorded.Works, "data.by: is null"},
+		"shorter":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x"]}}`, recorded.Works, "data.tags: a list of 1, the shortest recorded is of 2"},
+		"emptied":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":[]}}`, recorded.Changed, "tags: expected a list of at least 1, got a list of 0"},
+		"hollow":      {200, `{"code":0,"data":{"text":"","by":"b","tags":["x"]}}`, recorded.Changed, `text: expected a value, got ""`},
+		"nothing":     {200, `{}`, recorded.Changed, "reply: code is missing"},
+		"error-body":  {200, `{"code":1004,"msg":"invalid api key"}`, recorded.Declined, `judge[2], line 24: "invalid api key"`},
+		"error":       {200, `{"code":1,"message":"busy"}`, recorded.Declined, `judge[1], line 24: "busy"`},
+		"gone":        {404, `{"error":"no such route"}`, recorded.Declined, "no such route"},
+		"broken":      {500, `{"error":"null pointer"}`, recorded.Fails, "null pointer"},
+		"gateway":     {502, page("502 Bad Gateway"), recorded.Fails, "502 Bad Gateway"},
+		"cloudflare":  {503, page("Just a moment..."), recorded.Refused, `a page titled "Just a moment..."`},
+		"login":       {200, page("请登录"), recorded.Refused, `a page titled "请登录"`},
+		"page":        {200, page("Welcome"), recorded.Changed, `a page titled "Welcome"`},
+		"key":         {401, `{"message":"no key"}`, recorded.Refused, "no key"},
+		"money":       {402, `{"message":"quota used up"}`, recorded.Refused, "quota used up"},
+		"forbidden":   {403, ``, recorded.Refused, "status 403"},
+		"too-many":    {429, `{"message":"slow down"}`, recorded.Refused, "slow down"},
+		"unreachable": {0, ``, recorded.Unreachable, ""},
+		"slow":        {-1, ``, recorded.Unreachable, "timeout"},
+	}
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		row := rows[strings.TrimPrefix(r.URL.Path, "/")]
+		switch row.status {
+		case 0:
+			panic(http.ErrAbortHandler)
+		case -1:
+			<-r.Context().Done()
+		default:
+			w.WriteHeader(row.status)
+			fmt.Fprint(w, row.body)
+		}
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	file := `version: 1
+name: clinic
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+fields:
+  text: {must: true}
+  by: {}
+  tags: {at_least: 1}
+forms: [{name: json, json: .}]
+sources:
+`
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		timeout := "5s"
+		if rows[name].status < 0 {
+			timeout = "100ms"
+		}
+		file += fmt.Sprintf("  - name: %s\n    timeout: %s\n    http: {url: %q}\n    judge:\n      - {if: .code == 1, is: unavailable}\n      - {if: .code != 0, is: unavailable}\n    map: .data\n", name, timeout, up.URL+"/"+name)
+		at := filepath.Join(dir, "testdata", "clinic", name, "good")
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, at, "exchange.yaml", "origin: composed\nnow: 2026-11-21T09:00:00+08:00\nwant: success\nsteps: [{url: \"http://x/\", body: reply.json}]\n")
+		write(t, at, "reply.json", rows["well"].body)
+		write(t, at, "want.json", `{"text":"a","by":"b","tags":["x","y"]}`)
+	}
+	write(t, dir, "clinic.yaml", file)
+	out, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "--json", "clinic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := findingsIn(t, out)
+	for _, f := range got {
+		want := rows[f.Source]
+		says := strings.ReplaceAll(want.says, "line 24", "line "+lineOfRule(t, file, f.Source, want.says))
+		if notes := strings.Join(f.Notes, "; "); f.Health != want.health || !strings.Contains(notes, says) || (says == "") != (f.Source == "well" && notes == "" || f.Source == "unreachable") {
+			t.Errorf("%s: %q, %q; want %q, %q", f.Source, f.Health, notes, want.health, says)
+		}
+	}
+	if len(got) != len(rows) {
+		t.Errorf("%d findings", len(got))
+	}
+}
+
+// lineOfRule is the line of the judge rule that a note names.
+func lineOfRule(t *testing.T, file, source, says string) string {
+	t.Helper()
+	for i, line := range strings.Split(file, "\n") {
+		if line == "  - name: "+source {
+			return strconv.Itoa(i + 1 + 3 + len(strings.SplitN(says, "judge[2]", 2)))
+		}
+	}
+	t.Fatal("no source", source)
+	return ""
+}
+
+// TestTwoGoodShapesAreBothKnown: a service that answers now with a field and now without
+// it works, once both were recorded.
+func TestTwoGoodShapesAreBothKnown(t *testing.T) {
+	var requests atomic.Int64
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1)%2 == 0 {
+			fmt.Fprint(w, `{"text":"a"}`)
+		} else {
+			fmt.Fprint(w, `{"text":"a","by":"b","at":3}`)
+		}
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	write(t, dir, "clinic.yaml", `version: 1
+name: clinic
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources: [{name: turns, http: {url: "`+up.URL+`/"}}]
+`)
+	for range 2 {
+		if _, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "--record", "clinic"); err != nil && statusOf(err) != statusUnserved {
+			t.Fatal(err)
+		}
+	}
+	for range 4 {
+		out, _, err := call(t, onlyIn(t), "doctor", "--catalog", dir, "--record", "clinic")
+		if err != nil || !strings.Contains(out, " works ") || strings.Contains(out, "changed") {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+	names, err := os.ReadDir(filepath.Join(dir, "testdata/clinic/turns"))
+	if err != nil || len(names) > 3 {
+		t.Errorf("%d exchanges are kept, %v", len(names), err)
+	}
 }
 
 // recordedWell checks what was recorded: a second look finds it well in replay.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"sundry/metrics/panics"
 	"sundry/proxy/express"
 )
 
@@ -27,28 +28,18 @@ const (
 // errUrgent is returned by a server that a second signal stopped at once.
 var errUrgent = errors.New("stopped at once by a second signal: requests in flight were cut off")
 
-// public is the public listener with its server, and the number of its open
-// connections.
+// public is the public listener with its server.
 type public struct {
 	*http.Server
 	gate     *gate
 	lane     *express.Lane // nil: turned off
 	listener net.Listener  // the gate, with the lane behind it
-	conns    atomic.Int64
 	served   chan struct{} // closed when no more connections are accepted
 }
 
 func newPublic(srv *http.Server, g *gate, lane *express.Lane) *public {
 	p := &public{Server: srv, gate: g, lane: lane, listener: g, served: make(chan struct{})}
-	srv.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			p.conns.Add(1)
-		case http.StateClosed, http.StateHijacked:
-			p.conns.Add(-1)
-		case http.StateActive, http.StateIdle:
-		}
-	}
+	srv.ConnState = func(nc net.Conn, state http.ConnState) { g.connections.note(nc, state, time.Now()) }
 	if lane != nil {
 		p.listener = lane.Attach(srv, g)
 	}
@@ -76,7 +67,7 @@ func (p *public) run() error {
 func (p *public) waitClosed(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for p.conns.Load() > 0 {
+	for p.gate.connections.n.Load() > 0 {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -111,7 +102,7 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	s.front.Drain()
 	publicServer.drain()
 	s.notify("STOPPING=1")
-	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", publicServer.conns.Load())
+	s.log.Info("draining", "delay", delay, "timeout", timeout, "connections", publicServer.gate.connections.n.Load())
 	urgent := s.process.urgent
 	select {
 	case <-time.After(delay):
@@ -119,7 +110,7 @@ func (s *server) drain(publicServer *public, adminServer *http.Server) error {
 	}
 	ctx, cancel := context.WithTimeout(urgent, timeout)
 	defer cancel()
-	err, open := s.finish(ctx, publicServer), publicServer.conns.Load()
+	err, open := s.finish(ctx, publicServer), publicServer.gate.connections.n.Load()
 	if urgent.Err() != nil {
 		s.log.Error("stopped at once by a second signal", "connections", open)
 		return errors.Join(errUrgent, adminServer.Close())
@@ -146,7 +137,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.conns.Load())
+		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.gate.connections.n.Load())
 	}
 	return errors.Join(err, publicServer.Close())
 }
@@ -168,7 +159,7 @@ func (s *server) close() {
 	ctx, cancel := context.WithTimeout(s.process.urgent, closeTime)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- errors.Join(s.cache.Close(), s.far.Close(ctx)) }()
+	s.panics.Go(panics.Stop, func() { done <- errors.Join(s.cache.Close(), s.far.Close(ctx)) })
 	var err error
 	select {
 	case err = <-done:
@@ -224,6 +215,7 @@ type gate struct {
 	closed atomic.Bool
 	// acceptFailures counts and logs connections that could not be accepted.
 	acceptFailures *acceptFailures
+	connections    *connections
 }
 
 // openGate listens, without Multipath TCP, which Go would use by default: its
@@ -271,6 +263,9 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		g.acceptFailures.note(err, time.Now())
+	}
+	if err == nil {
+		g.connections.awaitRoom(g.closed.Load)
 	}
 	return conn, err
 }

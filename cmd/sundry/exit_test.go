@@ -28,7 +28,7 @@ func TestExitStatuses(t *testing.T) {
 		{"try --replay ipp", statusMisused, `sundry try: unknown endpoint "ipp"; expected one of `, "did you mean ip?\n"},
 		{"try --replay ip ipp=1", statusMisused, `sundry try: unknown parameter "ipp" of ip; did you mean ip?` + "\n", "Usage:   sundry try <endpoint> "},
 		{"try --replay ip ip=zz", statusMisused, "sundry try: parameter ip: ", "for example ip=8.8.8.8\n"},
-		{"schema nonsense", statusMisused, `sundry schema: [<of>] must be one of "catalog","config" but got "nonsense"` + "\n", ""},
+		{"schema nonsense", statusMisused, `sundry schema: [<of>] must be one of "catalog","part","config" but got "nonsense"` + "\n", ""},
 		{"completion tcsh", statusMisused, `sundry completion: <shell> must be one of "bash","zsh","fish" but got "tcsh"` + "\n", ""},
 		{"help nonsense", statusMisused, `sundry help: unknown command "nonsense"; expected one of serve, `, ""},
 		{"doctor --replay nonsense", statusMisused, `sundry doctor: unknown endpoint "nonsense"`, ""},

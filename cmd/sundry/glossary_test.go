@@ -14,7 +14,7 @@ import (
 var ordinary = strings.Fields(`accept address addresses admin answer attempts attempt build bytes cache capacity clients config duration
 	deletes endpoint entries failures far guard info keys last lookups logins failed limit memory near openings queue reads read reload refused requests request
 	resorts rate restores running seconds sequence serve state success successful sundry timestamp total upstream answers at in writes if error unwritten
-	late limited paused forced step open failovers fills settings`)
+	late limited lines log lost paused forced step open failovers fills settings`)
 
 // glossary reads the terms of deploy/glossary.md with their meanings.
 func glossary(t *testing.T) (terms []string, text string) {

@@ -82,7 +82,11 @@ func (g *tutorial) shell(script string) {
 func (g *tutorial) step(text string) {
 	if strings.HasPrefix(text, "# catalog/") {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
-		write(g, filepath.Join(g.dir, filepath.Dir(name)), filepath.Base(name), text)
+		if name == "catalog/news.yaml" && !strings.Contains(readFile(g.T, "../../deploy/catalog.md"), text) {
+			g.Errorf("catalog.md has another %s", name)
+		}
+		write(g, filepath.Join(g.dir, filepath.Dir(name)), filepath.Base(name), g.real.Replace(text))
+		g.restart()
 		return
 	}
 	if strings.Contains(text, "secrets:") {
@@ -111,6 +115,11 @@ func (g *tutorial) save() {
 	if out, errs, err := call(g.T, g.env, "check", "--catalog", g.dir+"/catalog"); err != nil {
 		g.Fatalf("%v\n%s%s", err, out, errs)
 	}
+	g.restart()
+}
+
+// restart ends the server. The next request starts one with the files as they are then.
+func (g *tutorial) restart() {
 	if g.server != nil {
 		g.server.end()
 		g.server = nil

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,7 @@ type instance struct {
 	admin  string
 	stop   context.CancelFunc
 	done   chan error
+	panics bool // as the test has it
 }
 
 // listening finds the addresses in a log of text or JSON.
@@ -136,6 +138,9 @@ func (p *instance) end() {
 		p.t.Error("the server does not stop")
 	}
 	http.DefaultClient.CloseIdleConnections()
+	if log := p.stderr.String(); !p.panics && strings.Contains(log, "a panic was caught") {
+		p.t.Errorf("it panicked:\n%s", log)
+	}
 }
 
 func get(url string) (status int, header http.Header, body string, err error) {
@@ -195,6 +200,13 @@ func writeOwn(t testing.TB, dir string, u *upstream, rule string) {
 // writeEndpoint writes the file of an endpoint with an id, whose source is at the URL.
 func writeEndpoint(t testing.TB, dir, name, source, rule string) {
 	t.Helper()
+	writeSources(t, dir, name, rule, `sources: [{name: up, timeout: 3s, http: {url: "`+source+`/", query: {id: "{id}"}}}]
+`)
+}
+
+// writeSources writes the file of an endpoint with an id and these sources.
+func writeSources(t testing.TB, dir, name, rule, sources string) {
+	t.Helper()
 	write(t, dir, name+".yaml", `version: 1
 name: `+name+`
 group: lookups
@@ -202,8 +214,7 @@ summary: {en: Own., zh: 自己的}
 params: [{name: id, type: int, min: 1, max: 1000000000, default: "1", example: "1"}]
 cache: {class: keyed, `+rule+`}
 forms: [{name: json, json: .}]
-sources: [{name: up, timeout: 3s, http: {url: "`+source+`/", query: {id: "{id}"}}}]
-`)
+`+sources)
 }
 
 func write(t testing.TB, dir, name, text string) string {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sundry/metrics"
+	"sundry/metrics/panics"
 )
 
 // run listens, serves and, when ctx ends, drains.
@@ -41,13 +43,16 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.catchUp(ctx)
 	adminServer := newHTTPServer(adminHandler, s.log)
 	adminServer.WriteTimeout = 2 * time.Minute // a CPU profile is long
+	var loops sync.WaitGroup
+	defer loops.Wait() // behind cancel, also after a panic
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return ignoreClosed(adminServer.Serve(private)) })
-	group.Go(func() error { s.keepSnapshot(ctx); return nil })
+	s.panics.Server(adminServer)
+	group.Go(s.panics.FuncErr(panics.Listener, func() error { return ignoreClosed(adminServer.Serve(s.panics.Listener(private))) }))
+	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
 	s.readAdvice()
-	group.Go(func() error { s.keepAdvice(ctx); return nil })
+	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepAdvice))
 	s.awaitSnapshot(ctx)
 	if public == nil {
 		if public, err = s.listen(ctx); err != nil {
@@ -56,26 +61,34 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 		}
 	}
 	publicServer := newPublic(newHTTPServer(s.front, s.log), public, s.lane)
-	group.Go(publicServer.run)
-	group.Go(func() error { s.watch(ctx); return nil })
-	group.Go(func() error { s.replicator.Run(ctx); return nil })
-	group.Go(func() error { s.autopilot.Run(ctx); return nil })
-	group.Go(func() error { s.front.ShareRates(ctx); return nil })
-	group.Go(func() error { s.front.KeepHistory(ctx); return nil })
-	if s.warms() {
-		group.Go(func() error { s.front.Warm(ctx); return nil })
-	}
+	s.panics.Server(publicServer.Server)
+	publicServer.listener = s.panics.Listener(publicServer.listener)
+	group.Go(s.panics.FuncErr(panics.Listener, publicServer.run))
+	s.begin(ctx, &loops)
 	s.front.SetReady(true)
 	pages := s.addresses(public.Addr(), private.Addr())
 	s.log.Info("serving", "public", public.Addr().String(), "admin", private.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version(), "home", pages[0].url, "console", pages[len(pages)-1].url)
 	s.announce(pages)
 	s.notify("READY=1")
-	group.Go(func() error {
+	group.Go(s.panics.FuncErr(panics.Stop, func() error {
 		<-ctx.Done()
+		defer func() { _ = errors.Join(publicServer.Close(), adminServer.Close()) }() // should the drain panic
 		return s.drain(publicServer, adminServer)
-	})
+	}))
 	return group.Wait()
+}
+
+// begin starts what goes on beside requests until ctx ends.
+func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
+	loops.Go(s.panics.Loop(ctx, panics.Reload, s.watch))
+	loops.Go(s.panics.Loop(ctx, panics.Settings, s.replicator.Run))
+	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
+	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
+	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepHistory))
+	if s.warms() {
+		loops.Go(s.panics.Loop(ctx, panics.WarmUp, s.front.Warm))
+	}
 }
 
 // listen opens the public address, unless systemd has opened it already.
@@ -84,7 +97,7 @@ func (s *server) listen(ctx context.Context) (*gate, error) {
 	if err != nil {
 		return nil, cannotListen("public", "--listen", s.config.Listen, err)
 	}
-	g.acceptFailures = s.acceptFailures
+	g.acceptFailures, g.connections = s.acceptFailures, s.connections
 	return g, nil
 }
 

@@ -42,9 +42,13 @@ func TestDescriptorsRunOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	open, err := newConnections(prometheus.NewRegistry(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	few := &starved{Listener: l}
 	few.left.Store(4)
-	g := &gate{Listener: few, acceptFailures: told}
+	g := &gate{Listener: few, acceptFailures: told, connections: open}
 	p := newPublic(newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), slog.New(slog.DiscardHandler)), g, nil)
 	done := make(chan error, 1)
 	go func() { done <- p.run() }()

@@ -13,7 +13,7 @@ import (
 )
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
-func (s *server) newSystem(reg *prometheus.Registry) (*admin.System, error) {
+func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
 		store = live.NewRedis(s.far)
@@ -21,7 +21,7 @@ func (s *server) newSystem(reg *prometheus.Registry) (*admin.System, error) {
 	var err error
 	s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
 		// An outage of the store is one of Redis: what others announced meanwhile was lost as well.
-		Store: store, Check: s.validate, Purge: s.purge, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log,
+		Store: store, Check: s.validate, Purge: s.purge, Apply: s.apply, Returned: s.cache.MissedAnnouncements, Registerer: reg, Log: s.log, Panics: s.panics,
 	})
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (s *server) newSystem(reg *prometheus.Registry) (*admin.System, error) {
 		return nil, err
 	}
 	return &admin.System{
-		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.pilotStatus, Replicator: s.replicator, Metrics: reg, Log: s.log,
+		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.pilotStatus, Replicator: s.replicator, Metrics: all, Log: s.log,
 		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		Declaration: s.declaration, Grafana: s.grafana, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",
@@ -77,9 +77,9 @@ type purgeAware struct {
 }
 
 // Look implements cache.Remote.
-func (p purgeAware) Look(ctx context.Context, key string) (value, failure []byte, leased bool) {
+func (p purgeAware) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
 	if !p.inSync() {
-		return nil, nil, false
+		return nil, time.Time{}, nil, false
 	}
 	return p.Remote.Look(ctx, key)
 }
@@ -88,7 +88,7 @@ func (p purgeAware) Look(ctx context.Context, key string) (value, failure []byte
 func (s *server) inSync() bool { return s.replicator != nil && s.replicator.InSync() }
 
 // validate compiles the catalog with these cache settings, without putting it into
-// force. Changes that do not touch them, such as purges and holds, need no compiling.
+// force.
 func (s *server) validate(settings map[string]map[string]string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -227,6 +227,44 @@ func TestAdminMistakes(t *testing.T) {
 	}
 }
 
+// TestFoldersAreWatched: of an endpoint that is a folder, new, changed and removed files are
+// taken over by themselves.
+func TestFoldersAreWatched(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, "--replay", "--catalog", dir)
+	endpoint := filepath.Join(dir, "parted")
+	if err := os.Mkdir(endpoint, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, endpoint, "endpoint.yaml", `version: 1
+name: parted
+group: text
+summary: {en: Parted., zh: 分开}
+params:
+  - {name: site, type: string, enum: [one], default: one, example: one}
+cache: {class: shared, ttl: 1h}
+forms:
+  - {name: json, json: .}
+serves: $params.site
+`)
+	part := func(text string) {
+		write(t, endpoint, "one.yaml", "sources:\n  - name: made\n    computed: {}\n    map: '{text: \""+text+"\"}'\n")
+		waittest.Until(t, text, func() bool {
+			_, _, body, err := get(p.public + "/api/parted")
+			return err == nil && strings.Contains(body, text)
+		})
+	}
+	part("made new")
+	part("changed")
+	if err := os.RemoveAll(endpoint); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the end of the endpoint", func() bool {
+		status, _, _, err := get(p.public + "/api/parted")
+		return err == nil && status == http.StatusNotFound
+	})
+}
+
 // TestFilesAreWatched: a changed file is taken over by itself, a broken one is
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {

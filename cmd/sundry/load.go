@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
+	"sundry/metrics/panics"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -22,9 +23,9 @@ import (
 
 // newEnvironment makes the environment of the sources: what they share while
 // they run.
-func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger) (*upstreams.Environment, error) {
+func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
-		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Data: catalog.Data(c.Catalog),
+		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
 	}
 	env.Budget.Limit = int64(c.ReplyMemory)
 	env.SetOwnHosts(c.OwnHosts)
@@ -42,14 +43,14 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 			return nil, err
 		}
 	}
-	env.Guard = guard.New(guard.Config{Allow: c.AllowTargets, Refused: refused})
+	env.Guard = guard.New(guard.Config{Allow: c.AllowTargets, Refused: refused, Panics: p})
 	if env.GeoFile, err = c.openGeo(nil); err != nil {
 		return nil, err
 	}
 	if f.Replay {
 		var network *replay.Network
 		if network, c.faults, err = newReplay(f.ReplayFault); err == nil {
-			env.Replay = network
+			network.Panics, env.Replay = p, network
 		}
 	} else if len(f.ReplayFault) > 0 {
 		err = errors.New("--replay-fault requires --replay")
@@ -190,7 +191,7 @@ func (f *flags) loadForOnce(w *process) (*catalog.Catalog, *upstreams.Environmen
 	if err != nil {
 		return nil, nil, err
 	}
-	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler))
+	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return nil, nil, misconfigured(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sundry/upstreams/waittest"
 
@@ -59,15 +60,7 @@ func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
 	wire := newRelay(t, redis.Addr)
 	u := newGated(t)
 	dir := t.TempDir()
-	write(t, dir, "own.yaml", `version: 1
-name: own
-group: lookups
-summary: {en: Own., zh: 自己的}
-params: [{name: id, type: int, min: 1, max: 100000, default: "1", example: "1"}]
-cache: {class: keyed, ttl: 1h}
-forms: [{name: json, json: .}]
-sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}}]
-`)
+	writeEndpoint(t, dir, "own", u.URL, "ttl: 1h")
 	one, two := serve(t, "--catalog", dir, "--redis", wire.url()), serve(t, "--catalog", dir, "--redis", redis.URL())
 	const call = "/api/own"
 	u.edition.Store("none")
@@ -117,6 +110,82 @@ sources: [{name: up, timeout: 3s, http: {url: "`+u.URL+`/", query: {id: "{id}"}}
 		})
 	}
 	one.t, two.t = t, t
+}
+
+// TestAPurgeStampedByAClockAhead, as an instance of before may have stored it, purges what
+// there was when it was heard, and nothing after it. One that follows is not lost.
+func TestAPurgeStampedByAClockAhead(t *testing.T) {
+	redis, u := redistest.Start(t), newUpstream(t)
+	dir := catalogDir(t, u, "ttl: 1h")
+	start := func() *instance { return serve(t, "--catalog", dir, "--redis", redis.URL()) }
+	one := start()
+	calls := func(want int64, from ...*instance) {
+		t.Helper()
+		before := u.calls.Load()
+		for range 20 {
+			for _, p := range from {
+				mustGet(t, p.public+"/api/own")
+			}
+		}
+		if n := u.calls.Load() - before; n != want {
+			t.Errorf("%d calls for 20 requests, want %d", n, want)
+		}
+	}
+	calls(1, one)
+	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)
+	redis.Must(fmt.Sprintf(`SET sundry:settings '{"seq":1,"purges":{"own":{"hard":%q}},"audit":[{"seq":1,"at":%q,"by":"one","do":"purge","target":"own","note":"hard"}]}'`, at, at))
+	waittest.Until(t, "it hears of the purge", func() bool { return one.sequence() == "1" })
+	calls(1, one)
+	two := start()
+	calls(1, two) // nobody can tell what was made before it
+	calls(0, one, two)
+	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"hard"}`)
+	waittest.Until(t, "both know", func() bool { return one.sequence() == two.sequence() })
+	calls(1, one, two)
+}
+
+// TestADropTakesWhatTheAnswerWasMadeOf: a step's result that was kept (for) is asked for
+// anew, on every instance; a session (renew) goes on, and so do other answers.
+func TestADropTakesWhatTheAnswerWasMadeOf(t *testing.T) {
+	var logins, lists, items atomic.Int64
+	u := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := map[string]*atomic.Int64{"/login": &logins, "/list": &lists, "/item": &items}[r.URL.Path].Add(1)
+		_, _ = fmt.Fprintf(w, `{"n":"%d","of":%q}`, n, r.URL.Query().Get("of"))
+	}))
+	t.Cleanup(u.Close)
+	redis, dir := redistest.Start(t), t.TempDir()
+	writeSources(t, dir, "own", "ttl: 1h, local: true", strings.ReplaceAll(`sources:
+  - name: up
+    timeout: 3s
+    before:
+      - {name: login, http: {url: "URL/login"}, keep: .n, for: 1h, shared: true, renew: true}
+      - {name: list, http: {url: "URL/list", query: {id: "{id}", login: "{login}"}}, keep: .n, for: 1h}
+    http: {url: "URL/item", query: {of: "{list}"}}
+    map: .of
+`, "URL", u.URL))
+	one, two := serve(t, "--catalog", dir, "--redis", redis.URL()), serve(t, "--catalog", dir, "--redis", redis.URL())
+	for _, p := range []*instance{one, two} {
+		mustGet(t, p.public+"/api/own?id=1")
+		mustGet(t, p.public+"/api/own?id=2")
+	}
+	if lists.Load() != 4 || logins.Load() != 2 {
+		t.Fatalf("%d lists, %d logins", lists.Load(), logins.Load())
+	}
+	for _, e := range one.held("own")[""] {
+		if key := e["key"].(string); strings.Contains(key, "1|") {
+			one.mustAsk(http.MethodPost, "purge", fmt.Sprintf(`{"endpoint":"own","key":%q}`, key))
+		}
+	}
+	waittest.Until(t, "both know", func() bool { return one.sequence() == "1" && two.sequence() == "1" })
+	for i, p := range []*instance{two, one} {
+		if _, body := mustGet(t, p.public+"/api/own?id=1"); !strings.Contains(body, fmt.Sprintf(`"%d"`, 5+i)) {
+			t.Errorf("instance %d answers from what was kept: %s", i, body)
+		}
+		mustGet(t, p.public+"/api/own?id=2") // is no other than before
+	}
+	if lists.Load() != 6 || logins.Load() != 2 || items.Load() != 6 {
+		t.Errorf("%d lists, %d logins, %d items", lists.Load(), logins.Load(), items.Load())
+	}
 }
 
 // TestOrdersOfAnOutage: an entry is dropped while an instance is cut off from

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
+	"sundry/metrics/panics"
 	"sundry/proxy/admin"
 	"sundry/upstreams/catalog"
 )
@@ -22,7 +24,7 @@ func (s *server) watch(ctx context.Context) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	changed, stop := s.watchFiles()
+	changed, stop := s.watchFiles(ctx)
 	defer stop()
 	for {
 		select {
@@ -59,7 +61,7 @@ func debounce(ctx context.Context, changed <-chan struct{}) {
 // watchFiles watches the directories of what was loaded from files: a watch on
 // a file itself ends when an editor replaces it, and Kubernetes swaps a symbolic
 // link beside it.
-func (s *server) watchFiles() (<-chan struct{}, func()) {
+func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 	if s.config.file == "" && s.config.Catalog == "" {
 		return nil, func() {}
 	}
@@ -68,21 +70,33 @@ func (s *server) watchFiles() (<-chan struct{}, func()) {
 		s.log.Warn("files are not watched; send SIGHUP to reload", "error", err)
 		return nil, func() {}
 	}
-	for _, path := range []string{s.config.file, s.config.Catalog} {
-		if path == "" {
-			continue
-		}
-		dir := path
-		if path == s.config.file {
-			dir = filepath.Dir(path)
-		}
+	var dirs []string
+	if s.config.file != "" {
+		dirs = append(dirs, filepath.Dir(s.config.file))
+	}
+	for _, dir := range append(dirs, catalogDirectories(s.config.Catalog)...) {
 		if err := w.Add(dir); err != nil {
 			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
 		}
 	}
 	changed := make(chan struct{}, 1)
-	go s.filter(w, changed)
+	s.panics.Go(panics.Reload, s.panics.Loop(ctx, panics.Reload, func(context.Context) { s.filter(w, changed) }))
 	return changed, func() { _ = w.Close() } // its error has no consequence
+}
+
+// catalogDirectories are the operator's directory of catalog files and its folders.
+func catalogDirectories(dir string) []string {
+	if dir == "" {
+		return nil
+	}
+	dirs := []string{dir}
+	entries, _ := os.ReadDir(dir) // what cannot be read was reported when it was loaded
+	for _, entry := range entries {
+		if entry.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return dirs
 }
 
 // filter passes on events that concern this instance's files, until the watcher
@@ -94,6 +108,7 @@ func (s *server) filter(w *fsnotify.Watcher, changed chan<- struct{}) {
 			if !open {
 				return
 			}
+			s.watchFolder(w, e)
 			if s.concerns(e) {
 				select {
 				case changed <- struct{}{}:
@@ -109,16 +124,34 @@ func (s *server) filter(w *fsnotify.Watcher, changed chan<- struct{}) {
 	}
 }
 
-// concerns reports whether an event is of the configuration file, of a catalog file,
-// or of the symbolic link that Kubernetes swaps.
+// watchFolder watches a folder that was made in the catalog's directory.
+func (s *server) watchFolder(w *fsnotify.Watcher, e fsnotify.Event) {
+	if e.Op.Has(fsnotify.Create) && s.isFolder(e.Name) && slices.Contains(catalogDirectories(s.config.Catalog), e.Name) {
+		_ = w.Add(e.Name) // it may be gone again
+	}
+}
+
+// concerns reports whether an event is of the configuration file, of a catalog file or
+// folder, or of the symbolic link that Kubernetes swaps.
 func (s *server) concerns(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
 	}
 	name := filepath.Base(e.Name)
 	configuration := s.config.file != "" && name == filepath.Base(s.config.file)
-	listed := s.config.Catalog != "" && filepath.Clean(filepath.Dir(e.Name)) == filepath.Clean(s.config.Catalog) && filepath.Ext(name) == ".yaml"
-	return configuration || listed || name == "..data"
+	return configuration || s.isCatalogFile(e.Name) || s.isFolder(e.Name) || name == "..data"
+}
+
+// isCatalogFile reports whether a path is that of a catalog file, alone or in a folder.
+func (s *server) isCatalogFile(path string) bool {
+	dir := filepath.Dir(path)
+	return s.config.Catalog != "" && filepath.Ext(path) == ".yaml" && (s.isFolder(dir) || dir == filepath.Clean(s.config.Catalog))
+}
+
+// isFolder reports whether a path is one that a folder of the catalog may have. It may not
+// be there any more.
+func (s *server) isFolder(path string) bool {
+	return s.config.Catalog != "" && filepath.Ext(path) == "" && filepath.Dir(path) == filepath.Clean(s.config.Catalog)
 }
 
 // reloadOnce loads configuration and catalog again. With a mistake anywhere,
@@ -143,6 +176,7 @@ func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 // reread applies what the files hold now, as far as that is possible without a
 // restart; other settings keep the values that are in force. The caller holds mu.
 func (s *server) reread(why string) (done admin.Reloaded, err error) {
+	defer s.panics.Catch(panics.Reload, &err)
 	c, err := s.cmd.config(s.process)
 	if err != nil {
 		return done, err

@@ -7,7 +7,7 @@ import (
 )
 
 type schemaCmd struct {
-	Of string `arg:"" optional:"" enum:"catalog,config" default:"catalog" help:"catalog for catalog files, config for sundry.yaml."`
+	Of string `arg:"" optional:"" enum:"catalog,part,config" default:"catalog" help:"catalog for catalog files, part for the other files of an endpoint's folder, config for sundry.yaml."`
 }
 
 // configSchema is the JSON Schema of sundry.yaml. A test makes it of the settings.
@@ -18,7 +18,10 @@ var configSchema []byte
 // Run prints a JSON Schema, for editors.
 func (s *schemaCmd) Run(w *process) error {
 	text := catalog.Schema()
-	if s.Of == "config" {
+	switch s.Of {
+	case "part":
+		text = catalog.PartSchema()
+	case "config":
 		text = configSchema
 	}
 	_, err := w.stdout.Write(text)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,8 +43,9 @@ func golden(t *testing.T, file, text string) {
 func TestSchemaGoldenFiles(t *testing.T) {
 	comments := describe.NewComments("../..", "sundry")
 	golden(t, "../../upstreams/catalog/schema.json", asJSON(t, catalogSchema(t, comments)))
+	golden(t, "../../upstreams/catalog/part.schema.json", asJSON(t, partSchema(t, comments)))
 	golden(t, "sundry.schema.json", asJSON(t, settingsSchema(t, comments)))
-	for of, want := range map[string][]byte{"": catalog.Schema(), "catalog": catalog.Schema(), "config": configSchema} {
+	for of, want := range map[string][]byte{"": catalog.Schema(), "catalog": catalog.Schema(), "part": catalog.PartSchema(), "config": configSchema} {
 		out, _, err := call(t, nil, strings.Fields("schema "+of)...)
 		if err != nil || out != string(want) {
 			t.Errorf("schema %s: %v", of, err)
@@ -55,7 +57,7 @@ func TestSchemaGoldenFiles(t *testing.T) {
 func TestReferenceGolden(t *testing.T) {
 	const file = "../../deploy/catalog.md"
 	comments := describe.NewComments("../..", "sundry")
-	keys, err := describe.Sections(comments, catalog.Shape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+	keys, err := describe.Sections(comments, catalog.Shape(), catalog.PartShape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +105,16 @@ func catalogSchema(t *testing.T, comments *describe.Comments) describe.Object {
 	t.Helper()
 	s := describe.NewSchemas(comments)
 	out, err := s.Document("Sundry catalog file", "One endpoint of Sundry: parameters, cache rule, forms, sources and their mappings.", s.Of(catalog.Shape()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func partSchema(t *testing.T, comments *describe.Comments) describe.Object {
+	t.Helper()
+	s := describe.NewSchemas(comments)
+	out, err := s.Document("A part of a Sundry endpoint", "Sources of an endpoint that has a folder, or what several endpoints share.", s.Of(catalog.PartShape()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,17 +284,26 @@ var fenced = regexp.MustCompile("(?s)```yaml\n(version: .*?)```")
 // TestSchemaAcceptsFiles: those of the catalog, the sample configuration, and the
 // README's examples.
 func TestSchemaAcceptsFiles(t *testing.T) {
-	files := validator(t, catalog.Schema())
+	files, parts := validator(t, catalog.Schema()), validator(t, catalog.PartSchema())
 	names, err := filepath.Glob("../../upstreams/catalog/*.yaml")
-	if err != nil || len(names) < 20 {
-		t.Fatal(names, err)
+	inFolders, err2 := filepath.Glob("../../upstreams/catalog/*/*.yaml")
+	if err := errors.Join(err, err2); err != nil || len(names) < 15 || len(inFolders) < 20 {
+		t.Fatal(names, inFolders, err)
 	}
-	for _, name := range names {
-		text := readFile(t, name)
-		if err := valid(t, files, text); err != nil {
+	for _, name := range append(names, inFolders...) {
+		text, schema, of := readFile(t, name), "schema.json", files
+		switch folder := filepath.Base(filepath.Dir(name)); {
+		case folder == "data":
+			continue
+		case filepath.Base(name) == "endpoint.yaml":
+			schema = "../schema.json"
+		case folder != "catalog":
+			schema, of = "../part.schema.json", parts
+		}
+		if err := valid(t, of, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(text, "# yaml-language-server: $schema=schema.json\n") {
+		if !strings.HasPrefix(text, "# yaml-language-server: $schema="+schema+"\n") {
 			t.Errorf("%s does not begin with the line of its schema", name)
 		}
 	}
@@ -340,7 +361,7 @@ func TestSchemaAndCheckRefuse(t *testing.T) {
 		{"{en: The joke., zh: 笑话。}", "{is: day}"}, {"{en: The joke., zh: 笑话。}", "{english: a}"}, {"{name: json, json: .}", "{name: json, json: ., text: .}"},
 		{"{name: json, json: .}", "{name: json}"}, {"{name: json, json: .}", "{json: .}"}, {"json: .}", "json: [.]}"}, {"name: first\n", "retry: 3\n"},
 		{"name: token,", ""}, {"{name: token, http: {url: 'https://a.example.org/'}}", "{name: token}"}, {"{name: token, ", "{name: token, share: ., "},
-		{"decode: json", "decode: xml"}, {"decode: json", "charset: latin1"}, {"decode: json", "redirects: some"}, {"decode: json", "parts: {a: b}"},
+		{"decode: json", "decode: yaml"}, {"decode: json", "charset: latin1"}, {"decode: json", "redirects: some"}, {"decode: json", "parts: {a: b}"},
 		{"decode: json", "max_kib: large"}, {"decode: json", "querry: {}"}, {"{url: 'https://jokes.example.org/v1/{id}', decode: json}", "{decode: json}"},
 		{"is: unavailable", "is: broken"}, {"if: .error != null, ", ""}, {"qrcode: {as: png}", "qrcode: {as: gif}"}, {"qrcode: {as: png}", "qrcode: {}"},
 		{"qrcode: {as: png}", "summary: no kind"}, {"qrcode: {as: png}", "{qrcode: {as: png}, computed: {}}"}, {"qrcode: {as: png}", "computed: {x: 1}"},

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"os/signal"
 	"runtime"
 	"sync"
+	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,6 +14,7 @@ import (
 	"sundry/cache/advisor"
 	"sundry/cache/far"
 	"sundry/metrics"
+	"sundry/metrics/panics"
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
@@ -51,6 +54,7 @@ type server struct {
 	process    *process
 	log        *slog.Logger
 	level      *slog.LevelVar
+	panics     *panics.Catcher
 	env        *upstreams.Environment
 	cache      *cache.Cache
 	advisor    *advisor.Advisor
@@ -64,6 +68,7 @@ type server struct {
 	autopilot  *autopilot.Pilot
 
 	acceptFailures *acceptFailures
+	connections    *connections
 
 	mu     sync.Mutex // guards what reloads and operators' changes write
 	loaded *inputs    // what the catalog in force was compiled from
@@ -78,21 +83,27 @@ func (s *serveCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	log, level, endLog := newLogger(c, w)
-	defer endLog()
+	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
+	log, level, lines := newLogger(c, w)
+	defer lines.end()
 	defer ballast(int64(c.Cache.Memory))()
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
-	reg := metrics.New(version())
+	all := metrics.New(version())
+	if srv.panics, err = panics.New(all, log); err != nil {
+		return err
+	}
+	reg := srv.panics.Registerer(all)
+	reg.MustRegister(lines.counter)
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	system, err := srv.newSystem(reg)
+	system, err := srv.newSystem(reg, all)
 	if err != nil {
 		return err
 	}
 	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
 	private, err := admin.New(admin.Config{
-		Token: token, Metrics: metrics.Handler(reg), Ready: srv.front.Ready, System: system, Registerer: reg, Log: log,
+		Token: token, Metrics: metrics.Handler(all), Ready: srv.front.Ready, System: system, Registerer: reg, Log: log,
 	})
 	if err != nil {
 		return err
@@ -102,9 +113,9 @@ func (s *serveCmd) Run(w *process) error {
 
 // build makes the parts of the server, from the environment of the sources up to the
 // front.
-func (s *server) build(reg *prometheus.Registry) error {
+func (s *server) build(reg prometheus.Registerer) error {
 	var err error
-	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log); err != nil {
+	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log, s.panics); err != nil {
 		return misconfigured(err)
 	}
 	if s.process.onEnvironment != nil {
@@ -112,10 +123,10 @@ func (s *server) build(reg *prometheus.Registry) error {
 	}
 	s.advisor = newAdvisor()
 	cfg := cache.Config{
-		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Observer: s.advisor, Describe: describeFailure, Restore: restoreFailure,
+		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.advisor, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
-		if s.far, err = far.Open(far.Config{URL: s.config.Redis}, reg, s.log); err != nil {
+		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Panics: s.panics}, reg, s.log); err != nil {
 			return err
 		}
 		cfg.Far, s.env.Quotas.Fleet = purgeAware{s.far, s.inSync}, s.far
@@ -140,7 +151,7 @@ func (s *server) build(reg *prometheus.Registry) error {
 		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Fleet: s.fleet(), Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Registerer: reg, Version: version(),
+		Fleet: s.fleet(), Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func() []*recorded.Case {
 			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
 			return cases
@@ -155,6 +166,9 @@ func (s *server) build(reg *prometheus.Registry) error {
 		}
 	}
 	if s.acceptFailures, err = newAcceptFailures(reg, s.log); err != nil {
+		return err
+	}
+	if s.connections, err = newConnections(reg, publicPart(filesLimit())); err != nil {
 		return err
 	}
 	if err := reg.Register(s.advisor.Collector(s.questions)); err != nil {

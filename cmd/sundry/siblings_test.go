@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,10 +23,20 @@ import (
 // instance has a process of its own, which can be killed.
 const asProgram = "RUN_AS_SUNDRY"
 
+// fileLimit is the variable with the limit of open files of such a process; unset: that of
+// the test.
+const fileLimit = "RUN_WITH_OPEN_FILES"
+
 // isProgram reports whether this process is to be sundry, and runs it.
 func isProgram() (status int, ok bool) {
 	if os.Getenv(asProgram) == "" {
 		return 0, false
+	}
+	if n, err := strconv.ParseUint(os.Getenv(fileLimit), 10, 64); err == nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
 	}
 	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "SUNDRY_") })
 	return program(os.Args[1:], append(environ, "SUNDRY_DRAIN_DELAY=0s"), os.Stdout, os.Stderr), true

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/metrics/panics"
 )
 
 const (
@@ -21,7 +23,8 @@ const (
 // snapshot keeps the near tier in a file.
 type snapshot struct {
 	*cache.Snapshot
-	done chan struct{} // closed when the file has been read
+	once sync.Once     // the file is read once, even if that panics
+	done chan struct{} // closed when it has been read
 }
 
 // newSnapshot returns nil where the configuration names no file.
@@ -29,8 +32,10 @@ func (s *server) newSnapshot(reg prometheus.Registerer) (*snapshot, error) {
 	if s.config.Cache.Snapshot == "" {
 		return nil, nil
 	}
-	kept, err := s.cache.Snapshot(cache.SnapshotConfig{File: s.config.Cache.Snapshot, Keeps: s.keeps, Registerer: reg, Log: s.log})
-	return &snapshot{kept, make(chan struct{})}, err
+	kept, err := s.cache.Snapshot(cache.SnapshotConfig{
+		File: s.config.Cache.Snapshot, Keeps: s.keeps, DropsKnownSince: s.dropsKnownSince, Registerer: reg, Log: s.log,
+	})
+	return &snapshot{Snapshot: kept, done: make(chan struct{})}, err
 }
 
 // keeps reports whether the catalog in force lets the entry of a key be in the file.
@@ -39,14 +44,19 @@ func (s *server) keeps(key string) bool {
 	return set != nil && set.Keeps(key)
 }
 
+// dropsKnownSince is what the replicator says, which is made after the snapshot.
+func (s *server) dropsKnownSince() time.Time { return s.replicator.DropsKnownSince() }
+
 // keepSnapshot reads the file once all purges are known, then writes it now and then, until
 // ctx ends.
 func (s *server) keepSnapshot(ctx context.Context) {
 	if s.snapshot == nil || !s.awaitSync(ctx) {
 		return
 	}
-	s.snapshot.Read(ctx)
-	close(s.snapshot.done)
+	s.snapshot.once.Do(func() {
+		defer close(s.snapshot.done)
+		s.snapshot.Read(ctx)
+	})
 	s.snapshot.Run(ctx)
 }
 
@@ -89,9 +99,9 @@ func (s *server) writeSnapshot(ctx context.Context) <-chan struct{} {
 		close(done)
 		return done
 	}
-	go func() {
+	s.panics.Go(panics.Snapshot, func() {
 		defer close(done)
 		_ = s.snapshot.Write(ctx) // logged
-	}()
+	})
 	return done
 }

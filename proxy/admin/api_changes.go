@@ -3,7 +3,6 @@ package admin
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"sundry/proxy/live"
 	"sundry/upstreams/words"
@@ -15,18 +14,20 @@ func (a *api) change(r *http.Request, c live.Change) (recordView, error) {
 	if c.By, err = operator(r); err != nil {
 		return recordView{}, err
 	}
-	s, err := a.Replicator.Change(r.Context(), c)
+	record, err := a.Replicator.Change(r.Context(), c)
 	if err != nil {
 		return recordView{}, err
 	}
-	record := s.Audit[len(s.Audit)-1]
 	a.Log.Info("changed by an operator", "seq", record.Seq, "by", record.By, "from", r.RemoteAddr)
-	return recordView{record, a.Replicator.IsPending(record)}, nil
+	return recordView{fields(record), a.Replicator.IsPending(record)}, nil
 }
+
+// fields of a record, without its methods: as a part of recordView, it is not to encode itself.
+type fields live.Record
 
 // recordView is a record of the audit log in the API.
 type recordView struct {
-	live.Record
+	fields
 	// Pending means in force on this instance only, until it can be stored.
 	Pending bool `json:"pending,omitempty"`
 }
@@ -42,7 +43,7 @@ func (a *api) audit(*http.Request) (any, error) {
 	s, stored := a.Replicator.AuditLog()
 	records := make([]recordView, len(s.Audit))
 	for i, r := range s.Audit {
-		records[i] = recordView{r, r.Seq > stored}
+		records[i] = recordView{fields(r), r.Seq > stored}
 	}
 	return map[string]any{"seq": s.Seq, "audit": records, "pending": s.Seq - stored, "knobs": s.Cache, "breakers": s.Breakers, "purges": s.Purges}, nil
 }
@@ -56,7 +57,7 @@ func (a *api) undo(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.Replicator.Settings().Undo(seq, by, time.Now())
+	c, err := a.Replicator.Settings().Undo(seq, by, a.Replicator.Now())
 	if err != nil {
 		return nil, told("", err)
 	}

@@ -34,7 +34,7 @@ type endpointView struct {
 // endpoints lists all endpoints.
 func (a *api) endpoints(*http.Request) (any, error) {
 	stats, settings := a.stats(), a.Replicator.Settings()
-	changed := settings.ActiveCache(time.Now())
+	changed := settings.ActiveCache(a.Replicator.Now())
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
@@ -92,7 +92,7 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := maps.Clone(a.Replicator.Settings().ActiveCache(time.Now())[e.Name])
+	values := maps.Clone(a.Replicator.Settings().ActiveCache(a.Replicator.Now())[e.Name])
 	if values == nil {
 		values = map[string]string{}
 	}

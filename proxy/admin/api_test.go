@@ -42,7 +42,6 @@ func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 // TestStatusOfRefusals: a store that is away is not the operator's mistake.
 func TestStatusOfRefusals(t *testing.T) {
 	for want, errs := range map[int][]error{
-		http.StatusServiceUnavailable:  {live.ErrNotStored, live.ErrUnconfirmed},
 		http.StatusBadRequest:          {live.ErrInvalid, badRequest("no", "不行")},
 		http.StatusNotFound:            {noEndpoint("x")},
 		http.StatusInternalServerError: {errors.New("other")},

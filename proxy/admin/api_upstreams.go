@@ -40,7 +40,7 @@ type sourceView struct {
 	ErrAt   time.Time     `json:"last_error_at,omitzero"`
 }
 
-// driftView is a field of replies that is missing, retyped or new.
+// driftView is a field of replies that is missing, retyped, emptied or new.
 type driftView struct {
 	Change string `json:"change"`
 	Field  string `json:"field"`

@@ -55,10 +55,7 @@ func statusOf(err error) int {
 	if r, ok := errors.AsType[*requestError](err); ok {
 		return r.status
 	}
-	switch {
-	case errors.Is(err, live.ErrNotStored), errors.Is(err, live.ErrUnconfirmed):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, live.ErrInvalid):
+	if errors.Is(err, live.ErrInvalid) {
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError

@@ -16,13 +16,11 @@ import (
 	"sundry/proxy/live"
 )
 
-// TestErrorsOfTheStoreAreInBothLanguages: those of a library are in English, and said to be.
-func TestErrorsOfTheStoreAreInBothLanguages(t *testing.T) {
-	store := &awayStore{}
-	a := &api{System: System{Replicator: newReplicator(t, store), Log: slog.New(slog.DiscardHandler)}}
-	store.away = true
-	reset := func(r *http.Request) (any, error) {
-		return a.change(r, live.Change{Do: live.DoReset, Target: "h"})
+// TestErrorsOfChangesAreInBothLanguages: those of a library are in English, and said to be.
+func TestErrorsOfChangesAreInBothLanguages(t *testing.T) {
+	a := &api{System: System{Replicator: newReplicator(t, &live.File{}), Log: slog.New(slog.DiscardHandler)}}
+	dance := func(r *http.Request) (any, error) {
+		return a.change(r, live.Change{Do: "dance", Target: "h"})
 	}
 	other := func(*http.Request) (any, error) { return nil, fmt.Errorf("draw: %w", errors.New("no ink")) }
 	for _, row := range []struct {
@@ -30,8 +28,8 @@ func TestErrorsOfTheStoreAreInBothLanguages(t *testing.T) {
 		language, want string
 		status         int
 	}{
-		{reset, "en", "the change could not be stored; nothing was changed: read settings: the store is unreachable: away", http.StatusServiceUnavailable},
-		{reset, "zh", "更改未能存储，什么都没有改变：连不上存储（详情为英文）：away", http.StatusServiceUnavailable},
+		{dance, "en", `invalid change: unknown change \"dance\"`, http.StatusBadRequest},
+		{dance, "zh", `更改有误（详情为英文）：unknown change \"dance\"`, http.StatusBadRequest},
 		{other, "en", "draw: no ink", http.StatusInternalServerError},
 		{other, "zh", "未预料的错误（详情为英文）：draw: no ink", http.StatusInternalServerError},
 	} {

@@ -2,6 +2,7 @@ package express
 
 import (
 	"net"
+	"time"
 )
 
 // Phases of a connection.
@@ -46,6 +47,12 @@ func (c *conn) end() {
 		c.lane.remove(c)
 		_ = c.Conn.Close() // the client will notice nothing but the end
 	}
+}
+
+// Waiting returns since when no request has been read on the connection, in part aside; ok
+// is false while one is answered.
+func (c *conn) Waiting() (since time.Time, ok bool) {
+	return c.lane.time(instant(c.idle.Load())), c.phase.Load() == phaseOpen && !c.handled.Load()
 }
 
 // Close implements net.Conn. Shutdown of net/http closes connections on which it

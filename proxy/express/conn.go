@@ -1,10 +1,14 @@
 package express
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync/atomic"
+	"time"
+
+	"sundry/metrics/panics"
 )
 
 // conn is a connection that net/http serves, with the lane in its Read.
@@ -22,6 +26,11 @@ type conn struct {
 	// unseen is true while the lane has answered all requests of the connection, so that
 	// net/http takes it for a new one.
 	unseen atomic.Bool
+
+	// handled is true while net/http has a request; idle is the instant since when the
+	// connection waits for one, if it does.
+	handled atomic.Bool
+	idle    atomic.Int64
 
 	armed atomic.Int64 // the read deadline, an instant; 0: none
 	least instant      // the next read deadline is moved on to this; 0: it is taken as it is
@@ -47,6 +56,7 @@ const (
 func newConn(nc net.Conn, l *Lane, t *timeouts) *conn {
 	c := &conn{Conn: nc, lane: l, timeouts: t, peer: addrOf(nc.RemoteAddr()), first: true}
 	c.socket = openSocket(c)
+	c.idle.Store(int64(l.instant(time.Now())))
 	return c
 }
 
@@ -61,6 +71,14 @@ func addrOf(a net.Addr) netip.Addr {
 
 // changeState follows the state that net/http has for the connection.
 func (c *conn) changeState(s http.ConnState) {
+	switch s {
+	case http.StateActive:
+		c.handled.Store(true)
+	case http.StateIdle:
+		c.idle.Store(int64(c.lane.instant(time.Now())))
+		c.handled.Store(false)
+	case http.StateNew, http.StateHijacked, http.StateClosed:
+	}
 	switch {
 	case s == http.StateIdle && c.place == handling:
 		c.place, c.least = boundary, 0
@@ -81,8 +99,15 @@ func (c *conn) surrender() {
 const leastBuffer = 512
 
 // Read implements net.Conn. While a request is handled, net/http reads one byte in
-// the background, to learn that the client has gone.
-func (c *conn) Read(p []byte) (int, error) {
+// the background, to learn that the client has gone; nothing recovers from a panic
+// there. After one the connection is closed: at io.EOF net/http answers nothing.
+func (c *conn) Read(p []byte) (n int, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			_ = c.lane.panics.Caught(panics.Request, value)
+			n, err = 0, io.EOF
+		}
+	}()
 	switch {
 	case len(p) == 0:
 		return 0, nil

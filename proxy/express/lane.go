@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics/panics"
 )
 
 // Config is what a lane is made of.
@@ -20,6 +22,9 @@ type Config struct {
 	// that an answer may depend on these alone.
 	Fields     []string
 	Registerer prometheus.Registerer // nil: the metrics are registered nowhere
+	// Panics catches those of answering, and of the reads that net/http makes beside a
+	// request.
+	Panics *panics.Catcher
 }
 
 // Lane answers plain requests in front of an http.Server.
@@ -27,6 +32,7 @@ type Lane struct {
 	answerer  Answerer
 	fields    *fieldTable
 	metrics   *laneMetrics
+	panics    *panics.Catcher
 	exchanges sync.Pool // of *exchange
 	epoch     time.Time // instants count from here
 	draining  atomic.Bool
@@ -41,7 +47,7 @@ func New(c Config) (*Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lane{answerer: c.Answerer, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}}
+	l := &Lane{answerer: c.Answerer, panics: c.Panics, fields: fields, epoch: time.Now(), conns: map[*conn]struct{}{}}
 	l.exchanges.New = func() any { return newExchange(fields) }
 	l.metrics, err = newMetrics(c.Registerer)
 	return l, err
@@ -61,7 +67,7 @@ func (l *Lane) Attach(srv *http.Server, ln net.Listener) net.Listener {
 			before(nc, state)
 		}
 	}
-	srv.RegisterOnShutdown(l.shutDown)
+	srv.RegisterOnShutdown(l.panics.Func(panics.Stop, l.shutDown))
 	return &listener{Listener: ln, lane: l, timeouts: timeoutsOf(srv)}
 }
 

@@ -81,6 +81,7 @@ func (c *conn) noteAnswered(requests int, now instant) {
 		c.unseen.Store(true)
 	}
 	c.begun = false
+	c.idle.Store(int64(now))
 	c.expire(now.after(c.timeouts.idle))
 }
 
@@ -128,6 +129,7 @@ func (c *conn) handOver(now instant) {
 // bounds the time to read that from the beginning of the connection, though that may
 // be long ago: the lane has answered others since then.
 func (c *conn) meetServer(now instant) {
+	c.handled.Store(true)
 	if c.unseen.Load() {
 		c.unseen.Store(false)
 		c.least = now.after(c.timeouts.read)

@@ -75,12 +75,20 @@ func (c *connection) breaks() bool {
 }
 
 func (c *connection) Swap(ctx context.Context, old, value []byte) (bool, error) {
+	return c.write(ctx, c.File.Swap, old, value)
+}
+
+func (c *connection) Repair(ctx context.Context, damaged, value []byte) (bool, error) {
+	return c.write(ctx, c.File.Repair, damaged, value)
+}
+
+func (c *connection) write(ctx context.Context, swap func(context.Context, []byte, []byte) (bool, error), old, value []byte) (bool, error) {
 	c.faults.Lock()
 	defer c.faults.Unlock()
 	if c.down || c.readOnly {
 		return false, errAway
 	}
-	ok, err := c.File.Swap(ctx, old, value)
+	ok, err := swap(ctx, old, value)
 	c.notify()
 	if c.silent > 0 {
 		c.silent--
@@ -229,11 +237,10 @@ func withFleet(t *testing.T, story func(*fleet)) {
 
 func (f *fleet) change(c Change) *Settings {
 	f.Helper()
-	s, err := f.one.Change(f.ctx, c)
-	if err != nil {
+	if _, err := f.one.Change(f.ctx, c); err != nil {
 		f.Fatal(err)
 	}
-	return s
+	return f.one.Settings()
 }
 
 func (f *fleet) after(d time.Duration) {

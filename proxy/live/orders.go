@@ -1,7 +1,6 @@
 package live
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -16,23 +15,27 @@ type Order struct {
 	Do     string    `json:"do"`     // DoDrop or DoReset
 	Target string    `json:"target"` // an endpoint, or a host
 	Key    string    `json:"key,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // DueOrders returns the orders that an instance still has to carry out, the oldest
-// first, if it has carried out all up to the change with the number done. Where more
-// were given since then than the settings and their audit log hold, missed is the
-// time before which some may be unknown; else it is zero.
+// first, if it has carried out all up to the change with the number done. Where the settings
+// and their audit log do not hold all since then, missed is the time before which some may be
+// unknown; else it is zero.
 //
-// An instance that is starting carries out all drops that the settings hold, because
-// Redis may still have the entries. Resets concern breakers that have counted
-// failures, and its breakers have not.
+// An instance that is starting carries out all drops that are known, because Redis, or what
+// it has kept on its disk, may still have the entries. Resets concern breakers that have
+// counted failures, and its breakers have not.
 func (s *Settings) DueOrders(done int64, starting bool) (due []Order, missed time.Time) {
 	if starting {
 		done = 0
-	} else if len(s.Orders) == maxOrders && s.Orders[0].Seq > done+1 {
-		due, missed = s.ordersFromAudit(done, s.Orders[0].Seq)
 	}
-	for _, o := range s.Orders {
+	known, first := s.knownOrders()
+	if first.Seq > done+1 {
+		missed = first.At
+	}
+	for _, o := range known {
 		if o.Seq > done && (!starting || o.Do == DoDrop) {
 			due = append(due, o)
 		}
@@ -45,18 +48,52 @@ func (s *Settings) DueOrders(done int64, starting bool) (due []Order, missed tim
 	return due, missed
 }
 
-// ordersFromAudit returns the orders after the change done and before another, from
-// the audit log, which goes farther back than Orders.
-func (s *Settings) ordersFromAudit(done, before int64) (orders []Order, missed time.Time) {
+// knownOrders returns all orders that the settings and their audit log hold, and the change
+// from which on there are no others; zero: there never were.
+func (s *Settings) knownOrders() (orders []Order, first Order) {
+	if len(s.Orders) < maxOrders {
+		return s.Orders, first
+	}
+	if first = s.Orders[0]; first.At.IsZero() {
+		first.At = s.timeOf(first.Seq)
+	}
 	for _, r := range s.Audit {
-		if r.Seq > done && r.Seq < before && (r.Do == DoDrop || r.Do == DoReset) {
-			orders = append(orders, Order{r.Seq, r.At, r.Do, r.Target, r.Note})
+		if r.Seq < first.Seq && (r.Do == DoDrop || r.Do == DoReset) {
+			orders = append(orders, Order{Seq: r.Seq, At: r.At, Do: r.Do, Target: r.Target, Key: r.Note})
 		}
 	}
-	if len(s.Audit) == maxAudit && s.Audit[0].Seq > done+1 {
-		missed = s.Audit[0].At
+	switch {
+	case len(s.Audit) < maxAudit:
+		first = Order{}
+	case s.Audit[0].Seq < first.Seq:
+		first = Order{Seq: s.Audit[0].Seq, At: s.Audit[0].At}
 	}
-	return orders, missed
+	return append(orders, s.Orders...), first
+}
+
+// noteMissed notes that orders given before a time may have been missed; zero: none were. What
+// was cached here before it is then purged. An instance that has just started has cached
+// nothing: only what it kept on its disk may be of before. The caller holds mu.
+func (r *Replicator) noteMissed(missed time.Time) {
+	if missed.IsZero() {
+		return
+	}
+	if !r.loaded {
+		r.unknown = missed
+		if r.local(missed).Before(r.started) {
+			return
+		}
+	}
+	r.missed = missed
+	r.cfg.Log.Warn("some orders were missed and are no longer known; all that was cached before is purged here", "before", missed, "last_order", r.ordersDone)
+}
+
+// DropsKnownSince returns the time from which on this instance has known, at its start, what
+// was ordered to be dropped; zero: since ever. What it kept from before may have been dropped.
+func (r *Replicator) DropsKnownSince() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.local(r.unknown)
 }
 
 // timeOf returns when a change was made; for one that is no longer in the audit log,
@@ -72,16 +109,18 @@ func (s *Settings) timeOf(seq int64) time.Time {
 	return time.Time{}
 }
 
-// withPurgeBefore adds a hard purge of everything created before a time, unless
+// purgesSince returns the purges, with a hard one of everything created before a time, unless
 // that is zero.
-func withPurgeBefore(purges map[string]cache.Purge, before time.Time) map[string]cache.Purge {
-	if before.IsZero() {
-		return purges
+func (s *Settings) purgesSince(missed time.Time) map[string]cache.Purge {
+	all := make(map[string]cache.Purge, len(s.Purges)+1)
+	for target, p := range s.Purges {
+		all[target] = p.Purge
 	}
-	all := maps.Clone(purges)
-	p := all[cache.AllEndpoints]
-	p.Hard = later(p.Hard, before)
-	setOrDelete(&all, cache.AllEndpoints, p, true)
+	if !missed.IsZero() {
+		p := all[cache.AllEndpoints]
+		p.Hard = later(p.Hard, missed)
+		all[cache.AllEndpoints] = p
+	}
 	return all
 }
 

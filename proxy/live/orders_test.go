@@ -24,16 +24,16 @@ func TestOrdersDue(t *testing.T) {
 		first  int64
 		missed bool
 	}{
-		"all":                           {of: few, done: 0, want: 3, first: 1},
-		"the newest":                    {of: few, done: 2, want: 1, first: 4},
-		"none":                          {of: few, done: 4},
-		"a start knows no breakers":     {of: few, starts: true, want: 2, first: 1},
-		"more than are kept":            {of: full, done: 3, want: 88, first: 4},
-		"more than a start can know":    {of: full, starts: true, want: 33, first: 56},
-		"more than the audit log holds": {of: flood, done: 10, want: 200, first: 101, missed: true},
-		"just what the audit log holds": {of: flood, done: 100, want: 200, first: 101},
-		"a start has missed nothing":    {of: flood, starts: true, want: 50, first: 251},
-		"fewer than are kept of many":   {of: flood, done: 260, want: 40, first: 261},
+		"all":                            {of: few, done: 0, want: 3, first: 1},
+		"the newest":                     {of: few, done: 2, want: 1, first: 4},
+		"none":                           {of: few, done: 4},
+		"a start knows no breakers":      {of: few, starts: true, want: 2, first: 1},
+		"more than are kept":             {of: full, done: 3, want: 88, first: 4},
+		"more than are kept, at a start": {of: full, starts: true, want: 60, first: 1},
+		"more than the audit log holds":  {of: flood, done: 10, want: 200, first: 101, missed: true},
+		"just what the audit log holds":  {of: flood, done: 100, want: 200, first: 101},
+		"more than a start can know":     {of: flood, starts: true, want: 200, first: 101, missed: true},
+		"fewer than are kept of many":    {of: flood, done: 260, want: 40, first: 261},
 	} {
 		due, missed := row.of.DueOrders(row.done, row.starts)
 		if len(due) != row.want || len(due) > 0 && due[0].Seq != row.first || missed.IsZero() == row.missed {

@@ -5,68 +5,91 @@ import (
 	"slices"
 	"time"
 
-	"sundry/upstreams/words"
+	"sundry/cache"
 )
 
-// maxPending bounds the changes that wait for the store.
+// maxPending bounds the changes that wait for the store: see bounded.
 const maxPending = 100
 
-// pendingChange was made while the store was unreachable: it is in force on this
-// instance, and is stored for the others once the store can be reached.
+// pendingChange is in force on this instance, and not stored yet.
 type pendingChange struct {
 	Change
 	at time.Time
+	// known is when its target was last changed by hand before it, as far as was known here.
+	known time.Time
+	// waited means that it could not be stored when it was made.
+	waited bool
 }
 
-// errUnreachable means that the store cannot be read, and so that nobody knows
-// whether it was written to.
-var errUnreachable error = words.NewError("the store is unreachable", "连不上存储")
-
-// canWait reports whether a change still means the same when it is stored later. A
-// purge and a drop are about what was cached when they were made, and of two changes
-// of cache settings or of a held breaker the later one wins. A reset is about the
-// failures that a breaker has counted so far: by the time the other instances hear
-// of it, they have counted others.
-// What depends on what nobody else has changed cannot wait at all.
-func (c *Change) canWait() bool { return c.Do != DoReset && c.Expected == nil }
-
-// queue puts a change into force on this instance alone, until it can be stored.
-// The caller holds the store lock.
-func (r *Replicator) queue(c Change, at time.Time, cause error) (*Settings, error) {
-	if !c.canWait() {
-		return nil, cause
-	}
-	if r.Pending() >= maxPending {
-		return nil, refuse(words.Errorf("%d changes are pending already", "待存储的更改已有 %d 项", maxPending), cause)
-	}
-	next, err := r.Settings().With(c, at)
+// enforce puts a change into force on this instance alone, until it is stored. With err it was
+// a mistake, and nothing was changed; failed is what could not be applied.
+func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
+	now := auditTime(r.Now())
+	next, err := r.Settings().With(c, now)
 	if err == nil {
-		err = r.cfg.Check(next.ActiveCache(at))
+		err = r.check(c, next, now) // takes long, and so without mu
 	}
 	if err != nil {
-		return nil, refuse(ErrInvalid, err)
+		return Record{}, nil, err
 	}
-	r.cfg.Log.Warn("change is in force on this instance only, until it can be stored", "do", c.Do, "target", c.Target, "by", c.By, "error", cause)
-	if err := r.applyPending(next, pendingChange{c, at}); err != nil {
-		return nil, refuse(words.Errorf("change %d is pending, and could not be applied here yet", "更改 %d 待存储，尚未能应用到本实例", next.Seq), err)
-	}
-	r.requestSync() // so that Run learns of a new expiry
-	return next, nil
-}
-
-// applyPending puts settings into force that include one more pending change.
-func (r *Replicator) applyPending(next *Settings, c pendingChange) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	p := pendingChange{Change: c, at: now, known: r.current.lastChangedByHand(c.Do, c.Target)}
+	if next, err = r.current.With(c, now); err != nil {
+		return Record{}, nil, err
+	}
 	r.current = next
-	r.pending = append(r.pending, c)
+	r.pending = bounded(append(slices.Clone(r.pending), p))
 	r.metrics.pending.Set(float64(len(r.pending)))
 	var orders []Order
-	if c.Do == DoDrop {
+	if c.Do == DoDrop || c.Do == DoReset {
 		orders = next.Orders[len(next.Orders)-1:]
 	}
 	r.purge(orders)
-	return r.apply()
+	return *next.lastRecord(), r.apply(), nil
+}
+
+// bounded returns the changes without such as later ones cover, where there are more than
+// maxPending. Where none is covered, drops become a purge of their endpoint: so only as many
+// are left over as there are endpoints and hosts.
+func bounded(changes []pendingChange) []pendingChange {
+	for len(changes) > maxPending {
+		covered := slices.IndexFunc(changes, func(c pendingChange) bool {
+			return slices.ContainsFunc(changes, func(by pendingChange) bool { return by.covers(&c) })
+		})
+		drop := slices.IndexFunc(changes, func(c pendingChange) bool { return c.Do == DoDrop })
+		switch {
+		case covered >= 0:
+			changes = slices.Delete(changes, covered, covered+1)
+		case drop >= 0:
+			c := &changes[drop]
+			c.Do, c.Key, c.Hard = DoPurge, "", true
+		default:
+			return changes
+		}
+	}
+	return changes
+}
+
+// covers reports whether a change leaves nothing of the effect of another one, from before it.
+func (c *pendingChange) covers(o *pendingChange) bool {
+	switch {
+	case c.ID == o.ID || c.at.Before(o.at):
+		return false
+	case c.Do == DoPurge && c.Hard && (c.Target == o.Target || c.Target == cache.AllEndpoints) && (o.Do == DoDrop || o.Do == DoPurge):
+		return true
+	}
+	return c.Do == o.Do && c.Target == o.Target && c.Key == o.Key && c.Hard == o.Hard
+}
+
+// setWaited notes that what is pending could not be stored when it was made.
+func (r *Replicator) setWaited() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending = slices.Clone(r.pending) // others may be reading it
+	for i := range r.pending {
+		r.pending[i].waited = true
+	}
 }
 
 // Pending returns how many changes wait for the store.
@@ -104,16 +127,17 @@ func ranWhilePending(changes []pendingChange) func(Order) bool {
 	}
 }
 
-// withPending returns the settings with pending changes made on top, by the rules of
-// merge: a target that an operator changed later elsewhere stays as it was set there, and
-// all purges and orders count. Changes that the settings include already, because
-// only the store's answer was lost, are not made twice.
+// withPending returns the settings with pending changes made on top. One that could not be
+// stored when it was made meets others by the rules of merge: a target that an operator
+// changed later elsewhere stays as it was set there, and all purges and orders count.
+// Changes that the settings include already, because only the store's answer was lost, are
+// not made twice.
 func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	next := s
 	for _, c := range changes {
 		switch {
-		case slices.ContainsFunc(s.Audit, c.isRecordedAs):
-		case (c.Do == DoCache || c.Do == DoBreaker) && s.lastChangedByHand(c.Do, c.Target).After(c.at):
+		case s.includesPending(c):
+		case (c.Do == DoCache || c.Do == DoBreaker) && c.isOvertakenBy(s.lastChangedByHand(c.Do, c.Target)):
 			next = next.withOvertaken(c)
 		default:
 			var err error
@@ -125,10 +149,37 @@ func (s *Settings) withPending(changes []pendingChange) (*Settings, error) {
 	return next, nil
 }
 
-// isRecordedAs reports whether a record is that of the change. Their numbers are not
-// compared: a change may get another number when it is stored.
-func (c pendingChange) isRecordedAs(r Record) bool {
-	return r.At.Equal(c.at) && r.By == c.By && r.Do == c.Do && r.Target == c.Target && r.Note == c.note()
+// isOvertakenBy reports whether a change of the same target, from elsewhere, is later.
+func (c *pendingChange) isOvertakenBy(other time.Time) bool {
+	return c.waited && other.After(later(c.at, c.known))
+}
+
+// includesPending reports whether a change is in the audit log. Its number may be another one
+// there than it was while it was pending.
+func (s *Settings) includesPending(c pendingChange) bool {
+	return c.ID != "" && slices.ContainsFunc(s.Audit, func(r Record) bool { return r.ID == c.ID })
+}
+
+// lacking returns the changes that the settings do not include, of which some are known to be
+// in them.
+func (s *Settings) lacking(changes, included []pendingChange) (lacking []pendingChange) {
+	for _, c := range changes {
+		known := slices.ContainsFunc(included, func(i pendingChange) bool { return i.ID == c.ID })
+		if !known && !s.includesPending(c) {
+			lacking = append(lacking, c)
+		}
+	}
+	return lacking
+}
+
+// recordOf returns the record of a change as it is in the audit log now.
+func (s *Settings) recordOf(made Record) Record {
+	for _, r := range slices.Backward(s.Audit) {
+		if r.ID == made.ID {
+			return r
+		}
+	}
+	return made
 }
 
 // withOvertaken returns the settings with the record of a pending change that came
@@ -137,7 +188,7 @@ func (s *Settings) withOvertaken(c pendingChange) *Settings {
 	next := s.clone()
 	next.Seq++
 	next.Audit = newest(append(next.Audit, Record{
-		Seq: next.Seq, At: c.at, By: c.By, Do: DoOvertaken, Target: c.Target,
+		Seq: next.Seq, ID: c.ID, At: c.at, By: c.By, Do: DoOvertaken, Target: c.Target,
 		Note: "a pending change of " + c.Do + " was overtaken by a later change on another instance, which stays in force",
 	}), maxAudit)
 	return next

@@ -1,15 +1,19 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache"
 )
 
 var purgeIP = Change{By: "me", Do: "purge", Target: "ip", Hard: true}
@@ -196,14 +200,122 @@ func TestPendingChangesOnAReadOnlyStore(t *testing.T) {
 	})
 }
 
+// TestPendingChangesAreBounded, and none is refused or lost: of more, those go that later ones
+// cover, and drops become a purge of their endpoint.
 func TestPendingChangesAreBounded(t *testing.T) {
-	replicator, _ := newReplicator(&connection{sharedStore: &sharedStore{}, down: true})
-	for range maxPending {
-		if _, err := replicator.Change(t.Context(), purgeIP); err != nil {
-			t.Fatal(err)
-		}
+	drop := func(n int) Change { return Change{Do: DoDrop, Target: "ip", Key: fmt.Sprintf("ip:%d", n)} }
+	for name, row := range map[string]struct {
+		change func(n int) Change
+		most   int // pending
+		purged bool
+	}{
+		"the same purge": {func(int) Change { return purgeIP }, maxPending, true},
+		"as many purges": {func(n int) Change { return Change{Do: DoPurge, Target: fmt.Sprint(n), Hard: true} }, 3 * maxPending, false},
+		"the same drop":  {func(int) Change { return drop(0) }, maxPending, false},
+		"as many drops":  {drop, maxPending, true},
+		"drops, and settings": {func(n int) Change {
+			if n%2 == 0 {
+				return drop(n)
+			}
+			return ttl("1h", 0)
+		}, maxPending, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conn := &connection{sharedStore: &sharedStore{}, down: true}
+				replicator, _ := newReplicator(conn)
+				made := map[int]time.Time{}
+				for n := range 3 * maxPending {
+					time.Sleep(time.Millisecond)
+					made[n] = time.Now()
+					if _, err := replicator.Change(t.Context(), row.change(n)); err != nil || replicator.Pending() > row.most {
+						t.Fatalf("%v, %d are pending", err, replicator.Pending())
+					}
+				}
+				conn.away(false)
+				if err := replicator.sync(t.Context()); err != nil || replicator.Pending() != 0 {
+					t.Fatalf("%v, %d are pending", err, replicator.Pending())
+				}
+				dropped := map[string]time.Time{}
+				other := replicatorWith(conn, valid, &applied{})
+				other.cfg.Purge = func(_ map[string]cache.Purge, orders []Order) {
+					for _, o := range orders {
+						dropped[o.Key] = o.At
+					}
+				}
+				if err := other.sync(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				purges := other.Settings().Purges
+				for n, at := range made {
+					c := row.change(n)
+					if c.Do != DoCache && purges[c.Target].Hard.Before(at) && (c.Do == DoPurge || dropped[c.Key].Before(at)) {
+						t.Errorf("%+v is lost", c)
+					}
+				}
+				if _, ok := purges["ip"]; ok != row.purged || purges["ip"].Hard.After(made[3*maxPending-1]) {
+					t.Errorf("purges %v", purges)
+				}
+			})
+		})
 	}
-	if _, err := replicator.Change(t.Context(), purgeIP); !errors.Is(err, ErrNotStored) || replicator.Pending() != maxPending {
-		t.Errorf("%v", err)
+}
+
+// frozenStore replies to nobody.
+type frozenStore struct{ File }
+
+func (*frozenStore) Load(ctx context.Context) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestAChangeWaitsForNoStore: it is in force while the store has not replied, and others need not
+// wait until it has.
+func TestAChangeWaitsForNoStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		replicator, at := newReplicator(&frozenStore{})
+		ctx, stop := contextFor(t, time.Minute)
+		defer stop()
+		var asked sync.WaitGroup
+		for n := range 3 {
+			asked.Go(func() {
+				if _, err := replicator.Change(ctx, Change{Do: DoDrop, Target: "ip", Key: fmt.Sprint(n)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := len(at.orders()); n != 3 || replicator.Pending() != 3 {
+			t.Errorf("%d orders of 3 are carried out, %d pending", n, replicator.Pending())
+		}
+		asked.Wait()
+	})
+}
+
+// TestOvertaking: a pending change gives way to a later one that was unknown when it was made. No
+// clock makes a change late that was known then, or one that could be stored at once.
+func TestOvertaking(t *testing.T) {
+	elsewhere := and(t, &Settings{}, Change{By: "other", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1m"}}).Audit[0].At
+	for name, row := range map[string]struct {
+		at     time.Time
+		known  time.Time
+		waited bool
+		want   string
+	}{
+		"earlier, and waited":          {at: elsewhere.Add(-time.Second), waited: true, want: "1m"},
+		"later, and waited":            {at: elsewhere.Add(time.Second), waited: true, want: "2m"},
+		"its clock is behind":          {at: elsewhere.Add(-time.Hour), known: elsewhere, waited: true, want: "2m"},
+		"it knew an earlier one":       {at: elsewhere.Add(-time.Hour), known: elsewhere.Add(-time.Minute), waited: true, want: "1m"},
+		"at once, its clock is behind": {at: elsewhere.Add(-time.Hour), want: "2m"},
+	} {
+		stored := and(t, &Settings{}, Change{By: "other", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1m"}})
+		ours := pendingChange{Change: Change{ID: "a", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2m"}}, at: row.at, known: row.known, waited: row.waited}
+		s, err := stored.withPending([]pendingChange{ours})
+		if err != nil || s.Cache["ip"].Values["ttl"] != row.want || s.recordOf(Record{ID: "a"}).Seq != 2 {
+			t.Errorf("%s: %v %+v", name, err, s)
+		}
+		if again, err := s.withPending([]pendingChange{ours}); err != nil || again != s {
+			t.Errorf("%s: made twice", name)
+		}
 	}
 }

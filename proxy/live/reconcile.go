@@ -14,11 +14,11 @@ import (
 type relation int
 
 const (
-	same         relation = iota
-	ahead                 // the stored ones include those in force, and changes made since
-	emptied               // nothing is stored, though something was
-	rolledBack            // the stored ones lack a change that is in force, as a restored backup does
-	lacksPending          // the stored ones lack nothing but changes made while the store was unreachable
+	same       relation = iota
+	ahead               // the stored ones include those in force, and changes made since
+	emptied             // nothing is stored, though something was
+	rolledBack          // the stored ones lack a change that is in force, as a restored backup does
+	damaged             // what is stored cannot be read as settings
 )
 
 // compare returns how stored settings relate to the receiver, which is in force;
@@ -115,17 +115,16 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	}
 	for target, p := range stored.Purges {
 		have := next.Purges[target]
-		setOrDelete(&next.Purges, target, cache.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}, true)
+		have.Purge = cache.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}
+		setOrDelete(&next.Purges, target, have, true)
 	}
 	for endpoint, at := range stored.ByHand {
 		next.setByHand(endpoint, at)
 	}
 	next.Orders = mergeOrders(s.Orders, stored.Orders, next.Seq)
 	next.Audit = mergeAudits(s.Audit, stored.Audit)
-	next.Audit = newest(append(next.Audit, Record{
-		Seq: next.Seq, At: auditTime(now), By: BySundry, Do: DoRestore, Target: cache.AllEndpoints,
-		Note: fmt.Sprintf("the store was rolled back from change %d to %d", s.Seq, stored.Seq),
-	}), maxAudit)
+	next.restored(now, fmt.Sprintf("the store was rolled back from change %d to %d", s.Seq, stored.Seq))
+	next.carryUnknown(s, stored)
 	return next
 }
 
@@ -145,8 +144,13 @@ func (s *Settings) hasPurgesOf(stored *Settings) bool {
 // lastChanged returns when a target was last changed; zero when the audit log does
 // not say.
 func (s *Settings) lastChanged(do, target string) time.Time {
+	return s.lastOf(func(r *Record) bool { return r.Do == do && r.Target == target })
+}
+
+// lastOf returns when the last of some changes was made; zero when the audit log does not say.
+func (s *Settings) lastOf(is func(*Record) bool) time.Time {
 	for _, r := range slices.Backward(s.Audit) {
-		if r.Do == do && r.Target == target {
+		if is(&r) {
 			return r.At
 		}
 	}

@@ -87,7 +87,7 @@ func TestMergedSettings(t *testing.T) {
 		t.Errorf("ttl %s, breakers %v: the later change of each wins", got, next.Breakers)
 	}
 	hour := func(m int) time.Time { return nine.Add(time.Hour + time.Duration(m)*time.Minute) }
-	if diff := cmp.Diff(map[string]cache.Purge{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.Purges); diff != "" {
+	if diff := cmp.Diff(map[string]cache.Purge{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.purgesSince(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
 	keys := map[string]int64{}

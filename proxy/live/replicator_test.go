@@ -65,24 +65,61 @@ func TestLostSettingsAreStoredAgain(t *testing.T) {
 	})
 }
 
-// TestNothingChangesThatIsNotStored: the store takes no writes, or the change is
-// invalid, whether the store can be reached or not.
-func TestNothingChangesThatIsNotStored(t *testing.T) {
-	store := &connection{sharedStore: &sharedStore{}, readOnly: true}
-	replicator, at := newReplicator(store)
-	if _, err := replicator.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrNotStored) {
+// TestMistakesChangeNothing, whether the store can be reached or not.
+func TestMistakesChangeNothing(t *testing.T) {
+	for name, store := range map[string]Store{"reachable": &File{}, "away": &connection{sharedStore: &sharedStore{}, down: true}} {
+		at := &applied{}
+		replicator := replicatorWith(store, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
+		for _, c := range []Change{ttl("1h", 0), {Do: "dance"}} {
+			if _, err := replicator.Change(t.Context(), c); !errors.Is(err, ErrInvalid) || len(at.cache) != 0 || replicator.Pending() != 0 {
+				t.Errorf("%s: %+v: %v %v", name, c, err, at.cache)
+			}
+		}
+	}
+}
+
+// TestOrdersNeedNothingThatCompiles: purges, drops, resets and holds are in force on an
+// instance with which the stored cache settings do not compile; changes of those are refused.
+func TestOrdersNeedNothingThatCompiles(t *testing.T) {
+	store, failed := &sharedStore{}, errors.New("does not compile")
+	elsewhere, _ := newReplicator(&connection{sharedStore: store})
+	if _, err := elsewhere.Change(t.Context(), ttl("1h", 0)); err != nil {
+		t.Fatal(err)
+	}
+	at := &applied{fails: failed}
+	replicator := replicatorWith(&connection{sharedStore: store}, func(map[string]map[string]string) error { return failed }, at)
+	if err := replicator.sync(t.Context()); !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	for _, c := range []Change{purgeIP, {Do: DoDrop, Target: "ip", Key: "ip:k"}, {Do: DoReset, Target: "h"}, {Do: DoBreaker, Target: "h", Force: "open"}} {
+		if _, err := replicator.Change(t.Context(), c); err != nil || replicator.Pending() > 0 {
+			t.Errorf("%s: %v, %d pending", c.Do, err, replicator.Pending())
+		}
+	}
+	if at.purges()["ip"].Hard.IsZero() || len(at.orders()) != 2 {
+		t.Errorf("purges %v, orders %v", at.purges(), at.orders())
+	}
+	if _, err := replicator.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	if len(at.cache) != 0 {
-		t.Errorf("applied although it was not stored: %v", at.cache)
-	}
-	away := replicatorWith(&connection{sharedStore: &sharedStore{}, down: true}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
-	if _, err := away.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrInvalid) || len(at.cache) != 0 || away.Pending() != 0 {
+}
+
+// TestWhatExpectsAnotherChangeIsStoredOrRefused: nothing of it is pending.
+func TestWhatExpectsAnotherChangeIsStoredOrRefused(t *testing.T) {
+	never := time.Time{}
+	c := ttl("1h", 0)
+	c.Expected = &never
+	store := &connection{sharedStore: &sharedStore{}, readOnly: true}
+	replicator, at := newReplicator(store)
+	if _, err := replicator.Change(t.Context(), c); !errors.Is(err, errAway) || len(at.cache) != 0 || replicator.Pending() != 0 {
 		t.Errorf("%v %v", err, at.cache)
 	}
-	refusing := replicatorWith(&File{}, func(map[string]map[string]string) error { return errors.New("does not compile") }, at)
-	if _, err := refusing.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrInvalid) || len(at.cache) != 0 {
-		t.Errorf("%v %v", err, at.cache)
+	store.inject(func(c *connection) { c.readOnly = false })
+	if r, err := replicator.Change(t.Context(), c); err != nil || r.Seq != 1 || at.last()["ip"]["ttl"] != "1h" {
+		t.Errorf("%+v %v %v", r, err, at.last())
+	}
+	if _, err := replicator.Change(t.Context(), c); !errors.Is(err, ErrOvertaken) {
+		t.Errorf("again: %v", err)
 	}
 }
 
@@ -93,15 +130,8 @@ func TestConcurrentChangesAllCount(t *testing.T) {
 		replicator, _ := newReplicator(store)
 		wg.Go(func() {
 			for range 5 {
-				for {
-					_, err := replicator.Change(t.Context(), Change{Do: "reset", Target: "h"})
-					if err == nil {
-						break
-					}
-					if !errors.Is(err, ErrNotStored) {
-						t.Error(err)
-						return
-					}
+				if _, err := replicator.Change(t.Context(), Change{Do: "reset", Target: "h"}); err != nil {
+					t.Error(err)
 				}
 			}
 		})

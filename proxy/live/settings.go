@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
 	"sundry/upstreams/host"
 	"sundry/upstreams/words"
 )
@@ -51,11 +50,13 @@ type Settings struct {
 	// Breakers that are held, by host.
 	Breakers map[string]BreakerHold `json:"breakers,omitempty"`
 	// Purges by endpoint, or for all.
-	Purges map[string]cache.Purge `json:"purges,omitempty"`
+	Purges map[string]StoredPurge `json:"purges,omitempty"`
 	// Orders are carried out once by every instance, the newest last.
 	Orders []Order `json:"orders,omitempty"`
 	// Audit says who changed what, the newest last.
 	Audit []Record `json:"audit,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // CacheSettings of an endpoint, by name, which replace those of its file.
@@ -63,6 +64,8 @@ type CacheSettings struct {
 	Values map[string]string `json:"values"`
 	// Until is when they expire; zero: never.
 	Until time.Time `json:"until,omitzero"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // BreakerHold keeps the breaker of a host open or closed.
@@ -70,11 +73,15 @@ type BreakerHold struct {
 	Force string `json:"force"` // open or closed
 	// Until is when the hold expires; zero: never.
 	Until time.Time `json:"until,omitzero"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Record is one change in the audit log.
 type Record struct {
-	Seq    int64     `json:"seq"`
+	Seq int64 `json:"seq"`
+	// ID is that of the change, which keeps it when it gets another number.
+	ID     string    `json:"id,omitempty"`
 	At     time.Time `json:"at"`
 	By     string    `json:"by"`
 	Do     string    `json:"do"`
@@ -87,10 +94,13 @@ type Record struct {
 	Note string `json:"note,omitempty"`
 	// Undoes is the change that this one undid; 0: none.
 	Undoes int64 `json:"undoes,omitempty"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // Change is what an operator asks for.
 type Change struct {
+	ID     string // given by Replicator.Change
 	By     string
 	Do     string
 	Target string            // an endpoint, or a host
@@ -118,7 +128,7 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	}
 	next := s.clone()
 	next.Seq++
-	r := Record{Seq: next.Seq, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
+	r := Record{Seq: next.Seq, ID: c.ID, At: auditTime(now), By: c.By, Do: c.Do, Target: c.Target, Note: c.note(), Undoes: c.Undoes}
 	r.Before = s.state(c.Do, c.Target)
 	var until time.Time
 	if c.For > 0 {
@@ -126,7 +136,7 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	}
 	switch c.Do {
 	case DoCache:
-		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until}, len(c.Cache) > 0)
+		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until, s.Cache[c.Target].Unknown}, len(c.Cache) > 0)
 		next.try(c.Target, c.Trial)
 		if c.By != ByAutopilot {
 			next.setByHand(c.Target, r.At)
@@ -135,11 +145,11 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 		if _, err := host.ParseForce(c.Force); err != nil {
 			return nil, err
 		}
-		setOrDelete(&next.Breakers, c.Target, BreakerHold{c.Force, until}, c.Force != host.Unforced.String())
+		setOrDelete(&next.Breakers, c.Target, BreakerHold{c.Force, until, s.Breakers[c.Target].Unknown}, c.Force != host.Unforced.String())
 	case DoPurge:
 		next.purge(c, r.At)
 	case DoDrop, DoReset:
-		next.Orders = newest(append(next.Orders, Order{next.Seq, r.At, c.Do, c.Target, c.Key}), maxOrders)
+		next.Orders = newest(append(next.Orders, Order{Seq: next.Seq, At: r.At, Do: c.Do, Target: c.Target, Key: c.Key}), maxOrders)
 	default:
 		return nil, fmt.Errorf("unknown change %q", c.Do)
 	}
@@ -168,11 +178,20 @@ func (c *Change) note() string {
 func (s *Settings) purge(c Change, now time.Time) {
 	p := s.Purges[c.Target]
 	if c.Hard {
-		p.Hard = later(p.Hard, now)
+		p.Hard = stamp(p.Hard, now)
 	} else {
-		p.Soft = later(p.Soft, now)
+		p.Soft = stamp(p.Soft, now)
 	}
 	setOrDelete(&s.Purges, c.Target, p, true)
+}
+
+// stamp is the time of a purge that is made now. It is later than that of the last one, even
+// if that was stamped by a clock that is ahead: by it instances know that there is a new one.
+func stamp(last, now time.Time) time.Time {
+	if now.After(last) {
+		return now
+	}
+	return last.Add(time.Millisecond)
 }
 
 // setOrDelete sets or removes a value of a map that may be nil.

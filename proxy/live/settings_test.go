@@ -106,15 +106,31 @@ func TestBreakersAndPurges(t *testing.T) {
 	want := map[string]cache.Purge{
 		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
 	}
-	if diff := cmp.Diff(want, s.Purges); diff != "" {
+	if diff := cmp.Diff(want, s.purgesSince(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Order{{7, nine.Add(6 * time.Minute), "drop", "ip", "ip:k"}, {8, nine.Add(7 * time.Minute), "reset", "a", ""}}, s.Orders); diff != "" {
+	if diff := cmp.Diff([]Order{{Seq: 7, At: nine.Add(6 * time.Minute), Do: "drop", Target: "ip", Key: "ip:k"}, {Seq: 8, At: nine.Add(7 * time.Minute), Do: "reset", Target: "a"}}, s.Orders); diff != "" {
 		t.Error(diff)
 	}
 	for _, c := range []Change{{Do: "breaker", Target: "a", Force: "ajar"}, {Do: "dance"}} {
 		if _, err := s.With(c, nine); err == nil {
 			t.Errorf("%+v was accepted", c)
+		}
+	}
+}
+
+// TestAPurgeAfterOneOfTheFuture has a later time as well, or instances would take the two
+// for one.
+func TestAPurgeAfterOneOfTheFuture(t *testing.T) {
+	for _, hard := range []bool{false, true} {
+		s := &Settings{Purges: map[string]StoredPurge{"ip": {Purge: cache.Purge{Soft: nine.Add(time.Hour), Hard: nine.Add(time.Hour)}}}}
+		next, err := s.With(Change{Do: DoPurge, Target: "ip", Hard: hard}, nine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, p := s.Purges["ip"], next.Purges["ip"]
+		if p.Hard.After(before.Hard) != hard || p.Soft.After(before.Soft) == hard {
+			t.Errorf("hard: %v: %+v after %+v", hard, p, before)
 		}
 	}
 }
@@ -208,7 +224,7 @@ func TestAChangeThatExpectsAnother(t *testing.T) {
 // TestAnOperatorsPendingChangeWinsOverTheAutopilot: that has stepped elsewhere meanwhile.
 func TestAnOperatorsPendingChangeWinsOverTheAutopilot(t *testing.T) {
 	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}}
-	byHand := pendingChange{Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, nine.Add(-time.Hour)}
+	byHand := pendingChange{Change: Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, at: nine.Add(-time.Hour), waited: true}
 	s, err := after(t, step).withPending([]pendingChange{byHand})
 	if err != nil || s.Cache["ip"].Values["ttl"] != "5m" || len(s.Trials) != 0 {
 		t.Errorf("%+v %v", s, err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"sundry/cache/durable"
 	"sundry/cache/far"
@@ -15,11 +16,17 @@ import (
 
 // Store keeps the settings as bytes that all instances share.
 type Store interface {
-	// Load reads the settings; nil when there are none yet.
+	// Load reads the settings; nil when there are none yet, far.ErrNotAValue when what is
+	// there are no bytes.
 	Load(ctx context.Context) ([]byte, error)
 	// Swap replaces old with value (compare-and-swap); false when old is not what
 	// is stored.
 	Swap(ctx context.Context, old, value []byte) (bool, error)
+	// Repair replaces damaged settings, or with nil what are no bytes; false when something
+	// else is stored. The damaged ones are kept under another name, until others are.
+	Repair(ctx context.Context, damaged, value []byte) (bool, error)
+	// Now is the time by a clock that all instances share.
+	Now(ctx context.Context) (time.Time, error)
 	// Watch calls changed when another instance may have changed them, and lost when
 	// from now on it would not hear of that, until changed is called again. It returns
 	// when ctx ends. Notices may be lost.
@@ -60,14 +67,10 @@ func (f *File) load() ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errStateFile, err)
+		return nil, fmt.Errorf("state file: %w", err)
 	}
 	return b, nil
 }
-
-// errStateFile means that the file exists and cannot be read: the operator has to
-// fix that, while an unreachable Redis comes back by itself.
-var errStateFile = errors.New("the state file cannot be read")
 
 // Swap implements Store. The file is replaced as a whole: a crash leaves the old
 // one.
@@ -83,10 +86,34 @@ func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {
 		return true, nil
 	}
 	if err := durable.WriteFile(f.Path, value); err != nil {
-		return true, fmt.Errorf("store settings: %w", err)
+		return false, fmt.Errorf("store settings: %w", err)
 	}
 	return true, nil
 }
+
+// Repair implements Store. The damaged file is kept beside the new one.
+func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	have, err := f.load()
+	if err != nil || !bytes.Equal(have, damaged) {
+		return false, err
+	}
+	if f.Path == "" {
+		f.mem = value
+		return true, nil
+	}
+	if err := durable.WriteFile(f.Path+".damaged", damaged); err != nil {
+		return false, fmt.Errorf("keep the damaged settings: %w", err)
+	}
+	if err := durable.WriteFile(f.Path, value); err != nil {
+		return false, fmt.Errorf("store settings: %w", err)
+	}
+	return true, nil
+}
+
+// Now implements Store: there is no other clock.
+func (f *File) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
 // Watch implements Store: no other instance uses the file.
 func (f *File) Watch(ctx context.Context, changed, _ func()) {

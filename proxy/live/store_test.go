@@ -2,15 +2,17 @@ package live
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
+	"sundry/upstreams/waittest"
 )
 
 // TestStores holds each store to what the replicator relies on: a value is
@@ -80,14 +82,133 @@ func TestFileSurvives(t *testing.T) {
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", st, err)
 	}
-	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
+}
+
+// fleetOver starts so many replicators over a Redis.
+func fleetOver(t *testing.T, server *redistest.Server, n int) (fleet []*Replicator, at []*applied) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(func() { stop(); running.Wait() })
+	for range n {
+		r, a := newReplicator(NewRedis(tierOf(t, server)))
+		if err := r.FirstSync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() { r.Run(ctx) })
+		fleet, at = append(fleet, r), append(at, a)
+	}
+	return fleet, at
+}
+
+// TestManyChangesOfAFleetAtOnce: none is refused or stays pending, and each is carried out once
+// by every instance.
+func TestManyChangesOfAFleetAtOnce(t *testing.T) {
+	fleet, at := fleetOver(t, redistest.Start(t), 5)
+	var all sync.WaitGroup
+	for n := range 200 {
+		all.Go(func() {
+			c := Change{By: "me", Do: DoDrop, Target: "ip", Key: fmt.Sprintf("ip:%d", n)}
+			if n%2 == 1 {
+				c = Change{By: "me", Do: DoReset, Target: fmt.Sprintf("h%d", n)}
+			}
+			r := fleet[n/2%len(fleet)]
+			record, err := r.Change(t.Context(), c)
+			if err != nil || r.IsPending(record) || record.Do != c.Do || c.Do == DoDrop && record.Note != c.Key {
+				t.Errorf("%+v: %v, %+v", c, err, record)
+			}
+		})
+	}
+	all.Wait()
+	for i, r := range fleet {
+		waittest.Until(t, "all changes everywhere", func() bool { return r.Settings().Seq == 200 && len(r.Settings().Audit) == 200 })
+		waittest.Until(t, "all orders everywhere", func() bool { return len(at[i].orders()) == 200 })
+	}
+}
+
+// TestChangesOnARedisThatTakesNoWrites are in force at once, and pending until it takes them.
+func TestChangesOnARedisThatTakesNoWrites(t *testing.T) {
+	for name, row := range map[string]struct{ fault, end string }{
+		"full":                 {"CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0"},
+		"read-only":            {"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"},
+		"without its replicas": {"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			fleet, at := fleetOver(t, server, 2)
+			one, two := fleet[0], fleet[1]
+			if _, err := one.Change(t.Context(), ttl("1h", 0)); err != nil || one.Pending() != 0 {
+				t.Fatal(err, one.Pending())
+			}
+			server.Must(row.fault)
+			made := []Change{purgeIP, {Do: DoDrop, Target: "ip", Key: "ip:k"}, ttl("2h", 0), {Do: DoBreaker, Target: "h", Force: "open"}, {Do: DoReset, Target: "h"}}
+			for n, c := range made {
+				if _, err := one.Change(t.Context(), c); err != nil || one.Pending() != n+1 {
+					t.Errorf("%+v: %v, %d pending", c, err, one.Pending())
+				}
+			}
+			if at[0].purges()["ip"].Hard.IsZero() || len(at[0].orders()) != 2 || at[0].last()["ip"]["ttl"] != "2h" {
+				t.Errorf("not in force: %v, orders %v, %v", at[0].purges(), at[0].orders(), at[0].last())
+			}
+			server.Must(row.end)
+			waittest.Until(t, "all of it elsewhere", func() bool {
+				return !at[1].purges()["ip"].Hard.IsZero() && len(at[1].orders()) == 2 && at[1].last()["ip"]["ttl"] == "2h"
+			})
+			if one.Pending() != 0 || two.Settings().Breakers["h"].Force != "open" {
+				t.Errorf("%d pending, %+v", one.Pending(), two.Settings())
+			}
+		})
+	}
+}
+
+// TestAFullDisk: what cannot be written is in force, and pending until it can. A directory that
+// is gone stands for the disk.
+func TestAFullDisk(t *testing.T) {
+	disk := filepath.Join(t.TempDir(), "disk")
+	r, at := newReplicator(&File{Path: filepath.Join(disk, "state.json")})
+	for range 2 {
+		if _, err := r.Change(t.Context(), purgeIP); err != nil || r.Pending() != 1 || at.purges()["ip"].Hard.IsZero() {
+			t.Errorf("%v, %d pending, purges %v", err, r.Pending(), at.purges())
+		}
+		if err := os.Mkdir(disk, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.sync(t.Context()); err != nil || r.Pending() != 0 {
+			t.Errorf("%v, %d pending", err, r.Pending())
+		}
+		again, at := newReplicator(&File{Path: filepath.Join(disk, "state.json")})
+		if err := again.sync(t.Context()); err != nil || at.purges()["ip"].Hard.IsZero() {
+			t.Errorf("%v, purges after a restart %v", err, at.purges())
+		}
+		if err := os.RemoveAll(disk); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestADamagedFileIsKept beside the one that takes its place, and no more than one.
+func TestADamagedFileIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.json")
+	r, _ := newReplicator(&File{Path: path})
+	if _, err := r.Change(t.Context(), purgeIP); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Change(t.Context(), ttl("2h", 0)); !errors.Is(err, ErrNotStored) {
-		t.Errorf("a broken file was overwritten: %v", err)
+	for _, garbage := range []string{"rubbish", "other rubbish"} {
+		if err := os.WriteFile(path, []byte(garbage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Change(t.Context(), ttl("2h", 0)); err != nil || r.Pending() != 0 {
+			t.Errorf("%v, %d pending", err, r.Pending())
+		}
+		if b, err := os.ReadFile(path + ".damaged"); err != nil || string(b) != garbage {
+			t.Errorf("%q %v", b, err)
+		}
 	}
-	gone, _ := newReplicator(&File{Path: filepath.Join(path, "below", "a-file")})
-	if _, err := gone.Change(t.Context(), ttl("1h", 0)); !errors.Is(err, ErrNotStored) {
-		t.Errorf("%v", err)
+	again, at := newReplicator(&File{Path: path})
+	if err := again.sync(t.Context()); err != nil || at.purges()["ip"].Hard.IsZero() || at.last()["ip"]["ttl"] != "2h" {
+		t.Errorf("%v, %v, %v", err, at.purges(), at.last())
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 2 {
+		t.Errorf("%v %v", files, err)
 	}
 }

@@ -1,15 +1,13 @@
 package live
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"sundry/cache/jitter"
+	"sundry/metrics/panics"
 )
 
 // The store is read every pollInterval when no notice comes. After a failed read the
@@ -23,6 +21,7 @@ const (
 // what was purged while it was away. It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
 	for failures := 1; ; failures++ {
+		r.compareClocks(ctx)
 		err := r.sync(ctx)
 		if err == nil {
 			return nil
@@ -39,7 +38,15 @@ func (r *Replicator) FirstSync(ctx context.Context) error {
 func (r *Replicator) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { r.cfg.Store.Watch(ctx, r.requestSync, r.lost) })
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	watching.Go(r.cfg.Panics.Loop(ctx, panics.Settings, func(ctx context.Context) { r.cfg.Store.Watch(ctx, r.requestSync, r.lost) }))
+	r.cfg.Panics.Loop(ctx, panics.Settings, r.keepInSync)()
+	r.leave()
+}
+
+// keepInSync is what Run does until ctx ends.
+func (r *Replicator) keepInSync(ctx context.Context) {
 	failures, next := 0, time.Now()
 	for ctx.Err() == nil {
 		if !r.waitForSync(ctx, next) {
@@ -50,8 +57,23 @@ func (r *Replicator) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil {
+			r.compareClocks(ctx)
+		}
 		failures = r.report(err, failures)
 		next = time.Now().Add(syncDelay(failures))
+	}
+}
+
+// leave tries for the last time to store what is pending.
+func (r *Replicator) leave() {
+	if r.Pending() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	if err := r.sync(ctx); err != nil {
+		r.cfg.Log.Error("pending changes are lost with this instance: others do not know them", "changes", r.Pending(), "error", err)
 	}
 }
 
@@ -123,14 +145,14 @@ func (r *Replicator) waitForSync(ctx context.Context, next time.Time) bool {
 func (r *Replicator) nextExpiry() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.expiry
+	return r.local(r.expiry)
 }
 
 // expire applies the settings again when some of them have expired.
 func (r *Replicator) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.expiry.IsZero() || time.Now().Before(r.expiry) {
+	if r.expiry.IsZero() || r.Now().Before(r.expiry) {
 		return
 	}
 	if err := r.apply(); err != nil {
@@ -145,11 +167,12 @@ func (r *Replicator) sync(ctx context.Context) error {
 		return err
 	}
 	defer r.unlockStore()
-	err := errConflict
-	for i := 0; i < maxSwaps && errors.Is(err, errConflict); i++ {
-		err = r.syncOnce(ctx)
-	}
-	if err != nil {
+	return r.syncStore(ctx)
+}
+
+// syncStore is sync for who holds the store lock.
+func (r *Replicator) syncStore(ctx context.Context) error {
+	if err := whileConflicts(ctx, func() error { return r.syncOnce(ctx) }); err != nil {
 		r.metrics.failures.Inc()
 		return err
 	}
@@ -157,81 +180,33 @@ func (r *Replicator) sync(ctx context.Context) error {
 	return nil
 }
 
-// syncOnce is sync without its retries; errConflict asks for one.
-func (r *Replicator) syncOnce(ctx context.Context) error {
-	stored, raw, err := r.load(ctx)
+// syncOnce is sync without its retries; errConflict asks for one. Where the store lacks
+// nothing but pending changes, changes made elsewhere count even if nothing can be stored.
+func (r *Replicator) syncOnce(ctx context.Context) (err error) {
+	defer r.cfg.Panics.Catch(panics.Settings, &err)
+	inSync, gaveUp := false, false
+	defer func() {
+		if !gaveUp {
+			r.setInSync(inSync)
+		}
+	}()
+	v, err := r.compareStored(ctx)
 	if err != nil {
-		r.setInSync(false)
+		if gaveUp = ctx.Err() != nil; !gaveUp { // else nobody waited for the store
+			r.setWaited()
+		}
 		return err
 	}
-	rel, base, next, err := r.reconcile(stored, time.Now())
-	if err != nil {
-		r.setInSync(false)
-		return err
+	if v.isSound() && !r.inForce(v.raw) {
+		err = r.adopt(v.base, v.raw, nil)
 	}
-	switch rel {
-	case ahead:
-		err = r.applyStored(next, raw)
-	case same:
-		err = r.reapply(next, raw)
-	default:
-		err = r.restore(ctx, rel, stored, base, next, raw)
+	if !v.isSound() || v.next != v.base {
+		if err = r.write(ctx, v); err != nil && !errors.Is(err, errConflict) && ctx.Err() == nil {
+			r.setWaited()
+		}
 	}
 	// Purges are applied whatever else failed, but for those that only a store has
 	// which was rolled back and cannot be written to.
-	r.setInSync(err == nil || r.Settings().hasPurgesOf(stored))
+	inSync = err == nil || v.relation == damaged && r.damage.inSync || v.relation != damaged && r.Settings().hasPurgesOf(v.stored)
 	return err
-}
-
-// restore stores what is in force here. Changes made elsewhere, where the store
-// lacks nothing else than pending changes, count even if nothing can be stored.
-func (r *Replicator) restore(ctx context.Context, rel relation, stored, base, next *Settings, raw []byte) error {
-	if rel == lacksPending {
-		if err := r.rebase(base, next, raw); err != nil {
-			r.cfg.Log.Warn("settings could not be applied; retrying", "error", err)
-		}
-	}
-	return r.writeBack(ctx, rel, stored, next, raw)
-}
-
-// rebase puts what is stored into force, with the pending changes on top.
-func (r *Replicator) rebase(base, next *Settings, raw []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if bytes.Equal(raw, r.baseRaw) && r.loaded {
-		return nil
-	}
-	return r.setBase(base, next, raw, r.pending)
-}
-
-// reapply applies the stored settings, which are in force already, if the store had
-// not been read yet or some of them could not be applied before.
-func (r *Replicator) reapply(s *Settings, raw []byte) error {
-	r.mu.Lock()
-	loaded, failed := r.loaded, r.applyErr != nil
-	r.mu.Unlock()
-	if !loaded || failed {
-		return r.applyStored(s, raw)
-	}
-	return nil
-}
-
-// writeBack stores what is in force here where the store was emptied or rolled
-// back, or lacks pending changes.
-func (r *Replicator) writeBack(ctx context.Context, rel relation, stored, s *Settings, raw []byte) error {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("settings: %w", err)
-	}
-	ok, err := r.swap(ctx, raw, b)
-	switch {
-	case err != nil && rel == lacksPending:
-		return fmt.Errorf("%d pending changes cannot be stored: %w", r.Pending(), err)
-	case err != nil:
-		return fmt.Errorf("the store was rolled back from change %d to %d, and cannot be written to: %w", r.Settings().Seq, stored.sequence(), err)
-	case !ok:
-		return errConflict
-	}
-	r.reportRestore(rel, stored, s.Seq)
-	return r.applyStored(s, b)
 }

@@ -1,15 +1,22 @@
 package live
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache"
+	"sundry/metrics/panics"
 )
 
 // TestAChangeArrivesWhateverIsLost on the way to an instance.
@@ -113,12 +120,12 @@ func TestALostAnswerIsLookedUp(t *testing.T) {
 		if s := f.change(ttl("2h", 0)); s.Seq != 2 || f.one.Pending() != 1 {
 			t.Errorf("%+v", s)
 		}
-		if _, err := f.one.Change(f.ctx, Change{Do: "reset", Target: "h"}); !errors.Is(err, ErrNotStored) {
-			t.Errorf("an order that cannot wait: %v", err)
+		if _, err := f.one.Change(f.ctx, Change{Do: "reset", Target: "h"}); err != nil || f.one.Pending() != 2 {
+			t.Errorf("a reset: %v", err)
 		}
 		f.connOne.inject(func(c *connection) { c.down = false })
 		f.after(2 * pollInterval)
-		if s := f.one.Settings(); s.Seq != 2 || len(s.Audit) != 2 || f.one.Pending() != 0 || f.appliedTwo.last()["ip"]["ttl"] != "2h" {
+		if s := f.one.Settings(); s.Seq != 3 || len(s.Audit) != 3 || f.one.Pending() != 0 || len(f.appliedTwo.orders()) != 1 || f.appliedTwo.last()["ip"]["ttl"] != "2h" {
 			t.Errorf("the change that was stored: %+v, %v", s, f.appliedTwo.last())
 		}
 	})
@@ -208,9 +215,9 @@ func TestTwoHistoriesAreMerged(t *testing.T) {
 	})
 }
 
-// TestARolledBackStoreThatIsReadOnlyChangesNothing: a replica that takes no
-// writes.
-func TestARolledBackStoreThatIsReadOnlyChangesNothing(t *testing.T) {
+// TestARolledBackStoreThatIsReadOnly, a replica that takes no writes, changes nothing that is
+// in force. What is changed then is pending.
+func TestARolledBackStoreThatIsReadOnly(t *testing.T) {
 	withFleet(t, func(f *fleet) {
 		f.change(ttl("1h", 0))
 		backup := f.stored()
@@ -220,8 +227,9 @@ func TestARolledBackStoreThatIsReadOnlyChangesNothing(t *testing.T) {
 			conn.inject(func(c *connection) { c.readOnly = true })
 		}
 		f.connOne.put(backup)
-		if _, err := f.one.Change(f.ctx, ttl("3h", 0)); !errors.Is(err, ErrNotStored) {
-			t.Errorf("%v", err)
+		f.change(purgeIP)
+		if f.one.Pending() != 1 || f.one.Settings().ActiveCache(time.Now())["ip"]["ttl"] != "2h" {
+			t.Errorf("%d pending, %+v", f.one.Pending(), f.one.Settings())
 		}
 		f.after(time.Minute)
 		if !f.two.InSync() {
@@ -311,6 +319,36 @@ func TestOrdersOfAnOutage(t *testing.T) {
 	})
 }
 
+// TestAFirstSyncThatComesLate: an instance that has served without the settings does not know what
+// was dropped meanwhile, nor one that has just started what was dropped before; that one has
+// cached nothing yet but what is on its disk.
+func TestAFirstSyncThatComesLate(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		early, atEarly := newReplicator(&connection{sharedStore: f.connOne.sharedStore})
+		f.after(time.Minute)
+		for range 300 {
+			f.change(Change{Do: DoDrop, Target: "ip", Key: "ip:k"})
+			f.after(time.Millisecond)
+		}
+		just, atJust := newReplicator(&connection{sharedStore: f.connOne.sharedStore})
+		known := f.one.Settings().Audit[0].At
+		for _, r := range []*Replicator{early, just} {
+			if err := r.FirstSync(f.ctx); err != nil || !r.DropsKnownSince().Equal(known) {
+				t.Errorf("%v: drops are known since %v, want %v", err, r.DropsKnownSince(), known)
+			}
+		}
+		if p := atEarly.purges()[cache.AllEndpoints].Hard; !p.Equal(known) || len(atEarly.orders()) != maxAudit {
+			t.Errorf("who was there before: purged before %v, %d orders", p, len(atEarly.orders()))
+		}
+		if len(atJust.purges()) != 0 || len(atJust.orders()) != maxAudit {
+			t.Errorf("who has just started: purges %v, %d orders", atJust.purges(), len(atJust.orders()))
+		}
+		if at := f.two.DropsKnownSince(); !at.IsZero() {
+			t.Errorf("who was in sync all the time: %v", at)
+		}
+	})
+}
+
 func TestFirstSyncIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead, _ := newReplicator(&connection{sharedStore: &sharedStore{}, down: true})
@@ -332,4 +370,121 @@ func TestFirstSyncIsBounded(t *testing.T) {
 			t.Errorf("in sync with an unreachable store: %v", err)
 		}
 	})
+}
+
+// TestAPanicIsAFailureLikeAnother: what operators changed is put into force once that
+// works, orders included; until then the instance is not in sync.
+func TestAPanicIsAFailureLikeAnother(t *testing.T) {
+	for _, where := range []string{"purge", "apply"} {
+		t.Run(where, func(t *testing.T) {
+			withFleet(t, func(f *fleet) {
+				var works atomic.Bool
+				doPurge, doApply := f.two.cfg.Purge, f.two.cfg.Apply
+				f.two.cfg.Purge = func(purges map[string]cache.Purge, orders []Order) {
+					if !works.Load() && where == "purge" && len(orders) > 0 {
+						panic("it failed")
+					}
+					doPurge(purges, orders)
+				}
+				f.two.cfg.Apply = func(e EffectiveSettings) error {
+					if !works.Load() && where == "apply" && len(e.Cache) > 0 {
+						panic("it failed")
+					}
+					return doApply(e)
+				}
+				f.change(ttl("1h", 0))
+				ordered := f.change(Change{By: "test", Do: DoDrop, Target: "ip", Key: "ip/1"})
+				f.after(time.Minute)
+				if where == "purge" && f.two.InSync() {
+					t.Error("in sync, though an order was not carried out")
+				}
+				if n := testutil.ToFloat64(f.two.metrics.failures); n < 5 || n > 60 {
+					t.Errorf("%v failures within a minute", n)
+				}
+				works.Store(true)
+				f.after(2 * pollInterval)
+				if !f.two.InSync() || f.appliedTwo.last()["ip"]["ttl"] != "1h" || !slices.Contains(f.appliedTwo.orders(), ordered.Seq) {
+					t.Errorf("in sync %v, settings %v, orders %v", f.two.InSync(), f.appliedTwo.last(), f.appliedTwo.orders())
+				}
+			})
+		})
+	}
+}
+
+// TestAPanicOfTheLoopIsNotItsEnd: only the end says that what is pending is lost, and it does
+// so even where it comes in the pause after a panic.
+func TestAPanicOfTheLoopIsNotItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines bytes.Buffer
+		ctx, stop := context.WithCancel(t.Context())
+		store := &failingClock{connection: &connection{sharedStore: &sharedStore{}}}
+		r, _ := newReplicator(store)
+		r.cfg.Panics, r.cfg.Log = caught, slog.New(slog.NewTextHandler(&lines, nil))
+		store.before = func() {
+			store.away(true)
+			if _, err := r.Change(ctx, purgeIP); err != nil {
+				t.Error(err)
+			}
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			caught.Loop(ctx, panics.Settings, r.Run)()
+		}()
+		synctest.Wait()
+		if r.Pending() != 1 || strings.Contains(lines.String(), "lost with this instance") {
+			t.Errorf("it goes on, with %d pending, and says: %s", r.Pending(), lines.String())
+		}
+		stop()
+		<-ended
+		if n := strings.Count(lines.String(), "lost with this instance"); n != 1 {
+			t.Errorf("in the end it says %d times that they are lost: %s", n, lines.String())
+		}
+	})
+}
+
+// failingClock is a store that panics when it is asked for the time.
+type failingClock struct {
+	*connection
+	before func()
+}
+
+func (f *failingClock) Now(context.Context) (time.Time, error) {
+	f.before()
+	panic("it failed")
+}
+
+// TestAWatchThatPanicsIsMadeAgain, and does not keep the loop beside it from its end.
+func TestAWatchThatPanicsIsMadeAgain(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		caught, err := panics.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &failingWatch{connection: f.connTwo}
+		third, _ := newReplicator(store)
+		third.cfg.Panics = caught
+		ctx, stop := context.WithTimeout(f.ctx, time.Minute)
+		defer stop()
+		third.Run(ctx)
+		if store.watches != 3 {
+			t.Errorf("watched %d times, want again after each of two panics", store.watches)
+		}
+	})
+}
+
+type failingWatch struct {
+	*connection
+	watches int
+}
+
+func (f *failingWatch) Watch(ctx context.Context, _, _ func()) {
+	if f.watches++; f.watches < 3 {
+		panic("it failed")
+	}
+	<-ctx.Done()
 }

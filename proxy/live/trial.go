@@ -37,6 +37,8 @@ type Trial struct {
 	Reverted time.Time `json:"reverted,omitzero"`
 	Reverts  int       `json:"reverts,omitempty"`
 	Until    time.Time `json:"until,omitzero"`
+
+	Unknown Unknown `json:"-"`
 }
 
 // try begins a trial, or ends the one that there is: t is nil where an operator has decided.
@@ -45,7 +47,9 @@ func (s *Settings) try(endpoint string, t *Trial) {
 		delete(s.Trials, endpoint)
 		return
 	}
-	setOrDelete(&s.Trials, endpoint, *t, true)
+	next := *t
+	next.Unknown = t.Unknown.with(s.Trials[endpoint].Unknown)
+	setOrDelete(&s.Trials, endpoint, next, true)
 }
 
 // LastChanged is when the cache settings of an endpoint were last changed: by anybody, as

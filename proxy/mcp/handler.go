@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"time"
 
 	"sundry/proxy/language"
 )
@@ -72,10 +73,11 @@ func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l language.Langu
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return wrongType()
 	}
-	body, refused := readBody(w, r)
+	p, body, refused := s.read(w, r)
 	if refused != nil {
 		return refused
 	}
+	defer p.release()
 	m, err := readMessage(body)
 	if err != nil || !m.callsOneOf(texts.tools) {
 		if wait, ok := s.cfg.Admit(r); !ok {
@@ -87,23 +89,42 @@ func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l language.Langu
 		return noMessage()
 	case m.method == methodListen:
 		return noSubscriptions()
-	case !s.cfg.Places.TryAcquire(1):
-		return overloaded()
 	}
-	defer s.cfg.Places.Release(1)
 	return texts.serve(w, r, m)
 }
 
-// readBody reads the message.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, refused *Refusal) {
+// read reads the message, once there is a place for it, which the caller releases. The
+// server discards what is not read, but not for long: the rest of it may never come.
+func (s *Set) read(w http.ResponseWriter, r *http.Request) (*place, []byte, *Refusal) {
+	size := r.ContentLength
+	if size < 0 {
+		size = maxMessage
+	}
+	now, c := time.Now(), http.NewResponseController(w)
+	stopReading := func(at time.Time) { _ = c.SetReadDeadline(at) } // else the server's own deadline ends it
+	if size > maxMessage {
+		stopReading(now.Add(arrivesWithin))
+		return nil, nil, tooLarge()
+	}
+	p := s.cfg.Places.take(s.cfg.Client(r), size, now, func() { stopReading(now) })
+	if p == nil {
+		stopReading(now.Add(arrivesWithin))
+		return nil, nil, overloaded()
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, tooLarge()
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	arrived := p.arrived(int64(len(body)))
+	switch {
+	case err == nil && arrived:
+		return p, body, nil
+	case large:
+		p.release()
+		return nil, nil, tooLarge()
+	case !arrived:
+		return nil, nil, overloaded()
 	}
-	if err != nil {
-		return nil, cutOff()
-	}
-	return body, nil
+	p.release()
+	return nil, nil, cutOff()
 }
 
 // callerKey is the key under which the context of a call has the request that it came

@@ -11,12 +11,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sync/semaphore"
 
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
@@ -45,8 +45,12 @@ type Config struct {
 	// Origins are those of the pages whose scripts may send messages, such as
 	// https://agent.example.org; nil: no page may.
 	Origins []string
-	// Places bounds the messages that are answered at once, by all Sets that share it.
-	Places *semaphore.Weighted
+	// Client is the address that a message comes from; invalid where that is not known, and
+	// for one that many clients have.
+	Client func(r *http.Request) netip.Addr
+	// Places bounds the messages that are read and answered at once, by all Sets that share
+	// it.
+	Places *Places
 	Log    *slog.Logger
 }
 

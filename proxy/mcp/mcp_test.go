@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/semaphore"
 
 	"sundry/upstreams/catalog/catalogtest"
 )
@@ -38,7 +38,7 @@ func newSet(t testing.TB, endpoints http.HandlerFunc) *Set {
 	t.Helper()
 	c := catalogtest.Load(t, map[string]string{"joke": joke})
 	return New(Config{
-		Catalog: c, BasePath: "/tools", Endpoints: endpoints, Places: semaphore.NewWeighted(9), Log: slog.New(slog.DiscardHandler),
+		Catalog: c, BasePath: "/tools", Endpoints: endpoints, Client: func(*http.Request) netip.Addr { return netip.Addr{} }, Places: NewPlaces(64), Log: slog.New(slog.DiscardHandler),
 		Admit: func(*http.Request) (time.Duration, bool) { return 0, true },
 	})
 }

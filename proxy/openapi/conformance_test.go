@@ -19,7 +19,7 @@ func TestEveryRecordedAnswerIsAsDescribed(t *testing.T) {
 	c := load(t, nil)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.document(t, func(c *Config) { c.Language = language.Chinese }).At("")))
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.document(t, func(c *Config) { c.Language = language.Chinese })))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,10 @@ type Config struct {
 	Catalog *catalog.Catalog
 	// Recorded exchanges show what answers look like; nil for none.
 	Recorded []*recorded.Case
+	// PublicURL is the origin at which callers reach the service, such as
+	// https://api.example.org. With "", the description has no links to the reference, since
+	// those must be absolute (section 4.8.22 of OpenAPI 3.1), and calls name ExampleOrigin.
+	PublicURL string
 	// BasePath is the prefix of all paths, such as /tools; "" for none.
 	BasePath string
 	// Version of the program; "" where it is not known.
@@ -45,31 +50,17 @@ type Error struct {
 	Message string
 }
 
-// Document is a description that does not say yet where the service is reached.
-type Document struct{ text []byte }
+// ExampleOrigin stands for the service in calls where nobody knows its address (RFC 2606).
+const ExampleOrigin = "https://sundry.example"
 
-// placeholder stands for the origin of the service, until At knows it. No host has
-// the name (RFC 2606).
-const placeholder = "https://service.invalid"
-
-// New describes a catalog.
-func New(ctx context.Context, cfg Config) (*Document, error) {
+// New is the description of a catalog, as JSON.
+func New(ctx context.Context, cfg Config) ([]byte, error) {
 	w := &writer{Config: cfg}
 	var b bytes.Buffer
 	if err := plainjson.NewEncoder(&b).Encode(w.document(ctx)); err != nil {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
 	}
-	return &Document{b.Bytes()}, nil
-}
-
-// At is the description for callers who reach the service at an origin, such as
-// https://api.example.org. With "", addresses in it are relative to its own.
-func (d *Document) At(origin string) []byte {
-	text := d.text
-	if origin == "" {
-		text = bytes.ReplaceAll(text, []byte(`"`+placeholder+`"`), []byte(`"/"`))
-	}
-	return bytes.ReplaceAll(text, []byte(placeholder), []byte(origin))
+	return b.Bytes(), nil
 }
 
 // writer writes a description.
@@ -83,8 +74,17 @@ func (w *writer) say(en, zh string) string {
 	return en
 }
 
-// address is that of a path below the base path.
-func (w *writer) address(path string) string { return placeholder + w.BasePath + path }
+// server is where clients send calls: to the origin that the description came from, unless
+// the settings name another.
+func (w *writer) server() string { return cmp.Or(w.PublicURL+w.BasePath, "/") }
+
+// reference links a page of the reference for people, if the settings say where it is.
+func (w *writer) reference(path, description string) plainjson.Object {
+	if w.PublicURL == "" {
+		return nil
+	}
+	return plainjson.Object{{Name: "externalDocs", Value: object{"url": w.PublicURL + w.BasePath + path, "description": description}}}
+}
 
 func (w *writer) document(ctx context.Context) plainjson.Object {
 	var paths, schemas plainjson.Object
@@ -93,22 +93,15 @@ func (w *writer) document(ctx context.Context) plainjson.Object {
 		paths = append(paths, plainjson.Member{Name: "/api/" + e.Name, Value: object{"get": o.describe()}})
 		schemas = append(schemas, o.schemas()...)
 	}
-	return plainjson.Object{
-		{Name: "openapi", Value: "3.1.0"},
-		{Name: "info", Value: w.info()},
-		{Name: "externalDocs", Value: externalDocs{w.address("/docs"), w.say("The reference for people, with forms to try calls.", "供人阅读的参考文档，可在页面上试用。")}},
-		{Name: "servers", Value: []any{object{"url": w.address(""), "description": w.say("This service.", "本服务。")}}},
+	head := plainjson.Object{{Name: "openapi", Value: "3.1.0"}, {Name: "info", Value: w.info()}}
+	return append(append(head, w.reference("/docs", w.say("The reference for people, with forms to try calls.", "供人阅读的参考文档，可在页面上试用。"))...), plainjson.Object{
+		{Name: "servers", Value: []any{object{"url": w.server(), "description": w.say("This service.", "本服务。")}}},
 		{Name: "security", Value: []any{}}, // no endpoint needs a key
 		{Name: "tags", Value: w.tags()},
 		{Name: "paths", Value: paths},
 		{Name: "components", Value: w.components(schemas)},
-	}
+	}...)
 }
 
 // object is a JSON object whose members have no order.
 type object = map[string]any
-
-type externalDocs struct {
-	URL         string `json:"url"`
-	Description string `json:"description"`
-}

@@ -1,8 +1,8 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,7 +37,7 @@ func load(t *testing.T, own map[string]string) *described {
 }
 
 // document is the description of the endpoints.
-func (d *described) document(t *testing.T, change func(*Config)) *Document {
+func (d *described) document(t *testing.T, change func(*Config)) []byte {
 	t.Helper()
 	cfg := Config{Catalog: d.Catalog, Recorded: d.cases, Errors: []Error{{Type: "not_found", Status: http.StatusNotFound, Body: json.RawMessage(`{"code":404,"message":"not found","error":{"type":"not_found","request_id":"1"}}`), Message: "not found"}}}
 	if change != nil {
@@ -67,7 +67,7 @@ func parse(t *testing.T, text []byte) *openapi3.T {
 // parameters, an example of all answers that are text, a schema of all data.
 func TestEveryEndpointIsComplete(t *testing.T) {
 	c := load(t, nil)
-	doc := parse(t, c.document(t, nil).At("https://api.example.org"))
+	doc := parse(t, c.document(t, func(c *Config) { c.PublicURL = "https://api.example.org" }))
 	for _, e := range c.Endpoints {
 		item := doc.Paths.Find("/api/" + e.Name)
 		if item == nil || item.Get == nil {
@@ -116,7 +116,7 @@ func checkParameter(t *testing.T, e *catalog.Endpoint, p *openapi3.Parameter) {
 func TestEveryFieldIsDescribed(t *testing.T) {
 	c := load(t, nil)
 	for _, l := range language.All() {
-		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }).At(""))
+		doc := parse(t, c.document(t, func(c *Config) { c.Language = l }))
 		count := 0
 		for name, s := range doc.Components.Schemas {
 			count += checkFields(t, l, name, s)
@@ -164,7 +164,7 @@ func TestSchemasHaveFieldsInTheirOrder(t *testing.T) {
 	var doc struct {
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
-	if err := json.Unmarshal(c.document(t, nil).At(""), &doc); err != nil {
+	if err := json.Unmarshal(c.document(t, nil), &doc); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range c.Endpoints {
@@ -181,29 +181,30 @@ func TestSchemasHaveFieldsInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestServers: the document names the service as its reader reaches it.
+// TestServers: the document names the service as the settings do. Where they do not, calls go
+// to where the document came from, and nothing is linked: such links must be absolute.
 func TestServers(t *testing.T) {
 	c := load(t, nil)
-	at := map[string]*Document{}
-	for _, base := range []string{"", "/tools"} {
-		at[base] = c.document(t, func(c *Config) { c.BasePath = base })
-	}
-	for _, row := range []struct{ origin, base, server, docs string }{
-		{"https://api.example.org", "", "https://api.example.org", "https://api.example.org/docs/ip"},
-		{"http://127.0.0.1:8080", "/tools", "http://127.0.0.1:8080/tools", "http://127.0.0.1:8080/tools/docs/ip"},
-		{"", "/tools", "/tools", "/tools/docs/ip"},
-		{"", "", "/", "/docs/ip"},
+	for _, row := range []struct{ origin, base, server, docs, call string }{
+		{"https://api.example.org", "", "https://api.example.org", "https://api.example.org/docs", "https://api.example.org/api/ip"},
+		{"http://127.0.0.1:8080", "/tools", "http://127.0.0.1:8080/tools", "http://127.0.0.1:8080/tools/docs", "http://127.0.0.1:8080/tools/api/ip"},
+		{"", "/tools", "/tools", "", "https://sundry.example/tools/api/ip"},
+		{"", "", "/", "", "https://sundry.example/api/ip"},
 	} {
-		text := at[row.base].At(row.origin)
-		doc := parse(t, text)
+		doc := parse(t, c.document(t, func(c *Config) { c.PublicURL, c.BasePath = row.origin, row.base }))
 		if got := doc.Servers[0].URL; got != row.server {
 			t.Errorf("%+v: server %s", row, got)
 		}
-		if got := doc.Paths.Find("/api/ip").Get.ExternalDocs.URL; got != row.docs {
-			t.Errorf("%+v: docs %s", row, got)
+		ip := doc.Paths.Find("/api/ip").Get
+		if row.docs == "" {
+			if doc.ExternalDocs != nil || ip.ExternalDocs != nil {
+				t.Errorf("%+v: linked %+v, %+v", row, doc.ExternalDocs, ip.ExternalDocs)
+			}
+		} else if doc.ExternalDocs.URL != row.docs || ip.ExternalDocs.URL != row.docs+"/ip" {
+			t.Errorf("%+v: linked %+v, %+v", row, doc.ExternalDocs, ip.ExternalDocs)
 		}
-		if bytes.Contains(text, []byte(placeholder)) {
-			t.Errorf("%+v: the placeholder is left", row)
+		if got := fmt.Sprint(ip.Extensions["x-codeSamples"]); !strings.Contains(got, "curl '"+row.call) {
+			t.Errorf("%+v: calls %s", row, got)
 		}
 	}
 }
@@ -226,7 +227,7 @@ func TestContact(t *testing.T) {
 func TestGroupOfOnesOwn(t *testing.T) {
 	c := load(t, map[string]string{"joke": "version: 1\nname: joke\ngroup: {name: fun, en: Fun & games, zh: 趣味}\nsummary: {en: A joke., zh: 笑话}\ncache: {class: shared, ttl: 1h}\n" +
 		"forms: [{name: json, json: .}]\nsources: [{name: made, computed: {}, map: '{joke: 1}'}]\n"})
-	doc := parse(t, c.document(t, nil).At(""))
+	doc := parse(t, c.document(t, nil))
 	last := doc.Tags[len(doc.Tags)-1]
 	if last.Name != "fun" || last.Description != "Fun & games" {
 		t.Errorf("the last tag is %+v", last)

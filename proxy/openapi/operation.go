@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,16 +21,17 @@ type operation struct {
 }
 
 func (o *operation) describe() plainjson.Object {
-	return plainjson.Object{
+	head := plainjson.Object{
 		{Name: "operationId", Value: operationID(o.Name)},
 		{Name: "tags", Value: []string{o.Group}},
 		{Name: "summary", Value: o.say(o.EN, o.ZH)},
 		{Name: "description", Value: o.formats()},
-		{Name: "externalDocs", Value: externalDocs{o.address("/docs/" + o.Name), o.say("The endpoint in the reference for people.", "该接口的参考文档。")}},
+	}
+	return append(append(head, o.reference("/docs/"+o.Name, o.say("The endpoint in the reference for people.", "该接口的参考文档。"))...), plainjson.Object{
 		{Name: "parameters", Value: o.parameters()},
 		{Name: "responses", Value: o.responses()},
 		{Name: "x-codeSamples", Value: o.samples()},
-	}
+	}...)
 }
 
 // formats says in which forms the endpoint answers, and how to ask for them.
@@ -62,7 +64,7 @@ type codeSample struct {
 func (o *operation) samples() []codeSample {
 	var out []codeSample
 	for _, c := range recorded.Calls(o.Endpoint) {
-		address := o.address("/api/" + o.Name)
+		address := cmp.Or(o.PublicURL, ExampleOrigin) + o.BasePath + "/api/" + o.Name
 		if c.Query != "" {
 			address += "?" + c.Query
 		}

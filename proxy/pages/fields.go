@@ -6,6 +6,7 @@ import (
 
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fields"
 	"sundry/upstreams/recorded"
 )
 
@@ -50,15 +51,15 @@ func typeWords(l language.Language, types []string, value *recorded.Shape, f *ca
 }
 
 // typeWord is the name of a type of JSON; is says what a text holds, as in Field.Is.
-func typeWord(l language.Language, typ, is string) string {
+func typeWord(l language.Language, typ string, is fields.Type) string {
 	switch typ {
 	case "string":
 		switch is {
-		case catalog.IsTime:
+		case fields.Time:
 			return say(l, "time", "时间")
-		case catalog.IsDate:
+		case fields.Date:
 			return say(l, "date", "日期")
-		case catalog.IsLink:
+		case fields.Link:
 			return say(l, "link", "链接")
 		}
 		return say(l, "text", "文本")

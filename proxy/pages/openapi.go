@@ -8,59 +8,25 @@ import (
 	"sundry/proxy/openapi"
 )
 
-// mostDescriptions is how many descriptions are kept ready in every coding: one for each
-// language and each of the origins by which the service is reached.
-const mostDescriptions = 8
-
-// descriptions are the OpenAPI documents of a catalog.
-type descriptions struct {
-	write map[language.Language]func() (*openapi.Document, error)
-	mu    sync.Mutex
-	ready map[descriptionKey]*Document
-}
-
-type descriptionKey struct {
-	language language.Language
-	origin   string
-}
-
-// newDescriptions has none ready yet.
-func newDescriptions(s *Set) *descriptions {
-	d := &descriptions{write: map[language.Language]func() (*openapi.Document, error){}, ready: map[descriptionKey]*Document{}}
+// newDescriptions are the OpenAPI documents of a catalog, in each language. They say where
+// the service is reached only if the settings do: what a request says of it is not to be
+// believed, because a cache may give the answer to everybody.
+func newDescriptions(s *Set) map[language.Language]func() (*Document, error) {
+	all := map[language.Language]func() (*Document, error){}
 	for _, l := range language.All() {
-		d.write[l] = sync.OnceValues(func() (*openapi.Document, error) {
-			return openapi.New(context.Background(), openapi.Config{
-				Catalog: s.cfg.Catalog, Recorded: s.recorded(), BasePath: s.cfg.BasePath, Language: l,
+		all[l] = sync.OnceValues(func() (*Document, error) {
+			d, err := openapi.New(context.Background(), openapi.Config{
+				Catalog: s.cfg.Catalog, Recorded: s.recorded(), PublicURL: s.cfg.PublicURL, BasePath: s.cfg.BasePath, Language: l,
 				Version: s.cfg.Version, Contact: s.cfg.Contact, Errors: s.cfg.Errors(l),
 			})
+			if err != nil {
+				return nil, err
+			}
+			return newDocument(typeJSON, d), nil
 		})
 	}
-	return d
+	return all
 }
 
-// OpenAPI is the OpenAPI document in a language, for callers who reach the service at an
-// origin such as https://api.example.org; "" for one that is not known. Callers can make
-// up origins: those beyond the first few are served as they are, without a coding.
-func (s *Set) OpenAPI(l language.Language, origin string) (*Document, error) {
-	d, key := s.descriptions, descriptionKey{l, origin}
-	d.mu.Lock()
-	known, room := d.ready[key], len(d.ready) < mostDescriptions
-	d.mu.Unlock()
-	if known != nil {
-		return known, nil
-	}
-	written, err := d.write[l]()
-	if err != nil {
-		return nil, err
-	}
-	if !room {
-		return newPlain(typeJSON, written.At(origin)), nil
-	}
-	made := newDocument(typeJSON, written.At(origin))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.ready) < mostDescriptions {
-		d.ready[key] = made
-	}
-	return made, nil
-}
+// OpenAPI is the OpenAPI document in a language.
+func (s *Set) OpenAPI(l language.Language) (*Document, error) { return s.descriptions[l]() }

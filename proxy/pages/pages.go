@@ -60,7 +60,7 @@ type Set struct {
 	files map[string]generator
 	// samples of the answers of all endpoints, by name, made when they are first needed.
 	samples      func() map[string]sample
-	descriptions *descriptions
+	descriptions map[language.Language]func() (*Document, error)
 	missing      *missing
 }
 
@@ -141,7 +141,7 @@ func (s *Set) Document(path string, l language.Language) (*Document, error) {
 		return of()
 	}
 	if path == OpenAPIPath {
-		return s.OpenAPI(l, "")
+		return s.OpenAPI(l)
 	}
 	return s.assets.outdated(s, path)
 }

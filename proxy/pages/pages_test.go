@@ -2,7 +2,6 @@ package pages
 
 import (
 	"bytes"
-	"fmt"
 	"html"
 	"maps"
 	"net/url"
@@ -214,7 +213,7 @@ func TestPagesTellTheirAddresses(t *testing.T) {
 		}
 	}
 	for path, call := range map[string]string{ReferencePath: "https://api.example.org</span>/tools/api/", ReferencePath + "/ip": "https://api.example.org/tools/api/ip"} {
-		if text := textOf(documentOf(t, set, path, language.English)); !strings.Contains(text, call) || strings.Contains(text, exampleOrigin) {
+		if text := textOf(documentOf(t, set, path, language.English)); !strings.Contains(text, call) || strings.Contains(text, openapi.ExampleOrigin) {
 			t.Errorf("%s: calls do not go to the service's own address", path)
 		}
 	}
@@ -321,38 +320,6 @@ func TestPagesAreSmall(t *testing.T) {
 		if body, _ := documentOf(t, set, path, language.Chinese).Body(accepted); len(body)+assets > 100_000 {
 			t.Errorf("%s: %d bytes, with %d of assets", path, len(body), assets)
 		}
-	}
-}
-
-// TestOpenAPIOrigins: the document is ready in every coding for the first few origins that
-// callers name, and made anew for others, so that made-up ones fill no memory.
-func TestOpenAPIOrigins(t *testing.T) {
-	set, err := New(Config{Catalog: builtin(t), Errors: func(language.Language) []openapi.Error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 * mostDescriptions {
-		origin := fmt.Sprintf("https://host%d.example.org", i)
-		d, err := set.OpenAPI(language.English, origin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(textOf(d), `"url":"`+origin+`"`) {
-			t.Errorf("%s is not named as the server", origin)
-		}
-		want := cache.Zstd
-		if i >= mostDescriptions {
-			want = cache.Identity
-		}
-		if _, coding := d.Body(cache.Codings(0).With(cache.Zstd)); coding != want {
-			t.Errorf("%s: coding %v, want %v", origin, coding, want)
-		}
-		if again, err := set.OpenAPI(language.English, origin); err != nil || (again == d) != (i < mostDescriptions) || again.ETag != d.ETag {
-			t.Errorf("%s: asked again it is another one, %v", origin, err)
-		}
-	}
-	if len(set.descriptions.ready) != mostDescriptions {
-		t.Errorf("%d are kept", len(set.descriptions.ready))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"sundry/proxy/language"
+	"sundry/proxy/openapi"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/plainjson"
 	"sundry/upstreams/recorded"
@@ -42,12 +43,9 @@ type code struct{ ID, Title, Text string }
 // exampleCall is a link that shows the endpoint.
 type exampleCall struct{ URL, Title string }
 
-// exampleOrigin stands for this service in programs where nobody knows its address, until
-// the page's script has put the one that the page came from in its place (RFC 2606).
-const exampleOrigin = "https://sundry.example"
-
-// origin is where programs call this service.
-func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, exampleOrigin) }
+// origin is where programs call this service. Where nobody knows its address, the page's
+// script puts the one that the page came from in the place of the example.
+func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOrigin) }
 
 // reference is the page of an endpoint.
 func (s *Set) reference(e *catalog.Endpoint, l language.Language) (view, error) {

@@ -15,9 +15,10 @@ import (
 const MainChain = "main"
 
 // compile checks the file as a whole and makes an endpoint of it.
-func compile(name string, s *endpointSpec, variables map[string]upstreams.Variable, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
+func compile(name string, d *declaration, variables map[string]upstreams.Variable, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
+	s := d.spec
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables, place: d.place,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
@@ -37,6 +38,7 @@ func compile(name string, s *endpointSpec, variables map[string]upstreams.Variab
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: expected an endpoint without required input, which alone can be filled ahead of requests")
 	}
+	e.place = nil
 	return e
 }
 
@@ -98,12 +100,13 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
+	answer, jsonChain := s.compileAnswer(e.Fields, problems), s.jsonChain()
 	seen := map[string]bool{}
 	for _, name := range chainOrder(specs) {
 		sources := s.chainSources(name, specs, problems)
 		for _, src := range specs[name].Sources {
 			if seen[src.Name.Value] {
-				problems.Add(src.Name.Line, "source %q: declared twice in this file", src.Name.Value)
+				problems.Add(src.Name.Line, "source %q: declared twice in this endpoint", src.Name.Value)
 			}
 			seen[src.Name.Value] = true
 		}
@@ -122,6 +125,12 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}
 		c.Chain = e.compileChain(name, sources, defs, env, problems)
+		switch {
+		case c.JSON() != nil:
+			c.Judge(answer, 0)
+		case specs[name].Like != "" && specs[name].Like == jsonChain:
+			c.Judge(answer, len(specs[name].Sources))
+		}
 		e.Chains = append(e.Chains, c)
 	}
 	for i, f := range e.Forms {
@@ -135,6 +144,14 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 func chainOrder(specs map[string]chainSpec) []string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(specs)), func(n string) bool { return n == MainChain })
 	return append([]string{MainChain}, names...)
+}
+
+// jsonChain is the chain whose data are answered as JSON; "": none is.
+func (s *endpointSpec) jsonChain() string {
+	if i := slices.IndexFunc(s.Forms, func(f formSpec) bool { return f.JSON != nil }); i >= 0 {
+		return s.formChain(i)
+	}
+	return ""
 }
 
 func (s *endpointSpec) formChain(i int) string {
@@ -170,7 +187,7 @@ func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.
 	negative := e.mayBeNegative(name)
 	checkVerdicts(specs, negative, problems)
 	checkLastResorts(specs, problems)
-	of := kinds.Endpoint{Name: e.Name, Defs: defs, Variables: e.variables}
+	of := kinds.Endpoint{Name: e.Name, Defs: defs, Variables: e.variables, Place: e.place}
 	for _, p := range e.Params {
 		if p.Role == RoleInput {
 			of.Params = append(of.Params, p.Name)
@@ -200,9 +217,12 @@ func (e *Endpoint) mayBeNegative(chain string) bool {
 			return false
 		}
 	}
-	return slices.ContainsFunc(e.Params, func(p *Param) bool {
-		return p.Role == RoleInput && !p.Derived() && len(p.Spec.Enum) == 0
-	})
+	return slices.ContainsFunc(e.Params, (*Param).canBeAtFault)
+}
+
+// canBeAtFault reports whether a caller gives it, and not out of a short list.
+func (p *Param) canBeAtFault() bool {
+	return p.Role == RoleInput && !p.Derived() && len(p.Spec.Enum) == 0
 }
 
 // checkVerdicts refuses negative verdicts where no input of the caller's can be

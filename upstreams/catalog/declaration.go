@@ -3,6 +3,7 @@ package catalog
 import (
 	"go.yaml.in/yaml/v4"
 
+	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/kinds"
@@ -29,6 +30,17 @@ type endpointSpec struct {
 	Params []paramSpec `yaml:"params" example:"[{name: id, type: int, min: 1, max: 9999, example: 7}]"`
 	// Cache is the cache rule.
 	Cache cacheSpec `yaml:"cache" required:"true" example:"{class: keyed, ttl: 1h}"`
+	// Uses names the files of the folder shared whose defs, steps and rules this file uses.
+	Uses []declare.Text `yaml:"uses" example:"[oauth]"`
+	// Steps can be named under before, as in before: [link].
+	Steps []httpsource.StepSpec `yaml:"steps" example:"[{name: link, share: $params.url}]"`
+	// Rules can be named under judge, as in judge: [gone].
+	Rules []upstreams.RuleSpec `yaml:"rules" example:"[{name: gone, status: [404], is: negative}]"`
+	// Defaults are what sources have that do not say otherwise.
+	Defaults *defaultsSpec `yaml:"defaults" example:"{timeout: 6s, before: [link]}"`
+	// Serves is a jq program on $params, in the file endpoint.yaml of a folder: the sources of
+	// another file of the folder are asked where it emits the name of that file.
+	Serves *declare.Expr `yaml:"serves" example:"$params.site"`
 	// Fields of the data of json forms, in their order: what each of them is. One
 	// that is absent from an answer is null.
 	Fields fieldSpecs `yaml:"fields" example:"{title: {en: The title., zh: 标题。}}"`
@@ -45,6 +57,35 @@ type endpointSpec struct {
 	// overridden: the operator's settings may have taken programs out of it, and
 	// with them all calls of a def.
 	overridden bool
+}
+
+// partSpec is a file beside endpoint.yaml in the folder of an endpoint, with the sources for
+// the value of serves that it is named after; or a file of the folder shared, without sources.
+type partSpec struct {
+	// Uses names the files of the folder shared whose defs, steps and rules this file uses.
+	Uses []declare.Text `yaml:"uses" example:"[oauth]"`
+	// Defs are programs that all of the endpoint can call by name.
+	Defs declare.Defs `yaml:"defs" example:"{first_title: '.list[0].title'}"`
+	// Steps can be named under before, as in before: [link].
+	Steps []httpsource.StepSpec `yaml:"steps" example:"[{name: link, share: $params.url}]"`
+	// Rules can be named under judge, as in judge: [gone].
+	Rules []upstreams.RuleSpec `yaml:"rules" example:"[{name: gone, status: [404], is: negative}]"`
+	// Sources that serve the name of the file, in order.
+	Sources []kinds.SourceSpec `yaml:"sources" example:"[{name: first, http: {url: https://api.example.org/joke}}]"`
+}
+
+// defaultsSpec is what sources have that do not say otherwise.
+type defaultsSpec struct {
+	// TTL, as of a source.
+	TTL declare.Duration `yaml:"ttl" example:"10m"`
+	// Timeout, as of a source.
+	Timeout declare.Duration `yaml:"timeout" example:"5s"`
+	// Before, as of a source.
+	Before declare.Named[httpsource.StepSpec] `yaml:"before" example:"[link]"`
+	// Vars, as of a source.
+	Vars map[string]declare.Expr `yaml:"vars" example:"{id: $vars.link.id}"`
+	// Expires, as of a source.
+	Expires *declare.Expr `yaml:"expires" example:".valid_until"`
 }
 
 // bilingual is a text in both languages.

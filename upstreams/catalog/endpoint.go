@@ -36,6 +36,8 @@ type Endpoint struct {
 	env       *upstreams.Environment
 	// variables that sources may read, by name.
 	variables map[string]upstreams.Variable
+	// place says where a line is, while the endpoint is compiled.
+	place func(line int) string
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.

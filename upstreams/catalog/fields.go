@@ -2,31 +2,32 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/declare"
+	"sundry/upstreams/fields"
 	"sundry/upstreams/jq"
 )
 
 // Field describes a field of an endpoint's JSON answer.
 type Field struct {
 	Name, EN, ZH string
-	// Is says what its text holds: a time (RFC 3339, with its zone), a date
-	// (2006-01-02) or a link (an absolute http or https URL). "" is anything.
-	Is string
+	// Is what its value is, or each item of a list; "": anything.
+	Is fields.Type
+	// Must have a value.
+	Must bool
+	// AtLeast is how many items a list has to have.
+	AtLeast int
+	// Counts is the name of the list beside it whose items it counts; "": it does not.
+	Counts string
 	// Fields of its value or, if that is a list, of each item.
 	Fields []*Field
 }
-
-// The values of Field.Is.
-const (
-	IsTime = "time"
-	IsDate = "date"
-	IsLink = "link"
-)
 
 // fieldSpecs describe fields in the order of the answer.
 type fieldSpecs []namedField
@@ -42,9 +43,18 @@ type fieldSpec struct {
 	EN string `yaml:"en" example:"The title."`
 	// ZH describes the field in Chinese.
 	ZH string `yaml:"zh" example:"标题。"`
-	// Is says what a text holds: a time (RFC 3339 with its zone), a date (2006-01-02) or a
-	// link (an absolute http or https address).
-	Is declare.Text `yaml:"is" enum:"time,date,link"`
+	// Is says what a value is, or each item of a list: a time (RFC 3339 with its zone; Unix
+	// seconds become one), a date (2006-01-02), a link (an absolute http or https address), a
+	// text, a number, an integer or a boolean. What is something else is null, or missing
+	// where it must have a value.
+	Is declare.Text `yaml:"is" enum:"time,date,link,text,number,integer,boolean"`
+	// Must have a value: where a source's data have none (null, a blank text, an empty list),
+	// they are no answer, and the next source is asked. An item of a list is left out instead.
+	Must bool `yaml:"must" example:"true"`
+	// AtLeast is how many items a list must have.
+	AtLeast int `yaml:"at_least" example:"1" least:"0"`
+	// Counts names the list beside it whose items it counts.
+	Counts declare.Text `yaml:"counts" example:"list"`
 	// Fields of an object, or of each item of a list.
 	Fields fieldSpecs `yaml:"fields" example:"{name: {en: The name., zh: 名称。}}"`
 }
@@ -85,7 +95,7 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	var out []*Field
 	for i := range s {
 		spec := &s[i]
-		f := &Field{Name: spec.name.Value, EN: spec.EN, ZH: spec.ZH, Is: spec.Is.Value}
+		f := &Field{Name: spec.name.Value, EN: spec.EN, ZH: spec.ZH, Is: fields.Type(spec.Is.Value), Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
 		if slices.ContainsFunc(out, func(o *Field) bool { return o.Name == f.Name }) {
 			problems.Add(spec.name.Line, "fields: %s: declared twice", at)
@@ -93,8 +103,11 @@ func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 		if (f.EN == "") != (f.ZH == "") {
 			problems.Add(spec.name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
 		}
-		if is := []string{"", IsTime, IsDate, IsLink}; !slices.Contains(is, f.Is) {
-			problems.Add(spec.Is.Line, "fields: %s: is: expected %s, got %q", at, strings.Join(is[1:], ", "), f.Is)
+		if f.Is != "" && !slices.Contains(fields.Types(), f.Is) {
+			problems.Add(spec.Is.Line, "fields: %s: is: expected %s, got %q", at, strings.ReplaceAll(strings.Trim(fmt.Sprint(fields.Types()), "[]"), " ", ", "), f.Is)
+		}
+		if f.Counts != "" && !slices.ContainsFunc(s, func(o namedField) bool { return o.name.Value == f.Counts }) {
+			problems.Add(spec.Counts.Line, "fields: %s: counts: expected the name of a list beside it, got %q", at, f.Counts)
 		}
 		f.Fields = spec.Fields.compile(at, problems)
 		out = append(out, f)
@@ -128,11 +141,57 @@ func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
 
 // orderOf is the order of declared fields. It is the same in an object and in
 // the items of a list.
-func orderOf(fields []*Field) *jq.Fields {
+func orderOf(declared []*Field) *jq.Fields {
 	var out *jq.Fields
-	for _, f := range fields {
+	for _, f := range declared {
 		out = out.With(f.Name, orderOf(f.Fields))
 	}
 	out = out.Declare()
 	return out.WithItems(out)
+}
+
+// poolPath matches an each: program that only says where the candidates are.
+var poolPath = regexp.MustCompile(`^\.?((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\[\]$`)
+
+// compileAnswer makes of the declared fields what the data of sources are judged by; nil:
+// by nothing. The fields are those of the data where the JSON form presents it as it is.
+func (s *endpointSpec) compileAnswer(declared []*Field, problems *declare.Problems) *fields.Answer {
+	i := slices.IndexFunc(s.Forms, func(f formSpec) bool { return f.JSON != nil })
+	if i < 0 || len(declared) == 0 {
+		return nil
+	}
+	a := &fields.Answer{Fields: judged(declared)}
+	plain := strings.TrimSpace(s.Forms[i].JSON.Text) == "."
+	if each := s.Forms[i].Each; each != nil {
+		found := poolPath.FindStringSubmatch(strings.TrimSpace(each.Text))
+		if plain = plain && found != nil; plain {
+			a.Pool = append([]string{}, strings.FieldsFunc(found[1], func(r rune) bool { return r == '.' })...)
+		}
+	}
+	if plain {
+		return a
+	}
+	if f := s.Fields.demanding(); f != nil {
+		problems.Add(f.name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", f.name.Value)
+	}
+	return nil
+}
+
+// demanding is the first field that demands something of the data; nil: none does.
+func (s fieldSpecs) demanding() *namedField {
+	for i := range s {
+		if f := &s[i]; f.Must || f.AtLeast > 0 || f.Counts.Value != "" || f.Fields.demanding() != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// judged are the fields as data are judged by them.
+func judged(declared []*Field) []fields.Field {
+	out := make([]fields.Field, len(declared))
+	for i, f := range declared {
+		out[i] = fields.Field{Name: f.Name, Is: f.Is, Must: f.Must, AtLeast: f.AtLeast, Counts: f.Counts, Fields: judged(f.Fields)}
+	}
+	return out
 }

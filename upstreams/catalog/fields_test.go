@@ -51,7 +51,7 @@ func TestPresentedDataHasAllDeclaredFields(t *testing.T) {
 func TestMistakesOfFields(t *testing.T) {
 	for fields, want := range map[string]string{
 		"fields: [a]":                                    "whole.yaml:8: fields: expected fields by name, got a list; for example fields: {title: {en: The title., zh: 标题。}}",
-		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields: a: is: expected time, date, link, got "day"`,
+		"fields:\n  a: {is: day}":                        `whole.yaml:9: fields: a: is: expected time, date, link, text, number, integer, boolean, got "day"`,
 		"fields:\n  a:\n    paths: {}":                   `whole.yaml:10: unknown key paths`,
 		"fields:\n  a: {fields: [b]}":                    "whole.yaml:9: fields.a.fields: expected fields by name, got a list",
 		"fields:\n  a: {}\n  a: {}":                      "whole.yaml:10: fields: key a: set twice, first in line 9",
@@ -60,6 +60,15 @@ func TestMistakesOfFields(t *testing.T) {
 	} {
 		_, err := loadText(t, "whole", strings.Replace(whole, "cache:", fields+"\ncache:", 1))
 		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v, want\n%s", fields, err, want)
+		}
+	}
+	for fields, want := range map[string]string{
+		"{a: {counts: b}}":                        `whole.yaml:8: fields: a: counts: expected the name of a list beside it, got "b"`,
+		"{a: {}, b: {fields: {c: {must: true}}}}": "whole.yaml:8: fields: b: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .}",
+	} {
+		text := strings.NewReplacer("cache:", "fields: "+fields+"\ncache:", "json: .}", "json: '{b: .}'}").Replace(whole)
+		if _, err := loadText(t, "whole", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", fields, err, want)
 		}
 	}

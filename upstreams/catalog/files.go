@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,7 +18,9 @@ import (
 // Files are what a catalog is compiled from, as they were read at one time:
 // compiled again they are what they were then, even if the disk has changed since.
 type Files struct {
-	specs     map[string]catalogFile
+	specs     map[string]catalogFile // of endpoints
+	shared    map[string]catalogFile // that they may use
+	stray     []Mistake              // about files of folders without an endpoint
 	variables []variableFile
 	data      *cachedFS
 }
@@ -24,34 +28,36 @@ type Files struct {
 // ReadFiles reads the catalog's files, those of the operator's directory over
 // those that come with the program; "" for no directory.
 func ReadFiles(dir string) (*Files, error) {
-	specs, err := collect(dir)
-	if err != nil {
+	f := &Files{specs: map[string]catalogFile{}, shared: map[string]catalogFile{}, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}
+	if err := f.collect(dir); err != nil {
 		return nil, err
 	}
-	variables, err := readVariables(dir)
-	if err != nil {
+	var err error
+	if f.variables, err = readVariables(dir); err != nil {
 		return nil, fmt.Errorf("catalog file: %w", err)
 	}
-	return &Files{specs: specs, variables: variables, data: &cachedFS{from: Data(dir), read: map[string]reading{}}}, nil
+	return f, nil
 }
 
 // Data are the files that embedded sources name: each is read when it is first
 // asked for, then cached. Compile expects them in its environment.
 func (f *Files) Data() fs.FS { return f.data }
 
-// Declaration is the file of an endpoint, as it was read.
+// Declaration is the file of an endpoint, as it was read; of a folder, all files.
 func (f *Files) Declaration(endpoint string) (yaml []byte, ok bool) {
 	spec, ok := f.specs[endpoint]
-	return spec.data, ok
+	yaml = slices.Clip(spec.data)
+	for _, name := range slices.Sorted(maps.Keys(spec.parts)) {
+		part := spec.parts[name]
+		yaml = fmt.Appendf(yaml, "---\n# %s\n%s", part.path, part.data)
+	}
+	return yaml, ok
 }
 
 // BuiltinNames are the names of the endpoints that come with the program.
 func BuiltinNames() []string {
-	files, _ := fs.Glob(builtin, "*.yaml") // the pattern is right
-	for i, file := range files {
-		files[i] = strings.TrimSuffix(file, ".yaml")
-	}
-	return files
+	f, _ := ReadFiles("") // what is embedded can be read
+	return slices.Sorted(maps.Keys(f.specs))
 }
 
 // Load reads and compiles everything. The error joins all Mistakes.
@@ -114,31 +120,83 @@ func (c *cachedFS) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: errors.ErrUnsupported}
 }
 
+// headFile is the file in an endpoint's folder that is about the endpoint as a whole.
+const headFile = "endpoint.yaml"
+
 // catalogFile is one file to load.
 type catalogFile struct {
 	path string
 	data []byte
-	own  bool // it is the operator's
+	own  bool // it is the operator's, or one of its parts is
+	// parts are the files beside endpoint.yaml, by their names without .yaml; nil: the
+	// endpoint has no folder.
+	parts map[string]catalogFile
 }
 
 // collect finds the catalog's files, those of the operator's directory over
 // those that come with the program.
-func collect(dir string) (map[string]catalogFile, error) {
-	files := map[string]catalogFile{}
-	if err := collectFrom(builtin, "", files); err != nil {
-		return nil, err
-	}
-	if dir == "" {
-		return files, nil
+func (f *Files) collect(dir string) error {
+	if err := f.collectFrom(builtin, ""); err != nil || dir == "" {
+		return err
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil, fmt.Errorf("catalog directory %s: not a readable directory", dir)
+		return fmt.Errorf("catalog directory %s: not a readable directory", dir)
 	}
-	return files, collectFrom(os.DirFS(dir), dir, files)
+	return f.collectFrom(os.DirFS(dir), dir)
 }
 
-func collectFrom(from fs.FS, dir string, files map[string]catalogFile) error {
-	names, err := fs.Glob(from, "*.yaml")
+// collectFrom adds the files of a directory, shown as dir. One replaces what there is of
+// its name: an endpoint, a part of an endpoint that has a folder, a shared file.
+func (f *Files) collectFrom(from fs.FS, dir string) error {
+	here := map[string]string{}
+	err := eachFile(from, dir, func(name string, file catalogFile) error {
+		name = strings.TrimSuffix(name, ".yaml")
+		here[name] = file.path
+		f.specs[name] = file
+		return nil
+	}, "*.yaml")
+	if err != nil {
+		return err
+	}
+	err = eachFile(from, dir, func(name string, file catalogFile) error {
+		name = path.Dir(name)
+		if strings.HasPrefix(name, ".") { // such as ..data, by which Kubernetes swaps all files
+			return nil
+		}
+		if other := here[name]; other != "" {
+			return Mistake{file.path, 0, "expected a file or a folder of an endpoint; there is " + other + " as well"}
+		}
+		file.parts = map[string]catalogFile{}
+		f.specs[name] = file
+		return nil
+	}, "*/"+headFile)
+	if err != nil {
+		return err
+	}
+	return eachFile(from, dir, f.addPart, "*/*.yaml")
+}
+
+// addPart adds a file of a folder.
+func (f *Files) addPart(name string, file catalogFile) error {
+	folder, part := path.Dir(name), strings.TrimSuffix(path.Base(name), ".yaml")
+	head := f.specs[folder]
+	switch {
+	case !endpointName.MatchString(folder), folder == "data", path.Base(name) == headFile:
+	case folder == "shared":
+		f.shared[part] = file
+	case head.parts == nil:
+		f.stray = append(f.stray, Mistake{file.path, 0, "not read: there is no " + headFile + " beside it, the file about the endpoint as a whole"})
+	default:
+		head.parts[part] = file
+		head.own = head.own || file.own
+		f.specs[folder] = head
+	}
+	return nil
+}
+
+// eachFile reads the files of a directory that match, in the order of their names.
+func eachFile(from fs.FS, dir string, add func(name string, file catalogFile) error, pattern string) error {
+	names, err := fs.Glob(from, pattern)
 	if err != nil {
 		return err
 	}
@@ -147,10 +205,12 @@ func collectFrom(from fs.FS, dir string, files map[string]catalogFile) error {
 		if err != nil {
 			return fmt.Errorf("catalog file: %w", err)
 		}
-		files[strings.TrimSuffix(name, ".yaml")] = catalogFile{path.Join(dir, name), b, dir != ""}
+		if err := add(name, catalogFile{path: path.Join(dir, name), data: b, own: dir != ""}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-//go:embed *.yaml data
+//go:embed *.yaml */*.yaml data
 var builtin embed.FS

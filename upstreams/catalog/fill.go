@@ -40,7 +40,8 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	_ = growStack(len(f.Loop) % stackOfFill)
 	in := &f.Input
 	call := in.Call(time.Now())
-	call.Trace, call.Loop = f.Trace, f.Loop
+	call.Trace, call.Loop, call.Kept = f.Trace, f.Loop, &upstreams.Kept{}
+	defer call.Kept.Release()
 	chain := in.Form.Chain
 	call.Caller = f.callerOf(chain)
 	answer, err := chain.Do(ctx, call, hasCopy, f.Watch)

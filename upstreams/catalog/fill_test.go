@@ -1,8 +1,13 @@
 package catalog
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +15,77 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 )
+
+// TestWhatTheEndpointChoosesExists: that a source has nothing for the endpoint's own default
+// is the source's failure; for what a caller asks for, it is the answer.
+func TestWhatTheEndpointChoosesExists(t *testing.T) {
+	c, err := loadText(t, "whole", strings.Replace(whole, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	for query, want := range map[string]upstreams.ErrorKind{"": upstreams.Unavailable, "n=3": upstreams.Unavailable, "type=text": upstreams.Unavailable, "n=4": upstreams.Negative} {
+		in, bad := e.Parse(query, Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		_, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, nil)
+		if got := upstreams.KindOf(err); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+}
+
+// TestHollowDataAreNoAnswer: the next source is asked, in the chain of the JSON form and in
+// those that are like it.
+func TestHollowDataAreNoAnswer(t *testing.T) {
+	text := strings.NewReplacer("forms:", "fields: {n: {}, list: {at_least: 1, fields: {url: {is: link, must: true}}}}\nforms:",
+		"map: '{n: $params.n}'\n", "map: '{list: [{url: \"https://a.example/null\"}]}'\n  - name: nothing\n    computed: {}\n    map: '{list: []}'\n    empty: {if: $params.n == 9, because: there is none}\n  - name: good\n    computed: {}\n    map: '{n: 1, list: [{url: \"https://a.example/\"}, {}]}'\n").Replace(whole)
+	c, err := loadText(t, "whole", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	for query, want := range map[string]string{"n=4": "good", "n=9": "nothing"} {
+		in, bad := e.Parse(query, Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		var failures []string
+		a, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, func(a upstreams.Attempt) {
+			if a.Err != nil {
+				failures = append(failures, a.Err.Error())
+			}
+		})
+		if err != nil || a.Source != want {
+			t.Errorf("%s: %+v, %v", query, a, err)
+		}
+		if want := `the answer is hollow: list: expected a list of at least 1, got a list of 0; left out: [].url: expected a link`; len(failures) == 0 || !strings.Contains(failures[0], want) {
+			t.Errorf("%s: %v, want %s", query, failures, want)
+		}
+	}
+}
+
+// TestOtherDataAreNotJudged: the sources that a chain has beside those of the JSON form
+// answer with something else, such as a picture.
+func TestOtherDataAreNotJudged(t *testing.T) {
+	text := strings.Replace(whole, "forms:", "fields: {n: {}, news: {at_least: 1}}\nforms:\n  - {name: image, chain: pictures, picture: source}", 1) +
+		"chains: {pictures: {like: main, draw: digest, sources: [{name: own, computed: {}, map: '{date: \"2026-11-21\"}'}]}}\n"
+	c, err := loadText(t, "whole", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	in, bad := e.Parse("", Caller{Addr: caller})
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	for _, chain := range e.Chains {
+		if a, err := chain.Do(t.Context(), in.Call(time.Now()), false, nil); (err == nil) != (chain.Name == "pictures") {
+			t.Errorf("%s: %+v, %v", chain.Name, a, err)
+		}
+	}
+}
 
 func TestFreshByTheData(t *testing.T) {
 	c, err := loadText(t, "whole", strings.Replace(whole, "ttl: 1h", "ttl: 1h, fresh: .n * 60", 1))
@@ -120,4 +196,54 @@ func TestEmbeddedQuotes(t *testing.T) {
 	if len(quotes) < 240 {
 		t.Errorf("%d quotes", len(quotes))
 	}
+}
+
+// askingForTime calls a function once the sources have answered, whenever a program of the
+// catalog asks whether there is time left.
+type askingForTime struct {
+	context.Context
+	answered atomic.Bool
+	then     func()
+}
+
+func (r *askingForTime) Err() error {
+	if r.answered.Load() {
+		r.then()
+	}
+	return r.Context.Err()
+}
+
+// TestRenderingIsWithinTheMemoryOfReplies: no more replies are decoded than answers can
+// be made of, however long that takes.
+func TestRenderingIsWithinTheMemoryOfReplies(t *testing.T) {
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"n":1}`) }))
+	t.Cleanup(source.Close)
+	env := testEnvironment(t, nil)
+	env.Replay, env.Transport, env.Budget.Limit = nil, http.DefaultTransport, 100<<10 // of one reply, which is read in pieces of 64 KiB
+	c, err := loadIn(t, "whole", strings.Replace(whole, "computed: {}\n    map: '{n: $params.n}'", "http: {url: '"+source.URL+"/'}", 1), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	in, bad := e.Parse("n=4", Caller{Addr: caller})
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	ctx := &askingForTime{Context: t.Context()}
+	looks := 0
+	ctx.then = func() {
+		looks++
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := (&Fill{Input: in}).Load(ctx, false); err == nil {
+			t.Error("another reply was read meanwhile")
+		}
+	}
+	if _, err := (&Fill{Input: in, Watch: func(upstreams.Attempt) { ctx.answered.Store(true) }}).Load(ctx, false); err != nil || looks == 0 {
+		t.Errorf("%v after %d looks", err, looks)
+	}
+	if _, err := (&Fill{Input: in}).Load(t.Context(), false); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
 }

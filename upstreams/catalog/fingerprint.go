@@ -24,25 +24,16 @@ const rendering = 6
 // makes an answer: the file, the data that it embeds, and the program. The cache
 // rule, the summary and the descriptions of fields are left out, so that a changed TTL
 // still finds what is cached.
-func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
-	var tree map[string]yaml.Node
-	if err := yaml.Load(file, &tree); err != nil {
-		return // it was loaded before
-	}
-	delete(tree, "cache")
-	delete(tree, "summary")
-	delete(tree, "fields")
+func (e *Endpoint) fingerprint(d *declaration) {
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(tree)) {
-		node := tree[name]
-		b, err := yaml.Dump(&node)
-		if err != nil {
-			b = file
-		}
-		_, _ = fmt.Fprintf(h, "%s\n%s", name, b) // a hash takes everything
+	for _, file := range d.files {
+		writeFile(h, file)
+	}
+	for _, shared := range d.used {
+		writeFile(h, shared.declaredFile)
 	}
 	writeNames(h, e.Fields)
-	e.embedded(s, h)
+	e.embedded(d.spec, h)
 	_, _ = fmt.Fprint(h, rendering, e.env.Replay != nil)
 	version := hex.EncodeToString(h.Sum(nil)[:4])
 	for _, c := range e.Chains {
@@ -51,6 +42,26 @@ func (e *Endpoint) fingerprint(s *endpointSpec, file []byte) {
 			space = e.Pictures()
 		}
 		c.prefix = space + ":" + version + ":" + c.Name
+	}
+}
+
+// writeFile hashes a file, without what makes no answer.
+func writeFile(h io.Writer, file declaredFile) {
+	var tree map[string]yaml.Node
+	if err := yaml.Load(file.Text, &tree); err != nil {
+		return // it was loaded before
+	}
+	delete(tree, "cache")
+	delete(tree, "summary")
+	delete(tree, "fields")
+	_, _ = fmt.Fprint(h, file.name) // a hash takes everything
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		node := tree[name]
+		b, err := yaml.Dump(&node)
+		if err != nil {
+			b = file.Text
+		}
+		_, _ = fmt.Fprintf(h, "%s\n%s", name, b)
 	}
 }
 

@@ -71,5 +71,15 @@ func (in *Input) Call(now time.Time) *upstreams.Call {
 			params[p.Name] = in.values[i]
 		}
 	}
-	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal()}
+	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal(), Defaults: in.isDefault()}
+}
+
+// isDefault reports whether all input that can be at fault is what it is without any.
+func (in *Input) isDefault() bool {
+	for i, p := range in.endpoint.Params {
+		if p.canBeAtFault() && in.values[i] != p.Default {
+			return false
+		}
+	}
+	return true
 }

@@ -22,6 +22,7 @@ type Catalog struct {
 	variables map[string]upstreams.Variable
 	live      map[string]map[string]string // the settings that it was compiled with
 	off       []string                     // the endpoints that are turned off
+	shared    map[string]*sharedPart
 }
 
 // Get finds an endpoint.
@@ -52,9 +53,12 @@ var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
 // joins all Mistakes.
 func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, error) {
 	files := f.specs
-	c := &Catalog{byName: map[string]*Endpoint{}, live: opts.Live}
-	var failed []error
+	c := &Catalog{byName: map[string]*Endpoint{}, live: opts.Live, Warnings: slices.Clone(f.stray)}
+	var failed, unreadable []error
 	c.variables, failed = compileVariables(f.variables)
+	if c.shared, unreadable = readShared(f.shared); len(unreadable) > 0 {
+		return nil, errors.Join(append(failed, unreadable...)...)
+	}
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
 		if opts.Overrides[name].Off {
@@ -69,7 +73,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 	failed = append(failed, unknownOverrides(&opts, names)...)
 	failed = append(failed, c.addGroups()...)
 	if len(failed) > 0 {
-		return nil, errors.Join(failed...)
+		return nil, joinOnce(failed)
 	}
 	c.order()
 	return c, nil
@@ -81,7 +85,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 func (f *Files) CompileLive(from *Catalog, opts Options, env *upstreams.Environment) (*Catalog, error) {
 	c := &Catalog{
 		Endpoints: slices.Clone(from.Endpoints), byName: maps.Clone(from.byName),
-		groups: from.groups, variables: from.variables, live: opts.Live, off: from.off,
+		groups: from.groups, variables: from.variables, live: opts.Live, off: from.off, shared: from.shared,
 	}
 	var failed []error
 	for i, e := range c.Endpoints {
@@ -93,9 +97,19 @@ func (f *Files) CompileLive(from *Catalog, opts Options, env *upstreams.Environm
 		c.Endpoints[i], c.byName[e.Name] = changed, changed
 	}
 	if len(failed) > 0 {
-		return nil, errors.Join(failed...)
+		return nil, joinOnce(failed)
 	}
 	return c, nil
+}
+
+// joinOnce joins mistakes. One in a shared file is found in each endpoint that uses it.
+func joinOnce(failed []error) error {
+	told := map[error]bool{}
+	return errors.Join(slices.DeleteFunc(failed, func(err error) bool {
+		again := told[err]
+		told[err] = true
+		return again
+	})...)
 }
 
 // unknownOverrides lists settings of endpoints that no file declares.
@@ -109,27 +123,32 @@ func unknownOverrides(opts *Options, known []string) []error {
 	return failed
 }
 
-// compileFile decodes and compiles one file. One that cannot be read whole is compiled
-// as far as that goes, for its other mistakes.
+// compileFile decodes and compiles the file of an endpoint, or those of its folder. If one
+// cannot be read whole, that is compiled as far as it goes, for its other mistakes.
 func (c *Catalog) compileFile(name string, from catalogFile, opts Options, env *upstreams.Environment) (*Endpoint, []error) {
 	var problems, settings declare.Problems
-	var spec endpointSpec
-	if !declare.Read(from.data, &spec, &problems) {
-		others := declare.Others(from.data, func(spec *endpointSpec) (others declare.Problems) {
-			c.compileSpec(name, spec, from, opts, env, &others, &declare.Problems{})
+	d := newDeclaration(from, c.shared)
+	compile := func(problems, settings *declare.Problems) *Endpoint {
+		return c.compileSpec(name, d, opts, env, problems, settings)
+	}
+	var e *Endpoint
+	switch unreadable := d.read(&problems); len(unreadable) {
+	case 0:
+		if e = compile(&problems, &settings); len(problems) == 0 && len(settings) == 0 {
+			e.fingerprint(d)
+		}
+	case 1:
+		problems = append(problems, d.others(unreadable[0], func() (others declare.Problems) {
+			compile(&others, &declare.Problems{})
 			return others
-		})
-		return nil, Mistakes(from.path, append(problems, others...))
+		})...)
 	}
-	e := c.compileSpec(name, &spec, from, opts, env, &problems, &settings)
-	if len(problems) == 0 && len(settings) == 0 {
-		e.fingerprint(&spec, from.data)
-	}
-	return e, append(Mistakes(from.path, problems), Mistakes(opts.ConfigFile, settings)...)
+	return e, append(d.mistakes(problems), Mistakes(opts.ConfigFile, settings)...)
 }
 
-// compileSpec compiles the declaration of a file, with the operator's settings.
-func (c *Catalog) compileSpec(name string, spec *endpointSpec, from catalogFile, opts Options, env *upstreams.Environment, problems, settings *declare.Problems) *Endpoint {
+// compileSpec compiles a declaration, with the operator's settings.
+func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *upstreams.Environment, problems, settings *declare.Problems) *Endpoint {
+	spec := d.together(problems)
 	if o, ok := opts.Overrides[name]; ok && !o.Cache.IsZero() {
 		spec.overridden = true
 		spec.Cache.override(&o.Cache, settings)
@@ -140,22 +159,22 @@ func (c *Catalog) compileSpec(name string, spec *endpointSpec, from catalogFile,
 	}
 	base := spec.Cache.policy(&declare.Problems{})
 	spec.Cache.live(opts.Live[name], settings)
-	e := compile(name, spec, c.variables, env, problems)
-	e.File, e.Base = from.path, base
+	e := compile(name, d, c.variables, env, problems)
+	e.File, e.Base = d.files[0].path, base
 	if o := opts.Overrides[name]; !o.Autopilot.IsZero() {
 		e.Autopilot = autopilot(&o.Autopilot, &base, settings)
 	}
-	if undescribed := spec.undescribed(c.variables); from.own {
-		c.warn(from.path, undescribed)
+	if undescribed := spec.undescribed(c.variables); d.own {
+		c.warn(d, undescribed)
 	} else {
 		*problems = append(append(*problems, undescribed...), spec.undescribedFields()...)
 	}
 	return e
 }
 
-func (c *Catalog) warn(file string, problems declare.Problems) {
+func (c *Catalog) warn(d *declaration, problems declare.Problems) {
 	for _, p := range problems {
-		c.Warnings = append(c.Warnings, Mistake{file, p.Line, p.Msg})
+		c.Warnings = append(c.Warnings, d.mistake(p))
 	}
 }
 

@@ -94,7 +94,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		{"  - name: made", "  - {name: made, computed: {}}\n  - name: made", "source \"made\": declared twice"},
 		{"  - name: made", "  - {name: first, last_resort: true, computed: {}}\n  - name: made", "whole.yaml:14: source \"made\": follows a last_resort source; expected those at the end"},
 		{"computed: {}", "before: [{name: key, shared: true, http: {url: 'http://a.example.org/'}}]\n    computed: {}", "whole.yaml:14: step key: shared: expected with for"},
-		{"computed: {}", "http: {url: 'https://a.example.org/', decode: html}", "whole.yaml:14: select: expected with decode: html"},
+		{"computed: {}", "http: {url: 'https://a.example.org/', decode: html}", "whole.yaml:14: select: expected with decode: html or xml"},
 		{"computed: {}", "http: {url: 'https://a.example.org/', decode: html,\n      select: {t: 'a['}}", "whole.yaml:15: select: t: expected a CSS selector"},
 		{"params:", "defs: [.a]\nparams:", "whole.yaml:5: "},
 		{"params:", "defs: {a: [.a]}\nparams:", "whole.yaml:5: "},

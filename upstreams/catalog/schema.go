@@ -12,6 +12,16 @@ import (
 //go:embed schema.json
 var schema []byte
 
+//go:embed part.schema.json
+var partSchema []byte
+
+// PartSchema is the JSON Schema of the files beside endpoint.yaml, and of shared ones. It
+// is not to be changed.
+func PartSchema() []byte { return partSchema }
+
+// PartShape is that of such a file.
+func PartShape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[partSpec]()) }
+
 // Schema is the JSON Schema of catalog files. It is not to be changed.
 func Schema() []byte { return schema }
 

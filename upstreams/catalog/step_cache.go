@@ -19,7 +19,9 @@ func (c StepCache) Open(endpoint string, rule upstreams.StepCacheRule) upstreams
 	if rule.Shared {
 		class = cache.Shared
 	}
-	return c.Cache.Space(endpoint+"/"+rule.Step, cache.Policy{
+	v := c.Cache.Space(endpoint+"/"+rule.Step, cache.Policy{
 		TTL: rule.Lasts, FillTimeout: rule.Timeout, Class: class, Local: true,
 	}).Values("step", rule.Version)
+	v.Session = rule.Session
+	return v
 }

@@ -16,9 +16,14 @@ func TestNoBuiltInSourcePassesTracesOn(t *testing.T) {
 	if !passes.MatchString("http: {url: x, trace: true}") || !passes.MatchString("\n      trace: true") {
 		t.Fatal("the search finds nothing")
 	}
-	for name, file := range files.specs {
-		if passes.Match(file.data) {
+	for name := range files.specs {
+		if text, _ := files.Declaration(name); passes.Match(text) {
 			t.Errorf("%s passes traces on", name)
+		}
+	}
+	for name, file := range files.shared {
+		if passes.Match(file.data) {
+			t.Errorf("shared/%s passes traces on", name)
 		}
 	}
 }

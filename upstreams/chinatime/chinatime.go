@@ -1,5 +1,5 @@
 // Package chinatime has the time zone of China, the same on every machine: no
-// time zone database is needed.
+// time zone database is needed. It reads times as services there write them.
 package chinatime
 
 import "time"

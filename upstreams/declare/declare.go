@@ -38,6 +38,8 @@ type Def struct {
 	// Name, with parameters if it has any, as in events(list).
 	Name    Text
 	Program Expr
+	// Shared by several files, of which not each has to call it.
+	Shared bool
 }
 
 // Defs are named programs in the order of the file.
@@ -83,6 +85,35 @@ func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 
 // Shape implements Shaped.
 func (Text) Shape(func(any) *Shape) *Shape { return &Shape{What: "a text", Texts: true} }
+
+// Named is a list of mappings with a name. An item may be a name alone, as in
+// [link, {name: token}]: what it stands for is declared elsewhere.
+type Named[T any] []T
+
+// UnmarshalYAML reads a name as a mapping that has nothing else.
+func (l *Named[T]) UnmarshalYAML(n *yaml.Node) error {
+	for _, item := range n.Content {
+		if item.Kind == yaml.AliasNode {
+			item = item.Alias
+		}
+		if item.Kind == yaml.ScalarNode {
+			key := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "name", Line: item.Line}
+			item = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: item.Line, Content: []*yaml.Node{&key, item}}
+		}
+		var v T
+		if err := item.Load(&v); err != nil {
+			return err
+		}
+		*l = append(*l, v)
+	}
+	return nil
+}
+
+// Shape implements Shaped.
+func (Named[T]) Shape(of func(any) *Shape) *Shape {
+	var item T
+	return &Shape{Kind: List, Items: &Shape{Kind: Union, Of: []*Shape{of(item), of(Text{})}}}
+}
 
 // Duration is a length of time, such as 90s, 6h or 30d.
 type Duration time.Duration
@@ -132,6 +163,17 @@ type Problems []Problem
 // whole.
 func (p *Problems) Add(line int, format string, args ...any) {
 	*p = append(*p, Problem{line, fmt.Sprintf(format, args...)})
+}
+
+// shift counts the lines on from before. A mistake in a file as a whole is then in the
+// first line.
+func (p Problems) shift(before int) {
+	if before == 0 {
+		return
+	}
+	for i := range p {
+		p[i].Line = max(p[i].Line, 1) + before
+	}
 }
 
 // Section is a part of a declaration that is decoded later, by the code that it

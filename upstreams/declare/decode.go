@@ -14,16 +14,43 @@ import (
 // unknown keys, keys that are there twice, values of the wrong type. It reports
 // whether every value could be read; unknown keys do not keep it from that.
 func Read(text []byte, into any, problems *Problems) bool {
+	return File{Text: text}.Read(into, problems)
+}
+
+// File is the text of a file that may be one of several that belong together.
+type File struct {
+	Text []byte
+	// Before is how many lines the others before it have: its own are counted on from
+	// there, in what is read and in mistakes.
+	Before int
+}
+
+// Read is Read of the text.
+func (f File) Read(into any, problems *Problems) bool {
 	var doc yaml.Node
-	if err := yaml.Load(text, &doc); err != nil {
-		if blank(text) {
-			problems.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
-			return false
+	var own Problems
+	defer func() { *problems = append(*problems, own...) }()
+	if err := yaml.Load(f.Text, &doc); err != nil {
+		if blank(f.Text) {
+			own.Add(0, "there is nothing in it; expected %s", ShapeOf(reflect.TypeOf(into).Elem()).Name())
+		} else {
+			own.AddYAML(err)
 		}
-		problems.AddYAML(err)
+		own.shift(f.Before)
 		return false
 	}
-	return Decode(&doc, "", into, problems)
+	readable := check(&doc, "", into, &own)
+	own.shift(f.Before)
+	f.place(&doc)
+	return readable && Load(&doc, into, &own)
+}
+
+// place counts the lines of a node of the file, and of all in it, on from Before.
+func (f File) place(n *yaml.Node) {
+	n.Line += f.Before
+	for _, child := range n.Content { // an alias has none: what it stands for is elsewhere in the file
+		f.place(child)
+	}
 }
 
 // blank reports whether a text has nothing but blank lines and comments.
@@ -38,9 +65,15 @@ func blank(text []byte) bool {
 
 // Decode is Read for a node, whose path in the file is that of all its mistakes.
 func Decode(n *yaml.Node, path string, into any, problems *Problems) bool {
+	return check(n, path, into, problems) && Load(n, into, problems)
+}
+
+// check compares a node with the shape of what it is to be decoded into, and reports
+// whether every value can be read.
+func check(n *yaml.Node, path string, into any, problems *Problems) bool {
 	c := checker{problems: problems, seen: map[visit]bool{}}
 	c.value(path, n, ShapeOf(reflect.TypeOf(into).Elem()), "")
-	return c.unreadable == 0 && Load(n, into, problems)
+	return c.unreadable == 0
 }
 
 // Load decodes a node that was checked with the rest of its file.

@@ -7,16 +7,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Others are the mistakes that check finds in the text of a file that Read could not
+// Others are the mistakes that check finds in a file that Read could not
 // read, beside those that Read found: mistakes that are there without the unreadable
 // values, and with small and with large ones in their place. What only follows from such a value is not
 // among them. There are none where no value could stand in, as for a list in the place
 // of a mapping.
-func Others[T any](text []byte, check func(*T) Problems) Problems {
+func Others[T any](f File, check func(*T) Problems) Problems {
 	var doc yaml.Node
-	if yaml.Load(text, &doc) != nil {
+	if yaml.Load(f.Text, &doc) != nil {
 		return nil
 	}
+	f.place(&doc)
 	c := checker{problems: &Problems{}, seen: map[visit]bool{}}
 	c.value("", &doc, ShapeOf(reflect.TypeFor[T]()), "")
 	if c.unreadable > len(c.scalars) {

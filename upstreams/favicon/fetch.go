@@ -1,7 +1,9 @@
 package favicon
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -52,9 +54,22 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 	return nil, nil, fmt.Errorf("more than %d redirects", maxRedirects)
 }
 
+// content is a reply's body, decompressed. A reply without any says nothing about icons.
+func content(r io.Reader, limit int64) (io.Reader, error) {
+	plain, err := webpage.Gunzip(r, limit)
+	if err != nil {
+		return nil, err
+	}
+	b := bufio.NewReader(plain)
+	if _, err := b.Peek(1); errors.Is(err, io.EOF) {
+		return nil, errors.New("the reply is empty")
+	}
+	return b, nil
+}
+
 // readIcon reads up to one byte more than an icon may have.
 func readIcon(r io.Reader) ([]byte, error) {
-	plain, err := webpage.Gunzip(r, maxIcon+1)
+	plain, err := content(r, maxIcon+1)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +78,7 @@ func readIcon(r io.Reader) ([]byte, error) {
 
 // readHead reads a page up to the end of its head, or a byte beyond maxPage.
 func readHead(r io.Reader) (head, error) {
-	plain, err := webpage.Gunzip(r, maxPage+1)
+	plain, err := content(r, maxPage+1)
 	if err != nil {
 		return head{}, err
 	}

@@ -1,5 +1,5 @@
 // Package favicon finds the icon of a site on the site itself. It promises that
-// what it returns is a picture by its own bytes, whatever type the server
+// what it returns is a whole picture by its own bytes, whatever type the server
 // declares, that no URL is requested which Check has not accepted, redirects and
 // links included, and that a site which did not answer is never reported as one
 // without an icon.
@@ -57,7 +57,8 @@ type Icon struct {
 //
 // HTTPS gets at most two thirds of the time that remains until the deadline of
 // ctx, or of 6 s without one. The error is ErrNone when one of the two answered
-// and neither has an icon; one of Check; or says why neither answered.
+// and neither has an icon; one of Check; or says why neither answered, or what reply
+// was empty or cut off.
 func (f *Finder) Root(ctx context.Context, host string) (*Icon, error) {
 	return f.both(ctx, host, func(ctx context.Context, origin string) (*Icon, error) {
 		return f.icon(ctx, origin+"/favicon.ico")
@@ -89,9 +90,9 @@ func (f *Finder) both(ctx context.Context, host string, try func(ctx context.Con
 	switch {
 	case plain == nil, refused(plain):
 		return icon, plain
-	case errors.Is(secure, ErrNone):
+	case isIncomplete(secure), errors.Is(secure, ErrNone) && !isIncomplete(plain):
 		return nil, secure
-	case errors.Is(plain, ErrNone):
+	case isIncomplete(plain), errors.Is(plain, ErrNone):
 		return nil, plain
 	}
 	return nil, errors.Join(secure, plain)
@@ -118,11 +119,14 @@ func (f *Finder) icon(ctx context.Context, raw string) (*Icon, error) {
 	}
 	b, err := readIcon(resp.Body)
 	if err != nil {
-		return nil, failed(u, err)
+		return nil, &incomplete{failed(u, err)}
 	}
-	kind := mediaType(b)
-	if kind == "" {
-		return nil, fmt.Errorf("%s answered with something other than an icon: %w", u.Host, ErrNone)
+	kind, err := typeOf(b)
+	switch {
+	case errors.Is(err, ErrNone):
+		return nil, fmt.Errorf("%s answered with something other than an icon: %w", u.Host, err)
+	case err != nil:
+		return nil, &incomplete{fmt.Errorf("icon of %s: %w", u.Host, err)}
 	}
 	return &Icon{URL: u.String(), Type: kind, Bytes: b}, nil
 }
@@ -161,7 +165,7 @@ func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
 	}
 	found, err := readHead(resp.Body)
 	if err != nil {
-		return nil, head{}, failed(u, err)
+		return nil, head{}, &incomplete{failed(u, err)}
 	}
 	return u, found, nil
 }
@@ -170,8 +174,8 @@ func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
 func (f *Finder) linkedIcon(ctx context.Context, page, base *url.URL, href string) (*Icon, error) {
 	if isData(href) {
 		b := decodeData(href)
-		kind := mediaType(b)
-		if kind == "" {
+		kind, err := typeOf(b)
+		if err != nil {
 			return nil, ErrNone
 		}
 		return &Icon{URL: page.String(), Type: kind, Bytes: b}, nil
@@ -203,6 +207,18 @@ func (r *refusal) Unwrap() error { return r.err }
 
 func refused(err error) bool {
 	_, ok := errors.AsType[*refusal](err)
+	return ok
+}
+
+// incomplete marks the error of a reply that is empty or cut off. What the site has is
+// not known then, whatever it answers to other requests.
+type incomplete struct{ err error }
+
+func (i *incomplete) Error() string { return i.err.Error() }
+func (i *incomplete) Unwrap() error { return i.err }
+
+func isIncomplete(err error) bool {
+	_, ok := errors.AsType[*incomplete](err)
 	return ok
 }
 

@@ -194,9 +194,10 @@ func TestPage(t *testing.T) {
 }
 
 func TestIconIsCapped(t *testing.T) {
-	for size, want := range map[int]string{maxIcon: "https://a.example/favicon.ico", maxIcon + 1: "", 59: ""} {
+	const pixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+	for size, want := range map[int]string{maxIcon: "https://a.example/favicon.ico", maxIcon + 1: "", 60: "https://a.example/favicon.ico", 59: ""} {
 		b := make([]byte, size)
-		copy(b, pngMagic)
+		copy(b, pixel)
 		w := newWeb(t, pages{"https://a.example/favicon.ico": serves(b)})
 		icon, err := finderOf(w).Root(t.Context(), "a.example")
 		expect(t, icon, err, want)
@@ -257,6 +258,7 @@ func TestGzipIsDecompressed(t *testing.T) {
 		"bomb":       {serves(zipped(bomb)), ""},
 		"broken":     {serves(append([]byte{0x1f, 0x8b}, picture("")...)), "?"},
 		"cut":        {serves(zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
+		"cut before": {serves(picture(pngMagic)[:16]), "?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, asks := range []bool{true, false} {
@@ -270,6 +272,22 @@ func TestGzipIsDecompressed(t *testing.T) {
 	w := newWeb(t, pages{"https://a.example/": serves(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": serves(picture(pngMagic))})
 	icon, err := finderOf(w).Page(t.Context(), "a.example")
 	expect(t, icon, err, "https://a.example/i.png")
+}
+
+// TestIncompleteRepliesAreNoAnswer: that a site has no icon takes something that says so.
+// What it says elsewhere, here with 404 over HTTP, does not outweigh them.
+func TestIncompleteRepliesAreNoAnswer(t *testing.T) {
+	for name, b := range map[string][]byte{"empty": nil, "cut": picture(pngMagic)[:16]} {
+		w := newWeb(t, pages{"https://a.example/favicon.ico": serves(b), "https://a.example/": page("<link rel=icon href=favicon.ico>"), "https://b.example/": serves(nil)})
+		for _, host := range []string{"a.example", "b.example"} {
+			if icon, err := finderOf(w).Page(t.Context(), host); err == nil || errors.Is(err, ErrNone) {
+				t.Errorf("%s page of %s: %v %v", name, host, icon, err)
+			}
+		}
+		if icon, err := finderOf(w).Root(t.Context(), "a.example"); err == nil || errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v %v", name, icon, err)
+		}
+	}
 }
 
 func TestTruncatedBodyIsNotAnAnswer(t *testing.T) {

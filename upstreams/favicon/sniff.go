@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"sundry/upstreams/pixels"
 )
 
 const (
@@ -12,10 +14,27 @@ const (
 	maxSVG  = 256 << 10
 )
 
-// mediaType is the media type of an icon by its first bytes, "" for anything
-// else, HTML included, and for content that is too small or too large.
+// typeOf is the media type of an icon. The error is ErrNone for anything else, HTML
+// included, and for what is too small or too large; or it says that the icon is cut off,
+// which is no answer of the site.
+func typeOf(b []byte) (string, error) {
+	kind := mediaType(b)
+	if kind == "" {
+		return "", ErrNone
+	}
+	if err := pixels.Whole(kind, b); err != nil {
+		return "", err
+	}
+	if len(b) < minIcon {
+		return "", ErrNone
+	}
+	return kind, nil
+}
+
+// mediaType is the media type of a picture by its first bytes, "" for anything else and
+// for what is too large.
 func mediaType(b []byte) string {
-	if len(b) < minIcon || len(b) > maxIcon {
+	if len(b) > maxIcon {
 		return ""
 	}
 	for _, p := range []struct{ magic, kind string }{
@@ -29,9 +48,9 @@ func mediaType(b []byte) string {
 		}
 	}
 	switch {
-	case bytes.HasPrefix(b, []byte("BM")) && bytes.Equal(b[6:10], make([]byte, 4)): // reserved bytes: many texts begin with the two letters
+	case len(b) >= 10 && bytes.HasPrefix(b, []byte("BM")) && bytes.Equal(b[6:10], make([]byte, 4)): // reserved bytes: many texts begin with the two letters
 		return "image/bmp"
-	case bytes.HasPrefix(b, []byte("RIFF")) && bytes.HasPrefix(b[8:], []byte("WEBP")):
+	case len(b) >= 12 && bytes.HasPrefix(b, []byte("RIFF")) && bytes.HasPrefix(b[8:], []byte("WEBP")):
 		return "image/webp"
 	case isSVG(b):
 		return "image/svg+xml"
@@ -39,8 +58,8 @@ func mediaType(b []byte) string {
 	return ""
 }
 
-// isSVG reports whether the first element of a text is svg. The XML decoder
-// skips what may precede it, such as a DOCTYPE with entities.
+// isSVG reports whether the first element of a text is svg, or would be if the text went
+// on. The XML decoder skips what may precede it, such as a DOCTYPE with entities.
 func isSVG(b []byte) bool {
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
 	if len(b) > maxSVG || !bytes.HasPrefix(b, []byte("<")) {
@@ -52,7 +71,7 @@ func isSVG(b []byte) bool {
 	for {
 		token, err := d.RawToken()
 		if err != nil {
-			return false
+			return bytes.HasPrefix(b, []byte("<svg")) || bytes.HasPrefix(b, []byte("<?xml"))
 		}
 		switch t := token.(type) {
 		case xml.StartElement:

@@ -2,6 +2,8 @@ package favicon
 
 import (
 	"bytes"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"strings"
@@ -39,14 +41,20 @@ func page(head string) http.HandlerFunc {
 	return serves([]byte("<!DOCTYPE html><html><head><title>t</title>" + head + "</head><body><p>x</p></body></html>"))
 }
 
-// picture has the first bytes of a type, then zeros.
-func picture(magic string) []byte {
-	return append([]byte(magic), bytes.Repeat([]byte{0}, 100)...)
-}
-
 const (
 	icoMagic = "\x00\x00\x01\x00"
 	pngMagic = "\x89PNG\r\n\x1a\n"
 )
+
+// picture is a small one: a PNG, or an icon file with it.
+func picture(magic string) []byte {
+	var b bytes.Buffer
+	if magic == icoMagic {
+		b.WriteString(icoMagic + "\x01\x00\x01\x01\x00\x00\x01\x00\x20\x00")
+		b.Write([]byte{byte(len(picture(pngMagic))), 0, 0, 0, 22, 0, 0, 0})
+	}
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1)))
+	return b.Bytes()
+}
 
 var svg = []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>`)

@@ -1,9 +1,13 @@
 package guard
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
+
+	"sundry/metrics/panics"
 )
 
 // Bounds of one request, within the timeout of the client.
@@ -30,7 +34,7 @@ func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
 	}
 	next := &http.Transport{
 		Proxy:                  nil,
-		DialContext:            g.Dialer(g.cfg.Web),
+		DialContext:            g.dialWeb,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    tlsTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
@@ -40,6 +44,12 @@ func (g *Guard) Client(timeout time.Duration, maxRedirects int) *http.Client {
 		IdleConnTimeout:        idleTimeout,
 	}
 	return &http.Client{Transport: &checkedTransport{guard: g, next: next}, CheckRedirect: atMost(maxRedirects), Timeout: timeout}
+}
+
+// dialWeb dials for a transport, in a goroutine of the transport's.
+func (g *Guard) dialWeb(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+	defer g.cfg.Panics.Catch(panics.Dial, &err)
+	return g.DialContext(ctx, network, addr, g.cfg.Web)
 }
 
 // atMost bounds redirects. Their targets are checked by checkedTransport.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // maxTries bounds the addresses of one name that are dialled in turn: the owner of
@@ -76,8 +77,9 @@ func (g *Guard) DialContext(ctx context.Context, network, addr string, ports Por
 		return nil, g.refuse(addr, refusedPort)
 	}
 	var failed []error
-	for _, a := range addrs[:min(len(addrs), maxTries)] {
-		conn, err := g.connect(ctx, network, addr, netip.AddrPortFrom(a, port))
+	addrs = addrs[:min(len(addrs), maxTries)]
+	for i, a := range addrs {
+		conn, err := g.connect(ctx, network, addr, netip.AddrPortFrom(a, port), g.timeout(ctx, len(addrs)-1-i))
 		if err == nil {
 			return conn, nil
 		}
@@ -115,10 +117,19 @@ func (g *Guard) splitPort(network, addr string) (string, uint16, error) {
 	return host, uint16(port), nil
 }
 
+// timeout bounds the connection to an address, so that time is left for the others; 0:
+// the last one has all that ctx has.
+func (g *Guard) timeout(ctx context.Context, others int) time.Duration {
+	if _, ends := ctx.Deadline(); ends && others == 0 {
+		return 0
+	}
+	return g.cfg.DialTimeout
+}
+
 // connect dials one address. The Control hook sees the address that the socket is
 // about to connect to; its refusal names the target, not the address.
-func (g *Guard) connect(ctx context.Context, network, target string, to netip.AddrPort) (net.Conn, error) {
-	d := net.Dialer{Timeout: g.cfg.DialTimeout, Control: func(_, address string, _ syscall.RawConn) error {
+func (g *Guard) connect(ctx context.Context, network, target string, to netip.AddrPort, timeout time.Duration) (net.Conn, error) {
+	d := net.Dialer{Timeout: timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		if ap, err := netip.ParseAddrPort(address); err != nil || !g.permits(ap.Addr()) {
 			return g.refuse(target, "address is not allowed")
 		}

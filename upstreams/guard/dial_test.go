@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -161,7 +162,7 @@ func TestSocketIsCheckedToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(port))
-	_, err = New(Config{}).connect(t.Context(), "tcp", "example.org:80", to)
+	_, err = New(Config{}).connect(t.Context(), "tcp", "example.org:80", to, time.Second)
 	forbidden, ok := errors.AsType[*ForbiddenError](err)
 	if !ok || forbidden.Target != "example.org:80" {
 		t.Errorf("got %v, want a refusal of example.org:80", err)
@@ -189,6 +190,23 @@ func TestDialsAreBoundedAndEndWhenTheCallerCancels(t *testing.T) {
 		tries, ok := err.(interface{ Unwrap() []error })
 		if !ok || len(tries.Unwrap()) != want {
 			t.Errorf("got %v, want %d failures", err, want)
+		}
+	}
+}
+
+// TestTheLastAddressHasAllTime that is left, others leave some of it.
+func TestTheLastAddressHasAllTime(t *testing.T) {
+	ends, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	g := New(Config{DialTimeout: time.Second})
+	for want, got := range map[time.Duration][]time.Duration{
+		0:           {g.timeout(ends, 0)},
+		time.Second: {g.timeout(ends, 1), g.timeout(t.Context(), 0)},
+	} {
+		for _, timeout := range got {
+			if timeout != want {
+				t.Errorf("got %v, want %v", timeout, want)
+			}
 		}
 	}
 }

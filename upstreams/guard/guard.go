@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/metrics/panics"
 )
 
 // Resolver is the part of *net.Resolver that the guard uses. Names are passed
@@ -31,7 +33,8 @@ type Config struct {
 	Allow []netip.Prefix
 	// Resolver; nil means the system's, by Go's own client.
 	Resolver Resolver
-	// DialTimeout of one connection, and of one lookup; 0 means 3 s.
+	// DialTimeout of one connection, if there are other addresses to try or nothing else
+	// bounds it, and of one lookup; 0 means 3 s.
 	DialTimeout time.Duration
 	// Refused counts refusals; nil means that they are not counted.
 	Refused prometheus.Counter
@@ -40,6 +43,8 @@ type Config struct {
 	// Interfaces lists the addresses of this machine, which are never public
 	// targets; nil means net.InterfaceAddrs.
 	Interfaces func() ([]net.Addr, error)
+	// Panics catches those of connecting, which net/http does beside a request.
+	Panics *panics.Catcher
 }
 
 // Guard dials caller-supplied targets. It is safe for concurrent use.

@@ -6,7 +6,7 @@
 //   - Bounded concurrency, with a short queue; work without a declared host is
 //     bounded likewise.
 //   - A retry budget: a host that is down does not get twice the load.
-//   - Where a service allows so many calls, there are no more.
+//   - Where a service allows so many calls, there are no more attempts to call it.
 //   - An operator's hold overrides the breaker.
 package host
 

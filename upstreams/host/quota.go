@@ -44,10 +44,12 @@ const (
 	quotaWindow = 8
 )
 
-// Quota bounds how many calls are made in a length of time. It is exact: within any
-// window of that length there are no more, and refreshes do not take its reserve. A
-// quota that is shared bounds the calls of all instances; while the others cannot be
-// asked, those of this one. It is safe for concurrent use.
+// Quota bounds how many calls are made in a length of time. A call is an attempt of a
+// source, however many requests that makes: those of its steps, redirects, and one that is
+// sent again because its kept connection ended before a reply began, are not counted. Of
+// calls it is exact: within any window of that length there are no more, and refreshes do
+// not take its reserve. A quota that is shared bounds the calls of all instances; while the
+// others cannot be asked, those of this one. It is safe for concurrent use.
 type Quota struct {
 	name   string
 	fleet  FleetQuotas // nil: it is of this instance alone
@@ -92,6 +94,11 @@ func (q *Quota) TakeToRefresh(ctx context.Context, now time.Time) bool {
 	return q.take(ctx, toRefresh, now)
 }
 
+// take asks the others where this instance's own calls leave room. A call counts when it is
+// made: the reply may take a while, in which others take from what this instance may call
+// if it is alone. A grant that comes late is not used, because the others count its call
+// from when it was granted. It stands in their count for the call that was made in its
+// place, or is lost.
 func (q *Quota) take(ctx context.Context, p purpose, now time.Time) bool {
 	if q.fleet == nil {
 		return q.takeHere(p, now)
@@ -99,18 +106,24 @@ func (q *Quota) take(ctx context.Context, p purpose, now time.Time) bool {
 	if q.wait(p, now) > 0 {
 		return false
 	}
+	asked := time.Now()
 	wait, made, err := q.fleet.TakeQuota(ctx, q.name, q.bounds[p])
+	took := time.Since(asked)
+	replied := now.Add(took)
 	if err != nil {
-		return q.takeHere(p, now)
+		return q.takeHere(p, replied)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.fleetMade, q.fleetAt = made, now
+	q.fleetMade, q.fleetAt = made, replied
 	if wait > 0 {
 		q.closed[p] = now.Add(wait)
 		return false
 	}
-	q.count(now)
+	if took > q.rate.Per/2 || q.waitHere(p, replied) > 0 {
+		return false
+	}
+	q.count(replied)
 	return true
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -14,6 +16,7 @@ type others struct {
 	wait  time.Duration
 	made  int
 	err   error
+	takes time.Duration // until they reply
 	asked []string
 }
 
@@ -22,40 +25,44 @@ func (o *others) TakeQuota(_ context.Context, name string, bounds []Bound) (time
 		name += fmt.Sprintf(", %d in %s", b.Calls, b.Per)
 	}
 	o.asked = append(o.asked, name)
-	return o.wait, o.made, o.err
+	wait, made, err := o.wait, o.made, o.err
+	time.Sleep(o.takes)
+	return wait, made, err
 }
 
 // TestASharedQuotaAsksTheOthers: where this instance's calls leave room, and they are not
 // known to have used it up. Without them it is this instance's own.
 func TestASharedQuotaAsksTheOthers(t *testing.T) {
-	fleet := &others{}
-	all := Quotas{Fleet: fleet}
-	q, start := all.Get("a.example.org", 2, time.Minute), time.Unix(1_795_219_200, 0)
-	for i, step := range []struct {
-		after time.Duration // since start
-		wait  time.Duration // by the others
-		err   error
-		want  bool
-		asked int
-	}{
-		{0, 0, nil, true, 1},
-		{time.Second, 30 * time.Second, nil, false, 2},
-		{2 * time.Second, 0, nil, false, 2}, // as they said
-		{31 * time.Second, 0, nil, true, 3},
-		{32 * time.Second, 0, nil, false, 3}, // two of its own within a minute
-		{61 * time.Second, 0, errors.New("away"), true, 4},
-		{62 * time.Second, 0, errors.New("away"), false, 4},
-		{91 * time.Second, 0, errors.New("away"), true, 5},
-		{121 * time.Second, 0, nil, true, 6},
-	} {
-		fleet.wait, fleet.err = step.wait, step.err
-		if got := q.Take(t.Context(), start.Add(step.after)); got != step.want || len(fleet.asked) != step.asked {
-			t.Errorf("step %d: %v, want %v; asked %d times, want %d", i, got, step.want, len(fleet.asked), step.asked)
+	synctest.Test(t, func(t *testing.T) {
+		fleet := &others{}
+		all := Quotas{Fleet: fleet}
+		q, start := all.Get("a.example.org", 2, time.Minute), time.Unix(1_795_219_200, 0)
+		for i, step := range []struct {
+			after time.Duration // since start
+			wait  time.Duration // by the others
+			err   error
+			want  bool
+			asked int
+		}{
+			{0, 0, nil, true, 1},
+			{time.Second, 30 * time.Second, nil, false, 2},
+			{2 * time.Second, 0, nil, false, 2}, // as they said
+			{31 * time.Second, 0, nil, true, 3},
+			{32 * time.Second, 0, nil, false, 3}, // two of its own within a minute
+			{61 * time.Second, 0, errors.New("away"), true, 4},
+			{62 * time.Second, 0, errors.New("away"), false, 4},
+			{91 * time.Second, 0, errors.New("away"), true, 5},
+			{121 * time.Second, 0, nil, true, 6},
+		} {
+			fleet.wait, fleet.err = step.wait, step.err
+			if got := q.Take(t.Context(), start.Add(step.after)); got != step.want || len(fleet.asked) != step.asked {
+				t.Errorf("step %d: %v, want %v; asked %d times, want %d", i, got, step.want, len(fleet.asked), step.asked)
+			}
 		}
-	}
-	if want := "a.example.org 2/1m0s, 2 in 1m0s, 8 in 4m0s"; fleet.asked[0] != want {
-		t.Errorf("asked for %q, want %q", fleet.asked[0], want)
-	}
+		if want := "a.example.org 2/1m0s, 2 in 1m0s, 8 in 4m0s"; fleet.asked[0] != want {
+			t.Errorf("asked for %q, want %q", fleet.asked[0], want)
+		}
+	})
 }
 
 func TestQuota(t *testing.T) {
@@ -148,30 +155,75 @@ func TestAQuotaOfOneCallHasAReserve(t *testing.T) {
 // TestWhatIsLeftOfASharedQuota: as the last reply said, and more as time passes. What is
 // closed to refreshes is open to callers.
 func TestWhatIsLeftOfASharedQuota(t *testing.T) {
-	fleet := &others{made: 10}
-	all := Quotas{Fleet: fleet}
-	q, start := all.Get("a.example.org", 20, time.Minute), time.Unix(1_795_219_200, 0)
-	if q.Left(start) != 1 {
-		t.Errorf("%v is left before anything is known", q.Left(start))
-	}
-	q.Take(t.Context(), start)
-	for after, want := range map[time.Duration]float64{0: 0.5, 30 * time.Second: 0.75, time.Minute: 1, time.Hour: 1} {
-		if got := q.Left(start.Add(after)); got != want {
-			t.Errorf("after %s: %v is left, want %v", after, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		fleet := &others{made: 10}
+		all := Quotas{Fleet: fleet}
+		q, start := all.Get("a.example.org", 20, time.Minute), time.Unix(1_795_219_200, 0)
+		if q.Left(start) != 1 {
+			t.Errorf("%v is left before anything is known", q.Left(start))
 		}
+		q.Take(t.Context(), start)
+		for after, want := range map[time.Duration]float64{0: 0.5, 30 * time.Second: 0.75, time.Minute: 1, time.Hour: 1} {
+			if got := q.Left(start.Add(after)); got != want {
+				t.Errorf("after %s: %v is left, want %v", after, got, want)
+			}
+		}
+		fleet.wait, fleet.made = 10*time.Second, 15
+		if q.TakeToRefresh(t.Context(), start) || q.LeftToRefresh(start) != 0 || q.Left(start) != 0.25 {
+			t.Errorf("left %v, for refreshes %v", q.Left(start), q.LeftToRefresh(start))
+		}
+		fleet.wait, fleet.made = 0, 16
+		if q.TakeToRefresh(t.Context(), start.Add(9*time.Second)) || len(fleet.asked) != 2 {
+			t.Errorf("asked before the time has come: %q", fleet.asked)
+		}
+		if !q.Take(t.Context(), start.Add(9*time.Second)) || q.LeftToRefresh(start.Add(11*time.Second)) != 0 {
+			t.Error("a caller is refused")
+		}
+		if want := "a.example.org 20/1m0s, 20 in 1m0s, 15 in 1m0s, 20 in 1m0s"; fleet.asked[1] != want {
+			t.Errorf("asked for %q, want %q", fleet.asked[1], want)
+		}
+	})
+}
+
+// TestAGrantIsForItsTime: a call counts when it is made. A grant and a call of this instance
+// alone are not both used, nor is a grant that comes when half of its time is over.
+func TestAGrantIsForItsTime(t *testing.T) {
+	type ask struct {
+		at, takes time.Duration
+		away      bool
+		want      bool
+		made      time.Duration
 	}
-	fleet.wait, fleet.made = 10*time.Second, 15
-	if q.TakeToRefresh(t.Context(), start) || q.LeftToRefresh(start) != 0 || q.Left(start) != 0.25 {
-		t.Errorf("left %v, for refreshes %v", q.Left(start), q.LeftToRefresh(start))
-	}
-	fleet.wait, fleet.made = 0, 16
-	if q.TakeToRefresh(t.Context(), start.Add(9*time.Second)) || len(fleet.asked) != 2 {
-		t.Errorf("asked before the time has come: %q", fleet.asked)
-	}
-	if !q.Take(t.Context(), start.Add(9*time.Second)) || q.LeftToRefresh(start.Add(11*time.Second)) != 0 {
-		t.Error("a caller is refused")
-	}
-	if want := "a.example.org 20/1m0s, 20 in 1m0s, 15 in 1m0s, 20 in 1m0s"; fleet.asked[1] != want {
-		t.Errorf("asked for %q, want %q", fleet.asked[1], want)
+	const ms = time.Millisecond
+	for name, asks := range map[string][]ask{
+		"a grant beside a call of its own":   {{0, 100 * ms, true, true, 100 * ms}, {50 * ms, 60 * ms, false, false, 0}, {1100 * ms, 0, false, true, 1100 * ms}},
+		"a call of its own beside a grant":   {{0, 90 * ms, false, true, 90 * ms}, {50 * ms, 100 * ms, true, false, 0}, {1050 * ms, 0, true, false, 0}, {1090 * ms, 0, true, true, 1090 * ms}},
+		"two at the same time":               {{0, 100 * ms, false, true, 100 * ms}, {50 * ms, 60 * ms, false, false, 0}},
+		"one in time, then one that is late": {{0, 400 * ms, false, true, 400 * ms}, {390 * ms, 960 * ms, false, false, 0}, {1400 * ms, 0, false, true, 1400 * ms}},
+		"one that is late":                   {{0, 700 * ms, false, false, 0}, {time.Second, 0, false, true, time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fleet, start := &others{}, time.Now()
+				all := Quotas{Fleet: fleet}
+				q := all.Get("a.example.org", 1, time.Second)
+				var group sync.WaitGroup
+				for i, a := range asks {
+					time.Sleep(time.Until(start.Add(a.at)))
+					fleet.takes, fleet.err = a.takes, nil
+					if a.away {
+						fleet.err = errors.New("away")
+					}
+					group.Go(func() {
+						got := q.Take(t.Context(), time.Now())
+						if made := time.Since(start); got != a.want || got && made != a.made {
+							t.Errorf("ask %d: %v after %v, want %v after %v", i, got, made, a.want, a.made)
+						}
+					})
+					synctest.Wait()
+				}
+				group.Wait()
+			})
+		})
 	}
 }

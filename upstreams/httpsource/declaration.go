@@ -28,7 +28,7 @@ type StepSpec struct {
 	// result is {platform, id, kind, url, extra}.
 	Share *declare.Expr `yaml:"share" example:"$params.url" one:"request"`
 	// Judge rules, as of a source. Those of a share step judge its result.
-	Judge []upstreams.RuleSpec `yaml:"judge" example:"[{if: .token == null, is: limited}]"`
+	Judge declare.Named[upstreams.RuleSpec] `yaml:"judge" example:"[{if: .token == null, is: limited}]"`
 	// Timeout of this step; 0: only that of the source applies.
 	Timeout declare.Duration `yaml:"timeout" example:"2s"`
 	// Optional is a step that the answer can do without: if it fails, its result
@@ -38,13 +38,16 @@ type StepSpec struct {
 	// reply is the result.
 	Keep *declare.Expr `yaml:"keep" example:".data.token"`
 	// For is how long the result is cached for calls that would send the same
-	// request; 0: not at all.
+	// request; 0: not at all. The drop of an answer takes the results that it was made
+	// of, but for sessions (renew).
 	For declare.Duration `yaml:"for" example:"1h"`
 	// Shared marks a result that does not depend on callers' input, so that there
 	// are few of them. Only with For.
 	Shared bool `yaml:"shared"`
-	// Renew marks a session, such as that of a guest: the cached result is dropped
-	// when the upstream then refuses the source's request (limited). Only with For.
+	// Renew marks a session, such as that of a guest: when the upstream then refuses
+	// what the source sends (limited), the cached result is dropped, and the source asks
+	// once more with a new one; but not where the result is younger than a minute and was
+	// never accepted, because the upstream then refuses everybody. Only with For.
 	Renew bool `yaml:"renew"`
 }
 
@@ -58,8 +61,8 @@ type Spec struct {
 	// Headers of the request: templates by name.
 	Headers map[string]declare.Text `yaml:"headers" example:"{Referer: https://www.example.org/}"`
 	// Agent is the User-Agent: browser for that of a desktop browser, which the operator may
-	// set; without it, this service's own.
-	Agent string `yaml:"agent" enum:"browser"`
+	// set, phone for that of a phone's; without it, this service's own.
+	Agent string `yaml:"agent" enum:"browser,phone"`
 	// RawQuery replaces Query for an upstream whose query string is not a list of
 	// names and values. A single placeholder, such as that of a signed query, is
 	// encoded already.
@@ -79,15 +82,21 @@ type Spec struct {
 	// judge rules apply to each reply. What is mapped is the array of the replies,
 	// with null for those that failed.
 	Parts PartsSpec `yaml:"parts" example:"[a, b]"`
-	// Decode is json (default), jsonp, text, image, script (the object that a script of
-	// the page assigns to Marker, or contains) or html (what Select says).
-	Decode string `yaml:"decode" enum:"json,jsonp,html,script,text,image"`
-	// Select is what decode: html takes from the page, by name.
+	// Decode is json (default), jsonp, text, image (a picture, which has to be whole),
+	// script (the object that a script of the page assigns to Marker, or contains),
+	// html or xml (what Select says), or feed: what RSS, Atom or RDF says, with the names of
+	// https://jsonfeed.org, such as title and items, each with id, url, title, summary,
+	// content_html, image, date_published, date_modified, authors, tags and attachments.
+	// What it lacks is left out, dates are RFC 3339, and links absolute.
+	Decode string `yaml:"decode" enum:"json,jsonp,html,xml,feed,script,text,image"`
+	// Select is what decode: html or xml takes from the page or document, by name. In
+	// XML, names match in upper and lower case; a prefix is a part of the name, as the document
+	// writes it, and its colon is \: in a selector (media\:content).
 	Select map[string]Selection `yaml:"select" example:"{title: h1, items: {each: ul li a, fields: {name: {}, url: {attr: href, link: true}}}}"`
 	// Marker is the variable of decode: script, such as window.__INITIAL_STATE__, or
 	// # and the id of the script element, such as #__NEXT_DATA__.
 	Marker string `yaml:"marker" example:"window.__INITIAL_STATE__"`
-	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5.
+	// Charset of the reply: utf-8 (default), gbk, gb18030 or big5. XML declares its own.
 	Charset string `yaml:"charset" enum:"utf-8,gbk,gb18030,big5"`
 	// Max bounds the reply's body in KiB, after decompression; 0 means 2048.
 	Max int `yaml:"max_kib" example:"64"`
@@ -128,8 +137,8 @@ type PictureSpec struct {
 	Max int `yaml:"max_kib" example:"4096"`
 	// Timeout of fetching it; 0 means 5 s.
 	Timeout declare.Duration `yaml:"timeout" example:"5s"`
-	// Agent is the User-Agent, as of a request: browser, or this service's own.
-	Agent string `yaml:"agent" enum:"browser" example:"browser"`
+	// Agent is the User-Agent, as of a request: browser, phone, or this service's own.
+	Agent string `yaml:"agent" enum:"browser,phone" example:"browser"`
 }
 
 // version changes whenever a step would make another result of the same reply, by

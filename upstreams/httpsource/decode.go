@@ -116,12 +116,15 @@ func decodeJSONP(b []byte) (any, error) {
 	return v, nil
 }
 
-// Sniff verifies that bytes are a picture, and finds its type by its magic bytes.
+// Sniff verifies that bytes are a whole picture, and finds its type by its magic bytes.
 // SVG is not accepted, because it can contain scripts.
 func Sniff(b []byte) (*upstreams.Blob, error) {
 	typ := http.DetectContentType(b)
 	switch typ {
 	case "image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp", "image/x-icon":
+		if err := pixels.Whole(typ, b); err != nil {
+			return nil, err
+		}
 		return &upstreams.Blob{Type: typ, Bytes: b}, nil
 	}
 	return nil, fmt.Errorf("body is not a picture (it looks like %s, %d bytes)", typ, len(b))

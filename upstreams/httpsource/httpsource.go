@@ -45,12 +45,11 @@ type fetcher struct {
 	rawQuery        jq.Template // in place of query; zero: none
 	rawQueryEncoded bool        // the value of rawQuery's placeholder is encoded already
 	headers         []field
-	form            []field                   // not nil: a POST of a form
-	json            *jq.Program               // not nil: a POST of JSON
-	jsonSecret      bool                      // json reads secrets
-	decode          func([]byte) (any, error) // nil: page is set, or it is a picture
-	page            *document                 // decodes HTML; nil: decode is set, or it is a picture
-	charset         encoding.Encoding         // nil: UTF-8
+	form            []field           // not nil: a POST of a form
+	json            *jq.Program       // not nil: a POST of JSON
+	jsonSecret      bool              // json reads secrets
+	decoder         *decoder          // nil: it is a picture
+	charset         encoding.Encoding // that is declared; nil: none
 	maxBytes        int64
 	parts           []any
 	partsProgram    *jq.Program // computes the parts
@@ -143,34 +142,6 @@ func (f *fetcher) compileClient(spec *Spec, c *upstreams.Compiler) {
 	}
 }
 
-func (f *fetcher) compileDecoder(spec *Spec, problems *declare.Problems) {
-	switch spec.Decode {
-	case "", "json":
-		f.decode = DecodeJSON
-	case "jsonp":
-		f.decode = decodeJSONP
-	case "text":
-		f.decode = func(b []byte) (any, error) { return string(b), nil }
-	case "script":
-		f.decode = scriptDecoder(spec.Marker)
-	case "html":
-		f.page = &document{compileSelections(spec.Select, problems)}
-	case "image":
-	default:
-		problems.Add(spec.URL.Line, "decode: expected json, jsonp, html, script, text or image, got %q", spec.Decode)
-	}
-	if (spec.Decode == "script") != (spec.Marker != "") {
-		problems.Add(spec.URL.Line, "marker: expected with decode: script, and only there, for example marker: window.__INITIAL_STATE__, got %q", spec.Marker)
-	}
-	if (spec.Decode == "html") != (len(spec.Select) > 0) {
-		problems.Add(spec.URL.Line, "select: expected with decode: html, and only there, for example select: {title: h1}")
-	}
-	var ok bool
-	if f.charset, ok = charset(spec.Charset); !ok {
-		problems.Add(spec.URL.Line, "charset: expected utf-8, gbk, gb18030 or big5, got %q", spec.Charset)
-	}
-}
-
 // compileFields sorts by name, so that equal calls send equal requests.
 func compileFields(templates map[string]declare.Text, scope *jq.Scope, problems *declare.Problems) []field {
 	var out []field
@@ -206,7 +177,7 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	}
 	in.StageOf("reply", func() string { return replyLine(r, body) })
 	switch {
-	case f.isPicture():
+	case f.decoder == nil: // a picture
 		if r.Blob, r.Broken = Sniff(body); r.Blob != nil {
 			r.Body = FactsOf(r.Blob)
 		}
@@ -214,19 +185,15 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	case r.Status/100 == 3: // not followed: its Location is the reply
 		return r, nil
 	}
-	if err := in.Memory.Take(req.Context(), f.memory(body)); err != nil {
+	if err := in.Memory.Take(req.Context(), f.decoder.memory(body)); err != nil {
 		return nil, err
 	}
-	r.Body, r.Broken = f.decodeFrom(req.Context(), body, from)
-	return r, nil
-}
-
-// memory is what decoding and mapping a body take.
-func (f *fetcher) memory(body []byte) int64 {
-	if f.page != nil {
-		return memoryOf(body) + workingSet*min(int64(len(body)), maxSelected)
+	if r.Body, r.Broken = f.decode(req.Context(), body, from); r.Broken != nil {
+		if title, page := upstreams.TitleOf(body); page {
+			r.Broken = &upstreams.PageError{Title: title, Err: r.Broken}
+		}
 	}
-	return workingSet * measureJSON(body).memory
+	return r, nil
 }
 
 // DecodeKnown decodes the bodies of one call: with parts, several are an array.
@@ -243,25 +210,8 @@ func (f *fetcher) DecodeKnown(bodies [][]byte) (any, error) {
 
 // DecodeReply decodes the body of a reply; that of a picture is nil.
 func (f *fetcher) DecodeReply(body []byte) (any, error) {
-	return f.decodeFrom(context.Background(), body, f.base)
+	return f.decode(context.Background(), body, f.base)
 }
-
-// decodeFrom decodes the body of a reply that came from an address.
-func (f *fetcher) decodeFrom(ctx context.Context, body []byte, from *url.URL) (any, error) {
-	if f.isPicture() {
-		return nil, nil
-	}
-	text, err := toUTF8(body, f.charset)
-	switch {
-	case err != nil:
-		return nil, err
-	case f.page != nil:
-		return f.page.decode(ctx, text, from)
-	}
-	return f.decode(text)
-}
-
-func (f *fetcher) isPicture() bool { return f.decode == nil && f.page == nil }
 
 // sendsSecret reports whether the request contains a secret, or is signed with
 // one.
@@ -276,7 +226,7 @@ func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
 // LargestPicture is the greatest size of the source's pictures, in bytes; 0 for a
 // source whose replies are not pictures.
 func (f *fetcher) LargestPicture() int64 {
-	if f.isPicture() {
+	if f.decoder == nil {
 		return f.maxBytes
 	}
 	return 0

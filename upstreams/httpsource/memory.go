@@ -1,7 +1,6 @@
 package httpsource
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -67,16 +66,13 @@ func measureJSON(b []byte) jsonSize {
 // stringEnd is the index of the quote that ends a string whose text begins at
 // from; the length of b if none does.
 func stringEnd(b []byte, from int) int {
-	for from < len(b) {
-		quote := bytes.IndexByte(b[from:], '"')
-		if quote < 0 {
-			return len(b)
+	for i := from; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
 		}
-		escape := bytes.IndexByte(b[from:from+quote], '\\')
-		if escape < 0 {
-			return from + quote
-		}
-		from += escape + 2
 	}
 	return len(b)
 }

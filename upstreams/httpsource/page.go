@@ -22,8 +22,11 @@ const (
 	nodesPerLook = 16 // at the clock: to match one may take long where elements are nested deeply
 )
 
-// document decodes a page by selectors.
-type document struct{ fields []namedSelection }
+// document decodes a page or an XML document by selectors.
+type document struct {
+	parse  func(text []byte) (*html.Node, error)
+	fields []namedSelection
+}
 
 // reading is the selecting from one page.
 type reading struct {
@@ -34,9 +37,9 @@ type reading struct {
 	bytes    int
 }
 
-// decode makes a JSON value of a page that came from an address.
-func (d *document) decode(ctx context.Context, page []byte, from *url.URL) (value any, err error) {
-	root, err := parsePage(page)
+// decode makes a JSON value of a text that came from an address.
+func (d *document) decode(ctx context.Context, text []byte, from *url.URL) (value any, err error) {
+	root, err := d.parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +99,10 @@ func (r *reading) one(n *html.Node, s *selected) (any, error) {
 	}
 	text := ""
 	if s.attr == "" {
-		text = textOf(n)
+		var err error
+		if text, err = r.textOf(n); err != nil {
+			return nil, err
+		}
 	} else if at := attribute(n, s.attr); at != nil {
 		text = strings.TrimSpace(*at)
 	} else {
@@ -118,8 +124,8 @@ func (r *reading) one(n *html.Node, s *selected) (any, error) {
 func (r *reading) find(n *html.Node, css cascadia.SelectorGroup, most int) ([]*html.Node, error) {
 	var found []*html.Node
 	for d := range n.Descendants() {
-		if r.visited++; r.visited%nodesPerLook == 0 && r.ctx.Err() != nil {
-			return nil, fmt.Errorf("selecting from the page: %w", r.ctx.Err())
+		if err := r.visit(); err != nil {
+			return nil, err
 		}
 		if d.Type != html.ElementNode || !css.Match(d) {
 			continue
@@ -134,6 +140,15 @@ func (r *reading) find(n *html.Node, css cascadia.SelectorGroup, most int) ([]*h
 	return found, nil
 }
 
+// visit counts an element or text that is looked at, and returns an error once there is
+// no time for more.
+func (r *reading) visit() error {
+	if r.visited++; r.visited%nodesPerLook == 0 && r.ctx.Err() != nil {
+		return fmt.Errorf("selecting from the page: %w", r.ctx.Err())
+	}
+	return nil
+}
+
 func attribute(n *html.Node, name string) *string {
 	for i := range n.Attr {
 		if n.Attr[i].Key == name && n.Attr[i].Namespace == "" {
@@ -145,9 +160,12 @@ func attribute(n *html.Node, name string) *string {
 
 // textOf is the text of an element with white space collapsed, without scripts and
 // styles. Blocks are apart from each other.
-func textOf(n *html.Node) string {
+func (r *reading) textOf(n *html.Node) (string, error) {
 	var b strings.Builder
 	for d := range n.Descendants() {
+		if err := r.visit(); err != nil {
+			return "", err
+		}
 		switch {
 		case d.Type == html.ElementNode && !inline(d.DataAtom):
 			b.WriteByte(' ')
@@ -158,7 +176,7 @@ func textOf(n *html.Node) string {
 			}
 		}
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return strings.Join(strings.Fields(b.String()), " "), nil
 }
 
 // inline reports whether an element is a part of a line of text.
@@ -197,6 +215,7 @@ func baseOf(root *html.Node, from *url.URL) *url.URL {
 
 // absolute is an http or https address without credentials; "" for anything else.
 func absolute(base *url.URL, link string) string {
+	link = strings.TrimSpace(link)
 	u, err := base.Parse(link)
 	if link == "" || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return ""

@@ -21,7 +21,7 @@ func selecting(t testing.TB, spec string) *document {
 	var all map[string]Selection
 	var problems declare.Problems
 	declare.Read([]byte(spec), &all, &problems)
-	d := &document{compileSelections(all, &problems)}
+	d := &document{parsePage, compileSelections(all, &problems)}
 	if len(problems) > 0 {
 		t.Fatalf("%s: %v", spec, problems)
 	}
@@ -75,7 +75,7 @@ func TestSelections(t *testing.T) {
 
 func TestMistakesOfSelections(t *testing.T) {
 	for spec, want := range map[string]string{
-		"t: 'h1['":                                `1: select: t: expected a CSS selector, for example ul.list > li, got "h1["`,
+		"t: 'h1['":                                `1: select: t: expected a CSS selector, for example ul.list > li, or item > media\:content of XML, got "h1["`,
 		"a: b\nt: {each: '>'}":                    `2: select: t: expected a CSS selector`,
 		"t: {each: li, css: a}":                   "1: select: t: each and css: expected only one of them",
 		"t: {css: a, attr: href, fields: {a: b}}": "1: select: t: fields and attr: expected only one of them",

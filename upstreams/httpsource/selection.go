@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/andybalholm/cascadia"
 	"go.yaml.in/yaml/v4"
@@ -12,11 +13,11 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// Selection is what is selected of an HTML page: a CSS selector, for the text of the
+// Selection is what is selected of an HTML page or an XML document: a CSS selector, for the text of the
 // first element that it matches, or a mapping that says more.
 type Selection struct{ SelectionSpec }
 
-// SelectionSpec says what is selected of an HTML page, or of an element of it. What is
+// SelectionSpec says what is selected of a page or document, or of an element of it. What is
 // not there is null.
 type SelectionSpec struct {
 	// CSS is the selector of an element; without one, it is the page or element itself.
@@ -76,7 +77,7 @@ func compileSelections(all map[string]Selection, problems *declare.Problems) []n
 		s := all[name]
 		out = append(out, namedSelection{name, selected{
 			css: compileSelector(name, s.CSS, problems), each: compileSelector(name, s.Each, problems),
-			attr: s.Attr, link: s.Link, fields: compileSelections(s.Fields, problems),
+			attr: strings.ToLower(s.Attr), link: s.Link, fields: compileSelections(s.Fields, problems),
 		}})
 		line := max(s.CSS.Line, s.Each.Line)
 		if len(s.Fields) > 0 && (s.Attr != "" || s.Link) {
@@ -95,7 +96,7 @@ func compileSelector(name string, css declare.Text, problems *declare.Problems) 
 	}
 	group, err := cascadia.ParseGroup(css.Value)
 	if err != nil {
-		problems.Add(css.Line, "select: %s: expected a CSS selector, for example ul.list > li, got %q: %v", name, css.Value, err)
+		problems.Add(css.Line, "select: %s: expected a CSS selector, for example ul.list > li, or item > media\\:content of XML, got %q: %v", name, css.Value, err)
 	}
 	return group
 }

@@ -17,16 +17,12 @@ const (
 	shareTimeout      = 4 * time.Second
 )
 
-// mobileUserAgent is sent to the hosts of short links, some of which redirect a
-// desktop browser to another page.
-const mobileUserAgent = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
-
 // shareUserAgent is the agent that the host of a short link redirects.
 func (st *step) shareUserAgent(link sharelink.Link) string {
 	if link.ScriptedForBrowsers() {
 		return st.env.Agents().Own
 	}
-	return mobileUserAgent
+	return phoneAgent
 }
 
 // readShare returns the data of the work that a share link names. Requests go only

@@ -12,7 +12,7 @@ import (
 func TestUserAgentForShortLinks(t *testing.T) {
 	st := &step{env: &upstreams.Environment{}}
 	own := upstreams.DefaultAgents().Own
-	for text, want := range map[string]string{"https://v.douyin.com/abc/": mobileUserAgent, "https://t.co/abc": own, "https://vm.tiktok.com/abc/": own} {
+	for text, want := range map[string]string{"https://v.douyin.com/abc/": phoneAgent, "https://t.co/abc": own, "https://vm.tiktok.com/abc/": own} {
 		link, err := sharelink.Parse(text)
 		if err != nil {
 			t.Fatal(err)

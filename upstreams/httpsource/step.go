@@ -24,7 +24,7 @@ type step struct {
 	keep    *jq.Program
 	Replies *upstreams.ReplyWatch // nil: they are not watched
 	results upstreams.StepResults // cached; nil: the result is for one call only
-	renew   bool
+	logins  *upstreams.Sessions   // the same, of a step that logs in; nil: it does not
 	env     *upstreams.Environment
 
 	endpoint, source string // that it belongs to
@@ -49,12 +49,15 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 	st := &step{
 		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
 		share: c.Program(spec.Share), rules: c.Rules(spec.Judge), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
-		renew: spec.Renew, env: c.Env, endpoint: c.Endpoint, source: c.Source, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
+		env: c.Env, endpoint: c.Endpoint, source: c.Source, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && c.Env.StepCache != nil {
 		st.results = c.Env.StepCache.Open(c.Endpoint, upstreams.StepCacheRule{
-			Step: st.name, Version: spec.version(c.Scope.Defs), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Shared: spec.Shared,
+			Step: st.name, Version: spec.version(c.Scope.Defs), Lasts: time.Duration(spec.For), Timeout: cmp.Or(st.timeout, c.Timeout), Session: spec.Renew, Shared: spec.Shared,
 		})
+		if spec.Renew {
+			st.logins = &upstreams.Sessions{Results: st.results}
+		}
 	}
 	spec.check(c)
 	if st.share != nil {
@@ -95,7 +98,7 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 		add("step %s: expected either http or share, for example share: $params.url")
 	}
 	if s.HTTP != nil && s.HTTP.Decode == "image" {
-		add("step %s: decode: image is for sources only; expected json, jsonp, script or text")
+		add("step %s: decode: image is for sources only; expected json, jsonp, html, xml, feed, script or text")
 	}
 	if s.HTTP != nil && s.HTTP.Parts.declared() {
 		add("step %s: parts is for sources only; expected one step for each request")
@@ -119,8 +122,9 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 	switch {
 	case err == nil:
 		in.Stage("result of "+st.name, value)
-	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal:
+	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal && !in.RefusedSession(err):
 		in.Stage("failure of "+st.name, err.Error())
+		in.Tolerate(err)
 		value = nil
 	default:
 		return err
@@ -162,11 +166,7 @@ func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
-	id := requestLine(req) + " " + string(body)
-	if st.renew && st.results != nil {
-		in.Sessions = append(in.Sessions, upstreams.Session{Results: st.results, ID: id})
-	}
-	return st.cached(ctx, in, id, func(ctx context.Context, in *upstreams.Input) (any, error) {
+	return st.cached(ctx, in, requestLine(req)+" "+string(body), func(ctx context.Context, in *upstreams.Input) (any, error) {
 		r, err := upstreams.ThroughBreaker(ctx, st.http.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) {
 			return st.http.roundTrip(req.WithContext(ctx), in)
 		})
@@ -196,8 +196,13 @@ func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetc
 	if err != nil {
 		return nil, err
 	}
-	if in.NoteCreated(created); fetched.Load() {
+	if fetched.Load() {
 		in.Join(fork)
+	}
+	if st.logins == nil {
+		in.NoteCreated(created)
+	} else {
+		in.UseSession(st.logins, id, created, fetched.Load())
 	}
 	return value, nil
 }

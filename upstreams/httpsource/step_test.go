@@ -20,7 +20,7 @@ func (r oldResults) Fetch(ctx context.Context, _ string, ask func(context.Contex
 	return "old", time.Time{}, nil
 }
 
-func (oldResults) Drop(string) {}
+func (oldResults) Drop(string, time.Time) {}
 
 // TestAnOldResultDoesNotWaitForTheFetch: what that does meanwhile is its own. The race
 // detector sees more of it.

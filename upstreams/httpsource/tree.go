@@ -13,7 +13,7 @@ import (
 	"sundry/upstreams"
 )
 
-// Bounds of the tree of a page, far above what any source sends.
+// Bounds of the tree of a page or XML document, far above what any source sends.
 const (
 	maxNodes        = 300_000
 	maxNesting      = 512
@@ -32,10 +32,14 @@ type tree struct {
 	nodes int
 }
 
+func newTree() *tree {
+	root := &html.Node{Type: html.DocumentNode}
+	return &tree{root: root, open: []*html.Node{root}}
+}
+
 // parsePage makes a tree of a page.
 func parsePage(page []byte) (*html.Node, error) {
-	t := &tree{root: &html.Node{Type: html.DocumentNode}}
-	t.open = append(t.open, t.root)
+	t := newTree()
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for {
 		kind := z.Next()
@@ -66,13 +70,21 @@ func (t *tree) add(kind html.TokenType, z *html.Tokenizer) error {
 	case html.TextToken:
 		t.append(&html.Node{Type: html.TextNode, Data: string(z.Text())})
 	case html.StartTagToken, html.SelfClosingTagToken:
-		return t.start(element(z), kind == html.SelfClosingTagToken)
+		t.start(element(z), kind == html.SelfClosingTagToken)
 	case html.EndTagToken:
 		name, _ := z.TagName()
 		t.end(string(name))
 	}
-	if t.nodes > maxNodes {
+	return t.check()
+}
+
+// check refuses a tree that is too large or too deep.
+func (t *tree) check() error {
+	switch {
+	case t.nodes > maxNodes:
 		return fmt.Errorf("%w: more than %d elements and texts", upstreams.ErrTooLarge, maxNodes)
+	case len(t.open) > maxNesting:
+		return fmt.Errorf("body: elements are nested more than %d levels deep", maxNesting)
 	}
 	return nil
 }
@@ -99,20 +111,16 @@ func element(z *html.Tokenizer) *html.Node {
 	return n
 }
 
-func (t *tree) start(n *html.Node, closed bool) error {
+func (t *tree) start(n *html.Node, closed bool) {
 	t.closeImplied(n.DataAtom)
 	if n.DataAtom == atom.Tr && t.top().DataAtom == atom.Table {
 		t.push(&html.Node{Type: html.ElementNode, DataAtom: atom.Tbody, Data: "tbody"})
 	}
 	if closed || void(n.DataAtom) {
 		t.append(n)
-		return nil
+		return
 	}
 	t.push(n)
-	if len(t.open) > maxNesting {
-		return fmt.Errorf("body as HTML: more than %d levels of nesting", maxNesting)
-	}
-	return nil
 }
 
 func (t *tree) push(n *html.Node) {
@@ -138,7 +146,7 @@ func (t *tree) end(name string) {
 // closeImplied closes the elements whose end tags may be left out before a start tag.
 func (t *tree) closeImplied(next atom.Atom) {
 	ends, within := implied(next)
-	for i := len(t.open) - 1; i > 0; i-- {
+	for i := len(t.open) - 1; i > 0 && len(ends) > 0; i-- {
 		a := t.open[i].DataAtom
 		if slices.Contains(ends, a) {
 			t.open = t.open[:i]

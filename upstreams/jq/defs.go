@@ -21,7 +21,7 @@ type def struct {
 	line   int    // of its name
 	text   string // of its program
 	needs  []*def // the earlier ones that it calls, directly or not
-	called bool
+	called bool   // or shared
 
 	// Of the body alone: it is looked at once, and not for each program that calls it.
 	variables needs
@@ -97,7 +97,7 @@ func (d *Defs) has(name string) bool {
 
 // add compiles one. Its program is left out if it has a mistake.
 func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problems) {
-	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Text}
+	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Text, called: spec.Shared}
 	none := f.Body
 	if body, line, err := parse(&spec.Program); err != nil {
 		problems.Add(line, "defs: %s: jq: %v", f.Name, err)

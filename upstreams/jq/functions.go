@@ -13,6 +13,7 @@ import (
 	"sundry/upstreams/bilibili"
 	"sundry/upstreams/chinatime"
 	"sundry/upstreams/douyin"
+	"sundry/upstreams/fields"
 	"sundry/upstreams/geoip"
 	"sundry/upstreams/lunar"
 	"sundry/upstreams/sharelink"
@@ -55,7 +56,8 @@ func functionsOfArguments() map[string]withArguments {
 // plainFunctions take a value of any type.
 func plainFunctions() map[string]func(any) any {
 	return map[string]func(any) any{
-		"https": toHTTPS, "html_text": plainText, "trail": trail, "link_expiry": linkExpiry,
+		"filled": filled, "https": toHTTPS, "web_link": webLink, "html_text": plainText, "trail": trail, "link_expiry": linkExpiry,
+		"china_time": chinaTime, "china_date": chinaDate,
 		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(AsText(v)) },
 		"ali_state":       func(v any) any { return waybill.FromAliStatus(AsText(v)) },
 		"cainiao_state":   func(v any) any { return waybill.FromCainiao(AsText(v)) },
@@ -146,6 +148,23 @@ func lunarDate(date string) any {
 	return NilIfEmpty(name)
 }
 
+// chinaTime is the function china_time: a time as services write it, in RFC 3339; null for what
+// is none.
+func chinaTime(v any) any {
+	if at, ok := chinatime.Parse(AsText(v)); ok {
+		return at.In(chinatime.Zone()).Format(time.RFC3339)
+	}
+	return nil
+}
+
+// chinaDate is the function china_date: its day, or that of a date; null for what is neither.
+func chinaDate(v any) any {
+	if day, ok := chinatime.ParseDay(AsText(v)); ok {
+		return day.Format(time.DateOnly)
+	}
+	return nil
+}
+
 // orError returns the error of a function as its value, which is how gojq expects it.
 func orError(s string, err error) any {
 	if err != nil {
@@ -158,6 +177,26 @@ func orError(s string, err error) any {
 func md5Hex(s string) any {
 	sum := md5.Sum([]byte(s)) //nolint:gosec // the services demand it
 	return hex.EncodeToString(sum[:])
+}
+
+// filled is the function filled: null for what says nothing. Services write that in many
+// ways.
+func filled(v any) any {
+	switch s := v.(type) {
+	case string:
+		if s == "null" || strings.TrimSpace(s) == "" {
+			return nil
+		}
+	case []any:
+		if len(s) == 0 {
+			return nil
+		}
+	case map[string]any:
+		if len(s) == 0 {
+			return nil
+		}
+	}
+	return v
 }
 
 // toHTTPS is the function https: it makes http and protocol-relative links https.
@@ -173,6 +212,15 @@ func toHTTPS(v any) any {
 		return "https:" + s
 	}
 	return s
+}
+
+// webLink is the function web_link: an address as https makes it, or null for one that leads
+// nowhere.
+func webLink(v any) any {
+	if s, ok := toHTTPS(v).(string); ok && fields.IsLink(s) {
+		return s
+	}
+	return nil
 }
 
 // linkExpiry is the function link_expiry: when a signed link ends, in Unix seconds;

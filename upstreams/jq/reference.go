@@ -14,8 +14,12 @@ type Function struct {
 // Functions are those that the program itself defines, for the reference.
 func Functions() []Function {
 	return []Function{
+		{"filled", "The value, or null for one that says nothing: a blank text, the text null, an empty list or object.", `[" ", "null", [], "a"] | map(filled)`, `[null,null,null,"a"]`},
 		{"https", "Makes http and protocol-relative links https; leaves any other value as it is.", `"//img.example.org/a.png" | https`, `"https://img.example.org/a.png"`},
+		{"web_link", "An address as `https` makes it, or null for what is none: a path, a text without a host, an address with a null in it.", `["http://img.example.org/a.png", "/a.png", "https://example.org/null.png"] | map(web_link)`, `["https://img.example.org/a.png",null,null]`},
 		{"html_text", "HTML without tags, with entities decoded and white space collapsed.", `"<p>Fish &amp;\n chips</p>" | html_text`, `"Fish & chips"`},
+		{"china_time", "A time in China, in RFC 3339, of what services write: `2026-11-21 08:00:00`, also with / or 年月日 for - or with a zone, the times of RFC 3339 and RFC 1123, Unix seconds and milliseconds; null for what is none of these.", `["2026/11/21 8:00", 1795219200000, "Sat, 21 Nov 2026 00:00:00 GMT", "soon"] | map(china_time)`, `["2026-11-21T08:00:00+08:00","2026-11-21T08:00:00+08:00","2026-11-21T08:00:00+08:00",null]`},
+		{"china_date", "The day of such a time in China, or a date: `2026/11/21`, `2026年11月21日`, `20261121`; null for what is neither.", `["2026年1月2日", "20260102", "2026-01-01T20:00:00Z"] | map(china_date)`, `["2026-01-02","2026-01-02","2026-01-02"]`},
 		{"md5", "The MD5 sum of a text in hexadecimal, which some services sign requests with.", `"a" | md5`, `"0cc175b9c0f1b6a831c399e269772661"`},
 		{"share", "What a share link of a video platform says without a request: {platform, id, kind, url, extra}. An error for other texts.", `"https://www.bilibili.com/video/BV1GJ411x7h7" | share | .platform`, `"bilibili"`},
 		{"wbi_key(img; sub)", "The key that signs queries to Bilibili, of the names of two pictures.", `wbi_key("7cd084941338484aae1ad9425b84077c"; "4932caff0ff746eab6f01bf08b70ac45")`, `"ea1db124af3c7062474693fa704f4ff8"`},

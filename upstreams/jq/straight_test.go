@@ -77,14 +77,10 @@ func compileText(text string, defs *Defs) *Program {
 // TestStraightPrograms compares every text of the catalog that is a straight program, for
 // every recorded reply and answer of its endpoint, and these with something changed.
 func TestStraightPrograms(t *testing.T) {
-	files, err := filepath.Glob("../catalog/*.yaml")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
 	programs, runs, all := 0, 0, 0
-	for _, file := range files {
-		texts, defs := catalogTexts(t, file)
-		inputs := recordedInputs(t, strings.TrimSuffix(filepath.Base(file), ".yaml"))
+	for _, endpoint := range endpoints(t) {
+		texts, defs := catalogTexts(t, endpoint)
+		inputs := recordedInputs(t, endpoint)
 		for _, text := range texts {
 			q := compileText(text, defs)
 			if q == nil || q.straight == nil {
@@ -105,18 +101,11 @@ func TestStraightPrograms(t *testing.T) {
 	}
 }
 
-// catalogTexts are all scalars of a catalog file, with its defs.
-func catalogTexts(t *testing.T, file string) (texts []string, defs *Defs) {
+// catalogTexts are all scalars of the files of an endpoint, with the defs.
+func catalogTexts(t *testing.T, endpoint string) (texts []string, defs *Defs) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var root yaml.Node
-	if err := yaml.Load(b, &root); err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
+	var specs declare.Defs
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {
 		if n.Kind == yaml.ScalarNode && !seen[n.Value] {
@@ -125,18 +114,57 @@ func catalogTexts(t *testing.T, file string) (texts []string, defs *Defs) {
 		}
 		for i, child := range n.Content {
 			if n.Kind == yaml.MappingNode && i%2 == 0 && child.Value == "defs" {
-				var specs declare.Defs
 				if err := n.Content[i+1].Load(&specs); err != nil {
 					t.Fatal(err)
 				}
-				var problems declare.Problems
-				defs = CompileDefs(specs, &problems)
 			}
 			walk(child)
 		}
 	}
-	walk(&root)
-	return texts, defs
+	for _, file := range filesOf(t, endpoint) {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root yaml.Node
+		if err := yaml.Load(b, &root); err != nil {
+			t.Fatal(err)
+		}
+		walk(&root)
+	}
+	var problems declare.Problems
+	return texts, CompileDefs(specs, &problems)
+}
+
+// endpoints are those of the catalog, each a file or a folder.
+func endpoints(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../catalog/*.yaml")
+	folders, err2 := filepath.Glob("../catalog/*/endpoint.yaml")
+	if err := errors.Join(err, err2); err != nil || len(files) < 10 || len(folders) == 0 {
+		t.Fatal(files, folders, err)
+	}
+	var names []string
+	for _, file := range append(files, folders...) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(file, "../catalog/"), "/")
+		names = append(names, strings.TrimSuffix(name, ".yaml"))
+	}
+	return names
+}
+
+// filesOf are the files of an endpoint, those that it may use first, then the one about
+// it as a whole.
+func filesOf(t *testing.T, endpoint string) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"shared/*.yaml", endpoint + ".yaml", endpoint + "/endpoint.yaml", endpoint + "/*.yaml"} {
+		found, err := filepath.Glob("../catalog/" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, slices.DeleteFunc(found, func(file string) bool { return slices.Contains(files, file) })...)
+	}
+	return files
 }
 
 // recordedInputs are the documents of an endpoint's exchanges, and changed ones.

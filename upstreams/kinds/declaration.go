@@ -51,21 +51,26 @@ type SourceSpec struct {
 	// Rate is how many attempts are made in a length of time, such as 45/1m: what the
 	// service allows. Above it the source is skipped. Sources of the same host with
 	// the same rate share it, and with Redis all instances. Refreshes leave a quarter
-	// of it to callers without a copy.
+	// of it to callers without a copy. An attempt counts once, with all its requests:
+	// those of steps, redirects, and one that is sent again because its connection ended.
 	Rate declare.Rate `yaml:"rate" example:"45/1m"`
-	// Before are requests made before the source's own, in order.
-	Before []httpsource.StepSpec `yaml:"before" example:"[{name: token, http: {url: https://api.example.org/token}, keep: .token, for: 1h}]"`
+	// Before are requests made before the source's own, in order: steps, or names of those under
+	// steps.
+	Before declare.Named[httpsource.StepSpec] `yaml:"before" example:"[{name: token, http: {url: https://api.example.org/token}, keep: .token, for: 1h}]"`
 	// Vars are placeholders computed by jq from $params, $now, $secrets and the
 	// results of the steps.
 	Vars map[string]declare.Expr `yaml:"vars" example:"{sign: ($params.id + $secrets.key) | md5}"`
 	// Judge rules come before the default table. The first that matches decides.
-	Judge []upstreams.RuleSpec `yaml:"judge" example:"[{if: .code != 0, is: unavailable}]"`
+	// One may be the name of a rule under rules.
+	Judge declare.Named[upstreams.RuleSpec] `yaml:"judge" example:"[{if: .code != 0, is: unavailable}]"`
 	// Map is a jq program that makes the data of the decoded reply. Without one, the reply
 	// is the data.
 	Map *declare.Expr `yaml:"map" example:"'{joke: .data.text}'"`
 	// Expires is a jq program on the data that emits when it expires, in Unix seconds,
 	// or null.
 	Expires *declare.Expr `yaml:"expires" example:".valid_until"`
+	// Empty is when lists that must have items may have none, because there are none.
+	Empty *EmptySpec `yaml:"empty" example:"{if: .page > .pages, because: the page is behind the last one}"`
 	// Picture is fetched after the data, from an address in the data.
 	Picture *httpsource.PictureSpec `yaml:"picture" example:"{url: .cover, hosts: [img.example.org]}"`
 	// Draw is digest for a picture that is drawn of the data, a digest of news with the
@@ -74,4 +79,12 @@ type SourceSpec struct {
 
 	// Sections has the section of the source's kind, by the name of the kind.
 	Sections map[string]declare.Section `yaml:",inline"`
+}
+
+// EmptySpec says when there is nothing to answer with.
+type EmptySpec struct {
+	// If is a jq condition on the decoded reply.
+	If *declare.Expr `yaml:"if" required:"true" example:".page > .pages"`
+	// Because says why there is nothing.
+	Because string `yaml:"because" required:"true" example:"the page is behind the last one"`
 }

@@ -150,7 +150,8 @@ func TestDecoding(t *testing.T) {
 	}
 }
 
-const png = "\x89PNG\r\n\x1a\n0000"
+// A whole picture of one pixel.
+const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\xdac``\xf8\xff\x1f\x00\x03\x02\x01\xff9)\x19\xbe\x00\x00\x00\x00IEND\xaeB`\x82"
 
 func TestPictures(t *testing.T) {
 	mux := http.NewServeMux()
@@ -159,6 +160,7 @@ func TestPictures(t *testing.T) {
 		w.Header().Set("Content-Type", "image/png")
 		fmt.Fprint(w, "<html>")
 	})
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, png[:len(png)-1]) })
 	mux.HandleFunc("/svg", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `<svg xmlns="http://www.w3.org/2000/svg"/>`)
 	})
@@ -178,7 +180,7 @@ picture: {url: .url, hosts: ["`+host+`"], max_kib: 64}
 	if err != nil || a.Blob == nil || a.Blob.Type != "image/png" || string(a.Blob.Bytes) != png {
 		t.Fatalf("%+v %v", a, err)
 	}
-	for _, bad := range []string{url + "/html", url + "/svg", url + "/away", "http://127.0.0.2:1/x", "file:///etc/passwd", "//x", "", "http://u:p@" + host + "/good", "http://169.254.169.254/"} {
+	for _, bad := range []string{url + "/html", url + "/cut", url + "/svg", url + "/away", "http://127.0.0.2:1/x", "file:///etc/passwd", "//x", "", "http://u:p@" + host + "/good", "http://169.254.169.254/"} {
 		if _, err := ask(t, env, s, map[string]any{"u": bad}); err == nil {
 			t.Errorf("%q was fetched as a picture", bad)
 		}
@@ -293,6 +295,20 @@ func TestSelectsFromPages(t *testing.T) {
 	s := compile(t, env, "name: page\nhttp: {url: '"+base+"/old', decode: html, select: {title: title, links: {each: ul > li > a, attr: href, link: true}}}\njudge: [{if: .title == null, is: malformed}]\n")
 	a, err := ask(t, env, s, nil)
 	want := map[string]any{"title": "A page", "links": []any{base + "/new/one", base + "/two"}}
+	if diff := cmp.Diff(want, a.Data); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
+func TestReadsFeeds(t *testing.T) {
+	base := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rss+xml")
+		_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>News</title><item><title>One</title><link>/1</link></item></channel></rss>`)
+	})
+	env := environment(t)
+	s := compile(t, env, "name: news\nhttp: {url: '"+base+"/rss', decode: feed}\nmap: '{title, items: [.items[] | {title, url}]}'\n")
+	a, err := ask(t, env, s, nil)
+	want := map[string]any{"title": "News", "items": []any{map[string]any{"title": "One", "url": base + "/1"}}}
 	if diff := cmp.Diff(want, a.Data); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

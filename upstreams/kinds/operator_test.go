@@ -123,7 +123,7 @@ func TestMistakesOfAddresses(t *testing.T) {
 		"secrets: {base: TEST_URL}\nhttp: {url: 'https://{base}/x'}":              "url: expected a literal host, without placeholders",
 		"secrets: {a: X}\noptions: {a: Y}\ncomputed: {}":                          "options: a is below secrets: as well; expected it once",
 		"options: {'A b': X}\ncomputed: {}":                                       `placeholder "A b": expected a name of lower-case letters`,
-		"http: {url: 'https://a.org/', agent: chrome}":                            `agent: expected browser, or no agent for this service's own, got "chrome"`,
+		"http: {url: 'https://a.org/', agent: chrome}":                            `agent: expected browser, phone, or no agent for this service's own, got "chrome"`,
 		"http: {url: 'https://a.org/', agent: browser, headers: {user-agent: x}}": "agent and the header User-Agent: expected only one of them",
 	} {
 		_, problems := tryCompile(t, environment(t), "name: x\n"+text)
@@ -199,7 +199,7 @@ func TestAgentOfPictures(t *testing.T) {
 	var got atomic.Value
 	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		got.Store(r.UserAgent())
-		_, _ = w.Write([]byte("\x89PNG\r\n\x1a\n and more"))
+		_, _ = w.Write([]byte(png))
 	})
 	for agent, want := range map[string]string{"": upstreams.DefaultAgents().Own, ", agent: browser": upstreams.DefaultAgents().Browser} {
 		s := compile(t, environment(t), "name: a\ncomputed: {}\nmap: '{u: \""+url+"/x.png\"}'\npicture: {url: .u, hosts: ['"+strings.TrimPrefix(url, "http://")+"']"+agent+"}")
@@ -207,8 +207,8 @@ func TestAgentOfPictures(t *testing.T) {
 			t.Errorf("%v %v, want %s", got.Load(), err, want)
 		}
 	}
-	_, problems := tryCompile(t, environment(t), "name: a\ncomputed: {}\npicture: {url: .u, hosts: [a.example], agent: phone}")
-	if !strings.Contains(fmt.Sprint(problems), `agent: expected browser, or no agent for this service's own, got "phone"`) {
+	_, problems := tryCompile(t, environment(t), "name: a\ncomputed: {}\npicture: {url: .u, hosts: [a.example], agent: tablet}")
+	if !strings.Contains(fmt.Sprint(problems), `agent: expected browser, phone, or no agent for this service's own, got "tablet"`) {
 		t.Error(problems)
 	}
 }

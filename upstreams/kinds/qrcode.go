@@ -17,24 +17,25 @@ import (
 // parameters size (in pixels), color, background, margin (in modules) and level may be
 // absent.
 type QRCodeSpec struct {
-	// As is png, svg, or data: the code's facts, with the PNG as a data URI and a
-	// drawing for terminals.
-	As string `yaml:"as" required:"true" enum:"png,svg,data"`
+	// As is png, svg, data (the code's facts, with the PNG as a data URI) or text: a drawing
+	// of characters for terminals, which has no size.
+	As string `yaml:"as" required:"true" enum:"png,svg,data,text"`
 }
 
 type qrMaker struct {
 	drawing
-	data    bool
+	as      string
 	painter *qrcode.Painter
 }
 
 func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec QRCodeSpec
 	c.Decode(section, &spec)
-	if spec.As == "data" {
-		return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", "png"), true, &qrcode.Painter{}}}
+	picture := spec.As
+	if picture == "data" || picture == "text" {
+		picture = "png"
 	}
-	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", spec.As), false, &qrcode.Painter{}}}
+	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", picture), spec.As, &qrcode.Painter{}}}
 }
 
 // Fetch implements upstreams.Fetcher.
@@ -45,6 +46,9 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	code, err := qrcode.Encode(text, level)
 	if err != nil {
 		return nil, upstreams.Mistaken(blamed(err), err, words.Of(err, notValid()))
+	}
+	if q.as == "text" {
+		return &upstreams.Reply{Body: code.Text()}, nil
 	}
 	style, err := styleOf(params)
 	if err != nil {
@@ -67,8 +71,8 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 		return nil, err
 	}
 	data := map[string]any{"size": size, "version": code.Version(), "level": code.Level(), "modules": code.Modules()}
-	if q.data {
-		data["text"], data["drawing"] = text, code.Text()
+	if q.as == "data" {
+		data["text"] = text
 		data["data_uri"] = "data:" + blob.Type + ";base64," + base64.StdEncoding.EncodeToString(blob.Bytes)
 	}
 	return &upstreams.Reply{Body: data, Blob: blob}, nil

@@ -1,11 +1,13 @@
 package kinds
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,7 +112,7 @@ func TestComputedSecretsAreRedacted(t *testing.T) {
 func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, params map[string]any) string {
 	t.Helper()
 	var shown []string
-	_, err := s.Probe(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Now()}, func(a upstreams.Attempt) {
+	_, err := s.Probe(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, func(a upstreams.Attempt) {
 		for _, st := range a.Stages {
 			shown = append(shown, st.Line(10_000))
 		}
@@ -130,5 +132,49 @@ func TestSecretsEndWithTheRequest(t *testing.T) {
 	a, err := ask(t, env, s, nil)
 	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
 		t.Errorf("%v %v", a.Data, err)
+	}
+}
+
+// TestComputedNumbersAreRedacted: a number that was computed from a secret is one, however
+// it is written; one that the program was given is not, nor the time, nor a short one.
+func TestComputedNumbersAreRedacted(t *testing.T) {
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, `{"path": %q, "sent": %s}`, r.RequestURI, cmp.Or(string(body), "null"))
+	})
+	const key = "s3cr&t/k y"
+	hash := 0
+	for _, c := range key {
+		hash = (hash*31 + int(c)) % 4294967296
+	}
+	const program = `($secrets.key | explode | reduce .[] as $c (0; (. * 31 + $c) % 4294967296))`
+	number := strconv.Itoa(hash)
+	for name, row := range map[string]struct{ body, hidden, shown string }{
+		"a variable":     {`vars: {n: 'PROGRAM'}` + "\n" + `http: {url: "UP/{n}"}`, number, "/***"},
+		"negative":       {`vars: {n: '-PROGRAM'}` + "\n" + `http: {url: "UP/{n}"}`, number, "/-***"},
+		"with decimals":  {`vars: {n: 'PROGRAM / 8 + 0.1'}` + "\n" + `http: {url: "UP/{n}"}`, strconv.Itoa(hash / 8), "/***"},
+		"of an object":   {`vars: {o: '{n: PROGRAM}', n: '1'}` + "\n" + `http: {url: "UP", json: $vars.o}`, number, "***"},
+		"of JSON":        {`http: {url: "UP/a", json: '{n: [PROGRAM], limit: 12345}'}`, number, "12345"},
+		"of parts":       {`http: {url: "UP/{part}", parts: '[PROGRAM]'}`, number, "/***"},
+		"kept":           {`before: [{name: a, http: {url: "UP/a"}, keep: '{n: PROGRAM}'}]` + "\nvars: {n: $vars.a.n}\n" + `http: {url: "UP/{n}"}`, number, "/***"},
+		"the time":       {`vars: {o: '{now: $now, ms: ($now * 1000), until: ($now + 600), n: PROGRAM}'}` + "\n" + `http: {url: "UP/a", json: $vars.o}`, number, "1795219200 1795219800"},
+		"a parameter":    {`vars: {o: '{id: ($params.id | tonumber), n: PROGRAM}'}` + "\n" + `http: {url: "UP/a", json: $vars.o}`, number, "13800138000"},
+		"a variable's":   {`vars: {page: '{deep: [271828182]}'}` + "\n" + `http: {url: "UP/a", json: '{p: $vars.page.deep[0], n: PROGRAM}'}`, number, "271828182"},
+		"short":          {`vars: {n: 'PROGRAM % 90000 + 10000'}` + "\n" + `http: {url: "UP/{n}"}`, "\x00", strconv.Itoa(hash%90000 + 10000)},
+		"nothing is set": {`vars: {n: '3141592653'}` + "\n" + `http: {url: "UP/{n}"}`, "\x00", "3141592653"},
+	} {
+		for _, fails := range []string{"yes", "no"} {
+			env := environment(t)
+			env.Secret = func(name string) (string, bool) { return key, name == "TEST_KEY" }
+			s := compile(t, env, "name: one\nsecrets: {key: TEST_KEY}\n"+strings.NewReplacer("UP", up, "PROGRAM", program).Replace(row.body)+
+				"\nmap: 'if $params.fails == \"yes\" then error([.. | scalars | tostring] | join(\" \")) else [.. | scalars] end'\n", "id", "fails")
+			all := shownOf(t, env, s, map[string]any{"id": "13800138000", "fails": fails})
+			if fails == "no" {
+				row.shown = strings.Fields(row.shown)[0]
+			}
+			if strings.Contains(all, row.hidden) || !strings.Contains(all, row.shown) {
+				t.Errorf("%s, fails: %s: %s is shown, or %s is not: %s", name, fails, row.hidden, row.shown, all)
+			}
+		}
 	}
 }

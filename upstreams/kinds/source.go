@@ -24,6 +24,8 @@ type Endpoint struct {
 	// Variables describe what operators may give, by name. What is not described is
 	// secret.
 	Variables map[string]upstreams.Variable
+	// Place says where a line is; nil: in the only file of the endpoint.
+	Place func(line int) string
 }
 
 // Compile compiles the declaration of a source. Mistakes go to problems; what comes
@@ -33,7 +35,7 @@ type Endpoint struct {
 func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, problems *declare.Problems) *upstreams.Source {
 	c := &upstreams.Compiler{
 		Endpoint: endpoint.Name, Source: spec.Name.Value, Line: spec.Name.Line, Timeout: cmp.Or(time.Duration(spec.Timeout), upstreams.DefaultTimeout),
-		Env: env, Problems: problems,
+		Env: env, Problems: problems, Place: endpoint.Place,
 	}
 	spec.check(c)
 	r := credentialReader{c: c, described: endpoint.Variables, plain: slices.Clone(endpoint.Params)}
@@ -52,6 +54,9 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	cfg.Vars = jq.CompileVars(spec.Vars, c.Scope, problems)
 	cfg.Kind = compileKind(spec.Sections, c)
 	cfg.When, cfg.Map, cfg.Expires = c.Program(spec.When), c.Program(spec.Map), c.Program(spec.Expires)
+	if spec.Empty != nil {
+		cfg.Empty = c.Program(spec.Empty.If)
+	}
 	if spec.Picture != nil {
 		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
 	}
@@ -82,6 +87,9 @@ func (s *SourceSpec) readers() []*declare.Expr {
 	programs := []*declare.Expr{s.Map}
 	for _, rule := range s.Judge {
 		programs = append(programs, rule.If)
+	}
+	if s.Empty != nil {
+		programs = append(programs, s.Empty.If)
 	}
 	return programs
 }

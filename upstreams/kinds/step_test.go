@@ -37,7 +37,7 @@ func TestStepsComeBeforeTheRequest(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
 	env := environment(t)
-	env.StepCache = &memory{results: map[string]any{}}
+	env.StepCache = &memory{results: map[string]kept{}}
 	s := compile(t, env, `
 name: one
 before:
@@ -87,15 +87,16 @@ func TestFailedStepsEndTheAttempt(t *testing.T) {
 	}
 }
 
-// TestRefusedSessionsAreRenewed: a session is cached until the upstream refuses it, and
-// then requested again.
+// TestRefusedSessionsAreRenewed: a session is cached until the upstream refuses it. Then it
+// is requested again, and so is what was refused, once.
 func TestRefusedSessionsAreRenewed(t *testing.T) {
 	service := &steps{}
 	url := upstream(t, service.ServeHTTP)
-	env, stepCache := environment(t), &memory{results: map[string]any{}}
+	env, stepCache := environment(t), &memory{results: map[string]kept{}}
 	env.StepCache = stepCache
-	for renew, tickets := range map[string]int64{"renew: true": 2, "": 1} {
+	for renew, want := range map[string]struct{ tickets, calls int64 }{"renew: true": {2, 5}, "": {1, 4}} {
 		service.tickets.Store(0)
+		service.calls.Store(0)
 		stepCache.forget()
 		s := compile(t, env, `
 name: one
@@ -110,16 +111,109 @@ judge: [{if: '$params.n == "refused"', is: limited}]
 				t.Fatal(err)
 			}
 		}
-		if got := service.tickets.Load(); got != tickets {
-			t.Errorf("%q: %d tickets, want %d", renew, got, tickets)
+		if tickets, calls := service.tickets.Load(), service.calls.Load(); tickets != want.tickets || calls != want.calls {
+			t.Errorf("%q: %d tickets and %d calls, want %v", renew, tickets, calls, want)
 		}
+	}
+}
+
+// TestAnOptionalStepIsRefusedWithTheSession: the answer can do without it, but has it with
+// a new session.
+func TestAnOptionalStepIsRefusedWithTheSession(t *testing.T) {
+	var tickets, ended atomic.Int64
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/ticket":
+			fmt.Fprintf(w, `{"ticket":%d}`, tickets.Add(1))
+		case r.FormValue("t") == fmt.Sprint(ended.Load()):
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			fmt.Fprint(w, `{}`)
+		}
+	})
+	env := environment(t)
+	env.StepCache = &memory{results: map[string]kept{}}
+	s := compile(t, env, `
+name: one
+before:
+  - {name: ticket, http: {url: `+url+`/ticket}, keep: .ticket, for: 1h, renew: true}
+  - {name: more, optional: true, http: {url: `+url+`/more, query: {t: "{ticket}"}}, keep: '"more"'}
+computed: {}
+map: '{more: $vars.more}'
+`)
+	for call := range 3 {
+		if a, err := ask(t, env, s, nil); err != nil || a.Data.(map[string]any)["more"] != "more" {
+			t.Errorf("call %d: %v, %v", call, a.Data, err)
+		}
+		ended.Store(1)
+	}
+	if n := tickets.Load(); n != 2 {
+		t.Errorf("%d tickets, want 2", n)
+	}
+}
+
+// TestARefusedSessionIsNoFailureOfTheHost: many that are refused at the same time, because
+// one session ended, do not open the breaker.
+func TestARefusedSessionIsNoFailureOfTheHost(t *testing.T) {
+	const callers = 30
+	var tickets, refused atomic.Int64
+	all := make(chan struct{})
+	url := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/ticket":
+			fmt.Fprintf(w, `{"ticket":%d}`, tickets.Add(1))
+		case r.FormValue("t") == "1" && r.FormValue("n") != "first":
+			if refused.Add(1) == callers {
+				close(all)
+			}
+			<-all
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			fmt.Fprint(w, `{}`)
+		}
+	})
+	env := environment(t)
+	env.StepCache = &memory{results: map[string]kept{}}
+	s := compile(t, env, `
+name: one
+before: [{name: ticket, http: {url: `+url+`/ticket}, keep: .ticket, for: 1h, renew: true}]
+http: {url: `+url+`/call, query: {t: "{ticket}", n: "{n}"}}
+`, "n")
+	if _, err := ask(t, env, s, map[string]any{"n": "first"}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			if _, err := ask(t, env, s, map[string]any{"n": "later"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if n := tickets.Load(); n != 2 || s.Host().Openings() > 0 {
+		t.Errorf("%d tickets, want 2; the breaker opened %d times", n, s.Host().Openings())
 	}
 }
 
 // memory is a step cache without expiry.
 type memory struct {
 	mu      sync.Mutex
-	results map[string]any
+	results map[string]kept
+}
+
+type kept struct {
+	value   any
+	created time.Time
+}
+
+// age makes all results older.
+func (m *memory) age(by time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, v := range m.results {
+		m.results[id] = kept{v.value, v.created.Add(-by)}
+	}
 }
 
 type memoryResults struct {
@@ -134,26 +228,29 @@ func (m *memory) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.S
 func (m *memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.results = map[string]any{}
+	m.results = map[string]kept{}
 }
 
 func (s memoryResults) Fetch(ctx context.Context, id string, fetch func(context.Context) (any, error)) (any, time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v, ok := s.results[s.prefix+id]; ok {
-		return v, time.Now(), nil
+		return v.value, v.created, nil
 	}
+	created := time.Now()
 	v, err := fetch(ctx)
 	if err == nil {
-		s.results[s.prefix+id] = v
+		s.results[s.prefix+id] = kept{v, created}
 	}
-	return v, time.Now(), err
+	return v, created, err
 }
 
-func (s memoryResults) Drop(id string) {
+func (s memoryResults) Drop(id string, created time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.results, s.prefix+id)
+	if !s.results[s.prefix+id].created.After(created) {
+		delete(s.results, s.prefix+id)
+	}
 }
 
 func TestOptionalSteps(t *testing.T) {
@@ -226,7 +323,7 @@ map: '{id: $vars.link.id}'
 // TestResolvedShortLinksAreJudged uses a replay, because the hosts of short links are
 // on the internet.
 func TestResolvedShortLinksAreJudged(t *testing.T) {
-	env, stepCache := environment(t), &memory{results: map[string]any{}}
+	env, stepCache := environment(t), &memory{results: map[string]kept{}}
 	network := replay.New(nil)
 	env.Replay, env.StepCache = network, stepCache
 	s := compile(t, env, `

@@ -55,7 +55,7 @@ func TestIndependentServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Version != version || s.Protocol != protocol || s.Online != 7 || s.Max != 42 || s.Port != port {
+			if s.Version != version || *s.Protocol != protocol || *s.Online != 7 || *s.Max != 42 || s.Port != port {
 				t.Errorf("%+v", s)
 			}
 			if s.MOTD != "Welcome 中文" || !strings.HasPrefix(s.Icon, "data:image/png;base64,") || len(s.Sample) != 1 || s.Sample[0].Name != "Somebody" || s.Latency == nil {

@@ -54,23 +54,24 @@ func parseKick(text string) (Status, error) {
 		return Status{}, errors.New("kick has too few fields")
 	}
 	n := len(f)
-	return kickStatus(strings.Join(f[:n-2], "§"), "", "0", f[n-2], f[n-1])
+	return kickStatus(strings.Join(f[:n-2], "§"), "", "", f[n-2], f[n-1])
 }
 
 func kickStatus(motd, version, protocolText, online, limit string) (Status, error) {
 	s := Status{Version: line(version, maxVersion), Software: new(wireMods).software(version), MOTD: clean(motd, maxMOTD), MOTDRaw: printable(motd, maxMOTD)}
-	var ok1, ok2, ok3 bool
-	s.Protocol, ok1 = count(protocolText)
-	s.Online, ok2 = count(online)
-	s.Max, ok3 = count(limit)
-	if !ok1 || !ok2 || !ok3 {
+	s.Protocol, s.Online, s.Max = count(protocolText), count(online), count(limit)
+	if s.Protocol == nil && protocolText != "" || s.Online == nil || s.Max == nil {
 		return Status{}, errors.New("kick has no numbers") // strconv's error would contain the text
 	}
 	return s, nil
 }
 
-// count parses a decimal of 32 bits; some servers send negative ones.
-func count(s string) (int, bool) {
+// count parses a decimal of 32 bits; some servers send negative ones. It is nil for
+// anything else.
+func count(s string) *int {
 	n, err := strconv.ParseInt(s, 10, 32)
-	return int(n), err == nil
+	if err != nil {
+		return nil
+	}
+	return new(int(n))
 }

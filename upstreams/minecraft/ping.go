@@ -23,9 +23,8 @@ import (
 
 // Bounds of the steps, within the timeout.
 const (
-	srvTimeout     = 2 * time.Second
-	connectTimeout = 3 * time.Second
-	pongTimeout    = time.Second // some servers never send one
+	srvTimeout  = 2 * time.Second
+	pongTimeout = time.Second // some servers never send one
 )
 
 // Dialer connects to a server. It must check the address (SSRF guard).
@@ -37,7 +36,7 @@ type SRVResolver func(ctx context.Context, host string) (target string, port uin
 
 // Pinger requests the status of servers. It is safe for concurrent use.
 type Pinger struct {
-	// Dial is required. It has 3 s for a connection, which the Pinger closes.
+	// Dial is required. The Pinger closes the connection.
 	Dial Dialer
 	// SRV is called for names without a port, for at most 2 s; nil means never.
 	SRV SRVResolver
@@ -97,9 +96,7 @@ func (p *Pinger) locate(ctx context.Context, t Target) (addr string, viaSRV bool
 
 // converse runs one conversation on a connection of its own, bounded by ctx.
 func (p *Pinger) converse(ctx context.Context, addr string, conversation func(net.Conn) (Status, error)) (Status, error) {
-	short, cancel := context.WithTimeout(ctx, connectTimeout)
-	conn, err := p.Dial(short, "tcp", addr)
-	cancel()
+	conn, err := p.Dial(ctx, "tcp", addr)
 	if err != nil {
 		return Status{}, fmt.Errorf("connect to %s: %w", addr, err)
 	}

@@ -13,9 +13,9 @@ import (
 // Status is the status that a server reports. Empty texts and nil are unknown.
 type Status struct {
 	Version    string
-	Protocol   int
-	Online     int
-	Max        int
+	Protocol   *int
+	Online     *int
+	Max        *int
 	Software   string   // Paper, Velocity, Forge …
 	Sample     []Player // some of the players
 	Mods       []Mod
@@ -33,17 +33,17 @@ type Status struct {
 func (s Status) Data() map[string]any {
 	sample := make([]any, len(s.Sample))
 	for i, p := range s.Sample {
-		sample[i] = map[string]any{"name": p.Name, "uuid": orNil(p.UUID)}
+		sample[i] = map[string]any{"name": p.Name, "uuid": textOrNil(p.UUID)}
 	}
 	mods := make([]any, len(s.Mods))
 	for i, m := range s.Mods {
-		mods[i] = map[string]any{"name": m.Name, "version": orNil(m.Version)}
+		mods[i] = map[string]any{"name": m.Name, "version": textOrNil(m.Version)}
 	}
 	d := map[string]any{
 		"online": true, "edition": "java", "port": int(s.Port), "address": s.Address, "srv": s.SRV,
-		"software": orNil(s.Software), "version": orNil(s.Version), "protocol": s.Protocol,
-		"players": map[string]any{"online": s.Online, "max": s.Max, "sample": sample},
-		"motd":    s.MOTD, "motd_raw": s.MOTDRaw, "icon": orNil(s.Icon), "secure_chat": s.SecureChat,
+		"software": textOrNil(s.Software), "version": textOrNil(s.Version), "protocol": orNil(s.Protocol),
+		"players": map[string]any{"online": orNil(s.Online), "max": orNil(s.Max), "sample": sample},
+		"motd":    s.MOTD, "motd_raw": s.MOTDRaw, "icon": textOrNil(s.Icon), "secure_chat": s.SecureChat,
 		"latency_ms": nil, "mods": mods,
 	}
 	if s.Latency != nil {
@@ -52,11 +52,18 @@ func (s Status) Data() map[string]any {
 	return d
 }
 
-func orNil(s string) any {
+func textOrNil(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
+}
+
+func orNil(n *int) any {
+	if n == nil {
+		return nil
+	}
+	return *n
 }
 
 // wireStatus is the response's JSON; all of it is optional.
@@ -110,15 +117,15 @@ func decode(raw []byte, v any) error {
 	return nil
 }
 
-// number is a JSON number, or one in quotes, of 32 bits; 0 for anything else.
-func number(v any) int {
+// number is a JSON number, or one in quotes, of 32 bits; nil for anything else.
+func number(v any) *int {
 	f, ok := v.(float64)
 	if s, quoted := v.(string); quoted {
 		n, err := strconv.ParseFloat(s, 64)
 		f, ok = n, err == nil
 	}
 	if !ok || !(f >= math.MinInt32 && f <= math.MaxInt32) { // negated, so that it is true for NaN as well
-		return 0
+		return nil
 	}
-	return int(f)
+	return new(int(f))
 }

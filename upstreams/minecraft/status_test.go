@@ -1,7 +1,6 @@
 package minecraft
 
 import (
-	"encoding/base64"
 	"errors"
 	"io"
 	"strings"
@@ -16,12 +15,12 @@ func TestFieldsOfTheWrongTypeCountAsAbsent(t *testing.T) {
 		`{"description":{"text":"x","bold":1,"extra":"y"}}`:     {MOTD: "x", MOTDRaw: "x"},
 		`{"description":["a",{"text":5},{"text":"b"}]}`:         {MOTD: "ab", MOTDRaw: "ab"},
 		`{"version":"1.2","description":"x"}`:                   {MOTD: "x", MOTDRaw: "x"},
-		`{"version":{"name":7,"protocol":"47"}}`:                {Protocol: 47},
-		`{"players":{"online":"abc","max":20}}`:                 {Max: 20},
-		`{"players":{"online":-5,"max":1e300}}`:                 {Online: -5},
+		`{"version":{"name":7,"protocol":"47"}}`:                {Protocol: new(47)},
+		`{"players":{"online":"abc","max":20}}`:                 {Max: new(20)},
+		`{"players":{"online":-5,"max":1e300}}`:                 {Online: new(-5)},
 		`{"players":{"online":"NaN","max":"Inf"}}`:              {},
-		`{"players":{"max":2,"sample":{"name":"x"}}}`:           {Max: 2},
-		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:  {Online: 3, Sample: []Player{{Name: "A"}}},
+		`{"players":{"max":2,"sample":{"name":"x"}}}`:           {Max: new(2)},
+		`{"players":{"online":3.0,"sample":[5,{"name":"A"}]}}`:  {Online: new(3), Sample: []Player{{Name: "A"}}},
 		`{"enforcesSecureChat":"true","favicon":7,"players":0}`: {},
 	} {
 		got, err := parseStatus([]byte(in))
@@ -103,11 +102,11 @@ func TestTextsAreCleaned(t *testing.T) {
 	if got := printable(strings.Repeat("中", 10), 10); got != "中中中" {
 		t.Errorf("%q", got)
 	}
-	png := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
+	png := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNgYPj/HwADAgH/OSkZvgAAAABJRU5ErkJggg=="
 	if got := icon("data:image/png;base64," + png[:8] + "\n" + png[8:]); got != "data:image/png;base64,"+png {
 		t.Errorf("an icon with a line break: %q", got)
 	}
-	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
+	for _, bad := range []string{"", "data:image/svg+xml;base64,PHN2Zz4=", "data:image/png;base64,!!!", "data:image/png;base64,PHN2Zz4=", "data:image/png;base64," + png[:40], "data:image/png;base64," + strings.Repeat("A", maxIcon+1)} {
 		if got := icon(bad); got != "" {
 			t.Errorf("%.40q was accepted as an icon", bad)
 		}

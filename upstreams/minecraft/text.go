@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sundry/upstreams/pixels"
 )
 
 // Bounds of a server's texts and icon, beyond which they are cut or dropped.
@@ -57,7 +59,7 @@ func printable(s string, most int) string {
 	return s[:most]
 }
 
-// icon returns a PNG data URI of at most maxIcon, else ""; some servers send line
+// icon returns a whole PNG's data URI of at most maxIcon, else ""; some servers send line
 // breaks in it.
 func icon(uri string) string {
 	const prefix = "data:image/png;base64,"
@@ -66,7 +68,7 @@ func icon(uri string) string {
 		return ""
 	}
 	b, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || !strings.HasPrefix(string(b), "\x89PNG\r\n\x1a\n") {
+	if err != nil || !strings.HasPrefix(string(b), "\x89PNG\r\n\x1a\n") || pixels.Whole("image/png", b) != nil {
 		return ""
 	}
 	return prefix + encoded

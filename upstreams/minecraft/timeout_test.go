@@ -65,7 +65,7 @@ func TestFailuresEndWithinTheTimeout(t *testing.T) {
 		"silence":       {[]func(net.Conn){silent}, "timeout", 5 * time.Second},
 		"old silence":   {[]func(net.Conn){closes, silent}, "protocol", 5 * time.Second},
 		"closed twice":  {[]func(net.Conn){closes}, "protocol", 0},
-		"no connection": {nil, "timeout", connectTimeout},
+		"no connection": {nil, "timeout", 5 * time.Second},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package pixels says how wide and high a picture is, by its header alone: no
-// pixel is decoded, whatever size the header announces.
+// Package pixels says how wide and high a picture is, and whether it is whole, by its
+// structure alone: no pixel is decoded, whatever size the header announces.
 package pixels
 
 import (

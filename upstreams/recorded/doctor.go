@@ -1,8 +1,12 @@
 package recorded
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,7 +26,13 @@ const (
 	Works       Health = "works"
 	Changed     Health = "changed shape"
 	Indifferent Health = "answers the same to everything"
-	Refused     Health = "refused"
+	// Declined: the service says that it does not answer this.
+	Declined Health = "says no"
+	// Refused: it does not let this caller in, or asks for a key, money, a browser or less.
+	Refused Health = "refuses"
+	// Fails: it says that it is at fault (5xx).
+	Fails Health = "fails"
+	// Unreachable: there was no connection, or no whole reply in time.
 	Unreachable Health = "unreachable"
 	KeyMissing  Health = "key missing"
 )
@@ -38,12 +48,15 @@ type Finding struct {
 	Notes []string `json:"notes,omitempty"`
 	// Origin of what its answer was compared with; "" for nothing.
 	Origin string `json:"origin,omitempty"`
+	// Retyped: its answer has values of types that were never recorded.
+	Retyped bool `json:"-"`
 	// Alternatives are the other sources of its chain that work and would have
 	// answered the same call; see Relate.
 	Alternatives []string `json:"alternatives,omitempty"`
 	// Call that was made, and its answer where it works.
 	Call   *upstreams.Call  `json:"-"`
 	Case   *Case            `json:"-"`
+	others []*Case          // recorded beside Case
 	query  string           // that the call was made of, or
 	link   string           // the link
 	Answer upstreams.Answer `json:"-"`
@@ -99,7 +112,7 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	if len(s.cases) > 0 {
-		f.Case, f.Origin = s.cases[0], s.cases[0].Origin
+		f.Case, f.Origin, f.others = s.cases[0], s.cases[0].Origin, s.cases[1:]
 	}
 	var err error
 	if f.choose(s); f.Case != nil && s.endpoint.Replayed() {
@@ -110,10 +123,12 @@ func (s *Subject) Examine(ctx context.Context, now time.Time) Finding {
 		return f
 	}
 	var hide *redact.Redactor
-	f.Answer, err = s.probe(ctx, f.Call, func(a upstreams.Attempt) { hide, f.Took = a.Redactor, a.Took })
-	f.diagnose(err)
+	var changes []shape.Change
+	f.Answer, err = s.probe(ctx, f.Call, func(a upstreams.Attempt) { hide, f.Took, changes = a.Redactor, a.Took, a.Changes })
+	f.diagnose(err, changes)
 	if err == nil {
-		f.compare(s.cases)
+		f.compare(s.cases, s.endpoint.Fields)
+		f.noteSlow(s.Source.Timeout)
 		s.askForCanary(ctx, &f)
 	}
 	for i := range f.Notes {
@@ -185,39 +200,52 @@ func (s *Subject) callOf(query, link string, now time.Time) (*upstreams.Call, er
 	return &upstreams.Call{Endpoint: s.endpoint.Name, Params: params, Now: now}, nil
 }
 
-// diagnose sets the health by the error.
-func (f *Finding) diagnose(err error) {
-	if err == nil {
-		f.Health = Works
+// diagnose sets the health by the error, and by what has changed in the reply.
+func (f *Finding) diagnose(err error, changes []shape.Change) {
+	if f.Health = Works; err == nil {
 		return
 	}
-	f.Notes = []string{err.Error()}
-	switch kind := upstreams.KindOf(err); {
-	case kind == upstreams.Negative, kind == upstreams.Skipped:
-		f.Health = Changed // by the recorded exchange, what was asked for exists
-	case upstreams.StatusOf(err) == http.StatusNotFound, upstreams.StatusOf(err) == http.StatusGone:
-		f.Health = Changed // it has moved, or was shut down
-	case kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Forbidden, refuses(err):
-		f.Health = Refused
-	case kind == upstreams.Timeout, kind == upstreams.Unavailable, kind == upstreams.Rejected, kind == upstreams.Busy: // the latter two: not called, by a decision of ours
-		f.Health = Unreachable
-	default:
-		f.Health = Changed
+	f.Health, f.Notes = healthOf(err, len(changes) > 0), []string{err.Error()}
+	if f.Health == Changed {
+		for _, c := range changes {
+			f.Notes = append(f.Notes, fmt.Sprintf("reply: %s is %s", cmp.Or(c.Field, "all of it"), c.Kind))
+		}
 	}
 }
 
+// healthOf is the health of a source that failed. changed: its reply is not as it was known.
+func healthOf(err error, changed bool) Health {
+	kind, status := upstreams.KindOf(err), upstreams.StatusOf(err)
+	why, judged := errors.AsType[*upstreams.Refusal](err)
+	switch {
+	case judged && why.ForBrowsers(), kind == upstreams.Limited, kind == upstreams.Throttled, kind == upstreams.Forbidden, refuses(status):
+		return Refused
+	case status >= http.StatusInternalServerError:
+		return Fails
+	case judged && (why.Said != "" && !why.Page || why.Rule > 0 && !changed && kind != upstreams.Malformed), gone(status):
+		return Declined
+	case judged, kind == upstreams.Malformed, kind == upstreams.Internal, kind == upstreams.Negative, kind == upstreams.Skipped, kind == upstreams.Invalid:
+		return Changed // by the recorded exchange, what was asked for exists
+	}
+	return Unreachable
+}
+
 // refuses reports whether the status is one with which services refuse callers.
-func refuses(err error) bool {
-	for _, status := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusPreconditionFailed, http.StatusUnavailableForLegalReasons} {
-		if upstreams.StatusOf(err) == status {
-			return true
-		}
+func refuses(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusPreconditionFailed,
+		http.StatusTooManyRequests, http.StatusUnavailableForLegalReasons:
+		return true
 	}
 	return false
 }
 
-// compare compares the shape of the answer to the recorded ones.
-func (f *Finding) compare(cases []*Case) {
+// gone reports whether the status says that there is nothing at the address.
+func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
+
+// compare compares the answer to the recorded ones. What must have a value has one, so a
+// field that is declared may be null, and is merely noted.
+func (f *Finding) compare(cases []*Case, declared []*catalog.Field) {
 	if f.Case == nil {
 		return
 	}
@@ -230,8 +258,55 @@ func (f *Finding) compare(cases []*Case) {
 		f.Health, f.Notes = Changed, []string{err.Error()}
 		return
 	}
-	if f.Notes = known.Differences("data", plain(f.Answer.Data)); len(f.Notes) > 0 {
-		f.Health = Changed
+	for _, d := range known.Differences("data", plain(f.Answer.Data)) {
+		f.Notes = append(f.Notes, d.String())
+		if !d.Null || len(declared) == 0 {
+			f.Health = Changed
+		}
+		f.Retyped = f.Retyped || !d.Null && !d.Missing
+	}
+	f.noteLists(documents)
+}
+
+// noteLists notes the lists that are shorter than any recorded one.
+func (f *Finding) noteLists(documents [][]byte) {
+	least := map[string]int{}
+	for _, b := range documents {
+		var v any
+		if json.Unmarshal(b, &v) == nil {
+			for at, n := range listsOf("data", v) {
+				if have, ok := least[at]; !ok || n < have {
+					least[at] = n
+				}
+			}
+		}
+	}
+	now := listsOf("data", plain(f.Answer.Data))
+	for _, at := range slices.Sorted(maps.Keys(now)) {
+		if n, ok := least[at]; ok && now[at] < n {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s: a list of %d, the shortest recorded is of %d", at, now[at], n))
+		}
+	}
+}
+
+// listsOf are the lengths of the lists of a document that are not within others.
+func listsOf(at string, v any) map[string]int {
+	found := map[string]int{}
+	switch v := v.(type) {
+	case []any:
+		found[at] = len(v)
+	case map[string]any:
+		for name, value := range v {
+			maps.Copy(found, listsOf(at+"."+name, value))
+		}
+	}
+	return found
+}
+
+// noteSlow notes an answer that took more than half of the time that it has.
+func (f *Finding) noteSlow(timeout time.Duration) {
+	if f.Took > timeout/2 {
+		f.Notes = append(f.Notes, fmt.Sprintf("slow: %s of at most %s", f.Took.Round(time.Millisecond), timeout))
 	}
 }
 

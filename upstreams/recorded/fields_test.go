@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fields"
 )
 
 // undeclared are the endpoints whose fields are not declared yet. The list only
@@ -136,16 +137,16 @@ func violations(path string, v any, f *catalog.Field) []string {
 var zoned = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 // holds reports whether a value is what is: says.
-func holds(is string, v any) bool {
+func holds(is fields.Type, v any) bool {
 	text, ok := v.(string)
 	switch is {
-	case catalog.IsTime:
+	case fields.Time:
 		_, err := time.Parse(time.RFC3339, text)
 		return ok && err == nil && zoned.MatchString(text)
-	case catalog.IsDate:
+	case fields.Date:
 		_, err := time.Parse(time.DateOnly, text)
 		return ok && err == nil
-	case catalog.IsLink:
+	case fields.Link:
 		u, err := url.Parse(text)
 		return ok && err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 	}
@@ -155,7 +156,7 @@ func holds(is string, v any) bool {
 // The check itself finds what it is for.
 func TestViolations(t *testing.T) {
 	f := &catalog.Field{Fields: []*catalog.Field{
-		{Name: "at", Is: catalog.IsTime}, {Name: "date", Is: catalog.IsDate}, {Name: "links", Is: catalog.IsLink},
+		{Name: "at", Is: fields.Time}, {Name: "date", Is: fields.Date}, {Name: "links", Is: fields.Link},
 		{Name: "of", Fields: []*catalog.Field{{Name: "n"}}},
 	}}
 	for document, want := range map[string]string{

@@ -22,11 +22,21 @@ type Known struct {
 func (k Known) Replies(endpoint, source, step string) [][][]byte {
 	if k.Dir != "" {
 		own := repliesIn(os.DirFS(k.Dir), endpoint, source, step)
-		if _, err := os.Stat(filepath.Join(k.Dir, endpoint+".yaml")); err == nil || len(own) > 0 {
+		if len(own) > 0 || k.declared(endpoint) {
 			return own
 		}
 	}
 	return repliesIn(builtin, endpoint, source, step)
+}
+
+// declared reports whether the operator has a file or a folder of the endpoint.
+func (k Known) declared(endpoint string) bool {
+	for _, name := range []string{endpoint + ".yaml", endpoint} {
+		if _, err := os.Stat(filepath.Join(k.Dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // repliesIn reads the exchanges of one source. Mistakes in them are for others to

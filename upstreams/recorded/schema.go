@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fields"
 	"sundry/upstreams/plainjson"
 	"sundry/upstreams/shape"
 )
@@ -90,17 +91,17 @@ func (s *Shape) Field(name string) *Shape {
 	return (*Shape)(field)
 }
 
-// Types are the types that occur, null as the last. What was never seen but as
-// null is whatever its field says.
+// Types are the types that occur, null as the last; not where the field must have a value.
+// What was never seen but as null is whatever its field says.
 func (s *Shape) Types(f *catalog.Field) []string {
 	types := slices.DeleteFunc(s.values().Types(), func(t string) bool { return t == "null" })
 	switch {
 	case len(types) == 0 && f.Is != "":
-		types = append(types, "string")
+		types = append(types, typeOf(f.Is))
 	case len(types) == 0:
 		return nil
 	}
-	if s.has("null") {
+	if s.has("null") && !f.Must {
 		types = append(types, "null")
 	}
 	return types
@@ -127,14 +128,25 @@ func (d describer) properties(s *Shape, fields []*catalog.Field) (properties pla
 	return properties, required
 }
 
-// formatOf is JSON Schema's name of what a text is; "" for none.
-func formatOf(is string) string {
+// typeOf is JSON Schema's name of the type.
+func typeOf(is fields.Type) string {
 	switch is {
-	case catalog.IsTime:
+	case fields.Number, fields.Integer:
+		return "number"
+	case fields.Boolean:
+		return "boolean"
+	}
+	return "string"
+}
+
+// formatOf is JSON Schema's name of what a text is; "" for none.
+func formatOf(is fields.Type) string {
+	switch is {
+	case fields.Time:
 		return "date-time"
-	case catalog.IsDate:
+	case fields.Date:
 		return "date"
-	case catalog.IsLink:
+	case fields.Link:
 		return "uri"
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fields"
 	"sundry/upstreams/plainjson"
 	"sundry/upstreams/shape"
 )
@@ -31,8 +32,8 @@ func TestShapeAsSchema(t *testing.T) {
 	}{
 		{nil, `{"properties":{` + a + `,` + extra + `,"list":{"items":{"properties":{` + u + `},"required":["u"],"type":"object"},"type":"array"}},"required":["a","list"],"type":"object"}`},
 		{[]*catalog.Field{
-			{Name: "none", EN: "N.", ZH: "无"}, {Name: "at", Is: catalog.IsTime},
-			{Name: "list", EN: "All <of> it.", ZH: "全部", Fields: []*catalog.Field{{Name: "z", Is: catalog.IsDate}, {Name: "u", Is: catalog.IsLink}}},
+			{Name: "none", EN: "N.", ZH: "无"}, {Name: "at", Is: fields.Time},
+			{Name: "list", EN: "All <of> it.", ZH: "全部", Fields: []*catalog.Field{{Name: "z", Is: fields.Date}, {Name: "u", Is: fields.Link}}},
 		}, `{"properties":{"none":{"description":"N. 无"},"at":{"format":"date-time","type":"string"},"list":{"description":"All <of> it. 全部",` +
 			`"items":{"properties":{"z":{"format":"date","type":"string"},"u":{"format":"uri","type":"string"}},"required":["z","u"],"type":"object"},"type":"array"},` +
 			a + `,` + extra + `},"required":["none","at","list","a"],"type":"object"}`},
@@ -43,7 +44,7 @@ func TestShapeAsSchema(t *testing.T) {
 			t.Errorf("%v\n%s, want\n%s", err, got, row.want)
 		}
 	}
-	links := shapeOf(t, `{"links":["https://a.example.org/"]}`).Schema([]*catalog.Field{{Name: "links", Is: catalog.IsLink, EN: "L.", ZH: "链"}})
+	links := shapeOf(t, `{"links":["https://a.example.org/"]}`).Schema([]*catalog.Field{{Name: "links", Is: fields.Link, EN: "L.", ZH: "链"}})
 	if got, _ := plainjson.Marshal(links); string(got) != `{"properties":{"links":{"description":"L. 链","items":{"format":"uri","type":"string"},"type":"array"}},"required":["links"],"type":"object"}` {
 		t.Errorf("%s", got)
 	}

@@ -42,20 +42,99 @@ its recorded exchanges (` + "`make golden`" + `). The origin is that of the sour
 
 - *recorded* from the live service, on the date given;
 - *attested*: the exchange has the shape that the witnesses read or show (public code, a test of it, or a document; each in
-  the version that was read), with invented values;
+  the version that was read), with invented values. *6 of 12 fields*: of the fields that our programs read of the reply, the
+  witnesses read so many; the rest is taken from descriptions;
 - *unattested*: no witness is to be had, for the reason given.
 
 Sources that compute their answers need none, nor do those that only talk to what callers name (web sites, game servers) by
 protocols that everybody uses.
 
+`)
+	b.WriteString(attestedCounts(cases))
+	b.WriteString(`
 | endpoint | source | host | origin | witnesses |
 |---|---|---|---|---|
 `)
 	calls(c, func(e *catalog.Endpoint, s *upstreams.Source) {
-		origin, witnesses := describe(CasesOf(cases, e.Name, s.Declared))
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", e.Name, s.Declared, hostOf(s, CasesOf(cases, e.Name, s.Declared)), origin, witnesses)
+		own := CasesOf(cases, e.Name, s.Declared)
+		origin, witnesses := describe(own)
+		if seen, read := witnessed(s, own); origin == "attested" && seen < read {
+			origin += fmt.Sprintf(", %d of %d fields", seen, read)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", e.Name, s.Declared, hostOf(s, own), origin, witnesses)
 	})
 	return b.String()
+}
+
+// attestedCounts says how many exchanges are founded on more than descriptions, of good
+// replies and of the others.
+func attestedCounts(cases []*Case) string {
+	var all, founded [2]int
+	for _, x := range cases {
+		other := 0
+		if x.Want != "success" {
+			other = 1
+		}
+		all[other]++
+		if x.Origin != "composed" {
+			founded[other]++
+		}
+	}
+	return fmt.Sprintf("Of the %d exchanges with a good answer, %d are attested or recorded; of the %d with another (no such thing, refusals, failures,\n"+
+		"shapes that were never seen), %d. How a service fails is seldom in public code.\n", all[0], founded[0], all[1], founded[1])
+}
+
+// witnessed counts the names of fields that the programs of a source read of its attested
+// replies, and those of them that a witness reads.
+func witnessed(s *upstreams.Source, cases []*Case) (seen, read int) {
+	fields, witnesses := map[string]bool{}, map[string]bool{}
+	for _, x := range cases {
+		for _, w := range x.Witnesses {
+			for _, field := range w.Fields {
+				for name := range strings.SplitSeq(field.Name, ".") {
+					witnesses[strings.TrimRight(name, "[]")] = true
+				}
+			}
+		}
+		if x.Want == "success" && x.Origin == "attested" {
+			x.addFields(s, fields)
+		}
+	}
+	for _, reply := range s.Replies {
+		for name := range reply.Reads {
+			if fields[name] {
+				delete(fields, name) // counted once
+				read++
+				if witnesses[name] {
+					seen++
+				}
+			}
+		}
+	}
+	return seen, read
+}
+
+// addFields adds the names of all fields in the replies of a case.
+func (x *Case) addFields(s *upstreams.Source, fields map[string]bool) {
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, inner := range v {
+				fields[name] = true
+				add(inner)
+			}
+		case []any:
+			for _, item := range v {
+				add(item)
+			}
+		}
+	}
+	for _, r := range x.RoundTrips {
+		if v, ok := document(s, &r, replay.ExpandDates(r.Body, x.Now)); ok {
+			add(v)
+		}
+	}
 }
 
 // hostOf is the declared host, or else the first that was called.

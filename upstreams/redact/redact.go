@@ -47,7 +47,7 @@ func New(forms, derived []string) *Redactor {
 		return nil
 	}
 	needles := slices.Clone(forms)
-	for _, v := range derived {
+	for _, v := range slices.Compact(slices.Sorted(slices.Values(derived))) {
 		needles = append(needles, Forms(v)...)
 	}
 	slices.SortFunc(needles, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })

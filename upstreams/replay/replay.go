@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sundry/metrics/panics"
 	"sundry/upstreams"
 	"sundry/upstreams/chinatime"
 	"sundry/upstreams/minecraft"
@@ -52,6 +53,9 @@ type RoundTrip struct {
 // Network answers upstream requests from recorded exchanges, in place of the real
 // network. It is safe for concurrent use.
 type Network struct {
+	// Panics catches those of recorded game servers.
+	Panics *panics.Catcher
+
 	bySource atomic.Pointer[map[string][]*Exchange]
 	faults   atomic.Pointer[map[string]Fault]
 	// Strict refuses requests that differ from the recorded ones; for tests. Set
@@ -276,6 +280,6 @@ func (n *Network) DialContext(ctx context.Context, _, _ string) (net.Conn, error
 		return nil, err
 	}
 	client, server := net.Pipe()
-	go minecraft.ServeStatus(server, recorded.Body)
+	n.Panics.Go(panics.Dial, func() { minecraft.ServeStatus(server, recorded.Body) })
 	return client, nil
 }

@@ -16,6 +16,7 @@ import (
 type Shape struct {
 	types   map[string]bool // null, boolean, number, string, array, object
 	objects int             // how many objects were added
+	empty   bool            // one of the lists had no items
 	fields  map[string]*Shape
 	in      map[string]int // in how many of the objects a field was
 	items   *Shape
@@ -34,6 +35,7 @@ func (s *Shape) Add(v any) {
 		if s.items == nil {
 			s.items = &Shape{}
 		}
+		s.empty = s.empty || len(v) == 0
 		for _, item := range v {
 			s.items.Add(item)
 		}
@@ -90,36 +92,58 @@ func typeOf(v any) string {
 	return "number"
 }
 
+// Difference is a place where a value has another shape.
+type Difference struct {
+	// Path of the place, as in data.list[].url.
+	Path string
+	// Is and Was say what it is and what it was.
+	Is, Was string
+	// Missing and Null: there is no value now.
+	Missing, Null bool
+}
+
+func (d Difference) String() string {
+	if d.Was == "" {
+		return d.Path + ": is " + d.Is
+	}
+	return d.Path + ": is " + d.Is + ", was " + d.Was
+}
+
 // Differences lists where a value has another shape, by path: fields that every
 // object had and that are missing, and types that did not occur. New fields are
 // not listed.
-func (s *Shape) Differences(path string, v any) []string {
+func (s *Shape) Differences(path string, v any) []Difference {
+	found := s.differences(path, v)
+	slices.SortFunc(found, func(a, b Difference) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(found)
+}
+
+func (s *Shape) differences(path string, v any) []Difference {
 	typ := typeOf(v)
 	if len(s.types) == 0 {
 		return nil // only empty lists were added: every item fits
 	}
 	if !s.types[typ] {
-		return []string{fmt.Sprintf("%s: is %s, was one of %s", path, typ, strings.Join(slices.Sorted(maps.Keys(s.types)), ", "))}
+		return []Difference{{path, typ, "one of " + strings.Join(slices.Sorted(maps.Keys(s.types)), ", "), false, v == nil}}
 	}
-	var found []string
+	var found []Difference
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			found = append(found, s.items.Differences(path+"[]", item)...)
+			found = append(found, s.items.differences(path+"[]", item)...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(s.fields)) {
 			field, ok := v[name]
 			switch {
 			case ok:
-				found = append(found, s.fields[name].Differences(path+"."+name, field)...)
+				found = append(found, s.fields[name].differences(path+"."+name, field)...)
 			case s.in[name] == s.objects:
-				found = append(found, path+"."+name+": is missing")
+				found = append(found, Difference{path + "." + name, "missing", "", true, false})
 			}
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found)
+	return found
 }
 
 // OfJSON is the shape of several documents.

@@ -34,7 +34,11 @@ func TestShapesDiffer(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &v); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, s.Differences("data", v)); diff != "" {
+		var got []string
+		for _, d := range s.Differences("data", v) {
+			got = append(got, d.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", document, diff)
 		}
 	}

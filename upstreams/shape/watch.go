@@ -25,6 +25,7 @@ type place struct {
 	path   string
 	types  map[string]bool
 	always bool // it is in every known object around it
+	filled bool // it is a list, and no known one was empty
 	fields map[string]*place
 	// others are the values of all fields of objects of which none has a name that is
 	// read: the names are computed, such as dates and ids.
@@ -42,7 +43,9 @@ func watch(shapes []*Shape, path string, always bool, reads map[string]bool) *pl
 	p := &place{path: path, types: map[string]bool{}, fields: map[string]*place{}}
 	fields, in, objects := map[string][]*Shape{}, map[string]int{}, 0
 	var items []*Shape
+	empty := false
 	for _, s := range shapes {
+		empty = empty || s.empty
 		maps.Copy(p.types, s.types)
 		objects += s.objects
 		for name, field := range s.fields {
@@ -65,6 +68,7 @@ func watch(shapes []*Shape, path string, always bool, reads map[string]bool) *pl
 		p.others = watch(slices.Concat(slices.Collect(maps.Values(fields))...), join(path, "*"), false, reads)
 	}
 	if len(items) > 0 {
+		p.filled = !empty
 		p.items = watch(items, path+"[]", false, reads)
 	}
 	return p
@@ -87,12 +91,14 @@ const (
 	Missing Kind = "missing"
 	// Retyped is a value of a type that was not known there.
 	Retyped Kind = "retyped"
+	// Emptied is a list without any item, where none was known.
+	Emptied Kind = "emptied"
 	// New is a field that programs read and that was not known there.
 	New Kind = "new"
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{Missing, Retyped, New} }
+func Kinds() []Kind { return []Kind{Missing, Retyped, Emptied, New} }
 
 // Change is what is different at one place.
 type Change struct {
@@ -125,11 +131,13 @@ func (w *Watch) compare(p *place, values []any, found *[]Change) {
 	}
 	var objects []map[string]any
 	var items []any
+	lists := false
 	for _, v := range values {
 		switch v := v.(type) {
 		case map[string]any:
 			objects = append(objects, v)
 		case []any:
+			lists = true
 			items = append(items, v[:min(len(v), mostItems, mostValues-min(len(items), mostValues))]...)
 		}
 		if v != nil && !p.types[typeOf(v)] {
@@ -137,8 +145,11 @@ func (w *Watch) compare(p *place, values []any, found *[]Change) {
 			return
 		}
 	}
-	if len(items) > 0 && p.items != nil {
+	switch {
+	case len(items) > 0 && p.items != nil:
 		w.compare(p.items, items, found)
+	case len(items) == 0 && len(objects) == 0 && lists && p.filled:
+		*found = append(*found, Change{Emptied, p.path})
 	}
 	if len(objects) == 0 {
 		return

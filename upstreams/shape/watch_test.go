@@ -53,6 +53,33 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchOfLists: one that never was empty, and is now, has changed.
+func TestWatchOfLists(t *testing.T) {
+	w := shapeOf(t, `{"a":[1],"b":[{"c":[1]},{"c":[2]}],"d":[{"c":[]},{"c":[1]}]}`).Watch(readsOf("a b c d"))
+	for document, want := range map[string][]string{
+		`{"a":[2],"b":[{"c":[1]},{"c":[]}],"d":[{"c":[]}]}`: nil,
+		`{"a":[],"b":[{"c":[]},{"c":[]}],"d":[]}`:           {"emptied a", "emptied b[].c", "emptied d"},
+		`{"a":null,"b":[],"d":[{"c":[1]}]}`:                 {"missing a", "emptied b"},
+	} {
+		if got := changesOf(t, w, document); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", document, got, want)
+		}
+	}
+}
+
+// TestWatchOfListsBesideTexts: of values that may be either, no list is no empty list.
+func TestWatchOfListsBesideTexts(t *testing.T) {
+	w := shapeOf(t, `{"a":{"x":"text","y":[1]}}`).Watch(readsOf("a"))
+	for document, want := range map[string][]string{
+		`{"a":{"x":"text"}}`:        nil,
+		`{"a":{"x":"text","y":[]}}`: {"emptied a.*"},
+	} {
+		if got := changesOf(t, w, document); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", document, got, want)
+		}
+	}
+}
+
 // TestWatchOfComputedNames: of an object none of whose fields has a name that is read,
 // all fields are taken as one.
 func TestWatchOfComputedNames(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"sundry/upstreams/webpage"
 
@@ -246,7 +247,7 @@ func literals(form *regexp.Regexp, scripts []string) []string {
 	var out []string
 	for _, s := range scripts {
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-			text, rest := s[at[2]+1:at[3]-1], strings.TrimSpace(s[at[3]:])
+			text, rest := s[at[2]+1:at[3]-1], strings.TrimLeftFunc(s[at[3]:], unicode.IsSpace)
 			if rest != "" && strings.ContainsRune("+.[?", rune(rest[0])) || text == "" || text[0] == '#' {
 				continue
 			}

@@ -1,6 +1,7 @@
 package shortlink
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -68,6 +69,9 @@ func (w *resolution) read(resp *http.Response) (*found, error) {
 	body := readBody(resp)
 	if reportsGone(w.current, kind, body) {
 		return nil, w.ifFirst(fmt.Errorf("%s reports it: %w", w.current.Host, ErrGone))
+	}
+	if len(bytes.TrimSpace(body)) == 0 && isShort(w.current) { // it has said nothing, and has no pages of its own
+		return nil, w.ifFirst(&StatusError{Host: w.current.Host, Status: resp.StatusCode})
 	}
 	if !isHTML(kind) {
 		return nil, nil

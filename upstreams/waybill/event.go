@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -61,57 +60,14 @@ const (
 	lastYear  = 2099
 )
 
-// layouts are tried in turn. Months, days and hours may lack their leading
-// zero, and a fraction of a second is accepted after each second.
-var layouts = []string{
-	"2006-1-2 15:04:05", "2006-1-2 15:04",
-	"2006-1-2T15:04:05", "2006-1-2T15:04",
-	"2006-1-2T15:04:05Z07:00", "2006-1-2T15:04Z07:00",
-	"2006-1-2T15:04:05Z0700", "2006-1-2T15:04Z0700",
-	"2006-1-2 15:04:05Z07:00", "2006-1-2 15:04Z07:00",
-	"2006-1-2 15:04:05 Z07:00", "2006-1-2 15:04 Z07:00",
-	"2006-1-2 15:04:05 Z0700", "2006-1-2 15:04 Z0700",
-}
-
-// ParseTime parses the time of an event: 2006-01-02 15:04:05, with T for the
-// space, without seconds, with / for -, with a zone (Z, +08:00, +0800) or
-// without one, which means Chinese time; or 10 digits of Unix seconds or 13 of
-// milliseconds, returned in Chinese time too. Years are 2000 to 2099. The error
-// contains at most 32 characters of the input.
+// ParseTime parses the time of an event, as chinatime.Parse does. Years are 2000 to 2099. The
+// error contains at most 32 characters of the input.
 func ParseTime(s string) (time.Time, error) {
-	s = strings.TrimSpace(s)
-	t, ok := unix(s)
-	if !ok {
-		t, ok = written(s)
-	}
+	t, ok := chinatime.Parse(s)
 	if !ok || t.Year() < firstYear || t.Year() > lastYear {
 		return time.Time{}, fmt.Errorf("parse event time %.32q: expected 2006-01-02 15:04:05, with or without a zone, or Unix seconds or milliseconds, in the years %d to %d", s, firstYear, lastYear)
 	}
 	return t, nil
-}
-
-func unix(s string) (time.Time, bool) {
-	if !digits(s, 10, 10) && !digits(s, 13, 13) {
-		return time.Time{}, false
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	if len(s) == 10 {
-		return time.Unix(n, 0).In(chinatime.Zone()), true
-	}
-	return time.UnixMilli(n).In(chinatime.Zone()), true
-}
-
-func written(s string) (time.Time, bool) {
-	s = strings.ReplaceAll(s, "/", "-")
-	for _, layout := range layouts {
-		if t, err := time.ParseInLocation(layout, s, chinatime.Zone()); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
 }
 
 var (

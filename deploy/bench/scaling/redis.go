@@ -70,7 +70,7 @@ func (b *bench) called(command string, more, before int) error {
 
 // What is called once for each fill, and for each announcement.
 const (
-	releases      = "eval" // of the lease, after the entry was written
+	releases      = "del" // of the lease, by the script, after the entry was written
 	announcements = "publish"
 )
 

@@ -35,6 +35,7 @@ type relay struct {
 type trips struct {
 	by       map[step]int
 	commands int // of requests' steps
+	releases int // of leases, whichever round trip they were in
 }
 
 // requests is the number of those that requests cause, rather than instances by being
@@ -76,7 +77,7 @@ func (r *relay) close() {
 func (r *relay) seen() trips {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return trips{maps.Clone(r.count.by), r.count.commands}
+	return trips{maps.Clone(r.count.by), r.count.commands, r.count.releases}
 }
 
 func (r *relay) reset() {
@@ -171,6 +172,9 @@ func (r *relay) forward(server io.Writer, from *bufio.Reader, answered *atomic.B
 func (r *relay) note(s step, begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if s == release {
+		r.count.releases++
+	}
 	if begins {
 		r.count.by[s]++
 	}

@@ -64,9 +64,9 @@ func TestAPipelineIsOneRoundTrip(t *testing.T) {
 func TestWhatCommandsAreFor(t *testing.T) {
 	for command, want := range map[string]step{
 		"MGET sundry:60s:1|": look, "get sundry:60s:1|": look, "exists sundry:lease:60s:1|": look, "set sundry:lease:60s:1| token": lease,
-		"set sundry:60s:1| entry": store, "del sundry:60s:1|": store, "publish sundry:announcements:0 text": told,
-		"eval text 1 sundry:lease:60s:1| !": denied, "evalsha sum 1 sundry:lease:60s:1| token 900": renewal,
-		"eval text 1 sundry:lease:60s:1| token channel text": release, "eval text 1 sundry:quota:host 1 1000": quota,
+		"set sundry:60s:1| entry": store, "del sundry:60s:1|": store, "evalsha sum 1 sundry:60s:1| write entry 1000 channel name 1": store, "eval text 1 sundry:60s:1| delete 1": store,
+		"eval text 1 sundry:lease:60s:1| ! 1000": denied, "evalsha sum 1 sundry:lease:60s:1| token 900": renewal,
+		"evalsha sum 1 sundry:lease:60s:1| release token channel text": release, "eval text 1 sundry:quota:host 1 1000": quota,
 		"eval text 1 sundry:settings old new": settings, "get sundry:settings": settings, "set sundry:secret:{rates} text": gossip,
 		"xadd sundry:gossip:rates *": gossip, "xread streams sundry:gossip:rates 0": gossip, "ping": others, "hello 3": others, "hkeys sundry:advisor": others, "eval text 1 sundry:advisor name": others,
 		"subscribe sundry:announcements:0": others,

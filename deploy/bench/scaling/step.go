@@ -15,7 +15,6 @@ const (
 	quota   step = "quota"   // of a source
 	renewal step = "renewal" // of the lease
 	store   step = "store"   // the entry, or the record of a failure
-	told    step = "told"    // the other instances: of a newer entry
 	release step = "release" // of the lease
 
 	gossip   step = "gossip"
@@ -24,7 +23,7 @@ const (
 )
 
 // requestSteps are those of requests, in their order.
-func requestSteps() []step { return []step{look, lease, denied, quota, renewal, store, told, release} }
+func requestSteps() []step { return []step{look, lease, denied, quota, renewal, store, release} }
 
 func (s step) ofRequests() bool { return s != gossip && s != settings && s != others }
 
@@ -44,8 +43,6 @@ func stepOf(args []string) step {
 		return settings
 	case name == "mget", name == "get", name == "exists":
 		return look
-	case name == "publish":
-		return told
 	case name == "set" && strings.Contains(key, ":lease:"):
 		return lease
 	case name == "set", name == "del":
@@ -61,10 +58,12 @@ func stepOfScript(key string, args []string) step {
 		return settings
 	case strings.Contains(key, ":quota:"):
 		return quota
+	case len(args) > 0 && (args[0] == "write" || args[0] == "delete"):
+		return store
 	case !strings.Contains(key, ":lease:"):
 		return others
-	case len(args) == 1:
-		return denied // the mark
+	case len(args) == 2 && args[0] == "!":
+		return denied // the mark, and how long a lease lasts
 	case len(args) == 2:
 		return renewal // token and time
 	}

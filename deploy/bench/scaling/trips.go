@@ -167,7 +167,7 @@ func (t *tripBench) round(a asking) (time.Duration, trips, error) {
 
 // filled waits until each of the keys was filled by somebody, and all is written.
 func (t *tripBench) filled(endpoint string, ids []int) error {
-	if err := t.Until("fills", func() bool { return t.relay.seen().by[release] >= len(ids) }, t.server); err != nil {
+	if err := t.Until("fills", func() bool { return t.relay.seen().releases >= len(ids) }, t.server); err != nil {
 		return err
 	}
 	return t.written(endpoint, ids)

@@ -22,7 +22,7 @@ function cells(r, by, refresh) {
   return [
     time(r.at, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
     h("span", { class: "words" }, who(r.by)),
-    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", t("undoes #{seq}", { seq: r.undoes }))), r.pending && h("div", null, badge("warn", "◌", t("pending"), t("In force on this instance only, until Redis is back")))],
+    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", t("undoes #{seq}", { seq: r.undoes }))), r.pending && h("div", null, badge("warn", "◌", t("pending"), t("In force on this instance only, until it can be stored")))],
     difference(r),
     undoCell(r, by, target, refresh),
   ];
@@ -40,6 +40,7 @@ function noted({ do: what, note = "" }) {
   if (what === "purge") return h("span", null, { soft: t("soft"), hard: t("hard") }[note] ?? note);
   const [, from, to] = what === "restore" ? (/^the store was rolled back from change (\d+) to (\d+)$/.exec(note) ?? []) : [];
   if (from) return h("span", null, t("the store was rolled back from change #{from} to #{to}", { from, to }));
+  if (what === "restore" && /^the stored settings were damaged/.test(note)) return h("span", null, t("the stored settings were damaged, and no instance knew what they were: all that was cached before is purged"));
   const [, of] = what === "overtaken" ? (/^a pending change of (\w+) was overtaken/.exec(note) ?? []) : [];
   if (of) return h("span", null, t("pending change ({what}) overtaken by a later one on another instance, which stays in force", { what: verbs[of] ?? of }));
   return h("span", { class: "mono words" }, note);

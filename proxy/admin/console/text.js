@@ -91,4 +91,4 @@ export function moment(iso) {
 export const ago = (iso) => t("{time} ago", { time: approximate((Date.now() - new Date(iso)) / 1000) });
 
 // pendingNote says of a change that it could not be stored yet.
-export const pendingNote = (answer) => answer.pending ? t(" – pending: on this instance only, until Redis is back") : "";
+export const pendingNote = (answer) => answer.pending ? t(" – pending: on this instance only, until it can be stored") : "";

@@ -23,7 +23,7 @@ export function troubles(overview, { sources }, history) {
   return found.sort((a, b) => b.weight - a.weight || a.what.localeCompare(b.what));
 }
 
-export const changed = (change) => ({ missing: t("missing"), retyped: t("of another type"), new: t("new") }[change] ?? change);
+export const changed = (change) => ({ missing: t("missing"), retyped: t("of another type"), emptied: t("an empty list"), new: t("new") }[change] ?? change);
 
 // lately is what most requests of an endpoint came to in the last minutes that had any.
 export function lately({ hour, day }) {

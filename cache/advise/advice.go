@@ -1,0 +1,101 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"sundry/cache"
+)
+
+// Target is what an operator wants: at most so many old answers, or at most so many calls.
+type Target struct {
+	// Old is the old share, 0 to 1; 0 means that calls are the target.
+	Old float64
+	// Calls to upstreams an hour; 0 means that the old share is.
+	Calls float64
+}
+
+// Advice is the TTL that meets a target.
+type Advice struct {
+	// Rules by rising TTL, the present one among them.
+	Rules []Rule
+	// TTL that is advised; 0: none meets the target, or too little is known.
+	TTL time.Duration
+	// Reason in one sentence.
+	Reason   string
+	Evidence Evidence
+}
+
+// Bounds of what is advised.
+const (
+	shortest = time.Second
+	longest  = 366 * 24 * time.Hour
+	// reach is how many steps of the ladder, each by the square root of two, lie on either
+	// side of the present TTL: what is further away was not seen.
+	reach = 8
+	// fewestLooks are the refreshes below which nothing is advised.
+	fewestLooks = 20
+)
+
+// Ladder are the TTLs to choose from, around the present one.
+func Ladder(present time.Duration) []time.Duration {
+	var out []time.Duration
+	for step := -reach; step <= reach; step++ {
+		ttl := time.Duration(float64(present) * math.Pow(2, float64(step)/2)).Round(time.Second)
+		if step == 0 {
+			ttl = present
+		}
+		if ttl >= shortest && ttl <= longest && (len(out) == 0 || ttl > out[len(out)-1]) {
+			out = append(out, ttl)
+		}
+	}
+	return out
+}
+
+// Advise replays each TTL of the ladder, with all else as the present policy has it.
+func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target Target) Advice {
+	a := Advice{Evidence: past.evidence}
+	for _, ttl := range ladder {
+		policy := *present
+		policy.TTL = ttl
+		a.Rules = append(a.Rules, past.Rule(&policy))
+	}
+	if past.evidence.Refreshes < fewestLooks {
+		a.Reason = fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks)
+		return a
+	}
+	if target.Old > 0 {
+		a.forOld(target.Old)
+	} else {
+		a.forCalls(target.Calls)
+	}
+	return a
+}
+
+// forOld takes the longest TTL whose old share is within the target, and whose band is
+// within twice the target.
+func (a *Advice) forOld(target float64) {
+	for i := len(a.Rules) - 1; i >= 0; i-- {
+		if r := &a.Rules[i]; r.Older <= target && r.OlderHigh <= 2*target {
+			a.TTL = r.TTL
+			a.Reason = fmt.Sprintf("the longest TTL under which %s of answers at most would be old", percent(target))
+			return
+		}
+	}
+	a.Reason = fmt.Sprintf("no TTL down to %v keeps old answers within %s", a.Rules[0].TTL, percent(target))
+}
+
+// forCalls takes the shortest TTL that needs no more calls than the target.
+func (a *Advice) forCalls(target float64) {
+	for i := range a.Rules {
+		if r := &a.Rules[i]; r.Calls <= target {
+			a.TTL = r.TTL
+			a.Reason = fmt.Sprintf("the shortest TTL with %.3g calls an hour at most", target)
+			return
+		}
+	}
+	a.Reason = fmt.Sprintf("no TTL up to %v needs only %.3g calls an hour", a.Rules[len(a.Rules)-1].TTL, target)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", share*100) }

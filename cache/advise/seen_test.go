@@ -1,0 +1,58 @@
+package advise
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSeenIsBounded: the oldest events go, and requests that are close together are one.
+func TestSeenIsBounded(t *testing.T) {
+	s := &Seen{Most: 100}
+	for i := range 1000 {
+		s.Request(uint32(i%3), epoch.Add(time.Duration(i)*time.Second), 1, time.Minute)
+	}
+	if n := len(s.events); n > 100 || n < 75 {
+		t.Errorf("%d events", n)
+	}
+	if last := s.events[len(s.events)-1]; last.at != epoch.Add(999*time.Second).UnixMilli() {
+		t.Errorf("the last event is of %d", last.at)
+	}
+	s = &Seen{}
+	for i := range 1000 {
+		s.Request(uint32(i%2), epoch.Add(time.Duration(i)*time.Millisecond), 1, time.Minute)
+	}
+	if e := s.Past().evidence; len(s.events) != 4 || e.Requests != 1000 {
+		t.Errorf("%d events of %d requests", len(s.events), e.Requests)
+	}
+}
+
+// TestLittleIsSaidOfLittle: nothing seen, a request alone, refreshes without a request.
+func TestLittleIsSaidOfLittle(t *testing.T) {
+	w := worlds()[0]
+	for _, seen := range []func(s *Seen){
+		func(*Seen) {},
+		func(s *Seen) { s.Request(1, epoch, 1, time.Minute) },
+		func(s *Seen) { s.Refresh(1, epoch, First); s.Refresh(1, epoch.Add(-time.Hour), Changed) },
+	} {
+		s := &Seen{}
+		seen(s)
+		if a := s.Past().Advise(w.policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason == "" {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// TestSampledHitsCount: the calls of a key of which one request in ten was logged are those
+// of all of them.
+func TestSampledHitsCount(t *testing.T) {
+	s := &Seen{}
+	for i := range 1000 {
+		at := epoch.Add(time.Duration(i) * 100 * time.Second)
+		s.Request(1, at, 10, time.Minute)
+		s.Refresh(1, at, Unchanged)
+	}
+	w := worlds()[0]
+	if r := s.Past().Rule(w.policy(5 * time.Second)); r.Calls < 330 || r.Calls > 370 {
+		t.Errorf("%.1f calls an hour, of a request every 10 s", r.Calls)
+	}
+}

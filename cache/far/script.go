@@ -1,0 +1,65 @@
+package far
+
+import (
+	"github.com/redis/go-redis/v9"
+)
+
+// What a write asks of the script.
+const (
+	opWrite   = "write"
+	opDelete  = "delete"
+	opRelease = "release"
+)
+
+// writeScript carries out what replaces or removes something, because only Redis can
+// compare and write at once. It is one script for all, so that one round trip more is enough
+// for a Redis that does not know it.
+//
+//	write KEY value ttl channel name announce → when the newer entry was created that stays; 0: none
+//	delete KEY created                        → 0; deletes an entry created then or before
+//	release KEY token channel message         → 0; deletes the lease if it has the token
+//
+// Behind that each returns the time of Redis, and whether something was announced (1),
+// could not be (2) or did not have to be (0). Times are in Unix milliseconds.
+//
+// An entry is written in the place of one created before it; a replaceable one never in
+// the place of a lasting one, a lasting one always in that of a replaceable one. An entry
+// from the future, by a clock that is ahead, is dated now, so that it keeps no newer one
+// out. What replaces another is announced, and what is to be; the end of a lease, if it
+// was wanted. That it may not publish does not stop it.
+var writeScript = redis.NewScript(`
+local key, op = KEYS[1], ARGV[1]
+local t = redis.call("time")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local function announce(channel, message)
+	local reply = redis.pcall("publish", channel, message)
+	if type(reply) == "table" and reply.err then return 2 end
+	return 1
+end
+if op == "` + opRelease + `" then
+	local owner, announced = redis.pcall("get", key), 0
+	local wanted = owner == ARGV[2] .. "` + wantedMark + `"
+	if owner ~= ARGV[2] and not wanted then return {0, now, 0} end
+	redis.call("del", key)
+	if wanted then announced = announce(ARGV[3], ARGV[4]) end
+	return {0, now, announced}
+end
+local latest = now + 1000
+local head = redis.pcall("getrange", key, 0, 14)
+local there, lasting = -1, false
+if type(head) == "string" and #head == 15 and string.match(head, "^[=~]%d+$") and tonumber(string.sub(head, 2)) <= latest then
+	there, lasting = tonumber(string.sub(head, 2)), string.sub(head, 1, 1) == "="
+end
+if op == "` + opDelete + `" then
+	if there <= tonumber(ARGV[2]) then redis.call("del", key) end
+	return {0, now, 0}
+end
+local value, kind, created = ARGV[2], string.sub(ARGV[2], 1, 1), tonumber(string.sub(ARGV[2], 2, 15))
+if created > latest then
+	created = now
+	value = kind .. string.format("%014.0f", now) .. string.sub(value, 16)
+end
+if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then return {there, now, 0} end
+redis.call("set", key, value, "px", ARGV[3])
+if ARGV[5] == "" or ARGV[6] == "0" and there < 0 then return {0, now, 0} end
+return {0, now, announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])}`)

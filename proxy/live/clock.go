@@ -1,0 +1,75 @@
+package live
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sundry/cache"
+)
+
+// Settings are dated by the store's clock, which all instances share: a purge from a clock
+// that is behind would spare what others have cached lately, and one that is heard where the
+// clock is ahead what was cached there. In force it is dated by the clock of its instance, as
+// what is cached there is.
+
+// maxSkew is how far the clock of this instance may be from that of the store before that
+// counts.
+const maxSkew = time.Second
+
+// Now is the time by the store's clock.
+func (r *Replicator) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+
+// local is the time by the clock of this instance of one by the store's; zero stays zero.
+func (r *Replicator) local(at time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return at.Add(-time.Duration(r.ahead.Load()))
+}
+
+// localPurges dates purges by the clock of this instance, and localOrders orders.
+func (r *Replicator) localPurges(purges map[string]cache.Purge) map[string]cache.Purge {
+	for target, p := range purges {
+		purges[target] = cache.Purge{Soft: r.local(p.Soft), Hard: r.local(p.Hard)}
+	}
+	return purges
+}
+
+func (r *Replicator) localOrders(orders []Order) []Order {
+	all := slices.Clone(orders)
+	for i := range all {
+		all[i].At = r.local(all[i].At)
+	}
+	return all
+}
+
+// compareClocks finds out how far the store's clock is ahead of this instance's. Where the
+// store does not say so at once, what is known of it stays, and so it does for less than a
+// second: times of this instance keep their order. Else what is in force is dated anew.
+func (r *Replicator) compareClocks(ctx context.Context) {
+	began := time.Now()
+	at, err := r.cfg.Store.Now(ctx)
+	took := time.Since(began)
+	if err != nil || took > maxSkew {
+		return
+	}
+	ahead := at.Sub(began.Add(took / 2))
+	if ahead.Abs() <= maxSkew {
+		ahead = 0
+	}
+	if (ahead - time.Duration(r.ahead.Load())).Abs() <= maxSkew {
+		return
+	}
+	r.ahead.Store(int64(ahead))
+	if ahead == 0 {
+		r.cfg.Log.Info("the clock of this instance agrees with that of the store again")
+	} else {
+		r.cfg.Log.Warn("the clock of this instance is not that of the store; settings are dated by the latter", "ahead", -ahead)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.loaded {
+		r.purge(nil)
+	}
+}

@@ -1,0 +1,156 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/cache"
+)
+
+// otherClock is a store whose clock is ahead.
+type otherClock struct {
+	*connection
+	ahead time.Duration
+	takes time.Duration
+	err   error
+}
+
+func (s *otherClock) Now(context.Context) (time.Time, error) {
+	time.Sleep(s.takes)
+	return time.Now().Add(s.ahead), s.err
+}
+
+// TestAnOrderFromAClockThatIsBehind is given the time of the store; to the others it would be one
+// of long ago; and one from a clock that is ahead.
+func TestAnOrderFromAClockThatIsBehind(t *testing.T) {
+	for name, row := range map[string]struct {
+		store otherClock
+		want  time.Duration
+	}{
+		"an hour behind":       {otherClock{ahead: time.Hour}, time.Hour},
+		"two seconds behind":   {otherClock{ahead: 2 * time.Second}, 2 * time.Second},
+		"about right":          {otherClock{ahead: maxSkew}, 0},
+		"an hour ahead":        {otherClock{ahead: -time.Hour}, -time.Hour},
+		"an answer that hangs": {otherClock{ahead: time.Hour, takes: 2 * time.Second}, 0},
+		"no answer":            {otherClock{ahead: time.Hour, err: errors.New("away")}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFleet(t, func(f *fleet) {
+				row.store.connection = &connection{sharedStore: f.connOne.sharedStore}
+				behind, _ := newReplicator(&row.store)
+				if err := behind.FirstSync(f.ctx); err != nil {
+					t.Fatal(err)
+				}
+				heard := time.Now()
+				for _, c := range []Change{purgeIP, {Do: DoDrop, Target: "ip", Key: "ip:k"}} {
+					if r, err := behind.Change(f.ctx, c); err != nil || !r.At.Equal(heard.Add(row.want)) {
+						t.Errorf("%v: at %v, heard %v", err, r.At, heard)
+					}
+				}
+				f.after(time.Second)
+				if at := f.appliedTwo.purges()["ip"].Hard; !at.Equal(heard.Add(row.want)) {
+					t.Errorf("elsewhere, the purge is of %v, heard %v", at, heard)
+				}
+			})
+		})
+	}
+}
+
+// TestSettingsAreDatedByTheStore: what an instance orders whose clock is an hour behind, or
+// ahead, is stored as of the store's time, comes into force as of its own, and expires when it
+// is due.
+func TestSettingsAreDatedByTheStore(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var purges map[string]cache.Purge
+			var orders []Order
+			var ttl atomic.Value
+			r, err := NewReplicator(ReplicatorConfig{
+				Store: &otherClock{connection: &connection{sharedStore: &sharedStore{}}, ahead: off}, Check: valid,
+				Purge: func(p map[string]cache.Purge, o []Order) { purges, orders = p, append(orders, o...) },
+				Apply: func(e EffectiveSettings) error { ttl.Store(e.Cache["ip"]["ttl"]); return nil },
+				Log:   slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer synctest.Wait()
+			defer stop()
+			go r.Run(ctx)
+			synctest.Wait()
+			at := auditTime(time.Now())
+			for _, c := range []Change{
+				{Do: DoPurge, Target: "ip", Hard: true}, {Do: DoPurge, Target: "kd"}, {Do: DoDrop, Target: "ip", Key: "ip:k"},
+				{Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}, For: 10 * time.Minute},
+			} {
+				if _, err := r.Change(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := r.Settings()
+			if p := s.Purges["ip"].Hard; !p.Equal(at.Add(off)) || !s.Orders[0].At.Equal(p) || !s.Audit[0].At.Equal(p) {
+				t.Errorf("stored as of %v, %v and %v, the store's time is %v", p, s.Orders[0].At, s.Audit[0].At, at.Add(off))
+			}
+			if want := (cache.Purge{Hard: at}); purges["ip"] != want || !purges["kd"].Soft.Equal(at) || len(orders) != 1 || !orders[0].At.Equal(at) {
+				t.Errorf("in force here as of %+v and %v, and it is %v", purges, orders, at)
+			}
+			time.Sleep(10*time.Minute - time.Second)
+			synctest.Wait()
+			if got := ttl.Load(); got != "1h" {
+				t.Errorf("it has expired early: %q", got)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if got := ttl.Load(); got != "" {
+				t.Errorf("it has not expired: %q", got)
+			}
+		})
+	}
+}
+
+// TestAClockThatIsSet has what is in force dated anew: what is cached is dated by that clock.
+func TestAClockThatIsSet(t *testing.T) {
+	withFleet(t, func(f *fleet) {
+		store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}}
+		f.change(purgeIP)
+		at := f.one.Settings().Purges["ip"].Hard
+		three, applied := newReplicator(store)
+		if err := three.FirstSync(f.ctx); err != nil || !applied.purges()["ip"].Hard.Equal(at) {
+			t.Fatalf("%v: %+v, want %v", err, applied.purges(), at)
+		}
+		store.ahead = time.Hour // as this one was set back
+		if err := three.FirstSync(f.ctx); err != nil || !applied.purges()["ip"].Hard.Equal(at.Add(-time.Hour)) {
+			t.Errorf("%v: %+v, want %v", err, applied.purges(), at.Add(-time.Hour))
+		}
+	})
+}
+
+// TestWhatIsSaidOfClocks is true: that they disagree, and once they do not, that they agree.
+func TestWhatIsSaidOfClocks(t *testing.T) {
+	var lines bytes.Buffer
+	store := &otherClock{connection: &connection{sharedStore: &sharedStore{}}}
+	r, _ := newReplicator(store)
+	r.cfg.Log = slog.New(slog.NewTextHandler(&lines, nil))
+	for _, row := range []struct {
+		ahead time.Duration
+		want  string // a part of the line; "" for none
+	}{
+		{0, ""}, {time.Hour, "is not that of the store"}, {time.Hour, ""}, {2 * time.Hour, "is not that of the store"},
+		{maxSkew - maxSkew/4, "agrees with that of the store again"}, {maxSkew/4 - maxSkew, ""}, {-time.Hour, "is not that of the store"}, {0, "agrees with that of the store again"},
+	} {
+		lines.Reset()
+		store.ahead = row.ahead
+		r.compareClocks(t.Context())
+		if got := lines.String(); (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
+			t.Errorf("%v ahead: %q, want %q", row.ahead, got, row.want)
+		}
+	}
+}

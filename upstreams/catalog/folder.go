@@ -1,0 +1,223 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"sundry/upstreams/declare"
+	"sundry/upstreams/kinds"
+)
+
+// declaration is what the files of an endpoint declare together. Their lines are counted
+// through, those of shared files from afterOwn on.
+type declaration struct {
+	own   bool
+	files []declaredFile // the endpoint's first
+	// What was read of them.
+	head   *endpointSpec
+	parts  []*partSpec // of the other files
+	shared map[string]*sharedPart
+	// The last that together made of it, and the shared files in that.
+	spec *endpointSpec
+	used []*sharedPart
+}
+
+// declaredFile is a file whose first line is counted as the line after before.
+type declaredFile struct {
+	path string
+	name string // of a part, without .yaml
+	declare.File
+}
+
+// sharedPart is a file of the folder shared.
+type sharedPart struct {
+	declaredFile
+	partSpec
+}
+
+// afterOwn is more than the lines that an endpoint's own files have.
+const afterOwn = 1 << 24
+
+// readShared reads the files of the folder shared.
+func readShared(files map[string]catalogFile) (map[string]*sharedPart, []error) {
+	out, before := map[string]*sharedPart{}, afterOwn
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		file := files[name]
+		p := &sharedPart{declaredFile: declaredFile{path: file.path, name: name}}
+		p.Text = file.data
+		var problems declare.Problems
+		p.Read(&p.partSpec, &problems)
+		if len(p.Sources)+len(p.Uses) > 0 {
+			problems.Add(0, "expected no sources and no uses, which belong to an endpoint; the keys of a shared file are defs, steps and rules")
+		}
+		failed = append(failed, Mistakes(p.path, problems)...)
+		// Once more, with the lines that the endpoints know.
+		p.Before, p.partSpec = before, partSpec{}
+		p.Read(&p.partSpec, &declare.Problems{})
+		before += 1 + bytes.Count(file.data, []byte("\n"))
+		out[name] = p
+	}
+	return out, failed
+}
+
+func newDeclaration(from catalogFile, shared map[string]*sharedPart) *declaration {
+	d := &declaration{own: from.own, shared: shared}
+	before := 0
+	add := func(name string, file catalogFile) {
+		d.files = append(d.files, declaredFile{file.path, name, declare.File{Text: file.data, Before: before}})
+		before += 1 + bytes.Count(file.data, []byte("\n"))
+	}
+	add("", from)
+	for _, name := range slices.Sorted(maps.Keys(from.parts)) {
+		add(name, from.parts[name])
+	}
+	return d
+}
+
+// read decodes the files, and says which of them could not be read whole.
+func (d *declaration) read(problems *declare.Problems) (unreadable []int) {
+	for i, file := range d.files {
+		var into any
+		if i == 0 {
+			d.head = &endpointSpec{}
+			into = d.head
+		} else {
+			d.parts = append(d.parts, &partSpec{})
+			into = d.parts[i-1]
+		}
+		if !file.Read(into, problems) {
+			unreadable = append(unreadable, i)
+		}
+	}
+	return unreadable
+}
+
+// others are the mistakes beside those that keep one of the files from being read.
+func (d *declaration) others(unreadable int, check func() declare.Problems) declare.Problems {
+	file := d.files[unreadable].File
+	if unreadable == 0 {
+		return declare.Others(file, func(spec *endpointSpec) declare.Problems {
+			d.head = spec
+			return check()
+		})
+	}
+	return declare.Others(file, func(spec *partSpec) declare.Problems {
+		d.parts[unreadable-1] = spec
+		return check()
+	})
+}
+
+// together is the endpoint as a single file would declare it: with the sources of all
+// files, and with what names stand for in their place.
+func (d *declaration) together(problems *declare.Problems) *endpointSpec {
+	spec := *d.head
+	spec.Sources = slices.Clone(spec.Sources)
+	uses := slices.Clone(spec.Uses)
+	if len(d.parts) > 0 && spec.Serves == nil {
+		problems.Add(spec.Name.Line, "serves: expected a program that emits the name of the file whose sources are asked, for example serves: $params.site")
+	}
+	if len(d.parts) == 0 && spec.Serves != nil {
+		problems.Add(spec.Serves.Line, "serves: expected files beside %s, for its values", headFile)
+	}
+	for i, part := range d.parts {
+		uses = append(uses, part.Uses...)
+		spec.add(part, part.served(spec.Serves, d.files[i+1].name))
+	}
+	d.used = d.use(uses, problems)
+	var defs declare.Defs
+	for _, shared := range d.used {
+		defs = append(defs, shared.Defs...)
+	}
+	for i := range defs {
+		defs[i].Shared = true
+	}
+	spec.Defs = append(defs, spec.Defs...)
+	spec.resolveNames(d.used, problems)
+	d.spec = &spec
+	return d.spec
+}
+
+// add takes over what a part declares, with these sources.
+func (s *endpointSpec) add(part *partSpec, sources []kinds.SourceSpec) {
+	s.Defs = slices.Concat(s.Defs, part.Defs)
+	s.Steps = slices.Concat(s.Steps, part.Steps)
+	s.Rules = slices.Concat(s.Rules, part.Rules)
+	s.Sources = append(s.Sources, sources...)
+}
+
+// served are the sources with the condition that serves emits the name of their file.
+func (p *partSpec) served(serves *declare.Expr, name string) []kinds.SourceSpec {
+	sources := slices.Clone(p.Sources)
+	for i := range sources {
+		if serves == nil {
+			continue
+		}
+		when := fmt.Sprintf("(%s) == %s", serves.Text, strconv.Quote(name))
+		line := serves.Line
+		if own := sources[i].When; own != nil {
+			when, line = fmt.Sprintf("(%s\n) and %s", own.Text, when), own.Line
+		}
+		sources[i].When = &declare.Expr{Text: when, Line: line}
+	}
+	return sources
+}
+
+// use finds shared files, each once.
+func (d *declaration) use(names []declare.Text, problems *declare.Problems) []*sharedPart {
+	var used []*sharedPart
+	for _, name := range names {
+		shared := d.shared[name.Value]
+		switch {
+		case shared == nil:
+			problems.Add(name.Line, "uses: there is no shared/%s.yaml%s", name.Value, declare.Expected(name.Value, slices.Sorted(maps.Keys(d.shared))))
+		case !slices.Contains(used, shared):
+			used = append(used, shared)
+		}
+	}
+	return used
+}
+
+// fileOf is the file that has a line, and its number there.
+func (d *declaration) fileOf(line int) (path string, number int) {
+	in := d.files[0]
+	for _, file := range d.files {
+		if line > file.Before {
+			in = file
+		}
+	}
+	for _, shared := range d.shared {
+		if line > shared.Before && (in.Before < shared.Before) {
+			in = shared.declaredFile
+		}
+	}
+	return in.path, max(line-in.Before, 0)
+}
+
+// mistake is a problem in the file that it is in.
+func (d *declaration) mistake(p declare.Problem) Mistake {
+	path, line := d.fileOf(p.Line)
+	return Mistake{path, line, p.Msg}
+}
+
+// mistakes are those of all files, by their lines.
+func (d *declaration) mistakes(problems declare.Problems) []error {
+	slices.SortStableFunc(problems, func(a, b declare.Problem) int { return a.Line - b.Line })
+	var out []error
+	for _, p := range problems {
+		out = append(out, d.mistake(p))
+	}
+	return out
+}
+
+// place is where a line is: in an endpoint of several files with the file.
+func (d *declaration) place(line int) string {
+	path, number := d.fileOf(line)
+	if path == d.files[0].path {
+		return fmt.Sprintf("line %d", number)
+	}
+	return fmt.Sprintf("%s:%d", path, number)
+}

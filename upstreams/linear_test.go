@@ -1,0 +1,20 @@
+package upstreams
+
+import (
+	"fmt"
+	"testing"
+
+	"sundry/upstreams/lineartest"
+)
+
+// TestDerivedSecretsTakeLinearTime: a reply to a log-in may have any number of texts.
+func TestDerivedSecretsTakeLinearTime(t *testing.T) {
+	lineartest.Check(t, func(text string) {
+		values := make([]any, len(text)/16)
+		for i := range values {
+			values[i] = fmt.Sprintf("%016d", i)
+		}
+		in := &Input{}
+		in.Derive(values, 16)
+	})
+}

@@ -1,0 +1,1 @@
+window.visitor_gray_callback && visitor_gray_callback({"retcode":20000000,"msg":"succ","data":{"sub":"_2AkMexample","subp":"0033example","tid":"example"}});
