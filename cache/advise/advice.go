@@ -8,24 +8,19 @@ import (
 	"sundry/cache"
 )
 
-// Target is what an operator wants: at most so many old answers, or at most so many calls.
-type Target struct {
-	// Old is the old share, 0 to 1; 0 means that calls are the target.
-	Old float64
-	// Calls to upstreams an hour; 0 means that the old share is.
-	Calls float64
-}
-
 // Advice is the TTL that meets a target.
 type Advice struct {
+	Target Target
 	// Rules by rising TTL, the present one among them.
 	Rules []Rule
 	// TTL that is advised; 0: none meets the target, or too little is known.
-	TTL time.Duration
-	// Reason in one sentence.
-	Reason   string
+	TTL      time.Duration
+	Reason   Reason
 	Evidence Evidence
 }
+
+// Reason is one sentence.
+type Reason struct{ EN, ZH string }
 
 // Bounds of what is advised.
 const (
@@ -55,14 +50,17 @@ func Ladder(present time.Duration) []time.Duration {
 
 // Advise replays each TTL of the ladder, with all else as the present policy has it.
 func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target Target) Advice {
-	a := Advice{Evidence: past.evidence}
+	a := Advice{Target: target, Evidence: past.evidence}
 	for _, ttl := range ladder {
 		policy := *present
 		policy.TTL = ttl
 		a.Rules = append(a.Rules, past.Rule(&policy))
 	}
 	if past.evidence.Refreshes < fewestLooks {
-		a.Reason = fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks)
+		a.Reason = Reason{
+			fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks),
+			fmt.Sprintf("只见过 %d 次刷新，不足以给出建议，至少需要 %d 次", past.evidence.Refreshes, fewestLooks),
+		}
 		return a
 	}
 	if target.Old > 0 {
@@ -79,11 +77,17 @@ func (a *Advice) forOld(target float64) {
 	for i := len(a.Rules) - 1; i >= 0; i-- {
 		if r := &a.Rules[i]; r.Older <= target && r.OlderHigh <= 2*target {
 			a.TTL = r.TTL
-			a.Reason = fmt.Sprintf("the longest TTL under which %s of answers at most would be old", percent(target))
+			a.Reason = Reason{
+				fmt.Sprintf("the longest TTL under which %s of answers at most would be old", percent(target)),
+				fmt.Sprintf("旧响应不超过 %s 的最长 TTL", percent(target)),
+			}
 			return
 		}
 	}
-	a.Reason = fmt.Sprintf("no TTL down to %v keeps old answers within %s", a.Rules[0].TTL, percent(target))
+	a.Reason = Reason{
+		fmt.Sprintf("no TTL down to %v keeps old answers within %s", a.Rules[0].TTL, percent(target)),
+		fmt.Sprintf("TTL 缩短到 %v，旧响应仍超过 %s", a.Rules[0].TTL, percent(target)),
+	}
 }
 
 // forCalls takes the shortest TTL that needs no more calls than the target.
@@ -91,11 +95,17 @@ func (a *Advice) forCalls(target float64) {
 	for i := range a.Rules {
 		if r := &a.Rules[i]; r.Calls <= target {
 			a.TTL = r.TTL
-			a.Reason = fmt.Sprintf("the shortest TTL with %.3g calls an hour at most", target)
+			a.Reason = Reason{
+				fmt.Sprintf("the shortest TTL with %.3g calls an hour at most", target),
+				fmt.Sprintf("每小时调用不超过 %.3g 次的最短 TTL", target),
+			}
 			return
 		}
 	}
-	a.Reason = fmt.Sprintf("no TTL up to %v needs only %.3g calls an hour", a.Rules[len(a.Rules)-1].TTL, target)
+	a.Reason = Reason{
+		fmt.Sprintf("no TTL up to %v needs only %.3g calls an hour", a.Rules[len(a.Rules)-1].TTL, target),
+		fmt.Sprintf("TTL 延长到 %v，每小时调用仍超过 %.3g 次", a.Rules[len(a.Rules)-1].TTL, target),
+	}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", share*100) }

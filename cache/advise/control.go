@@ -21,21 +21,21 @@ const (
 // Step is the TTL that the controller sets next, and why; the present one for no step. It
 // compares what was seen under the present TTL with the target, never with a forecast of
 // its own. Since is when the present TTL was set; the past is what was seen since.
-func Step(past *Past, present *cache.Policy, target Target, since, now time.Time) (time.Duration, string) {
+func Step(past *Past, present *cache.Policy, target Target, since, now time.Time) (time.Duration, Reason) {
 	seen := past.Rule(present)
 	in := now.Sub(since)
 	higher, lower := *present, *present
 	higher.TTL, lower.TTL = time.Duration(float64(present.TTL)*riseBy), present.TTL/2
 	switch {
 	case target.Old > 0 && in >= patience*present.TTL && seen.Older > target.Old && seen.OlderLow > tooOld*target.Old && lower.TTL >= shortest && past.Rule(&lower).Older < seen.Older:
-		return lower.TTL, "more answers are old than the target allows"
+		return lower.TTL, Reason{"more answers are old than the target allows", "旧响应超过目标"}
 	case target.Calls > 0 && seen.CallsLow > target.Calls && in >= between:
-		return higher.TTL, "more calls are made than the target allows"
+		return higher.TTL, Reason{"more calls are made than the target allows", "上游调用超过目标"}
 	case in < between || target.Old == 0 || past.evidence.Refreshes < fewestLooks:
-		return present.TTL, ""
+		return present.TTL, Reason{}
 	}
 	if then := past.Rule(&higher); then.Older <= farBelow*target.Old && then.OlderHigh <= surelyOK*target.Old {
-		return higher.TTL, "fewer answers are old than the target allows"
+		return higher.TTL, Reason{"fewer answers are old than the target allows", "旧响应远低于目标"}
 	}
-	return present.TTL, ""
+	return present.TTL, Reason{}
 }

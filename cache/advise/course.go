@@ -12,6 +12,8 @@ type course struct {
 	spans    []span // one after the other, without gaps
 	// before and after are the rates of change, per millisecond, outside of the spans.
 	before, after float64
+	// last is when the last refresh began, in Unix milliseconds; 0: there was none.
+	last int64
 	// always means that every refresh found a change: it may change far more often.
 	always bool
 }
@@ -35,28 +37,45 @@ const neighbours = 8
 func coursesOf(events []event) []*course {
 	byKey := map[uint32]*course{}
 	var out []*course
-	last := map[uint32]int64{}
-	for i := range events {
-		e := &events[i]
+	for _, e := range events {
 		c := byKey[e.key]
 		if c == nil {
 			c = &course{}
 			byKey[e.key] = c
 			out = append(out, c)
 		}
-		if e.outcome == 0 {
-			c.requests = append(c.requests, *e)
-			continue
+		if e.isRequest() {
+			c.requests = append(c.requests, e)
+		} else {
+			c.refreshed(e)
 		}
-		if from, ok := last[e.key]; ok && e.at > from {
-			c.spans = append(c.spans, span{from: from, to: e.at, found: e.outcome})
-		}
-		last[e.key] = e.at
 	}
 	for _, c := range out {
 		c.complete()
 	}
 	return out
+}
+
+// refreshed adds the span from the copy that a refresh replaced. What lies between that
+// and the last refresh that was seen is not known: another instance may have refreshed.
+func (c *course) refreshed(e event) {
+	at, last := e.time(), c.last
+	from := at - int64(e.n)
+	if rounding := int64(e.n)>>20 + 1; e.outcome() == First || from <= last+rounding {
+		from = last
+	}
+	switch {
+	case at <= last: // it began before one that was seen, and tells nothing
+		return
+	case last == 0 && e.outcome() == First:
+	case last == 0:
+		c.spans = append(c.spans, span{from: at - int64(e.n), to: at, found: e.outcome()})
+	case from > last:
+		c.spans = append(c.spans, span{from: last, to: from, found: First}, span{from: from, to: at, found: e.outcome()})
+	default:
+		c.spans = append(c.spans, span{from: last, to: at, found: e.outcome()})
+	}
+	c.last = at
 }
 
 // complete finds the rates. Where all neighbours changed, those of all spans tell more.

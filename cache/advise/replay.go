@@ -36,7 +36,7 @@ func (s *Seen) Past() *Past {
 	past := pastOf(s.events)
 	if d := switched(past.days()); d > 0 {
 		since := past.from + int64(d)*day
-		i, _ := slices.BinarySearchFunc(s.events, since, func(e event, at int64) int { return cmp.Compare(e.at, at) })
+		i, _ := slices.BinarySearchFunc(s.events, since, func(e event, at int64) int { return cmp.Compare(e.time(), at) })
 		past = pastOf(s.events[i:])
 	}
 	return past
@@ -45,7 +45,7 @@ func (s *Seen) Past() *Past {
 func pastOf(events []event) *Past {
 	past := &Past{courses: coursesOf(events), evidence: evidenceOf(events)}
 	if n := len(events); n > 0 {
-		past.from, past.to = events[0].at, events[n-1].at+1
+		past.from, past.to = events[0].time(), events[n-1].time()+1
 	}
 	for _, c := range past.courses {
 		for i := range c.spans {
@@ -110,14 +110,13 @@ func (r *replay) run(c *course) {
 
 func (r *replay) all(c *course) {
 	before := r.past.from
-	for i := range c.requests {
-		e := &c.requests[i]
-		if e.spread {
-			r.spread(c, e, max(before, e.at-longestSpread))
+	for _, e := range c.requests {
+		if e.kind() == sample {
+			r.spread(c, e, max(before, e.time()-longestSpread))
 		} else {
-			r.request(c, e.at, float64(e.weight))
+			r.request(c, e.time(), e.requests())
 		}
-		before = e.at
+		before = e.time()
 	}
 }
 
@@ -129,10 +128,11 @@ const mostSteps = 64
 
 // spread replays the requests that one stands for: evenly over the time since the one
 // before, in steps if there are many.
-func (r *replay) spread(c *course, e *event, before int64) {
-	steps := min(int64(e.weight), max(mostSteps, min(4096, 4*(e.at-before)/max(1, r.policy.TTL.Milliseconds()))))
+func (r *replay) spread(c *course, e event, before int64) {
+	span := e.time() - before
+	steps := min(int64(e.n), max(mostSteps, min(4096, 4*span/max(1, r.policy.TTL.Milliseconds()))))
 	for i := range steps {
-		r.request(c, before+(e.at-before)*(i+1)/steps, float64(e.weight)/float64(steps))
+		r.request(c, before+span*(i+1)/steps, e.requests()/float64(steps))
 	}
 }
 

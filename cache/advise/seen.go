@@ -45,29 +45,55 @@ type Seen struct {
 
 // event is a request, or a refresh.
 type event struct {
-	at      int64 // Unix milliseconds
-	key     uint32
-	weight  uint16 // requests that it stands for
-	outcome Outcome
-	spread  bool // they came since the one before, and not at once
+	// at is in Unix milliseconds, and kind in the lowest bits: so an event takes 16 bytes.
+	at  int64
+	key uint32
+	// n is how many requests it stands for, or how old, in milliseconds, the copy was that
+	// the refresh replaced.
+	n float32
 }
+
+// kind of an event: the outcomes of refreshes, and two of requests.
+type kind uint8
+
+const (
+	request kind = iota
+	// sample stands for requests since the one before, and not all at once.
+	sample kind = iota + kind(Changed)
+	kinds
+)
+
+const kindBits = 3
+
+func newEvent(key uint32, at time.Time, k kind, n float32) event {
+	return event{at.UnixMilli()<<kindBits | int64(k), key, n}
+}
+
+func (e event) time() int64       { return e.at >> kindBits }
+func (e event) kind() kind        { return kind(e.at & (1<<kindBits - 1)) }
+func (e event) isRequest() bool   { return e.kind() == request || e.kind() == sample }
+func (e event) outcome() Outcome  { return Outcome(e.kind()) } // of a refresh
+func (e event) requests() float64 { return float64(e.n) }
 
 // Request notes a request for a key, under the TTL in force. One that was drawn from a
 // sample stands for weight requests since the one before; else weight is 1.
 func (s *Seen) Request(key uint32, at time.Time, weight int, ttl time.Duration) {
-	e := event{at: at.UnixMilli(), key: key, weight: uint16(min(max(weight, 1), 1<<16-1)), spread: weight > 1}
-	if i := s.before(key); i >= 0 && !e.spread && e.at-s.events[i].at < int64(float64(ttl.Milliseconds())*together) && s.events[i].weight < 1<<16-1 {
-		s.events[i].weight++
+	if weight > 1 {
+		s.add(newEvent(key, at, sample, float32(weight)))
 		return
 	}
-	s.add(e)
+	if i := s.before(key); i >= 0 && at.UnixMilli()-s.events[i].time() < int64(float64(ttl.Milliseconds())*together) {
+		s.events[i].n++
+		return
+	}
+	s.add(newEvent(key, at, request, 1))
 }
 
-// before is the last of the near events, if that is a request of a key; else -1.
+// before is the last of the near events of a key, if that is a single request; else -1.
 func (s *Seen) before(key uint32) int {
 	for i := len(s.events) - 1; i >= max(0, len(s.events)-near); i-- {
 		if s.events[i].key == key {
-			if s.events[i].outcome != 0 || s.events[i].spread {
+			if s.events[i].kind() != request {
 				return -1
 			}
 			return i
@@ -76,9 +102,10 @@ func (s *Seen) before(key uint32) int {
 	return -1
 }
 
-// Refresh notes what a refresh found that began at a time.
-func (s *Seen) Refresh(key uint32, at time.Time, found Outcome) {
-	s.add(event{at: at.UnixMilli(), key: key, outcome: found})
+// Refresh notes what a refresh found that began at a time, and how old the copy was then
+// that it replaced; 0 for First.
+func (s *Seen) Refresh(key uint32, at time.Time, age time.Duration, found Outcome) {
+	s.add(newEvent(key, at, kind(found), float32(age.Milliseconds())))
 }
 
 // add appends an event. Of too many, the oldest quarter is forgotten.
@@ -101,19 +128,19 @@ type Evidence struct {
 
 func evidenceOf(events []event) Evidence {
 	var out Evidence
-	for i := range events {
-		switch e := &events[i]; e.outcome {
-		case 0:
-			out.Requests += int(e.weight)
-		case Changed:
+	for _, e := range events {
+		switch {
+		case e.isRequest():
+			out.Requests += int(e.n)
+		case e.outcome() == Changed:
 			out.Changes++
 			out.Refreshes++
-		case Unchanged:
+		case e.outcome() == Unchanged:
 			out.Refreshes++
 		}
 	}
 	if n := len(events); n > 0 {
-		out.From, out.To = time.UnixMilli(events[0].at), time.UnixMilli(events[n-1].at)
+		out.From, out.To = time.UnixMilli(events[0].time()), time.UnixMilli(events[n-1].time())
 	}
 	return out
 }

@@ -14,8 +14,8 @@ func TestSeenIsBounded(t *testing.T) {
 	if n := len(s.events); n > 100 || n < 75 {
 		t.Errorf("%d events", n)
 	}
-	if last := s.events[len(s.events)-1]; last.at != epoch.Add(999*time.Second).UnixMilli() {
-		t.Errorf("the last event is of %d", last.at)
+	if last := s.events[len(s.events)-1]; last.time() != epoch.Add(999*time.Second).UnixMilli() {
+		t.Errorf("the last event is of %d", last.time())
 	}
 	s = &Seen{}
 	for i := range 1000 {
@@ -32,11 +32,14 @@ func TestLittleIsSaidOfLittle(t *testing.T) {
 	for _, seen := range []func(s *Seen){
 		func(*Seen) {},
 		func(s *Seen) { s.Request(1, epoch, 1, time.Minute) },
-		func(s *Seen) { s.Refresh(1, epoch, First); s.Refresh(1, epoch.Add(-time.Hour), Changed) },
+		func(s *Seen) {
+			s.Refresh(1, epoch, 0, First)
+			s.Refresh(1, epoch.Add(-time.Hour), time.Minute, Changed)
+		},
 	} {
 		s := &Seen{}
 		seen(s)
-		if a := s.Past().Advise(w.policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason == "" {
+		if a := s.Past().Advise(w.policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -49,7 +52,7 @@ func TestSampledHitsCount(t *testing.T) {
 	for i := range 1000 {
 		at := epoch.Add(time.Duration(i) * 100 * time.Second)
 		s.Request(1, at, 10, time.Minute)
-		s.Refresh(1, at, Unchanged)
+		s.Refresh(1, at, 100*time.Second, Unchanged)
 	}
 	w := worlds()[0]
 	if r := s.Past().Rule(w.policy(5 * time.Second)); r.Calls < 330 || r.Calls > 370 {

@@ -153,7 +153,11 @@ func (w *world) run(asks []ask, changes [][]time.Duration, from, to time.Duratio
 			continue
 		}
 		if filled++; seen != nil {
-			seen.Refresh(uint32(a.key), now, found(copies[a.key] == nil, changed))
+			age := time.Duration(0)
+			if m := copies[a.key]; m != nil {
+				age = now.Sub(m.Created)
+			}
+			seen.Refresh(uint32(a.key), now, age, found(copies[a.key] == nil, changed))
 		}
 		copies[a.key] = &cache.Meta{Created: now, Spread: uint8(r.Uint32())}
 	}
@@ -259,7 +263,7 @@ func TestAdvice(t *testing.T) {
 			seen, asks, changes := w.observed(seed)
 			a := seen.Advise(w.policy(w.ttl), Ladder(w.ttl), Target{Old: target})
 			if a.TTL == 0 {
-				t.Logf("%s: %s", w.name, a.Reason)
+				t.Logf("%s: %s", w.name, a.Reason.EN)
 				continue
 			}
 			old, _ := w.run(asks, changes, w.observe, 3*w.observe, w.policy(a.TTL), nil)

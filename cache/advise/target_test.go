@@ -1,0 +1,20 @@
+package advise
+
+import "testing"
+
+// TestTargetsAreRead, and written as they are read.
+func TestTargetsAreRead(t *testing.T) {
+	for text, want := range map[string]Target{
+		"old=2%": {Old: 0.02}, "old=0.5%": {Old: 0.005}, "calls=100/h": {Calls: 100}, "calls=0.25/h": {Calls: 0.25},
+	} {
+		got, err := ParseTarget(text)
+		if err != nil || got != want || got.String() != text {
+			t.Errorf("%s: %+v, %v, written as %s", text, got, err, got)
+		}
+	}
+	for _, text := range []string{"", "2%", "old", "old=2", "old=0%", "old=-1%", "old=100%", "old=NaN%", "calls=100", "calls=5%", "calls=2%/h", "old=2/h", "calls=Inf/h", "ttl=5%"} {
+		if got, err := ParseTarget(text); err == nil {
+			t.Errorf("%q is taken for %+v", text, got)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package advise
+
+import "time"
+
+// View is an advice as JSON: that of the command and that of the admin API are the same.
+type View struct {
+	Endpoint string     `json:"endpoint"`
+	Target   string     `json:"target"`
+	Rules    []RuleView `json:"rules"` // by rising TTL
+	// Advised is nil where no TTL meets the target, or too little is known.
+	Advised  *float64     `json:"advised_ttl_seconds"`
+	Reason   string       `json:"reason"`
+	ReasonZH string       `json:"reason_zh"`
+	Evidence EvidenceView `json:"evidence"`
+}
+
+// RuleView is what one TTL leads to. The old share is null where nothing is known of changes.
+type RuleView struct {
+	TTL       float64  `json:"ttl_seconds"`
+	Present   bool     `json:"present,omitempty"`
+	Older     *float64 `json:"older_ratio"`
+	OlderLow  *float64 `json:"older_low"`
+	OlderHigh *float64 `json:"older_high"`
+	// AtMost: the old share may be as high as OlderHigh, because every refresh found a change.
+	AtMost    bool    `json:"older_at_most,omitempty"`
+	Calls     float64 `json:"calls_per_hour"`
+	CallsLow  float64 `json:"calls_low"`
+	CallsHigh float64 `json:"calls_high"`
+}
+
+// EvidenceView is what an advice rests on.
+type EvidenceView struct {
+	Requests  int       `json:"requests"`
+	Refreshes int       `json:"refreshes"`
+	Changes   int       `json:"changes"`
+	From      time.Time `json:"from,omitzero"`
+	To        time.Time `json:"to,omitzero"`
+	Days      float64   `json:"days"`
+}
+
+// View of an advice about an endpoint whose TTL is the present one.
+func (a *Advice) View(endpoint string, present time.Duration) View {
+	e := &a.Evidence
+	v := View{
+		Endpoint: endpoint, Target: a.Target.String(), Rules: []RuleView{}, Reason: a.Reason.EN, ReasonZH: a.Reason.ZH,
+		Evidence: EvidenceView{e.Requests, e.Refreshes, e.Changes, e.From, e.To, e.To.Sub(e.From).Hours() / 24},
+	}
+	for i := range a.Rules {
+		r := &a.Rules[i]
+		rule := RuleView{TTL: r.TTL.Seconds(), Present: r.TTL == present, Calls: r.Calls, CallsLow: r.CallsLow, CallsHigh: r.CallsHigh}
+		if e.Refreshes > 0 {
+			rule.Older, rule.OlderLow, rule.OlderHigh, rule.AtMost = &r.Older, &r.OlderLow, &r.OlderHigh, r.AtMost
+		}
+		v.Rules = append(v.Rules, rule)
+	}
+	if a.TTL > 0 {
+		ttl := a.TTL.Seconds()
+		v.Advised = &ttl
+	}
+	return v
+}
