@@ -28,6 +28,7 @@ type Past struct {
 	masses   int     // spans that are not unchanged
 	looked   float64 // milliseconds of the spans of which is known what was found
 	evidence Evidence
+	ofKeys   float64 // one of how many keys was seen
 }
 
 // Past compiles what was seen since contents last began to change at another rate.
@@ -39,11 +40,12 @@ func (s *Seen) Past() *Past {
 		i, _ := slices.BinarySearchFunc(s.events, since, func(e event, at int64) int { return cmp.Compare(e.time(), at) })
 		past = pastOf(s.events[i:])
 	}
+	past.ofKeys = float64(uint64(1) << s.halved)
 	return past
 }
 
 func pastOf(events []event) *Past {
-	past := &Past{courses: coursesOf(events), evidence: evidenceOf(events)}
+	past := &Past{courses: coursesOf(events), evidence: evidenceOf(events), ofKeys: 1}
 	if n := len(events); n > 0 {
 		past.from, past.to = events[0].time(), events[n-1].time()+1
 	}
@@ -211,7 +213,7 @@ func (r *replay) calls() (mean, low, high float64) {
 	for _, n := range r.days {
 		sum += n
 	}
-	hours := float64(r.past.to-r.past.from) / (day / 24)
+	hours := float64(r.past.to-r.past.from) / (day / 24) / r.past.ofKeys
 	if hours == 0 {
 		return 0, 0, 0
 	}

@@ -37,11 +37,30 @@ const (
 
 // Seen is what was seen of an endpoint: requests, and what refreshes found. The zero value
 // has seen nothing. It is not safe for concurrent use.
+//
+// Where there is no room for all keys over a time that tells something, a sample of the
+// keys is kept with all that is seen of each (Waldspurger et al., Efficient MRC
+// Construction with SHARDS, FAST 2015): half of them, a quarter, and so on.
 type Seen struct {
 	// Most events that are kept, the newest ones; 0 means DefaultEvents.
 	Most   int
 	events []event
+	halved uint8         // how often the keys were halved
+	ttl    time.Duration // the last one that was in force
 }
+
+// Bounds of the sample of keys.
+const (
+	// fewestKeys are not halved: each matters.
+	fewestKeys = 64
+	// enoughTTLs is for how many TTLs all is kept before keys are left out, but for a day
+	// at least and a month at most.
+	enoughTTLs          = 64
+	leastTime, mostTime = 24 * time.Hour, 30 * 24 * time.Hour
+)
+
+// keeps reports whether a key is in the sample.
+func (s *Seen) keeps(key uint32) bool { return key&(1<<s.halved-1) == 0 }
 
 // event is a request, or a refresh.
 type event struct {
@@ -60,7 +79,6 @@ const (
 	request kind = iota
 	// sample stands for requests since the one before, and not all at once.
 	sample kind = iota + kind(Changed)
-	kinds
 )
 
 const kindBits = 3
@@ -78,25 +96,41 @@ func (e event) requests() float64 { return float64(e.n) }
 // Request notes a request for a key, under the TTL in force. One that was drawn from a
 // sample stands for weight requests since the one before; else weight is 1.
 func (s *Seen) Request(key uint32, at time.Time, weight int, ttl time.Duration) {
+	s.ttl = ttl
+	if !s.keeps(key) {
+		return
+	}
+	k := request
 	if weight > 1 {
-		s.add(newEvent(key, at, sample, float32(weight)))
+		k = sample
+	}
+	if i := s.together(k, key, at.UnixMilli(), int64(float64(ttl.Milliseconds())*together)); i >= 0 {
+		s.events[i].n += float32(max(weight, 1))
+		if k == sample {
+			s.events[i].at = newEvent(key, at, k, 0).at
+		}
 		return
 	}
-	if i := s.before(key); i >= 0 && at.UnixMilli()-s.events[i].time() < int64(float64(ttl.Milliseconds())*together) {
-		s.events[i].n++
-		return
-	}
-	s.add(newEvent(key, at, request, 1))
+	s.add(newEvent(key, at, k, float32(max(weight, 1))))
 }
 
-// before is the last of the near events of a key, if that is a single request; else -1.
-func (s *Seen) before(key uint32) int {
+// together is the event that takes one more request of a key, of the same kind, if that is
+// among the last ones; else -1. What a sample stands for began with the event before it.
+func (s *Seen) together(k kind, key uint32, at, within int64) int {
+	last := -1
 	for i := len(s.events) - 1; i >= max(0, len(s.events)-near); i-- {
-		if s.events[i].key == key {
-			if s.events[i].kind() != request {
-				return -1
-			}
+		switch e := s.events[i]; {
+		case e.key != key:
+		case last < 0 && e.kind() != k, last < 0 && k == request && at-e.time() >= within:
+			return -1
+		case k == request:
 			return i
+		case last < 0:
+			last = i
+		case at-e.time() < within:
+			return last
+		default:
+			return -1
 		}
 	}
 	return -1
@@ -105,19 +139,54 @@ func (s *Seen) before(key uint32) int {
 // Refresh notes what a refresh found that began at a time, and how old the copy was then
 // that it replaced; 0 for First.
 func (s *Seen) Refresh(key uint32, at time.Time, age time.Duration, found Outcome) {
-	s.add(newEvent(key, at, kind(found), float32(age.Milliseconds())))
+	if s.keeps(key) {
+		s.add(newEvent(key, at, kind(found), float32(age.Milliseconds())))
+	}
 }
 
-// add appends an event. Of too many, the oldest quarter is forgotten.
+// add appends an event, for which there is room then.
 func (s *Seen) add(e event) {
 	most := s.Most
 	if most == 0 {
 		most = DefaultEvents
 	}
 	if len(s.events) >= most {
-		s.events = slices.Delete(s.events, 0, max(1, most/4))
+		s.makeRoom(most)
+	}
+	if len(s.events) == cap(s.events) { // never for more than the bound
+		s.events = append(make([]event, 0, min(most, max(near, 2*len(s.events)))), s.events...)
 	}
 	s.events = append(s.events, e)
+}
+
+// makeRoom leaves out half of the keys, if there are many and their events tell of too
+// short a time; else it forgets the oldest events.
+func (s *Seen) makeRoom(most int) {
+	enough := min(max(enoughTTLs*s.ttl, leastTime), mostTime)
+	if past := s.events[len(s.events)-1].time() - s.events[0].time(); past < enough.Milliseconds() && s.halved < 31 && s.manyKeys() {
+		s.halved++
+		s.events = slices.DeleteFunc(s.events, func(e event) bool { return !s.keeps(e.key) })
+	}
+	if len(s.events) > most*3/4 {
+		s.events = slices.Delete(s.events, 0, len(s.events)-most*3/4)
+	}
+}
+
+func (s *Seen) manyKeys() bool {
+	keys := map[uint32]struct{}{}
+	for _, e := range s.events {
+		if keys[e.key] = struct{}{}; len(keys) > fewestKeys {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetUntil forgets what was before a time.
+func (s *Seen) forgetUntil(at time.Time) {
+	if !at.IsZero() {
+		s.events = slices.DeleteFunc(s.events, func(e event) bool { return e.time() < at.UnixMilli() })
+	}
 }
 
 // Evidence is what an advice rests on.

@@ -59,3 +59,35 @@ func TestSampledHitsCount(t *testing.T) {
 		t.Errorf("%.1f calls an hour, of a request every 10 s", r.Calls)
 	}
 }
+
+// TestManyKeysAreSampled: where all keys leave room for too short a time, some are kept
+// with all that is seen of them, and calls are those of all.
+func TestManyKeysAreSampled(t *testing.T) {
+	s := &Seen{Most: 4000}
+	const keys, rounds = 1000, 40
+	for i := range keys * rounds { // each key once an hour
+		s.Request(uint32(i%keys)*2654435761, epoch.Add(time.Duration(i)*3600*time.Millisecond), 1, time.Minute)
+	}
+	past := s.Past()
+	if span := time.Duration(past.to-past.from) * time.Millisecond; span < 20*time.Hour {
+		t.Errorf("the events are of %v", span)
+	}
+	w := worlds()[0]
+	if r := past.Rule(w.policy(time.Minute)); r.Calls < 0.8*keys || r.Calls > 1.2*keys {
+		t.Errorf("%.0f calls an hour, of a request an hour for each of %d keys", r.Calls, keys)
+	}
+}
+
+// TestSamplesAreTogether: of many requests, those of a 64th of the TTL are one event.
+func TestSamplesAreTogether(t *testing.T) {
+	s := &Seen{}
+	for i := range 10_000 {
+		s.Request(1, epoch.Add(time.Duration(i)*time.Second), 16, time.Hour)
+	}
+	if n := len(s.events); n > 400 {
+		t.Errorf("%d events of three hours", n)
+	}
+	if e := s.Past().evidence; e.Requests != 160_000 {
+		t.Errorf("%d requests", e.Requests)
+	}
+}
