@@ -211,11 +211,23 @@ type cacheSpec struct {
 	// fresh, where that is less than the ttl, or null. After that it may be
 	// served stale like any other answer.
 	Fresh *declare.Expr `yaml:"fresh" example:"if .live then 60 else null end"`
+	// Target is what the ttl is to keep to: advice and autopilot go by it. Without one, at most
+	// 2 % of answers are old; for pools, which bring something else each time, at most 4 calls
+	// an hour are made.
+	Target *targetSpec `yaml:"target" example:"{old: 2%}"`
 	// Warm fills the endpoint at start and whenever it is due for a refresh, and polls for
 	// a new edition, whether or not anybody asks for it.
 	Warm bool `yaml:"warm"`
 	// Off disables caching.
 	Off bool `yaml:"off"`
+}
+
+// targetSpec is a target of the ttl. Exactly one of Old and Calls is set.
+type targetSpec struct {
+	// Old is the largest share of answers whose content has changed since it was loaded.
+	Old declare.Text `yaml:"old" example:"2%" one:"target"`
+	// Calls is the largest number of upstream calls an hour.
+	Calls declare.Text `yaml:"calls" example:"100/h" one:"target"`
 }
 
 // formSpec is one form of the answer. Exactly one of JSON, Text, Markdown, Script,
@@ -284,7 +296,7 @@ type Overrides struct {
 	Cache yaml.Node `yaml:"cache" example:"{ttl: 6h}"`
 	// Through false turns picture proxies into redirects.
 	Through *bool `yaml:"through"`
-	// Autopilot lets the service set the ttl by itself, as the advisor recommends it, within
+	// Autopilot lets the service set the ttl by itself, so that the target is kept to, within
 	// these bounds. Not for endpoints with a timetable, nor for those that are not cached or
 	// computed locally.
 	Autopilot yaml.Node `yaml:"autopilot" example:"{min: 1h, max: 48h}"`

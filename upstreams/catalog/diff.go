@@ -24,6 +24,9 @@ func Diff(old, next *Catalog) []string {
 		if a, b := before.Autopilot.String(), e.Autopilot.String(); a != b {
 			out = append(out, fmt.Sprintf("%s: autopilot %s, was %s", e.Name, b, a))
 		}
+		if a, b := before.Target.String(), e.Target.String(); a != b {
+			out = append(out, fmt.Sprintf("%s: target %s, was %s", e.Name, b, a))
+		}
 	}
 	for _, e := range old.Endpoints {
 		if _, ok := next.Get(e.Name); !ok {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sundry/cache"
+	"sundry/cache/advise"
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
 )
@@ -21,6 +22,8 @@ type Endpoint struct {
 	Policy cache.Policy
 	// Base is the policy without settings made while the service runs.
 	Base cache.Policy
+	// Target of the ttl, by which advice and autopilot go.
+	Target advise.Target
 	// Autopilot are the bounds within which the TTL is set without an operator; nil: it is
 	// not.
 	Autopilot *Bounds

@@ -161,9 +161,9 @@ func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *up
 	spec.Cache.live(opts.Live[name], settings)
 	e := compile(name, d, c.variables, env, problems)
 	e.File, e.Base = d.files[0].path, base
-	if o := opts.Overrides[name]; !o.Autopilot.IsZero() {
-		e.Autopilot = autopilot(&o.Autopilot, &base, settings)
-	}
+	o := opts.Overrides[name]
+	e.Autopilot = e.pilot(&o.Autopilot, opts.Live[name][settingAutopilot], settings)
+	e.Target = e.target(spec.Cache.Target, opts.Live[name][settingTarget], problems)
 	if undescribed := spec.undescribed(c.variables); d.own {
 		c.warn(d, undescribed)
 	} else {

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/cache"
+	"sundry/cache/advise"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/words"
 )
@@ -65,7 +66,11 @@ func share(v *float64, otherwise float64, name string, line int, problems *decla
 // override overrides the file's cache rule with the operator's settings. Lines are
 // those of the operator's file, so its mistakes are reported apart.
 func (s *cacheSpec) override(n *yaml.Node, problems *declare.Problems) {
-	declare.Load(n, s, problems)
+	declared := s.Target
+	s.Target = nil // a target of calls replaces one of old answers
+	if declare.Load(n, s, problems); s.Target == nil {
+		s.Target = declared
+	}
 }
 
 // SettingNames are the cache settings that can be changed while the service runs,
@@ -82,26 +87,62 @@ func Setting(p *cache.Policy, name string) time.Duration {
 	}[name]
 }
 
+// Settings of the ttl that are no part of the policy.
+const (
+	settingTarget    = "target"
+	settingAutopilot = "autopilot"
+)
+
+// LiveNames are all settings that can be changed while the service runs.
+func LiveNames() []string { return append(SettingNames(), settingTarget, settingAutopilot) }
+
 // Bounds of settings that are changed while the service runs.
 const (
 	minLiveTTL = time.Second
 	maxLive    = 366 * 24 * time.Hour
 )
 
+// CheckLive is CheckSettings for an endpoint, which may have no ttl to set.
+func (e *Endpoint) CheckLive(settings map[string]string) error {
+	if err := CheckSettings(settings); err != nil {
+		return err
+	}
+	if text := settings[settingAutopilot]; text != "" && text != autopilotOff {
+		return noAutopilot(&e.Base)
+	}
+	return nil
+}
+
 // CheckSettings refuses settings that cannot be changed while the service runs. A
 // ttl of zero would turn the cache off, which only the file can do.
 func CheckSettings(settings map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if !slices.Contains(SettingNames(), name) {
-			return words.Errorf("%s: cannot be changed while the service runs; expected one of %s", "%s：运行中不能更改，应为以下之一：%s", name, words.Names(SettingNames()...))
+		if err := checkSetting(name, settings[name]); err != nil {
+			return err
 		}
-		d, err := declare.ParseDuration(settings[name])
-		if err != nil {
-			return words.Errorf("%s: %q: expected a duration such as 90s, 6h or 30d", "%s：不能是 %q，应为时长，例如 90s、6h 或 30d", name, settings[name])
+	}
+	return nil
+}
+
+func checkSetting(name, text string) error {
+	switch {
+	case name == settingTarget:
+		if _, err := advise.ParseTarget(text); err != nil {
+			return words.Errorf("target: %q: expected old=2%% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour)", "target：不能是 %q，应为 old=2%%（旧响应至多这么多）或 calls=100/h（每小时上游调用至多这么多次）", text)
 		}
-		if name == "ttl" && d < minLiveTTL || d > maxLive {
-			return words.Errorf("%s: expected %s to %dd, got %s", "%s：应在 %s 到 %dd 之间，而不是 %s", name, minLiveTTL, maxLive/(24*time.Hour), settings[name])
-		}
+		return nil
+	case name == settingAutopilot:
+		_, err := ParseBounds(text)
+		return err
+	case !slices.Contains(SettingNames(), name):
+		return words.Errorf("%s: cannot be changed while the service runs; expected one of %s", "%s：运行中不能更改，应为以下之一：%s", name, words.Names(LiveNames()...))
+	}
+	d, err := declare.ParseDuration(text)
+	if err != nil {
+		return words.Errorf("%s: %q: expected a duration such as 90s, 6h or 30d", "%s：不能是 %q，应为时长，例如 90s、6h 或 30d", name, text)
+	}
+	if name == "ttl" && d < minLiveTTL || d > maxLive {
+		return words.Errorf("%s: expected %s to %dd, got %s", "%s：应在 %s 到 %dd 之间，而不是 %s", name, minLiveTTL, maxLive/(24*time.Hour), text)
 	}
 	return nil
 }
@@ -112,7 +153,10 @@ func (s *cacheSpec) live(settings map[string]string, problems *declare.Problems)
 	if len(settings) == 0 || s.Off || CheckSettings(settings) != nil {
 		return
 	}
-	b, err := yaml.Dump(settings)
+	rule := maps.Clone(settings)
+	delete(rule, settingTarget)
+	delete(rule, settingAutopilot)
+	b, err := yaml.Dump(rule)
 	if err == nil {
 		var n yaml.Node
 		if err = yaml.Load(b, &n); err == nil {

@@ -6,6 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sundry/cache"
+	"sundry/upstreams/declare"
 	"sundry/upstreams/replay"
 )
 
@@ -105,14 +107,78 @@ func TestOffDisablesCaching(t *testing.T) {
 }
 
 func TestKnobs(t *testing.T) {
-	for _, good := range []map[string]string{{}, {"ttl": "1s"}, {"ttl": "365d", "grace": "0s", "negative": "0s", "soft_timeout": "10ms"}} {
+	for _, good := range []map[string]string{{}, {"ttl": "1s"}, {"ttl": "365d", "grace": "0s", "negative": "0s", "soft_timeout": "10ms"}, {"target": "old=1%", "autopilot": "1h..2d"}, {"target": "calls=9/h", "autopilot": "off"}} {
 		if err := CheckSettings(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
 	}
-	for _, bad := range []map[string]string{{"ttl": "0s"}, {"ttl": "900ms"}, {"ttl": "-1h"}, {"ttl": ""}, {"ttl": "soon"}, {"grace": "400d"}, {"class": "1h"}, {"until": "06:00 UTC"}} {
+	for _, bad := range []map[string]string{{"ttl": "0s"}, {"ttl": "900ms"}, {"ttl": "-1h"}, {"ttl": ""}, {"ttl": "soon"}, {"grace": "400d"}, {"class": "1h"}, {"until": "06:00 UTC"}, {"target": "2%"}, {"autopilot": "on"}, {"autopilot": "2h..1h"}, {"autopilot": "0s..1h"}} {
 		if CheckSettings(bad) == nil {
 			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
+
+// TestTargets: the operator's before the file's, what was set while the service runs before
+// both, and that of the kind else; the autopilot likewise, but not where there is no ttl.
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		name, file, override, live, want string
+	}{
+		{name: "of a lookup", want: "old=2%"},
+		{name: "declared", file: "target: {old: 0.5%}", want: "old=0.5%"},
+		{name: "of the operator", file: "target: {old: 0.5%}", override: "target: {calls: 30/h}", want: "calls=30/h"},
+		{name: "live", file: "target: {old: 0.5%}", override: "target: {calls: 30/h}", live: "old=7%", want: "old=7%"},
+	} {
+		var settings yaml.Node
+		if err := yaml.Load([]byte("{"+c.override+"}"), &settings); err != nil {
+			t.Fatal(err)
+		}
+		spec := cacheSpec{}
+		if err := yaml.Load([]byte("{"+c.file+"}"), &spec); err != nil {
+			t.Fatal(err)
+		}
+		var problems declare.Problems
+		spec.override(&settings, &problems)
+		got := (&Endpoint{}).target(spec.Target, c.live, &problems)
+		if got.String() != c.want || len(problems) > 0 {
+			t.Errorf("%s: %s, %v", c.name, got, problems)
+		}
+	}
+	pool := &Endpoint{Forms: []*Form{{Pool: true}}}
+	if got := pool.target(nil, "", nil); got.Calls != poolCalls {
+		t.Errorf("of a pool: %s", got)
+	}
+	for _, bad := range []targetSpec{{Old: declare.Text{Value: "2", Line: 1}}, {Old: declare.Text{Value: "2%", Line: 1}, Calls: declare.Text{Value: "3/h", Line: 1}}, {}} {
+		var problems declare.Problems
+		if bad.target(&problems); len(problems) != 1 {
+			t.Errorf("%+v: %v", bad, problems)
+		}
+	}
+}
+
+// TestAutopilotOfAnEndpoint is set while the service runs, where there is a ttl to set.
+func TestAutopilotOfAnEndpoint(t *testing.T) {
+	cached := cache.Policy{TTL: time.Hour}
+	daily := cache.Policy{Until: &cache.Calendar{}}
+	for _, c := range []struct {
+		base       cache.Policy
+		live, want string
+		ok         bool
+	}{
+		{cached, "", "off", true},
+		{cached, "10m..2h", "from 10m0s to 2h0m0s", true},
+		{cached, "off", "off", true},
+		{daily, "10m..2h", "off", false},
+		{daily, "off", "off", true},
+		{cache.Policy{}, "10m..2h", "off", false},
+	} {
+		e := &Endpoint{Base: c.base}
+		if got := e.pilot(&yaml.Node{}, c.live, nil).String(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.live, got, c.want)
+		}
+		if err := e.CheckLive(map[string]string{"autopilot": c.live}); c.live != "" && (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.live, err)
 		}
 	}
 }
