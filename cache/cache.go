@@ -88,7 +88,8 @@ type Cache struct {
 	deafen     context.CancelFunc // ends the listening
 	snapshot   *Snapshot          // nil: none is kept
 	metrics    *cacheMetrics
-	observer   Observer // nil: none
+	observer   Observer     // nil: none
+	told       func(Filled) // nil: nobody
 	log        *slog.Logger
 	panics     *panics.Catcher
 

@@ -236,7 +236,6 @@ func (f *fill) load(ctx context.Context) (*flightResult, error) {
 func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retry bool, err error) {
 	began := time.Now()
 	purgedBefore, created, hasCopy := f.purgedBefore(f.key, began), f.creationTime(f.key, began), f.hasCopy(began)
-	f.observeCall()
 	content, err := f.loadSafely(f.tellDrop(ctx, f.key, began), f.loader, hasCopy)
 	now := time.Now()
 	if ctx.Err() != nil {
@@ -247,14 +246,14 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		if purgedMeanwhile && hasCopy && !f.hasCopy(now) {
 			return nil, true, nil // the load asked no last resort because of the copy, which is purged now
 		}
-		f.recordFailure(ctx, err, hasCopy, now)
+		f.recordFailure(ctx, err, hasCopy, began, now)
 		return f.usableCopy(now), false, err
 	}
 	old, _ := f.cache.near.last(f.policy.Class, f.key)
 	e, err := f.entryOf(f.key, &content, created, &old)
 	switch {
 	case err != nil:
-		f.recordFailure(ctx, err, hasCopy, now)
+		f.recordFailure(ctx, err, hasCopy, began, now)
 		return f.usableCopy(now), false, err
 	case !f.purgedSince(f.key, &e.meta, now):
 		if got := f.overtaken(ctx, e, now.Sub(began)); got != nil {
@@ -263,7 +262,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 		if ctx.Err() != nil {
 			return f.usableCopy(now), false, contextEnded(ctx, nil)
 		}
-		got, err = f.storeUnlessWorse(e, &old, hasCopy, now)
+		got, err = f.storeUnlessWorse(e, &old, hasCopy, began, now)
 		return got, false, err
 	case purgedMeanwhile:
 		return nil, true, nil
@@ -282,22 +281,24 @@ func contextEnded(ctx context.Context, err error) error {
 
 // recordFailure pauses the key, unless the fill was only cancelled, because no
 // waiters are left or the cache closes.
-func (f *fill) recordFailure(ctx context.Context, err error, hadCopy bool, now time.Time) {
+func (f *fill) recordFailure(ctx context.Context, err error, hadCopy bool, began, now time.Time) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
 	f.metrics.refreshFailed.Inc()
+	f.observeFailure(began)
 	f.shareFailure(f.cache.failures.add(f.key, err, hadCopy, &f.policy, now), now)
 }
 
 // storeUnlessWorse stores the entry, unless the copy is better.
-func (f *fill) storeUnlessWorse(e, old *entry, hadCopy bool, now time.Time) (*flightResult, error) {
+func (f *fill) storeUnlessWorse(e, old *entry, hadCopy bool, began, now time.Time) (*flightResult, error) {
 	if f.copy != nil && !mayReplace(&e.meta, &f.copy.entry.meta, f.stateOf(f.copy.entry, now)) {
 		err := fmt.Errorf("%s: %w", e.meta.Source, errLastResort)
 		if e.meta.Negative {
 			err = fmt.Errorf("%s: %w", e.meta.Source, errNegative)
 		}
 		f.metrics.refreshFailed.Inc()
+		f.observeFailure(began)
 		f.cache.failures.add(f.key, err, true, &f.policy, now)
 		return f.copy, err
 	}

@@ -11,24 +11,22 @@ import (
 // goroutines on the way of requests, so they return soon. The cache does not need it to
 // serve.
 type Observer interface {
-	// Filled is told of each answer that was loaded and stored, but for negative ones
-	// and those of a last resort.
+	// Filled is told of each fill: of each answer that was loaded and stored, but for
+	// negative ones and those of a last resort, and of each failure to load one.
 	Filled(f Filled)
 	// Requested is told of a request that stands for so many of its space, and returns
 	// how many the next one is to stand for: a power of two, 1 for each.
 	Requested(space string, key uint64, weight uint32, now time.Time) (next uint32)
-	// Waited is told of each request that had to wait for a load, whatever came of it.
-	Waited(space string)
-	// Called is told of each load that begins, whatever comes of it.
-	Called(space string)
 }
 
 // Filled is what a fill has found out.
 type Filled struct {
 	// Space is the name of the space.
 	Space string
-	// Key is a hash of the key, the same in every process.
-	Key uint64
+	// Key is a hash of the key, the same in every process, and Name the key itself, which
+	// may be personal.
+	Key  uint64
+	Name string
 	// Source of the answer, and when its load began.
 	Source string
 	At     time.Time
@@ -39,33 +37,63 @@ type Filled struct {
 	BeforeSource string
 	// Changed means that the content is another one than before.
 	Changed bool
+	// Digest is that of the content, the same in every process.
+	Digest uint64
+	// Failed means that nothing came that could be stored. Then there is neither a source
+	// nor a digest, and Before is about the copy that stays.
+	Failed bool
+}
+
+// Outcome is that of a fill in one word.
+func (f *Filled) Outcome() string {
+	switch {
+	case f.Failed:
+		return "failed"
+	case f.Before.IsZero():
+		return "first"
+	case f.Changed:
+		return "changed"
+	}
+	return "unchanged"
+}
+
+// OnFill has a function told of each fill, as Observer.Filled is. It may be called once,
+// before the first request.
+func (c *Cache) OnFill(told func(Filled)) { c.told = told }
+
+func (c *Cache) observesFills() bool { return c.observer != nil || c.told != nil }
+
+func (c *Cache) tellOfFill(f Filled) {
+	if c.observer != nil {
+		c.observer.Filled(f)
+	}
+	if c.told != nil {
+		c.told(f)
+	}
 }
 
 // observeFill tells the observer of an entry that was stored in the place of old.
 func (s *Space) observeFill(key string, e, old *entry) {
-	if s.cache.observer == nil || e.meta.replaceable() {
+	if !s.cache.observesFills() || e.meta.replaceable() {
 		return
 	}
-	f := Filled{Space: s.name, Key: xxhash.Sum64String(key), Source: e.meta.Source, At: e.meta.Created}
+	f := Filled{Space: s.name, Key: xxhash.Sum64String(key), Name: key, Source: e.meta.Source, At: e.meta.Created, Digest: e.digest}
 	if old.raw != nil && !old.meta.replaceable() && old.meta.Created.Before(e.meta.Created) {
 		f.Before, f.BeforeSource, f.Changed = old.meta.Created, old.meta.Source, old.digest != e.digest
 	}
-	s.cache.observer.Filled(f)
+	s.cache.tellOfFill(f)
 }
 
-// observeCall tells the observer that a load begins.
-func (s *Space) observeCall() {
-	if s.cache.observer != nil {
-		s.cache.observer.Called(s.name)
+// observeFailure tells the observer of a fill that began at a time and came to nothing.
+func (f *fill) observeFailure(began time.Time) {
+	if !f.cache.observesFills() {
+		return
 	}
-}
-
-// observeWait tells the observer of a request that was not ready, if it has waited for a
-// load: what Redis has, was not loaded.
-func (s *Space) observeWait(hit *Hit, err error) {
-	if s.cache.observer != nil && (err != nil || hit.Tier == Upstream || hit.Failed != nil) {
-		s.cache.observer.Waited(s.name)
+	told := Filled{Space: f.name, Key: xxhash.Sum64String(f.key), Name: f.key, At: began, Failed: true}
+	if f.copy != nil {
+		told.Before, told.BeforeSource = f.copy.entry.meta.Created, f.copy.entry.meta.Source
 	}
+	f.cache.tellOfFill(told)
 }
 
 // observeRequest tells the observer of a sample of the requests. It allocates nothing

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,26 +19,12 @@ type notes struct {
 	requests uint32 // by their weight
 	keys     map[uint64]bool
 	next     uint32
-
-	waited, called int
 }
 
 func (n *notes) Filled(f Filled) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fills = append(n.fills, f)
-}
-
-func (n *notes) Waited(string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.waited++
-}
-
-func (n *notes) Called(string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.called++
 }
 
 func (n *notes) Requested(_ string, key uint64, weight uint32, _ time.Time) uint32 {
@@ -51,12 +38,14 @@ func (n *notes) Requested(_ string, key uint64, weight uint32, _ time.Time) uint
 	return max(1, n.next)
 }
 
-// TestObserverIsToldOfRefreshes: what is the first of its key, the same, or another; not
-// of negative answers, nor of failures.
+// TestObserverIsToldOfRefreshes: what is the first of its key, the same, or another, and
+// what failed; not of negative answers. So is who is told of fills alone.
 func TestObserverIsToldOfRefreshes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen, l := &notes{}, &script{text: "a"}
 		s := newCache(t, Config{Observer: seen}).Space("story", usual())
+		var told []string
+		s.cache.OnFill(func(f Filled) { told = append(told, f.Name+" "+f.Outcome()) })
 		start := time.Now()
 		fetch := func(key string) {
 			_, _ = s.Fetch(t.Context(), key, Want{}, l)
@@ -73,23 +62,29 @@ func TestObserverIsToldOfRefreshes(t *testing.T) {
 			s.err, s.make = nil, func(int64) (Content, error) { return Content{Negative: "none"}, nil }
 		})
 		fetch("other")
-		if len(seen.fills) != 3 || seen.requests != 6 || len(seen.keys) != 2 || seen.waited != 5 || seen.called != 5 {
-			t.Fatalf("%+v, %d requests, %d waited, %d calls", seen.fills, seen.requests, seen.waited, seen.called)
+		if got := strings.Join(told, ", "); got != "k first, k unchanged, k changed, k failed" {
+			t.Errorf("told of %s", got)
+		}
+		if len(seen.fills) != 4 || seen.requests != 6 || len(seen.keys) != 2 {
+			t.Fatalf("%+v, %d requests", seen.fills, seen.requests)
 		}
 		for result, want := range map[prometheus.Counter]float64{s.metrics.firstFill: 2, s.metrics.refreshSame: 1, s.metrics.refreshNew: 1, s.metrics.refreshFailed: 1} {
 			if got := testutil.ToFloat64(result); got != want {
 				t.Errorf("%v: %g", result.Desc(), got)
 			}
 		}
-		first, same, other := seen.fills[0], seen.fills[1], seen.fills[2]
+		first, same, other, failed := seen.fills[0], seen.fills[1], seen.fills[2], seen.fills[3]
 		if !first.Before.IsZero() || first.Space != "story" || first.Source != "first" || !first.At.Equal(start) {
 			t.Errorf("first: %+v", first)
 		}
 		if same.Changed || !same.Before.Equal(first.At) || same.BeforeSource != "first" || same.Key != first.Key || !same.At.After(same.Before) {
 			t.Errorf("the same: %+v", same)
 		}
-		if !other.Changed || !other.Before.Equal(same.At) {
+		if !other.Changed || !other.Before.Equal(same.At) || first.Digest != same.Digest || other.Digest == same.Digest {
 			t.Errorf("another: %+v", other)
+		}
+		if !failed.Failed || failed.Key != first.Key || !failed.At.After(other.At) || failed.Source != "" {
+			t.Errorf("a failure: %+v", failed)
 		}
 	})
 }

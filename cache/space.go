@@ -188,9 +188,7 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	case found.State != Stale && !found.superseded:
 		found = nil
 	}
-	hit, err := s.await(ctx, key, want, load, found)
-	s.observeWait(&hit, err)
-	return hit, err
+	return s.await(ctx, key, want, load, found)
 }
 
 // Fallback serves the stale copy that a Peek found to a caller that may not wait,

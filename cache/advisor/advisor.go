@@ -85,7 +85,7 @@ type estimate struct {
 // Filled implements cache.Observer.
 func (a *Advisor) Filled(f cache.Filled) {
 	s := a.space(f.Space)
-	if s == nil {
+	if s == nil || f.Failed {
 		return
 	}
 	s.mu.Lock()

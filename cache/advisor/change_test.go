@@ -253,7 +253,7 @@ func TestSourcesThatDifferAreToldApart(t *testing.T) {
 
 // renamed tells of fills by another source.
 type renamed struct {
-	cache.Observer
+	told
 	name string
 }
 
@@ -262,7 +262,7 @@ func (r renamed) Filled(f cache.Filled) {
 	if f.BeforeSource != "" {
 		f.BeforeSource = r.name
 	}
-	r.Observer.Filled(f)
+	r.told.Filled(f)
 }
 
 // TestKeysInStepAreNoPeriod: many keys, refreshed at the same times, whose contents change at

@@ -64,13 +64,20 @@ type trial struct {
 	rate    float64 // requests per second
 	key     uint64
 	changes []time.Time
-	tell    cache.Observer // nil: nobody
+	tell    told // nil: nobody
 	// everything: it is told of requests, waits and calls too.
 	everything bool
 
 	entry                       cache.Meta
 	version, seen               int
 	requests, calls, waits, old float64
+}
+
+// told is who is told of waits and calls too.
+type told interface {
+	cache.Observer
+	Waited(space string)
+	Called(space string)
 }
 
 func (tr *trial) run(chance *rand.Rand, from, to time.Time) {
