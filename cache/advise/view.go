@@ -47,15 +47,22 @@ func (a *Advice) View(endpoint string, present time.Duration) View {
 	}
 	for i := range a.Rules {
 		r := &a.Rules[i]
-		rule := RuleView{TTL: r.TTL.Seconds(), Present: r.TTL == present, Calls: r.Calls, CallsLow: r.CallsLow, CallsHigh: r.CallsHigh}
-		if e.Refreshes > 0 {
-			rule.Older, rule.OlderLow, rule.OlderHigh, rule.AtMost = &r.Older, &r.OlderLow, &r.OlderHigh, r.AtMost
-		}
+		rule := r.View(e.Refreshes > 0)
+		rule.Present = r.TTL == present
 		v.Rules = append(v.Rules, rule)
 	}
 	if a.TTL > 0 {
 		ttl := a.TTL.Seconds()
 		v.Advised = &ttl
+	}
+	return v
+}
+
+// View of a rule. Known: something is known of changes.
+func (r *Rule) View(known bool) RuleView {
+	v := RuleView{TTL: r.TTL.Seconds(), Calls: r.Calls, CallsLow: r.CallsLow, CallsHigh: r.CallsHigh}
+	if known {
+		v.Older, v.OlderLow, v.OlderHigh, v.AtMost = &r.Older, &r.OlderLow, &r.OlderHigh, r.AtMost
 	}
 	return v
 }
