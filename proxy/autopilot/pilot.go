@@ -1,3 +1,7 @@
+// Package autopilot sets the TTL of endpoints so that their targets are kept to, within
+// bounds that the operator gives. It promises that each step is small, that it rests on
+// what was seen since the last change, whoever made that, and on no forecast of its own,
+// and that each stands in the audit log with its reason.
 package autopilot
 
 import (
@@ -10,20 +14,28 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cache/advise"
 	"sundry/cache/jitter"
 	"sundry/metrics"
 	"sundry/proxy/live"
 )
 
-// lookEvery is how often the pilot looks at each endpoint: what the advisor knows does not
-// change faster.
+// lookEvery is how often the pilot looks at each endpoint.
 const lookEvery = 5 * time.Minute
+
+// Endpoint is one that the autopilot is on for.
+type Endpoint struct {
+	Name string
+	// TTL in force, and its bounds, both included.
+	TTL, Min, Max time.Duration
+}
 
 // Config of a Pilot.
 type Config struct {
-	// Rules returns what is known of the endpoints that the autopilot is on for, but for
-	// what the settings hold.
-	Rules func() []Rule
+	// Endpoints that the autopilot is on for.
+	Endpoints func() []Endpoint
+	// Step is advise.Observer.Step.
+	Step func(endpoint string, since, now time.Time) (ttl time.Duration, why advise.Reason, ok bool)
 	// Replicator of the settings: changes are made through it, for the whole fleet.
 	Replicator *live.Replicator
 	// Registerer takes the metrics; nil for none.
@@ -31,9 +43,9 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// Pilot steps on one instance. Of the instances of a fleet, each decides; which one steps is
-// decided by the store of the settings: who finds that the rule was changed since it decided
-// does nothing.
+// Pilot steps on one instance. Of the instances of a fleet, each decides from what it has
+// seen; which one steps is decided by the store of the settings: who finds that the rule was
+// changed since it decided does nothing.
 type Pilot struct {
 	cfg   Config
 	steps *prometheus.CounterVec
@@ -43,7 +55,6 @@ type Pilot struct {
 const (
 	stepRaised    = "raised"
 	stepLowered   = "lowered"
-	stepReverted  = "reverted"
 	stepOvertaken = "overtaken" // another instance, or an operator, was first
 	stepFailed    = "failed"    // it could not be stored
 )
@@ -54,7 +65,7 @@ func New(cfg Config) (*Pilot, error) {
 		Namespace: metrics.Namespace, Subsystem: "autopilot", Name: "steps_total",
 		Help: "Steps of the autopilot on this instance, by result; overtaken: somebody else changed the rule first; failed: it could not be stored.",
 	}, []string{"result"})}
-	for _, result := range []string{stepRaised, stepLowered, stepReverted, stepOvertaken, stepFailed} {
+	for _, result := range []string{stepRaised, stepLowered, stepOvertaken, stepFailed} {
 		p.steps.WithLabelValues(result)
 	}
 	if cfg.Registerer == nil {
@@ -73,84 +84,91 @@ func (p *Pilot) Run(ctx context.Context) {
 		if !p.cfg.Replicator.InSync() {
 			continue
 		}
-		for _, r := range p.cfg.Rules() {
-			p.look(ctx, &r)
+		for _, e := range p.cfg.Endpoints() {
+			p.look(ctx, &e, time.Now())
 		}
 	}
 }
 
-// look decides about an endpoint, and does so.
-func (p *Pilot) look(ctx context.Context, r *Rule) {
+// Status is what the autopilot does about an endpoint.
+type Status struct {
+	On       bool
+	Min, Max time.Duration
+	// TTL that it would set now; that in force for no step.
+	TTL time.Duration
+	Why advise.Reason
+}
+
+// Status of an endpoint that it is on for.
+func (p *Pilot) Status(e *Endpoint) Status {
 	now := time.Now()
+	ttl, why := p.decide(e, p.cfg.Replicator.Settings(), now)
+	return Status{On: true, Min: e.Min, Max: e.Max, TTL: ttl, Why: why}
+}
+
+// decide returns the TTL in force for no step.
+func (p *Pilot) decide(e *Endpoint, s *live.Settings, now time.Time) (time.Duration, advise.Reason) {
+	if until := s.Cache[e.Name].Until; until.After(now) {
+		return e.TTL, whyByHand(until)
+	}
+	ttl, why, ok := p.cfg.Step(e.Name, s.LastChanged(e.Name), now)
+	if !ok {
+		return e.TTL, whyUnknown()
+	}
+	within := min(max(ttl, e.Min), e.Max)
+	if within != ttl && within != e.TTL {
+		why = whyBounds(e)
+	}
+	return within, why
+}
+
+// look decides about an endpoint, and does so.
+func (p *Pilot) look(ctx context.Context, e *Endpoint, now time.Time) {
 	settings := p.cfg.Replicator.Settings()
-	r.complete(settings, now)
-	d := Decide(r, now)
-	if d.State != Stepping && d.State != Reverting {
+	ttl, why := p.decide(e, settings, now)
+	if ttl == e.TTL {
 		return
 	}
-	last, _ := settings.LastChanged(r.Endpoint)
+	last := settings.LastChanged(e.Name)
 	c := live.Change{
-		By: live.ByAutopilot, Do: live.DoCache, Target: r.Endpoint, Note: d.Why.EN, Expected: &last,
-		Cache: maps.Clone(settings.ActiveCache(now)[r.Endpoint]),
+		By: live.ByAutopilot, Do: live.DoCache, Target: e.Name, Note: why.EN, Expected: &last,
+		Cache: maps.Clone(settings.ActiveCache(now)[e.Name]),
 	}
 	if c.Cache == nil {
 		c.Cache = map[string]string{}
 	}
-	before := c.Cache["ttl"]
-	result := r.change(&c, &d, before, now)
-	if _, err := p.cfg.Replicator.Change(ctx, c); err != nil {
-		result = stepFailed
-		if errors.Is(err, live.ErrOvertaken) {
-			result = stepOvertaken
-		}
-		p.cfg.Log.Info("the autopilot did not step", "endpoint", r.Endpoint, "ttl", d.TTL, "error", err)
-	} else {
-		p.cfg.Log.Info("the autopilot stepped", "endpoint", r.Endpoint, "ttl", d.TTL, "why", d.Why.EN)
-	}
-	p.steps.WithLabelValues(result).Inc()
+	c.Cache["ttl"] = ttl.String()
+	p.steps.WithLabelValues(p.change(ctx, e, c, ttl)).Inc()
 }
 
-// change fills in what a decision changes, and returns what the step counts as.
-func (r *Rule) change(c *live.Change, d *Decision, before string, now time.Time) (result string) {
-	if d.State == Reverting {
-		trial := *r.Trial
-		trial.Reverted, trial.Until = now, d.Next
-		trial.Reverts++
-		c.Trial = &trial
-		if c.Cache["ttl"] = trial.Before; trial.Before == "" {
-			delete(c.Cache, "ttl")
-		}
-		return stepReverted
+// change returns what the step counts as.
+func (p *Pilot) change(ctx context.Context, e *Endpoint, c live.Change, ttl time.Duration) string {
+	switch _, err := p.cfg.Replicator.Change(ctx, c); {
+	case errors.Is(err, live.ErrOvertaken):
+		return stepOvertaken
+	case err != nil:
+		p.cfg.Log.Warn("the autopilot did not step", "endpoint", e.Name, "ttl", ttl, "error", err)
+		return stepFailed
 	}
-	c.Cache["ttl"] = d.TTL.String()
-	c.Trial = &live.Trial{
-		At: now, From: r.Policy.TTL, To: d.TTL, Before: before,
-		Calls: d.Predicted.CallsPerHour, Old: d.Predicted.OldShare, OldAtMost: d.OldAtMost, Requests: r.Advice.RequestsPerSecond,
-	}
-	if r.Trial != nil && !r.Trial.Reverted.IsZero() {
-		c.Trial.Reverts = r.Trial.Reverts
-	}
-	if d.TTL < r.Policy.TTL {
+	p.cfg.Log.Info("the autopilot stepped", "endpoint", e.Name, "from", e.TTL, "to", ttl, "why", c.Note)
+	if ttl < e.TTL {
 		return stepLowered
 	}
 	return stepRaised
 }
 
-// complete adds what the settings hold of the endpoint.
-func (r *Rule) complete(s *live.Settings, now time.Time) {
-	if t, ok := s.Trials[r.Endpoint]; ok {
-		r.Trial = &t
-	}
-	_, r.ByHand = s.LastChanged(r.Endpoint)
-	if until := s.Cache[r.Endpoint].Until; until.After(now) {
-		r.Until = until
-	}
+func whyByHand(until time.Time) advise.Reason {
+	at := until.UTC().Format("2006-01-02 15:04 UTC")
+	return advise.Reason{EN: "what an operator has set is left alone until it expires at " + at, ZH: "运维人员的临时设置在 " + at + " 到期之前保持不变"}
 }
 
-// Status is what the autopilot would do about an endpoint now, and its last step; nil: it
-// has taken none, or an operator changed the rule since.
-func (p *Pilot) Status(r Rule) (Decision, *live.Trial) {
-	now := time.Now()
-	r.complete(p.cfg.Replicator.Settings(), now)
-	return Decide(&r, now), r.Trial
+func whyUnknown() advise.Reason {
+	return advise.Reason{EN: "nothing was seen yet", ZH: "还没有见过任何请求"}
+}
+
+func whyBounds(e *Endpoint) advise.Reason {
+	return advise.Reason{
+		EN: fmt.Sprintf("the TTL is to be from %s to %s", e.Min, e.Max),
+		ZH: fmt.Sprintf("TTL 应在 %s 与 %s 之间", e.Min, e.Max),
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache"
+	"sundry/cache/advise"
 	"sundry/proxy/live"
 )
 
@@ -40,32 +41,31 @@ func (s *awayStore) set(away bool) {
 	s.away = away
 }
 
-// flown is an instance with a pilot for one endpoint, whose advice is always the same: to
-// double the TTL.
+// flown is an instance with a pilot for one endpoint, which doubles the TTL once the last
+// change is two hours old.
 type flown struct {
 	*Pilot
 	store *awayStore
+	from  time.Time // when it started
 
-	mu   sync.Mutex
-	ttl  time.Duration // in force
-	from time.Time     // since when
-	bad  bool          // what happens is not what was predicted
+	mu  sync.Mutex
+	ttl time.Duration // in force
 }
 
-func (f *flown) rules() []Rule {
+func (f *flown) endpoint() Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := known()
-	r.Policy.TTL = f.ttl
-	r.Advice.Present = r.Advice.Prediction.Of(r.Policy)
-	recommend(r, 2*f.ttl)
-	r.Advice.Measured = measured(r.Policy, &r.Advice.Present, time.Since(f.from))
-	r.Advice.Measured.Since = f.from
-	if f.bad {
-		r.Advice.Measured.OldShare = 0.5
+	return Endpoint{"ip", f.ttl, time.Minute, 24 * time.Hour}
+}
+
+func (f *flown) step(_ string, since, now time.Time) (time.Duration, advise.Reason, bool) {
+	if since.IsZero() {
+		since = f.from
 	}
-	r.Max = 24 * time.Hour
-	return []Rule{*r}
+	if now.Sub(since) < 2*time.Hour {
+		return f.inForce(), advise.Reason{}, true
+	}
+	return 2 * f.inForce(), advise.Reason{EN: "because"}, true
 }
 
 // fly starts an instance on a store, until the bubble's test ends.
@@ -82,16 +82,14 @@ func fly(t *testing.T, file *live.File, alone bool) *flown {
 			if text, ok := e.Cache["ip"]["ttl"]; ok {
 				ttl, _ = time.ParseDuration(text)
 			}
-			if ttl != f.ttl {
-				f.ttl, f.from = ttl, time.Now()
-			}
+			f.ttl = ttl
 			return nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Pilot, err = New(Config{Rules: f.rules, Replicator: replicator, Log: log}); err != nil {
+	if f.Pilot, err = New(Config{Endpoints: func() []Endpoint { return []Endpoint{f.endpoint()} }, Step: f.step, Replicator: replicator, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	if err := replicator.FirstSync(t.Context()); err != nil {
@@ -149,14 +147,12 @@ func TestWhoIsLateDoesNotStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := &live.File{}
 		first, late := fly(t, file, false), fly(t, file, false)
-		time.Sleep(3 * time.Hour)
+		time.Sleep(time.Hour)
 		late.store.set(true)
-		decided := late.rules()[0]
-		decided.Advice.Measured = known().Advice.Measured
-		decided.Advice.Measured.Since = time.Now().Add(-10 * time.Hour)
+		decided := late.endpoint()
 		until(t, "the first has stepped", func() bool { return len(first.audit()) > 0 })
 		late.store.set(false)
-		late.look(t.Context(), &decided)
+		late.look(t.Context(), &decided, time.Now())
 		if late.count(stepOvertaken) != 1 || late.count(stepRaised) != 0 || first.count(stepRaised) != 1 {
 			t.Errorf("%v overtaken, %v steps", late.count(stepOvertaken), late.count(stepRaised))
 		}
@@ -186,8 +182,8 @@ func TestNoStepWithoutTheStore(t *testing.T) {
 		if n := len(f.audit()); n != 0 || f.count(stepFailed) != 0 {
 			t.Errorf("%d changes, %v failed", n, f.count(stepFailed))
 		}
-		r := f.rules()[0]
-		f.look(t.Context(), &r)
+		e := f.endpoint()
+		f.look(t.Context(), &e, time.Now())
 		if n := f.cfg.Replicator.Pending(); n != 0 || f.count(stepFailed) != 1 {
 			t.Errorf("%d changes are pending, %v failed", n, f.count(stepFailed))
 		}
@@ -199,42 +195,35 @@ func TestNoStepWithoutTheStore(t *testing.T) {
 	})
 }
 
-// TestStepsBackInARow: each is followed by a longer pause, and what an operator had set
-// before is in force again. A step that keeps its promise ends the row.
-func TestStepsBackInARow(t *testing.T) {
+// TestStepsStayWithinBounds, keep what else an operator has set, and leave alone what
+// expires by itself.
+func TestStepsStayWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fly(t, &live.File{}, true)
-		time.Sleep(time.Second)
 		set := map[string]string{"ttl": "12m", "grace": "1h"}
+		if _, err := f.cfg.Replicator.Change(t.Context(), live.Change{By: "op", Do: live.DoCache, Target: "ip", Cache: set, For: 24 * time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(23 * time.Hour)
+		e := f.endpoint()
+		if n := len(f.audit()); n != 1 || f.Status(&e).Why.EN == "" {
+			t.Fatalf("%d changes while an operator's lasts, %+v", n, f.Status(&e))
+		}
 		if _, err := f.cfg.Replicator.Change(t.Context(), live.Change{By: "op", Do: live.DoCache, Target: "ip", Cache: set}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(handsOff - time.Minute)
-		if len(f.audit()) != 1 {
-			t.Fatalf("a step within a day: %+v", f.audit())
-		}
-		until(t, "a step", func() bool { return len(f.audit()) > 1 })
-		for reverts := 1; reverts <= 2; reverts++ {
-			until(t, "a step", func() bool { return f.trial().Reverted.IsZero() })
-			f.set(true)
-			until(t, "a step back", func() bool { return f.trial().Reverts == reverts })
-			trial := f.trial()
-			if pause := trial.Until.Sub(trial.Reverted); pause != 24*time.Hour<<(reverts-1) {
-				t.Errorf("after %d in a row, %v", reverts, pause)
+		until(t, "the longest TTL", func() bool { return f.inForce() == 24*time.Hour })
+		for _, r := range f.audit()[2:] {
+			if r.By != live.ByAutopilot || r.Note == "" {
+				t.Errorf("%+v", r)
 			}
-			if got := f.cfg.Replicator.Settings().ActiveCache(time.Now())["ip"]; got["grace"] != "1h" || f.inForce() != trial.From {
-				t.Errorf("%v, the ttl is %v after a step from %v", got, f.inForce(), trial.From)
-			}
-			f.set(false)
 		}
-		until(t, "a step after the pause", func() bool { return f.trial().Reverted.IsZero() })
-		if f.trial().Reverts != 2 {
-			t.Errorf("it has forgotten: %+v", f.trial())
+		if got := f.cfg.Replicator.Settings().ActiveCache(time.Now())["ip"]; got["grace"] != "1h" {
+			t.Errorf("%v", got)
 		}
-		until(t, "a step after one that held", func() bool { return f.trial().Reverts == 0 })
-		_, last := f.Status(f.rules()[0])
-		if last == nil || last.At != f.trial().At {
-			t.Errorf("%+v", last)
+		outside := Endpoint{"ip", time.Second, time.Minute, time.Hour}
+		if got := f.Status(&outside); got.TTL < outside.Min || got.TTL > outside.Max || got.Why.EN == "" {
+			t.Errorf("%+v", got)
 		}
 	})
 }
@@ -244,11 +233,3 @@ func (f *flown) inForce() time.Duration {
 	defer f.mu.Unlock()
 	return f.ttl
 }
-
-func (f *flown) set(bad bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.bad = bad
-}
-
-func (f *flown) trial() live.Trial { return f.cfg.Replicator.Settings().Trials["ip"] }

@@ -106,8 +106,6 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 		case DoCache:
 			v, set := stored.Cache[r.Target]
 			setOrDelete(&next.Cache, r.Target, v, set)
-			trial, tried := stored.Trials[r.Target]
-			setOrDelete(&next.Trials, r.Target, trial, tried)
 		case DoBreaker:
 			v, set := stored.Breakers[r.Target]
 			setOrDelete(&next.Breakers, r.Target, v, set)

@@ -41,9 +41,6 @@ type Settings struct {
 	Seq int64 `json:"seq"`
 	// Cache settings, by endpoint.
 	Cache map[string]CacheSettings `json:"knobs,omitempty"`
-	// Trials of the autopilot, by endpoint; none where an operator changed the cache
-	// settings since.
-	Trials map[string]Trial `json:"trials,omitempty"`
 	// ByHand is when operators last changed the cache settings of each endpoint: the audit
 	// log forgets it after some hundreds of changes.
 	ByHand map[string]time.Time `json:"by_hand,omitempty"`
@@ -115,8 +112,6 @@ type Change struct {
 	// knew: if it was changed since, the change is refused with ErrOvertaken. nil: whatever
 	// was changed before.
 	Expected *time.Time
-	// Trial is what the autopilot remembers of its change; nil for those of operators.
-	Trial *Trial
 	// Note is the reason of DoCache, for the audit log; "" if none was given.
 	Note string
 }
@@ -137,7 +132,6 @@ func (s *Settings) With(c Change, now time.Time) (*Settings, error) {
 	switch c.Do {
 	case DoCache:
 		setOrDelete(&next.Cache, c.Target, CacheSettings{c.Cache, until, s.Cache[c.Target].Unknown}, len(c.Cache) > 0)
-		next.try(c.Target, c.Trial)
 		if c.By != ByAutopilot {
 			next.setByHand(c.Target, r.At)
 		}
@@ -219,7 +213,7 @@ func later(a, b time.Time) time.Time {
 func (s *Settings) clone() *Settings {
 	next := *s
 	next.Cache, next.Breakers, next.Purges = maps.Clone(s.Cache), maps.Clone(s.Breakers), maps.Clone(s.Purges)
-	next.Trials, next.ByHand = maps.Clone(s.Trials), maps.Clone(s.ByHand)
+	next.ByHand = maps.Clone(s.ByHand)
 	next.Orders, next.Audit = slices.Clone(s.Orders), slices.Clone(s.Audit)
 	return &next
 }

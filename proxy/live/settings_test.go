@@ -168,32 +168,25 @@ func TestRecordsSayWhatWasDone(t *testing.T) {
 	}
 }
 
-// TestTrialsEndWithAnOperatorsChange: what the autopilot remembers of a step is stored with
-// it, and gone once somebody else changes the rule.
-func TestTrialsEndWithAnOperatorsChange(t *testing.T) {
-	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}, Note: "because"}
+// TestWhenSettingsWereChanged: by anybody, and the reason stands in the audit log.
+func TestWhenSettingsWereChanged(t *testing.T) {
+	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Note: "because"}
 	s := after(t, step, Change{By: "op", Do: DoCache, Target: "60s", Cache: map[string]string{"ttl": "1h"}}, Change{By: "op", Do: DoPurge, Target: "ip"})
-	if s.Trials["ip"].To != 2*time.Hour || s.Audit[0].Note != "because" {
+	if s.Audit[0].Note != "because" || !s.LastChanged("ip").Equal(nine) || !s.lastChangedByHand(DoCache, "ip").IsZero() {
 		t.Errorf("%+v", s)
-	}
-	if last, byHand := s.LastChanged("ip"); !last.Equal(nine) || !byHand.IsZero() {
-		t.Errorf("changed at %v, by hand at %v", last, byHand)
 	}
 	undo, err := s.Undo(1, "op", nine)
 	if err != nil {
 		t.Fatal(err)
 	}
 	undone, err := s.With(undo, nine.Add(time.Hour))
-	if err != nil || len(undone.Trials) != 0 || s.Trials["ip"].To == 0 {
+	if err != nil || !undone.LastChanged("ip").Equal(nine.Add(time.Hour)) || !undone.lastChangedByHand(DoCache, "ip").Equal(nine.Add(time.Hour)) {
 		t.Errorf("%+v %v", undone, err)
-	}
-	if last, byHand := undone.LastChanged("ip"); !last.Equal(byHand) || !byHand.Equal(nine.Add(time.Hour)) {
-		t.Errorf("changed at %v, by hand at %v", last, byHand)
 	}
 }
 
-// TestAnOperatorsChangeOutlivesTheAuditLog: the autopilot keeps its hands off for a day, in
-// which there may be more purges than the audit log holds.
+// TestAnOperatorsChangeOutlivesTheAuditLog: an older one, which was pending meanwhile, does
+// not replace it.
 func TestAnOperatorsChangeOutlivesTheAuditLog(t *testing.T) {
 	s := after(t, Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "1h"}})
 	for range maxAudit {
@@ -201,7 +194,7 @@ func TestAnOperatorsChangeOutlivesTheAuditLog(t *testing.T) {
 	}
 	backup := decoded(t, &Settings{Seq: s.Seq})
 	for name, s := range map[string]*Settings{"in force": s, "stored": decoded(t, s), "restored": backup.merge(s, nine), "with a backup": s.merge(backup, nine)} {
-		if _, byHand := s.LastChanged("ip"); !byHand.Equal(nine) {
+		if byHand := s.lastChangedByHand(DoCache, "ip"); !byHand.Equal(nine) {
 			t.Errorf("%s: changed by hand at %v", name, byHand)
 		}
 	}
@@ -223,21 +216,10 @@ func TestAChangeThatExpectsAnother(t *testing.T) {
 
 // TestAnOperatorsPendingChangeWinsOverTheAutopilot: that has stepped elsewhere meanwhile.
 func TestAnOperatorsPendingChangeWinsOverTheAutopilot(t *testing.T) {
-	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}}
+	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}}
 	byHand := pendingChange{Change: Change{By: "op", Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "5m"}}, at: nine.Add(-time.Hour), waited: true}
 	s, err := after(t, step).withPending([]pendingChange{byHand})
-	if err != nil || s.Cache["ip"].Values["ttl"] != "5m" || len(s.Trials) != 0 {
+	if err != nil || s.Cache["ip"].Values["ttl"] != "5m" {
 		t.Errorf("%+v %v", s, err)
-	}
-}
-
-// TestTrialsSurviveARollbackOfTheStore on either side.
-func TestTrialsSurviveARollbackOfTheStore(t *testing.T) {
-	step := Change{By: ByAutopilot, Do: DoCache, Target: "ip", Cache: map[string]string{"ttl": "2h"}, Trial: &Trial{To: 2 * time.Hour}}
-	other := step
-	other.Target = "60s"
-	here, stored := after(t, step, step), after(t, other)
-	if s := here.merge(stored, nine); s.Trials["ip"].To == 0 || s.Trials["60s"].To == 0 {
-		t.Errorf("%+v", s.Trials)
 	}
 }

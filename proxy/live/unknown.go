@@ -78,10 +78,6 @@ func (s *Settings) carryUnknown(a, b *Settings) {
 		v.Unknown = carried(older.Cache[target].Unknown, newer.Cache[target].Unknown, older.lastChanged(DoCache, target), newer.lastChanged(DoCache, target))
 		s.Cache[target] = v
 	}
-	for target, v := range s.Trials {
-		v.Unknown = carried(older.Trials[target].Unknown, newer.Trials[target].Unknown, older.lastChanged(DoCache, target), newer.lastChanged(DoCache, target))
-		s.Trials[target] = v
-	}
 	for target, v := range s.Breakers {
 		v.Unknown = carried(older.Breakers[target].Unknown, newer.Breakers[target].Unknown, older.lastChanged(DoBreaker, target), newer.lastChanged(DoBreaker, target))
 		s.Breakers[target] = v
@@ -122,7 +118,6 @@ func (r *Record) isUnknown() bool {
 type (
 	plainSettings      Settings
 	plainCacheSettings CacheSettings
-	plainTrial         Trial
 	plainBreakerHold   BreakerHold
 	plainOrder         Order
 	plainRecord        Record
@@ -147,15 +142,6 @@ func (c *CacheSettings) UnmarshalJSON(b []byte) (err error) {
 func (c CacheSettings) MarshalJSON() ([]byte, error) {
 	return encode(plainCacheSettings(c), c.Unknown)
 }
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *Trial) UnmarshalJSON(b []byte) (err error) {
-	t.Unknown, err = decode(b, (*plainTrial)(t))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (t Trial) MarshalJSON() ([]byte, error) { return encode(plainTrial(t), t.Unknown) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (h *BreakerHold) UnmarshalJSON(b []byte) (err error) {

@@ -16,8 +16,7 @@ import (
 // newer are settings of a version that has a field more in every object, and some within
 // objects that this one does not know.
 const newer = `{"seq":2,"new":{"a":[1,{"b":9007199254740993}]},
-	"knobs":{"ip":{"values":{"ttl":"2h"},"new":1}},"by_hand":{"ip":"2026-01-01T00:00:00Z"},
-	"trials":{"60s":{"at":"2026-01-01T00:00:00Z","from":1,"to":2,"calls":1,"old":0,"old_at_most":0,"requests":1,"new":2}},
+	"knobs":{"ip":{"values":{"ttl":"2h"},"new":1}},"by_hand":{"ip":"2026-01-01T00:00:00Z"},"whole":{"60s":{"new":2}},
 	"breakers":{"h":{"force":"open","new":3}},"purges":{"ip":{"soft":"2026-01-01T00:00:00Z","new":4}},
 	"orders":[{"seq":2,"at":"2026-01-01T00:00:00Z","do":"drop","target":"ip","key":"ip:k","new":5}],
 	"audit":[{"seq":1,"at":"2026-01-01T00:00:00Z","by":"me","do":"knobs","target":"ip","after":{"values":{"ttl":"2h"},"new":6},"new":7},
@@ -50,11 +49,11 @@ func lacksNew(b []byte) (lacking []string) {
 // everyChange is one of each kind, on targets that the newer settings hold and on others.
 func everyChange() (all []Change) {
 	for _, c := range []Change{
-		{Do: DoCache, Cache: map[string]string{"ttl": "1h"}}, {Do: DoCache, Cache: map[string]string{"ttl": "3h"}, Trial: &Trial{To: time.Hour}, By: ByAutopilot},
+		{Do: DoCache, Cache: map[string]string{"ttl": "1h"}}, {Do: DoCache, Cache: map[string]string{"ttl": "3h"}, By: ByAutopilot},
 		{Do: DoPurge}, {Do: DoPurge, Hard: true}, {Do: DoDrop, Key: "ip:k"},
 	} {
 		for _, target := range []string{"ip", "60s", cache.AllEndpoints} {
-			if c.Target = target; c.Do != DoCache || c.Trial != nil == (target == "60s") && target != cache.AllEndpoints {
+			if c.Target = target; c.Do != DoCache || (c.By == ByAutopilot) == (target == "60s") && target != cache.AllEndpoints {
 				all = append(all, c)
 			}
 		}
@@ -102,7 +101,6 @@ func changedBy(s *Settings, do, value string, at time.Time) *Settings {
 	next.Audit = append(next.Audit, Record{Seq: next.Seq, At: at, By: "newer", Do: do, Target: "ip"})
 	next.Unknown = Unknown{"new": json.RawMessage(value)}
 	setOrDelete(&next.Cache, "ip", CacheSettings{Unknown: next.Unknown}, true)
-	setOrDelete(&next.Trials, "ip", Trial{Unknown: next.Unknown}, true)
 	setOrDelete(&next.Breakers, "ip", BreakerHold{Unknown: next.Unknown}, true)
 	setOrDelete(&next.Purges, "ip", StoredPurge{Purge: s.Purges["ip"].Purge, Unknown: next.Unknown}, true)
 	return next
@@ -129,7 +127,7 @@ func TestTheNewestUnknownValueIsCarriedAlong(t *testing.T) {
 	} {
 		for way, merged := range map[string]*Settings{"": row.newest.merge(row.other, at(9)), " elsewhere": row.other.merge(row.newest, at(9))} {
 			got := []json.RawMessage{
-				merged.Unknown["new"], merged.Cache["ip"].Unknown["new"], merged.Trials["ip"].Unknown["new"],
+				merged.Unknown["new"], merged.Cache["ip"].Unknown["new"],
 				merged.Breakers["ip"].Unknown["new"], merged.Purges["ip"].Unknown["new"],
 			}
 			for i, v := range got {
