@@ -118,7 +118,7 @@ func (cfg *Config) routes() http.Handler {
 		}
 	})
 	if cfg.System != nil {
-		(&api{System: *cfg.System, started: time.Now(), simulating: make(chan struct{}, 1)}).routes(mux)
+		(&api{System: *cfg.System, started: time.Now()}).routes(mux)
 		console(mux)
 	}
 	return mux

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
-	"sundry/cache/advisor"
+	"sundry/cache/advise"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/history"
 	"sundry/proxy/live"
@@ -31,11 +31,11 @@ type System struct {
 	// of its parts.
 	Spaces func(endpoint string) []*cache.Space
 	Env    *upstreams.Environment
-	// Advise advises on the cache rule of an endpoint.
-	Advise func(*catalog.Endpoint) advisor.Advice
-	// Autopilot says what the autopilot does about an endpoint that it is on for, and its
-	// last step, if there was one.
-	Autopilot  func(*catalog.Endpoint) (autopilot.Decision, *live.Trial)
+	// Advise advises on the TTL of an endpoint, and on further ones; the zero target is that of
+	// the endpoint.
+	Advise func(e *catalog.Endpoint, ttls []time.Duration, target advise.Target) advise.Report
+	// Autopilot says what the autopilot does about an endpoint.
+	Autopilot  func(*catalog.Endpoint) autopilot.Status
 	Replicator *live.Replicator
 	// History returns how the requests of the last day have ended.
 	History func() history.View
@@ -74,33 +74,29 @@ const maxBody = 64 << 10
 type api struct {
 	System
 	started time.Time
-	// simulating holds one for the simulation that runs.
-	simulating chan struct{}
 }
 
 // routes of the API.
 func (a *api) routes(mux *http.ServeMux) {
 	for pattern, h := range map[string]func(*http.Request) (any, error){
-		"GET /admin/api/overview":                   a.overview,
-		"GET /admin/api/history":                    a.history,
-		"GET /admin/api/upstreams":                  a.upstreams,
-		"POST /admin/api/upstreams/{host}":          a.changeBreaker,
-		"GET /admin/api/endpoints":                  a.endpoints,
-		"PUT /admin/api/endpoints/{name}/cache":     a.changeCache,
-		"DELETE /admin/api/endpoints/{name}/cache":  a.resetCache,
-		"GET /admin/api/endpoints/{name}/entries":   a.entries,
-		"GET /admin/api/endpoints/{name}/entry":     a.entry,
-		"GET /admin/api/endpoints/{name}/advice":    a.advice,
-		"GET /admin/api/endpoints/{name}/autopilot": a.autopilot,
-		"GET /admin/api/endpoints/{name}/whatif":    a.whatIf,
-		"GET /admin/api/endpoints/{name}/form":      a.tryForm,
-		"POST /admin/api/endpoints/{name}/try":      a.try,
-		"POST /admin/api/purge":                     a.purge,
-		"GET /admin/api/failures":                   a.failures,
-		"POST /admin/api/failures/{id}/retry":       a.retry,
-		"GET /admin/api/audit":                      a.audit,
-		"POST /admin/api/audit/{seq}/undo":          a.undo,
-		"POST /admin/api/reload":                    a.reload,
+		"GET /admin/api/overview":                  a.overview,
+		"GET /admin/api/history":                   a.history,
+		"GET /admin/api/upstreams":                 a.upstreams,
+		"POST /admin/api/upstreams/{host}":         a.changeBreaker,
+		"GET /admin/api/endpoints":                 a.endpoints,
+		"PUT /admin/api/endpoints/{name}/cache":    a.changeCache,
+		"DELETE /admin/api/endpoints/{name}/cache": a.resetCache,
+		"GET /admin/api/endpoints/{name}/entries":  a.entries,
+		"GET /admin/api/endpoints/{name}/entry":    a.entry,
+		"GET /admin/api/endpoints/{name}/advice":   a.advice,
+		"GET /admin/api/endpoints/{name}/form":     a.tryForm,
+		"POST /admin/api/endpoints/{name}/try":     a.try,
+		"POST /admin/api/purge":                    a.purge,
+		"GET /admin/api/failures":                  a.failures,
+		"POST /admin/api/failures/{id}/retry":      a.retry,
+		"GET /admin/api/audit":                     a.audit,
+		"POST /admin/api/audit/{seq}/undo":         a.undo,
+		"POST /admin/api/reload":                   a.reload,
 	} {
 		mux.Handle(pattern, a.serveJSON(h))
 	}
@@ -158,7 +154,7 @@ func parseFor(s string) (time.Duration, error) {
 }
 
 func (a *api) overview(*http.Request) (any, error) {
-	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.SettingNames()}
+	v := map[string]any{"uptime_s": int(time.Since(a.started).Seconds()), "lasting": a.Persistent, "knobs": catalog.LiveNames()}
 	maps.Copy(v, a.About)
 	if a.Grafana != nil {
 		v["grafana"] = a.Grafana()

@@ -1,161 +1,137 @@
 package admin
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
-	"sundry/cache"
-	"sundry/cache/advisor"
+	"sundry/cache/advise"
+	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 )
 
-// adviceView is the advice on an endpoint's cache rule. Times are in seconds.
+// adviceView is the advice on the TTL of an endpoint, with what came of the one in force.
 type adviceView struct {
-	Endpoint string `json:"endpoint"`
-	// Verdict is wait, keep, set or schedule, and Until the timetable to declare.
-	Verdict string             `json:"verdict"`
-	Reason  map[string]string  `json:"reason"` // by language
-	Until   string             `json:"until,omitempty"`
-	Change  changeView         `json:"change"`
-	Sources []sourceChangeView `json:"sources,omitempty"`
-	// Requests per second, and the different keys of a day.
-	Requests float64 `json:"requests_per_s"`
-	Keys     float64 `json:"keys"`
-
-	Present     outcomeView `json:"present"`
-	Recommended outcomeView `json:"recommended"`
-	// Asked is the outcome of the ttl and grace of the query.
-	Asked *outcomeView  `json:"asked,omitempty"`
-	Curve []outcomeView `json:"curve"`
-
-	// Measured is what has come of the rule in force, Before of the one before it, and
-	// Predicted what was predicted of the rule in force when it took effect.
-	Measured  *measuredView `json:"measured,omitempty"`
-	Before    *measuredView `json:"before,omitempty"`
-	Predicted *outcomeView  `json:"predicted,omitempty"`
+	advise.View
+	// Since is when the TTL in force took effect.
+	Since time.Time `json:"since,omitzero"`
+	// Seen is what it has led to since then, and Predicted what it was to lead to; nil: not
+	// known.
+	Seen      *advise.RuleView `json:"seen"`
+	Predicted *advise.RuleView `json:"predicted"`
+	Autopilot autopilotView    `json:"autopilot"`
 }
 
-// measuredView is what really happened under a rule.
-type measuredView struct {
-	Since        time.Time `json:"since"`
-	TTLS         float64   `json:"ttl_s"`
-	GraceS       float64   `json:"grace_s"`
-	CallsPerHour float64   `json:"calls_per_hour"`
-	HitRatio     float64   `json:"hit_ratio"`
-	OldShare     *float64  `json:"old_share,omitempty"` // nil: not known
-	Requests     float64   `json:"requests"`
+// autopilotView is what the autopilot does about an endpoint. Its bounds are in seconds.
+type autopilotView struct {
+	On     bool              `json:"on"`
+	MinS   float64           `json:"min_s,omitempty"`
+	MaxS   float64           `json:"max_s,omitempty"`
+	Reason map[string]string `json:"reason,omitempty"` // by language
+	// TTLS is the TTL that it would set now; that in force for none.
+	TTLS float64 `json:"ttl_s,omitempty"`
+	// Last is the last step, as far back as the audit log goes.
+	Last *stepView `json:"last,omitempty"`
 }
 
-func newMeasuredView(m *advisor.Measured) *measuredView {
-	if m == nil {
-		return nil
-	}
-	v := &measuredView{m.Since, m.TTL.Seconds(), m.Grace.Seconds(), m.CallsPerHour, m.HitRatio, nil, m.Requests}
-	if m.OldKnown {
-		v.OldShare = &m.OldShare
-	}
-	return v
+// stepView is a step of the autopilot from one TTL to another.
+type stepView struct {
+	At   time.Time `json:"at"`
+	From string    `json:"from"`
+	To   string    `json:"to"`
+	Note string    `json:"note"`
 }
 
-// changeView is how a content changes.
-type changeView struct {
-	Kind      string  `json:"kind"`
-	Probable  bool    `json:"probable,omitempty"`
-	IntervalS float64 `json:"interval_s"` // 0: not known
-	LowS      float64 `json:"low_s"`
-	HighS     float64 `json:"high_s"` // 0: no upper bound
-	// At is when a periodic content changes, in Zone.
-	At        string    `json:"at,omitempty"`
-	Zone      string    `json:"zone,omitempty"`
-	Refreshes int       `json:"refreshes"`
-	Changes   int       `json:"changes"`
-	Since     time.Time `json:"since,omitzero"`
-}
+// mostAsked bounds the TTLs of a query: each is a replay of what was seen.
+const mostAsked = 8
 
-type sourceChangeView struct {
-	Source string     `json:"source"`
-	Change changeView `json:"change"`
-}
-
-// outcomeView is what a rule leads to.
-type outcomeView struct {
-	TTLS         float64 `json:"ttl_s"`
-	GraceS       float64 `json:"grace_s"`
-	CallsPerHour float64 `json:"calls_per_hour"`
-	HitRatio     float64 `json:"hit_ratio"`
-	OldShare     float64 `json:"old_share"`
-	QuotaUsed    float64 `json:"quota_used,omitempty"`
-}
-
-func newChangeView(c *advisor.Change) changeView {
-	v := changeView{
-		Kind: string(c.Kind), Probable: c.Probable, IntervalS: c.Interval.Seconds(), LowS: c.Low.Seconds(), HighS: c.High.Seconds(),
-		At: c.At(), Refreshes: c.Refreshes, Changes: c.Changes, Since: c.Since,
-	}
-	if v.At != "" {
-		v.Zone = c.Zone
-	}
-	return v
-}
-
-func newOutcomeView(o *advisor.Outcome) outcomeView {
-	return outcomeView{o.TTL.Seconds(), o.Grace.Seconds(), o.CallsPerHour, o.HitRatio, o.OldShare, o.QuotaUsed}
-}
-
-// advice says what to do about an endpoint's cache rule. With ttl or grace in the query, it
-// also predicts what the rule with these would lead to.
+// advice says which TTL meets the target of an endpoint, and what each leads to. The query
+// may name further TTLs, and another target.
 func (a *api) advice(r *http.Request) (any, error) {
 	e, err := a.cachedEndpoint(r.PathValue("name"))
 	if err != nil {
 		return nil, err
 	}
-	asked, err := askedPolicy(&e.Policy, r.URL.Query())
+	ttls, target, err := asked(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	advice := a.Advise(e)
-	v := adviceView{
-		Endpoint: e.Name, Verdict: string(advice.Verdict), Reason: map[string]string{"en": advice.Reason.EN, "zh": advice.Reason.ZH},
-		Until: advice.Until, Change: newChangeView(&advice.Change), Requests: advice.RequestsPerSecond, Keys: advice.Keys,
-		Present: newOutcomeView(&advice.Present), Recommended: newOutcomeView(&advice.Recommended), Curve: []outcomeView{},
-	}
-	v.Measured, v.Before = newMeasuredView(advice.Measured), newMeasuredView(advice.Before)
-	if advice.Predicted != nil {
-		predicted := newOutcomeView(advice.Predicted)
-		v.Predicted = &predicted
-	}
-	for i := range advice.Sources {
-		v.Sources = append(v.Sources, sourceChangeView{advice.Sources[i].Source, newChangeView(&advice.Sources[i].Change)})
-	}
-	for i := range advice.Curve {
-		v.Curve = append(v.Curve, newOutcomeView(&advice.Curve[i]))
-	}
-	if asked != nil {
-		o := advice.Prediction.Of(asked)
-		view := newOutcomeView(&o)
-		v.Asked = &view
-	}
-	return v, nil
+	report := a.Advise(e, ttls, target)
+	return adviceView{
+		View: report.View(e.Name, report.Present), Since: report.Since,
+		Seen: ruleView(report.Seen), Predicted: ruleView(report.Predicted), Autopilot: a.autopilot(e),
+	}, nil
 }
 
-// askedPolicy is the policy with the ttl and grace of a query; nil: it has none.
-func askedPolicy(p *cache.Policy, query url.Values) (*cache.Policy, error) {
-	asked, some := *p, false
-	for name, into := range map[string]*time.Duration{"ttl": &asked.TTL, "grace": &asked.Grace} {
-		text := query.Get(name)
-		if text == "" {
-			continue
-		}
-		if err := catalog.CheckSettings(map[string]string{name: text}); err != nil {
-			return nil, told("", err)
-		}
-		*into, _ = declare.ParseDuration(text) // checked
-		some = true
+// cachedEndpoint is an endpoint with a cache rule.
+func (a *api) cachedEndpoint(name string) (*catalog.Endpoint, error) {
+	e, ok := a.Catalog().Get(name)
+	switch {
+	case !ok:
+		return nil, noEndpoint(name)
+	case !e.Policy.Stores():
+		return nil, badRequest("%s is not cached, so there is nothing to advise", "%s 不缓存，因此没有可以建议的", e.Name)
 	}
-	if !some {
-		return nil, nil
+	return e, nil
+}
+
+// asked are the TTLs and the target of a query; none and zero where it has none.
+func asked(query url.Values) (ttls []time.Duration, target advise.Target, err error) {
+	texts := query["ttl"]
+	if len(texts) > mostAsked {
+		return nil, target, fieldError("ttl", "%d TTLs: expected at most %d", "ttl 有 %d 个，最多 %d 个", len(texts), mostAsked)
 	}
-	return &asked, nil
+	for _, text := range texts {
+		if err := catalog.CheckSettings(map[string]string{"ttl": text}); err != nil {
+			return nil, target, told("ttl", err)
+		}
+		ttl, _ := declare.ParseDuration(text) // checked
+		ttls = append(ttls, ttl)
+	}
+	if text := query.Get("target"); text != "" {
+		if err := catalog.CheckSettings(map[string]string{"target": text}); err != nil {
+			return nil, target, told("target", err)
+		}
+		target, _ = advise.ParseTarget(text) // checked
+	}
+	return ttls, target, nil
+}
+
+func ruleView(r *advise.Rule) *advise.RuleView {
+	if r == nil {
+		return nil
+	}
+	v := r.View(true)
+	return &v
+}
+
+func (a *api) autopilot(e *catalog.Endpoint) autopilotView {
+	v := autopilotView{Last: lastStep(a.Replicator.Settings().Audit, e)}
+	if s := a.Autopilot(e); s.On {
+		v.On, v.MinS, v.MaxS, v.TTLS = true, s.Min.Seconds(), s.Max.Seconds(), s.TTL.Seconds()
+		v.Reason = map[string]string{"en": s.Why.EN, "zh": s.Why.ZH}
+	}
+	return v
+}
+
+// lastStep of the autopilot on an endpoint; nil: there is none in the audit log.
+func lastStep(audit []live.Record, e *catalog.Endpoint) *stepView {
+	for _, r := range slices.Backward(audit) {
+		if r.By == live.ByAutopilot && r.Target == e.Name {
+			return &stepView{r.At, ttlOf(r.Before, e), ttlOf(r.After, e), r.Note}
+		}
+	}
+	return nil
+}
+
+// ttlOf is the TTL of settings as the audit log has them, or that of the files.
+func ttlOf(settings json.RawMessage, e *catalog.Endpoint) string {
+	var s live.CacheSettings
+	if json.Unmarshal(settings, &s) == nil && s.Values["ttl"] != "" {
+		return s.Values["ttl"]
+	}
+	return e.Base.TTL.String()
 }

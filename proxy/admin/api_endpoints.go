@@ -21,8 +21,8 @@ type endpointView struct {
 	Cached   bool   `json:"cached"`
 	Daily    bool   `json:"daily"` // a calendar bounds freshness beside the ttl
 	Personal bool   `json:"personal"`
-	// Policy is the one in force, and Base that of the files: values such as
-	// 1h30m0s, by the name of the setting.
+	// Policy is the one in force, with the target and the autopilot, and Base that of the
+	// files: values such as 1h30m0s, by the name of the setting.
 	Policy map[string]string `json:"policy"`
 	Base   map[string]string `json:"base"`
 	// Live are the settings that operators changed, and Until when they expire.
@@ -39,7 +39,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
 			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
-			Personal: e.Personal(), Policy: policyTexts(&e.Policy), Base: policyTexts(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
+			Personal: e.Personal(), Policy: settingTexts(e), Base: policyTexts(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
 		}
 		if v.Live != nil {
 			v.Until = settings.Cache[e.Name].Until
@@ -58,6 +58,16 @@ func policyTexts(p *cache.Policy) map[string]string {
 	out := map[string]string{}
 	for _, name := range catalog.SettingNames() {
 		out[name] = catalog.Setting(p, name).String()
+	}
+	return out
+}
+
+// settingTexts are all settings in force by name, as they are set.
+func settingTexts(e *catalog.Endpoint) map[string]string {
+	out := policyTexts(&e.Policy)
+	out["target"], out["autopilot"] = e.Target.String(), "off"
+	if b := e.Autopilot; b != nil {
+		out["autopilot"] = b.Min.String() + ".." + b.Max.String()
 	}
 	return out
 }
@@ -102,7 +112,7 @@ func (a *api) changeCache(r *http.Request) (any, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // one by one, to say which is wrong
-		if err := catalog.CheckSettings(map[string]string{name: values[name]}); err != nil {
+		if err := e.CheckLive(map[string]string{name: values[name]}); err != nil {
 			return nil, told(name, err)
 		}
 	}

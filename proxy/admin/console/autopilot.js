@@ -1,24 +1,27 @@
-// What the autopilot does about an endpoint's TTL.
+// What the autopilot does about an endpoint's TTL, and switching it.
 import { badge, h } from "./dom.js";
 import { own, t } from "./language.js";
-import { moment, percent, perHour, short } from "./text.js";
-
-const words = {
-  observing: t("observing"), trying: t("a step is on trial"), content: t("content"), doubtful: t("predictions do not hold"), paused: t("paused after a step was reverted"),
-  by_hand: t("left to the operator"), stepping: t("about to step"), reverting: t("about to revert"),
-};
-const signs = { doubtful: ["warn", "▲"], paused: ["warn", "‖"], trying: ["tip", "◌"], stepping: ["tip", "→"], reverting: ["warn", "↶"] };
+import { moment, sentence, short, shortDuration } from "./text.js";
 
 // mark is for endpoints that the autopilot is on for.
-export const mark = (pilot) => pilot?.on && badge("live", "⟳", t("autopilot"), t("The autopilot sets the ttl from {min} to {max}: {state}", { min: short(pilot.min_s), max: short(pilot.max_s), state: words[pilot.state] ?? pilot.state }));
+export const mark = (pilot) => pilot.on && badge("live", "⟳", t("autopilot"), `${short(pilot.min_s)}–${short(pilot.max_s)}`);
 
-// section is on its state, its reason and its last step; nothing where it is off.
-export function section(pilot) {
-  if (!pilot?.on) return null;
-  const { last } = pilot;
-  return h("section", { class: "said" }, h("h3", null, t("Autopilot, from {min} to {max}", { min: short(pilot.min_s), max: short(pilot.max_s) })),
-    h("p", null, badge(...(signs[pilot.state] ?? ["plain", "●"]), words[pilot.state] ?? pilot.state), " ", own(pilot.reason)),
-    last && h("p", { class: "soft" }, t("Last step, {at}: {from} → {to}; predicted were {calls} upstream calls and {old} old answers", { at: moment(last.at), from: short(last.from_s), to: short(last.to_s), calls: perHour(last.calls_per_hour), old: percent(last.old_share) }),
-      last.reverted ? t("; reverted {at}.", { at: moment(last.reverted) }) : t(".")),
-    pilot.next && h("p", { class: "soft" }, t("Next step at {at} at the earliest. Whatever is applied here is left alone for a day.", { at: moment(pilot.next) })));
+// said is its reason, what it would set now, and its last step.
+export const said = ({ on, reason, ttl_s: ttl, last }, now) => [
+  on && h("p", { class: "soft" }, sentence(own(reason)), ttl !== now && ` ${t("It would set {ttl} now.", { ttl: short(ttl) })}`),
+  last && h("p", { class: "soft" }, t("Last step, {at}: {from} → {to}.", { at: moment(last.at), from: shortDuration(last.from), to: shortDuration(last.to) }), ` ${sentence(last.note)}`),
+];
+
+// field switches it, within bounds; value() is what the API takes.
+export function field(pilot, ttl) {
+  const box = h("input", { type: "checkbox", name: "autopilot", onchange: () => (bounds.hidden = !box.checked) });
+  const bound = (label, s) => h("input", { type: "text", class: "few", "aria-label": label, value: short(s), autocomplete: "off", spellcheck: "false" });
+  const min = bound(t("Shortest TTL"), pilot.min_s ?? ttl / 4), max = bound(t("Longest TTL"), pilot.max_s ?? ttl * 4);
+  const bounds = h("span", { class: "row" }, t("from"), min, t("to"), max);
+  box.checked = pilot.on;
+  bounds.hidden = !pilot.on;
+  return {
+    field: h("fieldset", null, h("legend", null, t("Autopilot")), h("label", { class: "choice" }, box, h("span", null, t("sets the TTL by itself, step by step"))), bounds),
+    value: () => (box.checked ? `${min.value.trim()}..${max.value.trim()}` : "off"),
+  };
 }

@@ -1,9 +1,8 @@
 // Endpoints with their statistics and cache settings.
-import * as advice from "./advice.js";
 import { change, part, read } from "./api.js";
 import { checked, durationField, openDialog, reasonField, Wrong } from "./ask.js";
 import { badge, button, h, svg } from "./dom.js";
-import { knobs } from "./knobs.js";
+import { knobs, tuned } from "./knobs.js";
 import { language, t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
 import { list } from "./list.js";
@@ -15,12 +14,11 @@ const shown = ["ttl", "grace", "stale_if_error"];
 
 export async function load() {
   const [{ endpoints }, history] = await Promise.all([read("endpoints"), read("history")]);
-  advice.renew(endpoints.filter((e) => e.cached).map((e) => e.name));
   return { endpoints, history };
 }
 
 export function view({ endpoints, history }, { overview, refresh }) {
-  const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Refreshes"), t("Cache settings"), t("Advice"), t("Actions")];
+  const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Refreshes"), t("Cache settings"), t("Actions")];
   return h("section", null, list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name], overview.grafana, refresh)), refresh, t("No endpoint matches.")));
 }
 
@@ -45,7 +43,6 @@ function cells(e, state, address, refresh) {
     s.errors > 0 ? h("span", { class: "number bad", title: plural(s.errors, "error") }, h("span", { "aria-hidden": "true" }, "▲ "), share(s.errors / s.requests)) : h("span", { class: "number soft" }, s.requests ? "0 %" : "–"),
     refreshes(s),
     rule(e),
-    e.cached ? advice.cell(e, refresh) : h("span", { class: "soft" }, "–"),
     h("span", { class: "row" }, button(t("Try…"), t("Make a request as a caller would"), () => tryOut(e.name), { key: "try", about: e.name }),
       button(t("YAML"), t("Show the declaration"), () => declaration(e.name), { key: "yaml", about: e.name }),
       e.cached && button(t("Edit…"), t("Change the cache settings"), () => edit(e, refresh), { key: "edit", about: e.name }), grafana(address, dashboards.service, e.name)),
@@ -60,13 +57,16 @@ function refreshes(s) {
   return h("span", { class: "number" }, t("{changed} changed, {same} same", { changed: count(s.refreshes_changed), same: count(s.refreshes_same) }));
 }
 
+// filed is what the files say of a setting, as far as that is known here.
+const filed = (e, name) => shortDuration(e.base[name]) || t("as in the file");
+
 function rule(e) {
   if (!e.cached) return h("span", { class: "soft" }, t("not cached"));
   const live = e.live ?? {};
   const names = [...shown, ...Object.keys(live).filter((name) => !shown.includes(name))];
   return [
-    h("ul", { class: "rule" }, names.map((name) => h("li", { key: name, class: name in live && "live", title: t("{what}; file: {value}", { what: knobs[name]?.[1] ?? name, value: shortDuration(e.base[name]) }) },
-      h("span", { class: "soft" }, `${knobs[name]?.[0] ?? name} `), shortDuration(e.policy[name]), name in live && h("span", { class: "was" }, ` ◆ ${t("file {value}", { value: shortDuration(e.base[name]) })}`)))),
+    h("ul", { class: "rule" }, names.map((name) => h("li", { key: name, class: name in live && "live", title: t("{what}; file: {value}", { what: knobs[name]?.[1] ?? name, value: filed(e, name) }) },
+      h("span", { class: "soft" }, `${knobs[name]?.[0] ?? name} `), shortDuration(e.policy[name]), name in live && name in e.base && h("span", { class: "was" }, ` ◆ ${t("file {value}", { value: filed(e, name) })}`)))),
     h("div", { class: "soft" }, e.daily && t("fresh until its next edition"), e.daily && e.live && " · ",
       e.live && badge("live", "◆", e.live_until ? t("live until {at}", { at: moment(e.live_until) }) : t("live"), t("Changed by an operator"))),
   ];
@@ -80,7 +80,7 @@ function edit(e, refresh) {
     return h("div", { class: "knob" }, h("label", null, h("span", null, label), fields[name]),
       h("p", { id: `about-${name}`, class: "soft" }, t("{what}. File: {file}. Current: {current}", { what, file: shortDuration(e.base[name]), current: shortDuration(e.policy[name]) }), name in live && h("span", { class: "was" }, ` ◆ ${t("live")}`), t(".")));
   };
-  const names = [...new Set([...Object.keys(knobs), ...Object.keys(e.policy)])].filter((name) => name in e.policy);
+  const names = [...new Set([...Object.keys(knobs), ...Object.keys(e.policy)])].filter((name) => name in e.policy && !tuned.includes(name));
   const first = names.slice(0, 4), more = names.slice(4);
   const time = durationField(t("Duration")), reason = reasonField();
   const url = `endpoints/${part(e.name)}/cache`;
@@ -112,7 +112,7 @@ function back(e, url, refresh) {
   openDialog({
     title: t("{name}: back to the file?", { name: e.name }),
     action: t("Back to file"),
-    body: h("ul", null, Object.entries(e.live).map(([name, value]) => h("li", null, `${knobs[name]?.[0] ?? name}: ${shortDuration(value)} → ${shortDuration(e.base[name])}`))),
+    body: h("ul", null, Object.entries(e.live).map(([name, value]) => h("li", null, `${knobs[name]?.[0] ?? name}: ${shortDuration(value)} → ${filed(e, name)}`))),
     done: refresh,
     async go() {
       const record = await change("DELETE", url);

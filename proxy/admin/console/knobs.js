@@ -8,4 +8,9 @@ export const knobs = {
   negative: [t("negative"), t("how long a negative answer is cached")],
   poll: [t("poll"), t("how often a late edition is checked for")],
   soft_timeout: [t("soft timeout"), t("how long a request waits for a refresh when there is a stale answer")],
+  target: [t("target"), t("at most so many old answers, or so many upstream calls")],
+  autopilot: [t("autopilot"), t("between which values the TTL is set by itself")],
 };
+
+// tuned are those that the advice is about, and no durations.
+export const tuned = ["target", "autopilot"];

@@ -28,11 +28,17 @@ export function approximate(s) {
 
 const sizes = { d: 86400e3, h: 3600e3, m: 60e3, s: 1e3, ms: 1, "µs": 1e-3, ns: 1e-6 };
 
-// shortDuration writes the server's "1h30m0s" as "1h30m".
-export function shortDuration(text) {
+// shortDuration writes the durations of a setting in short: "1h30m0s" as "1h30m".
+export const shortDuration = (text) => (text ?? "").replace(/(\d+(\.\d+)?(ms|µs|ns|d|h|m|s))+/g, (one) => {
   let ms = 0;
-  for (const [, n, unit] of (text ?? "").matchAll(/([\d.]+)(ms|µs|ns|d|h|m|s)/g)) ms += n * sizes[unit];
+  for (const [, n, unit] of one.matchAll(/([\d.]+)(ms|µs|ns|d|h|m|s)/g)) ms += n * sizes[unit];
   return short(ms / 1e3);
+});
+
+// goal is a target such as old=2% or calls=100/h, in numbers and in words.
+export function goal(target) {
+  const [name, value] = target.split("="), n = parseFloat(value);
+  return name === "old" ? { old: n / 100, calls: 0, text: t("{share} old", { share: `${n} %` }) } : { old: 0, calls: n, text: perHour(n) };
 }
 
 // short writes seconds as the API takes them: "1h30m".
@@ -56,6 +62,9 @@ export function spoken(s) {
   return words.join(" ") || plural(0, "second");
 }
 
+// sentence is one of what the server says.
+export const sentence = (text) => text && text[0].toUpperCase() + text.slice(1) + (/[.。]$/.test(text) ? "" : t("."));
+
 // percent writes a share so that small ones, and those next to all, can be told apart.
 export function percent(part) {
   const p = part * 100, far = Math.min(p, 100 - p);
@@ -64,10 +73,14 @@ export function percent(part) {
   return `${p.toFixed(far < 1 ? 2 : far < 10 ? 1 : 0)} %`;
 }
 
-// perHour writes a rate; few are written by the day.
-export function perHour(n) {
-  if (n > 0 && n < 1) return t("{x} a day", { x: digits(n * 24) });
-  return t("{x}/h", { x: digits(n) });
+// perHour writes a rate; few are written by the day. So does perHourBetween with a band.
+export const perHour = (n) => rate([n]);
+export const perHourBetween = (low, high) => rate([low, high]);
+
+function rate(band) {
+  const daily = Math.max(...band) > 0 && Math.max(...band) < 1.2;
+  const x = band.map((n) => digits(daily ? n * 24 : n)).join(" – ");
+  return daily ? t("{x} a day", { x }) : t("{x}/h", { x });
 }
 
 const digits = (n) => (n >= 100 ? count(n) : String(Number(n.toPrecision(3))));
