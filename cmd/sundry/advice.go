@@ -3,53 +3,58 @@ package main
 import (
 	"time"
 
-	"sundry/cache/advisor"
+	"sundry/cache/advise"
+	"sundry/proxy/autopilot"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/chinatime"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// newAdvisor makes the advisor, which names times as the catalog's timetables do.
-func newAdvisor() *advisor.Advisor {
-	zone, err := time.LoadLocation("Asia/Shanghai")
-	if err != nil {
-		zone = chinatime.Zone() // not reached: the time zones are linked in
-	}
-	return advisor.New(advisor.Config{Zone: zone})
-}
-
-// questions are those about the rules in force, for metrics.
-func (s *server) questions() []advisor.Question {
-	var all []advisor.Question
+// rules are those in force.
+func (s *server) rules() (all []advise.InForce) {
 	for _, e := range s.front.Catalog().Endpoints {
 		if e.Policy.Stores() {
-			all = append(all, questionAbout(e))
+			all = append(all, advise.InForce{Space: e.Name, Policy: &e.Policy, Target: e.Target, Version: e.Version()})
 		}
 	}
 	return all
 }
 
-func (s *server) advise(e *catalog.Endpoint) advisor.Advice {
-	q := questionAbout(e)
-	return s.advisor.Advise(&q)
+// advise advises on the TTL of an endpoint.
+func (s *server) advise(e *catalog.Endpoint, ttls []time.Duration, target advise.Target) advise.Report {
+	if r, ok := s.observer.Report(e.Name, ttls, target); ok {
+		return r
+	}
+	return advise.Report{
+		Advice:  advise.Advice{Target: e.Target, Reason: advise.Reason{EN: "answers are not cached, so there is nothing to advise", ZH: "响应不缓存，没有可以建议的"}},
+		Present: e.Policy.TTL,
+	}
 }
 
-func questionAbout(e *catalog.Endpoint) advisor.Question {
-	return advisor.Question{Space: e.Name, Policy: &e.Policy, Version: e.Version(), Quota: quotaOf(e), Now: time.Now()}
+// newAutopilot makes the autopilot, for the endpoints that the catalog in force has it on.
+func (s *server) newAutopilot(reg prometheus.Registerer) (*autopilot.Pilot, error) {
+	return autopilot.New(autopilot.Config{Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log})
 }
 
-// quotaOf is the calls per hour that the source allows which is asked first; 0: none is
-// declared.
-func quotaOf(e *catalog.Endpoint) float64 {
-	for _, c := range e.Chains {
-		for _, s := range c.Declared() {
-			switch {
-			case s.Missing != "":
-			case s.Quota == nil:
-				return 0
-			default:
-				return s.Quota.PerHour()
-			}
+// piloted are the endpoints whose TTL the autopilot may change.
+func (s *server) piloted() (all []autopilot.Endpoint) {
+	for _, e := range s.front.Catalog().Endpoints {
+		if e.Autopilot != nil {
+			all = append(all, pilotedEndpoint(e))
 		}
 	}
-	return 0
+	return all
+}
+
+func pilotedEndpoint(e *catalog.Endpoint) autopilot.Endpoint {
+	return autopilot.Endpoint{Name: e.Name, TTL: e.Policy.TTL, Min: e.Autopilot.Min, Max: e.Autopilot.Max}
+}
+
+// pilotStatus is what the autopilot does about an endpoint.
+func (s *server) pilotStatus(e *catalog.Endpoint) autopilot.Status {
+	if e.Autopilot == nil {
+		return autopilot.Status{}
+	}
+	of := pilotedEndpoint(e)
+	return s.autopilot.Status(&of)
 }

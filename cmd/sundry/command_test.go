@@ -242,8 +242,7 @@ func dependencies() map[string][]string {
 		"upstreams/qrcode": {"upstreams/words"}, "upstreams/shape": {}, "upstreams/sharelink": {"upstreams/words"}, "upstreams/signedlink": {}, "upstreams/waittest": {}, "upstreams/webpage": {},
 		"upstreams/words": {}, "upstreams/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/jitter", "metrics"},
-		"cache/advise":                   {"cache"},
-		"cache/advisor":                  {"cache", "cache/durable", "cache/whatif", "metrics"},
+		"cache/advise":                   {"cache", "cache/durable", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"cache/whatif":                   {"cache"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
@@ -279,7 +278,7 @@ func dependencies() map[string][]string {
 			"upstreams/redact", "upstreams/shortlink", "upstreams/words",
 		},
 		"upstreams/catalog": {
-			"cache", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/fields", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
+			"cache", "cache/advise", "upstreams", "upstreams/chinatime", "upstreams/declare", "upstreams/favicon", "upstreams/fields", "upstreams/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/idcard", "upstreams/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/minecraft", "upstreams/plainjson", "upstreams/qrcode",
 			"upstreams/sharelink", "upstreams/shortlink", "upstreams/waybill", "upstreams/words",
 		},
@@ -302,9 +301,9 @@ func dependencies() map[string][]string {
 			"upstreams/recorded", "upstreams/words",
 		},
 		"proxy/live":      {"cache", "cache/durable", "cache/far", "cache/jitter", "metrics", "upstreams/host", "upstreams/words"},
-		"proxy/autopilot": {"cache", "cache/advisor", "cache/jitter", "cache/whatif", "metrics", "proxy/live"},
+		"proxy/autopilot": {"cache/advise", "cache/jitter", "metrics", "proxy/live"},
 		"proxy/admin": {
-			"cache", "cache/advisor", "cache/whatif", "metrics", "proxy/autopilot", "proxy/history", "proxy/language", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"cache", "cache/advise", "metrics", "proxy/autopilot", "proxy/history", "proxy/language", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/plainjson", "upstreams/redact", "upstreams/words",
 		},
 		"cmd/sundry": nil, // anything

@@ -253,7 +253,7 @@ func (s *server) swap(set *catalog.Catalog, c *config, why string) ([]string, er
 	if err := s.front.Reload(set, c.frontSettings()); err != nil {
 		return nil, err
 	}
-	s.advisor.InForce(s.questions())
+	s.observer.Rules(s.rules(), time.Now())
 	s.level.Set(c.level())
 	s.env.SetOwnHosts(c.OwnHosts)
 	s.env.SetLoopMark(c.mark())

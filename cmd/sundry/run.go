@@ -32,7 +32,7 @@ type process struct {
 	// onEnvironment, unless nil, is called with the environment of the sources
 	// before serve compiles them.
 	onEnvironment func(*upstreams.Environment)
-	// adviceEvery is how often serve keeps what its advisor knows; 0: every few minutes.
+	// adviceEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
 	adviceEvery time.Duration
 }
 

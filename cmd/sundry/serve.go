@@ -7,11 +7,12 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
-	"sundry/cache/advisor"
+	"sundry/cache/advise"
 	"sundry/cache/far"
 	"sundry/metrics"
 	"sundry/metrics/panics"
@@ -57,10 +58,9 @@ type server struct {
 	panics     *panics.Catcher
 	env        *upstreams.Environment
 	cache      *cache.Cache
-	advisor    *advisor.Advisor
+	observer   *advise.Observer
 	far        *far.Tier
-	snapshot   *snapshot   // nil: none is kept
-	keptAdvice *keptAdvice // nil: it is not kept
+	snapshot   *snapshot // nil: none is kept
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
 	reload     *metrics.Reload
@@ -121,9 +121,9 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.process.onEnvironment != nil {
 		s.process.onEnvironment(s.env)
 	}
-	s.advisor = newAdvisor()
+	s.observer = advise.NewObserver()
 	cfg := cache.Config{
-		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.advisor, Describe: describeFailure, Restore: restoreFailure,
+		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.observer, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Panics: s.panics}, reg, s.log); err != nil {
@@ -137,7 +137,6 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.snapshot, err = s.newSnapshot(reg); err != nil {
 		return err
 	}
-	s.keptAdvice = s.newKeptAdvice()
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, recorded.Known{Dir: s.config.Catalog}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return misconfigured(err)
@@ -171,7 +170,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.connections, err = newConnections(reg, publicPart(filesLimit())); err != nil {
 		return err
 	}
-	if err := reg.Register(s.advisor.Collector(s.questions)); err != nil {
+	if err := reg.Register(s.observer.Collector()); err != nil {
 		return err
 	}
 	s.reload = metrics.NewReload(reg)
@@ -180,7 +179,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if err := s.front.Reload(set, s.config.frontSettings()); err != nil {
 		return err
 	}
-	s.advisor.InForce(s.questions())
+	s.observer.Rules(s.rules(), time.Now())
 	return nil
 }
 
