@@ -29,11 +29,17 @@ func (req *request) wasRefused() bool {
 	return req.route == nil && req.outcome == outcomeNegative
 }
 
+// isHit reports whether the request is one of those of which a sample is logged, each line
+// with the weight of all it stands for.
+func (req *request) isHit() bool {
+	return req.outcome == outcomeHit || req.outcome == outcomeNotModified
+}
+
 // sampledOut reports whether the request is not logged: of hits and refused
 // requests only a sample is.
 func (s *Server) sampledOut(req *request) bool {
 	switch {
-	case req.outcome == outcomeHit, req.outcome == outcomeNotModified:
+	case req.isHit():
 		return s.hitCount.Add(1)%req.route.settings.HitSample != 0
 	case req.wasRefused():
 		return !s.refusals[req.outcome].pick(req.start, s.current.Load().settings.RefusalSample)
@@ -76,7 +82,7 @@ func (s *Server) log(req *request, took time.Duration) {
 	if req.route != nil {
 		name = req.route.endpoint.Name
 	}
-	attrs := append(make([]slog.Attr, 0, 13),
+	attrs := append(make([]slog.Attr, 0, 14),
 		slog.String("id", req.id.String()), slog.String("endpoint", name), slog.String("outcome", req.outcome.String()),
 		slog.Int("status", req.status), slog.Int("bytes", req.sent), slog.Duration("took", took),
 	)
@@ -84,9 +90,10 @@ func (s *Server) log(req *request, took time.Duration) {
 		attrs = append(attrs, slog.String("source", src), slog.Duration("age", req.hit.Age))
 	}
 	if req.key != "" && req.route.settings.LogKeys {
-		if mark := s.keyMarks.of(req.route.endpoint, req.key); mark != "" {
-			attrs = append(attrs, slog.String("key", mark))
-		}
+		attrs = appendMark(attrs, "key", s.marks.ofKey(req.route.endpoint, req.key))
+	}
+	if req.isHit() && req.route.settings.HitSample > 1 {
+		attrs = append(attrs, slog.Uint64("weight", req.route.settings.HitSample))
 	}
 	if req.hit.Meta.LastResort {
 		attrs = append(attrs, slog.Bool("last_resort", true))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/waittest"
 )
@@ -25,41 +26,126 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-// TestKeysAreMarkedInTheLog: only where the operator wants it, equal requests alike,
-// not with parameters, not of endpoints with personal ones, and otherwise at each start.
+// TestKeysAreMarkedInTheLog: only where the operator wants it, equal requests alike, not
+// with parameters, not of endpoints with personal ones; and otherwise with another secret.
 func TestKeysAreMarkedInTheLog(t *testing.T) {
-	personal := strings.Replace(simple("ttl: 1h", newFake(t, `{"v":"x"}`)), "name: id,", "name: id, personal: true,", 1)
-	marks := func(on bool, targets ...string) (found []string) {
-		logged := &lines{}
-		f := newFront(t, map[string]string{"simple": simple("ttl: 1h", newFake(t, `{"v":"x"}`)), "private": strings.Replace(personal, "name: simple", "name: private", 1)}, func(c *Config, _ *upstreams.Environment) {
-			c.Log, c.HitSample = slog.New(slog.NewTextHandler(logged, nil)), 1
-		})
-		settings := f.server.current.Load().settings.Settings
-		settings.LogKeys = on
-		if err := f.server.Reload(f.server.Catalog(), settings); err != nil {
-			t.Fatal(err)
-		}
+	source := newFake(t, `{"v":"x"}`)
+	marks := func(on bool, secret byte, targets ...string) (found []string) {
+		f, logged := newLogged(t, source, on)
+		f.server.MarkWith([MarkSecretBytes]byte{secret})
 		for _, target := range targets {
 			f.get(target).want(t, http.StatusOK)
 		}
-		waittest.Until(t, "all lines", func() bool { return strings.Count(logged.String(), "msg=request") == len(targets) })
-		for line := range strings.Lines(logged.String()) {
-			_, mark, _ := strings.Cut(line, " key=")
-			mark, _, _ = strings.Cut(strings.TrimSpace(mark), " ")
-			found = append(found, mark)
+		for _, line := range logged.of(t, "msg=request", len(targets)) {
+			found = append(found, fieldOf(line, "key"))
 		}
 		return found
 	}
 	targets := []string{"/api/simple?id=1", "/api/simple?x=&id=01", "/api/simple?id=2", "/api/private?id=1"}
-	got := marks(true, targets...)
-	if len(got) != 4 || len(got[0]) != 2*markBytes || got[1] != got[0] || got[2] == got[0] || got[3] != "" {
+	got := marks(true, 1, targets...)
+	if len(got) != 4 || len(got[0]) != 2*keyMarkBytes || got[1] != got[0] || got[2] == got[0] || got[3] != "" {
 		t.Errorf("marks %q", got)
 	}
-	if again := marks(true, targets...); again[0] == got[0] {
-		t.Errorf("the same mark after a new start: %s", got[0])
+	if again, other := marks(true, 1, targets...), marks(true, 2, targets...); again[0] != got[0] || other[0] == got[0] {
+		t.Errorf("%s, with the same secret %s, with another %s", got[0], again[0], other[0])
 	}
-	if off := marks(false, targets...); len(off) != 4 || strings.Join(off, "") != "" {
+	if off := marks(false, 1, targets...); len(off) != 4 || strings.Join(off, "") != "" {
 		t.Errorf("marks that nobody wanted: %q", off)
+	}
+}
+
+// newLogged is a server with two endpoints, the second of which has personal parameters,
+// and its log with each hit.
+func newLogged(t *testing.T, source *fake, keys bool) (*front, *lines) {
+	t.Helper()
+	logged := &lines{}
+	private := strings.NewReplacer("name: simple", "name: private", "name: id,", "name: id, personal: true,").Replace(simple("ttl: 1h, grace: 1h", source))
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h, grace: 1h", source), "private": private}, func(c *Config, _ *upstreams.Environment) {
+		c.Log, c.HitSample = slog.New(slog.NewTextHandler(logged, nil)), 1
+	})
+	settings := f.server.current.Load().settings.Settings
+	settings.LogKeys = keys
+	if err := f.server.Reload(f.server.Catalog(), settings); err != nil {
+		t.Fatal(err)
+	}
+	return f, logged
+}
+
+// of waits for so many lines of a kind.
+func (l *lines) of(t *testing.T, kind string, n int) (found []string) {
+	t.Helper()
+	waittest.Until(t, "all lines", func() bool { return strings.Count(l.String(), kind) == n })
+	for line := range strings.Lines(l.String()) {
+		if strings.Contains(line, kind) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// fieldOf is the value of a field in a line, which has no spaces; "" if it is not there.
+func fieldOf(line, name string) string {
+	_, value, _ := strings.Cut(line, " "+name+"=")
+	value, _, _ = strings.Cut(strings.TrimSpace(value), " ")
+	return value
+}
+
+// TestFillsAreLogged: each with what it found, by the marks that requests have; nothing that
+// tells of personal parameters.
+func TestFillsAreLogged(t *testing.T) {
+	source := newFake(t, `{"v":"x"}`)
+	f, logged := newLogged(t, source, true)
+	for i, target := range []string{"/api/simple?id=1", "/api/simple?id=2", "/api/private?id=1", "/api/simple?id=1"} {
+		f.get(target).want(t, http.StatusOK)
+		logged.of(t, "msg=fill", min(i+1, 3)) // the last is a hit
+	}
+	refresh := func(n int) []string {
+		began := time.Now()
+		waittest.Until(t, "what was filled is stored, and not of this millisecond", func() bool {
+			return time.Since(began) > 2*time.Millisecond && strings.Contains(f.get("/api/simple?id=1").Header.Get("Cache-Status"), "hit")
+		})
+		f.server.cfg.Cache.SetPurges(map[string]cache.Purge{cache.AllEndpoints: {Soft: time.Now()}})
+		f.get("/api/simple?id=1").want(t, http.StatusOK)
+		return logged.of(t, "msg=fill", n)
+	}
+	refresh(4)
+	source.body.Store(`{"v":"y"}`)
+	refresh(5)
+	source.status.Store(http.StatusInternalServerError)
+	fills := refresh(6)
+	for i, want := range []string{"simple first", "simple first", "private first", "simple unchanged", "simple changed", "simple failed"} {
+		if got := fieldOf(fills[i], "endpoint") + " " + fieldOf(fills[i], "outcome"); got != want {
+			t.Errorf("%s: expected %s", fills[i], want)
+		}
+		if age := fieldOf(fills[i], "age"); (age == "") != strings.HasSuffix(want, "first") {
+			t.Errorf("%s: age %q", fills[i], age)
+		}
+	}
+	key, digest := func(i int) string { return fieldOf(fills[i], "key") }, func(i int) string { return fieldOf(fills[i], "digest") }
+	_, asked, _ := strings.Cut(logged.String(), "msg=request")
+	asked, _, _ = strings.Cut(asked, "\n")
+	if mark := fieldOf(asked, "key"); mark == "" || key(0) != mark || key(4) != mark || key(5) != mark || key(1) == mark || key(2) != "" {
+		t.Errorf("%s: %q", mark, fills)
+	}
+	if len(digest(0)) != 2*contentMarkBytes || digest(3) != digest(0) || digest(4) == digest(0) || digest(1) == digest(0) || digest(2)+digest(5) != "" {
+		t.Errorf("%q", fills)
+	}
+}
+
+// TestSampledHitsHaveTheirWeight, which is how many requests the line stands for.
+func TestSampledHitsHaveTheirWeight(t *testing.T) {
+	f, logged := newLogged(t, newFake(t, `{"v":"x"}`), false)
+	settings := f.server.current.Load().settings.Settings
+	settings.HitSample = 4
+	if err := f.server.Reload(f.server.Catalog(), settings); err != nil {
+		t.Fatal(err)
+	}
+	for range 9 {
+		f.get("/api/simple").want(t, http.StatusOK)
+	}
+	got := logged.of(t, "msg=request", 3)
+	if fieldOf(got[0], "outcome") != "miss" || fieldOf(got[0], "weight") != "" || fieldOf(got[1], "weight") != "4" || fieldOf(got[2], "weight") != "4" {
+		t.Errorf("%q", got)
 	}
 }
 

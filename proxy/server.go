@@ -68,7 +68,7 @@ type Server struct {
 	ready     atomic.Bool
 	draining  atomic.Bool // every answer is the last of its connection
 	hitCount  atomic.Uint64
-	keyMarks  keyMarks
+	marks     marks
 	messages  *mcp.Places
 
 	refusals [outcomes]sampler
@@ -103,7 +103,8 @@ func New(cfg Config) (*Server, error) {
 	if err := CheckBasePath(cfg.BasePath); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), keyMarks: newKeyMarks(), messages: mcp.NewPlaces(maxMessages)}
+	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), messages: mcp.NewPlaces(maxMessages)}
+	s.MarkWith(RandomSecret())
 	s.requests.New = func() any { return &request{} }
 	s.history, s.status.every = history.New(durationBuckets(), s.totals), statusEvery
 	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
@@ -113,6 +114,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("proxy: metrics: %w", err)
 	}
 	s.unrouted = s.metrics.endpoint(unrouted)
+	if cfg.Cache != nil {
+		cfg.Cache.OnFill(s.logFill)
+	}
 	if cfg.Fleet != nil {
 		if s.sharing, err = ratelimit.NewSharing(cfg.Fleet, cfg.Registerer, cfg.Log); err != nil {
 			return nil, fmt.Errorf("proxy: rate limit: %w", err)

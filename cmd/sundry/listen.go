@@ -51,6 +51,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.panics.Server(adminServer)
 	group.Go(s.panics.FuncErr(panics.Listener, func() error { return ignoreClosed(adminServer.Serve(s.panics.Listener(private))) }))
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
+	s.startMarks(ctx, &loops)
 	s.readAdvice()
 	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepAdvice))
 	s.awaitSnapshot(ctx)

@@ -37,7 +37,7 @@ func (c *config) level() slog.Level {
 	return level
 }
 
-// promptHandler lets only the lines of requests wait.
+// promptHandler lets only the lines of requests and of fills wait.
 type promptHandler struct {
 	slog.Handler
 	lines *lineWriter
@@ -46,7 +46,7 @@ type promptHandler struct {
 // Handle implements slog.Handler.
 func (h promptHandler) Handle(ctx context.Context, r slog.Record) error {
 	err := h.Handler.Handle(ctx, r)
-	if r.Message != proxy.RequestMessage {
+	if r.Message != proxy.RequestMessage && r.Message != proxy.FillMessage {
 		h.lines.flush()
 	}
 	return err
