@@ -105,8 +105,9 @@ func adminErrors() []refused {
 		{method: post, path: "/admin/api/endpoints/ip/try", body: `{"params":{"ip":"` + long + `"}}`, status: 400, en: "params: expected at most 8192 bytes, got …", zh: "params：最多 8192 字节，而不是 …"},
 		{method: get, path: "/admin/api/endpoints/ip/advice?ttl=soon", status: 400, en: `ttl: "soon": expected a duration such as 90s, 6h or 30d`, zh: `ttl：不能是 "soon"，应为时长，例如 90s、6h 或 30d`},
 		{method: get, path: "/admin/api/endpoints/sfz/advice", status: 400, en: "sfz is not cached, so there is nothing to advise", zh: "sfz 不缓存，因此没有可以建议的"},
-		{method: get, path: "/admin/api/endpoints/ip/whatif", status: 409, en: "no requests have been seen yet that could be simulated", zh: "还没有见过可以用来模拟的请求"},
-		{method: get, path: "/admin/api/endpoints/ip/whatif?ttl=1h" + strings.Repeat("&ttl=1h", 20), status: 400, en: "21 TTLs: expected at most …", zh: "ttl 有 21 个，最多 …"},
+		{method: put, path: ipCache, body: `{"set":{"target":"2%"}}`, status: 400, en: `target: "2%": expected old=2% (…`, zh: `target：不能是 "2%"，应为 old=2%（…`},
+		{method: put, path: ipCache, body: `{"set":{"autopilot":"1h"}}`, status: 400, en: `autopilot: "1h": expected off, or …`, zh: `autopilot：不能是 "1h"，应为 off，…`},
+		{method: get, path: "/admin/api/endpoints/ip/advice?ttl=1h" + strings.Repeat("&ttl=1h", 20), status: 400, en: "21 TTLs: expected at most …", zh: "ttl 有 21 个，最多 …"},
 		{method: post, path: "/admin/api/reload", header: []string{"Origin", "http://evil.example"}, status: 403, en: "requests from pages of other origins are refused", zh: "拒绝来自其他源的网页的请求"},
 		{method: get, path: "/admin/api/overview", header: []string{"Sec-Fetch-Site", "cross-site"}, status: 403, en: "requests from pages of other origins are refused", zh: "拒绝来自其他源的网页的请求"},
 	}

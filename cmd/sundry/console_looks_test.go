@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -34,7 +33,8 @@ func views() []view {
 	}
 	all := []view{
 		{name: "overview", tab: "overview", shown: `document.querySelector(".troubles") && document.querySelectorAll(".tile svg").length === 4`},
-		{name: "endpoints", tab: "endpoints", shown: `![...document.querySelectorAll("[data-table=endpoints] td:nth-child(7)")].some((td) => td.textContent === "…")`},
+		{name: "endpoints", tab: "endpoints"},
+		{name: "advice", tab: "advice", shown: `document.querySelector("[data-table=advice]") && ![...document.querySelectorAll("[data-table=advice] td:nth-child(2)")].some((td) => td.textContent === "…")`},
 		{name: "upstreams", tab: "upstreams", shown: `document.querySelector(".spark .cross")`},
 		{name: "cache", tab: "cache", then: func(b *browser) { b.choose("wpcat") }},
 		{name: "failures", tab: "failures", then: func(b *browser) { b.press(`button[aria-expanded=false][aria-label$="wpcat/wallpaper-360"]`) }, shown: `document.querySelector(".single li")`},
@@ -54,10 +54,9 @@ func views() []view {
 	add(view{name: "wrong rule", tab: "endpoints", then: wrongRule, shown: `document.querySelector("dialog .beside")`}, "Edit…", "编辑…", " wpcat")
 	add(view{name: "empty rule", tab: "endpoints", then: submit, shown: `document.querySelector("dialog .beside")`}, "Edit…", "编辑…", " ip")
 	add(view{name: "back to file", tab: "endpoints", then: func(b *browser) { b.press("dialog p > button") }, shown: `document.querySelector("dialog li")`}, "Edit…", "编辑…", " wpcat")
-	all = append(all, view{name: "curve", tab: "endpoints", en: `button[aria-label$="for tuned"]`, zh: `button[aria-label^="tuned "]`, shown: `document.querySelector("dialog svg.large") && !document.querySelector("dialog [aria-busy]")`})
-	all = append(all, view{name: "unmoved", tab: "endpoints", en: `button[aria-label$="for tuned"]`, zh: `button[aria-label^="tuned "]`, then: submit, shown: `document.querySelector("dialog .slider + .beside") && document.activeElement.name === "ttl"`})
-	all = append(all, view{name: "simulation", tab: "endpoints", en: `button[aria-label$="for tuned"]`, zh: `button[aria-label^="tuned "]`, then: simulateRule, shown: `document.querySelector("dialog .result table")`})
-	all = append(all, view{name: "no curve", tab: "endpoints", en: `button[aria-label$="for sjbz"]`, zh: `button[aria-label^="sjbz "]`, shown: `document.querySelector("dialog .empty")`})
+	add(view{name: "curve", tab: "advice", then: func(b *browser) { b.press("dialog .buttons button") }, shown: `document.querySelector("dialog svg.large .mark.then")`}, "Tune…", "调节…", " tuned")
+	add(view{name: "unmoved", tab: "advice", then: submit, shown: `document.querySelector("dialog .slider + .beside") && document.activeElement.name === "ttl"`}, "Tune…", "调节…", " tuned")
+	add(view{name: "no curve", tab: "advice", shown: `document.querySelector("dialog .empty")`}, "Tune…", "调节…", " music")
 	add(view{name: "declaration", tab: "endpoints", shown: `document.querySelector("dialog pre").textContent.includes("name:")`}, "YAML", "YAML", " qrcode")
 	add(view{name: "try", tab: "endpoints", then: submit, shown: `document.querySelector("dialog img.picture")`}, "Try…", "试用…", " qrcode")
 	add(view{name: "try text", tab: "endpoints", then: submit, shown: `document.querySelector("dialog .stages pre")`}, "Try…", "试用…", " wpcat")
@@ -77,8 +76,6 @@ func wrongRule(b *browser) {
 	b.press("dialog [type=submit]")
 }
 
-func simulateRule(b *browser) { b.press("dialog .whatif button") }
-
 // TestConsoleInEveryLook holds all that the console can show against axe, wide and narrow,
 // light and dark, in Chinese narrow and dark, and sees to it that nothing is wider than the screen.
 // With go test -artifacts it keeps pictures of all that, for people to look at.
@@ -87,10 +84,7 @@ func TestConsoleInEveryLook(t *testing.T) {
 	peertest.Module(t, "axe-core")
 	dir, file := hostileCatalog(t), filepath.Join(t.TempDir(), "snapshot")
 	writeEndpoint(t, dir, "tuned", "https://tuned.example.org", "ttl: 6m, grace: 10m")
-	tuned, _ := catalogOf(t, &flags{Replay: true}, dir).Get("tuned")
-	if err := experienced(tuned).WriteFile(file+".advisor", time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	keepExperience(t, dir, "tuned", file, &flags{Replay: true})
 	env := keptIn(file)
 	env["SUNDRY_GRAFANA_URL"] = "https://grafana.example.org"
 	p := withHistory(t, env, dir)

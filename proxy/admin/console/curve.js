@@ -25,7 +25,7 @@ export function at(rules, ttl) {
   return { ...Object.fromEntries(Object.entries(a).map(between)), ttl_seconds: ttl, present: false };
 }
 
-const height = 300, side = { left: 50, right: 14 };
+const height = 300, side = { left: 54, right: 14 };
 
 // chart draws both curves for a width in pixels, with points [kind, rule].
 export function chart({ rules, target }, points, width) {
@@ -55,14 +55,14 @@ function plot(f, title, { rules, points, x, right, top, bottom, target, least, m
   const shares = f === figure.old, ends = decades([...shown.flatMap((r) => [f.low(r), f.value(r), f.high(r)]), target], least, most);
   const y = (v) => round(bottom - Math.min(1, Math.max(0, along(Math.max(v, ends[0]), ends))) * (bottom - top));
   const line = (value, list = shown) => list.map((r) => `${x(r.ttl_seconds)} ${y(value(r))}`).join("L");
-  return svg("g", null, axes(ends, y, { right, top, bottom }, shares), svg("g", { class: "axes" }, heading),
+  return svg("g", null, axes(ends, y, { right, top, bottom }, shares, shown.some((r) => f.value(r) < ends[0])), svg("g", { class: "axes" }, heading),
     svg("path", { class: "band", d: `M${line(f.low)}L${line(f.high, shown.toReversed())}Z` }), svg("path", { class: "line", d: `M${line(f.value)}` }),
     target > 0 && [svg("path", { class: "target", d: `M${side.left} ${y(target)}H${right}` }), svg("text", { class: "target", x: right, y: top - 9, "text-anchor": "end" }, `┄ ${t("target {target}", { target: shares ? `${Number((target * 100).toPrecision(6))} %` : f.text(target) })}`)],
     guide(points, x, top, bottom), points.filter(([, r]) => f.value(r) !== null).map(([kind, r]) => mark(kind, x(r.ttl_seconds), y(f.value(r)))));
 }
 
-// guide leads to the last of the points, which is the one that is chosen.
-const guide = (points, x, top, bottom) => svg("path", { class: "guide", d: `M${x(points.at(-1)[1].ttl_seconds)} ${top}V${bottom}` });
+// guide leads to the point that is chosen.
+const guide = (points, x, top, bottom) => points.filter(([kind]) => kind === "then").map(([, r]) => svg("path", { class: "guide", d: `M${x(r.ttl_seconds)} ${top}V${bottom}` }));
 
 // decades are the powers of ten around the values.
 function decades(values, least, most) {
@@ -72,13 +72,13 @@ function decades(values, least, most) {
   return [from, Math.min(most, Math.max(to, from * 10))];
 }
 
-function axes(ends, y, { right, top, bottom }, shares) {
+function axes(ends, y, { right, top, bottom }, shares, less) {
   const tens = [];
   for (let v = ends[0]; v <= ends[1] * 1.001; v *= 10) tens.push(v);
   const rows = spread(tens.length > 2 ? tens : tens.flatMap((v) => [v, 2 * v, 5 * v]).filter((v) => v <= ends[1] * 1.001), y, 18);
   const text = (v) => (shares ? `${Number((v * 100).toPrecision(1))} %` : String(Number(v.toPrecision(1))));
   return svg("g", { class: "axes" }, svg("path", { class: "grid", d: rows.map((v) => `M${side.left} ${y(v)}H${right}`).join("") }),
-    svg("path", { class: "axis", d: `M${side.left} ${top}V${bottom}H${right}` }), rows.map((v) => svg("text", { x: side.left - 7, y: y(v) + 4, "text-anchor": "end" }, text(v))));
+    svg("path", { class: "axis", d: `M${side.left} ${top}V${bottom}H${right}` }), rows.map((v) => svg("text", { x: side.left - 7, y: y(v) + 4, "text-anchor": "end" }, (less && v === ends[0] ? "≤" : "") + text(v))));
 }
 
 const about = ([kind, r]) => `${meanings[kind]}${t(": ")}${t("TTL {ttl}, {calls}", { ttl: short(r.ttl_seconds), calls: figure.calls.text(r.calls_per_hour) })}${r.older_ratio === null ? "" : t(", {share} old", { share: figure.old.text(r.older_ratio) })}`;

@@ -5,7 +5,7 @@ import { percent, perHour, perHourBetween } from "./text.js";
 
 // A figure of a rule: its value, and the band in which 95 % lie. null: nobody knows.
 export const figure = {
-  old: { name: t("Old share"), value: (r) => r.older_ratio, low: (r) => r.older_low, high: (r) => r.older_high, text: percent, band: (low, high) => `${percent(low)} – ${percent(high)}` },
+  old: { name: t("Old share"), value: (r) => r.older_ratio, low: (r) => r.older_low, high: (r) => r.older_high, text: percent, band: (low, high) => `${percent(low)} – ${percent(high)}`.replaceAll(" %", "\u00a0%") },
   calls: { name: t("Upstream calls"), value: (r) => r.calls_per_hour, low: (r) => r.calls_low, high: (r) => r.calls_high, text: perHour, band: perHourBetween },
 };
 

@@ -11,7 +11,7 @@ import { knobs } from "./knobs.js";
 import { t } from "./language.js";
 import { slider } from "./stops.js";
 import * as target from "./target.js";
-import { moment, pendingNote, short, shortDuration } from "./text.js";
+import { moment, pendingNote, sentence, short, shortDuration } from "./text.js";
 
 // tune opens the dialog with the advice that is known; done is called after a change.
 export function tune(e, advice, done) {
@@ -58,7 +58,7 @@ function merged(advice, answer) {
 }
 
 function drawn(places, e, advice, ttl, go) {
-  show(places.said, h("p", null, why(e, advice)), h("p", { class: "soft" }, evidence(advice.evidence), t("."), advice.edition && ` ${edition(advice.edition)}`));
+  show(places.said, h("p", null, why(e, advice)), h("p", { class: "soft" }, sentence(evidence(advice.evidence)), advice.edition && ` ${edition(advice.edition)}`));
   show(places.came, came(advice));
   if (!ttl) return show(places.curve, h("p", { class: "empty" }, t("No requests were seen, so nothing can be predicted.")));
   const now = present(advice), best = advised(advice), then = at(advice.rules, ttl), moved = ttl !== now.ttl_seconds;
