@@ -49,6 +49,7 @@ export function tune(e, advice, done) {
     ask();
   };
   draw();
+  new ResizeObserver(draw).observe(ttl.field ?? places.curve); // the curve is as wide as the slider
 }
 
 // merged has the rules of both answers. What is advised stays, unless the target is another one.
