@@ -29,14 +29,6 @@ const host = "api.example.org"
 // try fills in the form of an endpoint's page as it is, and shows its answer.
 const try = `document.querySelector("main form")?.requestSubmit()`
 
-// advised ends when the console has the advice for every endpoint, which it asks for one
-// by one, or after 20 seconds.
-const advised = `new Promise(done => {
-	const missing = () => [...document.querySelectorAll("td .soft")].some(e => e.textContent === "…");
-	const look = setInterval(() => { if (!missing()) { clearInterval(look); done(); } }, 100);
-	setTimeout(done, 20000);
-})`
-
 // pictures are those of the README.
 func pictures(s *service) []picture {
 	return []picture{
@@ -46,8 +38,8 @@ func pictures(s *service) []picture {
 		{"home-zh-dark", "http://" + host + "/?lang=zh", tall, true, ""},
 		{"docs-en", "http://" + host + "/docs/60s?lang=en", tall, false, try},
 		{"docs-zh", "http://" + host + "/docs/60s?lang=zh", tall, false, try},
-		{"console-en", "http://" + s.private + "/admin/?lang=en#endpoints", height, false, advised},
-		{"console-zh", "http://" + s.private + "/admin/?lang=zh#endpoints", height, false, advised},
+		{"console-en", "http://" + s.private + "/admin/?lang=en#endpoints", height, false, ""},
+		{"console-zh", "http://" + s.private + "/admin/?lang=zh#endpoints", height, false, ""},
 	}
 }
 
