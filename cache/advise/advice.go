@@ -56,6 +56,10 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 		policy.TTL = ttl
 		a.Rules = append(a.Rules, past.Rule(&policy))
 	}
+	if len(a.Rules) == 0 {
+		a.Reason = Reason{"the timetable (until) decides how long answers are fresh, there is no TTL to advise", "响应的有效期由发布时刻（until）决定，没有可以建议的 TTL"}
+		return a
+	}
 	if past.evidence.Refreshes < fewestLooks {
 		a.Reason = Reason{
 			fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks),

@@ -43,9 +43,9 @@ func seenFor(e *catalog.Endpoint, now time.Time) *advise.Observer {
 }
 
 // advising is an API about the endpoint own, on which the autopilot is on and has taken a step.
-func advising(t *testing.T) *api {
+func advising(t *testing.T, file string) *api {
 	t.Helper()
-	c := catalogtest.Load(t, map[string]string{"own": own})
+	c := catalogtest.Load(t, map[string]string{"own": file})
 	e, _ := c.Get("own")
 	observer, replicator := seenFor(e, time.Now()), newReplicator(t, &live.File{})
 	for _, by := range []string{live.ByAutopilot, "alice"} {
@@ -80,7 +80,7 @@ func (a *api) adviceOn(t *testing.T, query string) (status int, body string, v a
 
 // TestAdviceOfAnEndpoint: what each TTL leads to, what came of the present one, the autopilot.
 func TestAdviceOfAnEndpoint(t *testing.T) {
-	a := advising(t)
+	a := advising(t, own)
 	status, body, v := a.adviceOn(t, "")
 	present := slices.IndexFunc(v.Rules, func(r advise.RuleView) bool { return r.Present })
 	if status != http.StatusOK || v.Target != "old=5%" || present < 1 || v.Rules[present].TTL != 3600 || v.Evidence.Changes != 7 || v.Reason == "" || v.ReasonZH == "" {
@@ -102,7 +102,7 @@ func TestAdviceOfAnEndpoint(t *testing.T) {
 
 // TestAdviceForAnotherTarget: and on other TTLs.
 func TestAdviceForAnotherTarget(t *testing.T) {
-	a := advising(t)
+	a := advising(t, own)
 	_, body, v := a.adviceOn(t, "ttl=100m&ttl=7m&target=calls=2/h")
 	for _, ttl := range []float64{6000, 420} {
 		if !slices.ContainsFunc(v.Rules, func(r advise.RuleView) bool { return r.TTL == ttl }) {
@@ -116,6 +116,15 @@ func TestAdviceForAnotherTarget(t *testing.T) {
 		if status, body, _ := a.adviceOn(t, query); status != http.StatusBadRequest || !strings.Contains(body, `"field":"`+field+`"`) {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
+	}
+}
+
+// TestAdviceWhereTheTimetableDecides alone: there is no TTL.
+func TestAdviceWhereTheTimetableDecides(t *testing.T) {
+	a := advising(t, strings.Replace(own, "ttl: 1h", `until: "06:00 Asia/Shanghai"`, 1))
+	status, body, v := a.adviceOn(t, "")
+	if status != http.StatusOK || len(v.Rules) > 0 || v.Advised != nil || !strings.Contains(v.Reason, "timetable") || v.Evidence.Refreshes < 40 {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

@@ -61,7 +61,7 @@ function merged(advice, answer) {
 function drawn(places, e, advice, ttl, go) {
   show(places.said, h("p", null, why(e, advice)), h("p", { class: "soft" }, sentence(evidence(advice.evidence)), advice.edition && ` ${edition(advice.edition)}`));
   show(places.came, came(advice));
-  if (!ttl) return show(places.curve, h("p", { class: "empty" }, t("No requests were seen, so nothing can be predicted.")));
+  if (!ttl) return show(places.curve, h("p", { class: "empty" }, advice.rules.length > 0 ? t("No requests were seen, so nothing can be predicted.") : t("There is no TTL to choose.")));
   const now = present(advice), best = advised(advice), then = at(advice.rules, ttl), moved = ttl !== now.ttl_seconds;
   const seen = advice.seen && advice.seen.older_ratio !== null ? [["seen", advice.seen]] : [];
   const points = [["now", now], ...(best && !best.present ? [["best", best]] : []), ...seen, ...(moved ? [["then", then]] : [])];

@@ -321,6 +321,7 @@ export default {
   "upstream calls": "上游调用",
   "{refreshes}, {changes}, {days}": "{refreshes}，{changes}，{days}",
   "{share} old": "旧响应 {share}",
+  "There is no TTL to choose.": "没有可选的 TTL。",
   "No requests were seen, so nothing can be predicted.": "没有见过请求，无法预测。",
   "{x} a day": "每天 {x} 次",
   "{x}/h": "每小时 {x} 次",
