@@ -29,7 +29,7 @@ const (
 	// reach is how many steps of the ladder, each by the square root of two, lie on either
 	// side of the present TTL: what is further away was not seen.
 	reach = 8
-	// fewestLooks are the refreshes below which nothing is advised.
+	// fewestLooks are the refreshes below which nothing is advised for a target of old answers.
 	fewestLooks = 20
 )
 
@@ -60,7 +60,7 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 		a.Reason = Reason{"the timetable (until) decides how long answers are fresh, there is no TTL to advise", "响应的有效期由发布时刻（until）决定，没有可以建议的 TTL"}
 		return a
 	}
-	if past.evidence.Refreshes < fewestLooks {
+	if target.Old > 0 && past.evidence.Refreshes < fewestLooks { // calls need none
 		a.Reason = Reason{
 			fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks),
 			fmt.Sprintf("只见过 %d 次刷新，不足以给出建议，至少需要 %d 次", past.evidence.Refreshes, fewestLooks),
