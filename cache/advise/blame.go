@@ -9,25 +9,25 @@ import (
 // blame is how many old answers each change has led to: few changes that matter much make
 // a wide band, many that matter little a narrow one.
 type blame struct {
-	masses []float64 // by span; the first is of what lies outside of all
-	noted  []part    // of the answer that is looked at
-	stays  float64   // the probability that it is not old
+	masses  []float64
+	changes []float64 // that each mass rests on
+	noted   []part    // of the answer that is looked at
+	stays   float64   // the probability that it is not old
+	doubts  float64   // of all old answers
 }
 
 type part struct {
 	mass   int
 	chance float64
+	doubt  float64
 }
-
-// outside is the mass of what lies outside of all spans.
-const outside = 0
 
 func (b *blame) begin() { b.noted, b.stays = b.noted[:0], 1 }
 
-// note takes a change with a probability.
-func (b *blame) note(mass int, chance float64) {
+// note takes a change with a probability, and how much that is in doubt.
+func (b *blame) note(mass int, chance, doubt float64) {
 	if chance > 0 {
-		b.noted = append(b.noted, part{mass, chance})
+		b.noted = append(b.noted, part{mass, chance, doubt})
 		b.stays *= 1 - chance
 	}
 }
@@ -39,7 +39,9 @@ func (b *blame) end(weight float64) float64 {
 		sum += p.chance
 	}
 	for _, p := range b.noted {
-		b.masses[p.mass] += weight * old * p.chance / sum
+		mass := weight * old * p.chance / sum
+		b.masses[p.mass] += mass
+		b.doubts += mass * p.doubt
 	}
 	return old
 }
@@ -49,18 +51,35 @@ const outOf = 0.025
 
 // band is that of a weighted sum of Poisson counts, by quantiles of the gamma
 // distribution (Fay and Feuer, Stat. Med. 16, 1997), as a share of all requests. It is
-// about a time as long as the one that was seen: both have their chance.
-func (b *blame) band(all float64) (low, high float64) {
+// about a time as long as the one that was seen: both have their chance. If old answers
+// scatter more from day to day than changes at random would, that scatter counts.
+func (b *blame) band(all, scatter float64) (low, high float64) {
 	sum, squares, most := 0.0, 0.0, 0.0
-	for _, m := range b.masses {
-		m /= all
-		sum, squares, most = sum+m, squares+2*m*m, max(most, m)
+	for i, m := range b.masses {
+		sum, squares, most = sum+m, squares+m*m/b.changes[i], max(most, m/b.changes[i])
 	}
 	if sum == 0 {
 		return 0, 0
 	}
+	squares *= 1 + b.doubts/sum
+	squares = 2 * max(squares, scatter) / (all * all)
+	sum, most = sum/all, most/all
 	low = mathext.GammaIncRegInv(sum*sum/squares, outOf) * squares / sum
 	upper, spread := sum+most, squares+most*most
 	high = mathext.GammaIncRegInv(upper*upper/spread, 1-outOf) * spread / upper
 	return low, math.Min(1, high)
+}
+
+// scatterOfSum is the variance of the sum of days, by how they differ.
+func scatterOfSum(days []float64) float64 {
+	n := float64(len(days))
+	if n < 2 {
+		return 0
+	}
+	sum, squares := 0.0, 0.0
+	for _, d := range days {
+		sum += d
+		squares += d * d
+	}
+	return (squares - sum*sum/n) * n / (n - 1)
 }

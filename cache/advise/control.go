@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"fmt"
 	"time"
 
 	"sundry/cache"
@@ -11,6 +12,7 @@ const (
 	tooOld   = 0.7 // of the target, by the lower bound: the TTL is halved
 	farBelow = 0.9 // of the target: the TTL may rise
 	surelyOK = 1.5 // of the target, for the upper bound, likewise
+	unknown  = 2   // of the target, by the upper bound where every refresh found a change: the TTL is halved
 	riseBy   = 1.25
 	// patience is how many TTLs pass before the next step down.
 	patience = 2
@@ -27,15 +29,47 @@ func Step(past *Past, present *cache.Policy, target Target, since, now time.Time
 	higher, lower := *present, *present
 	higher.TTL, lower.TTL = time.Duration(float64(present.TTL)*riseBy), present.TTL/2
 	switch {
-	case target.Old > 0 && in >= patience*present.TTL && seen.Older > target.Old && seen.OlderLow > tooOld*target.Old && lower.TTL >= shortest && past.Rule(&lower).Older < seen.Older:
-		return lower.TTL, Reason{"more answers are old than the target allows", "旧响应超过目标"}
+	case target.Old > 0 && in >= patience*present.TTL && seen.exceeds(target.Old) && lower.TTL >= shortest && past.improves(&lower, &seen):
+		return lower.TTL, seen.tooOld(target.Old)
 	case target.Calls > 0 && seen.CallsLow > target.Calls && in >= between:
-		return higher.TTL, Reason{"more calls are made than the target allows", "上游调用超过目标"}
+		return higher.TTL, Reason{
+			fmt.Sprintf("%.3g calls an hour are made, more than %.3g", seen.Calls, target.Calls),
+			fmt.Sprintf("每小时调用 %.3g 次，超过目标 %.3g 次", seen.Calls, target.Calls),
+		}
 	case in < between || target.Old == 0 || past.evidence.Refreshes < fewestLooks:
 		return present.TTL, Reason{}
 	}
 	if then := past.Rule(&higher); then.Older <= farBelow*target.Old && then.OlderHigh <= surelyOK*target.Old {
-		return higher.TTL, Reason{"fewer answers are old than the target allows", "旧响应远低于目标"}
+		return higher.TTL, Reason{
+			fmt.Sprintf("under %v, %s of answers would be old, within %s", higher.TTL.Round(time.Second), percent(then.Older), percent(target.Old)),
+			fmt.Sprintf("TTL 为 %v 时旧响应为 %s，仍在目标 %s 以内", higher.TTL.Round(time.Second), percent(then.Older), percent(target.Old)),
+		}
 	}
 	return present.TTL, Reason{}
+}
+
+// exceeds reports whether more answers are surely old than a target allows, or nobody knows
+// how many more.
+func (r *Rule) exceeds(target float64) bool {
+	return r.Older > target && r.OlderLow > tooOld*target || r.AtMost && r.OlderHigh > unknown*target
+}
+
+// improves reports whether fewer answers would be old than under another rule.
+func (past *Past) improves(policy *cache.Policy, on *Rule) bool {
+	r := past.Rule(policy)
+	return r.Older < on.Older || r.OlderHigh < on.OlderHigh
+}
+
+// tooOld is why the TTL is halved.
+func (r *Rule) tooOld(target float64) Reason {
+	if r.Older > target {
+		return Reason{
+			fmt.Sprintf("%s of answers are old, more than %s", percent(r.Older), percent(target)),
+			fmt.Sprintf("%s 的响应是旧的，超过目标 %s", percent(r.Older), percent(target)),
+		}
+	}
+	return Reason{
+		fmt.Sprintf("every refresh finds a change: up to %s of answers are old", percent(r.OlderHigh)),
+		fmt.Sprintf("每次刷新内容都有变化：旧响应可能多达 %s", percent(r.OlderHigh)),
+	}
 }

@@ -2,20 +2,34 @@ package advise
 
 import (
 	"math"
-	"slices"
 )
 
 // course is what is known of one key: its requests, and between which refreshes its
 // content changed.
 type course struct {
-	requests []event
+	requests []asked
 	spans    []span // one after the other, without gaps
+	// gone is when the copy turned out to be gone, in Unix milliseconds: it was evicted or
+	// purged, and would have been under any rule.
+	gone []int64
 	// before and after are the rates of change, per millisecond, outside of the spans.
 	before, after float64
 	// last is when the last refresh began, in Unix milliseconds; 0: there was none.
 	last int64
+	// mass is where the share of old answers is counted that no single change leads to.
+	mass int
+	// power is that of the parts of spans.
+	power float64
 	// always means that every refresh found a change: it may change far more often.
 	always bool
+}
+
+// asked is when requests came: so many at once, and others at random since the one before.
+type asked struct {
+	at     int64
+	n      float64
+	others int
+	sample bool
 }
 
 // span lies between two refreshes.
@@ -23,15 +37,20 @@ type span struct {
 	from, to int64
 	found    Outcome // by the later refresh; First: nothing is known of the span
 	rate     float64 // of change within it, per millisecond; 0 if it is unchanged
+	doubt    float64 // how much less certain the rate is than a count of changes
 	next     int     // the next span that is not unchanged
 	mass     int     // where its share of old answers is counted
 }
 
-// fewest refreshes tell that a content always changes.
-const fewest = 3
-
-// neighbours is how many spans on each side tell the rate within one.
-const neighbours = 8
+const (
+	// fewest refreshes tell that a content always changes.
+	fewest = 3
+	// byChance is how likely it is at most that all refreshes of a key found a change by
+	// chance, as often as those of the others did.
+	byChance = 0.05
+	// mostly is the share of changes of the others from which on the same is believed of it.
+	mostly = 0.9
+)
 
 // coursesOf are those of all keys.
 func coursesOf(events []event) []*course {
@@ -45,15 +64,84 @@ func coursesOf(events []event) []*course {
 			out = append(out, c)
 		}
 		if e.isRequest() {
-			c.requests = append(c.requests, e)
+			c.asked(e)
 		} else {
 			c.refreshed(e)
 		}
 	}
+	if len(events) > 0 {
+		for _, c := range out {
+			c.complete()
+			c.spread(events[0].time())
+		}
+	}
+	alwaysOf(out)
+	power := bunched(out)
 	for _, c := range out {
-		c.complete()
+		c.power = power
 	}
 	return out
+}
+
+// asked adds a request. A sample is one of those that it stands for.
+func (c *course) asked(e event) {
+	if e.kind() == sample {
+		c.requests = append(c.requests, asked{e.time(), 1, int(e.n) - 1, true})
+	} else {
+		c.requests = append(c.requests, asked{e.time(), e.requests(), 0, false})
+	}
+}
+
+// longestSpread bounds the time over which the requests of a sample are spread.
+const longestSpread = day
+
+// spread divides what samples stand for among the times between requests: they came since
+// the sample before. Hits may have been sampled and misses not.
+func (c *course) spread(from int64) {
+	first, left := 0, 0.0
+	for i := range c.requests {
+		if a := &c.requests[i]; a.sample {
+			since, n := max(from, a.at-longestSpread), float64(a.others)
+			per := n / float64(max(1, a.at-since))
+			for j := first; j <= i; j++ {
+				b := &c.requests[j]
+				left += per * float64(max(0, b.at-since))
+				since = max(since, b.at)
+				b.others = int(left)
+				left -= float64(b.others)
+			}
+			first, from = i+1, a.at
+		}
+	}
+}
+
+// alwaysOf marks the keys of which every refresh found a change, unless that is by chance,
+// as few were seen and other keys change less often.
+func alwaysOf(courses []*course) {
+	changed, known := 0.0, 0.0
+	for _, c := range courses {
+		x, n := c.counts()
+		changed, known = changed+x, known+n
+	}
+	for _, c := range courses {
+		x, n := c.counts()
+		others := (changed - x + 0.5) / (known - n + 1)
+		c.always = x == n && n >= fewest && (others > mostly || math.Pow(others, n) < byChance)
+	}
+}
+
+// counts are the spans that changed, and all of which that is known.
+func (c *course) counts() (changed, known float64) {
+	for i := range c.spans {
+		switch c.spans[i].found {
+		case Changed:
+			changed++
+			known++
+		case Unchanged:
+			known++
+		}
+	}
+	return changed, known
 }
 
 // refreshed adds the span from the copy that a refresh replaced. What lies between that
@@ -67,6 +155,9 @@ func (c *course) refreshed(e event) {
 	switch {
 	case at <= last: // it began before one that was seen, and tells nothing
 		return
+	case last != 0 && e.outcome() == First && e.n == 0:
+		c.gone = append(c.gone, at)
+		c.spans = append(c.spans, span{from: last, to: at, found: First})
 	case last == 0 && e.outcome() == First:
 	case last == 0:
 		c.spans = append(c.spans, span{from: at - int64(e.n), to: at, found: e.outcome()})
@@ -78,101 +169,42 @@ func (c *course) refreshed(e event) {
 	c.last = at
 }
 
-// complete finds the rates. Where all neighbours changed, those of all spans tell more.
+// complete finds the rates.
 func (c *course) complete() {
-	all, next := rateOf(c.spans), len(c.spans)
+	rates, next := ratesOf(c.spans), len(c.spans)
 	for i := len(c.spans) - 1; i >= 0; i-- {
 		s := &c.spans[i]
 		if s.next = next; s.found == Unchanged {
 			continue
 		}
 		next = i
-		if near := c.spans[max(0, i-neighbours):min(len(c.spans), i+neighbours+1)]; slices.ContainsFunc(near, unchanged) {
-			s.rate = rateOf(near)
-		} else {
-			s.rate = max(all, rateOf(near))
-		}
+		s.rate = rates.within(i)
+		s.doubt = s.doubts()
 	}
-	c.always = len(c.spans) >= fewest && !slices.ContainsFunc(c.spans, unchanged)
 	c.before = rateOf(c.spans[:min(len(c.spans), neighbours)])
 	c.after = rateOf(c.spans[max(0, len(c.spans)-neighbours):])
 }
 
-func unchanged(s span) bool { return s.found == Unchanged }
-
-// Bounds of rates, in changes per millisecond: one in 300 years, and ten a second.
-const minRate, maxRate = 1e-13, 1e-2
-
-// rateOf is the likeliest rate of changes at random, of which a refresh finds that there
-// were some, not how many: it solves
-//
-//	sum over changed of t/(e^(rate*t)-1) = sum over unchanged of t + half the mean t
-//
-// (Cho and Garcia-Molina, Estimating frequency of change, ACM TOIT 3(3), 2003). It is 0 if
-// nothing changed.
-func rateOf(spans []span) float64 {
-	unchanged, total, known, changes := 0.0, 0.0, 0, 0
-	for i := range spans {
-		t := float64(spans[i].to - spans[i].from)
-		switch spans[i].found {
-		case Unchanged:
-			unchanged += t
-		case Changed:
-			changes++
-		default:
-			continue
-		}
-		known++
-		total += t
-	}
-	if changes == 0 {
-		return 0
-	}
-	right := unchanged + total/float64(2*known)
-	low, high := math.Log(minRate), math.Log(maxRate)
-	for range 40 {
-		middle := (low + high) / 2
-		if changedTime(spans, math.Exp(middle)) > right {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return math.Exp(low)
-}
-
-// changedTime is the left side of the equation of rateOf.
-func changedTime(spans []span, rate float64) float64 {
-	sum := 0.0
-	for i := range spans {
-		if spans[i].found == Changed {
-			t := float64(spans[i].to - spans[i].from)
-			sum += t / math.Expm1(rate*t)
-		}
-	}
-	return sum
-}
-
 // old is the probability that the content changed between two times, and adds it, as
-// often as the weight says, to what the spans are blamed for.
-func (c *course) old(from, to int64, weight float64, b *blame) float64 {
-	i, _ := slices.BinarySearchFunc(c.spans, from, func(s span, at int64) int {
-		if s.to <= at {
-			return -1
-		}
-		return 1
-	})
+// often as the weight says, to what the spans are blamed for. The first span that ends
+// after the first time is known.
+func (c *course) old(i int, from, to int64, weight float64, b *blame) float64 {
 	if i < len(c.spans) && c.spans[i].found == Unchanged {
 		i = c.spans[i].next
 	}
 	b.begin()
 	first, last := c.known()
-	b.note(outside, -math.Expm1(-c.before*float64(max(0, min(to, first)-from))))
+	if from < first {
+		b.note(c.mass, -math.Expm1(-c.before*float64(min(to, first)-from)), 0)
+	}
 	for ; i < len(c.spans) && c.spans[i].from < to; i = c.spans[i].next {
 		s := &c.spans[i]
-		b.note(s.mass, s.changed(float64(min(s.to, to)-max(s.from, from))))
+		part := float64(min(s.to, to) - max(s.from, from))
+		b.note(s.mass, s.changed(part, c.power), s.doubt*s.matters(part))
 	}
-	b.note(outside, -math.Expm1(-c.after*float64(max(0, to-max(from, last)))))
+	if to > last {
+		b.note(c.mass, -math.Expm1(-c.after*float64(to-max(from, last))), 0)
+	}
 	return b.end(weight)
 }
 
@@ -185,15 +217,41 @@ func (c *course) known() (first, last int64) {
 }
 
 // changed is the probability of a change within a part of the span, in milliseconds.
-func (s *span) changed(part float64) float64 {
+func (s *span) changed(part, power float64) float64 {
 	whole := float64(s.to - s.from)
 	switch {
 	case s.found == Changed && part >= whole:
 		return 1
 	case s.found == Changed:
-		return math.Expm1(-s.rate*part) / math.Expm1(-s.rate*whole)
+		p := math.Expm1(-s.rate*part) / math.Expm1(-s.rate*whole)
+		if power < 1 {
+			p = math.Pow(p, power)
+		}
+		return p
 	case s.found == First:
 		return -math.Expm1(-s.rate * part)
 	}
 	return 0
+}
+
+// doubts is by how much the square of the error of a rate is larger than that of a count
+// of as many changes, because refreshes do not count them: (e^x-1)(1-e^-x)/x² for x changes
+// in a span (Cho and Garcia-Molina), less 1.
+func (s *span) doubts() float64 {
+	const most = 12
+	x := min(most, s.rate*float64(s.to-s.from))
+	if s.found != Changed || x < 0.5 {
+		return 0
+	}
+	return 4*math.Pow(math.Sinh(x/2)/x, 2) - 1
+}
+
+// matters is the square of how much the probability of a change within a part of the span
+// follows the rate: fully if the part is short.
+func (s *span) matters(part float64) float64 {
+	if s.doubt == 0 {
+		return 0
+	}
+	x := s.rate * part
+	return math.Pow(x/math.Expm1(x), 2)
 }

@@ -25,8 +25,8 @@ type Rule struct {
 type Past struct {
 	courses  []*course
 	from, to int64
-	masses   int     // spans that are not unchanged
-	looked   float64 // milliseconds of the spans of which is known what was found
+	changes  []float64 // that each mass of old answers rests on
+	looked   float64   // milliseconds of the spans of which is known what was found
 	evidence Evidence
 	ofKeys   float64 // one of how many keys was seen
 }
@@ -50,23 +50,31 @@ func pastOf(events []event) *Past {
 		past.from, past.to = events[0].time(), events[n-1].time()+1
 	}
 	for _, c := range past.courses {
-		for i := range c.spans {
-			s := &c.spans[i]
-			if s.found != Unchanged {
-				past.masses++
-				s.mass = past.masses
-			}
-			if s.found != First {
-				past.looked += float64(s.to - s.from)
-			}
-		}
+		past.weigh(c)
 	}
 	return past
 }
 
-// Rule replays a rule. Memory has room for everything: nothing is evicted.
+// weigh gives each change a mass, and each key one for what rests on all of its changes.
+func (past *Past) weigh(c *course) {
+	changed, _ := c.counts()
+	c.mass, past.changes = len(past.changes), append(past.changes, max(1, changed))
+	for i := range c.spans {
+		s := &c.spans[i]
+		if s.mass = c.mass; s.found == Changed {
+			s.mass, past.changes = len(past.changes), append(past.changes, 1)
+		}
+		if s.found != First {
+			past.looked += float64(s.to - s.from)
+		}
+	}
+}
+
+// Rule replays a rule. What was evicted or purged while it was watched, is so under any
+// rule; more memory than that is not taken to be needed for a longer TTL.
 func (past *Past) Rule(policy *cache.Policy) Rule {
-	r := &replay{past: past, policy: policy, blame: blame{masses: make([]float64, past.masses+1)}, days: make([]float64, (past.to-past.from)/day+1)}
+	n := (past.to-past.from)/day + 1
+	r := &replay{past: past, policy: policy, blame: blame{changes: past.changes, masses: make([]float64, len(past.changes))}, days: make([]float64, n), olds: make([]float64, n), asked: make([]float64, n)}
 	for _, c := range past.courses {
 		r.run(c)
 	}
@@ -89,67 +97,81 @@ type replay struct {
 	blame  blame
 	counts bool
 
-	created            int64 // of the copy; 0: there is none
-	deadline           time.Time
-	random             uint64
+	created  int64 // of the copy; 0: there is none
+	deadline time.Time
+	fresh    int64 // until then it is fresh, for certain
+	span     int // the first one that ends after that
+	gone     int // how often a copy was gone
+	random   uint64
+
 	requests, old, age float64
 	// atMost is old where contents that always changed do so without a pause.
 	atMost float64
 	days   []float64 // calls by day
+	olds   []float64 // old answers by day
+	asked  []float64 // requests by day
 }
 
-// run replays a key twice: what is in the cache at the end is what was in it at the
-// beginning.
+// run replays a key. What is in the cache at the end is what was in it at the beginning:
+// the last part tells, which is replayed first.
 func (r *replay) run(c *course) {
 	r.created, r.counts = 0, false
-	r.all(c)
-	if r.created != 0 {
-		r.store(r.created - (r.past.to - r.past.from))
+	first := max(0, len(c.requests)*7/8-256)
+	r.all(c, first)
+	created := r.created
+	if r.created = 0; created != 0 {
+		r.store(c, created-(r.past.to-r.past.from))
 	}
 	r.counts = true
-	r.all(c)
+	r.all(c, 0)
 }
 
-func (r *replay) all(c *course) {
+func (r *replay) all(c *course, first int) {
+	r.span, r.gone = 0, 0
 	before := r.past.from
-	for _, e := range c.requests {
-		if e.kind() == sample {
-			r.spread(c, e, max(before, e.time()-longestSpread))
-		} else {
-			r.request(c, e.time(), e.requests())
+	for i := first; i < len(c.requests); i++ {
+		a := &c.requests[i]
+		if a.others > 0 {
+			r.others(c, before, a)
 		}
-		before = e.time()
+		r.request(c, a.at, a.n)
+		before = a.at
 	}
 }
 
-// longestSpread bounds the time over which the requests of a sample are spread.
-const longestSpread = day
-
-// mostSteps bounds the work for one event.
+// mostSteps bounds the work for the requests that one stands for.
 const mostSteps = 64
 
-// spread replays the requests that one stands for: evenly over the time since the one
-// before, in steps if there are many.
-func (r *replay) spread(c *course, e event, before int64) {
-	span := e.time() - before
-	steps := min(int64(e.n), max(mostSteps, min(4096, 4*span/max(1, r.policy.TTL.Milliseconds()))))
-	for i := range steps {
-		r.request(c, before+span*(i+1)/steps, e.requests()/float64(steps))
+// others replays those that came at random since the request before, many of them together.
+func (r *replay) others(c *course, before int64, a *asked) {
+	steps := min(int64(a.others), max(mostSteps, min(4096, 4*(a.at-before)/max(1, r.policy.TTL.Milliseconds()))))
+	weight := float64(a.others) / float64(steps)
+	for left := steps; left > 0; left-- {
+		// The first of so many at random.
+		before += int64(float64(a.at-before) * (1 - math.Pow(r.draw(), 1/float64(left))))
+		r.request(c, before, weight)
 	}
 }
 
 // request answers requests as cache.Space does, as if a fill took no time.
 func (r *replay) request(c *course, at int64, weight float64) {
+	for r.gone < len(c.gone) && c.gone[r.gone] <= at {
+		r.created = 0
+		r.gone++
+	}
 	switch r.state(at) {
 	case cache.Fresh:
 		r.serve(c, at, weight)
 	case cache.Eager, cache.Grace:
-		r.serve(c, at, 1) // and the others what the refresh brings
-		r.load(at)
+		r.serve(c, at, min(1, weight)) // and the others what the refresh brings
+		r.load(c, at)
 		r.serve(c, at, weight-1)
 	default:
-		r.load(at)
-		r.serve(c, at, weight)
+		r.load(c, at)
+		if r.counts {
+			r.count(at, min(1, weight))
+		}
+		r.serve(c, at, weight-1)
 	}
 }
 
@@ -157,7 +179,9 @@ func (r *replay) state(at int64) cache.State {
 	if r.created == 0 || !r.policy.Stores() {
 		return cache.Absent
 	}
-	r.meta.Created = time.UnixMilli(r.created)
+	if at < r.fresh {
+		return cache.Fresh
+	}
 	state, _ := r.policy.StateBy(r.deadline, &r.meta, time.UnixMilli(at))
 	return state
 }
@@ -166,29 +190,49 @@ func (r *replay) serve(c *course, at int64, weight float64) {
 	if !r.counts || weight <= 0 {
 		return
 	}
-	r.requests += weight
-	if age := at - r.created; age > 0 {
-		r.age += weight * float64(age)
-		old := c.old(r.created, at, weight, &r.blame)
-		r.old += weight * old
-		if c.always {
-			old = 1
-		}
-		r.atMost += weight * old
+	r.count(at, weight)
+	if c.always {
+		r.atMost += weight
+	}
+	age := at - r.created
+	if age <= 0 { // it is one event with the one that loaded
+		return
+	}
+	r.age += weight * float64(age)
+	old := weight * c.old(r.span, r.created, at, weight, &r.blame)
+	r.old += old
+	r.olds[(at-r.past.from)/day] += old
+	if !c.always {
+		r.atMost += old
 	}
 }
 
-func (r *replay) load(at int64) {
+func (r *replay) count(at int64, weight float64) {
+	r.requests += weight
+	r.asked[(at-r.past.from)/day] += weight
+}
+
+func (r *replay) load(c *course, at int64) {
 	if r.counts {
 		r.days[(at-r.past.from)/day]++
 	}
-	r.store(at)
+	r.store(c, at)
 }
 
-func (r *replay) store(at int64) {
-	r.random = r.random*6364136223846793005 + 1442695040888963407
-	r.created, r.meta = at, cache.Meta{Created: time.UnixMilli(at), Spread: uint8(r.random >> 56)}
+func (r *replay) store(c *course, at int64) {
+	r.created, r.meta = at, cache.Meta{Created: time.UnixMilli(at), Spread: uint8(r.draw() * 256)}
 	r.deadline = r.policy.Deadline(&r.meta)
+	life := r.deadline.Sub(r.meta.Created)
+	r.fresh = at + (life - time.Duration(r.policy.Eager*float64(life))).Milliseconds()
+	for r.span < len(c.spans) && c.spans[r.span].to <= at {
+		r.span++
+	}
+}
+
+// draw is a number from 0 to 1, the same ones in each replay.
+func (r *replay) draw() float64 {
+	r.random = r.random*6364136223846793005 + 1442695040888963407
+	return float64(r.random>>11) / (1 << 53)
 }
 
 // older fills in the old share and its band. Where no change was seen, the band ends where
@@ -198,12 +242,22 @@ func (r *replay) older(out *Rule) {
 		return
 	}
 	out.Older = r.old / r.requests
-	out.OlderLow, out.OlderHigh = r.blame.band(r.requests)
+	out.OlderLow, out.OlderHigh = r.blame.band(r.requests, r.scatter())
 	out.OlderHigh = max(out.OlderHigh, r.atMost/r.requests)
 	out.AtMost = r.atMost > r.old+r.requests/100
 	if out.OlderHigh == 0 && r.past.looked > 0 {
 		out.OlderHigh = -math.Expm1(-ruleOfThree / r.past.looked * r.age / r.requests)
 	}
+}
+
+// scatter is the variance of the old answers, by how much the days differ from the share of
+// all.
+func (r *replay) scatter() float64 {
+	differ := make([]float64, len(r.olds))
+	for i := range differ {
+		differ[i] = r.olds[i] - r.old/r.requests*r.asked[i]
+	}
+	return scatterOfSum(differ)
 }
 
 // calls are those an hour: their scatter is that from day to day, at least that of
@@ -219,14 +273,7 @@ func (r *replay) calls() (mean, low, high float64) {
 	}
 	scatter := math.Sqrt(sum)
 	if whole := r.days[:len(r.days)-1]; len(whole) > 1 {
-		average, squares := 0.0, 0.0
-		for _, n := range whole {
-			average += n / float64(len(whole))
-		}
-		for _, n := range whole {
-			squares += (n - average) * (n - average)
-		}
-		scatter = max(scatter, math.Sqrt(squares/float64(len(whole)-1)*float64(len(whole))))
+		scatter = max(scatter, math.Sqrt(scatterOfSum(whole)))
 	}
 	return sum / hours, max(0, sum-2*scatter) / hours, (sum + 2*scatter) / hours
 }

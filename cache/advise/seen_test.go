@@ -3,7 +3,15 @@ package advise
 import (
 	"testing"
 	"time"
+
+	"sundry/cache"
 )
+
+var epoch = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+
+func policy(ttl time.Duration) *cache.Policy {
+	return &cache.Policy{TTL: ttl, Jitter: cache.DefaultJitter, Eager: cache.DefaultEager}
+}
 
 // TestSeenIsBounded: the oldest events go, and requests that are close together are one.
 func TestSeenIsBounded(t *testing.T) {
@@ -28,7 +36,6 @@ func TestSeenIsBounded(t *testing.T) {
 
 // TestLittleIsSaidOfLittle: nothing seen, a request alone, refreshes without a request.
 func TestLittleIsSaidOfLittle(t *testing.T) {
-	w := worlds()[0]
 	for _, seen := range []func(s *Seen){
 		func(*Seen) {},
 		func(s *Seen) { s.Request(1, epoch, 1, time.Minute) },
@@ -39,7 +46,7 @@ func TestLittleIsSaidOfLittle(t *testing.T) {
 	} {
 		s := &Seen{}
 		seen(s)
-		if a := s.Past().Advise(w.policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
+		if a := s.Past().Advise(policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -54,9 +61,8 @@ func TestSampledHitsCount(t *testing.T) {
 		s.Request(1, at, 10, time.Minute)
 		s.Refresh(1, at, 100*time.Second, Unchanged)
 	}
-	w := worlds()[0]
-	if r := s.Past().Rule(w.policy(5 * time.Second)); r.Calls < 330 || r.Calls > 370 {
-		t.Errorf("%.1f calls an hour, of a request every 10 s", r.Calls)
+	if r := s.Past().Rule(policy(5 * time.Second)); r.Calls < 235 || r.Calls > 270 {
+		t.Errorf("%.1f calls an hour, of requests at random every 10 s", r.Calls)
 	}
 }
 
@@ -72,8 +78,7 @@ func TestManyKeysAreSampled(t *testing.T) {
 	if span := time.Duration(past.to-past.from) * time.Millisecond; span < 20*time.Hour {
 		t.Errorf("the events are of %v", span)
 	}
-	w := worlds()[0]
-	if r := past.Rule(w.policy(time.Minute)); r.Calls < 0.8*keys || r.Calls > 1.2*keys {
+	if r := past.Rule(policy(time.Minute)); r.Calls < 0.8*keys || r.Calls > 1.2*keys {
 		t.Errorf("%.0f calls an hour, of a request an hour for each of %d keys", r.Calls, keys)
 	}
 }

@@ -14,10 +14,10 @@ type World struct {
 	Name       string
 	Keys       int
 	TTL, Grace time.Duration
-	// Observe is how long it is watched. It is judged by what happens after that, for twice
-	// as long.
-	Observe       time.Duration
-	Changes, Asks Times
+	// Observe is how long it is watched, and After how long the time is that it is judged
+	// by; 0: twice as long. What drifts, is watched all the time.
+	Observe, After time.Duration
+	Changes, Asks  Times
 
 	// One in Sample hits is noted, as so many; 0: each.
 	Sample int
@@ -178,7 +178,11 @@ func (p *player) ask(a ask) {
 	}
 }
 
+// serve counts an answer. What is old because no load succeeds, no TTL is to blame for.
 func (p *player) serve(a ask, have *kept) {
+	if within(a.at, p.Outage) {
+		return
+	}
 	p.sum.Served++
 	if have.version != p.seen[a.key] {
 		p.sum.Old++

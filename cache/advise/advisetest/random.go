@@ -8,13 +8,14 @@ import (
 )
 
 // Random draws a world. Nothing was tuned on these: they say what may be expected of an
-// endpoint that nobody has thought of.
+// endpoint that nobody has thought of, whose content changes once a day at least and that
+// was watched for some weeks: of what changes less often, chance decides more than advice.
 func Random(seed uint64) World {
 	d := draw{rand.New(rand.NewPCG(seed, 2))}
-	mean := d.span(2*time.Minute, week)
+	mean := d.span(2*time.Minute, day)
 	w := World{
 		Keys:    1 + int(d.between(0, 3.4)*d.between(0, 3.4)),
-		Observe: time.Duration(7+d.IntN(22)) * day,
+		Observe: time.Duration(14+d.IntN(29)) * day,
 		TTL:     max(10*time.Second, min(day, time.Duration(float64(mean)*d.between(1.0/60, 1)))).Round(time.Second),
 	}
 	// At most some 60,000 requests in all, and at least a few hundred.
@@ -73,7 +74,7 @@ func (d draw) changes(mean, observe time.Duration) (Times, string) {
 		f := d.between(1.5, 6)
 		return switching(time.Duration(float64(mean)/f), time.Duration(float64(mean)*f), d.span(mean, 4*day)), "switching"
 	case 5:
-		f := d.between(0.2, 5)
+		f := d.between(0.4, 2.5)
 		return paced(mean, max(1, f), drifting(3*observe, 1, f)), "drifting"
 	case 6:
 		f, at := d.between(0.15, 6), time.Duration(d.between(0.2, 0.7)*float64(observe))
