@@ -100,8 +100,8 @@ type replay struct {
 	created  int64 // of the copy; 0: there is none
 	deadline time.Time
 	fresh    int64 // until then it is fresh, for certain
-	span     int // the first one that ends after that
-	gone     int // how often a copy was gone
+	span     int   // the first one that ends after that
+	gone     int   // how often a copy was gone
 	random   uint64
 
 	requests, old, age float64

@@ -243,6 +243,7 @@ func dependencies() map[string][]string {
 		"upstreams/words": {}, "upstreams/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/jitter", "metrics"},
 		"cache/advise":                   {"cache", "cache/durable", "metrics"},
+		"cache/advise/advisetest":        {"cache", "cache/advise"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"cache/whatif":                   {"cache"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
