@@ -29,8 +29,11 @@ const (
 	// reach is how many steps of the ladder, each by the square root of two, lie on either
 	// side of the present TTL: what is further away was not seen.
 	reach = 8
-	// fewestLooks are the refreshes below which nothing is advised for a target of old answers.
+	// fewestLooks are the refreshes, or for a target of calls the requests, below which
+	// nothing is advised.
 	fewestLooks = 20
+	// leastSeen is the time whose requests tell of calls an hour.
+	leastSeen = time.Hour
 )
 
 // Ladder are the TTLs to choose from, around the present one.
@@ -60,10 +63,15 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 		a.Reason = Reason{"the timetable (until) decides how long answers are fresh, there is no TTL to advise", "响应的有效期由发布时刻（until）决定，没有可以建议的 TTL"}
 		return a
 	}
-	if target.Old > 0 && past.evidence.Refreshes < fewestLooks { // calls need none
+	// Calls are told by requests, whatever refreshes found.
+	seen, en, zh := past.evidence.Refreshes, "refreshes", "刷新"
+	if target.Old == 0 {
+		seen, en, zh = past.evidence.Requests, "requests", "请求"
+	}
+	if seen < fewestLooks {
 		a.Reason = Reason{
-			fmt.Sprintf("%d refreshes were seen, too few for an advice; expected at least %d", past.evidence.Refreshes, fewestLooks),
-			fmt.Sprintf("只见过 %d 次刷新，不足以给出建议，至少需要 %d 次", past.evidence.Refreshes, fewestLooks),
+			fmt.Sprintf("%d %s were seen, too few for an advice; expected at least %d", seen, en, fewestLooks),
+			fmt.Sprintf("只见过 %d 次%s，不足以给出建议，至少需要 %d 次", seen, zh, fewestLooks),
 		}
 		return a
 	}

@@ -13,7 +13,7 @@ type collector struct {
 }
 
 // Collector returns the metrics of the reports that Update has made. Spaces are the label
-// endpoint; those of which no refresh was seen are left out.
+// endpoint; figures that nobody knows yet are left out.
 func (o *Observer) Collector() prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc(metrics.Namespace+"_advise_"+name, help, []string{"endpoint", "figure"}, nil)
@@ -39,17 +39,19 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		s.mu.Lock()
 		r := s.report
 		s.mu.Unlock()
-		if r == nil || r.Seen == nil {
+		if r == nil {
 			continue
 		}
 		gauge := func(d *prometheus.Desc, figure string, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, name, figure)
 		}
-		gauge(c.old, "seen", r.Seen.Older)
-		gauge(c.old, "low", r.Seen.OlderLow)
-		gauge(c.old, "high", r.Seen.OlderHigh)
-		gauge(c.calls, "seen", r.Seen.Calls)
 		gauge(c.ttl, "present", r.Present.Seconds())
+		if seen := r.Seen; seen != nil {
+			gauge(c.old, "seen", seen.Older)
+			gauge(c.old, "low", seen.OlderLow)
+			gauge(c.old, "high", seen.OlderHigh)
+			gauge(c.calls, "seen", seen.Calls)
+		}
 		if p := r.Predicted; p != nil {
 			gauge(c.old, "predicted", p.Older)
 			gauge(c.calls, "predicted", p.Calls)

@@ -332,7 +332,7 @@ func (p *scraper) unanswered(all []question) (open []question, missing []string)
 }
 
 // lacking are the signs that are not to be seen yet: exemplars with request ids, the
-// alert of an endpoint none of whose sources answers, and what the advisor makes of a
+// alert of an endpoint none of whose sources answers, and what advice makes of a
 // content that does change.
 func (p *scraper) lacking() []string {
 	var missing []string
@@ -358,10 +358,9 @@ func (p *scraper) lacking() []string {
 	if !raised["SundryEndpointWithoutSource kd"] {
 		missing = append(missing, fmt.Sprintf("the alert of kd, among %v: %v", slices.Sorted(maps.Keys(raised)), err))
 	}
-	for _, known := range []string{`change_interval_seconds{endpoint="pulse", bound="estimate"}`, `predicted_old_ratio{endpoint="pulse", rule="present"}`} {
-		if n, err := p.numbers("sundry_advisor_"+known+" > 0", true); n != 1 || err != nil {
-			missing = append(missing, fmt.Sprintf("sundry_advisor_%s above 0: %v", known, err))
-		}
+	const known = `sundry_advise_old_ratio{endpoint="pulse", figure="seen"}`
+	if n, err := p.numbers(known+" > 0", true); n != 1 || err != nil {
+		missing = append(missing, fmt.Sprintf("%s above 0: %v", known, err))
 	}
 	return missing
 }
