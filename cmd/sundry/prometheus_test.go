@@ -35,20 +35,8 @@ const adminToken = "a-token-of-the-tests"
 // serveWithToken is serve, with an admin listener that wants a token.
 func serveWithToken(t *testing.T, args ...string) *instance {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	p := &instance{t: t, stderr: &output{}, stop: stop, done: make(chan error, 1)}
 	getenv := func(name string) (string, bool) { return adminToken, name == "SUNDRY_ADMIN_TOKEN" }
-	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, args...)
-	go func() { p.done <- run(ctx, args, getenv, io.Discard, p.stderr) }()
-	t.Cleanup(p.end)
-	waittest.Until(t, "the server listens", func() bool {
-		m := listening.FindStringSubmatch(p.stderr.String())
-		if m != nil {
-			p.public, p.admin = "http://"+m[1], "http://"+m[2]
-		}
-		return m != nil
-	})
-	return p
+	return launch(t, &process{getenv: getenv, adviceEvery: time.Second}, args...)
 }
 
 // scraper is a real Prometheus, which scrapes as deploy/prometheus has it, but for
@@ -312,12 +300,43 @@ func TestDashboardsShowWhatHappens(t *testing.T) {
 	running.Go(func() { p.load(ctx, set) })
 	defer func() { stop(); running.Wait(); http.DefaultClient.CloseIdleConnections() }()
 
+	within(t, 60*time.Second, prom.unseen)
+	p.changeRule("pulse", `{"set":{"grace":"1s"}}`) // of another rule, it is predicted what it leads to
+
 	open := questions(t)
 	within(t, 90*time.Second, func() (missing []string) {
 		open, missing = prom.unanswered(open)
 		return missing
 	})
 	within(t, 30*time.Second, func() []string { return prom.lacking() })
+}
+
+// changeRule changes cache settings, with the token.
+func (p *instance) changeRule(endpoint, body string) {
+	p.t.Helper()
+	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPut, p.admin+"/admin/api/endpoints/"+endpoint+"/cache", strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+adminToken)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		p.t.Errorf("%s: %s", body, resp.Status)
+	}
+}
+
+// unseen are the signs that changes of content are seen often enough to predict by.
+func (p *scraper) unseen() []string {
+	const often = `sum(sundry_cache_refreshes_total{endpoint="pulse", result=~"changed|unchanged"}) > 30 and on () sundry_advise_old_ratio{endpoint="pulse", figure="seen"} > 0`
+	if n, err := p.numbers(often, true); n == 0 || err != nil {
+		return []string{fmt.Sprintf("%s: %v", often, err)}
+	}
+	return nil
 }
 
 // unanswered are the questions that come to nothing yet, and what to say of them.
