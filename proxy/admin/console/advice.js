@@ -6,7 +6,7 @@ import { advised, evidence, present, why } from "./evidence.js";
 import { changes, figure } from "./figures.js";
 import { language, t } from "./language.js";
 import { list } from "./list.js";
-import { goal, plural, short } from "./text.js";
+import { goal, short } from "./text.js";
 import { tune } from "./tune.js";
 
 const every = 60_000, patience = 600;
