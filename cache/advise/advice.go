@@ -1,8 +1,8 @@
 package advise
 
 import (
-	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"sundry/cache"
@@ -17,10 +17,10 @@ type Advice struct {
 	TTL      time.Duration
 	Reason   Reason
 	Evidence Evidence
+	// Edition is a hint that the content changes once a day, at a time; nil: it does not seem
+	// to.
+	Edition *Edition
 }
-
-// Reason is one sentence.
-type Reason struct{ EN, ZH string }
 
 // Bounds of what is advised.
 const (
@@ -51,73 +51,72 @@ func Ladder(present time.Duration) []time.Duration {
 	return out
 }
 
-// Advise replays each TTL of the ladder, with all else as the present policy has it.
+// Advise replays each TTL of the ladder, with all else as the present policy has it, and
+// shorter ones if none of them meets a target of old answers.
 func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target Target) Advice {
-	a := Advice{Target: target, Evidence: past.evidence}
+	a := Advice{Target: target, Evidence: past.evidence, Edition: past.edition()}
 	for _, ttl := range ladder {
-		policy := *present
-		policy.TTL = ttl
-		a.Rules = append(a.Rules, past.Rule(&policy))
+		a.Rules = append(a.Rules, past.under(present, ttl))
 	}
-	if len(a.Rules) == 0 {
-		a.Reason = Reason{"the timetable (until) decides how long answers are fresh, there is no TTL to advise", "响应的有效期由发布时刻（until）决定，没有可以建议的 TTL"}
-		return a
-	}
-	// Calls are told by requests, whatever refreshes found.
-	seen, en, zh := past.evidence.Refreshes, "refreshes", "刷新"
-	if target.Old == 0 {
-		seen, en, zh = past.evidence.Requests, "requests", "请求"
-	}
-	if seen < fewestLooks {
-		a.Reason = Reason{
-			fmt.Sprintf("%d %s were seen, too few for an advice; expected at least %d", seen, en, fewestLooks),
-			fmt.Sprintf("只见过 %d 次%s，不足以给出建议，至少需要 %d 次", seen, zh, fewestLooks),
-		}
-		return a
-	}
-	if target.Old > 0 {
-		a.forOld(target.Old)
-	} else {
-		a.forCalls(target.Calls)
+	switch {
+	case len(a.Rules) == 0:
+		a.Reason = timetable()
+	case target.Old > 0 && past.evidence.Refreshes < fewestLooks: // calls need none
+		a.Reason = tooFew(past.evidence.Refreshes)
+	case target.Old > 0:
+		past.forOld(&a, present)
+	default:
+		a.forCalls()
 	}
 	return a
 }
 
-// forOld takes the longest TTL whose old share is within the target, and whose band is
-// within twice the target.
-func (a *Advice) forOld(target float64) {
+// under replays a TTL.
+func (past *Past) under(present *cache.Policy, ttl time.Duration) Rule {
+	policy := *present
+	policy.TTL = ttl
+	return past.Rule(&policy)
+}
+
+// forOld takes the longest TTL that meets the target.
+func (past *Past) forOld(a *Advice, present *cache.Policy) {
 	for i := len(a.Rules) - 1; i >= 0; i-- {
-		if r := &a.Rules[i]; r.Older <= target && r.OlderHigh <= 2*target {
-			a.TTL = r.TTL
-			a.Reason = Reason{
-				fmt.Sprintf("the longest TTL under which %s of answers at most would be old", percent(target)),
-				fmt.Sprintf("旧响应不超过 %s 的最长 TTL", percent(target)),
-			}
+		if r := &a.Rules[i]; r.meets(a.Target.Old) {
+			a.TTL, a.Reason = r.TTL, a.longest(i)
 			return
 		}
 	}
-	a.Reason = Reason{
-		fmt.Sprintf("no TTL down to %v keeps old answers within %s", a.Rules[0].TTL, percent(target)),
-		fmt.Sprintf("TTL 缩短到 %v，旧响应仍超过 %s", a.Rules[0].TTL, percent(target)),
+	if r := past.shorter(present, a.Rules[0].TTL, a.Target.Old); r != nil {
+		a.TTL, a.Rules = r.TTL, slices.Insert(a.Rules, 0, *r)
+		a.Reason = farAbove(r.TTL, present.TTL, a.Target.Old)
+		return
 	}
+	a.Reason = past.noTTL(a, present)
+}
+
+// meets reports whether the old share is within a target, and its band within twice that.
+func (r *Rule) meets(target float64) bool { return r.Older <= target && r.OlderHigh <= 2*target }
+
+// shorter halves a TTL until it meets the target; nil: none does.
+func (past *Past) shorter(present *cache.Policy, ttl time.Duration, target float64) *Rule {
+	for ttl = (ttl / 2).Round(time.Second); ttl >= shortest; ttl = (ttl / 2).Round(time.Second) {
+		if r := past.under(present, ttl); r.meets(target) {
+			return &r
+		}
+		if ttl == shortest {
+			break // a half is rounded up
+		}
+	}
+	return nil
 }
 
 // forCalls takes the shortest TTL that needs no more calls than the target.
-func (a *Advice) forCalls(target float64) {
+func (a *Advice) forCalls() {
 	for i := range a.Rules {
-		if r := &a.Rules[i]; r.Calls <= target {
-			a.TTL = r.TTL
-			a.Reason = Reason{
-				fmt.Sprintf("the shortest TTL with %.3g calls an hour at most", target),
-				fmt.Sprintf("每小时调用不超过 %.3g 次的最短 TTL", target),
-			}
+		if r := &a.Rules[i]; r.Calls <= a.Target.Calls {
+			a.TTL, a.Reason = r.TTL, fewCalls(a.Target.Calls)
 			return
 		}
 	}
-	a.Reason = Reason{
-		fmt.Sprintf("no TTL up to %v needs only %.3g calls an hour", a.Rules[len(a.Rules)-1].TTL, target),
-		fmt.Sprintf("TTL 延长到 %v，每小时调用仍超过 %.3g 次", a.Rules[len(a.Rules)-1].TTL, target),
-	}
+	a.Reason = tooManyCalls(a.Rules[len(a.Rules)-1].TTL, a.Target.Calls)
 }
-
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", share*100) }

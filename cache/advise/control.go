@@ -41,8 +41,8 @@ func Step(past *Past, present *cache.Policy, target Target, since, now time.Time
 	}
 	if then := past.Rule(&higher); then.Older <= farBelow*target.Old && then.OlderHigh <= surelyOK*target.Old {
 		return higher.TTL, Reason{
-			fmt.Sprintf("under %v, %s of answers would be old, within %s", higher.TTL.Round(time.Second), percent(then.Older), percent(target.Old)),
-			fmt.Sprintf("TTL 为 %v 时旧响应为 %s，仍在目标 %s 以内", higher.TTL.Round(time.Second), percent(then.Older), percent(target.Old)),
+			fmt.Sprintf("under %s, %s of answers would be old, within %s", lasting(higher.TTL), percent(then.Older), percent(target.Old)),
+			fmt.Sprintf("TTL 为 %s 时旧响应为 %s，仍在目标 %s 以内", lasting(higher.TTL), percent(then.Older), percent(target.Old)),
 		}
 	}
 	return present.TTL, Reason{}

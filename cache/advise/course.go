@@ -12,6 +12,8 @@ type course struct {
 	// gone is when the copy turned out to be gone, in Unix milliseconds: it was evicted or
 	// purged, and would have been under any rule.
 	gone []int64
+	// unseen is when copies were made that nobody noted.
+	unseen []int64
 	// before and after are the rates of change, per millisecond, outside of the spans.
 	before, after float64
 	// last is when the last refresh began, in Unix milliseconds; 0: there was none.
@@ -162,6 +164,7 @@ func (c *course) refreshed(e event) {
 	case last == 0:
 		c.spans = append(c.spans, span{from: at - int64(e.n), to: at, found: e.outcome()})
 	case from > last:
+		c.unseen = append(c.unseen, from)
 		c.spans = append(c.spans, span{from: last, to: from, found: First}, span{from: from, to: at, found: e.outcome()})
 	default:
 		c.spans = append(c.spans, span{from: last, to: at, found: e.outcome()})

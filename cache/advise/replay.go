@@ -1,9 +1,7 @@
 package advise
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 
 	"sundry/cache"
@@ -19,55 +17,6 @@ type Rule struct {
 	// AtMost: of some keys every refresh found a change, so that nobody knows how often
 	// they change; OlderHigh is an upper bound.
 	AtMost bool
-}
-
-// Past is what was seen, ready to be replayed under any rule.
-type Past struct {
-	courses  []*course
-	from, to int64
-	changes  []float64 // that each mass of old answers rests on
-	looked   float64   // milliseconds of the spans of which is known what was found
-	evidence Evidence
-	ofKeys   float64 // one of how many keys was seen
-}
-
-// Past compiles what was seen since contents last began to change at another rate.
-func (s *Seen) Past() *Past {
-	slices.SortStableFunc(s.events, func(a, b event) int { return cmp.Compare(a.at, b.at) }) // clocks of several instances differ
-	past := pastOf(s.events)
-	if d := switched(past.days()); d > 0 {
-		since := past.from + int64(d)*day
-		i, _ := slices.BinarySearchFunc(s.events, since, func(e event, at int64) int { return cmp.Compare(e.time(), at) })
-		past = pastOf(s.events[i:])
-	}
-	past.ofKeys = float64(uint64(1) << s.halved)
-	return past
-}
-
-func pastOf(events []event) *Past {
-	past := &Past{courses: coursesOf(events), evidence: evidenceOf(events), ofKeys: 1}
-	if n := len(events); n > 0 {
-		past.from, past.to = events[0].time(), events[n-1].time()+1
-	}
-	for _, c := range past.courses {
-		past.weigh(c)
-	}
-	return past
-}
-
-// weigh gives each change a mass, and each key one for what rests on all of its changes.
-func (past *Past) weigh(c *course) {
-	changed, _ := c.counts()
-	c.mass, past.changes = len(past.changes), append(past.changes, max(1, changed))
-	for i := range c.spans {
-		s := &c.spans[i]
-		if s.mass = c.mass; s.found == Changed {
-			s.mass, past.changes = len(past.changes), append(past.changes, 1)
-		}
-		if s.found != First {
-			past.looked += float64(s.to - s.from)
-		}
-	}
 }
 
 // Rule replays a rule. What was evicted or purged while it was watched, is so under any
@@ -267,8 +216,8 @@ func (r *replay) calls() (mean, low, high float64) {
 	for _, n := range r.days {
 		sum += n
 	}
-	hours := float64(r.past.to-r.past.from) / (day / 24) / r.past.ofKeys
-	if hours == 0 {
+	hours := float64(r.past.to-r.past.from-r.past.lost) / (day / 24) / r.past.ofKeys
+	if hours <= 0 {
 		return 0, 0, 0
 	}
 	scatter := math.Sqrt(sum)

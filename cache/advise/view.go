@@ -12,6 +12,8 @@ type View struct {
 	Reason   string       `json:"reason"`
 	ReasonZH string       `json:"reason_zh"`
 	Evidence EvidenceView `json:"evidence"`
+	// Edition is nil where contents do not seem to change once a day, at a time.
+	Edition *Edition `json:"edition"`
 }
 
 // RuleView is what one TTL leads to. The old share is null where nothing is known of changes.
@@ -44,6 +46,7 @@ func (a *Advice) View(endpoint string, present time.Duration) View {
 	v := View{
 		Endpoint: endpoint, Target: a.Target.String(), Rules: []RuleView{}, Reason: a.Reason.EN, ReasonZH: a.Reason.ZH,
 		Evidence: EvidenceView{e.Requests, e.Refreshes, e.Changes, e.From, e.To, e.To.Sub(e.From).Hours() / 24},
+		Edition:  a.Edition,
 	}
 	for i := range a.Rules {
 		r := &a.Rules[i]

@@ -30,8 +30,8 @@ type Verdict struct {
 	Strictly bool          // without
 	Best     time.Duration // the longest TTL that keeps it, by brute force
 	Wrong    []string
-	Reason   string
-	Edition  bool // a daily edition is said to be there
+	Reason   advise.Reason
+	Edition  *advise.Edition
 }
 
 // Factors of the present TTL at which predictions are judged.
@@ -92,7 +92,7 @@ func (w *World) Judge(seed uint64, by, futures int) *Verdict {
 		v.Seer = v.Seer && right(s.Play(ttl, 0, s.Observe, nil).Older, mean.Older)
 	}
 	a := past.Advise(w.Policy(w.TTL), advise.Ladder(w.TTL), advise.Target{Old: Target})
-	v.Advised, v.Reason = a.TTL, a.Reason.EN
+	v.Advised, v.Reason, v.Edition = a.TTL, a.Reason, a.Edition
 	v.Best = s.best(a.Rules)
 	v.Reached = v.Best > 0
 	if a.TTL > 0 {
