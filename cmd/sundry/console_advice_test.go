@@ -5,9 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,17 +36,14 @@ func TestConsoleTunesATTL(t *testing.T) {
 	b.text("tbody tr", "refreshes")
 	b.text("tbody tr td:nth-child(2) .badge", "→")
 	b.adviceOn("own")
-	b.text("dialog .said", "at most would be old")
+	b.text("dialog .said", p.mustAsk(http.MethodGet, "endpoints/own/advice", "")["reason"].(string)[1:])
 	b.until(`/now: TTL 40m, .* old; advised: TTL .*; seen: TTL 40m/.test(document.querySelector("dialog svg.large").getAttribute("aria-label"))`)
 	b.until(`document.activeElement.name === "ttl" && document.activeElement.getAttribute("aria-valuetext") === "40 minutes"`)
-	b.drag("ttl", 0.25)
-	b.predicts(p)
 	b.press(`dialog .buttons button`) // the advised one
 	b.predicts(p)
-	b.keys(kb.Home)
 	b.run(chromedp.Focus(chromedp.CSS("dialog input[name=ttl]")))
-	b.keys(kb.ArrowLeft)
-	text, shorter := b.ttl()
+	b.keys(kb.PageDown, kb.ArrowLeft, kb.ArrowLeft)
+	text, shorter := b.predicts(p)
 
 	b.run(chromedp.SetValue(chromedp.CSS("dialog input[name=note]"), hostile))
 	b.press("dialog button[type=submit]")
@@ -134,7 +129,7 @@ func experienced(e *catalog.Endpoint) *advise.Observer {
 
 // predicts compares what the dialog shows with what the server predicts for its TTL, once
 // both are about the same.
-func (b *browser) predicts(p *instance) {
+func (b *browser) predicts(p *instance) (text string, ttl time.Duration) {
 	b.t.Helper()
 	waittest.Until(b.t, "what is shown is what the server predicts", func() bool {
 		shown, err := chromedp.Run(b.Context, chromedp.Evaluate[[]string](`[document.querySelector("dialog .slider output").textContent,
@@ -142,11 +137,11 @@ func (b *browser) predicts(p *instance) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		ttl, err := declare.ParseDuration(shown[0])
-		if err != nil {
+		text = shown[0]
+		if ttl, err = declare.ParseDuration(text); err != nil {
 			b.t.Fatal(err)
 		}
-		for _, r := range p.mustAsk(http.MethodGet, "endpoints/own/advice?ttl="+url.QueryEscape(shown[0]), "")["rules"].([]any) {
+		for _, r := range p.mustAsk(http.MethodGet, "endpoints/own/advice?ttl="+text, "")["rules"].([]any) {
 			rule := r.(map[string]any)
 			if rule["ttl_seconds"] != ttl.Seconds() {
 				continue
@@ -163,6 +158,7 @@ func (b *browser) predicts(p *instance) {
 		}
 		return false
 	})
+	return text, ttl
 }
 
 // adviceOn opens the advice on an endpoint.
@@ -178,36 +174,4 @@ func (b *browser) named() {
 	b.press("#operator")
 	b.keys("alice", kb.Enter)
 	b.text("#operator", "alice")
-}
-
-// drag moves a slider with the mouse, from where it is to a part of its length.
-func (b *browser) drag(name string, to float64) {
-	b.t.Helper()
-	slider := `document.querySelector("dialog input[name=` + name + `]")`
-	at := func(part string) (x, y float64) {
-		place, err := chromedp.Run(b.Context, chromedp.Evaluate[[]float64](`(() => {
-			const s = `+slider+`, r = (s.scrollIntoView({block: "center"}), s.getBoundingClientRect());
-			return [r.left + 8 + (r.width - 16) * (`+part+`), r.top + r.height / 2];
-		})()`))
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		return place[0], place[1]
-	}
-	x, y := at("s.value / s.max")
-	end, _ := at(strconv.FormatFloat(to, 'f', -1, 64))
-	b.run(chromedp.DragAndDropXY(x, y, end, y))
-}
-
-// ttl is where the slider is, as the console writes it.
-func (b *browser) ttl() (text string, d time.Duration) {
-	b.t.Helper()
-	text, err := chromedp.Run(b.Context, chromedp.Evaluate[string](`document.querySelector("dialog .slider output").textContent`))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if d, err = declare.ParseDuration(text); err != nil {
-		b.t.Fatal(err)
-	}
-	return text, d
 }

@@ -101,6 +101,9 @@ export function moment(iso) {
   return (at.toDateString() === new Date().toDateString() ? clock : day).format(at);
 }
 
+// timeOfDay is that of a daily edition.
+export const timeOfDay = (iso) => new Date(iso).toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit" });
+
 export const ago = (iso) => t("{time} ago", { time: approximate((Date.now() - new Date(iso)) / 1000) });
 
 // pendingNote says of a change that it could not be stored yet.

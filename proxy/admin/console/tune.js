@@ -11,7 +11,7 @@ import { knobs } from "./knobs.js";
 import { t } from "./language.js";
 import { slider } from "./stops.js";
 import * as target from "./target.js";
-import { moment, pendingNote, sentence, short, shortDuration } from "./text.js";
+import { moment, pendingNote, sentence, short, shortDuration, timeOfDay, zone } from "./text.js";
 
 // tune opens the dialog with the advice that is known; done is called after a change.
 export function tune(e, advice, done) {
@@ -71,7 +71,7 @@ function drawn(places, e, advice, ttl, go) {
   show(places.numbers, h("div", { "aria-live": "polite" }, figures(t("What the slider would change"), [[t("Now"), now], [t("Then"), then]])));
 }
 
-const edition = (at) => t("It seems to change daily at {at}: a timetable (until) would need one call a day.", { at });
+const edition = ({ from, to }) => t("It seems to change daily, from {from} to {to} ({zone}): with a timetable (until) one call a day would do.", { from: timeOfDay(from), to: timeOfDay(to), zone });
 
 // came is what the TTL in force led to, beside what was predicted of it.
 function came({ since, seen, predicted }) {
