@@ -121,13 +121,13 @@ func (s *Seen) together(k kind, key uint32, at, within int64) int {
 	for i := len(s.events) - 1; i >= max(0, len(s.events)-near); i-- {
 		switch e := s.events[i]; {
 		case e.key != key:
-		case last < 0 && e.kind() != k, last < 0 && k == request && at-e.time() >= within:
+		case last < 0 && e.kind() != k, last < 0 && k == request && apart(at, e.time()) >= within:
 			return -1
 		case k == request:
 			return i
 		case last < 0:
 			last = i
-		case at-e.time() < within:
+		case apart(at, e.time()) < within:
 			return last
 		default:
 			return -1
@@ -135,6 +135,9 @@ func (s *Seen) together(k kind, key uint32, at, within int64) int {
 	}
 	return -1
 }
+
+// apart is how far apart two times are: logs are read in any order.
+func apart(a, b int64) int64 { return max(a-b, b-a) }
 
 // Refresh notes what a refresh found that began at a time, and how old the copy was then
 // that it replaced; 0 for First.

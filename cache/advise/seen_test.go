@@ -96,3 +96,17 @@ func TestSamplesAreTogether(t *testing.T) {
 		t.Errorf("%d requests", e.Requests)
 	}
 }
+
+// TestEventsInAnyOrder: what is told of later and was before is no part of what was then.
+func TestEventsInAnyOrder(t *testing.T) {
+	for _, weight := range []int{1, 16} {
+		s := &Seen{}
+		for i := range 1000 {
+			at := epoch.Add(time.Duration((i+500)%1000) * time.Minute)
+			s.Request(1, at, weight, time.Hour)
+		}
+		if past := s.Past(); time.Duration(past.to-past.from)*time.Millisecond < 900*time.Minute {
+			t.Errorf("%v", past.evidence)
+		}
+	}
+}
