@@ -9,6 +9,10 @@ import "math"
 const (
 	// leastPower bounds what is believed of bunches.
 	leastPower = 0.3
+	// alike is how many times as long one of two spans may be as the other, to tell.
+	alike = 2
+	// seenPart is the part of a span down to which the power is believed.
+	seenPart = 0.1
 	// beyond is how many standard deviations are taken for chance.
 	beyond = 1
 )
@@ -21,7 +25,7 @@ func bunched(courses []*course) float64 {
 	for _, c := range courses {
 		for i := 1; i < len(c.spans); i++ {
 			a, b := &c.spans[i-1], &c.spans[i]
-			if a.found == First || b.found == First || a.found == Unchanged && b.found == Unchanged {
+			if x, y := a.to-a.from, b.to-b.from; a.found == First || b.found == First || a.found == Unchanged && b.found == Unchanged || x > alike*y || y > alike*x {
 				continue
 			}
 			rate, whole := max(a.rate, b.rate), float64(b.to-a.from)

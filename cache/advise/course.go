@@ -228,7 +228,7 @@ func (s *span) changed(part, power float64) float64 {
 	case s.found == Changed:
 		p := math.Expm1(-s.rate*part) / math.Expm1(-s.rate*whole)
 		if power < 1 {
-			p = math.Pow(p, power)
+			p *= math.Pow(max(p, seenPart), power-1)
 		}
 		return p
 	case s.found == First:

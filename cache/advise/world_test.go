@@ -26,6 +26,9 @@ func judge(t *testing.T, worlds []advisetest.World, seed uint64) (sum advisetest
 		for _, line := range v.Wrong {
 			t.Logf("%s: %s", worlds[i].Name, line)
 		}
+		if daily := worlds[i].Name == "daily"; daily != (v.Edition != nil) {
+			t.Errorf("%s: edition %+v", worlds[i].Name, v.Edition)
+		}
 		sum.Add(v)
 	}
 	return sum
