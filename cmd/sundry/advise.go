@@ -2,145 +2,111 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"sundry/cache"
-	"sundry/cache/whatif"
+	"sundry/cache/advise"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 )
 
 type adviseCmd struct {
 	flags
-	Log          []string `required:"" sep:"none" placeholder:"FILE" help:"Log of nginx in its combined format, or of Sundry (text or JSON); gzip is recognized, - is the standard input. May be given several times, the oldest first."`
-	TTL          []string `name:"ttl" placeholder:"TTL,…" help:"To try (default: a few below and above the present one), such as 1m,5m,1h."`
-	Grace        []string `placeholder:"GRACE,…" help:"To try, each with every TTL (default: the present one), such as 0s,10m."`
-	StaleIfError []string `placeholder:"TIME,…" help:"To try, each with every TTL and grace (default: the present one)."`
-	Changes      []string `sep:"none" placeholder:"[ENDPOINT=]MODEL" help:"How the content of a key changes: 30m (at random, at that mean interval), 'every 30m', 'daily@06:00 Asia/Shanghai' (UTC without a zone) or unknown. Default: by the timetable of endpoints that have one, else unknown. May be given several times."`
-	Latency      string   `placeholder:"TIME" help:"How long a fill takes (default: as the misses of Sundry's log, else 200ms)."`
-	WarmUp       string   `placeholder:"TIME" help:"Let the first part of the log fill the cache, which is empty at first, without being counted, such as 2h."`
-	JSON         bool     `name:"json" help:"Print the outcomes as JSON."`
-	SVG          string   `name:"svg" type:"path" placeholder:"FILE" help:"Draw calls against staleness, into this file."`
-	Endpoints    []string `arg:"" optional:"" placeholder:"ENDPOINT" help:"Endpoints to look at (default: all)." complete:"endpoints"`
+	Log       []string `arg:"" placeholder:"LOG" help:"Logs of Sundry (text or JSON), or of nginx in its combined format, in any order; gzip is recognized, - is the standard input."`
+	Endpoints []string `name:"endpoint" placeholder:"NAME" help:"Endpoint to advise on (default: all). May be given several times." complete:"endpoints"`
+	Target    string   `placeholder:"TARGET" help:"What to advise for: old=2% (at most so many old answers) or calls=100/h (at most so many upstream calls an hour). Default: that of the endpoint."`
+	TTL       []string `name:"ttl" placeholder:"TTL,…" help:"List what these lead to, beside the present one, such as 1m,5m,1h."`
+	JSON      bool     `name:"json" help:"Print it as JSON."`
 }
 
 // Help is shown below the usage.
 func (*adviseCmd) Help() string {
-	return `Simulates the requests of a log under other cache rules and prints for each rule how many requests are answered at once (HIT), how many have to wait (WAIT), the upstream calls per hour, the share of answers whose content had changed meanwhile (OLDER), and how old answers are. The rule in force by the configuration is marked.
+	return `Replays the requests of a log under other TTLs, over the changes that refreshes found, and prints which TTL meets the target: the share of old answers (OLD) and the upstream calls (CALLS/H), now and then, each with its band of 95 %, and what that rests on. An answer is old if its content had changed when it was served.
 
-  sundry advise --log /var/log/nginx/access.log --changes ip=12h --svg ip.svg ip
+  sundry advise /var/log/sundry.log
 
-The cache is simulated as that of one instance without Redis that is empty at the start (see --warm-up), has room for all keys, and whose upstreams never fail. nginx's log has the parameters of requests, so requests with the same meaning share a key. Sundry's own log has marks of the keys with log_keys: true; without it, only endpoints with a single key can be simulated. Of hits it has a sample, each of which counts for log_hits requests; log_hits: 1 logs them all.`
+  sundry advise --target old=5% --endpoint lishi /var/log/sundry.log.1.gz /var/log/sundry.log
+
+The log of Sundry says what each refresh found. With log_keys: true it has marks of the keys; without, only endpoints with a single key can be advised on. The log of nginx has the parameters, but knows of no changes: from it come calls alone. TTLs and targets are those of the configuration and the catalog; what was changed in the console is not known here.`
 }
 
-// Bounds of what is simulated.
-const (
-	// adviseMemory bounds the keys of all endpoints, in bytes.
-	adviseMemory = 1 << 30
-	// mostRules bounds the rules of an endpoint.
-	mostRules = 32
-	// fillLatency is how long a fill takes where nothing is known about it.
-	fillLatency = 200 * time.Millisecond
-	// longestTime is the largest duration that a cache setting may have.
-	longestTime = 366 * 24 * time.Hour
-)
+// adviseEvents bounds what is kept of an endpoint: 4 MiB. Where that is too little for all
+// keys over the time of the log, it is that of a sample of the keys.
+const adviseEvents = 1 << 18
 
-// Run simulates the logs and prints what came of it.
+// longestTTL is the largest that a cache setting may have.
+const longestTTL = 366 * 24 * time.Hour
+
+// Run reads the logs and prints what they advise.
 func (a *adviseCmd) Run(w *process) error {
 	set, cfg, err := a.load(w)
 	if err != nil {
 		return err
 	}
-	sim, err := a.simulation(set, cfg)
+	ttls, err := a.ttls()
+	if err != nil {
+		return misused(err)
+	}
+	log, err := a.newLog(set, cfg.BasePath, time.Now())
 	if err != nil {
 		return misused(err)
 	}
 	for _, file := range a.Log {
-		if err := sim.readFile(w, file); err != nil {
+		if err := log.readFile(w, file); err != nil {
 			return err
 		}
 	}
-	found := sim.advice()
-	for _, line := range sim.counts.Unreadable {
+	out := &advised{Logs: log.counts, Endpoints: log.advise(ttls)}
+	if why := log.keyless(); why != "" {
+		out.notes = append(out.notes, why)
+	}
+	for _, line := range log.counts.Unreadable {
 		_, _ = fmt.Fprintln(w.stderr, "warning: not readable:", line)
 	}
-	if len(found.Endpoints) == 0 {
-		return sim.nothing(a.Log)
+	switch {
+	case len(out.Endpoints) == 0:
+		return log.nothing(a.Log)
+	case a.JSON:
+		return out.printJSON(w.stdout)
 	}
-	if a.SVG != "" {
-		if err := os.WriteFile(a.SVG, plotOf(found), 0o644); err != nil { //nolint:gosec // a picture for others to see
-			return fmt.Errorf("--svg: %w", err)
-		}
-	}
-	if a.JSON {
-		return found.printJSON(w)
-	}
-	return found.print(w.stdout)
+	return out.print(w.stdout, len(ttls) > 0)
 }
 
-// simulation checks the command line.
-func (a *adviseCmd) simulation(set *catalog.Catalog, cfg *config) (*simulation, error) {
+// newLog is a log of which nothing was read yet.
+func (a *adviseCmd) newLog(set *catalog.Catalog, basePath string, now time.Time) (*adviseLog, error) {
 	chosen, err := a.chosen(set)
 	if err != nil {
 		return nil, err
 	}
-	models, err := a.models(set)
-	if err != nil {
-		return nil, err
+	target := advise.Target{}
+	if a.Target != "" {
+		if target, err = advise.ParseTarget(a.Target); err != nil {
+			return nil, fmt.Errorf("--target: %w", err)
+		}
 	}
-	latency, err1 := duration("--latency", a.Latency, time.Millisecond, time.Hour)
-	warmUp, err2 := duration("--warm-up", a.WarmUp, 0, longestTime)
-	axes, err3 := a.axes()
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	sim := newSimulation(cfg, latency, warmUp)
+	log := newAdviseLog(now)
 	for _, e := range chosen {
-		rules, err := axes.rules(&e.Policy)
-		if err != nil {
-			return nil, err
-		}
-		model, ok := models[e.Name]
-		if !ok {
-			model = models[""]
-		}
-		sim.add(e, rules, model)
+		log.add(e, cmp.Or(target, e.Target, advise.Default()), basePath)
 	}
-	return sim, nil
+	return log, nil
 }
 
-// duration reads a flag's time; "" is 0.
-func duration(flag, text string, least, most time.Duration) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := declare.ParseDuration(text)
-	if err != nil || d < least || d > most {
-		return 0, fmt.Errorf("%s: %q: expected a duration from %s to %s, such as 90s, 6h or 30d", flag, text, whatif.Duration(least), whatif.Duration(most))
-	}
-	return d, nil
-}
-
-// chosen are the endpoints that were named, or all.
-func (a *adviseCmd) chosen(set *catalog.Catalog) ([]*catalog.Endpoint, error) {
-	if len(a.Endpoints) == 0 {
-		return set.Endpoints, nil
-	}
-	var out []*catalog.Endpoint
+// chosen are the endpoints that were named, or all that are cached.
+func (a *adviseCmd) chosen(set *catalog.Catalog) (out []*catalog.Endpoint, err error) {
 	for _, name := range a.Endpoints {
 		e, ok := set.Get(name)
-		if !ok {
-			return nil, unknownEndpoint(set, name)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("--endpoint: %w", unknownEndpoint(set, name))
+		case !e.Policy.Stores():
+			return nil, fmt.Errorf("--endpoint: %s is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi", name)
 		}
-		if !slices.Contains(out, e) {
-			out = append(out, e)
-		}
+		out = append(out, e)
+	}
+	if out == nil {
+		out = slices.DeleteFunc(slices.Clone(set.Endpoints), func(e *catalog.Endpoint) bool { return !e.Policy.Stores() })
 	}
 	return out, nil
 }
@@ -153,111 +119,45 @@ func unknownEndpoint(set *catalog.Catalog, name string) error {
 	return fmt.Errorf("unknown endpoint %q; expected one of %s%s", name, strings.Join(names, ", "), declare.Suggestion(name, names))
 }
 
-// models are how content changes, by endpoint; "" is that of all others.
-func (a *adviseCmd) models(set *catalog.Catalog) (map[string]whatif.Changes, error) {
-	out := map[string]whatif.Changes{}
-	for _, text := range a.Changes {
-		name, model, of := strings.Cut(text, "=")
-		if !of {
-			name, model = "", text
-		} else if _, ok := set.Get(name); !ok {
-			return nil, fmt.Errorf("--changes: %w", unknownEndpoint(set, name))
+func (a *adviseCmd) ttls() (out []time.Duration, err error) {
+	for _, text := range a.TTL {
+		ttl, err := declare.ParseDuration(strings.TrimSpace(text))
+		if err != nil || ttl < time.Second || ttl > longestTTL {
+			return nil, fmt.Errorf("--ttl: %q: expected a duration from 1s to 366d, such as 90s, 6h or 30d", text)
 		}
-		changes, err := whatif.ParseChanges(model, declare.ParseDuration)
-		if err != nil {
-			return nil, fmt.Errorf("--changes: %w", err)
-		}
-		out[name] = changes
+		out = append(out, ttl)
 	}
 	return out, nil
 }
 
-// axes are the settings that rules differ in; nil: as the present rule, or, of
-// TTLs alone, a ladder.
-type axes struct{ ttl, grace, staleIfError []time.Duration }
-
-func (a *adviseCmd) axes() (axes, error) {
-	ttl, err1 := durations("--ttl", a.TTL, time.Second)
-	grace, err2 := durations("--grace", a.Grace, 0)
-	stale, err3 := durations("--stale-if-error", a.StaleIfError, 0)
-	return axes{ttl, grace, stale}, errors.Join(err1, err2, err3)
-}
-
-func durations(flag string, texts []string, least time.Duration) ([]time.Duration, error) {
-	var out []time.Duration
-	for _, text := range texts {
-		d, err := duration(flag, cmp.Or(strings.TrimSpace(text), "nothing"), least, longestTime)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, d)
-	}
-	return out, nil
-}
-
-// rules are the rules of an endpoint, the present one among them, by rising TTL.
-func (x *axes) rules(present *cache.Policy) ([]cache.Policy, error) {
-	rules := []cache.Policy{*present}
-	if !present.Stores() {
-		return rules, nil
-	}
-	for _, ttl := range x.ttls(present) {
-		for _, grace := range orElse(x.grace, present.Grace) {
-			for _, stale := range orElse(x.staleIfError, present.StaleIfError) {
-				rule := *present
-				rule.TTL, rule.Grace, rule.StaleIfError = ttl, grace, stale
-				rules = append(rules, rule)
-			}
+// advise advises on all endpoints that were asked for, the busiest first.
+func (l *adviseLog) advise(ttls []time.Duration) []advise.View {
+	views := []advise.View{}
+	for _, e := range l.endpoints {
+		if e.requests > 0 {
+			views = append(views, e.advise(ttls))
 		}
 	}
-	slices.SortFunc(rules, compareRules)
-	rules = slices.CompactFunc(rules, func(a, b cache.Policy) bool { return compareRules(a, b) == 0 })
-	if len(rules) > mostRules {
-		return nil, fmt.Errorf("%d rules: expected at most %d; give fewer of --ttl, --grace and --stale-if-error", len(rules), mostRules)
-	}
-	return rules, nil
+	slices.SortFunc(views, func(a, b advise.View) int {
+		return cmp.Or(cmp.Compare(b.Evidence.Requests, a.Evidence.Requests), strings.Compare(a.Endpoint, b.Endpoint))
+	})
+	return views
 }
 
-// Steps of the ladder of TTLs around the present one.
-const stepsBelow, stepsAbove = 4, 3
-
-func (x *axes) ttls(present *cache.Policy) []time.Duration {
-	switch {
-	case x.ttl != nil:
-		return x.ttl
-	case x.grace != nil || x.staleIfError != nil || present.TTL == 0:
-		return []time.Duration{present.TTL}
+// advise chooses among the TTLs around the present one, and shows these, or others.
+func (e *adviseEndpoint) advise(ttls []time.Duration) advise.View {
+	past, policy := e.seen.Past(), &e.of.Policy
+	a := past.Advise(policy, advise.Ladder(policy.TTL), e.target)
+	if ttls != nil || len(a.Rules) == 0 { // none to choose from: a timetable alone
+		shown := append(slices.Clone(ttls), policy.TTL)
+		slices.Sort(shown)
+		a.Rules = past.Advise(policy, slices.Compact(shown), e.target).Rules
 	}
-	return whatif.Ladder(present.TTL, stepsBelow, stepsAbove)
-}
-
-func orElse(given []time.Duration, present time.Duration) []time.Duration {
-	if given == nil {
-		return []time.Duration{present}
+	if policy.TTL > 0 && a.TTL == 0 && a.Evidence.Refreshes == 0 && e.target.Old > 0 {
+		a.Reason = advise.Reason{
+			EN: "the log does not say what refreshes found, so calls alone are known; expected a log of Sundry, or a target such as --target calls=100/h",
+			ZH: "日志没有记录刷新的结果，因此只知道调用次数；请提供 Sundry 的日志，或使用 --target calls=100/h 这样的目标",
+		}
 	}
-	return given
-}
-
-func compareRules(a, b cache.Policy) int {
-	return cmp.Or(cmp.Compare(a.TTL, b.TTL), cmp.Compare(a.Grace, b.Grace), cmp.Compare(a.StaleIfError, b.StaleIfError))
-}
-
-// keyless says which endpoints' requests could not be simulated, and why; "" if there
-// are none.
-func (s *simulation) keyless() string {
-	names := slices.Sorted(maps.Keys(s.counts.Keyless))
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("the keys of requests for %s are not in Sundry's log, because parameters are not logged: set log_keys: true (of no use to endpoints with personal parameters), or give the log of the proxy in front, in nginx's combined format",
-		strings.Join(names, ", "))
-}
-
-// nothing says why no request was simulated.
-func (s *simulation) nothing(files []string) error {
-	if why := s.keyless(); why != "" {
-		return fmt.Errorf("%s: %s", strings.Join(files, ", "), why)
-	}
-	return fmt.Errorf("%s: no request that could be simulated (%s): expected lines such as %s", strings.Join(files, ", "), s.counts.String(),
-		`192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip/index.php?ip=8.8.8.8 HTTP/1.1" 200 312 "-" "curl/8.0"`)
+	return a.View(e.of.Name, policy.TTL)
 }

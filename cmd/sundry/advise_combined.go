@@ -2,9 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"sundry/upstreams/catalog"
 )
 
 // combinedLine is a line of nginx's combined format. Its texts are parts of the line,
@@ -146,4 +153,92 @@ func (c *logClock) read(text []byte) (time.Time, error) {
 	}
 	c.text, c.at = string(text), at
 	return at, nil
+}
+
+// mostMeanings bounds what is remembered of the meaning of queries.
+const mostMeanings = 1 << 18
+
+// meaning is what a query asks for.
+type meaning struct {
+	key     uint64
+	refused bool
+}
+
+// combinedLine takes what a line of nginx's log says.
+func (l *adviseLog) combinedLine(line []byte) error {
+	c, err := parseCombined(line)
+	if err != nil {
+		return err
+	}
+	at, err := l.clock.read(c.time)
+	if err != nil {
+		return err
+	}
+	path, query, _ := bytes.Cut(unescapeLog(c.target), []byte("?"))
+	to := l.paths[string(path)]
+	switch {
+	case to == nil, string(c.method) != http.MethodGet && string(c.method) != http.MethodHead:
+		l.counts.Other++
+		return nil
+	case at.After(l.latest):
+		l.counts.Future++
+		return nil
+	}
+	if m := l.meaning(to, query, &c, at); m.refused || refusedStatus(c.status) {
+		l.counts.Refused++
+	} else {
+		l.request(to, m.key, at, 1)
+	}
+	return nil
+}
+
+// refusedStatus reports whether a request with that status did not get as far as the
+// cache.
+func refusedStatus(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// meaning is that of a query, which is remembered for the circumstances that decide it.
+func (l *adviseLog) meaning(to *adviseEndpoint, query []byte, c *combinedLine, at time.Time) meaning {
+	if to.depends&catalog.OfChance != 0 {
+		return to.parse(string(query), c, at)
+	}
+	b := append(append(append(l.scratch[:0], to.of.Name...), '?'), query...)
+	if to.depends&catalog.OfAddress != 0 {
+		b = append(append(b, 0), c.addr...)
+	}
+	if to.depends&catalog.OfAgent != 0 {
+		b = append(append(b, 0), c.agent...)
+	}
+	if to.depends&catalog.OfDay != 0 {
+		b = binary.LittleEndian.AppendUint64(append(b, 0), uint64(catalog.DayOf(at)))
+	}
+	l.scratch = b
+	if m, known := l.meanings[string(b)]; known {
+		return m
+	}
+	if len(l.meanings) >= mostMeanings {
+		clear(l.meanings)
+	}
+	m := to.parse(string(query), c, at)
+	l.meanings[string(b)] = m
+	return m
+}
+
+// parse is how the service understands the query.
+func (to *adviseEndpoint) parse(query string, c *combinedLine, at time.Time) meaning {
+	addr, _ := netip.ParseAddr(string(c.addr))
+	caller := catalog.Caller{Addr: addr.Unmap()}
+	if len(c.agent) > 0 {
+		caller.Header = http.Header{"User-Agent": {string(unescapeLog(c.agent))}}
+	}
+	in, bad := to.of.ParseAt(query, caller, func() time.Time { return at })
+	if bad != nil {
+		return meaning{refused: true}
+	}
+	return meaning{key: xxhash.Sum64String(in.Key())}
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
-	"os"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,256 +16,343 @@ import (
 	"testing"
 	"time"
 
-	"sundry/proxy"
+	"sundry/cache/advise"
+	"sundry/upstreams/waittest"
 )
 
-// TestAdvisePrintsATable compares the output for a day of requests with a golden file.
-func TestAdvisePrintsATable(t *testing.T) {
-	file := write(t, t.TempDir(), "access.log", accessLog(20_000))
-	out, errs, err := call(t, nil, "advise", "--log", file, "--changes", "ip=12h", "--changes", "gamestatus=every 5m", "ip", "gamestatus", "yiyan", "lishi")
-	if err != nil {
-		t.Fatal(err, errs)
-	}
-	golden := filepath.Join("testdata", "advise.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := readFile(t, golden); out != want {
-		t.Errorf("the table differs from %s (-update writes it anew):\n%s", golden, out)
-	}
-	if !strings.Contains(errs, "access.log:3: expected nginx's combined format") {
-		t.Errorf("the line that is not readable is not named: %s", errs)
-	}
+// written is the log of an endpoint whose copies live for ten minutes, as if the content of
+// each of its keys changed at random, and what was really old.
+type written struct {
+	text           strings.Builder
+	format         string // text, json or combined
+	requests, old  float64
+	fills, changes int
 }
 
-// accessLog is a day of nginx's log: lookups of addresses of unequal popularity, each
-// address in two spellings, and two endpoints that everybody asks in the same way.
-func accessLog(lines int) string {
-	var b strings.Builder
-	random := rand.New(rand.NewPCG(1, 1))
-	popular := rand.NewZipf(random, 1.1, 5, 3000)
-	began := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	for i := range lines {
-		target, status := "/", 200
-		switch n := popular.Uint64(); {
-		case i == 2:
-			b.WriteString("this is no line of a log\n")
-		case i%10 < 6:
-			target = fmt.Sprintf("/api/ip/index.php?ip=8.%d.%d.8", n/256, n%256)
-			if random.IntN(2) == 0 {
-				target = fmt.Sprintf("/api/ip?x=%d&ip=8.%d.%d%%2e8", i, n/256, n%256)
+// writeLog writes some lines about so many keys, whose contents change once in a mean time.
+// Of hits it has a tenth.
+func writeLog(format string, lines, keys int, changes time.Duration) *written {
+	w, random := &written{format: format}, rand.New(rand.NewPCG(1, 2))
+	popular := rand.NewZipf(random, 1.2, 3, uint64(keys-1))
+	type state struct{ loaded, changes time.Time }
+	all, at := map[uint64]*state{}, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for n := 0; n < lines; at = at.Add(time.Duration(random.ExpFloat64() * float64(5*time.Second))) {
+		key := popular.Uint64()
+		s := all[key]
+		outcome := "hit"
+		switch {
+		case s == nil:
+			s = &state{changes: at}
+			all[key] = s
+			outcome = w.fill(at, key, "first", 0)
+		case at.Sub(s.loaded) > 10*time.Minute && s.changes.After(s.loaded) && !s.changes.After(at):
+			outcome = w.fill(at, key, "changed", at.Sub(s.loaded))
+		case at.Sub(s.loaded) > 10*time.Minute:
+			outcome = w.fill(at, key, "unchanged", at.Sub(s.loaded))
+		}
+		if outcome == "miss" {
+			s.loaded = at
+			if format != "combined" {
+				n++
 			}
-		case i%10 == 6:
-			target = fmt.Sprintf("/api/gamestatus/?host=play%d.example.org", n%20)
-		case i%10 == 7:
-			target = "/api/yiyan/index.php"
-		case i%10 == 8:
-			target = "/api/lishi/index.php"
-		case i%50 == 9:
-			target, status = "/api/ip/index.php?ip=8.8.8", 400
 		}
-		at := began.Add(time.Duration(float64(i) / float64(lines) * float64(24*time.Hour)))
-		fmt.Fprintf(&b, "192.0.2.%d - - [%s] \"GET %s HTTP/1.1\" %d 312 \"-\" \"curl/8.0\"\n", i%250, at.Format(combinedTime), target, status)
+		for !s.changes.After(s.loaded) { // the next one
+			s.changes = s.changes.Add(time.Duration(random.ExpFloat64() * float64(changes)))
+		}
+		if w.requests++; !s.changes.After(at) {
+			w.old++
+		}
+		if format == "combined" || outcome == "miss" || random.IntN(10) == 0 {
+			w.request(at, key, outcome)
+			n++
+		}
 	}
-	return b.String()
+	return w
 }
 
-func TestAdviseCountsCanonicallyEqualRequestsAsOneKey(t *testing.T) {
-	var b strings.Builder
-	for i, target := range []string{"/api/ip/index.php?ip=8.8.8.8", "/api/ip?ip=8.8.8.8&unknown=1", "/api/ip/?ip=%38.8.8.8", `/api/ip/index.php?ip=8.8.8.8\x22`, "/api/ip/index.php?ip=1.1.1.1"} {
-		fmt.Fprintf(&b, "192.0.2.1 - - [01/Mar/2026:00:00:0%d +0000] \"GET %s HTTP/1.1\" 200 1 \"-\" \"-\"\n", i, target)
+func (w *written) fill(at time.Time, key uint64, outcome string, age time.Duration) string {
+	if outcome != "first" {
+		w.fills++
 	}
-	got := adviseJSON(t, b.String(), "ip")
-	if e := got.Endpoints[0]; e.Keys != 2 || e.Requests != 4 || got.Lines.Refused != 1 {
-		t.Errorf("%+v %+v", e, got.Lines)
+	if outcome == "changed" {
+		w.changes++
+	}
+	switch w.format {
+	case "text":
+		fmt.Fprintf(&w.text, "time=%s level=INFO msg=fill endpoint=own key=%016x outcome=%s digest=00ff00ff age=%s\n", at.Format(time.RFC3339Nano), key, outcome, age)
+	case "json":
+		fmt.Fprintf(&w.text, `{"time":%q,"level":"INFO","msg":"fill","endpoint":"own","key":"%016x","outcome":%q,"digest":"00ff00ff","age":%d}`+"\n", at.Format(time.RFC3339Nano), key, outcome, age)
+	}
+	return "miss"
+}
+
+func (w *written) request(at time.Time, key uint64, outcome string) {
+	weight := 1
+	if outcome == "hit" {
+		weight = 10
+	}
+	switch w.format {
+	case "text":
+		fmt.Fprintf(&w.text, "time=%s level=INFO msg=request id=ab endpoint=own outcome=%s status=200 bytes=312 took=31µs source=\"the \\\"first\\\"\" age=2m0s key=%016x weight=%d\n", at.Format(time.RFC3339Nano), outcome, key, weight)
+	case "json":
+		fmt.Fprintf(&w.text, `{"time":%q,"level":"INFO","msg":"request","id":"ab","endpoint":"own","outcome":%q,"status":200,"bytes":312,"took":31000,"source":"the \"first\"","age":120000000000,"key":"%016x","weight":%d}`+"\n", at.Format(time.RFC3339Nano), outcome, key, weight)
+	default:
+		fmt.Fprintf(&w.text, "192.0.2.7 - - [%s] \"GET /api/own/index.php?x=%%20&id=%d HTTP/1.1\" 200 312 \"-\" \"curl/8.0\"\n", at.Format(combinedTime), key+1)
 	}
 }
 
-// adviseJSON runs the command with a log.
-func adviseJSON(t *testing.T, log string, args ...string) *advice {
+// ownCatalog has the endpoint own.
+func ownCatalog(t testing.TB) string {
 	t.Helper()
-	file := write(t, t.TempDir(), "some.log", log)
-	out, errs, err := call(t, nil, append([]string{"advise", "--json", "--log", file}, args...)...)
+	dir := t.TempDir()
+	writeEndpoint(t, dir, "own", "http://127.0.0.1:1", "ttl: 10m, jitter: 0, eager: 0")
+	return dir
+}
+
+// adviseJSON runs the command on logs.
+func adviseJSON(t *testing.T, args ...string) *advised {
+	t.Helper()
+	out, errs, err := call(t, nil, append([]string{"advise", "--json"}, args...)...)
 	if err != nil {
 		t.Fatal(err, errs)
 	}
-	return decodeAdvice(t, out)
-}
-
-func decodeAdvice(t *testing.T, out string) *advice {
-	t.Helper()
-	var got advice
+	var got advised
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
 	return &got
 }
 
-// UnmarshalJSON reads a number of seconds.
-func (s *seconds) UnmarshalJSON(text []byte) error {
-	d, err := time.ParseDuration(string(text) + "s")
-	*s = seconds(d)
-	return err
+func presentOf(v *advise.View) *advise.RuleView {
+	return &v.Rules[slices.IndexFunc(v.Rules, func(r advise.RuleView) bool { return r.Present })]
 }
 
-// TestAdviseReadsOwnLogs: an endpoint with a single key can be simulated from the log of
-// the service, whose hits are a sample.
-func TestAdviseReadsOwnLogs(t *testing.T) {
-	line := func(at, endpoint, outcome, took string) (text, asJSON string) {
-		d, _ := time.ParseDuration(took)
-		return fmt.Sprintf("time=%s level=INFO msg=request id=ab endpoint=%s outcome=%s status=200 bytes=9 took=%s source=first age=2m0s cause=\"a = b\"\n", at, endpoint, outcome, took),
-			fmt.Sprintf(`{"time":%q,"level":"INFO","msg":"request","id":"ab","endpoint":%q,"outcome":%q,"status":200,"bytes":9,"took":%d,"source":"first","age":120000000000}`+"\n", at, endpoint, outcome, d)
-	}
-	var text, asJSON strings.Builder
-	for _, l := range [][4]string{
-		{"2026-03-01T00:00:00.5Z", "lishi", "miss", "700ms"}, {"2026-03-01T00:10:00Z", "lishi", "hit", "30µs"}, {"2026-03-01T00:11:00Z", "ip", "hit", "30µs"},
-		{"2026-03-01T00:12:00Z", "lishi", "limited", "3µs"}, {"2026-03-01T00:13:00Z", "none", "negative", "3µs"}, {"2026-03-01T01:00:00+00:00", "lishi", "not_modified", "30µs"},
-	} {
-		a, b := line(l[0], l[1], l[2], l[3])
-		text.WriteString(a)
-		asJSON.WriteString(b)
-	}
-	text.WriteString("time=2026-03-01T01:00:01Z level=WARN msg=\"redis is away\" took=many\n")
-	asJSON.WriteString(`{"time":"2026-03-01T01:00:01Z","level":"WARN","msg":"redis is away","took":"1s"}` + "\n")
-	for name, log := range map[string]string{"text": text.String(), "JSON": asJSON.String()} {
-		got := adviseJSON(t, log, "--ttl", "5m")
-		l := got.Lines
-		if len(got.Endpoints) != 1 || l.Keyless["ip"] != 1 || l.Refused != 1 || l.Other != 2 || l.Broken != 0 || l.Simulated != 3 || l.Lines != 7 {
-			t.Fatalf("%s: %+v", name, got)
-		}
-		if len(got.Notes) != 2 || !strings.Contains(got.Notes[0], "requests for ip are not in Sundry's log") {
-			t.Errorf("%s: notes %q", name, got.Notes)
-		}
-		e := got.Endpoints[0]
-		if e.Endpoint != "lishi" || e.Keys != 1 || e.Requests != 201 || time.Duration(e.Latency) != 700*time.Millisecond || len(e.Notes) == 0 {
-			t.Errorf("%s: %+v", name, e)
-		}
-		if r := e.Rules[0]; r.Present || time.Duration(r.TTL) != 5*time.Minute || r.Calls != 3 {
-			t.Errorf("%s: %+v", name, r)
+// TestAdviseKnowsWhatIsOld: what it says of the present TTL is what really was, from logs in
+// text and JSON, and from several in any order, packed or not.
+func TestAdviseKnowsWhatIsOld(t *testing.T) {
+	dir := ownCatalog(t)
+	for format, keys := range map[string]int{"text": 20, "json": 1} {
+		w := writeLog(format, 60_000, keys, 5*time.Hour)
+		older, newer := halves(t, w.text.String())
+		for _, files := range [][]string{{older, newer}, {newer, older}} {
+			got := adviseJSON(t, append(files, "--catalog", dir, "--endpoint", "own")...)
+			v := &got.Endpoints[0]
+			now, really := presentOf(v), w.old/w.requests
+			if got.Logs.Lines != 60_000 && got.Logs.Lines != 60_001 || got.Logs.Broken > 0 || len(got.Endpoints) != 1 || v.Evidence.Refreshes != w.fills || v.Evidence.Changes != w.changes {
+				t.Fatalf("%s: %+v, %d refreshes, %d changes", format, got, w.fills, w.changes)
+			}
+			if math.Abs(*now.Older-really) > 0.01 || *now.OlderLow > really || *now.OlderHigh < really || now.TTL != 600 {
+				t.Errorf("%s: %.4f (%.4f to %.4f) old, really %.4f", format, *now.Older, *now.OlderLow, *now.OlderHigh, really)
+			}
+			hours := v.Evidence.Days * 24
+			if calls := float64(w.fills) / hours; math.Abs(now.Calls/calls-1) > 0.1 {
+				t.Errorf("%s: %.1f calls an hour, really %.1f", format, now.Calls, calls)
+			}
+			if v.Advised == nil || v.Target != "old=2%" || *v.Advised < 600 && really < 0.02 || *v.Advised > 600 && really > 0.02 {
+				t.Errorf("%s: %v advised for %s, really %.4f old", format, v.Advised, v.Target, really)
+			}
 		}
 	}
 }
 
-// TestAdviseReadsKeysOfOwnLogs: with marks of keys, any endpoint can be simulated.
-func TestAdviseReadsKeysOfOwnLogs(t *testing.T) {
-	got := adviseJSON(t, `time=2026-03-01T00:00:00Z level=INFO msg=request endpoint=ip outcome=miss took=1ms key=0123456789abcdef
-{"time":"2026-03-01T00:00:05Z","msg":"request","endpoint":"ip","outcome":"miss","took":1000,"key":"fedcba9876543210"}
-{"time":"2026-03-01T00:00:09Z","msg":"request","endpoint":"ip","outcome":"stale","took":1000,"key":"0123456789abcdef"}
-`)
-	if e := got.Endpoints[0]; e.Keys != 2 || e.Requests != 3 || len(got.Lines.Keyless) != 0 || e.Rules[0].Calls != 2 {
-		t.Errorf("%+v %+v", e, got.Lines)
-	}
+// halves are two files, the first one packed.
+func halves(t *testing.T, log string) (older, newer string) {
+	t.Helper()
+	dir, half := t.TempDir(), strings.LastIndexByte(log[:len(log)/2], '\n')+1
+	return write(t, dir, "older.log.gz", packed(t, log[:half])), write(t, dir, "newer.log", log[half:])
 }
 
-func TestAdviseReadsGzipAndStandardInput(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := io.WriteString(z, accessLog(500)); err != nil {
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, text); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := write(t, t.TempDir(), "access.log.1", packed.String())
-	first, _, err := call(t, nil, "advise", "--json", "--log", file, "yiyan")
-	if err != nil {
-		t.Fatal(err)
-	}
+	return b.String()
+}
+
+// TestAdviseOnNginxLogs: they tell of calls alone, by keys with the same meaning.
+func TestAdviseOnNginxLogs(t *testing.T) {
+	dir, w := ownCatalog(t), writeLog("combined", 20_000, 20, time.Hour)
 	var out bytes.Buffer
-	w := processOf(t, nil)
-	w.stdin, w.stdout = &packed, &out
-	if err := execute(w, []string{"advise", "--json", "--log", "-", "yiyan"}); err != nil {
+	p := processOf(t, nil)
+	p.stdin, p.stdout = strings.NewReader(packed(t, w.text.String())), &out
+	if err := execute(p, []string{"advise", "--json", "--catalog", dir, "--target", "calls=60/h", "-"}); err != nil {
 		t.Fatal(err)
 	}
-	if second := decodeAdvice(t, out.String()); decodeAdvice(t, first).Endpoints[0].Requests != 50 || second.Endpoints[0].Requests != 50 {
-		t.Errorf("%s\n%s", first, out.String())
+	var got advised
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	v := &got.Endpoints[0]
+	calls := float64(w.fills) / (v.Evidence.Days * 24)
+	if now := presentOf(v); now.Older != nil || math.Abs(now.Calls/calls-1) > 0.1 || v.Evidence.Requests != 20_000 {
+		t.Errorf("%+v, %d requests, really %.1f calls an hour", now, v.Evidence.Requests, calls)
+	}
+	if v.Advised == nil || *v.Advised <= 600 {
+		t.Errorf("%+v", v)
+	}
+	older, newer := halves(t, w.text.String())
+	if r := adviseJSON(t, "--catalog", dir, newer, older).Endpoints[0]; r.Advised != nil || math.Abs(r.Evidence.Days-v.Evidence.Days) > 0.01 || !strings.Contains(r.Reason, "calls alone are known") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestAdviseTable has a row for each endpoint or, with --ttl, for each TTL.
+func TestAdviseTable(t *testing.T) {
+	dir := ownCatalog(t)
+	file := write(t, t.TempDir(), "own.log", writeLog("text", 20_000, 20, 9*time.Hour).text.String()+"no line of a log\ntime=2199-01-01T00:00:00Z msg=request endpoint=own outcome=hit\n")
+	table := func(args ...string) []string {
+		out, errs, err := call(t, nil, append([]string{"advise", "--catalog", dir, file}, args...)...)
+		if err != nil || !strings.Contains(errs, "warning: not readable: "+file+":20001: expected nginx's combined format") {
+			t.Fatal(err, errs)
+		}
+		return strings.Split(out, "\n")
+	}
+	got := table()
+	for i, want := range []string{
+		`^ENDPOINT  TTL +ADVISED  OLD +CALLS/H +EVIDENCE +WHY$`,
+		`^own +10m  20m +0\.\d+% \(\d\.\d+% to \d\.\d+%\) → 1.\d+% \(.*\)  [\d.]+ \([\d.]+ to [\d.]+\) → [\d.]+ \(.*\)  \d+ refreshes, \d+ changes, \d.\d\d days  the longest TTL under which 2 % of answers at most would be old$`,
+		`^$`,
+		`^20002 lines: \d+ requests, \d+ fills, 1 more than a month ahead, 1 not readable$`,
+	} {
+		wantMatch(t, got[i], want)
+	}
+	got = table("--ttl", "5m,1h", "--target", "old=50%")
+	for i, want := range []string{`^ENDPOINT`, `^own +5m +\S+ +\d`, `^ +10m \(present\)  +\d`, `^ +1h +\d`, `^$`} {
+		wantMatch(t, got[i], want)
+	}
+}
+
+func wantMatch(t *testing.T, got, want string) {
+	t.Helper()
+	if !regexp.MustCompile(want).MatchString(got) {
+		t.Errorf("%s\nexpected %s", got, want)
+	}
+}
+
+// TestAdviseOnWhatServeWrites: the log of an instance, in both formats.
+func TestAdviseOnWhatServeWrites(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		u := newUpstream(t)
+		dir := catalogDir(t, u, "ttl: 1h")
+		p := serveWith(t, marking(), "--catalog", dir, "--log-format", format)
+		for i := range 4 {
+			mustGet(t, p.public+"/api/own?id=7")
+			mustGet(t, p.public+"/api/own?id=7")
+			p.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"soft"}`)
+			mustGet(t, p.public+"/api/own?id=7") // refreshed behind
+			waittest.Until(t, "the refresh", func() bool { return strings.Count(p.stderr.String(), "unchanged") == i+1 })
+		}
+		p.end()
+		got := adviseJSON(t, "--catalog", dir, "--endpoint", "own", write(t, t.TempDir(), "own.log", p.stderr.String()))
+		if v := &got.Endpoints[0]; v.Evidence.Requests != 12 || v.Evidence.Refreshes != 4 || v.Evidence.Changes != 0 || *presentOf(v).Older != 0 || v.Advised != nil || got.Logs.Fills != 5 || got.Logs.Broken != 0 {
+			t.Errorf("%s: %+v\n%s", format, got, p.stderr)
+		}
+	}
+}
+
+func TestParseOwn(t *testing.T) {
+	const at = "2026-03-01T00:00:00.5+08:00"
+	for line, want := range map[string]string{
+		`time=` + at + ` level=INFO msg=request endpoint=ip outcome=hit weight=100 key=00ff`:                       "request ip hit 00ff 100 ",
+		`time=` + at + ` msg=fill cause="a \"b\" = c" endpoint=ip outcome=changed age=1h2m3.5s`:                    "fill ip changed   1h2m3.5s",
+		`{"time":"` + at + `","level":"INFO","msg":"request","endpoint":"ip","outcome":"miss","key":"00ff"}`:       "request ip miss 00ff  ",
+		`{"time":"` + at + `","msg":"fill","cause":"a \"b\", {c}","endpoint":"ip","outcome":"changed","age":3600}`: "fill ip changed   3600",
+		`{"time":"` + at + `","msg":"request","last_resort":true,"endpoint":"ip","outcome":"miss","weight":7}`:     "request ip miss  7 ",
+		`time=` + at + ` level=WARN msg="redis is away" took=many =`:                                               "redis is away     ",
+		`{"time":"` + at + `","msg":"serving","some":{"nested":[1]}}`:                                              "serving     ",
+		`{`: "", `{}`: "", `time=`: "", `time=x msg=request`: "", `time=` + at: "", `time=` + at + ` msg=`: "",
+		`time=` + at + ` msg=request endpoint=ip`: "", `time=` + at + ` msg=request endpoint="ip outcome=hit`: "",
+		`{"time":"` + at + `","msg":"request","endpoint":"ip","outcome":"hit"`: "", `{"msg":"request","endpoint":"ip","outcome":"hit"}`: "",
+		`{"time":"` + at + `","msg":"request","endpoint":"ip","outcome":"hit"} `: "", `{"time":5,"msg":"request"}`: "", `{"time":"` + at + `" "msg":"fill"}`: "",
+	} {
+		l, err := parseOwn([]byte(line))
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q was read: %+v", line, l)
+			}
+			continue
+		}
+		if got := fmt.Sprintf("%s %s %s %s %s %s", l.message, l.endpoint, l.outcome, l.key, l.weight, l.age); err != nil || !isOwn([]byte(line)) || got != want || l.time.UnixMilli() != 1772294400500 {
+			t.Errorf("%s: %q %v, expected %q", line, got, err, want)
+		}
+	}
+}
+
+// TestAdviseCountsLines: what becomes of each.
+func TestAdviseCountsLines(t *testing.T) {
+	const begins, asked = "time=2026-03-01T00:00:00Z msg=", "request endpoint=own outcome="
+	lines := []string{
+		begins + asked + "hit key=01 weight=3", begins + asked + "miss key=01", begins + asked + "hit", // keyless
+		begins + asked + "limited", begins + asked + "hit key=01 weight=0", begins + asked + "hit key=01 weight=x",
+		begins + "fill endpoint=own key=01 outcome=failed", begins + "fill endpoint=own key=01 outcome=first",
+		begins + "fill endpoint=own key=01 outcome=new", begins + "fill endpoint=own key=01 outcome=changed age=old",
+		"time=2026-03-01T01:00:00Z msg=fill endpoint=own key=01 outcome=changed", // without an age
+		"time=2026-03-01T02:00:00Z msg=fill endpoint=own key=01 outcome=unchanged",
+		begins + "request endpoint=none outcome=hit", begins + "serving", "", strings.Repeat("x", longestLogLine+1),
+		time.Now().AddDate(0, 2, 0).Format("time="+time.RFC3339+" ") + "msg=request endpoint=own outcome=hit key=01",
+		`192.0.2.1 - - [` + time.Now().AddDate(0, 2, 0).Format(combinedTime) + `] "GET /api/own HTTP/1.1" 200 1`,
+		`192.0.2.1 - - [01/Mar/2026:00:00:00 +0000] "GET /api/own?id=x HTTP/1.1" 200 1`, `192.0.2.1 - - [01/Mar/2026:00:00:00 +0000] "POST /api/own HTTP/1.1" 405 1`,
+	}
+	got := adviseJSON(t, "--catalog", ownCatalog(t), write(t, t.TempDir(), "own.log", strings.Join(lines, "\r\n")))
+	l := &got.Logs
+	if l.Lines != 19 || l.Requests != 2 || l.Fills != 4 || l.Other != 3 || l.Refused != 2 || l.Future != 2 || l.Keyless["own"] != 1 || l.Broken != 5 || len(l.Unreadable) != namedLines {
+		t.Errorf("%s\n%q", l, l.Unreadable)
+	}
+	if e := got.Endpoints[0].Evidence; e.Requests != 4 || e.Refreshes != 2 || e.Changes != 1 {
+		t.Errorf("%+v", e)
 	}
 }
 
 func TestAdviseMistakes(t *testing.T) {
-	dir, few := t.TempDir(), onlyIn(t, "ip", "yiyan")
-	log := write(t, dir, "access.log", accessLog(100))
-	empty := write(t, dir, "empty.log", "")
-	keyless := write(t, dir, "own.log", "time=2026-03-01T00:00:00Z level=INFO msg=request endpoint=ip outcome=miss took=1ms\n")
-	disorderly := write(t, dir, "disorder.log", `192.0.2.1 - - [01/Mar/2026:05:00:00 +0000] "GET /api/yiyan HTTP/1.1" 200 1
-192.0.2.1 - - [01/Mar/2026:02:00:00 +0000] "GET /api/yiyan HTTP/1.1" 200 1
-`)
+	few := onlyIn(t, "ip", "lishi", "sfz")
+	log := write(t, t.TempDir(), "own.log", "time=2026-03-01T00:00:00Z msg=request endpoint=lishi outcome=hit\n")
+	keyless := write(t, t.TempDir(), "ip.log", "time=2026-03-01T00:00:00Z msg=request endpoint=ip outcome=hit\n")
 	for _, test := range []struct {
 		want string
 		args []string
 	}{
-		{"missing flags: --log", nil},
-		{"no such file", []string{"--log", filepath.Join(dir, "none.log")}},
-		{`unknown endpoint "yian"`, []string{"--log", log, "yian"}},
-		{"did you mean yiyan?", []string{"--log", log, "yian"}},
-		{`--ttl: "5x": expected a duration from 1s to 366d, such as 90s`, []string{"--log", log, "--ttl", "5x"}},
-		{`--ttl: "0s": expected`, []string{"--log", log, "--ttl", "0s,5m"}},
-		{`--grace: "400d": expected`, []string{"--log", log, "--grace", "400d"}},
-		{`--latency: "2h": expected a duration from 1ms to 1h`, []string{"--log", log, "--latency", "2h"}},
-		{`--warm-up: "x": expected`, []string{"--log", log, "--warm-up", "x"}},
-		{`--changes: changes "often": expected a mean interval`, []string{"--log", log, "--changes", "often"}},
-		{`--changes: unknown endpoint "up"`, []string{"--log", log, "--changes", "up=1h"}},
-		{"rules: expected at most 32", []string{"--log", log, "--ttl", "1s,2s,3s,4s,5s,6s", "--grace", "1s,2s,3s,4s,5s,6s"}},
-		{"no request that could be simulated (0 lines, 0 simulated)", []string{"--log", empty}},
-		{"are not in Sundry's log, because parameters are not logged", []string{"--log", keyless}},
-		{"disorder.log:2: it is 3h before a line above", []string{"--log", disorderly}},
-		{"--svg: open", []string{"--log", log, "--svg", filepath.Join(dir, "none", "x.svg")}},
+		{"missing <log> ...", nil},
+		{"no such file", []string{filepath.Join(t.TempDir(), "none.log")}},
+		{`--endpoint: unknown endpoint "lisi"; expected one of`, []string{log, "--endpoint", "lisi"}},
+		{"did you mean lishi?", []string{log, "--endpoint", "lisi"}},
+		{"--endpoint: sfz is not cached, so there is nothing to advise; expected one that has a ttl, such as lishi", []string{log, "--endpoint", "sfz"}},
+		{`--ttl: "5x": expected a duration from 1s to 366d, such as 90s`, []string{log, "--ttl", "5x"}},
+		{`--ttl: "0s": expected`, []string{log, "--ttl", "0s,5m"}},
+		{`--target: target "2%": expected old=2% (at most so many old answers) or calls=100/h`, []string{log, "--target", "2%"}},
+		{`--target: target "old=0%": expected`, []string{log, "--target", "old=0%"}},
+		{"nothing can be said about ip: the keys are not in the log of Sundry; set log_keys: true", []string{keyless}},
+		{"no request to an endpoint that is cached (1 lines: 0 requests, 0 fills, 1 about something else): expected lines such as", []string{log, "--endpoint", "ip"}},
 	} {
-		_, errs, err := call(t, few, append([]string{"advise"}, test.args...)...)
-		if err == nil || !strings.Contains(err.Error()+errs, test.want) {
-			t.Errorf("%v: %v %s, expected %q", test.args, err, errs, test.want)
+		if _, _, err := call(t, few, append([]string{"advise"}, test.args...)...); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, expected %q", test.args, err, test.want)
 		}
 	}
 }
 
-// TestAdvisePlot: the picture is well-formed, has a plot for each endpoint and every
-// TTL in it.
-func TestAdvisePlot(t *testing.T) {
-	dir := t.TempDir()
-	svg := filepath.Join(dir, "plot.svg")
-	if _, errs, err := call(t, nil, "advise", "--log", write(t, dir, "access.log", accessLog(5000)), "--changes", "ip=12h", "--ttl", "10m,1h,24h", "--svg", svg, "ip", "yiyan"); err != nil {
-		t.Fatal(err, errs)
-	}
-	text := readFile(t, svg)
-	d := xml.NewDecoder(strings.NewReader(text))
-	for {
-		_, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, want := range []string{"ip: upstream calls", "yiyan: upstream calls", "content changes: at random, every 12h in the mean", ">10m<", ">1h<", ">24h (present)<", "Age of answers", " h</text>", "upstream calls per hour", "mean age", "prefers-color-scheme:dark"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q", want)
-		}
-	}
-	if n := strings.Count(text, "<circle "); n != 6 {
-		t.Errorf("%d points", n)
-	}
-}
-
-// TestAxes: each holds its values between its ends, with a few ticks.
-func TestAxes(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 1))
-	for range 2000 {
-		values := make([]float64, 1+random.IntN(8))
-		for i := range values {
-			values[i] = random.ExpFloat64() * []float64{0, 1e-3, 1, 1e5}[random.IntN(4)]
-		}
-		a := newAxis(values, 0, 100, random.IntN(2) == 0)
-		for _, v := range slices.Concat(values, a.ticks) {
-			if at := a.at(v); !(at >= -1e-6 && at <= 100+1e-6) {
-				t.Fatalf("%v: %v is at %v of %+v", values, v, at, a)
+// BenchmarkAdvise is the whole way of a line: ten million of them have to take less than a
+// minute.
+func BenchmarkAdvise(b *testing.B) {
+	dir := ownCatalog(b)
+	for _, format := range []string{"text", "json", "combined"} {
+		b.Run(format, func(b *testing.B) {
+			const lines = 1_000_000
+			log := writeLog(format, lines, 20_000, 5*time.Hour).text.String()
+			w := processOf(b, nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				w.stdin = strings.NewReader(log)
+				if err := execute(w, []string{"advise", "--catalog", dir, "-"}); err != nil {
+					b.Fatal(err)
+				}
 			}
-		}
-		if n := len(a.ticks); n < 2 || n > 16 {
-			t.Fatalf("%v: ticks %v", values, a.ticks)
-		}
+			b.ReportMetric(float64(lines*b.N)/b.Elapsed().Seconds(), "lines/s")
+		})
 	}
 }
 
@@ -331,33 +417,14 @@ func FuzzOwnLog(f *testing.F) {
 	f.Add([]byte(`time=2026-03-01T00:00:00Z level=INFO msg=request endpoint=ip outcome=miss took=1ms cause="a \"b\""`))
 	f.Add([]byte(`time=x msg=`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		l, err := parseOwn(line)
-		if err != nil {
-			if l != (ownLine{}) {
-				t.Errorf("%q: %+v with %v", line, l, err)
-			}
+		if !isOwn(line) {
 			return
 		}
-		if l.Message == "" || l.Message == proxy.RequestMessage && (l.Time.IsZero() || l.Endpoint == "" || l.Took < 0) {
+		l, err := parseOwn(line)
+		if err == nil && (len(l.message) == 0 || (l.isRequest() || l.isFill()) && (l.time.IsZero() || len(l.endpoint) == 0 || len(l.outcome) == 0)) {
 			t.Errorf("%q: %+v", line, l)
 		}
 	})
-}
-
-// TestOwnLogIsWhatServeWrites: the parser reads what the logger of serve writes.
-func TestOwnLogIsWhatServeWrites(t *testing.T) {
-	for _, format := range []string{"text", "json"} {
-		var out bytes.Buffer
-		w := processOf(t, nil)
-		w.stderr = &out
-		log, _, lines := newLogger(&config{LogFormat: format, LogLevel: "info"}, w)
-		log.Info(proxy.RequestMessage, "id", "1 2", "endpoint", "ip", "outcome", "miss", "took", 1500*time.Microsecond, "source", `a "b"=c`, "key", "00ff", "age", time.Second)
-		lines.end()
-		l, err := parseOwn(bytes.TrimSpace(out.Bytes()))
-		if err != nil || !isOwn(out.Bytes()) || l.Endpoint != "ip" || l.Outcome != "miss" || l.Took != 1500*time.Microsecond || l.Source != `a "b"=c` || l.Key != "00ff" || time.Since(l.Time) > time.Minute {
-			t.Errorf("%s: %+v %v", out.String(), l, err)
-		}
-	}
 }
 
 func TestFigures(t *testing.T) {
@@ -366,43 +433,9 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%v: %s, expected %s", v, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0s", 312 * time.Millisecond: "312ms", 12345 * time.Millisecond: "12.3s", 3*time.Minute + 12345*time.Millisecond: "3m12s", 5*time.Hour + 90*time.Second: "5h2m", 200*time.Hour + time.Minute: "200h"} {
-		if got := roughly(d); got != want {
-			t.Errorf("%v: %s, expected %s", d, got, want)
+	for seconds, want := range map[float64]string{0: "0s", 0.5: "500ms", 90: "1m30s", 300: "5m", 3600: "1h", 5400: "1h30m", 86400: "24h", 848.528: "14m8.528s"} {
+		if got := ttlText(seconds); got != want {
+			t.Errorf("%v: %s, expected %s", seconds, got, want)
 		}
 	}
-}
-
-// TestAdviseHelp has an example that its own parser takes.
-func TestAdviseHelp(t *testing.T) {
-	out, _, err := call(t, nil, "advise", "--help")
-	if err != nil || !regexp.MustCompile(`sundry advise --log \S+ --changes ip=12h`).MatchString(out) {
-		t.Errorf("%v %s", err, out)
-	}
-}
-
-// BenchmarkAdvise is the whole way of a line of nginx's log: 10 million of them have to
-// take less than a minute.
-func BenchmarkAdvise(b *testing.B) {
-	const lines = 200_000
-	log := accessLog(lines)
-	w := processOf(b, nil)
-	var a adviseCmd
-	a.TTL = []string{"1h", "2h", "3h", "6h", "12h", "24h", "2d", "3d"}
-	a.Changes = []string{"12h"}
-	set, cfg, err := a.load(w)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		sim, err := a.simulation(set, cfg)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := sim.read(w, strings.NewReader(log), "log"); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/lines, "ns/line")
 }

@@ -39,7 +39,8 @@ func TestCompletion(t *testing.T) {
 		{"try --catalog " + dir + " spa", "spare"},
 		{"try --catalog=" + dir + " spare ", "uid="},
 		{"try --catalog /does/not/exist i", ""},
-		{"advise --log x --json y", "yiyan"},
+		{"advise x --json --endpoint y", "yiyan"},
+		{"advise x", ""},
 		{"nonsense ", "…serve"},
 	} {
 		args := append([]string{completeCommand}, strings.Split(c.words, " ")...)

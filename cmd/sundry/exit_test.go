@@ -34,7 +34,7 @@ func TestExitStatuses(t *testing.T) {
 		{"doctor --replay nonsense", statusMisused, `sundry doctor: unknown endpoint "nonsense"`, ""},
 		{"doctor --replay --record", statusMisused, "sundry doctor: --record and --replay exclude each other", ""},
 		{"new x --url http://127.0.0.1:1/ --param x", statusMisused, `sundry new: --param "x": expected name=value, for example id=7` + "\n", ""},
-		{"advise --log /does/not/exist --ttl x", statusMisused, "sundry advise: --ttl: ", ""},
+		{"advise /does/not/exist --ttl x", statusMisused, "sundry advise: --ttl: ", ""},
 		{"check --catalog /does/not/exist", statusMisconfigured, "sundry: check failed\n", ""},
 		{"check --config /does/not/exist", statusMisconfigured, "sundry: check failed\n", ""},
 		{"serve --listen nowhere", statusMisconfigured, `sundry: --listen: listen: "nowhere": expected an address and a port, such as :8080` + "\n", ""},
@@ -42,7 +42,7 @@ func TestExitStatuses(t *testing.T) {
 		{"try --catalog /does/not/exist ip", statusMisconfigured, "sundry: ", ""},
 		{"health --listen 127.0.0.1:1", statusFailed, "sundry: health: ", ""},
 		{"health --listen nowhere", statusFailed, "sundry: health: listen address", ""},
-		{"advise --log /does/not/exist", statusFailed, "sundry: ", ""},
+		{"advise /does/not/exist", statusFailed, "sundry: ", ""},
 		{"doctor --catalog " + clinic + " clinic", statusOK, "", ""},
 		{"doctor --replay 60s --replay-fault 60s=status:503", statusUnserved, "sundry: no working source: 60s\n", ""},
 	} {

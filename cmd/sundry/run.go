@@ -45,7 +45,7 @@ type cli struct {
 	Try        tryCmd        `cmd:"" help:"Call one endpoint once and show each stage." example:"sundry try ip ip=8.8.8.8"`
 	Doctor     doctorCmd     `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 4 if an endpoint has no working source." example:"sundry doctor kd id=YT0000000000001"`
 	Health     healthCmd     `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks." example:"sundry health --ready"`
-	Advise     adviseCmd     `cmd:"" help:"What if: simulate the requests of a log under other cache rules; print hits, calls and staleness of each." example:"sundry advise --log /var/log/nginx/access.log ip"`
+	Advise     adviseCmd     `cmd:"" help:"Advise on TTLs from a log: which one meets the target, the share of old answers and the upstream calls now and then." example:"sundry advise /var/log/sundry.log"`
 	New        newCmd        `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange." example:"sundry new joke --url 'https://api.example.org/v1/{id}' --param id=7"`
 	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors." example:"sundry schema config"`
 	Docs       docsCmd       `cmd:"" help:"Print the endpoints as a Markdown table." example:"sundry docs variables"`
