@@ -61,8 +61,10 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 	switch {
 	case len(a.Rules) == 0:
 		a.Reason = timetable()
-	case target.Old > 0 && past.evidence.Refreshes < fewestLooks: // calls need none
+	case target.Old > 0 && past.evidence.Refreshes < fewestLooks:
 		a.Reason = tooFew(past.evidence.Refreshes)
+	case target.Old == 0 && (past.evidence.Requests < fewestLooks || past.to-past.from < leastSeen.Milliseconds()): // calls need no refreshes
+		a.Reason = tooShort(past.evidence.Requests)
 	case target.Old > 0:
 		past.forOld(&a, present)
 	default:

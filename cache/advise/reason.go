@@ -39,6 +39,13 @@ func tooFew(refreshes int) Reason {
 	}
 }
 
+func tooShort(requests int) Reason {
+	return Reason{
+		fmt.Sprintf("%d requests were seen, too few for an advice; expected at least %d, over an hour or more", requests, fewestLooks),
+		fmt.Sprintf("只见过 %d 次请求，不足以给出建议，至少需要一小时以上的 %d 次", requests, fewestLooks),
+	}
+}
+
 // longest is why the i-th rule is the one for a target of old answers.
 func (a *Advice) longest(i int) Reason {
 	target := percent(a.Target.Old)
