@@ -66,7 +66,7 @@ func rowOf(v *advise.View) []string {
 			old, calls = nowAndThen(old, oldText(r)), nowAndThen(calls, callsText(r))
 		}
 	}
-	return []string{v.Endpoint, ttl, advisedText(v), old, calls, evidenceText(&v.Evidence), v.Reason}
+	return []string{v.Endpoint, ttl, advisedText(v), old, calls, evidenceText(&v.Evidence), whyText(v)}
 }
 
 func nowAndThen(now, then string) string {
@@ -85,7 +85,7 @@ func rowsOf(v *advise.View) (rows [][]string) {
 			row[1] += " (present)"
 		}
 		if i == 0 {
-			row[0], row[2], row[5], row[6] = v.Endpoint, advisedText(v), evidenceText(&v.Evidence), v.Reason
+			row[0], row[2], row[5], row[6] = v.Endpoint, advisedText(v), evidenceText(&v.Evidence), whyText(v)
 		}
 		rows = append(rows, row)
 	}
@@ -111,6 +111,15 @@ func oldText(r *advise.RuleView) string {
 
 func callsText(r *advise.RuleView) string {
 	return fmt.Sprintf("%s (%s to %s)", figure(r.Calls), figure(r.CallsLow), figure(r.CallsHigh))
+}
+
+// whyText is the reason, and the hint of a daily edition.
+func whyText(v *advise.View) string {
+	if v.Edition == nil {
+		return v.Reason
+	}
+	const clock = "15:04"
+	return fmt.Sprintf("%s; its content seems to change once a day, from %s to %s UTC: an until would need one call a day", v.Reason, v.Edition.From.UTC().Format(clock), v.Edition.To.UTC().Format(clock))
 }
 
 func evidenceText(e *advise.EvidenceView) string {

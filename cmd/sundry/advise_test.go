@@ -256,6 +256,14 @@ func TestAdviseOnWhatServeWrites(t *testing.T) {
 	}
 }
 
+func TestADailyEditionIsHinted(t *testing.T) {
+	at := time.Date(2026, 3, 1, 6, 0, 0, 0, time.FixedZone("", 8*3600))
+	v := advise.View{Reason: "because", Edition: &advise.Edition{From: at, To: at.Add(2 * time.Minute)}}
+	if got := whyText(&v); got != "because; its content seems to change once a day, from 22:00 to 22:02 UTC: an until would need one call a day" {
+		t.Error(got)
+	}
+}
+
 func TestParseOwn(t *testing.T) {
 	const at = "2026-03-01T00:00:00.5+08:00"
 	for line, want := range map[string]string{
