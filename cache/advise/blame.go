@@ -14,6 +14,9 @@ type blame struct {
 	noted   []part    // of the answer that is looked at
 	stays   float64   // the probability that it is not old
 	doubts  float64   // of all old answers
+	// bunched is stays if changes come in bunches that refreshes are too far apart to see, and
+	// olds and oldsBunched are the old answers either way.
+	bunched, olds, oldsBunched float64
 }
 
 type part struct {
@@ -22,19 +25,28 @@ type part struct {
 	doubt  float64
 }
 
-func (b *blame) begin() { b.noted, b.stays = b.noted[:0], 1 }
+func (b *blame) begin() { b.noted, b.stays, b.bunched = b.noted[:0], 1, 1 }
 
 // note takes a change with a probability, and how much that is in doubt.
 func (b *blame) note(mass int, chance, doubt float64) {
 	if chance > 0 {
 		b.noted = append(b.noted, part{mass, chance, doubt})
 		b.stays *= 1 - chance
+		b.bunched *= 1 - bunchedPart(chance)
 	}
+}
+
+// bunchedPart is the probability of a change in a part of a span if bunches were hidden in
+// it: the power 3/4 of what was taken.
+func bunchedPart(chance float64) float64 {
+	return chance / math.Sqrt(math.Sqrt(max(chance, seenPart)))
 }
 
 // end returns the probability that the answer is old.
 func (b *blame) end(weight float64) float64 {
 	old, sum := 1-b.stays, 0.0
+	b.olds += weight * old
+	b.oldsBunched += weight * (1 - b.bunched)
 	for _, p := range b.noted {
 		sum += p.chance
 	}
@@ -44,6 +56,14 @@ func (b *blame) end(weight float64) float64 {
 		b.doubts += mass * p.doubt
 	}
 	return old
+}
+
+// unseen is by how much more might be old, if changes came in bunches.
+func (b *blame) unseen() float64 {
+	if b.olds == 0 {
+		return 1
+	}
+	return b.oldsBunched / b.olds
 }
 
 // outOf is what one bound of a band of 95 % leaves out.

@@ -192,22 +192,33 @@ func (r *replay) older(out *Rule) {
 	}
 	out.Older = r.old / r.requests
 	out.OlderLow, out.OlderHigh = r.blame.band(r.requests, r.scatter())
-	out.OlderHigh = max(out.OlderHigh, r.atMost/r.requests)
+	out.OlderHigh = max(math.Min(1, out.OlderHigh*r.blame.unseen()), r.atMost/r.requests)
 	out.AtMost = r.atMost > r.old+r.requests/100
 	if out.OlderHigh == 0 && r.past.looked > 0 {
 		out.OlderHigh = -math.Expm1(-ruleOfThree / r.past.looked * r.age / r.requests)
 	}
 }
 
-// scatter is the variance of the old answers, by how much the days differ from the share of
-// all.
+// scatter is the variance of the old answers, by how much days, or some days together,
+// differ from the share of all.
 func (r *replay) scatter() float64 {
-	differ := make([]float64, len(r.olds))
-	for i := range differ {
-		differ[i] = r.olds[i] - r.old/r.requests*r.asked[i]
+	most := 0.0
+	for days := 1; len(r.olds)/days >= fewestBlocks; days *= 2 {
+		var differ []float64
+		for i := 0; i+days <= len(r.olds); i += days {
+			sum := 0.0
+			for j := range days {
+				sum += r.olds[i+j] - r.old/r.requests*r.asked[i+j]
+			}
+			differ = append(differ, sum)
+		}
+		most = max(most, scatterOfSum(differ))
 	}
-	return scatterOfSum(differ)
+	return most
 }
+
+// fewestBlocks tell how much they differ.
+const fewestBlocks = 5
 
 // calls are those an hour: their scatter is that from day to day, at least that of
 // independent ones.

@@ -78,3 +78,16 @@ func TestClosedLoops(t *testing.T) {
 	}
 	atLeast(t, within, reached, 0.9, "within one and a half times the target")
 }
+
+// TestOneOfTwoInstances: what one of them has seen alone leads to a TTL that keeps the target
+// of both, though it counts its own calls only.
+func TestOneOfTwoInstances(t *testing.T) {
+	worlds := advisetest.Worlds()
+	for i := range worlds {
+		if w := &worlds[i]; w.Instances > 1 {
+			if v := w.Judge(1, advisetest.First, 1); !v.Old || !v.Within {
+				t.Errorf("%s: advised %v; %s", w.Name, v.Advised, v.Wrong)
+			}
+		}
+	}
+}
