@@ -51,7 +51,7 @@ function spread(values, place, apart) {
 
 function plot(f, title, { rules, points, x, right, top, bottom, target, least, most }) {
   const shown = rules.filter((r) => f.value(r) !== null), heading = svg("text", { x: 0, y: top - 9 }, title);
-  if (shown.length === 0) return svg("g", { class: "axes" }, heading, svg("text", { x: (side.left + right) / 2, y: (top + bottom) / 2, "text-anchor": "middle" }, t("not known: no refreshes were seen")));
+  if (shown.length === 0) return svg("g", { class: "axes" }, heading, svg("text", { x: (side.left + right) / 2, y: (top + bottom) / 2, "text-anchor": "middle" }, t("not known")));
   const shares = f === figure.old, ends = decades([...shown.flatMap((r) => [f.low(r), f.value(r), f.high(r)]), target], least, most);
   const y = (v) => round(bottom - Math.min(1, Math.max(0, along(Math.max(v, ends[0]), ends))) * (bottom - top));
   const line = (value, list = shown) => list.map((r) => `${x(r.ttl_seconds)} ${y(value(r))}`).join("L");

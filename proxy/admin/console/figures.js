@@ -3,10 +3,11 @@ import { h } from "./dom.js";
 import { t } from "./language.js";
 import { percent, perHour, perHourBetween } from "./text.js";
 
-// A figure of a rule: its value, and the band in which 95 % lie. null: nobody knows.
+// A figure of a rule: its value, and the band in which 95 % lie. null: nobody knows, as of calls
+// where what was seen is too short for a single one.
 export const figure = {
   old: { name: t("Old share"), value: (r) => r.older_ratio, low: (r) => r.older_low, high: (r) => r.older_high, text: percent, band: (low, high) => `${percent(low)} – ${percent(high)}`.replaceAll(" %", "\u00a0%") },
-  calls: { name: t("Upstream calls"), value: (r) => r.calls_per_hour, low: (r) => r.calls_low, high: (r) => r.calls_high, text: perHour, band: perHourBetween },
+  calls: { name: t("Upstream calls"), value: (r) => (r.calls_high > 0 ? r.calls_per_hour : null), low: (r) => r.calls_low, high: (r) => r.calls_high, text: perHour, band: perHourBetween },
 };
 
 const unknown = () => h("span", { class: "soft" }, t("not known"));

@@ -310,7 +310,6 @@ export default {
   "kept": "保持",
   "less than a day": "不到 1 天",
   "no refreshes yet": "还没有刷新",
-  "not known: no refreshes were seen": "未知：没有见过刷新",
   "old share": "旧响应占比",
   "seen": "实际",
   "sets the TTL by itself, step by step": "逐步自动设置 TTL",
