@@ -140,7 +140,9 @@ func (s *Seen) together(k kind, key uint32, at, within int64) int {
 func apart(a, b int64) int64 { return max(a-b, b-a) }
 
 // Refresh notes what a refresh found that began at a time, and how old the copy was then
-// that it replaced; 0 for First.
+// that it replaced. First with age 0 means that there was no copy: it had been evicted or
+// purged, which is so under any rule. First with an age means that the copy tells nothing,
+// as where another source answers.
 func (s *Seen) Refresh(key uint32, at time.Time, age time.Duration, found Outcome) {
 	if s.keeps(key) {
 		s.add(newEvent(key, at, kind(found), float32(age.Milliseconds())))
