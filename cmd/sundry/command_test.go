@@ -245,7 +245,6 @@ func dependencies() map[string][]string {
 		"cache/advise":                   {"cache", "cache/durable", "metrics"},
 		"cache/advise/advisetest":        {"cache", "cache/advise"},
 		"cache/far":                      {"cache/jitter", "metrics"},
-		"cache/whatif":                   {"cache"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
 		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/pixels", "upstreams/webpage", "upstreams/words"},
