@@ -127,7 +127,8 @@ func (c *Cache) record(r failure) []byte {
 }
 
 // readRecord reads a record; false unless it is plausible and still in force. No
-// instance can pause a key here for longer than this instance's policy would.
+// instance can pause a key here for longer than this instance's policy would after as
+// many failures: its clock may be ahead.
 func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bool) {
 	var r failureRecord
 	if len(record) == 0 || len(record) > maxRecord || json.Unmarshal(record, &r) != nil {
@@ -137,7 +138,7 @@ func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bo
 	if r.Text == "" || len(r.Text) > maxFailureText || r.Streak < 1 || r.Streak > maxStreak || !until.After(now) {
 		return failure{}, false
 	}
-	if longest := now.Add(p.PauseMax); until.After(longest) {
+	if longest := now.Add(p.pauseAfter(r.Streak - 1)); until.After(longest) {
 		until = longest
 	}
 	err := c.restore(r.Text)

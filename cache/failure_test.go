@@ -33,11 +33,13 @@ func TestFailureRecords(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"":      0,
 		"hello": 0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+2500):                                  2500 * time.Millisecond,
+		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+800):                                   800 * time.Millisecond,
+		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+60_800):                                p.Pause, // by a clock that is a minute ahead
+		fmt.Sprintf(`{"text":"timeout","until":%d,"times":3}`, ms+60_800):                                4 * p.Pause,
 		fmt.Sprintf(`{"text":"timeout","until":%d,"times":9,"more":1}`, ms+2500):                         2500 * time.Millisecond,
 		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms):                                       0,
-		fmt.Sprintf(`{"text":"timeout","until":%d,"times":1}`, ms+1_000_000_000):                         p.PauseMax,
-		`{"text":"timeout","until":9223372036854775807,"times":1}`:                                       p.PauseMax,
+		fmt.Sprintf(`{"text":"timeout","until":%d,"times":9}`, ms+1_000_000_000):                         p.PauseMax,
+		`{"text":"timeout","until":9223372036854775807,"times":9}`:                                       p.PauseMax,
 		`{"text":"timeout","until":-9223372036854775808,"times":1}`:                                      0,
 		fmt.Sprintf(`{"text":"","until":%d,"times":1}`, ms+2500):                                         0,
 		fmt.Sprintf(`{"text":"timeout","until":%d,"times":0}`, ms+2500):                                  0,

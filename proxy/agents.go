@@ -27,7 +27,7 @@ func (s *Server) newTools(c *catalog.Catalog, settings Settings) *mcp.Set {
 	}
 	return mcp.New(mcp.Config{
 		Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, Version: s.cfg.Version, Origins: settings.MCP.Origins,
-		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Log: s.cfg.Log,
+		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Panics: s.cfg.Panics, Log: s.cfg.Log,
 	})
 }
 

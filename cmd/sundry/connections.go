@@ -13,15 +13,16 @@ import (
 )
 
 // Descriptors that public connections leave to everything else: the admin listener, calls
-// of upstreams, Redis, files.
+// of upstreams, Redis, files. Each public one may wait for an upstream, and leave a connection
+// behind that is kept, or be answered by a second one that was asked beside it.
 const (
-	restPart = 2       // of all
-	restMost = 8 << 10 // more than all that is bounded elsewhere takes
+	publicShare = 3       // a third of all
+	restMost    = 8 << 10 // more than all that is bounded elsewhere takes
 )
 
 // publicPart is how many connections may be open where so many files may; 0: any number.
 func publicPart(files uint64) int {
-	return int(files - min(files/restPart, restMost))
+	return int(files - min(files-files/publicShare, restMost))
 }
 
 // connections are those of public clients, of which a number may be open.

@@ -6,13 +6,18 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/upstreams/waittest"
 )
 
 // kept is a connection that a client keeps after its requests were answered.
@@ -76,7 +81,7 @@ func TestKeptConnectionsLeaveDescriptors(t *testing.T) {
 					t.Errorf("%s: status %d", url, resp.StatusCode)
 				}
 			}
-			if most := m.metric("sundry_connections_limit"); most != "128" {
+			if most := m.metric("sundry_connections_limit"); most != "85" {
 				t.Errorf("limit of connections: %s", most)
 			}
 			if evicted := m.metric("sundry_connection_evictions_total"); evicted == "0" {
@@ -86,6 +91,48 @@ func TestKeptConnectionsLeaveDescriptors(t *testing.T) {
 				t.Errorf("%s connections could not be accepted", failed)
 			}
 		})
+	}
+}
+
+// TestSlowUpstreamsLeaveDescriptors: where all public connections wait for upstreams, each of
+// which takes a descriptor as well, the admin listener is reached.
+func TestSlowUpstreamsLeaveDescriptors(t *testing.T) {
+	t.Setenv(fileLimit, "256")
+	const endpoints = 4
+	var asked atomic.Int64
+	hold, dir := make(chan struct{}), t.TempDir()
+	up := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+		}
+	})
+	for i := range endpoints { // each of a host of its own, whose calls are bounded
+		s := httptest.NewServer(up)
+		t.Cleanup(s.Close)
+		writeSources(t, dir, fmt.Sprint("own", i), "ttl: 1h", `sources: [{name: up, timeout: 20s, http: {url: "`+s.URL+`/", query: {id: "{id}"}}}]`)
+	}
+	t.Cleanup(func() { close(hold) })
+	m := startSibling(t, "", "--catalog", dir)
+	most, err := strconv.ParseInt(m.metric("sundry_connections_limit"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 160 {
+		_, _ = fmt.Fprintf(keep(t, m.public), "GET /api/own%d?id=%d HTTP/1.1\r\nHost: x\r\n\r\n", i%endpoints, i+1)
+	}
+	waittest.Until(t, "each has its upstream", func() bool { return asked.Load() >= most })
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 3 {
+		resp, err := client.Get(m.admin + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+	if failed := m.metric("sundry_accept_failures_total"); failed != "0" {
+		t.Errorf("%s connections could not be accepted", failed)
 	}
 }
 
@@ -123,7 +170,7 @@ func TestRoomForConnections(t *testing.T) {
 	if n, evicted := c.n.Load(), testutil.ToFloat64(c.evicted); n != 0 || evicted != 1 || len(c.open) != 0 {
 		t.Errorf("in the end %d connections, %v evicted", n, evicted)
 	}
-	for files, want := range map[uint64]int{0: 0, 256: 128, 1024: 512, 65_536: 57_344} {
+	for files, want := range map[uint64]int{0: 0, 256: 85, 1024: 341, 65_536: 57_344} {
 		if got := publicPart(files); got != want {
 			t.Errorf("%d files: %d connections, want %d", files, got, want)
 		}

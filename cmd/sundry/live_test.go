@@ -268,13 +268,14 @@ serves: $params.site
 // TestFilesAreWatched: a changed file is taken over by itself, a broken one is
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {
+	const unlimited = "limits: {rate: 0}\n" // it asks for as long as the machine takes
 	dir := t.TempDir()
-	cfg := write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: 2h}}}\n")
+	cfg := write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 2h}}}\n")
 	p := serve(t, "--replay", "--config", cfg)
 	if n := p.maxAge(ipCall); n > 7200 {
 		t.Fatalf("max-age=%d", n)
 	}
-	next := write(t, dir, "next", "endpoints: {ip: {cache: {ttl: 90s}}}\n")
+	next := write(t, dir, "next", unlimited+"endpoints: {ip: {cache: {ttl: 90s}}}\n")
 	if err := os.Rename(next, cfg); err != nil { // as editors save
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestFilesAreWatched(t *testing.T) {
 		log := p.stderr.String()
 		return strings.Contains(log, "ip: ttl 1m30s, was 2h0m0s") && strings.Contains(log, "files changed")
 	})
-	write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: never}}}\n")
+	write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: never}}}\n")
 	waittest.Until(t, "the word of the mistake", func() bool {
 		return strings.Contains(p.stderr.String(), "reload failed; the previous configuration and catalog stay in force")
 	})
@@ -293,7 +294,7 @@ func TestFilesAreWatched(t *testing.T) {
 	if status, doc := p.ask(http.MethodPost, "reload", ""); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(doc), "never") {
 		t.Errorf("reload with a mistake: %d %v", status, doc)
 	}
-	write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: 3h}}}\n")
+	write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 3h}}}\n")
 	p.mustAsk(http.MethodPost, "reload", "")
 	if n := p.maxAge(ipCall); n <= 90 {
 		t.Errorf("after a reload: max-age=%d", n)

@@ -76,7 +76,7 @@ func TestCatchersAreGivenToAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
+	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "mcp.Config", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
 	given := catchersOf(s)
 	for _, place := range placesOfCatchers(t) {
 		switch got, found := given[place]; {

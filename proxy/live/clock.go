@@ -51,6 +51,7 @@ func (r *Replicator) compareClocks(ctx context.Context) {
 	began := time.Now()
 	at, err := r.cfg.Store.Now(ctx)
 	took := time.Since(began)
+	r.compared.Store(err == nil)
 	if err != nil || took > maxSkew {
 		return
 	}
@@ -69,6 +70,7 @@ func (r *Replicator) compareClocks(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.datePending()
 	if r.loaded {
 		r.purge(nil)
 	}

@@ -116,6 +116,39 @@ func TestSettingsAreDatedByTheStore(t *testing.T) {
 	}
 }
 
+// TestWhatIsPendingIsDatedByTheStore once that can be reached for the first time: by its own
+// clock, that of an instance that is an hour behind would spare what was cached elsewhere since,
+// and one that is ahead would purge what was cached after it.
+func TestWhatIsPendingIsDatedByTheStore(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		withFleet(t, func(f *fleet) {
+			store := &otherClock{connection: &connection{sharedStore: f.connOne.sharedStore}, ahead: off, err: errAway}
+			store.away(true)
+			r, at := newReplicator(store)
+			given := auditTime(time.Now())
+			for _, c := range []Change{purgeIP, {Do: DoDrop, Target: "ip", Key: "ip:k"}} {
+				if _, err := r.Change(f.ctx, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.after(10 * time.Minute)
+			store.away(false)
+			store.err = nil
+			if err := r.sync(f.ctx); err != nil || r.Pending() != 0 {
+				t.Fatalf("%v, %d pending", err, r.Pending())
+			}
+			f.after(time.Second)
+			s, want := f.agree(), given.Add(off)
+			if p := s.Purges["ip"].Hard; !p.Equal(want) || !s.Orders[0].At.Equal(want) || !f.appliedTwo.purges()["ip"].Hard.Equal(want) {
+				t.Errorf("%v ahead: stored as of %v and %v, given at %v of the store", off, p, s.Orders[0].At, want)
+			}
+			if p := at.purges()["ip"].Hard; !p.Equal(given) || len(at.orders()) != 1 {
+				t.Errorf("%v ahead: here it is of %v, given at %v; %d orders", off, p, given, len(at.orders()))
+			}
+		})
+	}
+}
+
 // TestAClockThatIsSet has what is in force dated anew: what is cached is dated by that clock.
 func TestAClockThatIsSet(t *testing.T) {
 	withFleet(t, func(f *fleet) {

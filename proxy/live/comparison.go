@@ -24,6 +24,9 @@ type comparison struct {
 // compareStored reads the store. Damaged settings are an error while it is not time to repair
 // them.
 func (r *Replicator) compareStored(ctx context.Context) (*comparison, error) {
+	if !r.compared.Load() { // what is pending is to be dated before it is stored
+		r.compareClocks(ctx)
+	}
 	raw, err := r.cfg.Store.Load(ctx)
 	if err != nil && !errors.Is(err, far.ErrNotAValue) {
 		return nil, fmt.Errorf("read settings: %w", err)

@@ -15,6 +15,8 @@ const maxPending = 100
 type pendingChange struct {
 	Change
 	at time.Time
+	// made is when it was, by the clock of this instance, whatever that is set to since.
+	made time.Time
 	// known is when its target was last changed by hand before it, as far as was known here.
 	known time.Time
 	// waited means that it could not be stored when it was made.
@@ -24,7 +26,7 @@ type pendingChange struct {
 // enforce puts a change into force on this instance alone, until it is stored. With err it was
 // a mistake, and nothing was changed; failed is what could not be applied.
 func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
-	now := auditTime(r.Now())
+	made, now := time.Now(), auditTime(r.Now())
 	next, err := r.Settings().With(c, now)
 	if err == nil {
 		err = r.check(c, next, now) // takes long, and so without mu
@@ -34,7 +36,7 @@ func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := pendingChange{Change: c, at: now, known: r.current.lastChangedByHand(c.Do, c.Target)}
+	p := pendingChange{Change: c, at: now, made: made, known: r.current.lastChangedByHand(c.Do, c.Target)}
 	if next, err = r.current.With(c, now); err != nil {
 		return Record{}, nil, err
 	}
@@ -47,6 +49,24 @@ func (r *Replicator) enforce(c Change) (of Record, failed, err error) {
 	}
 	r.purge(orders)
 	return *next.lastRecord(), r.apply(), nil
+}
+
+// datePending dates what is pending by the store's clock, which may not have been known when it
+// was made. The caller holds mu.
+func (r *Replicator) datePending() {
+	next, dated := slices.Clone(r.pending), false
+	for i := range next {
+		c := &next[i]
+		if at := auditTime(r.Now().Add(-time.Since(c.made))); at.Sub(c.at).Abs() > maxSkew {
+			c.at, dated = at, true
+		}
+	}
+	if !dated {
+		return
+	}
+	if current, err := r.base.withPending(next); err == nil { // there is none: they were made before
+		r.current, r.pending = current, next
+	}
 }
 
 // bounded returns the changes without such as later ones cover, where there are more than
@@ -89,6 +109,7 @@ func (r *Replicator) setWaited() {
 	r.pending = slices.Clone(r.pending) // others may be reading it
 	for i := range r.pending {
 		r.pending[i].waited = true
+		r.compared.Store(false)
 	}
 }
 

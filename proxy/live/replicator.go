@@ -81,6 +81,8 @@ type Replicator struct {
 	damage damage // guarded by storeLock
 	// ahead is by how many nanoseconds the store's clock is, where that counts.
 	ahead atomic.Int64
+	// compared means that the store has told its time, since changes last had to wait for it.
+	compared atomic.Bool
 
 	inSync atomic.Bool
 }

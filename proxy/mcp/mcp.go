@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sundry/metrics/panics"
 	"sundry/proxy/language"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/recorded"
@@ -51,6 +52,9 @@ type Config struct {
 	// Places bounds the messages that are read and answered at once, by all Sets that share
 	// it.
 	Places *Places
+	// Panics catches those of what answers a message, which the protocol's library calls in a
+	// goroutine of its own.
+	Panics *panics.Catcher
 	Log    *slog.Logger
 }
 
@@ -130,8 +134,23 @@ func (s *Set) newServer(tools map[string]*tool, l language.Language) *sdk.Server
 			return s.call(ctx, t, call.Params.Arguments), nil
 		})
 	}
-	server.AddReceivingMiddleware(refuseUnknown(tools, l))
+	server.AddReceivingMiddleware(s.catchPanics(l), refuseUnknown(tools, l))
 	return server
+}
+
+// catchPanics makes an error of a panic, which would end the process.
+func (s *Set) catchPanics(l language.Language) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+			defer func() {
+				if value := recover(); value != nil {
+					_ = s.cfg.Panics.Caught(panics.Request, value)
+					result, err = nil, &jsonrpc.Error{Code: codeInternal, Message: l.Of(internalError())}
+				}
+			}()
+			return next(ctx, method, r)
+		}
+	}
 }
 
 // refuseUnknown refuses calls of tools that there are not, in the caller's language.

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"sundry/metrics/panics"
+	"sundry/proxy/language"
 	"sundry/upstreams/catalog/catalogtest"
 )
 
@@ -197,4 +200,32 @@ func mustResolve(t *testing.T, schema string) *jsonschema.Resolved {
 		t.Fatal(err)
 	}
 	return resolved
+}
+
+// TestAPanicOfACallIsAnError, which is counted: nothing else recovers from it, because the
+// protocol's library makes the call in a goroutine of its own.
+func TestAPanicOfACallIsAnError(t *testing.T) {
+	reg, s := prometheus.NewRegistry(), newSet(t, func(http.ResponseWriter, *http.Request) {})
+	var err error
+	if s.cfg.Panics, err = panics.New(reg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	english, err := s.texts[language.English]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	english.tools["joke"].forms = nil // as no tool is
+	got := send(s, callOf(`{}`)).Body.String()
+	if !strings.Contains(got, `"code":-32603`) || strings.Contains(got, "index out of range") {
+		t.Error(got)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range families[0].GetMetric() {
+		if n, task := m.GetCounter().GetValue(), m.GetLabel()[0].GetValue(); (n == 1) != (task == string(panics.Request)) {
+			t.Errorf("%v panics of %s are counted", n, task)
+		}
+	}
 }

@@ -136,13 +136,16 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 
 // noteSecrets notes what is secret in the result, so that it is redacted.
 func (st *step) noteSecrets(in *upstreams.Input, value any) {
-	text, isText := value.(string)
-	switch {
-	case len(in.Hidden) == 0:
-	case isText && (st.sendsSecret || st.keepsSecret):
-		in.Derive(text, redact.DerivedMin)
-	case st.keepsSecret:
-		in.Derive(value, redact.SignatureMin)
+	least := redact.DerivedMin // of a text or a number, such as a session
+	switch value.(type) {
+	case []any, map[string]any:
+		least = redact.SignatureMin
+		if !st.keepsSecret {
+			return
+		}
+	}
+	if len(in.Hidden) > 0 && (st.sendsSecret || st.keepsSecret) {
+		in.Derive(value, least)
 	}
 }
 

@@ -157,6 +157,7 @@ func TestComputedNumbersAreRedacted(t *testing.T) {
 		"of JSON":        {`http: {url: "UP/a", json: '{n: [PROGRAM], limit: 12345}'}`, number, "12345"},
 		"of parts":       {`http: {url: "UP/{part}", parts: '[PROGRAM]'}`, number, "/***"},
 		"kept":           {`before: [{name: a, http: {url: "UP/a"}, keep: '{n: PROGRAM}'}]` + "\nvars: {n: $vars.a.n}\n" + `http: {url: "UP/{n}"}`, number, "/***"},
+		"of a log-in":    {`before: [{name: a, http: {url: "UP/314159265", headers: {K: "{key}"}}, keep: '.path | ltrimstr("/") | tonumber'}]` + "\nvars: {n: $vars.a}\n" + `http: {url: "UP/a{n}"}`, "a314159265", "/a***"},
 		"the time":       {`vars: {o: '{now: $now, ms: ($now * 1000), until: ($now + 600), n: PROGRAM}'}` + "\n" + `http: {url: "UP/a", json: $vars.o}`, number, "1795219200 1795219800"},
 		"a parameter":    {`vars: {o: '{id: ($params.id | tonumber), n: PROGRAM}'}` + "\n" + `http: {url: "UP/a", json: $vars.o}`, number, "13800138000"},
 		"a variable's":   {`vars: {page: '{deep: [271828182]}'}` + "\n" + `http: {url: "UP/a", json: '{p: $vars.page.deep[0], n: PROGRAM}'}`, number, "271828182"},

@@ -57,6 +57,14 @@ func Check(t *testing.T, work func(text string)) {
 	}
 }
 
+// CheckLength is Check for work that depends on a length alone.
+func CheckLength(t *testing.T, work func(length int)) {
+	t.Helper()
+	if one, other, grows := grows(hostile{"", "a", ""}, func(text string) { work(len(text)) }); grows {
+		t.Errorf("%v for %d Ki, %v for %d Ki", one, shorter>>10, other, shorter*factor>>10)
+	}
+}
+
 // grows reports whether the time grows faster than the text.
 func grows(h hostile, work func(string)) (one, other time.Duration, yes bool) {
 	short, long := h.text(shorter), h.text(shorter*factor)
@@ -71,12 +79,14 @@ func grows(h hostile, work func(string)) (one, other time.Duration, yes bool) {
 	return one, other, false
 }
 
-// duration is how long the work takes without that of the garbage collector, whose share
-// depends on what else is on the heap.
+// duration is how long the work takes a processor, without that of the garbage collector,
+// whose share depends on what else is on the heap.
 func duration(text string, work func(string)) time.Duration {
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	start := time.Now()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime()
 	work(text)
-	return time.Since(start)
+	return threadTime() - start
 }

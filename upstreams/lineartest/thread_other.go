@@ -1,0 +1,10 @@
+//go:build !linux
+
+package lineartest
+
+import "time"
+
+var start = time.Now()
+
+// threadTime is the time that passes, as there is no other clock.
+func threadTime() time.Duration { return time.Since(start) }
