@@ -48,8 +48,9 @@ const (
 // source, however many requests that makes: those of its steps, redirects, and one that is
 // sent again because its kept connection ended before a reply began, are not counted. Of
 // calls it is exact: within any window of that length there are no more, and refreshes do
-// not take its reserve. A quota that is shared bounds the calls of all instances; while the
-// others cannot be asked, those of this one. It is safe for concurrent use.
+// not take its reserve. A quota that is shared bounds the calls of all instances, by when
+// they were granted: one that took long may be made up to half its rate's time later. While
+// the others cannot be asked, it bounds those of this one. It is safe for concurrent use.
 type Quota struct {
 	name   string
 	fleet  FleetQuotas // nil: it is of this instance alone

@@ -47,7 +47,9 @@ type StepSpec struct {
 	// Renew marks a session, such as that of a guest: when the upstream then refuses
 	// what the source sends (limited), the cached result is dropped, and the source asks
 	// once more with a new one; but not where the result is younger than a minute and was
-	// never accepted, because the upstream then refuses everybody. Only with For.
+	// never accepted, because the upstream then refuses everybody. Only with For. Each
+	// instance has sessions of its own: where a log-in ends the session before, give each
+	// instance an account.
 	Renew bool `yaml:"renew"`
 }
 
