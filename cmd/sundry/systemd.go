@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"time"
 )
 
 // firstInherited is the descriptor that sd_listen_fds(3) counts from.
@@ -33,6 +34,9 @@ func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 	return l, nil
 }
 
+// notifyTime bounds a message to systemd: where nobody reads, its queue is soon full.
+const notifyTime = time.Second
+
 // notify tells systemd the state of this process, as sd_notify(3) does. Without
 // NOTIFY_SOCKET it does nothing.
 func notify(getenv func(string) (string, bool), state string) error {
@@ -44,6 +48,12 @@ func notify(getenv func(string) (string, bool), state string) error {
 	if err != nil {
 		return fmt.Errorf("notify systemd: %w", err)
 	}
-	_, err = conn.Write([]byte(state))
-	return errors.Join(err, conn.Close())
+	err = conn.SetWriteDeadline(time.Now().Add(notifyTime))
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+	}
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return fmt.Errorf("notify systemd: %w", err)
+	}
+	return nil
 }

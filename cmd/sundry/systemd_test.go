@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -247,5 +248,14 @@ func TestNotify(t *testing.T) {
 	b := make([]byte, 100)
 	if n, err := abstract.Read(b); err != nil || !bytes.Equal(b[:n], []byte("READY=1")) {
 		t.Errorf("%q %v", b[:n], err)
+	}
+	var full error
+	for range 10_000 { // until the queue is full, which nobody reads
+		if full = notify(at(abstract.LocalAddr().String()), "READY=1"); full != nil {
+			break
+		}
+	}
+	if !errors.Is(full, os.ErrDeadlineExceeded) {
+		t.Errorf("a full queue: %v", full)
 	}
 }
