@@ -7,7 +7,7 @@ import "math"
 
 const (
 	// surely is how many standard deviations two rates differ by, for a switch.
-	surely = 3.5
+	surely = 3.0
 	// slower is how many days a lower rate is seen before it counts; a higher one counts
 	// after one.
 	slower = 7
