@@ -158,6 +158,18 @@ type Loop struct {
 	Steps   int
 }
 
+// String is a row of a table.
+func (l *Loop) String() string {
+	note := ""
+	switch {
+	case !l.Reached:
+		note = "  cannot be reached"
+	case !l.Within:
+		note = "  too old"
+	}
+	return fmt.Sprintf("%9v %5.1f%% %6d%s", l.TTL.Round(time.Second), l.Older*100, l.Steps, note)
+}
+
 // Control lets the controller alone for two weeks, looking four times a day, and judges it
 // by the two weeks after.
 func (w *World) Control(seed uint64) *Loop {

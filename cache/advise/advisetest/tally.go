@@ -45,13 +45,31 @@ func (t *Tally) Join(o *Tally) {
 	t.shares = append(t.shares, o.shares...)
 }
 
-// String is a row of a table: of all, the old shares right, calls, bands; of the advised,
-// those within the target (without chance); how many are advised of those for which there
-// is a TTL; the median of the advised TTL to the longest one that keeps the target.
+// String is a row of a table: how many are right, for old share, seer, calls and bands; of
+// the advised TTLs, how many keep the target, with what chance adds and without; how many
+// worlds have no advice though some TTL keeps the target; and, in the median, the advised TTL
+// as a share of the longest one of the ladder that keeps it.
 func (t *Tally) String() string {
 	median := math.NaN()
 	if n := len(t.shares); n > 0 {
 		median = slices.Sorted(slices.Values(t.shares))[n/2]
 	}
 	return fmt.Sprintf("%4d %5d %5d %5d of %d; %d (%d) of %d; missed %d of %d; %.2f", t.Old, t.Seer, t.Calls, t.Bands, t.All, t.Within, t.Strictly, t.Advised, t.Missed, t.Reached, median)
+}
+
+// LoopTally counts closed loops.
+type LoopTally struct{ Reached, Within, Wrong int }
+
+// Add counts one.
+func (t *LoopTally) Add(l *Loop) {
+	t.Wrong += len(l.Wrong)
+	if l.Reached {
+		if t.Reached++; l.Within {
+			t.Within++
+		}
+	}
+}
+
+func (t *LoopTally) String() string {
+	return fmt.Sprintf("within one and a half times the target: %d of %d; steps up while over twice the target: %d", t.Within, t.Reached, t.Wrong)
 }
