@@ -33,16 +33,12 @@ var errCombined = errors.New(`expected nginx's combined format, as in 192.0.2.1 
 // parseCombined reads a line. What follows the status may be missing, and what
 // follows the User-Agent is ignored.
 func parseCombined(line []byte) (l combinedLine, err error) {
-	end := bytes.IndexByte(line, ' ')
-	at := timeIn(line)
-	if end <= 0 || at < end {
+	end, at := bytes.IndexByte(line, ' '), bytes.Index(line, []byte(`] "`))-len(combinedTime) // no user has a quote
+	if end <= 0 || at <= end || line[at-1] != '[' {
 		return l, errCombined
 	}
 	l.addr, l.time = line[:end], line[at:at+len(combinedTime)]
-	rest, ok := bytes.CutPrefix(line[at+len(combinedTime):], []byte(`] `))
-	if !ok {
-		return l, errCombined
-	}
+	rest := line[at+len(combinedTime)+len("] "):]
 	request, rest, ok := quotedField(rest)
 	if !ok || len(rest) < 4 || rest[0] != ' ' {
 		return l, errCombined
@@ -53,21 +49,6 @@ func parseCombined(line []byte) (l combinedLine, err error) {
 	l.method, l.target = requestLine(request)
 	l.agent = agentIn(rest[4:])
 	return l, nil
-}
-
-// timeIn is where a time between brackets begins; -1: nowhere. The user before it may
-// contain anything.
-func timeIn(line []byte) int {
-	for from := 0; ; {
-		i := bytes.IndexByte(line[from:], '[')
-		if i < 0 {
-			return -1
-		}
-		from += i + 1
-		if end := from + len(combinedTime); end < len(line) && line[end] == ']' {
-			return from
-		}
-	}
 }
 
 // quotedField cuts what is between quotes at the beginning. A backslash keeps what
@@ -114,45 +95,16 @@ func agentIn(rest []byte) []byte {
 	return agent
 }
 
-// unescapeLog undoes \xXX, and \" and \\, in a field.
+// unescapeLog undoes \xXX, and \" and \\, in a field; nginx writes no other escapes.
 func unescapeLog(field []byte) []byte {
 	if bytes.IndexByte(field, '\\') < 0 {
 		return field
 	}
-	out := make([]byte, 0, len(field))
-	for i := 0; i < len(field); i++ {
-		c := field[i]
-		if c == '\\' && i+1 < len(field) {
-			i++
-			c = field[i]
-			if c == 'x' && i+2 < len(field) {
-				if v, err := strconv.ParseUint(string(field[i+1:i+3]), 16, 8); err == nil {
-					c = byte(v)
-					i += 2
-				}
-			}
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// logClock reads the times of lines, most of which have the time of the line before.
-type logClock struct {
-	text string
-	at   time.Time
-}
-
-func (c *logClock) read(text []byte) (time.Time, error) {
-	if string(text) == c.text {
-		return c.at, nil
-	}
-	at, err := time.Parse(combinedTime, string(text))
+	text, err := strconv.Unquote(`"` + string(field) + `"`)
 	if err != nil {
-		return at, errCombined
+		return field
 	}
-	c.text, c.at = string(text), at
-	return at, nil
+	return []byte(text)
 }
 
 // mostMeanings bounds what is remembered of the meaning of queries.
@@ -170,9 +122,9 @@ func (l *adviseLog) combinedLine(line []byte) error {
 	if err != nil {
 		return err
 	}
-	at, err := l.clock.read(c.time)
+	at, err := time.Parse(combinedTime, string(c.time))
 	if err != nil {
-		return err
+		return errCombined
 	}
 	path, query, _ := bytes.Cut(unescapeLog(c.target), []byte("?"))
 	to := l.paths[string(path)]
@@ -184,22 +136,17 @@ func (l *adviseLog) combinedLine(line []byte) error {
 		l.counts.Future++
 		return nil
 	}
-	if m := l.meaning(to, query, &c, at); m.refused || refusedStatus(c.status) {
+	switch c.status {
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		l.counts.Refused++ // it did not get as far as the cache
+		return nil
+	}
+	if m := l.meaning(to, query, &c, at); m.refused {
 		l.counts.Refused++
 	} else {
 		l.request(to, m.key, at, 1)
 	}
 	return nil
-}
-
-// refusedStatus reports whether a request with that status did not get as far as the
-// cache.
-func refusedStatus(status int) bool {
-	switch status {
-	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	}
-	return false
 }
 
 // meaning is that of a query, which is remembered for the circumstances that decide it.

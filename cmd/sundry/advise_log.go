@@ -72,7 +72,6 @@ type adviseLog struct {
 	paths     map[string]*adviseEndpoint
 	meanings  map[string]meaning
 	scratch   []byte
-	clock     logClock
 	latest    time.Time // that a line may have
 	counts    logCounts
 }

@@ -391,7 +391,7 @@ func TestParseCombined(t *testing.T) {
 }
 
 func TestUnescapeLog(t *testing.T) {
-	for in, want := range map[string]string{`a`: "a", `\x22\x5C\xe4\xBD\xa0`: `"\你`, `\"\\`: `"\`, `\x2`: "x2", `\xzz`: "xzz", `a\`: `a\`} {
+	for in, want := range map[string]string{`a`: "a", `\x22\x5C\xe4\xBD\xa0`: `"\你`, `\"\\`: `"\`, `\x2`: `\x2`, `\xzz`: `\xzz`, `a\`: `a\`} {
 		if got := string(unescapeLog([]byte(in))); got != want {
 			t.Errorf("%s: %q, expected %q", in, got, want)
 		}
@@ -414,9 +414,7 @@ func FuzzCombined(f *testing.F) {
 				t.Errorf("%q is not in %q", part, line)
 			}
 		}
-		if n := len(unescapeLog(l.target)); n > len(l.target) {
-			t.Errorf("unescaped %q is longer", l.target)
-		}
+		unescapeLog(l.target)
 	})
 }
 
