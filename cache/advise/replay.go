@@ -192,8 +192,11 @@ func (r *replay) older(out *Rule) {
 	}
 	out.Older = r.old / r.requests
 	out.OlderLow, out.OlderHigh = r.blame.band(r.requests, r.scatter())
-	out.OlderHigh = max(math.Min(1, out.OlderHigh*r.blame.unseen()), r.atMost/r.requests)
-	out.AtMost = r.atMost > r.old+r.requests/100
+	most := r.atMost
+	if out.AtMost = most > r.old+r.requests/100; out.AtMost {
+		most += 2 * math.Sqrt(most) // of requests' own chance
+	}
+	out.OlderHigh = math.Min(1, max(out.OlderHigh*r.blame.unseen(), most/r.requests))
 	if out.OlderHigh == 0 && r.past.looked > 0 {
 		out.OlderHigh = -math.Expm1(-ruleOfThree / r.past.looked * r.age / r.requests)
 	}

@@ -54,7 +54,8 @@ func (t *Tally) String() string {
 	if n := len(t.shares); n > 0 {
 		median = slices.Sorted(slices.Values(t.shares))[n/2]
 	}
-	return fmt.Sprintf("%4d %5d %5d %5d of %d; %d (%d) of %d; missed %d of %d; %.2f", t.Old, t.Seer, t.Calls, t.Bands, t.All, t.Within, t.Strictly, t.Advised, t.Missed, t.Reached, median)
+	return fmt.Sprintf("%4d %5d %5d %5d of %d; advised TTL within the target %d of %d, %d without chance; none of %d; %.2f of the longest",
+		t.Old, t.Seer, t.Calls, t.Bands, t.All, t.Within, t.Advised, t.Strictly, t.Missed, median)
 }
 
 // LoopTally counts closed loops.
