@@ -135,6 +135,8 @@ func (l *adviseLog) combinedLine(line []byte) error {
 	case at.After(l.latest):
 		l.counts.Future++
 		return nil
+	case at.Before(l.earliest):
+		return errOld
 	}
 	switch c.status {
 	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusTooManyRequests, http.StatusServiceUnavailable:

@@ -25,9 +25,13 @@ const (
 	// farAhead is how far ahead of now a line may be: a broken clock would else put all
 	// others into a past that counts no more.
 	farAhead = 31 * 24 * time.Hour
+	// farBack is how long ago it may be: days are counted from the first one on.
+	farBack = 10 * 366 * 24 * time.Hour
 	// mostFilled bounds the keys of an endpoint whose last fill is remembered.
 	mostFilled = 1 << 18
 )
+
+var errOld = errors.New("more than ten years ago: expected the time of a request")
 
 // logCounts are the lines of the logs, by what became of them.
 type logCounts struct {
@@ -72,7 +76,8 @@ type adviseLog struct {
 	paths     map[string]*adviseEndpoint
 	meanings  map[string]meaning
 	scratch   []byte
-	latest    time.Time // that a line may have
+	earliest  time.Time // that a line may have
+	latest    time.Time
 	counts    logCounts
 }
 
@@ -89,7 +94,7 @@ type adviseEndpoint struct {
 func newAdviseLog(now time.Time) *adviseLog {
 	return &adviseLog{
 		endpoints: map[string]*adviseEndpoint{}, paths: map[string]*adviseEndpoint{}, meanings: map[string]meaning{},
-		latest: now.Add(farAhead), counts: logCounts{Keyless: map[string]int{}},
+		earliest: now.Add(-farBack), latest: now.Add(farAhead), counts: logCounts{Keyless: map[string]int{}},
 	}
 }
 

@@ -45,7 +45,7 @@ func parseOwn(line []byte) (l ownLine, err error) {
 			return l, nil
 		}
 	}
-	if l.time.IsZero() || len(l.endpoint) == 0 || len(l.outcome) == 0 {
+	if l.time.IsZero() || len(l.message) == 0 || len(l.endpoint) == 0 || len(l.outcome) == 0 {
 		return ownLine{}, errOwn
 	}
 	return l, nil
@@ -129,6 +129,8 @@ func (l *adviseLog) ownLine(line []byte) error {
 	case own.time.After(l.latest):
 		l.counts.Future++
 		return nil
+	case own.time.Before(l.earliest):
+		return errOld
 	}
 	key, ok := to.keyOf(&own)
 	switch outcome := string(own.outcome); {

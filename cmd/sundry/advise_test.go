@@ -302,6 +302,7 @@ func TestAdviseCountsLines(t *testing.T) {
 		begins + "fill endpoint=own key=01 outcome=new", begins + "fill endpoint=own key=01 outcome=changed age=old",
 		"time=2026-03-01T01:00:00Z msg=fill endpoint=own key=01 outcome=changed", // without an age
 		"time=2026-03-01T02:00:00Z msg=fill endpoint=own key=01 outcome=unchanged",
+		"time=1970-01-01T00:00:00Z msg=" + asked + "hit key=01", "time=2026-03-01T00:00:00Z endpoint=own outcome=hit key=01",
 		begins + "request endpoint=none outcome=hit", begins + "serving", "", strings.Repeat("x", longestLogLine+1),
 		time.Now().AddDate(0, 2, 0).Format("time="+time.RFC3339+" ") + "msg=request endpoint=own outcome=hit key=01",
 		`192.0.2.1 - - [` + time.Now().AddDate(0, 2, 0).Format(combinedTime) + `] "GET /api/own HTTP/1.1" 200 1`,
@@ -309,7 +310,7 @@ func TestAdviseCountsLines(t *testing.T) {
 	}
 	got := adviseJSON(t, "--catalog", ownCatalog(t), write(t, t.TempDir(), "own.log", strings.Join(lines, "\r\n")))
 	l := &got.Logs
-	if l.Lines != 19 || l.Requests != 2 || l.Fills != 4 || l.Other != 3 || l.Refused != 2 || l.Future != 2 || l.Keyless["own"] != 1 || l.Broken != 5 || len(l.Unreadable) != namedLines {
+	if l.Lines != 21 || l.Requests != 2 || l.Fills != 4 || l.Other != 3 || l.Refused != 2 || l.Future != 2 || l.Keyless["own"] != 1 || l.Broken != 7 || len(l.Unreadable) != namedLines {
 		t.Errorf("%s\n%q", l, l.Unreadable)
 	}
 	if e := got.Endpoints[0].Evidence; e.Requests != 4 || e.Refreshes != 2 || e.Changes != 1 {
@@ -422,6 +423,7 @@ func FuzzOwnLog(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-03-01T00:00:00.5Z","msg":"request","endpoint":"ip","outcome":"hit","took":1000}`))
 	f.Add([]byte(`time=2026-03-01T00:00:00Z level=INFO msg=request endpoint=ip outcome=miss took=1ms cause="a \"b\""`))
 	f.Add([]byte(`time=x msg=`))
+	f.Add([]byte(`time=2026-03-01T00:00:00Z endpoint=0 outcome=0`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if !isOwn(line) {
 			return
