@@ -151,7 +151,7 @@ func (c *course) counts() (changed, known float64) {
 func (c *course) refreshed(e event) {
 	at, last := e.time(), c.last
 	from := at - int64(e.n)
-	if rounding := int64(e.n)>>20 + 1; e.outcome() == First || from <= last+rounding {
+	if rounding := int64(e.n)>>20 + 1; e.outcome() == First || from >= at || from <= last+rounding {
 		from = last
 	}
 	switch {
@@ -160,7 +160,7 @@ func (c *course) refreshed(e event) {
 	case last != 0 && e.outcome() == First && e.n == 0:
 		c.gone = append(c.gone, at)
 		c.spans = append(c.spans, span{from: last, to: at, found: First})
-	case last == 0 && e.outcome() == First:
+	case last == 0 && (e.outcome() == First || from <= 0):
 	case last == 0:
 		c.spans = append(c.spans, span{from: at - int64(e.n), to: at, found: e.outcome()})
 	case from > last:

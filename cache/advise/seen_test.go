@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -108,5 +109,30 @@ func TestEventsInAnyOrder(t *testing.T) {
 		if past := s.Past(); time.Duration(past.to-past.from)*time.Millisecond < 900*time.Minute {
 			t.Errorf("%v", past.evidence)
 		}
+	}
+}
+
+// TestAnythingMayBeSeen: whatever is noted, in whatever order, shares are from 0 to 1 and
+// bands hold what is said.
+func TestAnythingMayBeSeen(t *testing.T) {
+	for seed := range uint64(200) {
+		r, s := rand.New(rand.NewPCG(seed, 3)), &Seen{}
+		for range 1 + r.IntN(200) {
+			at := epoch.Add(time.Duration(r.Int64N(int64(10 * 24 * time.Hour))))
+			if r.IntN(3) == 0 {
+				s.Request(r.Uint32N(3), at, 1+r.IntN(3)*r.IntN(100), time.Minute)
+				continue
+			}
+			age := time.Duration(r.Int64N(int64(time.Hour))) * time.Duration(r.IntN(3)-r.IntN(2))
+			s.Refresh(r.Uint32N(3), at, age, First+Outcome(r.IntN(3)))
+		}
+		past := s.Past()
+		a := past.Advise(policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02})
+		for _, rule := range a.Rules {
+			if !(rule.OlderLow >= 0 && rule.OlderLow <= rule.Older && rule.Older <= rule.OlderHigh && rule.OlderHigh <= 1) || !(rule.CallsLow <= rule.Calls && rule.Calls <= rule.CallsHigh) {
+				t.Fatalf("seed %d: %+v", seed, rule)
+			}
+		}
+		Step(past, policy(time.Minute), Target{Old: 0.02}, epoch, epoch.Add(10*24*time.Hour))
 	}
 }
