@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Random draws a world. Nothing was tuned on these: they say what may be expected of an
+// Random draws a world. Advice was tuned on none from 1000 on: they say what may be expected of an
 // endpoint that nobody has thought of, whose content changes once a day at least and that
 // was watched for some weeks: of what changes less often, chance decides more than advice.
 func Random(seed uint64) World {
