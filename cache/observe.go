@@ -44,12 +44,13 @@ type Filled struct {
 	Failed bool
 }
 
-// Outcome is that of a fill in one word.
+// Outcome is that of a fill in one word. Where another source answered than before, nothing
+// is known of a change, as with the first answer: sources render differently.
 func (f *Filled) Outcome() string {
 	switch {
 	case f.Failed:
 		return "failed"
-	case f.Before.IsZero():
+	case f.Before.IsZero(), f.BeforeSource != f.Source:
 		return "first"
 	case f.Changed:
 		return "changed"

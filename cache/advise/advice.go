@@ -40,7 +40,7 @@ const (
 func Ladder(present time.Duration) []time.Duration {
 	var out []time.Duration
 	for step := -reach; step <= reach; step++ {
-		ttl := time.Duration(float64(present) * math.Pow(2, float64(step)/2)).Round(time.Second)
+		ttl := usual(time.Duration(float64(present) * math.Pow(2, float64(step)/2)))
 		if step == 0 {
 			ttl = present
 		}
@@ -49,6 +49,25 @@ func Ladder(present time.Duration) []time.Duration {
 		}
 	}
 	return out
+}
+
+// usual is the next shorter TTL that people would write.
+func usual(ttl time.Duration) time.Duration {
+	switch {
+	case ttl < 10*time.Second:
+		return ttl.Truncate(time.Second)
+	case ttl < time.Minute:
+		return ttl.Truncate(5 * time.Second)
+	case ttl < 10*time.Minute:
+		return ttl.Truncate(30 * time.Second)
+	case ttl < time.Hour:
+		return ttl.Truncate(5 * time.Minute)
+	case ttl < 10*time.Hour:
+		return ttl.Truncate(30 * time.Minute)
+	case ttl < 48*time.Hour:
+		return ttl.Truncate(time.Hour)
+	}
+	return ttl.Truncate(12 * time.Hour)
 }
 
 // Advise replays each TTL of the ladder, with all else as the present policy has it, and
@@ -101,12 +120,9 @@ func (r *Rule) meets(target float64) bool { return r.Older <= target && r.OlderH
 
 // shorter halves a TTL until it meets the target; nil: none does.
 func (past *Past) shorter(present *cache.Policy, ttl time.Duration, target float64) *Rule {
-	for ttl = (ttl / 2).Round(time.Second); ttl >= shortest; ttl = (ttl / 2).Round(time.Second) {
+	for ttl = usual(ttl / 2); ttl >= shortest; ttl = usual(ttl / 2) {
 		if r := past.under(present, ttl); r.meets(target) {
 			return &r
-		}
-		if ttl == shortest {
-			break // a half is rounded up
 		}
 	}
 	return nil

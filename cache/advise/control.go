@@ -18,6 +18,8 @@ const (
 	patience = 2
 	// between is the time between two steps up.
 	between = 24 * time.Hour
+	// stepUnit rounds what steps set.
+	stepUnit = 100 * time.Millisecond
 )
 
 // Step is the TTL that the controller sets next, and why; the present one for no step. It
@@ -27,7 +29,7 @@ func Step(past *Past, present *cache.Policy, target Target, since, now time.Time
 	seen := past.Rule(present)
 	in := now.Sub(since)
 	higher, lower := *present, *present
-	higher.TTL, lower.TTL = time.Duration(float64(present.TTL)*riseBy), present.TTL/2
+	higher.TTL, lower.TTL = time.Duration(float64(present.TTL)*riseBy).Round(stepUnit), (present.TTL / 2).Round(stepUnit)
 	switch {
 	case target.Old > 0 && in >= patience*present.TTL && seen.exceeds(target.Old) && lower.TTL >= shortest && past.improves(&lower, &seen):
 		return lower.TTL, seen.tooOld(target.Old)

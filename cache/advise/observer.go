@@ -53,19 +53,16 @@ type space struct {
 	samples int
 }
 
-// Filled implements cache.Observer. A refresh that another source has answered than before
-// tells nothing of the content: sources differ.
+// Filled implements cache.Observer.
 func (o *Observer) Filled(f cache.Filled) {
+	found, ok := ParseOutcome(f.Outcome())
 	s := o.space(f.Space)
-	if s == nil || f.Failed {
+	if s == nil || !ok {
 		return
 	}
-	found, age := Unchanged, f.At.Sub(f.Before)
-	switch {
-	case f.Before.IsZero(), f.BeforeSource != f.Source:
-		found, age = First, 0
-	case f.Changed:
-		found = Changed
+	age := time.Duration(0)
+	if !f.Before.IsZero() {
+		age = f.At.Sub(f.Before)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,6 +90,9 @@ func TestAnotherSourceTellsNothing(t *testing.T) {
 	if r, _ := o.Report("ip", nil, Target{}); r.Evidence.Changes != 0 || r.Evidence.Refreshes != 0 {
 		t.Errorf("%+v", r.Evidence)
 	}
+	if e := o.spaces["ip"].seen.events[1]; e.outcome() != First || e.n == 0 {
+		t.Errorf("%+v: a copy that was replaced was not gone", e)
+	}
 }
 
 // TestStateSurvivesARestart, but not what another process has seen of other content, what is

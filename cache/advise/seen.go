@@ -24,6 +24,20 @@ const (
 	Changed
 )
 
+// ParseOutcome reads that of a cache.Filled, and of a line of the log. A fill that failed
+// has none.
+func ParseOutcome(text string) (found Outcome, ok bool) {
+	switch text {
+	case "first":
+		return First, true
+	case "unchanged":
+		return Unchanged, true
+	case "changed":
+		return Changed, true
+	}
+	return 0, false
+}
+
 // DefaultEvents is how many events of an endpoint are kept: 512 KiB.
 const DefaultEvents = 512 << 10 / eventBytes
 

@@ -165,22 +165,18 @@ func (to *adviseEndpoint) keyOf(l *ownLine) (key uint64, ok bool) {
 
 // fill notes what a refresh found.
 func (l *adviseLog) fill(to *adviseEndpoint, key uint64, own *ownLine) error {
-	found := advise.First
-	switch string(own.outcome) {
-	case "first", "failed":
-	case "unchanged":
-		found = advise.Unchanged
-	case "changed":
-		found = advise.Changed
-	default:
+	found, known := advise.ParseOutcome(string(own.outcome))
+	if !known && string(own.outcome) != "failed" {
 		return errOwn
 	}
 	age, err := to.ageOf(uint32(key), own) //nolint:gosec // a part of a hash
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if age == 0 || found == advise.First {
-		age, found = 0, advise.First
+	case age == 0:
+		found = advise.First
+	case found == advise.First && len(own.age) == 0:
+		age = 0 // nothing was replaced
 	}
 	if l.counts.Fills++; string(own.outcome) == "failed" {
 		return nil // it says nothing of the content
