@@ -149,7 +149,7 @@ func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 	}
 	p := serveWith(t, keptIn(filepath.Join(dir, "snapshot")), "--replay")
 	mustGet(t, p.public+ipCall)
-	if err := os.Remove(dir); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
 	p.end()
