@@ -78,7 +78,7 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 		a.Rules = append(a.Rules, past.under(present, ttl))
 	}
 	switch {
-	case len(a.Rules) == 0:
+	case len(a.Rules) == 0 || present.Until != nil:
 		a.Reason = timetable()
 	case target.Old > 0 && past.evidence.Refreshes < fewestLooks:
 		a.Reason = tooFew(past.evidence.Refreshes)
