@@ -19,7 +19,7 @@ type View struct {
 // RuleView is what one TTL leads to. The old share is null where nothing is known of changes.
 type RuleView struct {
 	TTL       float64  `json:"ttl_seconds"`
-	Present   bool     `json:"present,omitempty"`
+	Present   bool     `json:"present"`
 	Older     *float64 `json:"older_ratio"`
 	OlderLow  *float64 `json:"older_low"`
 	OlderHigh *float64 `json:"older_high"`
