@@ -164,10 +164,10 @@ func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *up
 	if o := opts.Overrides[name]; !o.Autopilot.IsZero() {
 		e.Autopilot = autopilot(&o.Autopilot, &base, settings)
 	}
-	if undescribed := spec.undescribed(c.variables); d.own {
-		c.warn(d, undescribed)
+	if hints := append(spec.undescribed(c.variables), d.hints...); d.own {
+		c.warn(d, hints)
 	} else {
-		*problems = append(append(*problems, undescribed...), spec.undescribedFields()...)
+		*problems = append(append(*problems, hints...), spec.undescribedFields()...)
 	}
 	return e
 }
