@@ -247,7 +247,7 @@ func dependencies() map[string][]string {
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"cache/whatif":                   {"cache"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
-		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
+		"upstreams/draft":                {"upstreams/chinatime", "upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/pixels", "upstreams/webpage", "upstreams/words"},
 		"upstreams/idcard":               {"upstreams/chinatime", "upstreams/words"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},
