@@ -49,3 +49,12 @@ func TestShapeAsSchema(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestSchemaOfMusts: what must have a value is required, and is not null, whatever was seen.
+func TestSchemaOfMusts(t *testing.T) {
+	s := shapeOf(t, `{"must":"a","may":null}`, `{"must":null,"may":"b"}`)
+	got, err := plainjson.Marshal(s.Schema([]*catalog.Field{{Name: "must", Is: fields.Text, Must: true}, {Name: "may", Is: fields.Text}}))
+	if want := `{"properties":{"must":{"type":"string"},"may":{"type":["string","null"]}},"required":["must","may"],"type":"object"}`; err != nil || string(got) != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	}
+}
