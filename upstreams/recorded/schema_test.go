@@ -34,8 +34,8 @@ func TestShapeAsSchema(t *testing.T) {
 		{[]*catalog.Field{
 			{Name: "none", EN: "N.", ZH: "无"}, {Name: "at", Is: fields.Time},
 			{Name: "list", EN: "All <of> it.", ZH: "全部", Fields: []*catalog.Field{{Name: "z", Is: fields.Date}, {Name: "u", Is: fields.Link}}},
-		}, `{"properties":{"none":{"description":"N. 无"},"at":{"format":"date-time","type":"string"},"list":{"description":"All <of> it. 全部",` +
-			`"items":{"properties":{"z":{"format":"date","type":"string"},"u":{"format":"uri","type":"string"}},"required":["z","u"],"type":"object"},"type":"array"},` +
+		}, `{"properties":{"none":{"description":"N. 无"},"at":{"format":"date-time","type":["string","null"]},"list":{"description":"All <of> it. 全部",` +
+			`"items":{"properties":{"z":{"format":"date","type":["string","null"]},"u":{"format":"uri","type":["string","null"]}},"required":["z","u"],"type":"object"},"type":"array"},` +
 			a + `,` + extra + `},"required":["none","at","list","a"],"type":"object"}`},
 	}
 	for _, row := range rows {
