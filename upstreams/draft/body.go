@@ -33,7 +33,9 @@ func ReadCall(name, address, text string, values map[string]string) (*Address, e
 	rest := maps.Clone(values)
 	names := placeholdersIn(v, values)
 	for _, name := range names {
-		delete(rest, name)
+		if !strings.Contains(address, "{"+name+"}") {
+			delete(rest, name)
+		}
 	}
 	a, err := ReadAddress(name, address, rest)
 	if err != nil {
@@ -41,12 +43,21 @@ func ReadCall(name, address, text string, values map[string]string) (*Address, e
 	}
 	a.sends = &body{v, map[string]*param{}}
 	for _, name := range names {
-		p := &param{name: a.free(name), value: values[name], inBody: true}
-		a.params = append(a.params, p)
-		a.sends.of[name] = p
+		a.sends.of[name] = a.paramOf(name, values[name])
 	}
 	a.readSecrets(v)
 	return a, nil
+}
+
+// paramOf is the parameter of the address with a name and value, or a new one of the body.
+func (a *Address) paramOf(name, value string) *param {
+	i := slices.IndexFunc(a.params, func(p *param) bool { return p.name == name && p.value == value })
+	if i >= 0 {
+		return a.params[i]
+	}
+	p := &param{name: a.free(name), value: value, inBody: true}
+	a.params = append(a.params, p)
+	return p
 }
 
 // placeholdersIn are the names of placeholders with values, in the order of the body.
@@ -84,7 +95,11 @@ func each(v any, yield func(key, text string)) {
 		}
 	case []any:
 		for _, item := range v {
-			each(item, yield)
+			if text, ok := item.(string); ok {
+				yield("", text)
+			} else {
+				each(item, yield)
+			}
 		}
 	}
 }
