@@ -117,6 +117,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"  - name: own\n", "  - name: own\n    timeout: 30s\n", `jokes.yaml:19: source "own": timeout: expected at most that of a fill, 10s, got 30s`},
 		{"ttl: 1h", "ttl: 1 hour", "jokes.yaml:9: cache.ttl: duration \"1 hour\": expected a number with a unit, such as 90s"},
 		{"max: 99, default", "max: 99, required: true, default", "jokes.yaml:6: param id: required and default: expected one of them"},
+		{"type: int, min: 1, max: 99", "type: digits, min_len: 1", "jokes.yaml:6: param id: expected max_len for digits, at least min_len, for example"},
 		{`default: "7"`, `default: "700"`, "jokes.yaml:6: param id: default \"700\" is out of range"},
 		{"    http:\n      url: \"https://api.example.org/jokes", "    htp:\n      url: \"https://api.example.org/jokes", "jokes.yaml:28: unknown key htp in sources[0]; did you mean http? Expected one of"},
 		{"is: link", "is: url", "jokes.yaml:13: fields: link: is: expected time, date, link"},
