@@ -132,7 +132,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"cache:", "defs: {spare: .}\ncache:", "jokes.yaml:9: defs: spare: no program of this file calls it"},
 		{"by: .author", "by: .autor", "jokes.yaml:12: field by: it is null or absent in every recorded exchange; expected"},
 		{"{title, by: .author", "{title, from: .author", "jokes.yaml:19: source own: map: from is not declared below fields; expected one of title, by, link, tags"},
-		{"text: '.title + \" \\($params.id)\"'", "text: .titel", "jokes.yaml:17: form text: of testdata/jokes/own/good: there is nothing of it; expected"},
+		{"text: '.title + \" \\($params.id)\"'", "text: .titel", "jokes.yaml:17: form text: it is empty for every recorded exchange; expected"},
 		{"text: '.title + ", "text: '.tags + ", "jokes.yaml:17: form text: of testdata/jokes/own/good: "},
 		{"{title, by", "{title: .titel, by", "jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is malformed: the answer is hollow: title: expected a value, got null; expected"},
 		{".code != 0", ".code == 0", "jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is unavailable (status 200): judge[2], line 33; expected"},
@@ -149,6 +149,23 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		if line == "" || !allowed.MatchString(line) && !strings.Contains(line, "no source names it") && !strings.Contains(line, "no program of this file") {
 			t.Errorf("%d: %s → %s:\n%s\nwant %s", i, row.replace, row.by, errs, row.want)
 		}
+	}
+}
+
+// TestCheckIsCleanOnOurOwn: what comes with the program, with all of its exchanges, is as good
+// in an operator's directory.
+func TestCheckIsCleanOnOurOwn(t *testing.T) {
+	dir := t.TempDir()
+	for to, from := range map[string]string{"": "../../upstreams/catalog", "testdata": "../../upstreams/recorded/testdata"} {
+		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil { // the program has it
+		t.Fatal(err)
+	}
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil || errs != "" {
+		t.Error(errs, err)
 	}
 }
 

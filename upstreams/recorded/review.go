@@ -27,41 +27,34 @@ func Review(ctx context.Context, set *catalog.Catalog, cases []*Case, network *r
 		if !e.IsOwn() {
 			continue
 		}
-		r := &review{endpoint: e, network: network, filled: map[string]bool{}, told: map[string]bool{}}
+		r := &review{endpoint: e, network: network, made: map[string]bool{}, filled: map[string]bool{}, told: map[string]bool{}}
 		for _, chain := range e.Chains {
 			for _, source := range chain.Sources {
-				for _, x := range successesFirst(CasesOf(cases, e.Name, source.Declared)) {
-					if x.own && (x.Chain == "" || x.Chain == chain.Name) {
-						r.play(ctx, chain, source, x)
-					}
-				}
+				r.playAll(ctx, chain, source, CasesOf(cases, e.Name, source.Declared))
 			}
 		}
-		r.findUnfilled(e.Fields, "")
+		r.findUnmade()
+		if !slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return !s.CallsDeclaredHost() }) {
+			r.findUnfilled(e.Fields, "") // what is local may need what there is only when it runs
+		}
 		r.findNeverAsked(ctx)
 		mistakes, hints = append(mistakes, r.mistakes...), append(hints, r.hints...)
 	}
 	return mistakes, hints
 }
 
-// successesFirst are the cases in the order in which their mistakes explain each other.
-func successesFirst(cases []*Case) []*Case {
-	slices.SortStableFunc(cases, func(a, b *Case) int { return strings.Compare(a.rank(), b.rank()) })
-	return cases
-}
-
-func (c *Case) rank() string {
-	if c.Want == "success" {
-		return "0"
-	}
-	return "1"
+// call is that of the exchange.
+func (c *Case) call() *upstreams.Call {
+	return &upstreams.Call{Endpoint: c.Endpoint, Params: c.Params, Now: c.Now}
 }
 
 // review is that of one endpoint.
 type review struct {
 	endpoint        *catalog.Endpoint
 	network         *replay.Network
-	calls           []*upstreams.Call
+	calls           []*upstreams.Call // of exchanges, those that come with the program as well
+	tried           []*catalog.Form
+	made            map[string]bool // the names of forms that some exchange has
 	filled          map[string]bool // the paths of fields that had a value
 	answered        bool            // some exchange was a success
 	told            map[string]bool // what was said, of another exchange
@@ -83,12 +76,26 @@ func (r *review) hint(m catalog.Mistake) {
 	}
 }
 
+// playAll plays the operator's exchanges of a source. One that names no chain is of the first
+// that has the source.
+func (r *review) playAll(ctx context.Context, chain *catalog.Chain, source *upstreams.Source, cases []*Case) {
+	first := slices.IndexFunc(r.endpoint.Chains, func(c *catalog.Chain) bool {
+		return slices.ContainsFunc(c.Sources, func(s *upstreams.Source) bool { return s.Declared == source.Declared })
+	})
+	for _, x := range cases {
+		r.calls = append(r.calls, x.call())
+		if x.own && (x.Chain == chain.Name || x.Chain == "" && r.endpoint.Chains[first] == chain) {
+			r.play(ctx, chain, source, x)
+		}
+	}
+}
+
 // play plays one exchange through its source.
 func (r *review) play(ctx context.Context, chain *catalog.Chain, source *upstreams.Source, x *Case) {
-	call := &upstreams.Call{Endpoint: x.Endpoint, Params: x.Params, Now: x.Now}
-	r.calls = append(r.calls, call)
-	r.network.Set([]*replay.Exchange{&x.Exchange})
-	answer, err := source.Probe(ctx, call, nil)
+	exchange := x.Exchange
+	exchange.Want = "success" // others only answer where they are asked for
+	r.network.Set([]*replay.Exchange{&exchange})
+	answer, err := source.Probe(ctx, x.call(), nil)
 	verdict := "success"
 	if err != nil {
 		verdict = upstreams.KindOf(err).String()
@@ -184,14 +191,11 @@ func (r *review) present(ctx context.Context, chain *catalog.Chain, source *upst
 	env := &jq.Env{Params: x.Params, Now: x.Now}
 	for _, form := range chain.Forms {
 		empty, err := form.Check(ctx, a, env)
-		switch {
-		case err != nil:
+		if err != nil {
 			r.mistake(r.endpoint.Mistake("form "+form.Name, "form %s: of %s: %v; expected a program that fits the data, for example text: .title", form.Name, x.Dir, err))
-		case empty && form.Pool:
-			r.mistake(r.endpoint.Mistake("form "+form.Name, "form %s: of %s: each emits nothing; expected a candidate, for example each: '.list[]'", form.Name, x.Dir))
-		case empty:
-			r.hint(r.endpoint.Mistake("form "+form.Name, "form %s: of %s: there is nothing of it; expected a field that the data have, for example text: .title", form.Name, x.Dir))
 		}
+		r.tried = append(r.tried, form)
+		r.made[form.Name] = r.made[form.Name] || !empty || err != nil
 		if form.Kind == "json" && err == nil {
 			for _, seen := range form.Present(ctx, a.Data, env, maxSamples) {
 				r.look("", seen, r.endpoint.Fields, source)
@@ -227,6 +231,15 @@ func fieldNames(declared []*catalog.Field) []string {
 		names[i] = f.Name
 	}
 	return names
+}
+
+// findUnmade notes the forms that no exchange has.
+func (r *review) findUnmade() {
+	for _, form := range r.tried {
+		if !r.made[form.Name] {
+			r.hint(r.endpoint.Mistake("form "+form.Name, "form %s: it is empty for every recorded exchange; expected a field that the data have, for example text: .title, or an exchange that has it", form.Name))
+		}
+	}
 }
 
 // findUnfilled notes the fields that have a value in no exchange.
