@@ -43,6 +43,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/sharelink
 	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
 	go test -run xxx -fuzz FuzzNew -fuzztime 10s ./upstreams/draft
+	go test -run xxx -fuzz FuzzReadCall -fuzztime 10s ./upstreams/draft
 	go test -run xxx -fuzz FuzzStraight -fuzztime 10s -fuzzminimizetime 1x ./upstreams/jq
 	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/plainjson
 	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/plainjson

@@ -38,8 +38,15 @@ func (c *Compiler) Add(format string, args ...any) { c.Problems.Add(c.Line, form
 // struct.
 func (c *Compiler) Decode(section *yaml.Node, into any) { declare.Load(section, into, c.Problems) }
 
-// Program compiles a program of the source; nil stays nil.
+// Program compiles a program of the source that runs before its reply; nil stays nil.
 func (c *Compiler) Program(e *declare.Expr) *jq.Program {
+	c.Scope.Check(e, jq.Asking, c.Problems)
+	return jq.Compile(e, c.Scope.Defs, c.Problems)
+}
+
+// OfReply compiles a program of the source that runs after its reply; nil stays nil.
+func (c *Compiler) OfReply(e *declare.Expr) *jq.Program {
+	c.Scope.Check(e, jq.Answering, c.Problems)
 	return jq.Compile(e, c.Scope.Defs, c.Problems)
 }
 
@@ -47,6 +54,7 @@ func (c *Compiler) Program(e *declare.Expr) *jq.Program {
 func (c *Compiler) Rules(specs []RuleSpec) []Rule {
 	rules := CompileRules(specs, c.Scope.Defs, c.Problems)
 	for i := range rules {
+		c.Scope.Check(specs[i].If, jq.Asking, c.Problems)
 		if c.Place != nil {
 			rules[i].place = c.Place(specs[i].Is.Line)
 		}

@@ -76,6 +76,11 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 		if !ok {
 			problems.Add(s.Is.Line, "is: %q is not a verdict; expected success, negative, limited, unavailable, malformed, skipped or invalid", s.Is.Value)
 		}
+		for _, status := range s.Status {
+			if status < 100 || status > 599 {
+				problems.Add(s.Is.Line, "judge rule: status: there is no status %d; expected 100 to 599, for example [404]", status)
+			}
+		}
 		if s.If == nil && len(s.Status) == 0 {
 			problems.Add(s.Is.Line, "judge rule without a condition; expected status, as in status: [404], or if: a jq condition")
 		}

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 	"sundry/upstreams/recorded"
+	"sundry/upstreams/replay"
 )
 
 type checkCmd struct{ flags }
@@ -16,11 +20,21 @@ type checkCmd struct{ flags }
 // but defeats its purpose, and which variables of sources are set.
 func (c *checkCmd) Run(w *process) error {
 	set, cfg, err := c.load(w)
+	var hints []error
 	if err == nil {
-		_, _, err = exchangesFor(set, cfg.Catalog)
+		hints, err = c.review(w, set, cfg)
 	} else if cfg != nil {
 		_, unreadable := recorded.OwnCases(cfg.Catalog)
 		err = errors.Join(err, unreadable)
+	}
+	warning := w.paletteOf(w.stderr).paint(yellow, "warning:")
+	if set != nil {
+		for _, mistake := range set.Warnings {
+			_, _ = fmt.Fprintln(w.stderr, warning, mistake)
+		}
+	}
+	for _, hint := range hints {
+		_, _ = fmt.Fprintln(w.stderr, warning, hint)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(w.stderr, err)
@@ -30,15 +44,36 @@ func (c *checkCmd) Run(w *process) error {
 	for _, e := range set.Endpoints {
 		sources += len(e.Sources())
 	}
-	warning := w.paletteOf(w.stderr).paint(yellow, "warning:")
-	for _, mistake := range set.Warnings {
-		_, _ = fmt.Fprintln(w.stderr, warning, mistake)
-	}
 	for _, line := range uncacheablePictures(set, cfg.Cache.Memory) {
 		_, _ = fmt.Fprintln(w.stderr, warning, line)
 	}
 	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %d sources\n%s", w.paletteOf(w.stdout).paint(green, "ok:"), len(set.Endpoints), sources, variableStates(set.Variables(), w.getenv))
 	return err
+}
+
+// review plays the operator's own exchanges through their endpoints. The error joins the
+// mistakes of those that cannot be used, or do not come out as they say.
+func (c *checkCmd) review(w *process, set *catalog.Catalog, cfg *config) (hints []error, err error) {
+	cases, _, err := exchangesFor(set, cfg.Catalog)
+	if err != nil || !slices.ContainsFunc(set.Endpoints, (*catalog.Endpoint).IsOwn) {
+		return nil, err
+	}
+	replayed := c.flags
+	replayed.Replay, replayed.ReplayFault = true, nil
+	env, err := newEnvironment(&replayed, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer env.CloseIdle()
+	env.Hosts.Config = host.Config{Failures: math.MaxInt32, Ratio: 2} // an exchange that fails stops no other
+	if set, err = loadCatalog(cfg, env); err != nil {
+		return nil, err
+	}
+	if _, err := recorded.Exchanges(set, cases); err != nil {
+		return nil, err
+	}
+	mistakes, hints := recorded.Review(w.ctx, set, cases, env.Replay.(*replay.Network)) //nolint:forcetypeassert // see newEnvironment
+	return hints, errors.Join(mistakes...)
 }
 
 // compile loads configuration and catalog as serve does, without metrics and

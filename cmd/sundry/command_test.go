@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"go/build"
 	"io"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +105,30 @@ func TestTryShowsEachStage(t *testing.T) {
 	}
 	if out, _, err = call(t, nil, "try", "--replay", "music", "mid=404404"); err != nil || !strings.Contains(out, "answer: not found") {
 		t.Errorf("%s %v", out, err)
+	}
+}
+
+// TestTryNamesTheRule that decided, and what the service said.
+func TestTryNamesTheRule(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"code":1004,"msg":"invalid api key"}`) }))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	write(t, dir, "ruled.yaml", `version: 1
+name: ruled
+group: text
+summary: {en: A test., zh: 测试}
+cache: {class: shared, ttl: 1h}
+forms: [{name: json, json: .}]
+sources:
+  - name: one
+    http: {url: "`+up.URL+`/"}
+    judge:
+      - {if: .code == 1, is: limited}
+      - {if: .code != 0, is: unavailable}
+`)
+	out, _, err := call(t, onlyIn(t), "try", "ruled", "--catalog", dir)
+	if want := `judge[2], line 12: "invalid api key"`; err == nil || !strings.Contains(out, want) {
+		t.Errorf("no %s in\n%s%v", want, out, err)
 	}
 }
 
@@ -246,7 +273,7 @@ func dependencies() map[string][]string {
 		"cache/advise/advisetest":        {"cache", "cache/advise"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
-		"upstreams/draft":                {"upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
+		"upstreams/draft":                {"upstreams/chinatime", "upstreams/httpsource", "upstreams/plainjson", "upstreams/redact"},
 		"upstreams/favicon":              {"upstreams/guard", "upstreams/pixels", "upstreams/webpage", "upstreams/words"},
 		"upstreams/idcard":               {"upstreams/chinatime", "upstreams/words"},
 		"upstreams/ipcard":               {"upstreams/chinatime"},

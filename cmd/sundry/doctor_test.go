@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sundry/upstreams/recorded"
 )
@@ -201,6 +202,7 @@ func TestDoctorSaysWhatItSaw(t *testing.T) {
 	}{
 		"well":        {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, recorded.Works, ""},
 		"optional":    {200, `{"code":0,"data":{"text":"a","by":null,"tags":["x","y"]}}`, recorded.Works, "data.by: is null"},
+		"late":        {-2, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, recorded.Works, "slow: "},
 		"shorter":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x"]}}`, recorded.Works, "data.tags: a list of 1, the shortest recorded is of 2"},
 		"emptied":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":[]}}`, recorded.Changed, "tags: expected a list of at least 1, got a list of 0"},
 		"hollow":      {200, `{"code":0,"data":{"text":"","by":"b","tags":["x"]}}`, recorded.Changed, `text: expected a value, got ""`},
@@ -227,6 +229,9 @@ func TestDoctorSaysWhatItSaw(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		case -1:
 			<-r.Context().Done()
+		case -2:
+			time.Sleep(1100 * time.Millisecond) // more than half of its timeout
+			fmt.Fprint(w, row.body)
 		default:
 			w.WriteHeader(row.status)
 			fmt.Fprint(w, row.body)
@@ -248,8 +253,11 @@ sources:
 `
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		timeout := "5s"
-		if rows[name].status < 0 {
+		switch rows[name].status {
+		case -1:
 			timeout = "100ms"
+		case -2:
+			timeout = "2s"
 		}
 		file += fmt.Sprintf("  - name: %s\n    timeout: %s\n    http: {url: %q}\n    judge:\n      - {if: .code == 1, is: unavailable}\n      - {if: .code != 0, is: unavailable}\n    map: .data\n", name, timeout, up.URL+"/"+name)
 		at := filepath.Join(dir, "testdata", "clinic", name, "good")

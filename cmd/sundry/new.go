@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type newCmd struct {
 	Name  string   `arg:"" help:"Name of the endpoint."`
 	URL   string   `required:"" help:"Address to call, such as https://api.example.org/v1/{id}?lang=en. Parameters of its query become those of the endpoint." placeholder:"URL"`
 	Param []string `help:"Value of a {placeholder} of the address, or a further parameter of its query. May be given several times." placeholder:"NAME=VALUE" sep:"none"`
+	JSON  string   `name:"json" help:"Body of a POST, such as a query of GraphQL. A text in it that is a {placeholder} as a whole is the value of that --param." placeholder:"BODY"`
 	Reply string   `help:"Read the reply from a file, in place of calling the address." type:"path" placeholder:"FILE"`
 	Out   string   `help:"Directory of catalog files (default: the working directory)." type:"path" placeholder:"DIR" default:"."`
 }
@@ -66,8 +68,8 @@ func (n *newCmd) Run(w *process) error {
 
 // free refuses names that are taken.
 func (n *newCmd) free() error {
-	if st, err := os.Stat(n.Out); err != nil || !st.IsDir() {
-		return fmt.Errorf("--out %s: expected a directory that exists", n.Out)
+	if st, err := os.Stat(n.Out); err == nil && !st.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--out %s: expected a directory, or a name for one that is made", n.Out)
 	}
 	for _, name := range []string{n.Name + ".yaml", "testdata/" + n.Name} {
 		if _, err := os.Stat(filepath.Join(n.Out, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +92,7 @@ func (n *newCmd) call(w *process) (*draft.Call, error) {
 		}
 		values[name] = value
 	}
-	address, err := draft.ReadAddress(n.Name, n.URL, values)
+	address, err := draft.ReadCall(n.Name, n.URL, n.JSON, values)
 	if err != nil {
 		return nil, misused(err)
 	}
@@ -107,9 +109,16 @@ func (n *newCmd) call(w *process) (*draft.Call, error) {
 
 // askAddress calls the address, which is the operator's own choice.
 func askAddress(w *process, c *draft.Call) error {
-	req, err := http.NewRequestWithContext(w.ctx, http.MethodGet, c.Address.URL(), http.NoBody)
+	method, sent := http.MethodGet, c.Address.Sent()
+	if sent != nil {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(w.ctx, method, c.Address.URL(), bytes.NewReader(sent))
 	if err != nil {
 		return fmt.Errorf("--url: %w", err)
+	}
+	if sent != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("User-Agent", "Mozilla/5.0 (compatible; Sundry/1.0)")
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,21 +20,22 @@ const pixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x
 func draftServer(t *testing.T) string {
 	t.Helper()
 	replies := map[string][2]string{
-		"/object":   {"application/json", `{"id": 7, "Title": "Seven", "createdAt": 1795219200, "link": "https://www.example.org/7", "author": {"name": "Ada", "homePage": null}, "tags": ["a", "b"], "数": 1, "end": true}`},
-		"/list":     {"application/json", `[{"id": 1, "name": "one", "published": "2026-01-02T03:04:05Z"}, {"id": 2, "name": "two"}]`},
-		"/envelope": {"application/json; charset=utf-8", `{"code": 200, "msg": "success", "data": {"list": [{"title": "A", "hot-value": 12, "nested": {"deep": {"deeper": 1}}}], "total": 90}}`},
-		"/success":  {"text/plain", `{"success": true, "result": {"city": "杭州", "ip": "203.0.113.7"}, "error": null}`},
-		"/texts":    {"application/json", `{"status": "ok", "data": ["x", "y"]}`},
-		"/jsonp":    {"application/javascript", `show({"a": 1, "b": "2"});`},
-		"/page":     {"text/html", `<!doctype html><title>A page</title><meta property="og:image" content="/cover.png"><h1>Heading</h1>`},
-		"/text":     {"text/plain", "  just a line\n"},
-		"/gbk":      {"text/plain; charset=gbk", "\xc4\xe3\xba\xc3"},
-		"/picture":  {"image/png", pixel},
-		"/keyed":    {"application/json", `{"code": 0, "data": {"word": "echo s3cret-key", "n": 1}}`},
-		"/v1/7/x":   {"application/json", `{"id": 7, "type": "x"}`},
-		"/failed":   {"application/json", `{"code": 404, "msg": "no such thing"}`},
-		"/broken":   {"application/json", `{"code": `},
-		"/empty":    {"application/json", ``},
+		"/object":        {"application/json", `{"id": 7, "Title": "Seven", "createdAt": 1795219200, "link": "https://www.example.org/7", "author": {"name": "Ada", "homePage": null}, "tags": ["a", "b"], "数": 1, "end": true}`},
+		"/list":          {"application/json", `[{"id": 1, "name": "one", "published": "2026-01-02T03:04:05Z"}, {"id": 2, "name": "two"}]`},
+		"/envelope":      {"application/json; charset=utf-8", `{"code": 200, "msg": "success", "data": {"list": [{"title": "A", "hot-value": 12, "nested": {"deep": {"deeper": 1}}}], "total": 90}}`},
+		"/success":       {"text/plain", `{"success": true, "result": {"city": "杭州", "ip": "203.0.113.7"}, "error": null}`},
+		"/texts":         {"application/json", `{"status": "ok", "data": ["x", "y"]}`},
+		"/jsonp":         {"application/javascript", `show({"a": 1, "b": "2"});`},
+		"/page":          {"text/html", `<!doctype html><title>A page</title><meta property="og:image" content="/cover.png"><h1>Heading</h1>`},
+		"/text":          {"text/plain", "  just a line\n"},
+		"/gbk":           {"text/plain; charset=gbk", "\xc4\xe3\xba\xc3"},
+		"/picture":       {"image/png", pixel},
+		"/keyed":         {"application/json", `{"code": 0, "data": {"word": "echo s3cret-key", "n": 1}}`},
+		"/v1/7/x":        {"application/json", `{"id": 7, "type": "x"}`},
+		"/graphql-error": {"application/json", `{"data": null, "errors": [{"message": "no field a"}]}`},
+		"/failed":        {"application/json", `{"code": 404, "msg": "no such thing"}`},
+		"/broken":        {"application/json", `{"code": `},
+		"/empty":         {"application/json", ``},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -59,13 +61,13 @@ func TestNewDraftsEndpointsThatWork(t *testing.T) {
 		args []string
 		want string // what the answer contains
 	}{
-		"object":   {[]string{base + "/object?id=7"}, `{"id":7,"title":"Seven","created_at":"2026-11-21T00:00:00Z","link":"https://www.example.org/7","author":{"name":"Ada","home_page":null},"tags":["a","b"],"field":1,"end_of":true}`},
+		"object":   {[]string{base + "/object?id=7"}, `{"id":7,"title":"Seven","created_at":"2026-11-21T08:00:00+08:00","link":"https://www.example.org/7","author":{"name":"Ada"},"tags":["a","b"],"field":1,"end_of":true}`},
 		"list":     {[]string{base + "/list"}, `{"count":2,"items":[{"id":1,"name":"one","published":"2026-01-02T03:04:05Z"},{"id":2,"name":"two","published":null}]}`},
 		"envelope": {[]string{base + "/envelope?page=1"}, `{"list":[{"title":"A","hot_value":12,"nested":{"deep":{"deeper":1}}}],"total":90}`},
 		"success":  {[]string{base + "/success?ip=203.0.113.7"}, `{"city":"杭州","ip":"203.0.113.7"}`},
 		"texts":    {[]string{base + "/texts"}, `{"count":2,"items":["x","y"]}`},
 		"jsonp":    {[]string{base + "/jsonp?callback=show"}, `{"a":1,"b":"2"}`},
-		"page":     {[]string{base + "/page"}, `{"title":"A page","heading":"Heading","description":null,"cover":"` + base + `/cover.png","page":null}`},
+		"page":     {[]string{base + "/page"}, `{"title":"A page","heading":"Heading","cover":"` + base + `/cover.png"}`},
 		"text":     {[]string{base + "/text?q=a+b&type=c"}, `{"text":"just a line"}`},
 		"gbk":      {[]string{base + "/gbk"}, `{"text":"你好"}`},
 		"picture":  {[]string{base + "/picture?size=1"}, pixel},
@@ -85,7 +87,7 @@ func TestNewDraftsEndpointsThatWork(t *testing.T) {
 			t.Errorf("%s: %s %v", name, out, err)
 		}
 	}
-	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil {
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil || errs != "" {
 		t.Fatal(errs, err)
 	}
 	checkNoSecret(t, dir, "s3cret-key")
@@ -143,7 +145,9 @@ func TestNewRefuses(t *testing.T) {
 		{[]string{"new", "a", "--url", base + "/object", "--param", "x"}, "expected name=value"},
 		{[]string{"new", "a", "--url", "http://127.0.0.1:1/?key=s3cret-key"}, "calling the address: "},
 		{[]string{"new", "a", "--url", base, "--reply", "/does/not/exist"}, "--reply: "},
-		{[]string{"new", "a", "--url", base, "--out", "/does/not/exist"}, "expected a directory that exists"},
+		{[]string{"new", "a", "--url", base, "--out", os.DevNull}, "expected a directory, or a name for one that is made"},
+		{[]string{"new", "a", "--url", base + "/object", "--json", "{"}, "--json: expected a JSON object or list, for example"},
+		{[]string{"new", "a", "--url", base + "/graphql-error", "--json", `{"query": "{ a }"}`}, "the reply seems to be an error (errors: "},
 	} {
 		if !strings.Contains(strings.Join(row.args, " "), "--out") {
 			row.args = append(row.args, "--out", dir)
@@ -181,5 +185,84 @@ func TestNewReadsASavedReply(t *testing.T) {
 	out, errs, err := call(t, map[string]string{"SUNDRY_JOKE_TOKEN": "x"}, "check", "--catalog", dir)
 	if err != nil || !strings.HasPrefix(out, "ok: ") {
 		t.Error(out, errs, err)
+	}
+}
+
+// TestEightShapesNeedNoEdit: what services answer with, drafted into a directory that does not
+// exist, is clean and is served, and says what its answers must hold.
+func TestEightShapesNeedNoEdit(t *testing.T) {
+	rows := map[string]struct {
+		reply string
+		args  []string
+		want  string   // what the answer contains
+		holds []string // what the file does
+	}{
+		"list": {`[{"Id": 1, "name": "one", "note": null}, {"Id": 2, "name": "two", "note": "n"}]`, nil,
+			`{"count":2,"items":[{"id":1,"name":"one","note":null},{"id":2,"name":"two","note":"n"}]}`, []string{"at_least: 1", "name: {must: true", "count: {counts: items"}},
+		"envelope": {`{"Code": "OK", "Msg": "", "Data": {"currencyCode": "USD", "name": "Dollar"}}`, nil,
+			`{"currency_code":"USD","name":"Dollar"}`, []string{`.Code != "OK"`, "name: {must: true"}},
+		"dates": {`{"title": "t", "a": "2026-01-02T03:04:05Z", "b": "2026-01-02 03:04:05", "c": "2026/1/2 03:04", "day": "2026年1月2日", "rfc": "Fri, 02 Jan 2026 03:04:05 GMT",
+			"pub_time": 1795219200, "updated_at": "1795219200000", "birth_date": "20260102"}`, nil,
+			`"a":"2026-01-02T03:04:05Z","b":"2026-01-02T03:04:05+08:00","c":"2026-01-02T03:04:00+08:00","day":"2026-01-02","rfc":"2026-01-02T11:04:05+08:00",` +
+				`"pub_time":"2026-11-21T08:00:00+08:00","updated_at":"2026-11-21T08:00:00+08:00","birth_date":"2026-01-02"`, []string{"day: {is: date", "b: {is: time", "title: {must: true"}},
+		"prices": {`{"status": 1, "data": [{"name": "gold", "price": 12.50, "change": "-0.30%", "label": "¥1,299.00", "stock": 0}]}`, nil,
+			`{"name":"gold","price":12.5`, []string{"at_least: 1", ".status != 1"}},
+		"graphql": {`{"data": {"country": {"name": "Andorra", "capital": "Andorra la Vella", "states": []}}}`,
+			[]string{"--json", `{"query": "query($code: ID!) { country(code: $code) { name capital } }", "variables": {"code": "{code}", "apiKey": "s3cret-key"}}`, "--param", "code=AD"},
+			`{"name":"Andorra","capital":"Andorra la Vella","states":[]}`, []string{`"code": $params.code`, `"apiKey": $secrets.api_key`, ".errors != null", "default: \"AD\""}},
+		"rss": {`<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>https://n.example.org/</link>` +
+			`<item><title>One</title><link>https://n.example.org/1</link><pubDate>Fri, 02 Jan 2026 03:04:05 GMT</pubDate><description>&lt;p&gt;First&lt;/p&gt;</description></item></channel></rss>`, nil,
+			`{"title":"News","items":[{"title":"One","url":"https://n.example.org/1","summary":"First","date":"2026-01-02T03:04:05Z"}]}`, []string{"decode: feed", "at_least: 1"}},
+		"text":  {"Knock, knock.\n", nil, `{"text":"Knock, knock."}`, []string{"text: {must: true"}},
+		"empty": {`{}`, nil, `"data":{}`, nil},
+	}
+	dir, few := filepath.Join(t.TempDir(), "not", "there"), onlyIn(t)
+	for name, row := range rows {
+		reply := write(t, t.TempDir(), "reply", row.reply)
+		args := append([]string{"new", name, "--url", "https://api.example.org/v1/9f8e7d6c5b4a39281706f5e4d3c2b1a0/" + name, "--reply", reply, "--out", dir}, row.args...)
+		if out, errs, err := call(t, few, args...); err != nil {
+			t.Errorf("%s: %s %s %v", name, out, errs, err)
+			continue
+		}
+		file := readFile(t, filepath.Join(dir, name+".yaml"))
+		for _, want := range row.holds {
+			if !strings.Contains(file, want) {
+				t.Errorf("%s: no %s in\n%s", name, want, file)
+			}
+		}
+	}
+	out, errs, err := call(t, few, "check", "--catalog", dir)
+	if err != nil || errs != "" {
+		t.Fatal(out, errs, err)
+	}
+	checkNoSecret(t, dir, "s3cret-key")
+	checkNoSecret(t, dir, "9f8e7d6c5b4a39281706f5e4d3c2b1a0")
+	p := serveWith(t, few, "--replay", "--catalog", dir)
+	for name, row := range rows {
+		if _, body := mustGet(t, p.public+"/api/"+name); !strings.Contains(body, row.want) {
+			t.Errorf("%s: %s, want %s", name, body, row.want)
+		}
+		mustGet(t, p.public+"/api/"+name+"?type=text")
+	}
+}
+
+// TestNewPosts: what is sent is what the draft sends.
+func TestNewPosts(t *testing.T) {
+	var got []string
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method+" "+r.Header.Get("Content-Type")+" "+string(b))
+		_, _ = w.Write([]byte(`{"data": {"word": {"text": "a", "n": 1}}}`))
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	if out, errs, err := call(t, onlyIn(t), "new", "word", "--url", up.URL, "--json", `{"query": "{ word }", "variables": {"n": "{n}"}}`, "--param", "n=7", "--out", dir); err != nil {
+		t.Fatal(out, errs, err)
+	}
+	if out, errs, err := call(t, onlyIn(t), "try", "word", "--catalog", dir, "n=7"); err != nil || !strings.Contains(out, `"text":"a"`) {
+		t.Fatal(out, errs, err)
+	}
+	if len(got) != 2 || got[0] != got[1] || got[0] != `POST application/json {"query":"{ word }","variables":{"n":7}}` {
+		t.Errorf("%q", got)
 	}
 }

@@ -17,8 +17,9 @@ const MainChain = "main"
 // compile checks the file as a whole and makes an endpoint of it.
 func compile(name string, d *declaration, variables map[string]upstreams.Variable, env *upstreams.Environment, problems *declare.Problems) *Endpoint {
 	s := d.spec
+	d.hints = nil
 	e := &Endpoint{
-		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables, place: d.place,
+		Name: name, EN: s.Summary.EN, ZH: s.Summary.ZH, variables: variables, place: d.place, own: d.own,
 		Policy: s.Cache.policy(problems), Warm: s.Cache.Warm && !s.Cache.Off, env: env,
 	}
 	s.checkHead(name, problems)
@@ -28,17 +29,23 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 	e.Fields = s.compileFields(problems)
 	e.compileForms(s, defs, problems)
 	e.compileParams(s, problems)
-	e.compileChains(s, defs, env, problems)
+	uses := &jq.Uses{}
+	e.compileChains(s, defs, uses, env, problems)
+	uses.Missing(problems)
+	s.checkAsked(e, &d.hints)
+	s.checkNames(defs, problems)
 	e.edition = jq.Compile(s.Cache.Edition, defs, problems)
 	e.fresh = jq.Compile(s.Cache.Fresh, defs, problems)
 	e.notFound = s.NotFound.compile(defs, problems)
 	if !s.overridden {
 		defs.Unused(problems)
+		uses.Unread(&d.hints)
+		s.checkTimeouts(&d.hints)
 	}
 	if e.Warm && slices.ContainsFunc(e.Params, func(p *Param) bool { return p.Required || p.Caller }) {
 		problems.Add(s.Name.Line, "cache: warm: expected an endpoint without required input, which alone can be filled ahead of requests")
 	}
-	e.place = nil
+	e.place, e.places = nil, d.places()
 	return e
 }
 
@@ -97,7 +104,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 }
 
 // compileChains makes every chain and gives each form to the one that makes it.
-func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.Environment, problems *declare.Problems) {
+func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
 	answer, jsonChain := s.compileAnswer(e.Fields, problems), s.jsonChain()
@@ -124,7 +131,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, env *upstreams.
 		if len(c.Forms) == 0 {
 			problems.Add(s.Name.Line, "chain %s: no form uses it", name)
 		}
-		c.Chain = e.compileChain(name, sources, defs, env, problems)
+		c.Chain = e.compileChain(name, sources, kinds.Endpoint{Name: e.Name, Params: s.inputs(), Defs: defs, Uses: uses, Variables: e.variables, Place: e.place}, env, problems)
 		switch {
 		case c.JSON() != nil:
 			c.Judge(answer, 0)
@@ -180,19 +187,13 @@ func (s *endpointSpec) chainSources(name string, specs map[string]chainSpec, pro
 	return out
 }
 
-func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, defs *jq.Defs, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
+func (e *Endpoint) compileChain(name string, specs []kinds.SourceSpec, of kinds.Endpoint, env *upstreams.Environment, problems *declare.Problems) *upstreams.Chain {
 	if len(specs) == 0 {
 		problems.Add(0, "chain %s: no sources", name)
 	}
 	negative := e.mayBeNegative(name)
 	checkVerdicts(specs, negative, problems)
 	checkLastResorts(specs, problems)
-	of := kinds.Endpoint{Name: e.Name, Defs: defs, Variables: e.variables, Place: e.place}
-	for _, p := range e.Params {
-		if p.Role == RoleInput {
-			of.Params = append(of.Params, p.Name)
-		}
-	}
 	var sources []*upstreams.Source
 	for i := range specs {
 		src := kinds.Compile(of, &specs[i], env, problems)

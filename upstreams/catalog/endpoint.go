@@ -40,7 +40,9 @@ type Endpoint struct {
 	// variables that sources may read, by name.
 	variables map[string]upstreams.Variable
 	// place says where a line is, while the endpoint is compiled.
-	place func(line int) string
+	place  func(line int) string
+	places map[string]Place // of its parts
+	own    bool             // its file is an operator's
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.

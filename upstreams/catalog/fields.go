@@ -29,6 +29,10 @@ type Field struct {
 	Fields []*Field
 }
 
+// MayBeMissing reports whether a value of the field may be null in an answer that is one: it
+// is declared, and neither must have a value nor is made here.
+func (f *Field) MayBeMissing() bool { return f.Is != "" && !f.Must && f.AtLeast == 0 && f.Counts == "" }
+
 // fieldSpecs describe fields in the order of the answer.
 type fieldSpecs []namedField
 

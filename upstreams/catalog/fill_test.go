@@ -36,6 +36,31 @@ func TestWhatTheEndpointChoosesExists(t *testing.T) {
 	}
 }
 
+// TestWhatTheEndpointNamesExists: a choice that stands for an input is the endpoint's own as
+// well, such as a chart of ours, by its name or by its number.
+func TestWhatTheEndpointNamesExists(t *testing.T) {
+	const charts = `  - {name: n, type: digits, min_len: 1, max_len: 9, default: "10", example: "10"}
+  - {name: chart, type: string, enum: [new, old], as: {new: "20", old: "10"}, stands_for: n, example: new}
+`
+	const one = `  - {name: n, type: int, min: 1, max: 9, default: "3", example: "4"}
+`
+	c, err := loadText(t, "whole", strings.NewReplacer(one, charts, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n").Replace(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("whole")
+	for query, want := range map[string]upstreams.ErrorKind{"chart=new": upstreams.Unavailable, "n=20": upstreams.Unavailable, "n=21": upstreams.Negative, "n=21&chart=new": upstreams.Negative} {
+		in, bad := e.Parse(query, Caller{Addr: caller})
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		_, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, nil)
+		if got := upstreams.KindOf(err); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+}
+
 // TestHollowDataAreNoAnswer: the next source is asked, in the chain of the JSON form and in
 // those that are like it.
 func TestHollowDataAreNoAnswer(t *testing.T) {

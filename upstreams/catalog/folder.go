@@ -23,6 +23,8 @@ type declaration struct {
 	// The last that together made of it, and the shared files in that.
 	spec *endpointSpec
 	used []*sharedPart
+	// What is allowed in it, but defeats its purpose.
+	hints declare.Problems
 }
 
 // declaredFile is a file whose first line is counted as the line after before.
@@ -156,7 +158,7 @@ func (p *partSpec) served(serves *declare.Expr, name string) []kinds.SourceSpec 
 		if serves == nil {
 			continue
 		}
-		when := fmt.Sprintf("(%s) == %s", serves.Text, strconv.Quote(name))
+		when := fmt.Sprintf("(%s\n) == %s", serves.Text, strconv.Quote(name)) // whose mistakes are the same in each file
 		line := serves.Line
 		if own := sources[i].When; own != nil {
 			when, line = fmt.Sprintf("(%s\n) and %s", own.Text, when), own.Line

@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,12 +75,23 @@ func (in *Input) Call(now time.Time) *upstreams.Call {
 	return &upstreams.Call{Endpoint: in.endpoint.Name, Params: params, Now: now, Private: in.endpoint.Personal(), Defaults: in.isDefault()}
 }
 
-// isDefault reports whether all input that can be at fault is what it is without any.
+// isDefault reports whether all input that can be at fault is the endpoint's own: what it is
+// without any, or what one of its choices stands for.
 func (in *Input) isDefault() bool {
 	for i, p := range in.endpoint.Params {
-		if p.canBeAtFault() && in.values[i] != p.Default {
+		if p.canBeAtFault() && in.values[i] != p.Default && !in.endpoint.chooses(i, in.values[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// chooses reports whether one of the endpoint's choices stands for a value of an input.
+func (e *Endpoint) chooses(input int, v any) bool {
+	return slices.ContainsFunc(e.Params, func(p *Param) bool {
+		return p.aliasOf == input && slices.ContainsFunc(p.Spec.Enum, func(name string) bool {
+			as, ok := p.Spec.As[name]
+			return ok && as == v || !ok && name == v
+		})
+	})
 }

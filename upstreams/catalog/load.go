@@ -164,10 +164,10 @@ func (c *Catalog) compileSpec(name string, d *declaration, opts Options, env *up
 	o := opts.Overrides[name]
 	e.Autopilot = e.pilot(&o.Autopilot, opts.Live[name][settingAutopilot], settings)
 	e.Target = e.target(spec.Cache.Target, opts.Live[name][settingTarget], problems)
-	if undescribed := spec.undescribed(c.variables); d.own {
-		c.warn(d, undescribed)
+	if hints := append(spec.undescribed(c.variables), d.hints...); d.own {
+		c.warn(d, hints)
 	} else {
-		*problems = append(append(*problems, undescribed...), spec.undescribedFields()...)
+		*problems = append(append(*problems, hints...), spec.undescribedFields()...)
 	}
 	return e
 }

@@ -119,7 +119,7 @@ func TestLanguageQuery(t *testing.T) {
 			t.Errorf("%s: %s", query, e.LanguageQuery(query))
 		}
 	}
-	own, err := loadText(t, "whole", strings.Replace(whole, "name: n,", "name: lang,", 1))
+	own, err := loadText(t, "whole", strings.NewReplacer("name: n,", "name: lang,", "$params.n", "$params.lang").Replace(whole))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,6 +144,9 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	case s.From != "" && (!p.Caller || s.Type != "ip"):
 		problems.Add(line, "param %s: from: expected address, agent, today, or caller if its type is ip, got %q", p.Name, s.From)
 	}
+	if s.Required && s.Default != nil {
+		problems.Add(s.Default.Line, "param %s: required and default: expected one of them: a required parameter is never absent, as in required: true", p.Name)
+	}
 	p.compileSubstitution(&s, problems)
 	p.setParser(s, forms, problems)
 	if p.parse == nil {
@@ -153,14 +156,14 @@ func compileParam(s paramSpec, forms []string, problems *declare.Problems) *Para
 	if s.Default != nil {
 		v, err := p.parse(s.Default.Value)
 		if err != nil {
-			problems.Add(s.Default.Line, "param %s: default %q %v", p.Name, s.Default.Value, err)
+			problems.Add(s.Default.Line, "param %s: default %q %v; expected %s", p.Name, s.Default.Value, err, p.Allowed.EN())
 		}
 		p.Default = v
 	}
 	if s.Example == "" {
 		problems.Add(line, "param %s: example: expected a value that the parameter accepts", p.Name)
 	} else if _, err := p.parse(s.Example); err != nil {
-		problems.Add(line, "param %s: example %q %v", p.Name, s.Example, err)
+		problems.Add(line, "param %s: example %q %v; expected %s", p.Name, s.Example, err, p.Allowed.EN())
 	}
 	return p
 }

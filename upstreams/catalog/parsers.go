@@ -49,7 +49,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	case "int":
 		p.intParser(s, problems)
 	case "digits":
-		p.digitsParser(s)
+		p.digitsParser(s, problems)
 	case "date":
 		p.dateParser(s, problems)
 	default:
@@ -182,7 +182,11 @@ func (s *paramSpec) step(n int) int {
 
 // digitsParser is for account numbers: they stay texts, and no zero leads. Of
 // other digits, such as the last ones of a phone number, zeros may.
-func (p *Param) digitsParser(s paramSpec) {
+func (p *Param) digitsParser(s paramSpec, problems *declare.Problems) {
+	if s.MaxLen < max(1, s.MinLen) {
+		problems.Add(s.Name.Line, "param %s: expected max_len for digits, at least min_len, for example min_len: 5, max_len: 12", p.Name)
+		return
+	}
 	p.Allowed = words.Sayf("%d to %d digits", "%d 到 %d 位数字", s.MinLen, s.MaxLen)
 	if s.MinLen == s.MaxLen {
 		p.Allowed = words.Sayf("%d digits", "%d 位数字", s.MinLen)

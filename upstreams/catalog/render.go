@@ -77,6 +77,13 @@ func (f *Form) Present(ctx context.Context, data any, env *jq.Env, most int) []a
 	return out
 }
 
+// Check makes the form of an answer, and returns an error if that cannot be made. empty: there
+// is nothing of this form.
+func (f *Form) Check(ctx context.Context, a *upstreams.Answer, env *jq.Env) (empty bool, err error) {
+	bodies, err := f.render(ctx, a, env)
+	return len(bodies) == 0, err
+}
+
 // Text is what callers see of mapped data in a form of text: of a pool, the first
 // candidate.
 func (f *Form) Text(ctx context.Context, data any, env *jq.Env) (string, error) {

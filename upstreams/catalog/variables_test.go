@@ -33,6 +33,7 @@ func writeCatalog(t *testing.T, files map[string]string) string {
 // keyed is a file whose source reads three variables.
 var keyed = strings.Replace(whole, "    computed: {}\n", `    secrets: {base: SUNDRY_MINE_URL, key: SUNDRY_MINE_KEY}
     options: {cookie: SUNDRY_MINE_COOKIE}
+    when: '[$secrets.base, $secrets.key, $secrets.cookie] != []'
     computed: {}
 `, 1)
 

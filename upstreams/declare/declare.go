@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -29,6 +30,24 @@ func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	}
 	return nil
 }
+
+// At is the line of a place in the program, with its column and the text there, as in
+// `, at column 6 of ".x | |"`; a negative place is not known.
+func (e *Expr) At(place int) (line int, where string) {
+	if place < 0 || place > len(e.Text) {
+		return e.Line, ""
+	}
+	before := e.Text[:place]
+	begin := strings.LastIndexByte(before, '\n') + 1
+	text, _, _ := strings.Cut(e.Text[begin:], "\n")
+	if r := []rune(text); len(r) > longestExcerpt {
+		text = string(r[:longestExcerpt]) + "…"
+	}
+	return e.Line + strings.Count(before, "\n"), fmt.Sprintf(", at column %d of %q", utf8.RuneCountInString(before[begin:])+1, text)
+}
+
+// longestExcerpt is how many runes of a line are repeated.
+const longestExcerpt = 80
 
 // Shape implements Shaped.
 func (Expr) Shape(func(any) *Shape) *Shape { return &Shape{What: "a jq program", Texts: true} }

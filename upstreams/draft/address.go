@@ -21,13 +21,15 @@ type Address struct {
 	params []*param
 	fixed  [][2]string // query parameters that stay as they are
 	secret []*param
+	sends  *body // nil: it is a GET
 	name   string
 }
 
 // param is a part of an address that callers choose, or a secret.
 type param struct {
 	name     string // of the endpoint's parameter, and of the placeholder
-	query    string // in the query of the address; "" in its path
+	query    string // in the query of the address; "" elsewhere
+	inBody   bool   // of a POST; else, without a query, it is in the path
 	value    string
 	variable string // of a secret
 }
@@ -58,13 +60,46 @@ func ReadAddress(name, text string, values map[string]string) (*Address, error) 
 			return nil, missing(m[1])
 		}
 		delete(rest, m[1])
+		if secretName.MatchString(m[1]) {
+			a.secret = append(a.secret, a.newSecret(m[1], value))
+			continue
+		}
 		a.params = append(a.params, &param{name: a.free(m[1]), value: value})
 		a.path = strings.ReplaceAll(a.path, m[0], "{"+a.params[len(a.params)-1].name+"}")
 	}
+	a.findKeys()
 	if err := a.readQuery(u.RawQuery, rest); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// likeKey matches a part of a path that is most likely a key: long, with letters and digits
+// between each other.
+var likeKey = regexp.MustCompile(`^[A-Za-z0-9_-]*([0-9][A-Za-z_-]+[0-9]|[A-Za-z][0-9_-]+[A-Za-z])[A-Za-z0-9_-]*$`)
+
+const leastKey = 24
+
+// findKeys makes secrets of the parts of the path that are most likely keys.
+func (a *Address) findKeys() {
+	parts := strings.Split(a.path, "/")
+	for i, part := range parts {
+		if len(part) >= leastKey && likeKey.MatchString(part) {
+			p := a.newSecret("path_key", part)
+			a.secret = append(a.secret, p)
+			parts[i] = "{" + p.name + "}"
+		}
+	}
+	a.path = strings.Join(parts, "/")
+}
+
+// newSecret is a secret with a placeholder that no other has.
+func (a *Address) newSecret(name, value string) *param {
+	key := a.free(snake(name))
+	for slices.ContainsFunc(a.secret, func(p *param) bool { return p.name == key }) {
+		key += "_of"
+	}
+	return &param{name: key, value: value, variable: "SUNDRY_" + strings.ToUpper(strings.ReplaceAll(a.name, "-", "_")+"_"+key)}
 }
 
 // missing is the mistake of a placeholder without a value.
@@ -99,8 +134,9 @@ func (a *Address) readQuery(raw string, more map[string]string) error {
 	for _, name := range names {
 		switch value := query.Get(name); {
 		case secretName.MatchString(name) && value != "":
-			key := snake(name)
-			a.secret = append(a.secret, &param{name: key, query: name, value: value, variable: "SUNDRY_" + strings.ToUpper(strings.ReplaceAll(a.name, "-", "_")+"_"+key)})
+			p := a.newSecret(name, value)
+			p.query = name
+			a.secret = append(a.secret, p)
 		case constantName.MatchString(name), constant.MatchString(value), value == "":
 			a.fixed = append(a.fixed, [2]string{name, value})
 		default:
@@ -132,6 +168,9 @@ func (a *Address) with(secret func(*param) string) string {
 	u := *a.url
 	path, query := a.path, url.Values{}
 	for _, p := range a.params {
+		if p.inBody {
+			continue
+		}
 		if p.query == "" {
 			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(p.value))
 		} else {
@@ -139,7 +178,13 @@ func (a *Address) with(secret func(*param) string) string {
 		}
 	}
 	for _, p := range a.secret {
-		query.Set(p.query, secret(p))
+		switch {
+		case p.inBody:
+		case p.query == "":
+			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(secret(p)))
+		default:
+			query.Set(p.query, secret(p))
+		}
 	}
 	for _, f := range a.fixed {
 		query.Set(f[0], f[1])
@@ -192,19 +237,35 @@ func (a *Address) describeVariables() []byte {
 // declaration is the parameter in a catalog file.
 func (p *param) declaration() string {
 	value := quote(p.value)
-	kind := "type: string, max_len: 256"
+	kind := "type: " + p.kind()
+	switch p.kind() {
+	case "string":
+		kind += ", max_len: 256"
+	case "int":
+		n, _ := strconv.Atoi(p.value)
+		kind += ", min: 0, max: " + strconv.Itoa(max(1000, 10*n))
+	case "digits":
+		kind += ", min_len: 1, max_len: 30"
+	}
+	en, zh := describe(p.name)
+	return fmt.Sprintf("  - {name: %s, %s, default: %s, example: %s, summary: {en: %s, zh: %s}}\n", p.name, kind, value, value, quote(en), quote(zh))
+}
+
+var digits = regexp.MustCompile(`^[1-9][0-9]{0,29}$`)
+
+// kind is the type of the parameter, by its value.
+func (p *param) kind() string {
 	n, notWhole := strconv.Atoi(p.value)
 	_, noIP := netip.ParseAddr(p.value)
 	switch {
 	case notWhole == nil && p.value == strconv.Itoa(n) && n >= 0 && n <= 1_000_000:
-		kind = "type: int, min: 0, max: " + strconv.Itoa(max(1000, 10*n))
-	case regexp.MustCompile(`^[1-9][0-9]{0,29}$`).MatchString(p.value):
-		kind = "type: digits, min_len: 1, max_len: 30"
+		return "int"
+	case digits.MatchString(p.value):
+		return "digits"
 	case noIP == nil:
-		kind = "type: ip"
+		return "ip"
 	}
-	en, zh := describe(p.name)
-	return fmt.Sprintf("  - {name: %s, %s, default: %s, example: %s, summary: {en: %s, zh: %s}}\n", p.name, kind, value, value, quote(en), quote(zh))
+	return "string"
 }
 
 // Query is the query of a call of the endpoint that asks for the same.

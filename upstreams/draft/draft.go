@@ -86,6 +86,9 @@ func exchange(c *Call, r *reply) string {
 		b.WriteString("params: {" + strings.Join(values, ", ") + "}\n")
 	}
 	fmt.Fprintf(&b, "now: %s\nwant: success\nsteps:\n  - url: %s\n", c.Now.UTC().Format(time.RFC3339), quote(c.Address.sent()))
+	if sent := c.Address.sentInReplay(); sent != nil {
+		fmt.Fprintf(&b, "    sent: %s\n", single(string(sent)))
+	}
 	if t := c.Header.Get("Content-Type"); t != "" {
 		fmt.Fprintf(&b, "    headers: {Content-Type: %s}\n", quote(t))
 	}

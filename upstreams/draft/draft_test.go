@@ -79,9 +79,42 @@ func TestPromisingPlaces(t *testing.T) {
 	}
 }
 
+// FuzzReadCall: any body of a POST ends in an address or an error, and sends what it says.
+func FuzzReadCall(f *testing.F) {
+	f.Add(`{"query": "{ a }", "variables": {"id": "{id}", "token": "geheim-1"}}`)
+	f.Add(`[{"key": "{id}"}, null, 1.50, "{nope}"]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		a, err := ReadCall("fuzz", "https://a.example.org/x", body, map[string]string{"id": "7"})
+		if err != nil || body == "" {
+			return
+		}
+		if !json.Valid(a.Sent()) || !json.Valid(a.sentInReplay()) || a.sends.program("", a.sends.value, "") == "" {
+			t.Errorf("%s: %s", body, a.Sent())
+		}
+	})
+}
+
+// TestBodies: what stands for what.
+func TestBodies(t *testing.T) {
+	a, err := ReadCall("t", "https://a.example.org/{page}", `{"n": "{n}", "word": "a {n}", "apiKey": "geheim-1", "at": ["{page}"]}`, map[string]string{"n": "7", "page": "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(a.Sent()), `{"apiKey":"geheim-1","at":[2],"n":7,"word":"a {n}"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := string(a.sentInReplay()), `{"apiKey":"replay","at":[2],"n":7,"word":"a {n}"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := a.URL(); got != "https://a.example.org/2" {
+		t.Error(got)
+	}
+}
+
 // FuzzNew: any reply ends in a draft or an error.
 func FuzzNew(f *testing.F) {
-	for _, body := range []string{`{"code":0,"data":[{"a":[[]]}]}`, `[]`, `{"":{"":{}}}`, "f({})", "<html>", "\xff", `"x"`, "null", `{"a":"{{","'":"\n"}`} {
+	for _, body := range []string{`{"code":0,"data":[{"a":[[]]}]}`, `[]`, `{"":{"":{}}}`, "f({})", "<html>", "\xff", `"x"`, "null", `{"a":"{{","'":"\n"}`,
+		`<?xml version="1.0"?><rss><channel><item><title>a</title></item></channel></rss>`, `[{"a":null},{"a":"2026年1月2日","b":{}}]`, "{}"} {
 		f.Add(body, "q=1")
 	}
 	f.Fuzz(func(t *testing.T, body, query string) {

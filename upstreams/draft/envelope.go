@@ -39,6 +39,19 @@ func codeOf(o object) (key string, value any) {
 	return "", nil
 }
 
+// valueOf is the value of a key; nil for none.
+func valueOf(o object, key string) any {
+	for _, m := range o {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// plain is a value as encoding/json has it.
+func plain(v any) any { return (&body{}).fill("", v, nil) }
+
 func scalar(v any) bool {
 	switch v.(type) {
 	case object, []any:
@@ -53,6 +66,10 @@ func refused(v any) error {
 	if !ok {
 		return nil
 	}
+	if list, _ := valueOf(o, "errors").([]any); len(list) > 0 {
+		b, _ := json.Marshal(plain(list[0]))
+		return fmt.Errorf("the reply seems to be an error (errors: %.120s); expected a good answer, for example with another --param", b)
+	}
 	key, code := codeOf(o)
 	if path, _ := place(o); key == "" || good(code) || path != "" {
 		return nil
@@ -61,13 +78,16 @@ func refused(v any) error {
 }
 
 // rules are the judge's, for the envelope around the data.
-func rules(v any, path string, data any) []string {
+func rules(v any, path string, data any, ofGraphQL bool) []string {
 	var out []string
 	if o, ok := v.(object); ok && path != "." {
 		if key, code := codeOf(o); key != "" {
 			b, _ := json.Marshal(code) // a scalar of JSON
 			out = append(out, fmt.Sprintf("{if: %s, is: unavailable}", single(access(key)+" != "+string(b))))
 		}
+	}
+	if ofGraphQL {
+		out = append(out, "{if: .errors != null, is: unavailable}")
 	}
 	kind := "object"
 	if _, ok := data.([]any); ok {
@@ -127,4 +147,28 @@ func promising(v any) (path string, data any) {
 		path, data = strings.TrimSuffix(path, ".")+access(key), inner
 	}
 	return path, data
+}
+
+// graphQL finds the data of a GraphQL reply: below data, and below the field that was asked
+// for if that is the only one.
+func graphQL(v any) (path string, data any, ok bool) {
+	o, _ := v.(object)
+	inner, ok := valueOf(o, "data").(object)
+	if !ok {
+		return "", nil, false
+	}
+	if len(inner) == 1 && !scalar(inner[0].value) && !empty(inner[0].value) {
+		return ".data" + access(inner[0].key), inner[0].value, true
+	}
+	return ".data", inner, true
+}
+
+// asksGraphQL reports whether the body of a call is a query of GraphQL.
+func (a *Address) asksGraphQL() bool {
+	if a.sends == nil {
+		return false
+	}
+	o, _ := a.sends.value.(object)
+	query, _ := valueOf(o, "query").(string)
+	return strings.Contains(query, "{")
 }

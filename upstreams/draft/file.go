@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -50,17 +51,22 @@ func writeParams(b *strings.Builder, a *Address, r *reply) {
 }
 
 func writeDefs(b *strings.Builder, m *mapping) {
-	if m == nil {
+	if m == nil || !m.parts && !m.labels() {
 		return
 	}
 	b.WriteString("defs:\n")
 	if m.parts {
 		b.WriteString("  # An object that may be missing.\n  part(f): if type == \"object\" then f else null end\n")
 	}
-	if m.moments {
-		b.WriteString("  # Unix seconds or milliseconds as a time.\n  moment: if type == \"number\" then (if . > 100000000000 then . / 1000 else . end | floor | todate) else null end\n")
+	if m.labels() {
+		b.WriteString("  line($label; v): 'v | if . == null or . == \"\" then empty else \"\\($label)：\\(.)\" end'\n")
 	}
-	b.WriteString("  line($label; v): 'v | if . == null or . == \"\" then empty else \"\\($label)：\\(.)\" end'\n\n")
+	b.WriteString("\n")
+}
+
+// labels reports whether the text of an answer has lines with labels.
+func (m *mapping) labels() bool {
+	return slices.ContainsFunc(m.fields, func(f field) bool { return !f.list && len(f.fields) == 0 })
 }
 
 func writeForms(b *strings.Builder, r *reply) {
@@ -68,9 +74,12 @@ func writeForms(b *strings.Builder, r *reply) {
 		b.WriteString("forms:\n  - {name: image, picture: source}\n\n")
 		return
 	}
-	b.WriteString("fields:\n")
-	writeFields(b, r.mapping.fields, "  ")
-	b.WriteString("\nforms:\n  - {name: json, json: .}\n  - name: text\n    text: |\n")
+	if len(r.mapping.fields) > 0 {
+		b.WriteString("fields:\n")
+		writeFields(b, r.mapping.fields, "  ")
+		b.WriteString("\n")
+	}
+	b.WriteString("forms:\n  - {name: json, json: .}\n  - name: text\n    text: |\n")
 	fmt.Fprintf(b, "      [%s] | join(\"\\n\")\n\n", strings.Join(lines(r.mapping.fields), ",\n       "))
 }
 
@@ -78,16 +87,35 @@ func writeFields(b *strings.Builder, fields []field, indent string) {
 	for _, f := range fields {
 		en, zh := describe(f.name)
 		is := ""
-		if f.is != "" && !f.list {
+		if f.is != "" {
 			is = "is: " + f.is + ", "
 		}
+		demand := f.demand()
 		if len(f.fields) == 0 {
+			is += demand
 			fmt.Fprintf(b, "%s%s: {%sen: %s, zh: %s}\n", indent, f.name, is, quote(en), quote(zh))
 			continue
 		}
-		fmt.Fprintf(b, "%s%s:\n%s  en: %s\n%s  zh: %s\n%s  fields:\n", indent, f.name, indent, quote(en), indent, quote(zh), indent)
+		fmt.Fprintf(b, "%s%s:\n", indent, f.name)
+		if demand != "" {
+			fmt.Fprintf(b, "%s  %s\n", indent, strings.TrimSuffix(demand, ", "))
+		}
+		fmt.Fprintf(b, "%s  en: %s\n%s  zh: %s\n%s  fields:\n", indent, quote(en), indent, quote(zh), indent)
 		writeFields(b, f.fields, indent+"    ")
 	}
+}
+
+// demand is what the field must hold, as a catalog file has it.
+func (f *field) demand() string {
+	switch {
+	case f.must:
+		return "must: true, "
+	case f.atLeast > 0:
+		return fmt.Sprintf("at_least: %d, ", f.atLeast)
+	case f.counts != "":
+		return "counts: " + f.counts + ", "
+	}
+	return ""
 }
 
 // lines are the programs of the lines of a text: each plain field with its label, and
@@ -114,12 +142,8 @@ func lines(fields []field) []string {
 
 // headline is the field that says most of an item.
 func headline(fields []field) string {
-	for _, name := range []string{"title", "name", "text", "content", "headline", "word", "summary", "description"} {
-		for _, f := range fields {
-			if f.name == name && len(f.fields) == 0 && !f.list {
-				return name
-			}
-		}
+	if i := said(fields); i >= 0 {
+		return fields[i].name
 	}
 	return fields[0].name
 }
@@ -130,7 +154,9 @@ func writeSource(b *strings.Builder, c *Call, d *Draft, r *reply) {
 	var secrets, query []string
 	for _, p := range a.secret {
 		secrets = append(secrets, p.name+": "+p.variable)
-		query = append(query, quote(p.query)+": "+quote("{"+p.name+"}"))
+		if p.query != "" {
+			query = append(query, quote(p.query)+": "+quote("{"+p.name+"}"))
+		}
 	}
 	for _, p := range a.params {
 		if p.query != "" {
@@ -146,6 +172,9 @@ func writeSource(b *strings.Builder, c *Call, d *Draft, r *reply) {
 	fmt.Fprintf(b, "    http:\n      url: %s\n", quote(a.url.Scheme+"://"+a.url.Host+a.path))
 	if query != nil {
 		fmt.Fprintf(b, "      query: {%s}\n", strings.Join(query, ", "))
+	}
+	if a.sends != nil {
+		fmt.Fprintf(b, "      json: |\n        %s\n", a.sends.program("", a.sends.value, "        "))
 	}
 	if c.Host != "" && c.Host != a.url.Host {
 		fmt.Fprintf(b, "      hosts: [%s]\n", quote(c.Host))

@@ -52,11 +52,13 @@ func readReply(c *Call) (*reply, error) {
 	trimmed := bytes.TrimSpace(r.body)
 	switch {
 	case trimmed[0] == '{' || trimmed[0] == '[':
-		return r, r.readJSON(trimmed, "")
+		return r, r.readJSON(trimmed, "", c.Address.asksGraphQL())
+	case feed.Match(trimmed):
+		return r, r.readFeed(c)
 	case jsonp.Match(trimmed) && kind != "text/html":
 		start := bytes.IndexAny(trimmed, "{[")
 		end := bytes.LastIndexAny(trimmed, "}]")
-		if start > 0 && end > start && r.readJSON(trimmed[start:end+1], "jsonp") == nil {
+		if start > 0 && end > start && r.readJSON(trimmed[start:end+1], "jsonp", false) == nil {
 			return r, nil
 		}
 	case kind == "text/html" || page.Match(trimmed):
@@ -64,7 +66,7 @@ func readReply(c *Call) (*reply, error) {
 		return r, nil
 	}
 	r.decode, r.file = "text", "reply.txt"
-	r.mapping = &mapping{program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []field{{name: "text"}}}
+	r.mapping = &mapping{program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []field{{name: "text", must: true}}}
 	return r, nil
 }
 
@@ -102,23 +104,78 @@ func (r *reply) readText(c *Call) error {
 	return err
 }
 
-// readPage takes from a page what most pages have.
+// pageParts are what most pages have, with what a page that has it contains.
+var pageParts = []struct {
+	field
+	selection string
+	has       *regexp.Regexp
+}{
+	{field{name: "heading"}, "h1", regexp.MustCompile(`(?i)<h1`)},
+	{field{name: "description"}, `{css: "meta[name=description], meta[property='og:description']", attr: content}`, regexp.MustCompile(`(?i)<meta[^>]*["']?(og:)?description["']?`)},
+	{field{name: "cover", is: "link"}, `{css: "meta[property='og:image']", attr: content, link: true}`, regexp.MustCompile(`(?i)<meta[^>]*["']?og:image["']?`)},
+	{field{name: "page", is: "link"}, `{css: "link[rel=canonical], meta[property='og:url']", attr: href, link: true}`, regexp.MustCompile(`(?i)<link[^>]*rel=["']?canonical`)},
+}
+
+// readPage takes from a page what it has of what most have.
 func (r *reply) readPage() {
 	r.decode, r.file = "html", "reply.html"
-	r.section = []string{
-		"select:", "  title: title", "  heading: h1",
-		`  description: {css: "meta[name=description], meta[property='og:description']", attr: content}`,
-		`  cover: {css: "meta[property='og:image']", attr: content, link: true}`,
-		`  page: {css: "link[rel=canonical], meta[property='og:url']", attr: href, link: true}`,
+	r.section = []string{"select:", "  title: title, h1"}
+	names := []string{"title"}
+	fields := []field{{name: "title", must: true, filled: true}}
+	for _, part := range pageParts {
+		if part.has.Match(r.body) {
+			r.section = append(r.section, "  "+part.name+": "+part.selection)
+			names, fields = append(names, part.name), append(fields, part.field)
+		}
 	}
-	r.rules = []string{`{if: (.title // .heading) == null, is: malformed}`}
-	r.mapping = &mapping{program: "{title: (.title // .heading), heading, description, cover, page}", fields: []field{
-		{name: "title"}, {name: "heading"}, {name: "description"}, {name: "cover", is: "link"}, {name: "page", is: "link"},
-	}}
+	r.rules = []string{`{if: .title == null, is: malformed}`}
+	r.mapping = &mapping{program: "{" + strings.Join(names, ", ") + "}", fields: fields}
+}
+
+// feed matches the beginning of RSS, Atom and RDF.
+var feed = regexp.MustCompile(`(?i)^\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*|<\?[^>]*\?>\s*|<!doctype[^>]*>\s*)*<(rss|feed|rdf:rdf)\b`)
+
+// readFeed takes from a feed what its items have.
+func (r *reply) readFeed(c *Call) error {
+	v, err := httpsource.Feed(r.body, c.Address.url)
+	if err != nil {
+		return fmt.Errorf("the reply begins like a feed, but is not: %w", err)
+	}
+	r.decode, r.file = "feed", "reply.xml"
+	items, _ := v["items"].([]any)
+	has := map[string]bool{}
+	for _, item := range items {
+		for name := range item.(map[string]any) { //nolint:forcetypeassert // see httpsource.Feed
+			has[name] = true
+		}
+	}
+	var programs []string
+	var of []field
+	for _, f := range []struct{ name, from, is string }{{"title", "title", ""}, {"url", "url", "link"}, {"summary", "summary", ""}, {"image", "image", "link"}, {"date", "date_published", "time"}} {
+		if has[f.from] {
+			program := f.name
+			if f.from != f.name {
+				program += ": ." + f.from
+			}
+			if f.name == "summary" {
+				program += ": (.summary | html_text)"
+			}
+			programs, of = append(programs, program), append(of, field{name: f.name, is: f.is, filled: true})
+		}
+	}
+	if of == nil {
+		return errors.New("the feed has no items with a title or an address; expected some")
+	}
+	head := field{name: "title", must: true, filled: true}
+	r.mapping = &mapping{fields: []field{head, {name: "items", list: true, atLeast: 1, fields: demand(of)}}, program: "{title, items: [.items[] | {" + strings.Join(programs, ", ") + "}]}"}
+	if v["title"] == nil {
+		r.mapping.fields, r.mapping.program = r.mapping.fields[1:], strings.Replace(r.mapping.program, "title, ", "", 1)
+	}
+	return nil
 }
 
 // readJSON finds the place of the data and maps it.
-func (r *reply) readJSON(text []byte, decode string) error {
+func (r *reply) readJSON(text []byte, decode string, ofGraphQL bool) error {
 	v, err := decodeOrdered(text)
 	if err != nil {
 		return fmt.Errorf("the reply begins like JSON, but is not: %w", err)
@@ -131,7 +188,12 @@ func (r *reply) readJSON(text []byte, decode string) error {
 		return err
 	}
 	path, data := promising(v)
-	r.rules = rules(v, path, data)
+	if ofGraphQL {
+		if at, inner, ok := graphQL(v); ok {
+			path, data = at, inner
+		}
+	}
+	r.rules = rules(v, path, data, ofGraphQL)
 	r.mapping = mappingOf(path, data)
 	return nil
 }

@@ -40,6 +40,7 @@ func (f *fetcher) compileHosted(name, path string, line int, scope *jq.Scope, c 
 		c.Problems.Add(line, "url: {%s}%s: expected the name of a secret that holds an address, then a path, for example url: \"{base}/hot\" with secrets: {base: SUNDRY_RSSHUB_URL}", name, path)
 		return false
 	}
+	jq.CompileTemplate(declare.Text{Value: "{" + name + "}", Line: line}, scope, c.Problems) // which notes that it is read
 	address := jq.AsText(c.Secrets[name])
 	u, ok := parseAddress(address)
 	switch {

@@ -46,6 +46,13 @@ func decodeFeed(_ context.Context, text []byte, from *url.URL) (any, error) {
 	return feedValue(feed, from), nil
 }
 
+// Feed is what decode: feed makes of a feed that came from an address.
+func Feed(text []byte, from *url.URL) (map[string]any, error) {
+	v, err := decodeFeed(context.Background(), text, from)
+	object, _ := v.(map[string]any)
+	return object, err
+}
+
 // memoryOfFeed is at least what decoding and mapping a feed take. HTML in it is parsed
 // where it is content of Atom, and its tags may begin with an entity.
 func memoryOfFeed(body []byte) int64 {

@@ -26,7 +26,7 @@ type picture struct {
 // compiler's problems; what comes back must not be used then.
 func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 	p := &picture{
-		url: c.Program(&spec.URL), hosts: newHostSet(spec.Hosts, c.Problems),
+		url: c.OfReply(&spec.URL), hosts: newHostSet(spec.Hosts, c.Problems),
 		maxBytes: defaultMaxBytes, timeout: 5 * time.Second, env: c.Env,
 	}
 	if len(spec.Hosts) == 0 {

@@ -47,8 +47,8 @@ type step struct {
 // of are the programs of the source itself, which may read what the step keeps.
 func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *step {
 	st := &step{
-		name: spec.Name.Value, when: c.Program(spec.When), keep: c.Program(spec.Keep),
-		share: c.Program(spec.Share), rules: c.Rules(spec.Judge), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
+		name: spec.Name.Value, when: c.Program(spec.When), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
+		keep: c.Program(spec.Keep), share: c.Program(spec.Share), rules: c.Rules(spec.Judge),
 		env: c.Env, endpoint: c.Endpoint, source: c.Source, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && c.Env.StepCache != nil {
@@ -69,7 +69,10 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.DecodeKnown)
 	}
 	st.keepsSecret = c.Scope.ReadsSecret(spec.Keep)
-	c.Scope.Add(st.name, st.keepsSecret)
+	c.Scope.Add(st.name, spec.Name.Line, st.keepsSecret)
+	if len(spec.Judge) == 0 { // what is judged may be asked for that alone
+		c.Scope.Uses.Declare("step", st.name, spec.Name.Line)
+	}
 	return st
 }
 

@@ -26,6 +26,7 @@ type def struct {
 	// Of the body alone: it is looked at once, and not for each program that calls it.
 	variables needs
 	reads     map[string]bool
+	members   []Member
 }
 
 // CompileDefs compiles named programs, each of which may call those before it.
@@ -99,17 +100,19 @@ func (d *Defs) has(name string) bool {
 func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problems) {
 	added := &def{FuncDef: f, line: spec.Name.Line, text: spec.Program.Text, called: spec.Shared}
 	none := f.Body
-	if body, line, err := parse(&spec.Program); err != nil {
-		problems.Add(line, "defs: %s: jq: %v", f.Name, err)
+	of := "defs: " + f.Name + ": "
+	if body, err := gojq.Parse(spec.Program.Text); err != nil {
+		d.report(&spec.Program, of, err, problems)
 	} else {
+		checkRegexps(body, &spec.Program, of, problems)
 		added.needs, f.Body = d.calledBy(body), body
 		if _, err := compile(none, append(slices.Clip(added.needs), added)); err != nil {
-			problems.Add(spec.Program.Line, "defs: %s: jq: %v", f.Name, err)
+			d.report(&spec.Program, of, err, problems)
 			f.Body = none
 		}
 	}
 	added.variables.note(f.Body)
-	added.reads = readsOf(f.Body)
+	added.reads, added.members = readsOf(f.Body), membersOf(f.Body)
 	d.list = append(d.list, added)
 }
 
@@ -154,7 +157,7 @@ func functionsIn(q *gojq.Query) map[string]bool {
 // directly or not.
 func (d *Defs) textsOf(e *declare.Expr) []string {
 	texts := []string{e.Text}
-	if q, _, err := parse(e); err == nil {
+	if q, err := gojq.Parse(e.Text); err == nil {
 		for _, f := range d.calledBy(q) {
 			texts = append(texts, f.text)
 		}

@@ -66,7 +66,7 @@ func TestMistakesOfDefs(t *testing.T) {
 	for _, r := range []struct{ text, want string }{
 		{"a: .x |", "1: defs: a: jq: unexpected EOF"},
 		{"a: |\n  .x\n  | (\n  | .y", "4: defs: a: jq: unexpected token \"|\""},
-		{"b: .\na: |\n  .x\n  | $nope", "3: defs: a: jq: variable not defined: $nope"},
+		{"b: .\na: |\n  .x\n  | $nope", "4: defs: a: jq: variable not defined: $nope"},
 		{"a: b\nb: .", "1: defs: a: jq: function not defined: b/0"},
 		{"a: .\na(x): x", "2: defs: a: declared twice"},
 		{"b: .\ntrail: .", "2: defs: trail: there is a built-in function of this name; choose another"},
@@ -102,7 +102,7 @@ func TestDefsThatNothingCalls(t *testing.T) {
 		"b | d(c)":  "[]",
 		"c":         "[{4 defs: d: no program of this file calls it}]",
 		".c, d(.a)": "[{1 defs: a: no program of this file calls it} {2 defs: b: no program of this file calls it} {3 defs: c: no program of this file calls it}]",
-		"c | d( |":  "[{5 jq: unexpected token \"|\"}]",
+		"c | d( |":  "[{5 jq: unexpected token \"|\", at column 8 of \"c | d( |\"}]",
 	} {
 		var problems declare.Problems
 		defs := defsOf(t, text, &problems)
@@ -127,8 +127,8 @@ plain: $vars.harmless
 through(f): f
 `, &problems)
 	scope := NewScope(nil, []string{"key"}, defs)
-	scope.Add("token", true)
-	scope.Add("harmless", false)
+	scope.Add("token", 1, true)
+	scope.Add("harmless", 1, false)
 	for program, want := range map[string]bool{
 		".x": false, "plain": false, "through(plain)": false, `"sealed"`: false, ".signed": false,
 		"signed": true, "sealed": true, "through(signed)": true, `"\(.x | sealed)"`: true, "every": true, "tokens": true,

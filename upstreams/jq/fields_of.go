@@ -14,7 +14,7 @@ import (
 // estimate: a field with a computed name, for example, is missing. It is nil for a
 // program that does not parse.
 func FieldsOf(e *declare.Expr, defs *Defs, input, vars *Fields) *Fields {
-	q, _, err := parse(e)
+	q, err := gojq.Parse(e.Text)
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -32,31 +31,23 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	if e == nil {
 		return nil
 	}
-	q, line, err := parse(e)
+	q, err := gojq.Parse(e.Text)
 	if err != nil {
 		defs.mention(e.Text)
-		problems.Add(line, "jq: %v", err)
+		defs.report(e, "", err, problems)
 		return nil
 	}
+	checkRegexps(q, e, "", problems)
 	called := defs.calledBy(q)
 	for _, f := range called {
 		f.called = true
 	}
 	code, err := compile(q, called)
 	if err != nil {
-		problems.Add(e.Line, "jq: %v", err)
+		defs.report(e, "", err, problems)
 		return nil
 	}
 	return &Program{code, needsOf(q, called), straighten(q, called)}
-}
-
-// parse parses a program. The line is that of its mistake, or else its first.
-func parse(e *declare.Expr) (q *gojq.Query, line int, err error) {
-	q, err = gojq.Parse(e.Text)
-	if at, ok := errors.AsType[*gojq.ParseError](err); ok {
-		return nil, e.Line + strings.Count(e.Text[:min(max(at.Offset-1, 0), len(e.Text))], "\n"), err
-	}
-	return q, e.Line, err
 }
 
 // compile compiles a syntax tree, with defs before it.

@@ -19,7 +19,7 @@ func (d *Defs) Reads(programs ...*declare.Expr) map[string]bool {
 		if e == nil {
 			continue
 		}
-		q, _, err := parse(e)
+		q, err := gojq.Parse(e.Text)
 		if err != nil {
 			continue // it is reported where it is compiled
 		}

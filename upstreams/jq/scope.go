@@ -14,33 +14,124 @@ import (
 // top to bottom. It is not safe for concurrent use.
 type Scope struct {
 	// Defs are the functions that programs may call; nil: none.
-	Defs             *Defs
+	Defs *Defs
+	// Uses notes what is read of all sources of the endpoint; nil: nobody asks.
+	Uses             *Uses
 	declared, secret map[string]bool
+	// members are the names in $params, $vars and $secrets, with the lines on which they are
+	// declared.
+	members map[string]map[string]int
 }
 
 // NewScope makes a scope with the names of parameters and of secrets.
 func NewScope(params, secrets []string, defs *Defs) *Scope {
-	s := &Scope{defs, map[string]bool{}, map[string]bool{}}
+	s := &Scope{Defs: defs, declared: map[string]bool{}, secret: map[string]bool{}, members: map[string]map[string]int{"$params": {}, "$vars": {}, "$secrets": {}}}
 	for _, name := range params {
-		s.Add(name, false)
+		s.add("$params", name, 0, false)
 	}
 	for _, name := range secrets {
-		s.Add(name, true)
+		s.add("$secrets", name, 0, true)
 	}
 	return s
 }
 
-// Add declares a name. A name that is secret stays so.
-func (s *Scope) Add(name string, secret bool) {
+// Add declares the name of a step or variable, on a line. A name that is secret stays so.
+func (s *Scope) Add(name string, line int, secret bool) {
+	s.add("$vars", name, line, secret)
+	s.Uses.know(name)
+}
+
+// AddCredential declares the name of a secret or an option, which may be one that is not
+// secret.
+func (s *Scope) AddCredential(name string, line int, secret bool) {
+	s.add("$secrets", name, line, secret)
+}
+
+func (s *Scope) add(to, name string, line int, secret bool) {
 	s.declared[name] = true
 	s.secret[name] = s.secret[name] || secret
+	s.members[to][name] = line
 }
 
 // With returns a scope with one more name, and leaves the receiver as it is.
 func (s *Scope) With(name string) *Scope {
-	inner := &Scope{s.Defs, maps.Clone(s.declared), s.secret}
+	inner := *s
+	inner.declared = maps.Clone(s.declared)
 	inner.declared[name] = true
-	return inner
+	return &inner
+}
+
+// Stage is when a program of a source runs.
+type Stage int
+
+// The stages.
+const (
+	// Asking: before the reply of the source's own request.
+	Asking Stage = iota
+	// Answering: after it, when there are no secrets any more.
+	Answering
+	// Presenting: when an answer is presented, and only its input is left.
+	Presenting
+)
+
+// Check reports what a program reads of $params, $vars and $secrets and is never there.
+func (s *Scope) Check(e *declare.Expr, at Stage, problems *declare.Problems) {
+	own, called := s.Defs.Members(e)
+	for _, m := range own {
+		wrong, elsewhere := s.missing(m, at)
+		switch {
+		case elsewhere:
+			s.Uses.miss(m.Name, m.In(e))
+		case wrong != "":
+			problems.Add(m.In(e), "jq: %s", wrong)
+		}
+	}
+	for _, m := range slices.Concat(own, called) {
+		s.note(m)
+	}
+}
+
+// missing says what is wrong with what a program reads; "" if nothing is. elsewhere: it may
+// be of another source, with which the program is shared.
+func (s *Scope) missing(m Member, at Stage) (wrong string, elsewhere bool) {
+	_, declared := s.members[m.Variable][m.Name]
+	switch {
+	case m.Variable == "$vars" && at == Presenting:
+		return "$vars: only programs of a source have them; expected what it makes in its data, for example map: {x: $vars.x}", false
+	case m.Variable == "$secrets" && at != Asking:
+		return "$secrets: there are none once the service has replied; expected them in a program before, for example vars: {sign: $secrets.key | md5}", false
+	case declared, m.Name == "":
+		return "", false
+	case m.Variable == "$vars":
+		return "", s.Uses != nil
+	case m.Variable == "$secrets":
+		return "$secrets." + m.Name + ": no secret and no option has this name" + expected(m.Name, s.members["$secrets"], "secrets: {"+m.Name+": SUNDRY_EXAMPLE_KEY}"), false
+	}
+	return "$params." + m.Name + ": no input has this name" + expected(m.Name, s.members["$params"], "params: [{name: "+m.Name+", type: string, example: x}]"), false
+}
+
+// expected adds the names that there are or, where there are none, how one is declared.
+func expected[T any](name string, declared map[string]T, example string) string {
+	if len(declared) == 0 {
+		return "; expected it declared, for example " + example
+	}
+	return declare.Expected(name, slices.Sorted(maps.Keys(declared)))
+}
+
+// note notes that a name is read; without a name, that all are.
+func (s *Scope) note(m Member) {
+	for name, line := range s.members[m.Variable] {
+		if m.Name == "" || m.Name == name {
+			s.Uses.read(name, line)
+		}
+	}
+}
+
+// noteName notes that a template reads a name.
+func (s *Scope) noteName(name string) {
+	for variable := range s.members {
+		s.note(Member{variable, name})
+	}
 }
 
 // word matches the names that a program may refer to.
@@ -108,9 +199,12 @@ func CompileVars(specs map[string]declare.Expr, scope *Scope, problems *declare.
 			problems.Add(e.Line, "var %q: expected a name of lower-case letters, digits and underscores, for example page_token", name)
 		}
 		out = append(out, Variable{name, Compile(&e, scope.Defs, problems), scope.ReadsSecret(&e)})
+		scope.Check(&e, Asking, problems)
 	}
 	for _, v := range out {
-		scope.Add(v.Name, v.Secret)
+		line := specs[v.Name].Line
+		scope.Add(v.Name, line, v.Secret)
+		scope.Uses.Declare("var", v.Name, line)
 	}
 	return out
 }

@@ -2,8 +2,10 @@ package jq
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,14 +29,40 @@ func CompileTemplate(t declare.Text, scope *Scope, problems *declare.Problems) T
 	for _, m := range Placeholder.FindAllStringSubmatchIndex(t.Value, -1) {
 		name := t.Value[m[2]:m[3]]
 		if !scope.declared[name] {
-			problems.Add(t.Line, "placeholder {%s}: not found; expected the name of a parameter, var, step or secret", name)
+			problems.Add(t.Line, "placeholder {%s}: not found; expected the name of a parameter, var, step or secret%s", name, declare.Suggestion(name, slices.Sorted(maps.Keys(scope.declared))))
 		}
+		scope.noteName(name)
 		out.literal = append(out.literal, t.Value[end:m[0]])
 		out.names = append(out.names, name)
 		end = m[1]
 	}
 	out.literal = append(out.literal, t.Value[end:])
+	out.checkLiterals(t, problems)
 	return out
+}
+
+// stray matches what was meant as a placeholder, and is none: {Id}, { id }, {page-no}, and
+// {id without its end.
+var stray = regexp.MustCompile(`\{\s*([A-Za-z][A-Za-z0-9_.-]*)\s*(\}|$|[/?&])`)
+
+// checkLiterals reports text that was meant as a placeholder. It would be sent as it is.
+func (t *Template) checkLiterals(of declare.Text, problems *declare.Problems) {
+	for i, literal := range t.literal {
+		last := i == len(t.names)
+		switch m := stray.FindStringSubmatch(literal); {
+		case m != nil:
+			problems.Add(of.Line, "%q: {%s: expected {%s}, a name of lower-case letters, digits and underscores between braces", of.Value, m[1], namedLike(m[1]))
+		case !last && strings.HasSuffix(literal, "{") && strings.HasPrefix(t.literal[i+1], "}"):
+			problems.Add(of.Line, "%q: {{%s}}: expected single braces, {%s}", of.Value, t.names[i], t.names[i])
+		case !last && strings.HasSuffix(literal, "$"):
+			problems.Add(of.Line, "%q: ${%s}: expected no $ before it, {%s}", of.Value, t.names[i], t.names[i])
+		}
+	}
+}
+
+// namedLike is a name as placeholders have it.
+func namedLike(text string) string {
+	return strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(text))
 }
 
 // IsZero reports whether the template was never compiled.

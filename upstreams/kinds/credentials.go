@@ -16,9 +16,6 @@ type credentialReader struct {
 	c         *upstreams.Compiler
 	described map[string]upstreams.Variable
 	out       upstreams.Credentials
-	// plain and secret are the names of placeholders whose values may be shown, and
-	// of those whose values may not.
-	plain, secret []string
 }
 
 // read reads them all. Without one of its secrets the source is left out.
@@ -52,11 +49,8 @@ func (r *credentialReader) one(name string, variable declare.Text, inReplay stri
 	if v, ok := r.described[variable.Value]; ok {
 		public = !v.Secret
 	}
-	if public {
-		r.plain = append(r.plain, name)
-	} else {
-		r.secret = append(r.secret, name)
-	}
+	r.c.Scope.AddCredential(name, variable.Line, !public)
+	r.c.Scope.Uses.Declare("secret", name, variable.Line)
 	if r.c.Env.Replay != nil {
 		r.out.Secrets[name] = inReplay
 		return true

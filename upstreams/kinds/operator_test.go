@@ -259,7 +259,7 @@ func TestRefreshesGoByTheSourceThatTheyWouldCall(t *testing.T) {
 		env := environment(t)
 		var sources []*upstreams.Source
 		for _, text := range c.sources {
-			s := compile(t, env, text)
+			s := compile(t, env, text, "n")
 			for s.Quota != nil && s.Quota.Take(t.Context(), time.Now()) {
 			}
 			sources = append(sources, s)

@@ -128,7 +128,10 @@ func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, para
 func TestSecretsEndWithTheRequest(t *testing.T) {
 	env := environment(t)
 	env.Secret = func(string) (string, bool) { return "s3cret", true }
-	s := compile(t, env, "name: one\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: $secrets}'")
+	if _, problems := tryCompile(t, env, "name: one\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: $secrets}'"); len(problems) == 0 {
+		t.Error("a map that reads secrets is compiled")
+	}
+	s := compile(t, env, "name: one\ndefs: {everything: $secrets}\nsecrets: {key: K}\ncomputed: {}\nmap: '{secrets: everything}'") // which before may be there
 	a, err := ask(t, env, s, nil)
 	if err != nil || strings.Contains(fmt.Sprint(a.Data), "s3cret") {
 		t.Errorf("%v %v", a.Data, err)

@@ -3,6 +3,7 @@ package kinds
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type Endpoint struct {
 	// Variables describe what operators may give, by name. What is not described is
 	// secret.
 	Variables map[string]upstreams.Variable
+	// Uses notes what sources read of what they declare.
+	Uses *jq.Uses
 	// Place says where a line is; nil: in the only file of the endpoint.
 	Place func(line int) string
 }
@@ -38,14 +41,16 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 		Env: env, Problems: problems, Place: endpoint.Place,
 	}
 	spec.check(c)
-	r := credentialReader{c: c, described: endpoint.Variables, plain: slices.Clone(endpoint.Params)}
+	c.Scope = jq.NewScope(endpoint.Params, nil, endpoint.Defs)
+	c.Scope.Uses = endpoint.Uses
+	r := credentialReader{c: c, described: endpoint.Variables}
 	c.Credentials, c.Required = r.read(spec), spec.required()
-	c.Scope = jq.NewScope(r.plain, r.secret, endpoint.Defs)
 	cfg := upstreams.SourceConfig{
 		Declared: spec.Name.Value, Limit: time.Duration(spec.TTL), Timeout: c.Timeout, Retry: spec.Retry,
-		Hedge: spec.Hedge, Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After, Rules: c.Rules(spec.Judge),
+		Hedge: spec.Hedge, Next: spec.Negative == "next", Optional: spec.Optional, LastResort: spec.LastResort, After: spec.After,
 		Credentials: c.Credentials,
 	}
+	cfg.When = c.Program(spec.When)
 	for i := range spec.Before {
 		step := httpsource.CompileStep(&spec.Before[i], spec.stepReaders(&spec.Before[i]), c)
 		cfg.Before = append(cfg.Before, step)
@@ -53,9 +58,10 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	}
 	cfg.Vars = jq.CompileVars(spec.Vars, c.Scope, problems)
 	cfg.Kind = compileKind(spec.Sections, c)
-	cfg.When, cfg.Map, cfg.Expires = c.Program(spec.When), c.Program(spec.Map), c.Program(spec.Expires)
+	cfg.Rules = c.Rules(spec.Judge)
+	cfg.Map, cfg.Expires = c.OfReply(spec.Map), c.OfReply(spec.Expires)
 	if spec.Empty != nil {
-		cfg.Empty = c.Program(spec.Empty.If)
+		cfg.Empty = c.OfReply(spec.Empty.If)
 	}
 	if spec.Picture != nil {
 		cfg.Picture = httpsource.CompilePicture(spec.Picture, c)
@@ -109,6 +115,26 @@ func (s *SourceSpec) stepReaders(step *httpsource.StepSpec) []*declare.Expr {
 		programs = append(programs, s.Before[i].Keep)
 	}
 	return programs
+}
+
+// AlwaysAnswers reports whether the source computes its answer of nothing that may be
+// missing, so that none behind it is asked.
+func (s *SourceSpec) AlwaysAnswers() bool {
+	return s.Sections["computed"].Node != nil && s.When == nil && s.After == "" && len(s.Before)+len(s.Judge)+len(s.Secrets) == 0 && s.Picture == nil &&
+		(s.Map == nil || !mayFail.MatchString(s.Map.Text))
+}
+
+// mayFail matches programs that fail on purpose.
+var mayFail = regexp.MustCompile(`\b(error|empty|select|objects|arrays|strings|tonumber|fromjson)\b`)
+
+// MayBeNegative reports whether one of its rules makes an answer negative, or its kind may
+// by itself.
+func (s SourceSpec) MayBeNegative() bool { //nolint:gocritic // for slices.ContainsFunc, at load
+	is := func(r upstreams.RuleSpec) bool { return r.Is.Value == upstreams.Negative.String() }
+	if slices.ContainsFunc(s.Judge, is) || s.Sections["http"].Node == nil && s.Sections["computed"].Node == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.Before, func(st httpsource.StepSpec) bool { return slices.ContainsFunc(st.Judge, is) })
 }
 
 // check reports mistakes of the fields that sources of all kinds have.

@@ -41,8 +41,8 @@ type Case struct {
 	Witnesses []Witness
 	// Unattested says why no witness is to be had; "" where one may be.
 	Unattested string
-	file       string // its exchange.yaml, for mistakes
-	paramsLine int    // in that file
+	file       string         // its exchange.yaml, for mistakes
+	lines      map[string]int // of params and want in that file
 	caller     catalog.Caller
 	own        bool // it is an operator's
 	refused    bool // by the catalog: it answers and shows nothing
@@ -96,7 +96,7 @@ func readCase(fsys fs.FS, dir, above string) (*Case, []error) {
 	var c *Case
 	if len(problems) == 0 {
 		c = s.newCase(dir)
-		c.file, c.paramsLine = path.Join(above, file), s.paramsLine
+		c.file, c.lines = path.Join(above, file), s.lines
 		c.read(fsys, s, &problems)
 	}
 	var mistakes []error
@@ -199,7 +199,7 @@ func (c *Case) fit(set *catalog.Catalog) (line int, err error) {
 		return 0, fmt.Errorf("%s has no source %q%s", c.Endpoint, c.Source, orElse(declare.Suggestion(c.Source, sources), "testdata/"+c.Endpoint+"/"+c.Source, to))
 	}
 	if c.Params, err = canonical(e, c.Raw, c.caller, c.Now); err != nil {
-		return c.paramsLine, fmt.Errorf("params: %w", err)
+		return c.lines["params"], fmt.Errorf("params: %w", err)
 	}
 	if c.Link != "" {
 		c.Params = map[string]any{"link": c.Link}

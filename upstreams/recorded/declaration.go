@@ -41,7 +41,7 @@ type exchangeSpec struct {
 	// skipped.
 	Want string `yaml:"want"`
 
-	paramsLine int // of Params
+	lines map[string]int // of Params and Want
 }
 
 type stepSpec struct {
@@ -73,7 +73,7 @@ func readSpec(fsys fs.FS, file string) (*exchangeSpec, declare.Problems) {
 	if !declare.Read(b, s, &problems) {
 		return nil, problems
 	}
-	s.paramsLine = lineOf(b, "params")
+	s.lines = map[string]int{"params": lineOf(b, "params"), "want": lineOf(b, "want")}
 	s.check(b, &problems)
 	return s, problems
 }

@@ -39,7 +39,7 @@ func TestNothingHollowIsAnswered(t *testing.T) {
 	if _, err := Exchanges(c, cases); err != nil {
 		t.Fatal(err)
 	}
-	counts, known := map[string]*outcomes{}, knownValues(t, c, cases)
+	counts, known, begun := map[string]*outcomes{}, knownValues(t, c, cases), time.Now()
 	for _, x := range cases {
 		e, ok := c.Get(x.Endpoint)
 		if !ok || x.Want != "success" || len(x.RoundTrips) == 0 || e.Fields == nil {
@@ -48,20 +48,35 @@ func TestNothingHollowIsAnswered(t *testing.T) {
 		t.Run(path.Join(x.Endpoint, x.Source, x.Name), func(t *testing.T) {
 			h := &hollowing{source: sourceOfCase(t, e, x), endpoint: e, x: x, network: network, known: known[e.Name]}
 			if counts[e.Name] == nil {
-				counts[e.Name] = &outcomes{}
+				counts[e.Name] = &outcomes{sources: map[string]bool{}}
 			}
+			counts[e.Name].sources[x.Source] = true
 			for _, fault := range h.run(t, counts[e.Name]) {
 				t.Error(fault)
 			}
 		})
 	}
+	var all outcomes
+	sources := 0
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%-13s %+v", name, *counts[name])
+		o := counts[name]
+		sources += len(o.sources)
+		all.Replies, all.Answered, all.Malformed, all.Otherwise, all.Hollow = all.Replies+o.Replies, all.Answered+o.Answered, all.Malformed+o.Malformed, all.Otherwise+o.Otherwise, all.Hollow+o.Hollow
+		t.Logf("%-13s %3d sources %s", name, len(o.sources), o)
 	}
+	t.Logf("%-13s %3d sources %s, in %s", "all", sources, &all, time.Since(begun).Round(time.Second))
 }
 
 // outcomes count what came of emptied replies.
-type outcomes struct{ Replies, Answered, Malformed, Otherwise, Hollow int }
+type outcomes struct {
+	Replies, Answered, Malformed, Otherwise, Hollow int
+
+	sources map[string]bool
+}
+
+func (o *outcomes) String() string {
+	return fmt.Sprintf("%5d replies: %5d answered, %4d malformed, %3d otherwise, %d hollow", o.Replies, o.Answered, o.Malformed, o.Otherwise, o.Hollow)
+}
 
 // hollowing empties the replies of one recorded exchange.
 type hollowing struct {

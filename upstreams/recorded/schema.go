@@ -57,8 +57,9 @@ func (d describer) describe(schema map[string]any, s *Shape, f *catalog.Field) {
 		schema["type"] = types
 	}
 	if s.has("array") {
-		items := map[string]any{}
-		d.describe(items, s.Items(), f)
+		items, of := map[string]any{}, *f
+		of.Must = true // an item that has no value is left out
+		d.describe(items, s.Items(), &of)
 		schema["items"] = items
 	}
 	switch format := formatOf(f.Is); {
@@ -91,8 +92,9 @@ func (s *Shape) Field(name string) *Shape {
 	return (*Shape)(field)
 }
 
-// Types are the types that occur, null as the last; not where the field must have a value.
-// What was never seen but as null is whatever its field says.
+// Types are the types that occur, null as the last: where it was seen, and where a declared
+// value may be missing; not where the field must have a value. What was never seen but as
+// null is whatever its field says.
 func (s *Shape) Types(f *catalog.Field) []string {
 	types := slices.DeleteFunc(s.values().Types(), func(t string) bool { return t == "null" })
 	switch {
@@ -101,7 +103,7 @@ func (s *Shape) Types(f *catalog.Field) []string {
 	case len(types) == 0:
 		return nil
 	}
-	if s.has("null") && !f.Must {
+	if !f.Must && (s.has("null") || f.MayBeMissing() && !s.has("array")) {
 		types = append(types, "null")
 	}
 	return types

@@ -51,6 +51,7 @@ protocols that everybody uses.
 
 `)
 	b.WriteString(attestedCounts(cases))
+	b.WriteString(weakWitnesses(c, cases))
 	b.WriteString(`
 | endpoint | source | host | origin | witnesses |
 |---|---|---|---|---|
@@ -82,6 +83,42 @@ func attestedCounts(cases []*Case) string {
 	}
 	return fmt.Sprintf("Of the %d exchanges with a good answer, %d are attested or recorded; of the %d with another (no such thing, refusals, failures,\n"+
 		"shapes that were never seen), %d. How a service fails is seldom in public code.\n", all[0], founded[0], all[1], founded[1])
+}
+
+// weakWitnesses names the attested sources whose witnesses read less than half of what our
+// programs do.
+func weakWitnesses(c *catalog.Catalog, cases []*Case) string {
+	var weak []string
+	attested := 0
+	calls(c, func(e *catalog.Endpoint, s *upstreams.Source) {
+		own := CasesOf(cases, e.Name, s.Declared)
+		if origin, _ := describe(own); origin != "attested" {
+			return
+		}
+		attested++
+		if seen, read := witnessed(s, own); 2*(seen+textsSeen(own)) < read {
+			weak = append(weak, e.Name+"/"+s.Declared)
+		}
+	})
+	if len(weak) == 0 {
+		return fmt.Sprintf("\nThe witnesses of each of the %d attested sources read half or more of the fields that our programs do.\n", attested)
+	}
+	return fmt.Sprintf("\nOf the %d attested sources, these have weak witnesses, which read less than half of the fields that our programs do: %s.\n", attested, strings.Join(weak, ", "))
+}
+
+// textsSeen counts what witnesses see of pages, in which our programs give names to what
+// they select.
+func textsSeen(cases []*Case) (n int) {
+	for _, x := range cases {
+		for _, w := range x.Witnesses {
+			for _, field := range w.Fields {
+				if field.Text != "" {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // witnessed counts the names of fields that the programs of a source read of its attested

@@ -210,6 +210,7 @@ func shortHosts() map[string][]string {
 		"twitter":     {"t.co"},
 		"tiktok":      {"vm.tiktok.com", "vt.tiktok.com", "www.tiktok.com"},
 		"lofter":      {"s.lofter.com"},
+		"xigua":       {"v.ixigua.com"},
 	}
 }
 
@@ -302,6 +303,8 @@ func TestParseRefusesLinksToOtherPages(t *testing.T) {
 		"https://v.qq.com/x/cover/mzc00200mp9v9pw.html", "https://v.qq.com/x/channel/home", "https://v.qq.com/?vid=l3502vppd13", "https://m.v.qq.com/x/m/play?cid=abc", "https://m.v.qq.com/x/m/play?vid=a%2Fb0000000",
 		"https://tv.sohu.com/v/MjAyMzA2MTQvbjYwMTMxNTE5Mi5zaHRtbA==.html", "https://tv.sohu.com/v/invalid.html", "https://tv.sohu.com/v/_.html", "https://tv.sohu.com/20130724/n382479172.shtml", "https://my.tv.sohu.com/us/1/x.shtml",
 		"https://tv.cctv.com/lm/xwlb/index.shtml", "https://tv.cctv.com/2026/04/20/index.shtml", "https://tv.cctv.com/VIDEabc.shtml", "https://www.xinpianchang.com/u10357277", "https://www.xinpianchang.com/a1/b", "https://www.pearvideo.com/category_1", "https://www.pearvideo.com/author_1",
+		"https://www.ixigua.com/", "https://www.ixigua.com/home/123456789", "https://www.ixigua.com/cinema/album/1", "https://v.6.cn/123456", "https://v.6.cn/minivideo/getlist.php",
+		"https://m.oasis.weibo.cn/v1/h5/share?uid=2524813095", "https://m.oasis.weibo.cn/v1/h5/user?sid=1", "https://www.meipai.com/user/1234567", "https://www.meipai.com/video/863",
 		"https://kg.qq.com/", "https://kg.qq.com/node/personal?s=abc", "https://kg.qq.com/node/play", "https://kg.qq.com/node/play?s=a%20b",
 		"https://www.miyoushe.com/ys/accountCenter/postList?id=1", "https://m.miyoushe.com/ys/#/home", "https://www.miyoushe.com/ys/article/x", "https://www.lofter.com/", "https://blog.lofter.com/post/1dxg_2", "https://blog.lofter.com/post/1d", "https://s.lofter.com/x",
 		"https://a.b.lofter.com/post/1d_2e", "https://blog.lofter.com/post/" + strings.Repeat("f", 16) + "_1", "https://www.doubao.com/video-sharing?share_id=1", "https://www.doubao.com/video-sharing?video_id=v1", "https://www.doubao.com/chat/1?share_id=1&video_id=v1",

@@ -16,6 +16,9 @@ var (
 	cctvPath        = regexp.MustCompile(`^/((?:19|20)[0-9]{2}/[0-9]{2}/[0-9]{2})/(VID[A-Za-z0-9]{1,60})\.shtml$`)
 	xinpianPath     = regexp.MustCompile(`^/a([0-9]{1,20})/?$`)
 	pearPath        = regexp.MustCompile(`^/(?:video|detail|living)_([0-9]{1,20})/?$`)
+	xiguaPath       = regexp.MustCompile(`^/(?:video/|i|group/|douyin/share/video/)?([0-9]{6,24})/?$`)
+	sixroomPath     = regexp.MustCompile(`^/(?:minivideo|v)/([0-9]{1,20})/?$`)
+	meipaiPath      = regexp.MustCompile(`^/(?:video/(?:[0-9]{1,6}/)?|media/)([0-9]{6,24})/?$`)
 	quanminkgePaths = regexp.MustCompile(`^/node/(?:[0-9A-Za-z]{1,32}/)?play(?:_v2)?/?$`)
 )
 
@@ -88,4 +91,31 @@ func pearvideo(a address) (Link, bool) {
 func quanminkge(a address) (Link, bool) {
 	id := a.get("s", word)
 	return Link{ID: id, URL: "https://kg.qq.com/node/play?s=" + id}, id != "" && quanminkgePaths.MatchString(a.path)
+}
+
+func xigua(a address) (Link, bool) {
+	if a.host == "v.ixigua.com" {
+		return a.code("/")
+	}
+	return a.numbered(xiguaPath, "https://www.ixigua.com/", "")
+}
+
+// sixroom's links name the video in the path, or in the parameter of a player.
+func sixroom(a address) (Link, bool) {
+	id := ""
+	if m := sixroomPath.FindStringSubmatch(a.path); m != nil {
+		id = m[1]
+	} else if a.path == "/profile/watchMini.php" {
+		id = a.get("vid", digits)
+	}
+	return Link{ID: id, URL: "https://v.6.cn/minivideo/" + id}, id != ""
+}
+
+func oasis(a address) (Link, bool) {
+	id := a.get("sid", digits)
+	return Link{ID: id, URL: "https://m.oasis.weibo.cn/v1/h5/share?sid=" + id}, id != "" && a.path == "/v1/h5/share"
+}
+
+func meipai(a address) (Link, bool) {
+	return a.numbered(meipaiPath, "https://www.meipai.com/video/", "")
 }

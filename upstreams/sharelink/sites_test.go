@@ -11,7 +11,23 @@ func recognisedOfSites() map[string]Link {
 	short := post("xinpianchang", "", "11766551", "https://www.xinpianchang.com/a11766551")
 	pear := post("pearvideo", "", "1076290", "https://www.pearvideo.com/video_1076290")
 	song := post("quanminkge", "", "kgAbC_-123", "https://kg.qq.com/node/play?s=kgAbC_-123")
+	melon := post("xigua", "", "7359024563000000001", "https://www.ixigua.com/7359024563000000001")
+	room := post("sixroom", "", "7425678", "https://v.6.cn/minivideo/7425678")
+	green := post("oasis", "", "4506676592820518", "https://m.oasis.weibo.cn/v1/h5/share?sid=4506676592820518")
+	pretty := post("meipai", "", "6826061694944437551", "https://www.meipai.com/video/6826061694944437551")
 	return map[string]Link{
+		"https://www.ixigua.com/7359024563000000001?logTag=x":                              melon,
+		"https://ixigua.com/i7359024563000000001/":                                         melon,
+		"https://m.ixigua.com/video/7359024563000000001":                                   melon,
+		"https://m.ixigua.com/douyin/share/video/7359024563000000001?aweme_type=107":       melon,
+		"https://v.ixigua.com/RedcbWM":                                                     shortened("xigua", "https://v.ixigua.com/RedcbWM/"),
+		"https://v.6.cn/minivideo/7425678":                                                 room,
+		"https://m.6.cn/v/7425678?a=1":                                                     room,
+		"https://v.6.cn/profile/watchMini.php?vid=7425678":                                 room,
+		"https://m.oasis.weibo.cn/v1/h5/share?sid=4506676592820518&luicode=1":              green,
+		"http://www.meipai.com/video/863/6826061694944437551?client_id=1089857302":         pretty,
+		"https://meipai.com/video/6826061694944437551/":                                    pretty,
+		"https://m.meipai.com/media/6826061694944437551":                                   pretty,
 		"https://www.acfun.cn/v/ac35457073?from=video":                                     ac,
 		"https://acfun.cn/v/ac35457073/":                                                   ac,
 		"https://m.acfun.cn/v/?ac=35457073&sid=1":                                          ac,

@@ -1,0 +1,51 @@
+package catalog
+
+import "fmt"
+
+// Place is where a part of an endpoint is declared.
+type Place struct {
+	File string
+	Line int
+}
+
+// places are those of its sources, forms and fields, as in "source first", "form text" and
+// "field list.title".
+func (d *declaration) places() map[string]Place {
+	out := map[string]Place{}
+	add := func(kind, name string, line int) {
+		file, number := d.fileOf(line)
+		out[kind+" "+name] = Place{file, number}
+	}
+	sources := d.spec.allSources()
+	for i := range sources {
+		add("source", sources[i].Name.Value, sources[i].Name.Line)
+	}
+	for i := range d.spec.Forms {
+		add("form", d.spec.Forms[i].Name.Value, d.spec.Forms[i].line())
+	}
+	d.spec.Fields.each("", func(path string, line int) { add("field", path, line) })
+	return out
+}
+
+// each calls yield with the path and the line of each field.
+func (s fieldSpecs) each(above string, yield func(path string, line int)) {
+	for i := range s {
+		path := above + s[i].name.Value
+		yield(path, s[i].name.Line)
+		s[i].Fields.each(path+".", yield)
+	}
+}
+
+// Mistake is one in the file of the endpoint, at a part such as "source first", "form text"
+// or "field list.title".
+func (e *Endpoint) Mistake(part, format string, args ...any) Mistake {
+	at := e.places[part]
+	if at.File == "" {
+		at.File = e.File
+	}
+	return Mistake{at.File, at.Line, fmt.Sprintf(format, args...)}
+}
+
+// IsOwn reports whether the endpoint is the operator's, and not one that comes with the
+// program.
+func (e *Endpoint) IsOwn() bool { return e.own }
