@@ -71,7 +71,7 @@ type fill struct {
 	// mark is that of the near tier's copy; nil: it has none for which a look is due.
 	mark *mark
 	// farCreated is the creation time of the entry that the first look into Redis
-	// found, farLeased whether that one found the lease held, and farFailure the
+	// found, be it gone, farLeased whether that one found the lease held, and farFailure the
 	// failure record that the last look found.
 	farCreated time.Time
 	farLeased  bool
@@ -349,8 +349,14 @@ func (f *fill) store(e, old *entry) bool {
 	}
 	f.removeIfPurged(f.key, e)
 	// Behind the near tier, which is told if Redis has something newer.
-	f.writeFar(f.key, e, f.copy != nil || old.raw != nil || !f.keyPurgedBefore(f.key, e.meta.Created).IsZero())
+	f.writeFar(f.key, e, f.replaces(e, old))
 	return stored
+}
+
+// replaces reports whether another instance may have an older entry than this one: as this
+// one had, as Redis had, be it that it is purged here, or as a purge of the key is about.
+func (f *fill) replaces(e, old *entry) bool {
+	return f.copy != nil || old.raw != nil || !f.farCreated.IsZero() || !f.keyPurgedBefore(f.key, e.meta.Created).IsZero()
 }
 
 // removeIfPurged removes an entry that was purged while it was stored: the purge may

@@ -31,11 +31,24 @@ func (t *Tier) SharedValue(name string) *SharedValue {
 // own, since the tier's are closed after a read's budget.
 const sharedValueTime = 2 * time.Second
 
-// Now is the time by the clock of Redis.
-func (v *SharedValue) Now(ctx context.Context) (time.Time, error) {
+// errSlowClock: the clock of Redis could be read to within half a second alone.
+var errSlowClock = errors.New("redis: took too long to tell its time")
+
+// Ahead is by how much the clock of Redis is ahead of this machine's. It is what the tier
+// dates entries by: so a purge and an entry are in the same order on all instances.
+func (v *SharedValue) Ahead(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	return v.tier.sharedValues.Time(ctx).Result()
+	begun := time.Now()
+	at, err := v.tier.sharedValues.Time(ctx).Result()
+	if err != nil {
+		return 0, err
+	}
+	v.tier.clock.read(at, begun, time.Now())
+	if !v.tier.clock.known.Load() {
+		return 0, errSlowClock
+	}
+	return v.tier.clock.off(), nil
 }
 
 // ErrNotAValue means that what Redis has there is of another type, such as a list.

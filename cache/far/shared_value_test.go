@@ -246,11 +246,18 @@ func TestAFullRedisIsRepairedLater(t *testing.T) {
 	}
 }
 
+// TestTheClockOfRedis is told as entries are dated by it, however exactly that is known.
 func TestTheClockOfRedis(t *testing.T) {
 	tells := func(t *testing.T, url string) {
-		at, err := open(t, url).SharedValue("settings").Now(t.Context())
-		if off := time.Since(at); err != nil || off.Abs() > time.Minute {
-			t.Errorf("%v off, %v", off, err)
+		tier := open(t, url)
+		off, err := tier.SharedValue("settings").Ahead(t.Context())
+		if err != nil || off.Abs() > time.Minute || off != tier.clock.off() {
+			t.Errorf("%v off, and of entries %v, %v", off, tier.clock.off(), err)
+		}
+		now := time.Now()
+		tier.clock.read(now.Add(time.Hour), now, now) // as of another time
+		if off, err = tier.SharedValue("settings").Ahead(t.Context()); err != nil || off.Abs() > time.Minute || off != tier.clock.off() {
+			t.Errorf("once the clock was set: %v off, and of entries %v, %v", off, tier.clock.off(), err)
 		}
 	}
 	servers(t, tells)

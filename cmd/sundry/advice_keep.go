@@ -58,12 +58,15 @@ func (s *server) writeAdvice() {
 	}
 }
 
-// leaveAdvice keeps for the last time what was seen. The channel is closed when it is done.
-func (s *server) leaveAdvice() <-chan struct{} {
+// leaveAdvice keeps for the last time what was seen, if there is time left. The channel is
+// closed when it is done.
+func (s *server) leaveAdvice(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	s.panics.Go(panics.Advice, func() {
 		defer close(done)
-		s.writeAdvice()
+		if ctx.Err() == nil {
+			s.writeAdvice()
+		}
 	})
 	return done
 }

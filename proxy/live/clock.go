@@ -13,8 +13,8 @@ import (
 // clock is ahead what was cached there. In force it is dated by the clock of its instance, as
 // what is cached there is.
 
-// maxSkew is how far the clock of this instance may be from that of the store before that
-// counts.
+// maxSkew is how far the clock of this instance may be from that of the store before an
+// operator is told.
 const maxSkew = time.Second
 
 // Now is the time by the store's clock.
@@ -45,33 +45,30 @@ func (r *Replicator) localOrders(orders []Order) []Order {
 }
 
 // compareClocks finds out how far the store's clock is ahead of this instance's. Where the
-// store does not say so at once, what is known of it stays, and so it does for less than a
-// second: times of this instance keep their order. Else what is in force is dated anew.
+// store does not say so, what is known of it stays. However little that changes, what is in
+// force is dated anew: it is to keep its order with what the store has been told of entries.
 func (r *Replicator) compareClocks(ctx context.Context) {
-	began := time.Now()
-	at, err := r.cfg.Store.Now(ctx)
-	took := time.Since(began)
+	ahead, err := r.cfg.Store.Ahead(ctx)
 	r.compared.Store(err == nil)
-	if err != nil || took > maxSkew {
-		return
-	}
-	ahead := at.Sub(began.Add(took / 2))
-	if ahead.Abs() <= maxSkew {
-		ahead = 0
-	}
-	if (ahead - time.Duration(r.ahead.Load())).Abs() <= maxSkew {
+	was := time.Duration(r.ahead.Load())
+	if err != nil || ahead == was {
 		return
 	}
 	r.ahead.Store(int64(ahead))
-	if ahead == 0 {
-		r.cfg.Log.Info("the clock of this instance agrees with that of the store again")
-	} else {
-		r.cfg.Log.Warn("the clock of this instance is not that of the store; settings are dated by the latter", "ahead", -ahead)
-	}
+	r.logClock(was, ahead)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.datePending()
 	if r.loaded {
 		r.purge(nil)
+	}
+}
+
+func (r *Replicator) logClock(was, ahead time.Duration) {
+	switch {
+	case ahead.Abs() > maxSkew && (ahead-was).Abs() > maxSkew:
+		r.cfg.Log.Warn("the clock of this instance is not that of the store; settings are dated by the latter", "ahead", -ahead)
+	case ahead.Abs() <= maxSkew && was.Abs() > maxSkew:
+		r.cfg.Log.Info("the clock of this instance agrees with that of the store again")
 	}
 }

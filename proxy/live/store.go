@@ -25,8 +25,8 @@ type Store interface {
 	// Repair replaces damaged settings, or with nil what are no bytes; false when something
 	// else is stored. The damaged ones are kept under another name, until others are.
 	Repair(ctx context.Context, damaged, value []byte) (bool, error)
-	// Now is the time by a clock that all instances share.
-	Now(ctx context.Context) (time.Time, error)
+	// Ahead is by how much a clock that all instances share is ahead of this machine's.
+	Ahead(ctx context.Context) (time.Duration, error)
 	// Watch calls changed when another instance may have changed them, and lost when
 	// from now on it would not hear of that, until changed is called again. It returns
 	// when ctx ends. Notices may be lost.
@@ -112,8 +112,8 @@ func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
 	return true, nil
 }
 
-// Now implements Store: there is no other clock.
-func (f *File) Now(context.Context) (time.Time, error) { return time.Now(), nil }
+// Ahead implements Store: there is no other clock.
+func (f *File) Ahead(context.Context) (time.Duration, error) { return 0, nil }
 
 // Watch implements Store: no other instance uses the file.
 func (f *File) Watch(ctx context.Context, changed, _ func()) {

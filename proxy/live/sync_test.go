@@ -453,7 +453,7 @@ type failingClock struct {
 	before func()
 }
 
-func (f *failingClock) Now(context.Context) (time.Time, error) {
+func (f *failingClock) Ahead(context.Context) (time.Duration, error) {
 	f.before()
 	panic("it failed")
 }
