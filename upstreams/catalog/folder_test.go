@@ -127,7 +127,7 @@ func TestMistakesInAFolder(t *testing.T) {
 		{head, "serves: site", "serves: nope", "parted/endpoint.yaml:11: jq: function not defined: nope/0"},
 		{head, "ttl: 1h", "ttl: long", "parted/endpoint.yaml:8: cache.ttl: duration \"long\""},
 		{head, "name: gone, ", "", "parted/endpoint.yaml:13: rules: expected a name"},
-		{one, "judge: [gone]", "judge: []", "parted/endpoint.yaml:13: rules: gone: no judge names it"},
+		{one, "judge: [gone]", "judge: []", "parted/endpoint.yaml:13: rules: gone: no judge names it; expected its name below judge, for example judge: [gone]"},
 		{head, "defaults:", "steps: [{name: spare, share: $params.site}]\ndefaults:", "parted/endpoint.yaml:14: steps: spare: no source names it"},
 		{one, "judge: [gone]", "judge: [gon]", "parted/one.yaml:5: judge: gon: expected a rule with a condition, or the name of one under rules; did you mean gone?"},
 		{one, "judge:", "before: [{name: tokn}]\n    judge:", "parted/one.yaml:5: before: tokn: expected a step with a request (http or share), or the name of one under steps; did you mean token?"},

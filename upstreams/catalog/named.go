@@ -119,12 +119,12 @@ func expected[T any](name string, all map[string]T) string {
 func (n *named) unused(steps []httpsource.StepSpec, rules []upstreams.RuleSpec) {
 	for i := range steps {
 		if name := steps[i].Name; !n.used["step "+name.Value] {
-			n.problems.Add(name.Line, "steps: %s: no source names it", name.Value)
+			n.problems.Add(name.Line, "steps: %s: no source names it; expected its name below before, for example before: [%s]", name.Value, name.Value)
 		}
 	}
 	for i := range rules {
 		if name := rules[i].Name; !n.used["rule "+name.Value] {
-			n.problems.Add(name.Line, "rules: %s: no judge names it", name.Value)
+			n.problems.Add(name.Line, "rules: %s: no judge names it; expected its name below judge, for example judge: [%s]", name.Value, name.Value)
 		}
 	}
 }

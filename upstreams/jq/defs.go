@@ -196,6 +196,21 @@ func (f *def) note() {
 	}
 }
 
+// exampleCall is how a program may call it: a parameter is a program, or a value where it
+// has a $.
+func (f *def) exampleCall() string {
+	if len(f.Args) == 0 {
+		return f.Name
+	}
+	args := make([]string, len(f.Args))
+	for i, name := range f.Args {
+		if args[i] = ".id"; strings.HasPrefix(name, "$") {
+			args[i] = "1"
+		}
+	}
+	return f.Name + "(" + strings.Join(args, "; ") + ")"
+}
+
 // Unused reports the defs that no program calls. Call it when all are compiled.
 func (d *Defs) Unused(problems *declare.Problems) {
 	if d == nil {
@@ -203,7 +218,7 @@ func (d *Defs) Unused(problems *declare.Problems) {
 	}
 	for _, f := range d.list {
 		if !f.called {
-			problems.Add(f.line, "defs: %s: no program of this file calls it", f.Name)
+			problems.Add(f.line, "defs: %s: no program of this file calls it; expected a call, for example map: .data | %s", f.Name, f.exampleCall())
 		}
 	}
 }

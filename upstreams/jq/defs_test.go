@@ -96,13 +96,13 @@ func TestMistakesOfDefs(t *testing.T) {
 }
 
 func TestDefsThatNothingCalls(t *testing.T) {
-	const text = "a: .\nb: a\nc: b\nd(f): f"
+	const text = "a: .\nb: a\nc: b\nd(f; $n): f"
 	for program, want := range map[string]string{
-		".":         "[{1 defs: a: no program of this file calls it} {2 defs: b: no program of this file calls it} {3 defs: c: no program of this file calls it} {4 defs: d: no program of this file calls it}]",
-		"b | d(c)":  "[]",
-		"c":         "[{4 defs: d: no program of this file calls it}]",
-		".c, d(.a)": "[{1 defs: a: no program of this file calls it} {2 defs: b: no program of this file calls it} {3 defs: c: no program of this file calls it}]",
-		"c | d( |":  "[{5 jq: unexpected token \"|\", at column 8 of \"c | d( |\"}]",
+		".":            "[{1 defs: a: no program of this file calls it; expected a call, for example map: .data | a} {2 defs: b: no program of this file calls it; expected a call, for example map: .data | b} {3 defs: c: no program of this file calls it; expected a call, for example map: .data | c} {4 defs: d: no program of this file calls it; expected a call, for example map: .data | d(.id; 1)}]",
+		"b | d(c; 1)":  "[]",
+		"c":            "[{4 defs: d: no program of this file calls it; expected a call, for example map: .data | d(.id; 1)}]",
+		".c, d(.a; 1)": "[{1 defs: a: no program of this file calls it; expected a call, for example map: .data | a} {2 defs: b: no program of this file calls it; expected a call, for example map: .data | b} {3 defs: c: no program of this file calls it; expected a call, for example map: .data | c}]",
+		"c | d( |":     "[{5 jq: unexpected token \"|\", at column 8 of \"c | d( |\"}]",
 	} {
 		var problems declare.Problems
 		defs := defsOf(t, text, &problems)
