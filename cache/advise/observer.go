@@ -66,7 +66,7 @@ func (o *Observer) Filled(f cache.Filled) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen.Refresh(uint32(f.Key), f.At, age, found) //nolint:gosec // a part of a hash
+	s.seen.Refresh(uint32(f.Key), f.At, age, found)
 }
 
 // Requested implements cache.Observer.
@@ -78,7 +78,7 @@ func (o *Observer) Requested(name string, key uint64, weight uint32, now time.Ti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.policy != nil {
-		s.seen.Request(uint32(key), now, int(weight), s.policy.TTL) //nolint:gosec // a part of a hash
+		s.seen.Request(uint32(key), now, int(weight), s.policy.TTL)
 	}
 	return s.nextWeight(weight, now.Unix())
 }

@@ -140,11 +140,11 @@ func (s *space) restore(k *kept, now time.Time) {
 }
 
 func (e event) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(e.at)) //nolint:gosec // the same bits
+	b = binary.BigEndian.AppendUint64(b, uint64(e.at))
 	b = binary.BigEndian.AppendUint32(b, e.key)
 	return binary.BigEndian.AppendUint32(b, math.Float32bits(e.n))
 }
 
 func eventOf(b []byte) event {
-	return event{int64(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:]), math.Float32frombits(binary.BigEndian.Uint32(b[12:]))} //nolint:gosec // the same bits
+	return event{int64(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:]), math.Float32frombits(binary.BigEndian.Uint32(b[12:]))}
 }

@@ -58,16 +58,16 @@ func (c *logCounts) String() string {
 	for _, n := range c.Keyless {
 		keyless += n
 	}
-	text := fmt.Sprintf("%d lines: %d requests, %d fills", c.Lines, c.Requests, c.Fills)
+	parts := []string{fmt.Sprintf("%d lines: %d requests, %d fills", c.Lines, c.Requests, c.Fills)}
 	for _, p := range []struct {
 		n    int
 		what string
 	}{{c.Other, "about something else"}, {c.Refused, "refused requests"}, {keyless, "without a key"}, {c.Future, "more than a month ahead"}, {c.Broken, "not readable"}} {
 		if p.n > 0 {
-			text += fmt.Sprintf(", %d %s", p.n, p.what)
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // adviseLog is what logs say of the endpoints that were chosen.
@@ -193,7 +193,7 @@ func (l *adviseLog) line(line []byte, long bool, name string, n int) {
 func (l *adviseLog) request(to *adviseEndpoint, key uint64, at time.Time, weight int) {
 	l.counts.Requests++
 	to.requests++
-	to.seen.Request(uint32(key), at, weight, to.of.Policy.TTL) //nolint:gosec // a part of a hash
+	to.seen.Request(uint32(key), at, weight, to.of.Policy.TTL)
 }
 
 // keyless says which endpoints' keys are not known, and why; "" if there are none.

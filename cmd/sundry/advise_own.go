@@ -158,7 +158,7 @@ func (to *adviseEndpoint) keyOf(l *ownLine) (key uint64, ok bool) {
 	case len(l.key) > 0:
 		return xxhash.Sum64(l.key), true
 	case to.depends&catalog.OfDay != 0:
-		return uint64(catalog.DayOf(l.time)), to.oneKey //nolint:gosec // a number of its own for each day
+		return uint64(catalog.DayOf(l.time)), to.oneKey
 	}
 	return 0, to.oneKey
 }
@@ -169,7 +169,7 @@ func (l *adviseLog) fill(to *adviseEndpoint, key uint64, own *ownLine) error {
 	if !known && string(own.outcome) != "failed" {
 		return errOwn
 	}
-	age, err := to.ageOf(uint32(key), own) //nolint:gosec // a part of a hash
+	age, err := to.ageOf(uint32(key), own)
 	switch {
 	case err != nil:
 		return err
@@ -181,7 +181,7 @@ func (l *adviseLog) fill(to *adviseEndpoint, key uint64, own *ownLine) error {
 	if l.counts.Fills++; string(own.outcome) == "failed" {
 		return nil // it says nothing of the content
 	}
-	to.seen.Refresh(uint32(key), own.time, age, found) //nolint:gosec // a part of a hash
+	to.seen.Refresh(uint32(key), own.time, age, found)
 	return nil
 }
 

@@ -112,7 +112,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"json: .}", "json: '.x['}", `jokes.yaml:16: jq: unexpected EOF, at column 4 of ".x["`},
 		// Rules, times, parameters.
 		{"status: [404]", "status: [4040]", "jokes.yaml:32: judge rule: status: there is no status 4040; expected 100 to 599, for example [404]"},
-		{"is: unavailable", "is: unavailible", `jokes.yaml:33: is: "unavailible" is not a verdict; expected success, negative`},
+		{"is: unavailable", "is: unavail", `jokes.yaml:33: is: "unavail" is not a verdict; expected success, negative`},
 		{"{if: .code != 0, is: unavailable}", "{is: unavailable}", "jokes.yaml:33: judge rule without a condition; expected status, as in"},
 		{"  - name: own\n", "  - name: own\n    timeout: 30s\n", `jokes.yaml:19: source "own": timeout: expected at most that of a fill, 10s, got 30s`},
 		{"ttl: 1h", "ttl: 1 hour", "jokes.yaml:9: cache.ttl: duration \"1 hour\": expected a number with a unit, such as 90s"},
@@ -130,7 +130,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{`$params.kind == "pun"`, `$params.kind == "puns"`, "jokes.yaml:19: source own: when: it is true of no exchange, example or choice of a parameter; expected"},
 		{"sources:\n", "steps: [{name: spare, http: {url: \"https://api.example.org/x\"}}]\nsources:\n", "jokes.yaml:18: steps: spare: no source names it; expected its name below before, for example before: [spare]"},
 		{"cache:", "defs: {spare: .}\ncache:", "jokes.yaml:9: defs: spare: no program of this file calls it; expected a call, for example map: .data | spare"},
-		{"by: .author", "by: .autor", "jokes.yaml:12: field by: it is null or absent in every recorded exchange; expected"},
+		{"by: .author", "by: .authr", "jokes.yaml:12: field by: it is null or absent in every recorded exchange; expected"},
 		{"{title, by: .author", "{title, from: .author", "jokes.yaml:19: source own: map: from is not declared below fields; expected one of title, by, link, tags"},
 		{"text: '.title + \" \\($params.id)\"'", "text: .titel", "jokes.yaml:17: form text: it is empty for every recorded exchange; expected"},
 		{"text: '.title + ", "text: '.tags + ", "jokes.yaml:17: form text: of testdata/jokes/own/good: "},

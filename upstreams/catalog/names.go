@@ -70,7 +70,7 @@ func (s *endpointSpec) checkAsked(e *Endpoint, hints *declare.Problems) {
 			switch {
 			case i > 0 && specs[i-1].AlwaysAnswers():
 				hints.Add(src.Name.Line, "source %q: it is never asked, because %q before it always answers; expected that one at the end, or with a condition, for example when: $params.id == null", src.Name.Value, specs[i-1].Name.Value)
-			case src.After == upstreams.AfterNegative && !(e.mayBeNegative(chain) && slices.ContainsFunc(specs[:i], kinds.SourceSpec.MayBeNegative)):
+			case src.After == upstreams.AfterNegative && (!e.mayBeNegative(chain) || !slices.ContainsFunc(specs[:i], kinds.SourceSpec.MayBeNegative)):
 				hints.Add(src.Name.Line, "source %q: after: negative: it is never asked, because no source before it can say no; expected a rule there, for example judge: [{status: [404], is: negative}], or after: failure", src.Name.Value)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"sundry/cache"
@@ -62,8 +63,11 @@ func (n noted) Refresh(instance, key int, at time.Time, age time.Duration, found
 	}
 }
 
-// All and the first of the instances, as who has noted what an advice rests on.
-const All, First = -1, 0
+// Who has noted what an advice rests on.
+const (
+	All   = -1 // all instances
+	First = 0  // the first one alone
+)
 
 // Seen is what was seen of a world while it was observed.
 func (s *Story) Seen(by int) *advise.Seen {
@@ -124,9 +128,9 @@ func meanAfter(futures []*Story, ttl time.Duration) (mean Outcome) {
 
 // best is the longest TTL of the rules that keeps the target; 0: none does.
 func (s *Story) best(rules []advise.Rule) time.Duration {
-	for i := len(rules) - 1; i >= 0; i-- {
-		if s.playAfter(rules[i].TTL).Older <= Target {
-			return rules[i].TTL
+	for _, r := range slices.Backward(rules) {
+		if s.playAfter(r.TTL).Older <= Target {
+			return r.TTL
 		}
 	}
 	return 0

@@ -111,7 +111,6 @@ type player struct {
 	seen   []int // changes up to now, by key
 	behind []int // changes up to now less the lag, by key
 	purged int
-	hits   int
 	sum    Outcome
 }
 

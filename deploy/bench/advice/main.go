@@ -66,7 +66,7 @@ func (o *options) drawn() []advisetest.World {
 
 // judge prints a row for each world, and one of all.
 func (o *options) judge(title string, worlds []advisetest.World, seeds, by int) {
-	fmt.Fprintf(o.out, "\n%-42s %4s %5s %5s %5s\n", title, "old", "seer", "calls", "bands")
+	_, _ = fmt.Fprintf(o.out, "\n%-42s %4s %5s %5s %5s\n", title, "old", "seer", "calls", "bands")
 	var all advisetest.Tally
 	for i := range worlds {
 		var sum advisetest.Tally
@@ -77,16 +77,16 @@ func (o *options) judge(title string, worlds []advisetest.World, seeds, by int) 
 		}
 		all.Join(&sum)
 		if seeds > 1 || o.lines {
-			fmt.Fprintf(o.out, "%-42s %s\n", worlds[i].Name, &sum)
+			_, _ = fmt.Fprintf(o.out, "%-42s %s\n", worlds[i].Name, &sum)
 		}
 	}
-	fmt.Fprintf(o.out, "%-42s %s\n", "all", &all)
+	_, _ = fmt.Fprintf(o.out, "%-42s %s\n", "all", &all)
 }
 
 func (o *options) wrong(lines []string) {
 	for _, line := range lines {
 		if o.lines {
-			fmt.Fprintln(o.out, "    "+line)
+			_, _ = fmt.Fprintln(o.out, "    "+line)
 		}
 	}
 }
@@ -101,15 +101,15 @@ func (o *options) instances(worlds []advisetest.World) {
 }
 
 func (o *options) control(worlds []advisetest.World) {
-	fmt.Fprintf(o.out, "\n%-42s %9s %6s %6s\n", "closed loops", "TTL", "old", "steps")
+	_, _ = fmt.Fprintf(o.out, "\n%-42s %9s %6s %6s\n", "closed loops", "TTL", "old", "steps")
 	var sum advisetest.LoopTally
 	for i := range worlds {
 		for seed := range uint64(o.seeds) {
 			l := worlds[i].Control(o.from + seed)
 			sum.Add(l)
-			fmt.Fprintf(o.out, "%-42s %s\n", worlds[i].Name, l)
+			_, _ = fmt.Fprintf(o.out, "%-42s %s\n", worlds[i].Name, l)
 			o.wrong(l.Wrong)
 		}
 	}
-	fmt.Fprintln(o.out, &sum)
+	_, _ = fmt.Fprintln(o.out, &sum)
 }
