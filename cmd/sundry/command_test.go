@@ -153,6 +153,7 @@ func TestTryShowsFieldsInTheirOrder(t *testing.T) {
 func TestMetricsGolden(t *testing.T) {
 	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}, "--replay", "--redis", "redis://127.0.0.1:1")
 	mustGet(t, p.public+"/api/60s")
+	p.ask(http.MethodPost, "upstreams/kg.qq.com", `{"do":"closed"}`) // pending, but in force here
 	_, text := mustGet(t, p.admin+"/metrics")
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))

@@ -301,7 +301,8 @@ func TestDashboardsShowWhatHappens(t *testing.T) {
 	defer func() { stop(); running.Wait(); http.DefaultClient.CloseIdleConnections() }()
 
 	within(t, 60*time.Second, prom.unseen)
-	p.changeRule("pulse", `{"set":{"grace":"1s"}}`) // of another rule, it is predicted what it leads to
+	p.change(http.MethodPost, "upstreams/kg.qq.com", `{"do":"closed"}`)
+	p.change(http.MethodPut, "endpoints/pulse/cache", `{"set":{"grace":"1s"}}`) // of another rule, it is predicted what it leads to
 
 	open := questions(t)
 	within(t, 90*time.Second, func() (missing []string) {
@@ -311,10 +312,10 @@ func TestDashboardsShowWhatHappens(t *testing.T) {
 	within(t, 30*time.Second, func() []string { return prom.lacking() })
 }
 
-// changeRule changes cache settings, with the token.
-func (p *instance) changeRule(endpoint, body string) {
+// change changes something by the admin API, with the token.
+func (p *instance) change(method, path, body string) {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), http.MethodPut, p.admin+"/admin/api/endpoints/"+endpoint+"/cache", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(p.t.Context(), method, p.admin+"/admin/api/"+path, strings.NewReader(body))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -63,14 +63,21 @@ sundry_upstream_breaker_state{host="a",state="half-open"} 1
 sundry_upstream_breaker_state{host="a",state="open"} 0
 `
 		expected += `
-# HELP sundry_upstream_breaker_forced 1 while an operator holds the breaker of an upstream host open or closed.
-# TYPE sundry_upstream_breaker_forced gauge
-sundry_upstream_breaker_forced{host="a"} 0
 # HELP sundry_upstream_breaker_openings_total How often the breaker of an upstream host opened, including failed probes.
 # TYPE sundry_upstream_breaker_openings_total counter
 sundry_upstream_breaker_openings_total{host="a"} 1
 `
 		if err := testutil.CollectAndCompare(NewCollector(hosts), strings.NewReader(expected)); err != nil {
+			t.Error(err)
+		}
+		h.Force(ForceClosed)
+		hosts.Get("b")
+		held := `
+# HELP sundry_upstream_breaker_forced 1 while an operator holds the breaker of an upstream host open or closed; none for hosts that decide by themselves.
+# TYPE sundry_upstream_breaker_forced gauge
+sundry_upstream_breaker_forced{host="a"} 1
+`
+		if err := testutil.CollectAndCompare(NewCollector(hosts), strings.NewReader(held), "sundry_upstream_breaker_forced"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -24,7 +24,7 @@ func NewCollector(hosts *Hosts) *breakerCollector {
 		opened: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_openings_total",
 			"How often the breaker of an upstream host opened, including failed probes.", []string{"host"}, nil),
 		forced: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_forced",
-			"1 while an operator holds the breaker of an upstream host open or closed.", []string{"host"}, nil),
+			"1 while an operator holds the breaker of an upstream host open or closed; none for hosts that decide by themselves.", []string{"host"}, nil),
 	}
 }
 
@@ -45,7 +45,9 @@ func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, h := range c.hosts.All() {
 		ch <- prometheus.MustNewConstMetric(c.opened, prometheus.CounterValue, float64(h.Openings()), h.Name)
-		ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, one(h.Forced() != Unforced), h.Name)
+		if h.Forced() != Unforced { // a hundred zeros say nothing, and no alert waits for them
+			ch <- prometheus.MustNewConstMetric(c.forced, prometheus.GaugeValue, 1, h.Name)
+		}
 		now := h.State()
 		for _, state := range []string{"closed", "half-open", "open"} {
 			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
