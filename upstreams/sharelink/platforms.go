@@ -50,6 +50,8 @@ var platforms = []platform{
 	{"sixroom", words.Say("6.cn", "六间房"), []string{"v.6.cn", "m.6.cn"}, sixroom},
 	{"oasis", words.Say("Oasis", "绿洲"), []string{"m.oasis.weibo.cn"}, oasis},
 	{"meipai", words.Say("Meipai", "美拍"), []string{"www.meipai.com", "meipai.com", "m.meipai.com"}, meipai},
+	{"doupai", words.Say("Doupai", "逗拍"), []string{"p.doupai.cc"}, doupai},
+	{"quanmin", words.Say("Quanmin", "度小视"), []string{"xspshare.baidu.com"}, quanmin},
 	{"miyoushe", words.Say("Miyoushe", "米游社"), []string{"www.miyoushe.com", "miyoushe.com", "m.miyoushe.com"}, miyoushe},
 	{"lofter", words.Name("LOFTER"), []string{"s.lofter.com", ".lofter.com"}, lofter},
 	{"doubao", words.Say("Doubao", "豆包"), []string{"www.doubao.com", "doubao.com"}, doubao},

@@ -19,6 +19,8 @@ var (
 	xiguaPath       = regexp.MustCompile(`^/(?:video/|i|group/|douyin/share/video/)?([0-9]{6,24})/?$`)
 	sixroomPath     = regexp.MustCompile(`^/(?:minivideo|v)/([0-9]{1,20})/?$`)
 	meipaiPath      = regexp.MustCompile(`^/(?:video/(?:[0-9]{1,6}/)?|media/)([0-9]{6,24})/?$`)
+	doupaiPath      = regexp.MustCompile(`^/topic/([0-9a-f]{24})\.html$`)
+	doupaiID        = regexp.MustCompile(`^[0-9a-f]{24}$`)
 	quanminkgePaths = regexp.MustCompile(`^/node/(?:[0-9A-Za-z]{1,32}/)?play(?:_v2)?/?$`)
 )
 
@@ -118,4 +120,20 @@ func oasis(a address) (Link, bool) {
 
 func meipai(a address) (Link, bool) {
 	return a.numbered(meipaiPath, "https://www.meipai.com/video/", "")
+}
+
+// doupai's links name the topic in a parameter; older ones in the path.
+func doupai(a address) (Link, bool) {
+	id := ""
+	if m := doupaiPath.FindStringSubmatch(a.path); m != nil {
+		id = m[1]
+	} else if strings.TrimSuffix(a.path, "/") == "/modules/topic" {
+		id = a.get("id", doupaiID)
+	}
+	return Link{ID: id, URL: "https://p.doupai.cc/modules/topic/?id=" + id}, id != ""
+}
+
+func quanmin(a address) (Link, bool) {
+	id := a.get("vid", digits)
+	return Link{ID: id, URL: "https://xspshare.baidu.com/sv?vid=" + id}, id != ""
 }

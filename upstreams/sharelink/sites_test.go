@@ -15,7 +15,13 @@ func recognisedOfSites() map[string]Link {
 	room := post("sixroom", "", "7425678", "https://v.6.cn/minivideo/7425678")
 	green := post("oasis", "", "4506676592820518", "https://m.oasis.weibo.cn/v1/h5/share?sid=4506676592820518")
 	pretty := post("meipai", "", "6826061694944437551", "https://www.meipai.com/video/6826061694944437551")
+	topic := post("doupai", "", "5fa20d8c8f71d10031f27abb", "https://p.doupai.cc/modules/topic/?id=5fa20d8c8f71d10031f27abb")
+	small := post("quanmin", "", "4360835078718407166", "https://xspshare.baidu.com/sv?vid=4360835078718407166")
 	return map[string]Link{
+		"https://p.doupai.cc/modules/topic/?id=5fa20d8c8f71d10031f27abb&utm_term=x":        topic,
+		"https://p.doupai.cc/topic/5fa20d8c8f71d10031f27abb.html":                          topic,
+		"https://xspshare.baidu.com/sv?source=share-h5&vid=4360835078718407166":            small,
+		"https://xspshare.baidu.com/88fc0154b588926c3abcb?vid=4360835078718407166":         small,
 		"https://www.ixigua.com/7359024563000000001?logTag=x":                              melon,
 		"https://ixigua.com/i7359024563000000001/":                                         melon,
 		"https://m.ixigua.com/video/7359024563000000001":                                   melon,
