@@ -211,6 +211,7 @@ func shortHosts() map[string][]string {
 		"tiktok":      {"vm.tiktok.com", "vt.tiktok.com", "www.tiktok.com"},
 		"lofter":      {"s.lofter.com"},
 		"xigua":       {"v.ixigua.com"},
+		"toutiao":     {"m.toutiao.com"},
 	}
 }
 
@@ -305,7 +306,7 @@ func TestParseRefusesLinksToOtherPages(t *testing.T) {
 		"https://tv.cctv.com/lm/xwlb/index.shtml", "https://tv.cctv.com/2026/04/20/index.shtml", "https://tv.cctv.com/VIDEabc.shtml", "https://www.xinpianchang.com/u10357277", "https://www.xinpianchang.com/a1/b", "https://www.pearvideo.com/category_1", "https://www.pearvideo.com/author_1",
 		"https://www.ixigua.com/", "https://www.ixigua.com/home/123456789", "https://www.ixigua.com/cinema/album/1", "https://v.6.cn/123456", "https://v.6.cn/minivideo/getlist.php",
 		"https://m.oasis.weibo.cn/v1/h5/share?uid=2524813095", "https://m.oasis.weibo.cn/v1/h5/user?sid=1", "https://www.meipai.com/user/1234567", "https://www.meipai.com/video/863",
-		"https://p.doupai.cc/", "https://p.doupai.cc/modules/topic/?id=5fa2", "https://p.doupai.cc/modules/user/?id=5fa20d8c8f71d10031f27abb", "https://p.doupai.cc/topic/x.html", "https://xspshare.baidu.com/", "https://xspshare.baidu.com/sv?vid=43a",
+		"https://www.toutiao.com/", "https://www.toutiao.com/article/7505382061495176511/", "https://www.toutiao.com/w/7505382061495176511/", "https://www.toutiao.com/video/x", "https://m.toutiao.com/is/", "https://p.doupai.cc/", "https://p.doupai.cc/modules/topic/?id=5fa2", "https://p.doupai.cc/modules/user/?id=5fa20d8c8f71d10031f27abb", "https://p.doupai.cc/topic/x.html", "https://xspshare.baidu.com/", "https://xspshare.baidu.com/sv?vid=43a",
 		"https://kg.qq.com/", "https://kg.qq.com/node/personal?s=abc", "https://kg.qq.com/node/play", "https://kg.qq.com/node/play?s=a%20b",
 		"https://www.miyoushe.com/ys/accountCenter/postList?id=1", "https://m.miyoushe.com/ys/#/home", "https://www.miyoushe.com/ys/article/x", "https://www.lofter.com/", "https://blog.lofter.com/post/1dxg_2", "https://blog.lofter.com/post/1d", "https://s.lofter.com/x",
 		"https://a.b.lofter.com/post/1d_2e", "https://blog.lofter.com/post/" + strings.Repeat("f", 16) + "_1", "https://www.doubao.com/video-sharing?share_id=1", "https://www.doubao.com/video-sharing?video_id=v1", "https://www.doubao.com/chat/1?share_id=1&video_id=v1",

@@ -52,6 +52,7 @@ var platforms = []platform{
 	{"meipai", words.Say("Meipai", "美拍"), []string{"www.meipai.com", "meipai.com", "m.meipai.com"}, meipai},
 	{"doupai", words.Say("Doupai", "逗拍"), []string{"p.doupai.cc"}, doupai},
 	{"quanmin", words.Say("Quanmin", "度小视"), []string{"xspshare.baidu.com"}, quanmin},
+	{"toutiao", words.Say("Toutiao", "今日头条"), []string{"m.toutiao.com", "www.toutiao.com", "toutiao.com"}, toutiao},
 	{"miyoushe", words.Say("Miyoushe", "米游社"), []string{"www.miyoushe.com", "miyoushe.com", "m.miyoushe.com"}, miyoushe},
 	{"lofter", words.Name("LOFTER"), []string{"s.lofter.com", ".lofter.com"}, lofter},
 	{"doubao", words.Say("Doubao", "豆包"), []string{"www.doubao.com", "doubao.com"}, doubao},

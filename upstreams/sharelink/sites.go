@@ -19,6 +19,8 @@ var (
 	xiguaPath       = regexp.MustCompile(`^/(?:video/|i|group/|douyin/share/video/)?([0-9]{6,24})/?$`)
 	sixroomPath     = regexp.MustCompile(`^/(?:minivideo|v)/([0-9]{1,20})/?$`)
 	meipaiPath      = regexp.MustCompile(`^/(?:video/(?:[0-9]{1,6}/)?|media/)([0-9]{6,24})/?$`)
+	toutiaoPath     = regexp.MustCompile(`^/(?:video/|group/|item/|i)([0-9]{6,24})/?$`)
+	toutiaoShort    = regexp.MustCompile(`^/is/([A-Za-z0-9_-]{1,64})/?$`)
 	doupaiPath      = regexp.MustCompile(`^/topic/([0-9a-f]{24})\.html$`)
 	doupaiID        = regexp.MustCompile(`^[0-9a-f]{24}$`)
 	quanminkgePaths = regexp.MustCompile(`^/node/(?:[0-9A-Za-z]{1,32}/)?play(?:_v2)?/?$`)
@@ -136,4 +138,12 @@ func doupai(a address) (Link, bool) {
 func quanmin(a address) (Link, bool) {
 	id := a.get("vid", digits)
 	return Link{ID: id, URL: "https://xspshare.baidu.com/sv?vid=" + id}, id != ""
+}
+
+// toutiao's articles and short posts, which have paths of their own, are no videos.
+func toutiao(a address) (Link, bool) {
+	if m := toutiaoShort.FindStringSubmatch(a.path); m != nil {
+		return short("m.toutiao.com", "/is/"+m[1]+"/")
+	}
+	return a.numbered(toutiaoPath, "https://www.toutiao.com/video/", "/")
 }

@@ -17,7 +17,13 @@ func recognisedOfSites() map[string]Link {
 	pretty := post("meipai", "", "6826061694944437551", "https://www.meipai.com/video/6826061694944437551")
 	topic := post("doupai", "", "5fa20d8c8f71d10031f27abb", "https://p.doupai.cc/modules/topic/?id=5fa20d8c8f71d10031f27abb")
 	small := post("quanmin", "", "4360835078718407166", "https://xspshare.baidu.com/sv?vid=4360835078718407166")
+	head := post("toutiao", "", "7505382061495176511", "https://www.toutiao.com/video/7505382061495176511/")
 	return map[string]Link{
+		"https://www.toutiao.com/video/7505382061495176511/?log_from=x":                    head,
+		"https://m.toutiao.com/i7505382061495176511/":                                      head,
+		"https://toutiao.com/group/7505382061495176511":                                    head,
+		"https://m.toutiao.com/is/iAbC_12/":                                                shortened("toutiao", "https://m.toutiao.com/is/iAbC_12/"),
+		"https://www.toutiao.com/is/iAbC_12":                                               shortened("toutiao", "https://m.toutiao.com/is/iAbC_12/"),
 		"https://p.doupai.cc/modules/topic/?id=5fa20d8c8f71d10031f27abb&utm_term=x":        topic,
 		"https://p.doupai.cc/topic/5fa20d8c8f71d10031f27abb.html":                          topic,
 		"https://xspshare.baidu.com/sv?source=share-h5&vid=4360835078718407166":            small,
