@@ -226,12 +226,12 @@ endpoints:
 `
 
 // pulse is an endpoint whose content changes every two seconds, and is refreshed several
-// times in between.
+// times in between. Its target is one that some TTL meets.
 const pulse = `version: 1
 name: pulse
 group: text
 summary: {en: The time in steps., zh: 时间}
-cache: {class: shared, ttl: 300ms}
+cache: {class: shared, ttl: 300ms, target: {old: 90%}}
 forms: [{name: json, json: .}]
 sources: [{name: clock, computed: {}, map: "{step: ($now / 2 | floor)}"}]
 `
