@@ -60,7 +60,7 @@ function cells(e, advice, refresh) {
   return [
     [h("strong", { class: "mono" }, e.name), " ", mark(advice.autopilot), h("div", { class: "soft" }, t("target {target}", { target: goal(advice.target).text }))],
     [h("span", { class: "number" }, now ? short(now.ttl_seconds) : "–"), " ", then && (then.present ? badge("plain", "✓", t("kept"), t("The TTL in force is advised")) : badge("tip", "→", short(then.ttl_seconds), t("advised")))],
-    ...[figure.old, figure.calls].map((f) => changes(f, now, then)), h("span", null, evidence(advice.evidence)), h("span", null, why(e, advice)),
+    ...[figure.old, figure.calls].map((f) => changes(f, now, then)), h("span", null, evidence(advice.evidence)), h("span", null, why(advice)),
     button(t("Tune…"), t("The curve over TTL, target and autopilot"), open, { about: e.name }),
   ];
 }

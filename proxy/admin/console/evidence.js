@@ -5,8 +5,8 @@ import { plural, sentence } from "./text.js";
 export const present = ({ rules }) => rules.find((r) => r.present);
 export const advised = ({ rules, advised_ttl_seconds: ttl }) => rules.find((r) => r.ttl_seconds === ttl);
 
-// why is a sentence, after another one where a timetable has its say.
-export const why = (e, { reason, reason_zh: zh }) => (e.daily ? t("Fresh until its next edition, as its timetable says. ") : "") + sentence({ en: reason, zh }[language]);
+// why is a sentence.
+export const why = ({ reason, reason_zh: zh }) => sentence({ en: reason, zh }[language]);
 
 export function evidence({ refreshes, changes, days }) {
   if (refreshes === 0) return t("no refreshes yet");

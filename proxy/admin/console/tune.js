@@ -59,7 +59,7 @@ function merged(advice, answer) {
 }
 
 function drawn(places, e, advice, ttl, go) {
-  show(places.said, h("p", null, why(e, advice)), h("p", { class: "soft" }, sentence(evidence(advice.evidence)), !e.daily && advice.edition && ` ${edition(advice.edition)}`));
+  show(places.said, h("p", null, why(advice)), h("p", { class: "soft" }, sentence(evidence(advice.evidence)), !e.daily && advice.edition && ` ${edition(advice.edition)}`));
   show(places.came, came(advice));
   if (!ttl) return show(places.curve, h("p", { class: "empty" }, advice.rules.length > 0 ? t("No requests were seen, so nothing can be predicted.") : t("There is no TTL to choose.")));
   const now = present(advice), best = advised(advice), then = at(advice.rules, ttl), moved = ttl !== now.ttl_seconds;

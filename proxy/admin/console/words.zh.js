@@ -277,7 +277,6 @@ export default {
   "Advised: {ttl}": "建议：{ttl}",
   "Autopilot": "自动调节",
   "Evidence": "依据",
-  "Fresh until its next edition, as its timetable says. ": "按时间表，新鲜到下一版次。",
   "It seems to change daily, from {from} to {to}, {zone}: with a timetable (until) one call a day would do.": "看来每天在 {from} 到 {to} 之间更新，时区 {zone}：用时间表（until），每天调用一次就够了。",
   "Last step, {at}: {from} → {to}.": "上一步（{at}）：{from} → {to}。",
   "Longest TTL": "最长 TTL",
