@@ -13,8 +13,9 @@ import (
 // everywhere.
 const soakSlack = time.Second
 
-// soakSameTime is how long after one fill another one may begin and still count as older:
-// instances date them by the clock of Redis, as they have read it.
+// soakSameTime is how long after one fill another one may begin and still count as older, or
+// before an order and still count as later: instances date them by the clock of Redis, as
+// they have read it.
 const soakSameTime = 50 * time.Millisecond
 
 // soakRecovery is how long after an outage of Redis what was filled meanwhile may take to be
@@ -80,14 +81,15 @@ func (j *judge) tell(key, format string, args ...any) {
 	j.story[key] = all
 }
 
-// ordering notes what was asked for before an order for these keys is given. Call
-// acknowledged once it is.
+// ordering notes what was asked for before an order for these keys is given, but for what
+// was asked for at the same time: another instance dates that. Call acknowledged once the
+// order is.
 func (j *judge) ordering(what, by string, keys []string) (acknowledged func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	floors := map[string]int64{}
 	for _, key := range keys {
-		floors[key] = j.asked[key]
+		floors[key] = j.askedBy(key, time.Now().Add(-soakSameTime))
 	}
 	return func() {
 		j.mu.Lock()
@@ -96,6 +98,16 @@ func (j *judge) ordering(what, by string, keys []string) (acknowledged func()) {
 			j.orders[key] = append(j.orders[key], order{what, by, time.Now(), floor})
 		}
 	}
+}
+
+// askedBy is the last number that was asked for by a time. The lock is held.
+func (j *judge) askedBy(key string, at time.Time) int64 {
+	for _, s := range slices.Backward(j.gave[key]) {
+		if !s.at.After(at) {
+			return s.n
+		}
+	}
+	return 0
 }
 
 // answer judges a number that an instance has served for a key to a request that began then.
