@@ -16,15 +16,11 @@ import (
 	"sundry/upstreams/jq"
 )
 
-// TestWhatTheEndpointChoosesExists: that a source has nothing for the endpoint's own default
-// is the source's failure; for what a caller asks for, it is the answer.
-func TestWhatTheEndpointChoosesExists(t *testing.T) {
-	c, err := loadText(t, "whole", strings.Replace(whole, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+// failsAs holds the first chain of the endpoint whole to the kind of its error, by query.
+func failsAs(t *testing.T, c *Catalog, kinds map[string]upstreams.ErrorKind) {
+	t.Helper()
 	e, _ := c.Get("whole")
-	for query, want := range map[string]upstreams.ErrorKind{"": upstreams.Unavailable, "n=3": upstreams.Unavailable, "type=text": upstreams.Unavailable, "n=4": upstreams.Negative} {
+	for query, want := range kinds {
 		in, bad := e.Parse(query, Caller{Addr: caller})
 		if bad != nil {
 			t.Fatal(bad)
@@ -34,6 +30,16 @@ func TestWhatTheEndpointChoosesExists(t *testing.T) {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}
+}
+
+// TestWhatTheEndpointChoosesExists: that a source has nothing for the endpoint's own default
+// is the source's failure; for what a caller asks for, it is the answer.
+func TestWhatTheEndpointChoosesExists(t *testing.T) {
+	c, err := loadText(t, "whole", strings.Replace(whole, "    computed: {}\n", "    computed: {}\n    judge: [{if: true, is: negative}]\n", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	failsAs(t, c, map[string]upstreams.ErrorKind{"": upstreams.Unavailable, "n=3": upstreams.Unavailable, "type=text": upstreams.Unavailable, "n=4": upstreams.Negative})
 }
 
 // TestWhatTheEndpointNamesExists: a choice that stands for an input is the endpoint's own as
@@ -48,17 +54,7 @@ func TestWhatTheEndpointNamesExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, _ := c.Get("whole")
-	for query, want := range map[string]upstreams.ErrorKind{"chart=new": upstreams.Unavailable, "n=20": upstreams.Unavailable, "n=21": upstreams.Negative, "n=21&chart=new": upstreams.Negative} {
-		in, bad := e.Parse(query, Caller{Addr: caller})
-		if bad != nil {
-			t.Fatal(bad)
-		}
-		_, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, nil)
-		if got := upstreams.KindOf(err); got != want {
-			t.Errorf("%q: %s, want %s", query, got, want)
-		}
-	}
+	failsAs(t, c, map[string]upstreams.ErrorKind{"chart=new": upstreams.Unavailable, "n=20": upstreams.Unavailable, "n=21": upstreams.Negative, "n=21&chart=new": upstreams.Negative})
 }
 
 // TestHollowDataAreNoAnswer: the next source is asked, in the chain of the JSON form and in
