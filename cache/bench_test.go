@@ -100,8 +100,8 @@ type everyKey struct {
 	value []byte
 }
 
-func (r everyKey) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased bool) {
-	return r.value, time.Now(), nil, false
+func (r everyKey) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+	return r.value, time.Now(), nil, false, true
 }
 
 func BenchmarkFarHit(b *testing.B) {

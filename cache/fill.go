@@ -71,11 +71,12 @@ type fill struct {
 	// mark is that of the near tier's copy; nil: it has none for which a look is due.
 	mark *mark
 	// farCreated is the creation time of the entry that the first look into Redis
-	// found, be it gone, farLeased whether that one found the lease held, and farFailure the
-	// failure record that the last look found.
-	farCreated time.Time
-	farLeased  bool
-	farFailure []byte
+	// found, be it gone, farAnswered whether that one was answered, farLeased whether it found
+	// the lease held, and farFailure the failure record that the last look found.
+	farCreated  time.Time
+	farAnswered bool
+	farLeased   bool
+	farFailure  []byte
 	// release ends the lease; nil: none was requested.
 	release func()
 }

@@ -360,7 +360,9 @@ func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 
 type brokenRemote struct{ *fakeRemote }
 
-func (brokenRemote) Look(context.Context, string) ([]byte, time.Time, []byte, bool) { panic("far") }
+func (brokenRemote) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+	panic("far")
+}
 
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

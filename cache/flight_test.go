@@ -408,7 +408,7 @@ type distantRemote struct {
 	looks atomic.Int64
 }
 
-func (s *distantRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
+func (s *distantRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	s.looks.Add(1)
 	time.Sleep(s.takes)
 	return s.fakeRemote.Look(ctx, key)

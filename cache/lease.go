@@ -122,7 +122,7 @@ func waitForEnd(ctx context.Context, ended <-chan struct{}, most time.Duration) 
 // poll looks once for an entry that is fresh or newer than the one that Redis held
 // at first, and for a new failure record.
 func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err error) {
-	packed, created, record, leased := f.cache.far.Look(ctx, f.key)
+	packed, created, record, leased, _ := f.cache.far.Look(ctx, f.key)
 	if e, ok := f.unpack(packed, created); ok {
 		got, state := f.promote(e)
 		if got != nil && (state <= Eager || e.meta.Created.After(f.farCreated)) {

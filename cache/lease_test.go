@@ -223,13 +223,13 @@ type lateRemote struct {
 	finish func()
 }
 
-func (s *lateRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
-	value, created, failure, leased = s.fakeRemote.Look(ctx, key)
+func (s *lateRemote) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+	value, created, failure, leased, answered = s.fakeRemote.Look(ctx, key)
 	if s.looks++; s.looks == 3 {
 		s.finish()
-		return value, created, failure, false
+		return value, created, failure, false, answered
 	}
-	return value, created, failure, leased
+	return value, created, failure, leased, answered
 }
 
 func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
@@ -261,10 +261,10 @@ type finishing struct {
 	looked bool
 }
 
-func (f *finishing) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
+func (f *finishing) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	if !f.looked {
 		f.looked = true
-		return nil, time.Time{}, nil, true
+		return nil, time.Time{}, nil, true, true
 	}
 	return f.fakeRemote.Look(ctx, key)
 }
@@ -289,13 +289,13 @@ type overtaken struct {
 	meanwhile func()
 }
 
-func (o *overtaken) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
-	value, created, failure, leased = o.fakeRemote.Look(ctx, key)
+func (o *overtaken) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+	value, created, failure, leased, answered = o.fakeRemote.Look(ctx, key)
 	if do := o.meanwhile; do != nil {
 		o.meanwhile = nil
 		do()
 	}
-	return value, created, failure, leased
+	return value, created, failure, leased, answered
 }
 
 // Instances that look for a late edition at the same moment make one call, also where one

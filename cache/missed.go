@@ -12,8 +12,7 @@ import (
 // looked up is served on until it is no longer fresh by its own age. In a near tier of
 // the default size that is one in a hundred once 80,000 were looked up.
 //
-// A look that Redis does not answer counts as well: if it cannot be reached, there will
-// be another outage to be over.
+// A look that Redis does not answer does not count: the next is due in a second.
 type missed struct {
 	// until is when it was over, and a little later: what other instances have created
 	// has dates by their clocks. Later entries come from fills that have looked.
@@ -64,24 +63,27 @@ func (c *Cache) MissedAnnouncements() {
 	}
 }
 
-// hears is called when announcements are heard from now on, or no more.
+// hears is called when announcements are heard from now on, or no more: then there is
+// nothing to be looked up before they are heard again.
 func (c *Cache) hears(yes bool) {
 	c.leaseEnds.hears(yes)
 	if yes {
 		c.MissedAnnouncements()
+	} else {
+		c.near.missed.Store(nil)
 	}
 }
 
 // doubtful reports whether an entry of the hot table may have been replaced in Redis
-// while this instance heard no announcements. It costs a hit two loads, once somebody
-// has found that it was not.
-func (m *memory) doubtful(r *ready) bool {
+// while this instance heard no announcements, and a look is due. It costs a hit two loads,
+// once somebody has found that it was not.
+func (m *memory) doubtful(r *ready, now time.Time) bool {
 	d := m.missed.Load()
 	if d == nil || r.checked.Load() == d {
 		return false
 	}
 	if d.covers(m.hot.hash(r.key), r.meta.Created) {
-		return true
+		return m.dueMark(r.key, r.meta.Created, now) != nil
 	}
 	r.checked.Store(d)
 	return false

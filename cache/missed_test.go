@@ -139,3 +139,36 @@ func TestMissedRemembersWhatWasLookedUp(t *testing.T) {
 		t.Error("covered, though nothing was missed")
 	}
 }
+
+// TestAnUnansweredLookIsNotTheLast: a Redis that is slow for a while, or from which nothing
+// may be read yet, has said nothing of what was missed or announced. It is asked again, once
+// a second.
+func TestAnUnansweredLookIsNotTheLast(t *testing.T) {
+	const seconds = 3 * looksForNewer
+	for name, deaf := range map[string]bool{"missed": true, "announced": false} {
+		t.Run(name, func(t *testing.T) {
+			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
+				l := &script{}
+				far.deaf = deaf
+				refreshed(t, one, two, l)
+				if deaf {
+					two.cache.MissedAnnouncements()
+				}
+				far.silent = true
+				looks := far.gets
+				for range seconds {
+					for range 10 {
+						wantText(t, mustFetch(t, two, "story:k", l), "answer 1")
+					}
+					time.Sleep(lookAgain)
+				}
+				if n := far.gets - looks; n != seconds {
+					t.Errorf("%d looks in %d s", n, seconds)
+				}
+				far.silent = false
+				wantText(t, mustFetch(t, two, "story:k", l), "answer 2")
+				wantCalls(t, l, 2)
+			})
+		})
+	}
+}

@@ -13,8 +13,9 @@ import (
 type Remote interface {
 	// Look reads, in one round trip within its own small time budget, the value
 	// of a key and when it was created by this machine's clock, the record of its last
-	// fill if that failed a moment ago (nil: none), and whether its lease is held.
-	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool)
+	// fill if that failed a moment ago (nil: none), and whether its lease is held. All is
+	// missing where it was not answered: nothing could be read, or may be.
+	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it
@@ -103,9 +104,11 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	outage := f.cache.near.missed.Load()
-	packed, created, record, leased := f.cache.far.Look(ctx, f.key)
-	outage.look(f.cache.near.hot.hash(f.key))
-	f.farFailure, f.farLeased = record, leased
+	packed, created, record, leased, answered := f.cache.far.Look(ctx, f.key)
+	if answered {
+		outage.look(f.cache.near.hot.hash(f.key))
+	}
+	f.farFailure, f.farLeased, f.farAnswered = record, leased, answered
 	if packed == nil {
 		f.metrics.farMiss.Inc()
 		return nil
@@ -137,7 +140,7 @@ func (f *fill) overtaken(ctx context.Context, e *entry, took time.Duration) *fli
 	if took < slowLoad || !f.usesFar() {
 		return nil
 	}
-	packed, created, _, _ := f.cache.far.Look(ctx, f.key)
+	packed, created, _, _, _ := f.cache.far.Look(ctx, f.key)
 	newer, ok := f.unpack(packed, created)
 	if !ok || !prefers(&newer.meta, &e.meta, time.Now()) || !newer.meta.Created.After(e.meta.Created) {
 		return nil

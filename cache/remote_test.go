@@ -27,6 +27,8 @@ type fakeRemote struct {
 	gets   int
 	// slow is how long a look takes.
 	slow time.Duration
+	// silent answers no look.
+	silent bool
 	// deaf loses all announcements.
 	deaf      bool
 	listeners map[*listener]bool
@@ -141,12 +143,15 @@ func (s *fakeRemote) isLeased(key string) bool {
 	return s.leased[key]
 }
 
-func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
+func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gets++
-	return s.values[key], s.createdAt(key), s.failures[key], s.isLeased(key)
+	if s.silent {
+		return nil, time.Time{}, nil, false, false
+	}
+	return s.values[key], s.createdAt(key), s.failures[key], s.isLeased(key), true
 }
 
 // createdAt is what Redis has for the date of a value: its own, where a test has put it there.

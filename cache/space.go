@@ -222,7 +222,7 @@ func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
 	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.meta, now)
 	s.describe(hit, &r.entry, want, rep, now)
 	hit.State, hit.Left, hit.Tier = state, left, Near
-	hit.superseded = s.usesFar() && s.cache.near.doubtful(r) && usable(state)
+	hit.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && usable(state)
 }
 
 // state is an entry's state under the policy and the purges in force, and how long

@@ -7,7 +7,8 @@ import (
 
 // Looks for the newer entry of a superseded copy.
 const (
-	// looksForNewer is how many may find nothing: Redis may be slow at that moment.
+	// looksForNewer is how many may find nothing where one was announced. Those that Redis
+	// did not answer do not count.
 	looksForNewer = 3
 	// lookAgain is how long after one that found nothing the next is due.
 	lookAgain = time.Second
@@ -30,13 +31,14 @@ type superseded struct {
 	used atomic.Bool
 }
 
-// mark says that Redis has an entry of the key created then.
+// mark says that Redis has an entry of the key created then, or may have had one.
 type mark struct {
 	key     string
 	created time.Time
-	outage  bool         // announcements may have been lost, and what Redis had
-	looks   atomic.Int32 // that found nothing newer
-	due     atomic.Int64 // the next look, in Unix nanoseconds
+	outage  bool                   // announcements may have been lost, and what Redis had
+	looks   atomic.Int32           // that were answered and found nothing newer
+	due     atomic.Int64           // the next look, in Unix nanoseconds
+	last    atomic.Pointer[missed] // the last outage that was over at the last look
 }
 
 // mark is the mark of a key's entry that was created earlier than the one in Redis; nil
@@ -55,10 +57,12 @@ func (m *memory) mark(key string, created time.Time) *mark {
 // have been replaced while no announcements were heard: then a look before the outage was
 // over found nothing because nothing was read, and is no reason to wait. nil: there is none.
 func (m *memory) dueMark(key string, created, now time.Time) *mark {
-	if d := m.missed.Load(); d != nil && d.covers(m.hot.hash(key), created) {
+	d, k := m.missed.Load(), m.mark(key, created)
+	covered := d.covers(m.hot.hash(key), created)
+	switch {
+	case k == nil && covered:
 		return &mark{key: key, created: d.until, outage: true}
-	}
-	if k := m.mark(key, created); k != nil && now.UnixNano() >= k.due.Load() {
+	case k != nil && (now.UnixNano() >= k.due.Load() || covered && k.last.Load() != d):
 		return k
 	}
 	return nil
@@ -78,7 +82,7 @@ func (m *memory) supersede(class Class, key string, created time.Time) bool {
 		return false
 	}
 	next, slot := &mark{key: key, created: created}, m.markOf(key)
-	for k := slot.Load(); k == nil || k.key != key || k.created.Before(created); k = slot.Load() {
+	for k := slot.Load(); k == nil || k.key != key || k.outage || k.created.Before(created); k = slot.Load() {
 		if slot.CompareAndSwap(k, next) {
 			m.superseded.used.Store(true)
 			break
@@ -91,12 +95,20 @@ func (m *memory) supersede(class Class, key string, created time.Time) bool {
 	return true
 }
 
-// notFound counts a look that found nothing newer. The last one ends the mark, unless a
-// later one has replaced it.
-func (m *memory) notFound(k *mark, now time.Time) {
+// notFound notes a look that found nothing newer. One that was not answered is made again
+// in a second. Of the others the last one ends the mark, unless a later one has replaced it;
+// after an outage that is the first.
+func (m *memory) notFound(k *mark, answered bool, now time.Time) {
+	k.last.Store(m.missed.Load())
 	k.due.Store(now.Add(lookAgain).UnixNano())
-	if k.looks.Add(1) >= looksForNewer {
-		m.markOf(k.key).CompareAndSwap(k, nil)
+	slot := m.markOf(k.key)
+	switch there := slot.Load(); {
+	case answered && (k.outage || k.looks.Add(1) >= looksForNewer):
+		slot.CompareAndSwap(k, nil)
+	case !answered && k.outage && (there == nil || there.key != k.key):
+		if slot.CompareAndSwap(there, k) {
+			m.superseded.used.Store(true)
+		}
 	}
 }
 
@@ -128,12 +140,12 @@ func (s *Space) patience(stale *Hit) time.Duration {
 func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 	now, copied := time.Now(), f.copy.entry.meta.Created
 	if copied.Before(f.mark.created) {
-		f.cache.near.notFound(f.mark, now)
+		f.cache.near.notFound(f.mark, f.farAnswered, now)
 	}
 	if got != nil && !got.entry.meta.Created.Before(copied) {
 		return got
 	}
-	if f.mark.outage && f.farCreated.IsZero() {
+	if f.mark.outage && f.farAnswered && f.farCreated.IsZero() {
 		f.writeBack(f.copy.entry)
 	}
 	switch state := f.stateOf(f.copy.entry, now); {

@@ -430,7 +430,7 @@ func TestMarks(t *testing.T) {
 	}
 	near.supersede(Shared, "story:k", now.Add(3*time.Second))
 	for range looksForNewer {
-		near.notFound(k, now)
+		near.notFound(k, true, now)
 	}
 	later := near.mark("story:k", now)
 	if later == nil {
@@ -441,7 +441,7 @@ func TestMarks(t *testing.T) {
 		if near.dueMark("story:k", now, at) != later || near.dueMark("story:k", now, at.Add(-1)) != nil && i > 0 {
 			t.Errorf("look %d is not due after %v, or earlier", i, at.Sub(now))
 		}
-		near.notFound(later, at)
+		near.notFound(later, true, at)
 	}
 	if near.mark("story:k", now) != nil {
 		t.Error("it has no end")

@@ -148,7 +148,7 @@ func TestReplacementsAreHeardOnceTheyAreThere(t *testing.T) {
 			one.replace("k", []byte(value), time.Minute, at)
 			said := fmt.Sprint("replaced k ", at.UnixMilli())
 			two.hears(t, said)
-			if v, _, _, _ := two.Look(t.Context(), "k"); string(v) != value {
+			if v, _, _, _, _ := two.Look(t.Context(), "k"); string(v) != value {
 				t.Fatalf("told of %s, and found %q", value, v)
 			}
 			one.hears(t, said)
@@ -184,7 +184,7 @@ func TestReleaseIsAnnouncedToThoseWhoWantIt(t *testing.T) {
 		one.set("k", []byte("v"), time.Minute)
 		release()
 		two.hears(t, "ended k")
-		if v, _, _, leased := two.Look(t.Context(), "k"); string(v) != "v" || leased {
+		if v, _, _, leased, _ := two.Look(t.Context(), "k"); string(v) != "v" || leased {
 			t.Errorf("%q %v", v, leased)
 		}
 		one.hears(t, "ended k")
@@ -200,7 +200,7 @@ func TestAWantedLeaseIsRenewed(t *testing.T) {
 	_, release := one.Lease(t.Context(), "k", time.Minute)
 	two.Want(t.Context(), "k")
 	waittest.Until(t, "its first term to be over", func() bool {
-		if _, _, _, leased := two.Look(t.Context(), "k"); !leased {
+		if _, _, _, leased, _ := two.Look(t.Context(), "k"); !leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
 		return time.Since(begin) > leaseLife+leaseRenewal/2
@@ -291,7 +291,7 @@ func TestWithoutTheRightToPublish(t *testing.T) {
 	one.replace("k", []byte("v"), time.Minute, time.UnixMilli(1))
 	release()
 	waittest.Until(t, "the value and the release", func() bool {
-		v, _, _, leased := two.Look(t.Context(), "k")
+		v, _, _, leased, _ := two.Look(t.Context(), "k")
 		return string(v) == "v" && !leased
 	})
 	waittest.Until(t, "the count", func() bool { return one.counted("failed") == 2 })

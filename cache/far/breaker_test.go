@@ -107,7 +107,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 				} else {
 					release()
 				}
-				if v, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
+				if v, _, _, _, _ := tier.Look(t.Context(), "k"); string(v) != "v" {
 					t.Fatalf("read %d: %q", i, v)
 				}
 			}
@@ -123,7 +123,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			server.Must(c.recover)
 			waittest.Until(t, "writes again", func() bool {
 				tier.set("after", []byte("v"), time.Minute)
-				v, _, _, _ := tier.Look(t.Context(), "after")
+				v, _, _, _, _ := tier.Look(t.Context(), "after")
 				return v != nil
 			})
 		})
@@ -167,7 +167,7 @@ func TestRefusedReadsAreNoSilence(t *testing.T) {
 		t.Run(strings.Fields(reply)[0], func(t *testing.T) {
 			tier := open(t, refuser(t, reply), func(c *Config) { c.Timeout, c.OpenFor = 2*time.Second, time.Minute })
 			for range 20 {
-				if v, _, f, leased := tier.Look(t.Context(), "k"); v != nil || f != nil || leased {
+				if v, _, f, leased, answered := tier.Look(t.Context(), "k"); v != nil || f != nil || leased || answered {
 					t.Fatalf("%q %q %v", v, f, leased)
 				}
 			}
@@ -206,5 +206,5 @@ func TestRedisThatIsBackIsAskedAtOnce(t *testing.T) {
 	server.Restart()
 	waittest.Until(t, "the subscription", e.listening)
 	e.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the value", func() bool { value, _, _, _ := e.Look(t.Context(), "k"); return string(value) == "v" })
+	waittest.Until(t, "the value", func() bool { value, _, _, _, _ := e.Look(t.Context(), "k"); return string(value) == "v" })
 }

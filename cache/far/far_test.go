@@ -54,18 +54,18 @@ func servers(t *testing.T, f func(t *testing.T, url string)) {
 func TestKeepsAndForgets(t *testing.T) {
 	servers(t, func(t *testing.T, url string) {
 		tier := open(t, url)
-		if value, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
+		if value, _, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
 			t.Fatal("a value that was never written")
 		}
 		big := strings.Repeat("x", 1<<20)
 		tier.set("k", []byte(big), time.Minute)
-		waittest.Until(t, "the write", func() bool { v, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
+		waittest.Until(t, "the write", func() bool { v, _, _, _, _ := tier.Look(t.Context(), "k"); return string(v) == big })
 		tier.del("k")
-		waittest.Until(t, "the deletion", func() bool { value, _, _, _ := tier.Look(t.Context(), "k"); return value == nil })
+		waittest.Until(t, "the deletion", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value == nil })
 		waittest.Until(t, "the queue to be empty", empty(tier))
 		tier.set("short", []byte("v"), 0)
 		waittest.Until(t, "the queue to be empty", empty(tier))
-		if value, _, _, _ := tier.Look(t.Context(), "short"); value != nil {
+		if value, _, _, _, _ := tier.Look(t.Context(), "short"); value != nil {
 			t.Error("a value without a lifetime was written")
 		}
 	})
@@ -100,7 +100,7 @@ func TestNilTierIsUsable(t *testing.T) {
 	var tier *Tier
 	tier.set("k", []byte("v"), time.Minute)
 	tier.del("k")
-	value, _, _, _ := tier.Look(t.Context(), "k")
+	value, _, _, _, _ := tier.Look(t.Context(), "k")
 	held, release := tier.Lease(t.Context(), "k", time.Minute)
 	release()
 	if value != nil || !held || !tier.Healthy() || tier.Close(t.Context()) != nil {
@@ -113,8 +113,8 @@ func TestNilTierIsUsable(t *testing.T) {
 func quick(t *testing.T, tier *Tier) {
 	t.Helper()
 	start := time.Now()
-	if value, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
-		t.Error("a failing Redis returned a value")
+	if value, _, _, _, answered := tier.Look(t.Context(), "k"); value != nil || answered {
+		t.Error("a failing Redis returned a value, or answered")
 	}
 	if took := time.Since(start); took > 4*tier.cfg.Timeout {
 		t.Errorf("a read took %v", took)
@@ -125,7 +125,7 @@ func TestFrozenRedis(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the write", func() bool { value, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	srv.Freeze()
 	for range 8 {
 		quick(t, tier)
@@ -137,7 +137,7 @@ func TestFrozenRedis(t *testing.T) {
 		t.Error("a frozen Redis denies leases")
 	}
 	srv.Thaw()
-	waittest.Until(t, "Redis is used again", func() bool { value, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "Redis is used again", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 }
 
 func TestStoppedAndRestartedRedis(t *testing.T) {
@@ -150,14 +150,14 @@ func TestStoppedAndRestartedRedis(t *testing.T) {
 	srv.Restart()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		value, _, _, _ := tier.Look(t.Context(), "k")
+		value, _, _, _, _ := tier.Look(t.Context(), "k")
 		return value != nil
 	})
 	waittest.Until(t, "the last of the writes", empty(tier))
 	if _, err := srv.Do("FLUSHALL"); err != nil {
 		t.Fatal(err)
 	}
-	if value, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
+	if value, _, _, _, _ := tier.Look(t.Context(), "k"); value != nil {
 		t.Error("a flushed value came back")
 	}
 }
@@ -166,7 +166,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 	srv := redistest.Start(t)
 	tier := open(t, srv.URL())
 	tier.set("k", []byte("v"), time.Minute)
-	waittest.Until(t, "the write", func() bool { value, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
+	waittest.Until(t, "the write", func() bool { value, _, _, _, _ := tier.Look(t.Context(), "k"); return value != nil })
 	if _, err := srv.Do("CONFIG SET maxmemory 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestFullRedisOnlyDropsWrites(t *testing.T) {
 		tier.set(fmt.Sprint("more", i), make([]byte, 1000), time.Minute)
 	}
 	waittest.Until(t, "the writes failed", func() bool { return testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")) >= 3 })
-	if value, _, _, _ := tier.Look(t.Context(), "k"); value == nil {
+	if value, _, _, _, _ := tier.Look(t.Context(), "k"); value == nil {
 		t.Error("a full Redis cannot be read")
 	}
 }
@@ -270,7 +270,7 @@ func TestLookReadsEachReplyForItself(t *testing.T) {
 			}
 			tier := open(t, server.URL(), func(c *Config) { c.Timeout = time.Second })
 			for range 10 {
-				value, _, failure, leased := tier.Look(t.Context(), "k")
+				value, _, failure, leased, _ := tier.Look(t.Context(), "k")
 				if got := (seen{string(value), string(failure), leased}); got != c.want {
 					t.Fatalf("%+v, want %+v", got, c.want)
 				}

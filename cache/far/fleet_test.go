@@ -24,7 +24,7 @@ func runAll(t *testing.T, url string) {
 		if !held {
 			t.Fatal("a free lease was denied")
 		}
-		if _, _, _, leased := tier.Look(t.Context(), key); !leased {
+		if _, _, _, leased, _ := tier.Look(t.Context(), key); !leased {
 			t.Fatal("the lease is not seen")
 		}
 		tier.set(key, []byte("first"), time.Minute)
@@ -32,14 +32,14 @@ func runAll(t *testing.T, url string) {
 		tier.Fail(key, []byte("record"), time.Minute)
 		release()
 		waittest.Until(t, "the writes", empty(tier))
-		value, _, failure, leased := tier.Look(t.Context(), key)
+		value, _, failure, leased, _ := tier.Look(t.Context(), key)
 		if string(value) != "first" || string(failure) != "record" || leased {
 			t.Fatalf("%q %q %v", value, failure, leased)
 		}
 		tier.set(key, []byte("third"), time.Minute)
 		tier.del(key)
 		waittest.Until(t, "the writes", empty(tier))
-		if value, _, failure, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
+		if value, _, failure, _, _ := tier.Look(t.Context(), key); value != nil || string(failure) != "record" {
 			t.Fatalf("%q %q", value, failure)
 		}
 	}
@@ -102,7 +102,7 @@ func TestFrozenTLS(t *testing.T) {
 	server.Thaw()
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("k", []byte("v"), time.Minute)
-		v, _, _, _ := tier.Look(t.Context(), "k")
+		v, _, _, _, _ := tier.Look(t.Context(), "k")
 		return v != nil
 	})
 }
@@ -161,7 +161,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	waittest.Until(t, "what the node that is well has", func() bool {
 		for _, i := range rand.Perm(20) { // half-open, the breaker tries whichever comes
 			start := time.Now()
-			if v, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
+			if v, _, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v != nil {
 				found[i] = true
 			}
 			if took := time.Since(start); took > 4*tier.cfg.Timeout {
@@ -173,7 +173,7 @@ func TestClusterWithAFrozenNode(t *testing.T) {
 	nodes[1].Thaw()
 	waittest.Until(t, "all of it", func() bool {
 		for i := range 20 {
-			if v, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
+			if v, _, _, _, _ := tier.Look(t.Context(), fmt.Sprint(i)); v == nil {
 				return false
 			}
 		}
@@ -194,7 +194,7 @@ func TestASlotThatMoves(t *testing.T) {
 		quickest := time.Hour
 		for range 20 {
 			start := time.Now()
-			if v, _, _, _ := tier.Look(t.Context(), "k"); v == nil {
+			if v, _, _, _, _ := tier.Look(t.Context(), "k"); v == nil {
 				t.Error("the value is not found")
 			}
 			quickest = min(quickest, time.Since(start))
@@ -209,11 +209,11 @@ func TestASlotThatMoves(t *testing.T) {
 		tier.set("k", []byte{byte(round)}, time.Minute)
 		release()
 		waittest.Until(t, "the writes", func() bool {
-			v, _, _, leased := tier.Look(t.Context(), "k")
+			v, _, _, leased, _ := tier.Look(t.Context(), "k")
 			return v[0] == byte(round) && !leased
 		})
 	})
-	if v, _, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
+	if v, _, _, _, _ := tier.Look(t.Context(), "k"); round != 2 || v == nil || v[0] != 2 {
 		t.Errorf("afterwards it is %v", v)
 	}
 }

@@ -39,17 +39,17 @@ func TestLeaseIsRenewedWhileItIsHeld(t *testing.T) {
 	}
 	_, _ = tier.Lease(t.Context(), "short", leaseLife+leaseRenewal)
 	waittest.Until(t, "its first term to be over", func() bool {
-		if _, _, _, leased := tier.Look(t.Context(), "k"); !leased {
+		if _, _, _, leased, _ := tier.Look(t.Context(), "k"); !leased {
 			t.Fatalf("gone after %v, while it is held", time.Since(begin))
 		}
 		return time.Since(begin) > leaseLife+leaseRenewal/2
 	})
-	waittest.Until(t, "the end of one that is not released", func() bool { _, _, _, leased := tier.Look(t.Context(), "short"); return !leased })
+	waittest.Until(t, "the end of one that is not released", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "short"); return !leased })
 	if took := time.Since(begin); took > 2*leaseLife {
 		t.Errorf("it was held for %v", took)
 	}
 	release()
-	waittest.Until(t, "its release", func() bool { _, _, _, leased := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
 }
 
 // TestLostReplyLeavesNoLease: Redis granted it, and the reply was lost.
@@ -64,11 +64,11 @@ func TestLostReplyLeavesNoLease(t *testing.T) {
 	}
 	server.Thaw()
 	waittest.Until(t, "the lease whose reply was lost", func() bool {
-		_, _, _, leased := two.Look(t.Context(), "k")
+		_, _, _, leased, _ := two.Look(t.Context(), "k")
 		return leased
 	})
 	release()
-	waittest.Until(t, "its release", func() bool { _, _, _, leased := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "its release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return !leased })
 }
 
 // TestReleaseComesThroughAfterAFreeze: a failed release is retried.
@@ -83,7 +83,7 @@ func TestReleaseComesThroughAfterAFreeze(t *testing.T) {
 	release()
 	waittest.Until(t, "the release to fail", func() bool { return unhealthy(one) > 0 })
 	server.Thaw()
-	waittest.Until(t, "the release", func() bool { _, _, _, leased := two.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := two.Look(t.Context(), "k"); return !leased })
 }
 
 // TestLeaseGoesAfterWhatWasWritten: an instance that sees it released sees the
@@ -103,7 +103,7 @@ func TestLeaseGoesAfterWhatWasWritten(t *testing.T) {
 		}
 		release()
 		waittest.Until(t, "the release", func() bool {
-			v, _, f, leased := two.Look(t.Context(), key)
+			v, _, f, leased, _ := two.Look(t.Context(), key)
 			if !leased && v == nil && f == nil {
 				t.Fatal("the lease is released, without a value or failure")
 			}
@@ -121,5 +121,5 @@ func TestPanickingHolderReleasesTheLease(t *testing.T) {
 		defer release()
 		panic("in the middle of a fill")
 	}()
-	waittest.Until(t, "the release", func() bool { _, _, _, leased := tier.Look(t.Context(), "k"); return !leased })
+	waittest.Until(t, "the release", func() bool { _, _, _, leased, _ := tier.Look(t.Context(), "k"); return !leased })
 }

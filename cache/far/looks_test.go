@@ -53,7 +53,7 @@ func TestLooksShareRoundTrips(t *testing.T) {
 			if i%10 == 0 {
 				ctx = left
 			}
-			value, _, failure, leased := tier.Look(ctx, strconv.Itoa(i))
+			value, _, failure, leased, _ := tier.Look(ctx, strconv.Itoa(i))
 			if i%10 == 0 && value == nil {
 				return
 			}
@@ -135,7 +135,7 @@ func TestLooksAfterALargeReplyAreAlone(t *testing.T) {
 	tier := open(t, server.URL(), func(c *Config) { c.Timeout = 5 * time.Second })
 	tier.set("large", bytes.Repeat([]byte("x"), largeReply+1), time.Minute)
 	for value := []byte(nil); value == nil; {
-		value, _, _, _ = tier.Look(t.Context(), "large")
+		value, _, _, _, _ = tier.Look(t.Context(), "large")
 	}
 	server.Must("CONFIG RESETSTAT")
 	var all sync.WaitGroup

@@ -76,7 +76,7 @@ func TestNoCallIsOverItsBudget(t *testing.T) {
 	waittest.Until(t, "the queue to be empty", empty(tier))
 	waittest.Until(t, "Redis is used again", func() bool {
 		tier.set("after", []byte("v"), time.Minute)
-		v, _, _, _ := tier.Look(t.Context(), "after")
+		v, _, _, _, _ := tier.Look(t.Context(), "after")
 		return v != nil
 	})
 }

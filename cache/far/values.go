@@ -11,11 +11,12 @@ import (
 )
 
 // Look reads within the budget the entry of a key and when it was created, the record of
-// its failed fill, and whether its lease is held. What cannot be read counts as missing.
+// its failed fill, and whether its lease is held. What cannot be read counts as missing;
+// answered reports whether Redis has said so.
 // The time is by this machine's clock, whichever clock the entry was dated by.
-func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
+func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	if t == nil {
-		return nil, time.Time{}, nil, false
+		return nil, time.Time{}, nil, false, false
 	}
 	l := &lookup{key: key, start: time.Now()}
 	all := []*lookup{l}
@@ -32,7 +33,7 @@ func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time
 	if value != nil {
 		t.learnClock()
 	}
-	return value, t.clock.local(created), l.failure, l.leased
+	return value, t.clock.local(created), l.failure, l.leased, l.err == nil
 }
 
 // errNotSent: the round trip ended in a panic.

@@ -77,9 +77,9 @@ type purgeAware struct {
 }
 
 // Look implements cache.Remote.
-func (p purgeAware) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased bool) {
+func (p purgeAware) Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	if !p.inSync() {
-		return nil, time.Time{}, nil, false
+		return nil, time.Time{}, nil, false, false
 	}
 	return p.Remote.Look(ctx, key)
 }
