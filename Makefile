@@ -32,34 +32,34 @@ fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzSnapshot -fuzztime 10s ./cache
-	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/guard
-	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/minecraft
-	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/geoip
+	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/lib/guard
+	go test -run xxx -fuzz FuzzStatus -fuzztime 10s ./upstreams/lib/minecraft
+	go test -run xxx -fuzz FuzzXDB -fuzztime 10s ./upstreams/lib/geoip
 	go test -run xxx -fuzz FuzzInput -fuzztime 10s ./upstreams/catalog
-	go test -run xxx -fuzz FuzzCheckURL -fuzztime 10s ./upstreams/guard
+	go test -run xxx -fuzz FuzzCheckURL -fuzztime 10s ./upstreams/lib/guard
 	go test -run xxx -fuzz FuzzHead -fuzztime 10s -fuzzminimizetime 1x ./proxy/express
 	go test -run xxx -fuzz FuzzDifference -fuzztime 10s -fuzzminimizetime 1x ./proxy/express
-	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/sharelink
-	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/sharelink
-	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/douyin
-	go test -run xxx -fuzz FuzzNew -fuzztime 10s ./upstreams/draft
-	go test -run xxx -fuzz FuzzReadCall -fuzztime 10s ./upstreams/draft
+	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/lib/sharelink
+	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/lib/sharelink
+	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/lib/douyin
+	go test -run xxx -fuzz FuzzNew -fuzztime 10s ./upstreams/scaffold
+	go test -run xxx -fuzz FuzzReadCall -fuzztime 10s ./upstreams/scaffold
 	go test -run xxx -fuzz FuzzStraight -fuzztime 10s -fuzzminimizetime 1x ./upstreams/jq
-	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/plainjson
-	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/plainjson
+	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/lib/plainjson
+	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/lib/plainjson
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
 	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzCallerAddress -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzMessages -fuzztime 10s ./proxy/mcp
-	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/bilibili
-	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/idcard
-	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/ipcard
-	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./upstreams/favicon
-	go test -run xxx -fuzz FuzzNormalize -fuzztime 10s ./upstreams/shortlink
-	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/waybill
+	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/lib/bilibili
+	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/lib/idcard
+	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/lib/ipcard
+	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./upstreams/lib/favicon
+	go test -run xxx -fuzz FuzzNormalize -fuzztime 10s ./upstreams/lib/shortlink
+	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/lib/waybill
 
 bench:
-	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/qrcode ./upstreams/ipcard ./upstreams/idcard ./proxy
+	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/lib/qrcode ./upstreams/lib/ipcard ./upstreams/lib/idcard ./proxy
 
 # Compares with the numbers of the last commit on main: make bench-diff
 bench-diff: bin/benchstat
@@ -81,7 +81,7 @@ fmt:
 
 # Writes the golden files and the README's table anew; read the diff.
 golden:
-	go test ./cmd/sundry ./proxy/admin ./upstreams/recorded -run 'Golden|README|Exchanges|Rendering' -update
+	go test ./cmd/sundry ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
 
 # The pictures of the README, of a run in replay, with Chromium.
 pictures: build

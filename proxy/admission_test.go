@@ -16,7 +16,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // gated is an upstream that answers once the gate opens; ids below ten are answered at once.

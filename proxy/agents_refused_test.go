@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/upstreams"
+	"sundry/upstreams/lib/waittest"
 	"sundry/upstreams/loop"
-	"sundry/upstreams/waittest"
 )
 
 // TestRefusalsOfMessagesInChinese: what is refused is told in the language of the request, whoever

@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/recorded"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/waittest"
 )
 
 // withTools offers the endpoints of a front to agents.
@@ -35,11 +35,11 @@ func withTools(f *front, origins ...string) *front {
 // withRecorded shows the recorded exchanges in pages and schemas.
 func withRecorded(t testing.TB) option {
 	return func(c *Config, _ *upstreams.Environment) {
-		cases, err := recorded.Cases(recorded.Builtin(), "testdata")
+		cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Recorded = func() []*recorded.Case { return cases }
+		c.Recorded = func() []*fixtures.Case { return cases }
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // The served endpoint of the benchmarks: a JSON answer of about a kibibyte, and

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/recorded"
-	"sundry/upstreams/recorded/conformtest"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/fixtures/conformtest"
 )
 
-func conformance(t *testing.T) []recorded.Conformance {
+func conformance(t *testing.T) []fixtures.Conformance {
 	t.Helper()
-	table, err := recorded.ConformanceTable()
+	table, err := fixtures.ConformanceTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func conforms(t *testing.T, a answer, c recorded.ConformanceCall) {
+func conforms(t *testing.T, a answer, c fixtures.ConformanceCall) {
 	t.Helper()
 	rule, err := conformtest.Compile(&c)
 	if err == nil {
@@ -82,7 +82,7 @@ func TestTheConformanceTableIsComplete(t *testing.T) {
 	}
 }
 
-func rowsCover(t *testing.T, row recorded.Conformance, e *catalog.Endpoint) {
+func rowsCover(t *testing.T, row fixtures.Conformance, e *catalog.Endpoint) {
 	t.Helper()
 	forms, values := map[string]bool{}, map[string]bool{}
 	for _, c := range row.Calls {

@@ -13,15 +13,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/upstreams"
-	"sundry/upstreams/recorded"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestEveryExampleInEveryForm calls what the home page shows, twice.
 func TestEveryExampleInEveryForm(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	for _, e := range f.server.current.Load().catalog.Endpoints {
-		for i, q := range recorded.Examples(e) {
+		for i, q := range fixtures.Examples(e) {
 			path := "/api/" + e.Name + "/index.php?" + q
 			if !e.Policy.Stores() || e.Name == "sjbz" {
 				continue // not stored, or drawn from several pools: each has a test of its own

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // halfClosed sends a request, closes its side of the connection, and returns all

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sundry/upstreams/heaptest"
+	"sundry/upstreams/lib/heaptest"
 )
 
 // Three hundred large QR codes at once are drawn one after the other in little

@@ -9,9 +9,9 @@ import (
 	"unicode"
 
 	"sundry/cache"
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 func messageOf(t *testing.T, a answer) string {
@@ -129,7 +129,7 @@ func TestEveryFailureHasBothLanguages(t *testing.T) {
 // with no words but names.
 func checkLanguages(t *testing.T, name string, message words.Both) {
 	t.Helper()
-	en, zh := language.English.Of(message), language.Chinese.Of(message)
+	en, zh := i18n.English.Of(message), i18n.Chinese.Of(message)
 	if en == "" || strings.ContainsFunc(en, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		t.Errorf("%s: English: %q", name, en)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/ipcard"
+	"sundry/upstreams/lib/ipcard"
 )
 
 // errorPictures are the pictures that stand for errors, by type. Each is drawn when it

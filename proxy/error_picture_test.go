@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // What browsers send for a picture in a page and for a page, and what a program

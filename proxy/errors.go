@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"sundry/cache"
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/words"
 )
 
 // failure is an error as the caller sees it. The message is our own text: upstream
@@ -180,7 +180,7 @@ func (s *Server) writeError(req *request, f *failure, format catalog.ErrorFormat
 	case picture != nil:
 		h["Content-Type"], h["Content-Security-Policy"] = []string{contentType}, s.preset.sandbox
 		h["Content-Language"] = s.preset.bothLanguages
-		body, in = picture, language.Choice{}
+		body, in = picture, i18n.Choice{}
 	case format.Text:
 		h["Content-Type"] = s.preset.text
 		body = append(append(body, message...), '\n')
@@ -244,12 +244,12 @@ func (s *Server) setErrorVary(h http.Header, byAccept, byLanguage bool) {
 }
 
 // languageOf is the language in which a caller is told of a failure.
-func languageOf(req *request) language.Choice {
+func languageOf(req *request) i18n.Choice {
 	var e *catalog.Endpoint
 	if req.route != nil {
 		e = req.route.endpoint
 	}
-	return language.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header, language.English)
+	return i18n.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header, i18n.English)
 }
 
 // appendJSON appends the error body.

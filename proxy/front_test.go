@@ -21,9 +21,9 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/envtest"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/replay"
 )
 
@@ -227,7 +227,7 @@ sources:
 
 // exchanges are read and compiled once for all tests.
 var exchanges = sync.OnceValue(func() []*replay.Exchange {
-	cases, err := recorded.Cases(recorded.Builtin(), "testdata")
+	cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
 	if err != nil {
 		panic(err)
 	}
@@ -240,7 +240,7 @@ var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	if err != nil {
 		panic(err)
 	}
-	ready, err := recorded.Exchanges(c, cases)
+	ready, err := fixtures.Exchanges(c, cases)
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"sundry/proxy/history"
+	"sundry/proxy/site/history"
 )
 
 // KeepHistory remembers, until ctx ends, how requests have ended.

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/proxy/history"
-	"sundry/upstreams/waittest"
+	"sundry/proxy/site/history"
+	"sundry/upstreams/lib/waittest"
 )
 
 // day is what is remembered of an endpoint.

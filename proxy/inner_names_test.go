@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // zone is a resolver that knows one inner name, and counts its look-ups.

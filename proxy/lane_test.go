@@ -20,8 +20,8 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/loop"
-	"sundry/upstreams/recorded"
 )
 
 // twoWays serve the same server: with the lane in front, and without.
@@ -153,7 +153,7 @@ func TestLaneAnswersAsNetHTTPDoes(t *testing.T) {
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	requests := 0
 	for _, e := range w.server.Catalog().Endpoints {
-		examples := recorded.Examples(e)
+		examples := fixtures.Examples(e)
 		for _, lang := range []string{"lang=zh", "lang=en", "lang=%7Ah&lang=en", "lang=", "lang=%ff;q"} {
 			examples = append(examples, examples[0]+"&"+lang, lang+"&"+examples[0])
 		}

@@ -10,7 +10,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 func TestSampler(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // refuseLoop answers a request that this service itself sent (CDN-Loop, RFC 8586)

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	"sundry/proxy/language"
-	"sundry/proxy/pages"
-	"sundry/upstreams/words"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/pages"
+	"sundry/upstreams/lib/words"
 )
 
 // noEndpoint says that there is no endpoint of a name. Its words are made when they are
@@ -43,16 +43,16 @@ func (s *Server) nothingAt(path string) words.Both {
 
 // missingPage is the page for a visitor whose browser asks for one that there is not; nil
 // for programs, and below /api/, where nobody expects a page.
-func (s *Server) missingPage(req *request, f *failure) (*pages.Document, language.Choice) {
+func (s *Server) missingPage(req *request, f *failure) (*pages.Document, i18n.Choice) {
 	path, inside := strings.CutPrefix(req.r.URL.Path, s.cfg.BasePath)
 	set := s.current.Load().pages
 	if req.route != nil || f.errorType != typeNotFound || set == nil || !inside || strings.HasPrefix(path, "/api/") {
-		return nil, language.Choice{}
+		return nil, i18n.Choice{}
 	}
 	if accepted := weigh(req.r.Header["Accept"]); accepted.page == 0 || accepted.page < max(accepted.json, accepted.image) {
-		return nil, language.Choice{}
+		return nil, i18n.Choice{}
 	}
-	in := language.OfPage(req.r, language.Chinese)
+	in := i18n.OfPage(req.r, i18n.Chinese)
 	d, err := set.Missing(path, in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating a page failed", "path", req.r.URL.Path, "error", err)
@@ -63,7 +63,7 @@ func (s *Server) missingPage(req *request, f *failure) (*pages.Document, languag
 
 // writeMissing sends that page, in the language of all pages. It is compressed for nobody:
 // it is small, and crawlers and finders of holes get it most.
-func (s *Server) writeMissing(req *request, f *failure, d *pages.Document, in language.Choice) int {
+func (s *Server) writeMissing(req *request, f *failure, d *pages.Document, in i18n.Choice) int {
 	h := req.w.Header()
 	body, _ := d.Body(0)
 	s.setErrorHeaders(h, f, req.id.String(), "", len(body))

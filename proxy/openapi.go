@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/proxy/language"
-	"sundry/proxy/openapi"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/openapi"
 	"sundry/upstreams"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // serveOpenAPI answers with the OpenAPI document, in English unless the caller asks for
@@ -20,7 +20,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, r, notFound(words.Say("the catalog is not loaded yet", "接口目录尚未加载")))
 		return
 	}
-	in := language.OfAnswer(r.URL.RawQuery, r.Header, language.English)
+	in := i18n.OfAnswer(r.URL.RawQuery, r.Header, i18n.English)
 	d, err := set.OpenAPI(in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating the OpenAPI document failed", "error", err)
@@ -35,7 +35,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 const exampleRequestID = "4f1c2a9be07d3c58"
 
 // errorExamples are one error of every type, made as errors are.
-func errorExamples(l language.Language) []openapi.Error {
+func errorExamples(l i18n.Language) []openapi.Error {
 	fails := func(kind upstreams.ErrorKind) *failure {
 		return classify(context.Background(), &upstreams.Error{Kind: kind})
 	}

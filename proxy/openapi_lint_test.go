@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // described writes the OpenAPI document of each language to a file, of a service at a base
@@ -21,7 +21,7 @@ func described(t *testing.T, base, public string) (files []string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, l := range language.All() {
+	for _, l := range i18n.All() {
 		a := f.get(base + "/openapi.json?lang=" + l.String())
 		a.want(t, 200)
 		files = append(files, filepath.Join(dir, l.String()+".json"))

@@ -15,13 +15,13 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"sundry/upstreams"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // withExchanges gives the pages the recorded exchanges.
 func withExchanges(c *Config, _ *upstreams.Environment) {
-	c.Recorded = func() []*recorded.Case {
-		cases, err := recorded.Cases(recorded.Builtin(), "testdata")
+	c.Recorded = func() []*fixtures.Case {
+		cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
 		if err != nil {
 			panic(err)
 		}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"sundry/cache"
-	"sundry/proxy/language"
-	"sundry/proxy/pages"
-	"sundry/upstreams/words"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/pages"
+	"sundry/upstreams/lib/words"
 )
 
 // hasPage reports whether the path, below the base path, is that of a page or of a file that
@@ -24,10 +24,10 @@ func (s *Server) hasPage(path string) bool {
 // servePage answers with the page at a path, in the language that the visitor prefers.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) {
 	set := s.current.Load().pages
-	in := language.Choice{}
+	in := i18n.Choice{}
 	_, translated := set.Has(path)
 	if translated {
-		in = language.OfPage(r, language.Chinese)
+		in = i18n.OfPage(r, i18n.Chinese)
 	}
 	d, err := set.Document(path, in.Language)
 	if err != nil {
@@ -41,12 +41,12 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) 
 // remember keeps a language that was asked for in the query, such as by the switch on
 // every page, in the visitor's browser. It is the visitor's only: no shared cache may
 // keep the answer.
-func (s *Server) remember(w http.ResponseWriter, in language.Choice) (done bool) {
+func (s *Server) remember(w http.ResponseWriter, in i18n.Choice) (done bool) {
 	if in.Vary != "" {
 		return false
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // scripts may read it, and it says nothing that has to be kept secret
-		Name: language.Cookie, Value: in.String(), Path: s.cfg.BasePath + "/", MaxAge: 365 * 24 * 60 * 60, SameSite: http.SameSiteLaxMode,
+		Name: i18n.Cookie, Value: in.String(), Path: s.cfg.BasePath + "/", MaxAge: 365 * 24 * 60 * 60, SameSite: http.SameSiteLaxMode,
 	})
 	return true
 }
@@ -68,7 +68,7 @@ func caching(d *pages.Document, setsCookie bool) string {
 
 // serveDocument answers with a page or a file, of whose language the choice was made; a file
 // has none.
-func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document, translated bool, in language.Choice) {
+func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document, translated bool, in i18n.Choice) {
 	h := w.Header()
 	s.setCommonHeaders(h, requestIDOf(r.Header["X-Request-Id"]).String())
 	h["Vary"] = s.preset.vary

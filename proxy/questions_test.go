@@ -17,7 +17,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // askedOf is a catalog file with an endpoint of one input.

@@ -14,8 +14,8 @@ import (
 	"sundry/metrics/panics"
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/words"
 	"sundry/upstreams/loop"
-	"sundry/upstreams/words"
 )
 
 // request is an HTTP request while it is served, with what each step found. It is used

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"sundry/cache"
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // Content types of what the server writes itself.
@@ -46,8 +46,8 @@ type presetHeaders struct {
 func newPresetHeaders() *presetHeaders {
 	return &presetHeaders{
 		varyAccept: []string{"Accept"}, varyLanguage: []string{"Accept-Language"}, varyAcceptLanguage: []string{"Accept, Accept-Language"},
-		languages:     [2][]string{language.English: {language.English.Tag()}, language.Chinese: {language.Chinese.Tag()}},
-		bothLanguages: []string{language.English.Tag() + ", " + language.Chinese.Tag()},
+		languages:     [2][]string{i18n.English: {i18n.English.Tag()}, i18n.Chinese: {i18n.Chinese.Tag()}},
+		bothLanguages: []string{i18n.English.Tag() + ", " + i18n.Chinese.Tag()},
 		anyone:        []string{"*"}, nosniff: []string{"nosniff"}, vary: []string{"Accept-Encoding"},
 		sandbox: []string{sandboxPolicy}, script: []string{contentScript}, close: []string{"close"},
 		text: []string{contentText}, json: []string{contentJSON}, noStore: []string{"no-store"},

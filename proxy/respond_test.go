@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"

@@ -15,13 +15,13 @@ import (
 
 	"sundry/cache"
 	"sundry/metrics/panics"
-	"sundry/proxy/history"
 	"sundry/proxy/mcp"
-	"sundry/proxy/pages"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/site/history"
+	"sundry/proxy/site/pages"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/loop"
-	"sundry/upstreams/recorded"
 )
 
 // Config of a Server.
@@ -37,7 +37,7 @@ type Config struct {
 	Panics *panics.Catcher
 	// Recorded returns the recorded exchanges that show what answers look like;
 	// nil for none. It is called when a page that shows them is first requested.
-	Recorded func() []*recorded.Case
+	Recorded func() []*fixtures.Case
 	// HitSample of N logs one of every N hits; 0 means 100.
 	HitSample uint64
 	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sundry/proxy/language"
-	"sundry/proxy/pages"
-	"sundry/proxy/status"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/pages"
+	"sundry/proxy/site/status"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // statusEvery is how often the status is looked at, however many ask for it.
@@ -32,7 +32,7 @@ type statusSheet struct {
 	until time.Time
 	of    *snapshot
 	json  func() (*pages.Document, error)
-	pages map[language.Language]func() (*pages.Document, error)
+	pages map[i18n.Language]func() (*pages.Document, error)
 }
 
 // statusSheet returns the status: that of a moment ago, or a new one. While one caller makes
@@ -64,10 +64,10 @@ func (s *Server) newStatusSheet(current *snapshot) *statusSheet {
 	history := s.History()
 	report := status.Of(&history, time.Now(), subjects(current.catalog))
 	sheet := &statusSheet{
-		of: current, pages: map[language.Language]func() (*pages.Document, error){},
+		of: current, pages: map[i18n.Language]func() (*pages.Document, error){},
 		json: sync.OnceValues(func() (*pages.Document, error) { return pages.StatusJSON(&report) }),
 	}
-	for _, l := range language.All() {
+	for _, l := range i18n.All() {
 		sheet.pages[l] = sync.OnceValues(func() (*pages.Document, error) { return current.pages.Status(l, &report) })
 	}
 	return sheet
@@ -95,10 +95,10 @@ func (s *Server) isStatus(path string) bool {
 
 // serveStatus answers with the status, as a page or for programs.
 func (s *Server) serveStatus(w http.ResponseWriter, r *http.Request, path string) {
-	sheet, in := s.statusSheet(time.Now()), language.Choice{}
+	sheet, in := s.statusSheet(time.Now()), i18n.Choice{}
 	made, page := sheet.json, path != pages.StatusJSONPath
 	if page {
-		in = language.OfPage(r, language.Chinese)
+		in = i18n.OfPage(r, i18n.Chinese)
 		made = sheet.pages[in.Language]
 	}
 	d, err := made()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sundry/proxy/pages"
+	"sundry/proxy/site/pages"
 )
 
 // targetTail ends the path of where an endpoint tells what it would redirect to, below

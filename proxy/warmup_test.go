@@ -21,7 +21,7 @@ import (
 	"sundry/cache/far/redistest"
 	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // builtinWarm are the endpoints that Warm fills by default: what is tested here replaces

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"sundry/upstreams/host"
-	"sundry/upstreams/redact"
-	"sundry/upstreams/shape"
+	"sundry/upstreams/lib/redact"
+	"sundry/upstreams/lib/shape"
 )
 
 // Call is what a chain is asked. It does not change once it is made.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams/jq"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // Derive notes what v, which a program computed from secrets, holds as secret too: its

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
-	"sundry/upstreams/shape"
+	"sundry/upstreams/lib/shape"
 )
 
 // Bounds of watching replies.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"sundry/metrics/panics"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/guard"
 	"sundry/upstreams/host"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/loop"
 )
 

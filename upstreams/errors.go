@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams/host"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // ErrorKind classifies a failure by what should follow from it.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"sundry/upstreams/host"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // TestOutcomes: what counts against a host is that it failed, was silent, or

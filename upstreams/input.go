@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/redact"
+	"sundry/upstreams/lib/shape"
 	"sundry/upstreams/loop"
-	"sundry/upstreams/redact"
-	"sundry/upstreams/shape"
 )
 
 // Input is the state of one attempt. It is for one goroutine.

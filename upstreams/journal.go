@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // Bounds of the journal.

@@ -11,7 +11,7 @@ import (
 
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // RuleSpec is a judge rule as declared: all of its conditions must hold.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"sundry/upstreams/lineartest"
+	"sundry/upstreams/lib/lineartest"
 )
 
 // TestDerivedSecretsTakeLinearTime: a reply to a log-in may have any number of texts.

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/declare"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // MessageSpec is a text for callers in a declaration: in both languages, or one for both.

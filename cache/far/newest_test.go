@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics/panics"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 type bound = struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
 	"sundry/cache/jitter"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // evidence of the advice on the endpoint own.

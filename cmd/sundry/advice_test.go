@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestAdviceSeesRequestsAndRefreshes: of a running instance, over the admin API and as

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // advised is what logs advise.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // written is the log of an endpoint whose copies live for ten minutes, as if the content of

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 func TestAddressesForABrowser(t *testing.T) {
@@ -143,7 +143,7 @@ func TestTheDoctorRedrawsItsProgress(t *testing.T) {
 			t.Errorf("not aligned: %q", line)
 		}
 	}
-	if !strings.Contains(table, "\x1b[31m"+string(recorded.Unreachable)) || !strings.Contains(summary, "\x1b[32m0 without a working source\x1b[0m") {
+	if !strings.Contains(table, "\x1b[31m"+string(fixtures.Unreachable)) || !strings.Contains(summary, "\x1b[32m0 without a working source\x1b[0m") {
 		t.Errorf("%s\n%s", table, summary)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"sundry/cache"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/fixtures/conformtest"
 	"sundry/upstreams/host"
-	"sundry/upstreams/qrcode"
-	"sundry/upstreams/recorded"
-	"sundry/upstreams/recorded/conformtest"
+	"sundry/upstreams/lib/qrcode"
 	"sundry/upstreams/replay"
 )
 
@@ -91,7 +91,7 @@ func newSurvey(t testing.TB, dir string) *survey {
 // errands are those of the conformance table, and more of them with parameters of
 // their own.
 func (s *survey) errands() []*errand {
-	table, err := recorded.ConformanceTable()
+	table, err := fixtures.ConformanceTable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -145,14 +145,14 @@ func lesser(endpoint, is string) string {
 
 type variant struct {
 	endpoint string
-	recorded.ConformanceCall
+	fixtures.ConformanceCall
 }
 
 // varied are calls of which each has something of its own in its answer.
 func varied() []variant {
 	var all []variant
 	add := func(endpoint, query, typ, is string) {
-		all = append(all, variant{endpoint, recorded.ConformanceCall{Query: query, Type: typ, Is: is}})
+		all = append(all, variant{endpoint, fixtures.ConformanceCall{Query: query, Type: typ, Is: is}})
 	}
 	for n := range 24 {
 		add("extra", fmt.Sprint("id=", 7+n), "application/json", fmt.Sprint(".id == ", 7+n))
@@ -175,7 +175,7 @@ func varied() []variant {
 }
 
 func (s *survey) drawn(text string, size int) *errand {
-	c := s.call("qrcode", recorded.ConformanceCall{
+	c := s.call("qrcode", fixtures.ConformanceCall{
 		Query: fmt.Sprintf("text=%s&size=%d", url.QueryEscape(text), size), Type: "image/png", Is: fmt.Sprintf(".width == %d", size),
 	})
 	code, err := qrcode.Encode(text, "")
@@ -190,7 +190,7 @@ func (s *survey) drawn(text string, size int) *errand {
 }
 
 // call finds out who answers.
-func (s *survey) call(endpoint string, row recorded.ConformanceCall) *errand {
+func (s *survey) call(endpoint string, row fixtures.ConformanceCall) *errand {
 	s.t.Helper()
 	c := &errand{endpoint: endpoint, query: row.Query}
 	var err error

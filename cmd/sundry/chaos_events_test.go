@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"sundry/upstreams/lib/waittest"
 	"sundry/upstreams/replay"
-	"sundry/upstreams/waittest"
 )
 
 // events are what befalls a run, one after the other, by its seed.

@@ -24,8 +24,8 @@ import (
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
+	"sundry/upstreams/lib/waittest"
 	"sundry/upstreams/replay"
-	"sundry/upstreams/waittest"
 )
 
 // chaos is one run of it.

@@ -9,8 +9,8 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
-	"sundry/upstreams/recorded"
 	"sundry/upstreams/replay"
 )
 
@@ -24,7 +24,7 @@ func (c *checkCmd) Run(w *process) error {
 	if err == nil {
 		hints, err = c.review(w, set, cfg)
 	} else if cfg != nil {
-		_, unreadable := recorded.OwnCases(cfg.Catalog)
+		_, unreadable := fixtures.OwnCases(cfg.Catalog)
 		err = errors.Join(err, unreadable)
 	}
 	warning := w.paletteOf(w.stderr).paint(yellow, "warning:")
@@ -69,10 +69,10 @@ func (c *checkCmd) review(w *process, set *catalog.Catalog, cfg *config) (hints 
 	if set, err = loadCatalog(cfg, env); err != nil {
 		return nil, err
 	}
-	if _, err := recorded.Exchanges(set, cases); err != nil {
+	if _, err := fixtures.Exchanges(set, cases); err != nil {
 		return nil, err
 	}
-	mistakes, hints := recorded.Review(w.ctx, set, cases, env.Replay.(*replay.Network)) //nolint:forcetypeassert // see newEnvironment
+	mistakes, hints := fixtures.Review(w.ctx, set, cases, env.Replay.(*replay.Network)) //nolint:forcetypeassert // see newEnvironment
 	return hints, errors.Join(mistakes...)
 }
 

@@ -156,7 +156,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 // in an operator's directory.
 func TestCheckIsCleanOnOurOwn(t *testing.T) {
 	dir := t.TempDir()
-	for to, from := range map[string]string{"": "../../upstreams/catalog", "testdata": "../../upstreams/recorded/testdata"} {
+	for to, from := range map[string]string{"": "../../upstreams/catalog", "testdata": "../../upstreams/fixtures/testdata"} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestAPurgeAndWhatFollowsKeepTheirOrder: what an instance fetches right after its own purge

@@ -17,7 +17,7 @@ import (
 	"sundry/cache/advise"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestConsoleTunesATTL: what the slider shows is what the server predicts, on the curve and off

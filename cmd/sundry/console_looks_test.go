@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"sundry/proxy/browsertest"
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // view is what the console can show: a tab, and what is opened there.

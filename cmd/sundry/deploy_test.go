@@ -15,7 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // samples is where the files are that operators start from.

@@ -17,9 +17,9 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/lib/plainjson"
 	"sundry/upstreams/replay"
 )
 
@@ -53,7 +53,7 @@ func (d *doctorCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	env.Known = recorded.Known{Dir: cfg.Catalog}
+	env.Known = fixtures.Known{Dir: cfg.Catalog}
 	if into != "" {
 		env.Record = recorder
 	}
@@ -71,13 +71,13 @@ func (d *doctorCmd) Run(w *process) error {
 	shown := d.newProgress(w, len(subjects))
 	findings := examine(w.ctx, subjects, shown.finished)
 	shown.end()
-	recorded.Relate(w.ctx, subjects, findings)
+	fixtures.Relate(w.ctx, subjects, findings)
 	if into != "" {
 		if err := record(into, recorder, subjects, findings, d.Force); err != nil {
 			return err
 		}
 	}
-	prospects := recorded.Prospects(subjects, findings)
+	prospects := fixtures.Prospects(subjects, findings)
 	if err := d.print(w, findings, prospects); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (d *doctorCmd) recordInto(c *config) (string, error) {
 }
 
 // subjects are the sources of the endpoints that were named, or all.
-func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]recorded.Subject, error) {
+func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]fixtures.Subject, error) {
 	cases, _, bad := exchangesFor(set, dir)
 	for _, mistake := range each(bad) {
 		_, _ = fmt.Fprintln(w.stderr, "warning: recorded exchange left out:", mistake)
@@ -116,12 +116,12 @@ func (d *doctorCmd) subjects(w *process, set *catalog.Catalog, dir string) ([]re
 	if err != nil {
 		return nil, misused(err)
 	}
-	var out []recorded.Subject
+	var out []fixtures.Subject
 	for _, e := range set.Endpoints {
 		if len(names) > 0 && !slices.Contains(names, e.Name) {
 			continue
 		}
-		for _, s := range recorded.SubjectsOf(e, cases) {
+		for _, s := range fixtures.SubjectsOf(e, cases) {
 			if len(values) > 0 {
 				s.SetQuery(values)
 			}
@@ -151,8 +151,8 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 }
 
 // examine calls the sources, a few at a time, and reports each when it is finished.
-func examine(ctx context.Context, subjects []recorded.Subject, finished func(*recorded.Finding)) []recorded.Finding {
-	findings := make([]recorded.Finding, len(subjects))
+func examine(ctx context.Context, subjects []fixtures.Subject, finished func(*fixtures.Finding)) []fixtures.Finding {
+	findings := make([]fixtures.Finding, len(subjects))
 	var group errgroup.Group
 	group.SetLimit(examineParallel)
 	for i := range subjects {
@@ -168,14 +168,14 @@ func examine(ctx context.Context, subjects []recorded.Subject, finished func(*re
 
 // record saves the exchanges of the sources that answered. Sources with a key are
 // skipped: their requests contain it or are signed with it.
-func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, findings []recorded.Finding, force bool) error {
+func record(dir string, recorder *replay.Recorder, subjects []fixtures.Subject, findings []fixtures.Finding, force bool) error {
 	for i := range findings {
 		f := &findings[i]
 		steps := recorder.Take(f.Call)
 		answered := f.Answer.Data != nil || f.Answer.Blob != nil
 		switch {
 		case len(steps) == 0 || !answered:
-		case f.Health == recorded.Indifferent:
+		case f.Health == fixtures.Indifferent:
 			f.Notes = append(f.Notes, "not recorded: it would be known for what says nothing")
 		case f.Retyped && !force:
 			f.Notes = append(f.Notes, "not recorded: look at what has changed, then record it with --force")
@@ -191,7 +191,7 @@ func record(dir string, recorder *replay.Recorder, subjects []recorded.Subject, 
 	return nil
 }
 
-func (d *doctorCmd) print(w *process, findings []recorded.Finding, prospects []recorded.Prospect) error {
+func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []fixtures.Prospect) error {
 	if d.JSON {
 		return printJSON(w, findings)
 	}
@@ -208,13 +208,13 @@ func (d *doctorCmd) print(w *process, findings []recorded.Finding, prospects []r
 	return errors.Join(err, table.Flush(), summarize(w.stdout, p, prospects))
 }
 
-func healthColor(h recorded.Health) string {
+func healthColor(h fixtures.Health) string {
 	switch h {
-	case recorded.Works:
+	case fixtures.Works:
 		return green
-	case recorded.KeyMissing:
+	case fixtures.KeyMissing:
 		return uncolored
-	case recorded.Refused, recorded.Unreachable, recorded.Fails, recorded.Declined:
+	case fixtures.Refused, fixtures.Unreachable, fixtures.Fails, fixtures.Declined:
 		return red
 	default:
 		return yellow
@@ -222,16 +222,16 @@ func healthColor(h recorded.Health) string {
 }
 
 // sourceOf names the source of a finding, with its chain if that is not the main one.
-func sourceOf(f *recorded.Finding) string {
+func sourceOf(f *fixtures.Finding) string {
 	if f.Chain == catalog.MainChain {
 		return f.Source
 	}
 	return f.Source + " (" + f.Chain + ")"
 }
 
-func printJSON(w *process, findings []recorded.Finding) error {
+func printJSON(w *process, findings []fixtures.Finding) error {
 	type line struct {
-		recorded.Finding
+		fixtures.Finding
 		Milliseconds int64 `json:"ms"`
 	}
 	lines := make([]line, len(findings))
@@ -248,7 +248,7 @@ func printJSON(w *process, findings []recorded.Finding) error {
 
 // verdict returns an error that names the endpoints without a working source, in the
 // order of the findings.
-func verdict(findings []recorded.Finding, prospects []recorded.Prospect) error {
+func verdict(findings []fixtures.Finding, prospects []fixtures.Prospect) error {
 	served := map[string]bool{}
 	for i := range prospects {
 		served[prospects[i].Endpoint] = prospects[i].Served()

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // summarize says for each endpoint whether it works, and what it depends on.
-func summarize(out io.Writer, p palette, prospects []recorded.Prospect) error {
+func summarize(out io.Writer, p palette, prospects []fixtures.Prospect) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintln(table, "\nENDPOINT\tWORKING\tIF A SOURCE FAILS")
 	without, alone := 0, 0
@@ -50,7 +50,7 @@ func plural(n int, noun string) string {
 }
 
 // outlook says what becomes of an endpoint when one of its sources fails.
-func outlook(p *recorded.Prospect) string {
+func outlook(p *fixtures.Prospect) string {
 	switch {
 	case !p.Served() && len(p.Others) > 0:
 		return "no source works now; what is left: " + strings.Join(p.Others, ", ")

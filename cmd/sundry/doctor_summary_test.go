@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // presence is a catalog of three endpoints. The sources of status answer whether
@@ -84,7 +84,7 @@ func TestTheDoctorsFindingsAsJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []recorded.Finding
+	var got []fixtures.Finding
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestTheDoctorsFindingsAsJSON(t *testing.T) {
 		alternatives[f.Source] = f.Alternatives
 	}
 	if len(got) != 4 || !slices.Equal(alternatives["knows"], []string{"knows-2"}) || !slices.Equal(alternatives["knows-2"], []string{"knows"}) ||
-		got[1].Health != recorded.Indifferent || got[1].Source != "parrot" {
+		got[1].Health != fixtures.Indifferent || got[1].Source != "parrot" {
 		t.Errorf("%+v", got)
 	}
 }

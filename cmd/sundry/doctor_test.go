@@ -17,14 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // copyCase puts one of our recorded exchanges into a catalog directory.
 func copyCase(t *testing.T, dir, of string) string {
 	t.Helper()
 	to := filepath.Join(dir, "testdata", of)
-	if err := os.CopyFS(to, os.DirFS(filepath.Join("../../upstreams/recorded/testdata", of))); err != nil {
+	if err := os.CopyFS(to, os.DirFS(filepath.Join("../../upstreams/fixtures/testdata", of))); err != nil {
 		t.Fatal(err)
 	}
 	return to
@@ -67,7 +67,7 @@ func TestDoctorNamesWhatChanged(t *testing.T) {
 			t.Errorf("%s: other sources still work, but: %v", field, err)
 		}
 		for _, f := range findingsIn(t, out) {
-			if changed := f.Health == recorded.Changed; changed != (f.Source == "haokan") {
+			if changed := f.Health == fixtures.Changed; changed != (f.Source == "haokan") {
 				t.Errorf("%s: %+v", field, f)
 			} else if changed && !strings.Contains(strings.Join(f.Notes, "; "), field) {
 				t.Errorf("%s is not named: %q", field, f.Notes)
@@ -77,7 +77,7 @@ func TestDoctorNamesWhatChanged(t *testing.T) {
 }
 
 // findingsIn are those that the doctor has printed as JSON.
-func findingsIn(t *testing.T, out string) (all []recorded.Finding) {
+func findingsIn(t *testing.T, out string) (all []fixtures.Finding) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(out), &all); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -155,16 +155,16 @@ func TestDoctorOfLiveSources(t *testing.T) {
 	}
 	var got []struct {
 		Source string
-		Health recorded.Health
+		Health fixtures.Health
 		Notes  []string
 		MS     *int64
 	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := map[string]recorded.Health{
-		"well": recorded.Works, "changed": recorded.Changed, "refuses": recorded.Refused, "gone": recorded.Unreachable,
-		"keyed": recorded.Works, "keyless": recorded.KeyMissing,
+	want := map[string]fixtures.Health{
+		"well": fixtures.Works, "changed": fixtures.Changed, "refuses": fixtures.Refused, "gone": fixtures.Unreachable,
+		"keyed": fixtures.Works, "keyless": fixtures.KeyMissing,
 	}
 	for _, f := range got {
 		if f.Health != want[f.Source] || f.MS == nil {
@@ -197,30 +197,30 @@ func TestDoctorSaysWhatItSaw(t *testing.T) {
 	rows := map[string]struct {
 		status int
 		body   string
-		health recorded.Health
+		health fixtures.Health
 		says   string
 	}{
-		"well":        {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, recorded.Works, ""},
-		"optional":    {200, `{"code":0,"data":{"text":"a","by":null,"tags":["x","y"]}}`, recorded.Works, "data.by: is null"},
-		"late":        {-2, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, recorded.Works, "slow: "},
-		"shorter":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x"]}}`, recorded.Works, "data.tags: a list of 1, the shortest recorded is of 2"},
-		"emptied":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":[]}}`, recorded.Changed, "tags: expected a list of at least 1, got a list of 0"},
-		"hollow":      {200, `{"code":0,"data":{"text":"","by":"b","tags":["x"]}}`, recorded.Changed, `text: expected a value, got ""`},
-		"nothing":     {200, `{}`, recorded.Changed, "reply: code is missing"},
-		"error-body":  {200, `{"code":1004,"msg":"invalid api key"}`, recorded.Declined, `judge[2], line 24: "invalid api key"`},
-		"error":       {200, `{"code":1,"message":"busy"}`, recorded.Declined, `judge[1], line 24: "busy"`},
-		"gone":        {404, `{"error":"no such route"}`, recorded.Declined, "no such route"},
-		"broken":      {500, `{"error":"null pointer"}`, recorded.Fails, "null pointer"},
-		"gateway":     {502, page("502 Bad Gateway"), recorded.Fails, "502 Bad Gateway"},
-		"cloudflare":  {503, page("Just a moment..."), recorded.Refused, `a page titled "Just a moment..."`},
-		"login":       {200, page("请登录"), recorded.Refused, `a page titled "请登录"`},
-		"page":        {200, page("Welcome"), recorded.Changed, `a page titled "Welcome"`},
-		"key":         {401, `{"message":"no key"}`, recorded.Refused, "no key"},
-		"money":       {402, `{"message":"quota used up"}`, recorded.Refused, "quota used up"},
-		"forbidden":   {403, ``, recorded.Refused, "status 403"},
-		"too-many":    {429, `{"message":"slow down"}`, recorded.Refused, "slow down"},
-		"unreachable": {0, ``, recorded.Unreachable, ""},
-		"slow":        {-1, ``, recorded.Unreachable, "timeout"},
+		"well":        {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, fixtures.Works, ""},
+		"optional":    {200, `{"code":0,"data":{"text":"a","by":null,"tags":["x","y"]}}`, fixtures.Works, "data.by: is null"},
+		"late":        {-2, `{"code":0,"data":{"text":"a","by":"b","tags":["x","y"]}}`, fixtures.Works, "slow: "},
+		"shorter":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":["x"]}}`, fixtures.Works, "data.tags: a list of 1, the shortest recorded is of 2"},
+		"emptied":     {200, `{"code":0,"data":{"text":"a","by":"b","tags":[]}}`, fixtures.Changed, "tags: expected a list of at least 1, got a list of 0"},
+		"hollow":      {200, `{"code":0,"data":{"text":"","by":"b","tags":["x"]}}`, fixtures.Changed, `text: expected a value, got ""`},
+		"nothing":     {200, `{}`, fixtures.Changed, "reply: code is missing"},
+		"error-body":  {200, `{"code":1004,"msg":"invalid api key"}`, fixtures.Declined, `judge[2], line 24: "invalid api key"`},
+		"error":       {200, `{"code":1,"message":"busy"}`, fixtures.Declined, `judge[1], line 24: "busy"`},
+		"gone":        {404, `{"error":"no such route"}`, fixtures.Declined, "no such route"},
+		"broken":      {500, `{"error":"null pointer"}`, fixtures.Fails, "null pointer"},
+		"gateway":     {502, page("502 Bad Gateway"), fixtures.Fails, "502 Bad Gateway"},
+		"cloudflare":  {503, page("Just a moment..."), fixtures.Refused, `a page titled "Just a moment..."`},
+		"login":       {200, page("请登录"), fixtures.Refused, `a page titled "请登录"`},
+		"page":        {200, page("Welcome"), fixtures.Changed, `a page titled "Welcome"`},
+		"key":         {401, `{"message":"no key"}`, fixtures.Refused, "no key"},
+		"money":       {402, `{"message":"quota used up"}`, fixtures.Refused, "quota used up"},
+		"forbidden":   {403, ``, fixtures.Refused, "status 403"},
+		"too-many":    {429, `{"message":"slow down"}`, fixtures.Refused, "slow down"},
+		"unreachable": {0, ``, fixtures.Unreachable, ""},
+		"slow":        {-1, ``, fixtures.Unreachable, "timeout"},
 	}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		row := rows[strings.TrimPrefix(r.URL.Path, "/")]

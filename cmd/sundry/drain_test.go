@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"github.com/redis/go-redis/v9"
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
 )

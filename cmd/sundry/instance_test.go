@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // output collects what a command prints while it runs.

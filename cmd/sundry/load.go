@@ -15,9 +15,9 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/guard"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/replay"
 )
 
@@ -74,17 +74,17 @@ func newReplay(specs []string) (*replay.Network, []string, error) {
 
 // allCases returns the operator's recorded exchanges, then the built-in ones. The
 // error joins the mistakes of those that were left out.
-func allCases(dir string) ([]*recorded.Case, error) {
-	own, mistakes := recorded.OwnCases(dir)
-	builtin, err := recorded.Cases(recorded.Builtin(), "testdata")
+func allCases(dir string) ([]*fixtures.Case, error) {
+	own, mistakes := fixtures.OwnCases(dir)
+	builtin, err := fixtures.Cases(fixtures.Builtin(), "testdata")
 	return append(own, builtin...), errors.Join(mistakes, err)
 }
 
 // exchangesFor returns the recorded exchanges that a catalog has a use for. The error
 // joins the mistakes of the others.
-func exchangesFor(set *catalog.Catalog, dir string) ([]*recorded.Case, []*replay.Exchange, error) {
+func exchangesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, []*replay.Exchange, error) {
 	cases, unreadable := allCases(dir)
-	exchanges, refused := recorded.Exchanges(set, cases)
+	exchanges, refused := fixtures.Exchanges(set, cases)
 	return cases, exchanges, errors.Join(unreadable, refused)
 }
 

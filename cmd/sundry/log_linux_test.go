@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // piped is an instance in a process of its own, which logs every refused request into a

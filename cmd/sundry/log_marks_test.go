@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // markOf is the mark of a key in the log of an instance, which is asked for it.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestSlowMessagesOfAgents: who sends the messages of agents slowly takes neither the

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 const (

@@ -19,8 +19,8 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/draft"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/scaffold"
 )
 
 // Bounds of the call that an endpoint is drafted from.
@@ -48,7 +48,7 @@ func (n *newCmd) Run(w *process) error {
 	if err != nil {
 		return err
 	}
-	d, err := draft.New(call)
+	d, err := scaffold.New(call)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (n *newCmd) free() error {
 }
 
 // call asks the address, or reads the reply from a file.
-func (n *newCmd) call(w *process) (*draft.Call, error) {
+func (n *newCmd) call(w *process) (*scaffold.Call, error) {
 	values := map[string]string{}
 	for _, p := range n.Param {
 		name, value, ok := strings.Cut(p, "=")
@@ -92,11 +92,11 @@ func (n *newCmd) call(w *process) (*draft.Call, error) {
 		}
 		values[name] = value
 	}
-	address, err := draft.ReadCall(n.Name, n.URL, n.JSON, values)
+	address, err := scaffold.ReadCall(n.Name, n.URL, n.JSON, values)
 	if err != nil {
 		return nil, misused(err)
 	}
-	c := &draft.Call{Name: n.Name, Address: address, Status: http.StatusOK, Header: http.Header{}, Now: time.Now().Truncate(time.Second)}
+	c := &scaffold.Call{Name: n.Name, Address: address, Status: http.StatusOK, Header: http.Header{}, Now: time.Now().Truncate(time.Second)}
 	if n.Reply == "" {
 		return c, askAddress(w, c)
 	}
@@ -108,7 +108,7 @@ func (n *newCmd) call(w *process) (*draft.Call, error) {
 }
 
 // askAddress calls the address, which is the operator's own choice.
-func askAddress(w *process, c *draft.Call) error {
+func askAddress(w *process, c *scaffold.Call) error {
 	method, sent := http.MethodGet, c.Address.Sent()
 	if sent != nil {
 		method = http.MethodPost
@@ -143,7 +143,7 @@ func askAddress(w *process, c *draft.Call) error {
 
 // try puts the draft into a directory of its own, and calls it in replay. It adds the
 // data that the exchange is mapped to.
-func (n *newCmd) try(w *process, d *draft.Draft, address *draft.Address) error {
+func (n *newCmd) try(w *process, d *scaffold.Draft, address *scaffold.Address) error {
 	dir, err := os.MkdirTemp("", "sundry-new-")
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (n *newCmd) try(w *process, d *draft.Draft, address *draft.Address) error {
 }
 
 // answer calls the endpoint as the address was called.
-func (n *newCmd) answer(w *process, set *catalog.Catalog, address *draft.Address) (data any, err error) {
+func (n *newCmd) answer(w *process, set *catalog.Catalog, address *scaffold.Address) (data any, err error) {
 	e, _ := set.Get(n.Name)
 	in, bad := e.Parse(address.Query(), catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if bad != nil {
@@ -186,7 +186,7 @@ func (n *newCmd) answer(w *process, set *catalog.Catalog, address *draft.Address
 }
 
 // write writes what works. Descriptions of keys are added to those that there are.
-func (n *newCmd) write(d *draft.Draft) error {
+func (n *newCmd) write(d *scaffold.Draft) error {
 	d.Files["sundry.schema.json"] = catalog.Schema()
 	if len(d.Variables) > 0 {
 		const file = "data/variables.yaml"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 
 	"go.yaml.in/yaml/v4"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // serves reports whether the next answer holds this edition.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // partition is a fleet of three, the last of which can be cut off from Redis.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // progress shows how far the doctor has come. It is safe for concurrent use.
@@ -31,14 +31,14 @@ func (d *doctorCmd) newProgress(w *process, total int) *progress {
 }
 
 // finished tells of a source. On nil it does nothing.
-func (p *progress) finished(f *recorded.Finding) {
+func (p *progress) finished(f *fixtures.Finding) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if f.Health != recorded.Works {
+	if f.Health != fixtures.Works {
 		p.unsound++
 	}
 	count := fmt.Sprintf("[%*d/%d]", len(fmt.Sprint(p.total)), p.done, p.total)

@@ -21,12 +21,12 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/peertest"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/peertest"
 )
 
 // adminToken is what Prometheus shows to the admin listener.
@@ -241,7 +241,7 @@ sources: [{name: clock, computed: {}, map: "{step: ($now / 2 | floor)}"}]
 func (p *instance) load(ctx context.Context, set *catalog.Catalog) {
 	for n := 0; ctx.Err() == nil; n++ {
 		for _, e := range set.Endpoints {
-			for _, c := range recorded.Calls(e) {
+			for _, c := range fixtures.Calls(e) {
 				p.request(ctx, "/api/"+e.Name+"?"+c.Query)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // metric is the value of a series without labels.

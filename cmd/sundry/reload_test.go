@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // reloaded asks for a reload of a new configuration.

@@ -21,7 +21,7 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/declare/describe"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // golden compares a generated file with what is in the repository, or writes it.

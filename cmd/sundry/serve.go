@@ -24,8 +24,8 @@ import (
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
 	"sundry/upstreams/host"
-	"sundry/upstreams/recorded"
 )
 
 type serveCmd struct {
@@ -137,7 +137,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.snapshot, err = s.newSnapshot(reg); err != nil {
 		return err
 	}
-	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, recorded.Known{Dir: s.config.Catalog}
+	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return misconfigured(err)
 	}
@@ -151,7 +151,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	}
 	s.front, err = proxy.New(proxy.Config{
 		Fleet: s.fleet(), Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
-		Recorded: func() []*recorded.Case {
+		Recorded: func() []*fixtures.Case {
 			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
 			return cases
 		},

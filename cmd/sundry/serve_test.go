@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
-	"sundry/upstreams/waittest"
-	told "sundry/upstreams/words"
+	"sundry/upstreams/lib/waittest"
+	told "sundry/upstreams/lib/words"
 )
 
 // TestMain does not count go-redis' search for a Redis that is away: once its

@@ -20,7 +20,7 @@ import (
 	"sundry/proxy"
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/loop"
 )
 

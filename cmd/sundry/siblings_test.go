@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // asProgram is the variable with which this test binary is sundry itself, so that an

@@ -16,7 +16,7 @@ import (
 
 	"sundry/cache"
 	"sundry/proxy/live"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // keptIn is the environment of an instance with a snapshot.

@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // Bounds of a soak.

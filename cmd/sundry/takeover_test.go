@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestTakeoverFailsNobody: with reuse_port, a second server begins in the middle of

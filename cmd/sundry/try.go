@@ -12,7 +12,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 type tryCmd struct {

@@ -14,13 +14,13 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/proxy/autopilot"
-	"sundry/proxy/history"
 	"sundry/proxy/live"
+	"sundry/proxy/site/history"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/words"
 )
 
 // System is what the API shows and changes.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"sundry/proxy/live"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // change makes a change in the name of the caller and returns its record.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sundry/cache"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // entryView is an entry of the near tier.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/redact"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/redact"
+	"sundry/upstreams/lib/words"
 )
 
 // failureView is an attempt that failed.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/proxy/history"
+	"sundry/proxy/site/history"
 )
 
 // historyView is how the requests of the last hour and of the last day have ended, on

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/proxy/history"
+	"sundry/proxy/site/history"
 )
 
 // TestHistoryTellsUnknownFromNone: null is not zero.

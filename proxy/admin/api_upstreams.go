@@ -9,7 +9,7 @@ import (
 	"sundry/proxy/live"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // hostView is an upstream host with its breaker.

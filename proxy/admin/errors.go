@@ -4,9 +4,9 @@ import (
 	"errors"
 	"net/http"
 
-	"sundry/proxy/language"
 	"sundry/proxy/live"
-	"sundry/upstreams/words"
+	"sundry/proxy/site/i18n"
+	"sundry/upstreams/lib/words"
 )
 
 // requestError is a request that is refused, with the status of its answer.
@@ -74,7 +74,7 @@ type errorView struct {
 	Field string `json:"field,omitempty"`
 }
 
-func newErrorView(err error, in language.Choice) errorView {
+func newErrorView(err error, in i18n.Choice) errorView {
 	v := errorView{Error: in.Of(wordsOf(err))}
 	if r, ok := errors.AsType[*requestError](err); ok {
 		v.Field = r.field
@@ -90,7 +90,7 @@ func refuseInText(w http.ResponseWriter, r *http.Request, status int, message wo
 }
 
 // choose is the language of an answer. Its field Vary says on what that depends.
-func choose(w http.ResponseWriter, r *http.Request) language.Choice {
+func choose(w http.ResponseWriter, r *http.Request) i18n.Choice {
 	in := languageOf(r)
 	if in.Vary != "" {
 		w.Header().Add("Vary", in.Vary)
@@ -98,6 +98,6 @@ func choose(w http.ResponseWriter, r *http.Request) language.Choice {
 	return in
 }
 
-func languageOf(r *http.Request) language.Choice {
-	return language.OfAnswer(r.URL.RawQuery, r.Header, language.English)
+func languageOf(r *http.Request) i18n.Choice {
+	return i18n.OfAnswer(r.URL.RawQuery, r.Header, i18n.English)
 }

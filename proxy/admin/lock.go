@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // securityHeaders keep browsers from showing an answer, errors included, in

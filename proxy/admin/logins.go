@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/metrics"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // Delays and bounds after wrong tokens.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // violation is a rule of axe that the page breaks, with the places.

@@ -23,8 +23,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"sundry/upstreams/peertest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/peertest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // patience bounds a single action: only a failing test waits that long.

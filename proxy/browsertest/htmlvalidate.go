@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // validate is a program for Node: it holds the files that it is given against the

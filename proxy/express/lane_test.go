@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // readLate sends requests, of which the first is for more than buffers hold, and reads

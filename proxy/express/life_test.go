@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 func limits(header, read, write, idle time.Duration) siteOption {

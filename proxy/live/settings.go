@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"sundry/upstreams/host"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // Bounds of the history that settings carry with them.

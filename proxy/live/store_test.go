@@ -12,7 +12,7 @@ import (
 
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestStores holds each store to what the replicator relies on: a value is

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 )
 
 // Serve answers a request for Path, and returns why it was refused; nil: it was not. What
@@ -18,7 +18,7 @@ import (
 // is wrong with a call, by its result.
 func (s *Set) Serve(w http.ResponseWriter, r *http.Request) *Refusal {
 	w.Header().Set("Cache-Control", "no-store")
-	in := language.OfAnswer(r.URL.RawQuery, r.Header, language.English)
+	in := i18n.OfAnswer(r.URL.RawQuery, r.Header, i18n.English)
 	refused := s.serve(w, r, in.Language)
 	if refused != nil && refused.code != 0 {
 		refused.write(w, in)
@@ -27,7 +27,7 @@ func (s *Set) Serve(w http.ResponseWriter, r *http.Request) *Refusal {
 }
 
 // serve answers, unless it refuses to.
-func (s *Set) serve(w http.ResponseWriter, r *http.Request, l language.Language) *Refusal {
+func (s *Set) serve(w http.ResponseWriter, r *http.Request, l i18n.Language) *Refusal {
 	h := w.Header()
 	if !s.allowOrigin(h, r.Header["Origin"]) {
 		return wrongOrigin()
@@ -64,7 +64,7 @@ func (s *Set) allowOrigin(h http.Header, origin []string) bool {
 }
 
 // servePost answers a message.
-func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l language.Language) *Refusal {
+func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l i18n.Language) *Refusal {
 	texts, err := s.texts[l]()
 	if err != nil {
 		s.cfg.Log.Error("making tools of the endpoints failed", "error", err)

@@ -19,9 +19,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/metrics/panics"
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
 )
 
 // Path of the messages, below the base path.
@@ -40,7 +40,7 @@ type Config struct {
 	Admit func(r *http.Request) (wait time.Duration, ok bool)
 	// Recorded returns the recorded exchanges that show what answers look like; nil for
 	// none. It is called with the first message.
-	Recorded func() []*recorded.Case
+	Recorded func() []*fixtures.Case
 	// Version of the program; "" where it is not known.
 	Version string
 	// Origins are those of the pages whose scripts may send messages, such as
@@ -61,7 +61,7 @@ type Config struct {
 // Set has the tools of one catalog. It serves Path.
 type Set struct {
 	cfg   Config
-	texts map[language.Language]func() (*texts, error)
+	texts map[i18n.Language]func() (*texts, error)
 }
 
 // texts are the tools in one language.
@@ -73,30 +73,30 @@ type texts struct {
 // New returns the tools of a catalog. They are made when the first message comes that
 // is to be answered in their language.
 func New(cfg Config) *Set {
-	s := &Set{cfg: cfg, texts: map[language.Language]func() (*texts, error){}}
+	s := &Set{cfg: cfg, texts: map[i18n.Language]func() (*texts, error){}}
 	samples := sync.OnceValue(s.samples)
-	for _, l := range language.All() {
+	for _, l := range i18n.All() {
 		s.texts[l] = sync.OnceValues(func() (*texts, error) { return s.makeTexts(l, samples()) })
 	}
 	return s
 }
 
 // samples show what the answers of each endpoint look like.
-func (s *Set) samples() map[string]recorded.Sample {
-	var cases []*recorded.Case
+func (s *Set) samples() map[string]fixtures.Sample {
+	var cases []*fixtures.Case
 	if s.cfg.Recorded != nil {
 		cases = s.cfg.Recorded()
-		_, _ = recorded.Exchanges(s.cfg.Catalog, cases) // the others are left out; check says what is wrong with them
+		_, _ = fixtures.Exchanges(s.cfg.Catalog, cases) // the others are left out; check says what is wrong with them
 	}
-	samples := map[string]recorded.Sample{}
+	samples := map[string]fixtures.Sample{}
 	for _, e := range s.cfg.Catalog.Endpoints {
-		samples[e.Name] = recorded.SampleOf(context.Background(), e, cases)
+		samples[e.Name] = fixtures.SampleOf(context.Background(), e, cases)
 	}
 	return samples
 }
 
 // makeTexts makes a tool of each endpoint, and their server.
-func (s *Set) makeTexts(l language.Language, samples map[string]recorded.Sample) (*texts, error) {
+func (s *Set) makeTexts(l i18n.Language, samples map[string]fixtures.Sample) (*texts, error) {
 	t := &texts{tools: map[string]*tool{}}
 	for _, e := range s.cfg.Catalog.Endpoints {
 		made, err := newTool(e, samples[e.Name], l)
@@ -121,7 +121,7 @@ func (s *Set) makeTexts(l language.Language, samples map[string]recorded.Sample)
 const listFor = 5 * time.Minute
 
 // newServer makes the server of the tools. It sends nothing unasked.
-func (s *Set) newServer(tools map[string]*tool, l language.Language) *sdk.Server {
+func (s *Set) newServer(tools map[string]*tool, l i18n.Language) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "sundry", Title: "Sundry", Version: cmp.Or(s.cfg.Version, "unknown")}, &sdk.ServerOptions{
 		Instructions: instructions(l),
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
@@ -139,7 +139,7 @@ func (s *Set) newServer(tools map[string]*tool, l language.Language) *sdk.Server
 }
 
 // catchPanics makes an error of a panic, which would end the process.
-func (s *Set) catchPanics(l language.Language) sdk.Middleware {
+func (s *Set) catchPanics(l i18n.Language) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
 			defer func() {
@@ -154,7 +154,7 @@ func (s *Set) catchPanics(l language.Language) sdk.Middleware {
 }
 
 // refuseUnknown refuses calls of tools that there are not, in the caller's language.
-func refuseUnknown(tools map[string]*tool, l language.Language) sdk.Middleware {
+func refuseUnknown(tools map[string]*tool, l i18n.Language) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if call, ok := r.(*sdk.CallToolRequest); ok && tools[call.Params.Name] == nil {
@@ -166,14 +166,14 @@ func refuseUnknown(tools map[string]*tool, l language.Language) sdk.Middleware {
 }
 
 // instructions are what agents are told about all tools.
-func instructions(l language.Language) string {
+func instructions(l i18n.Language) string {
 	return say(l, "Public, read-only utilities. Answers are mostly in Chinese. An error has a type and a message; with retry_after, the call may be repeated after so many seconds.",
 		"公共只读小工具。出错时返回错误类型（type）和说明（message）；含 retry_after 时，可在相应秒数后重试。")
 }
 
 // say chooses a text by its language.
-func say(l language.Language, en, zh string) string {
-	if l == language.Chinese {
+func say(l i18n.Language, en, zh string) string {
+	if l == i18n.Chinese {
 		return zh
 	}
 	return en

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sundry/metrics/panics"
-	"sundry/proxy/language"
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog/catalogtest"
 )
 
@@ -210,7 +210,7 @@ func TestAPanicOfACallIsAnError(t *testing.T) {
 	if s.cfg.Panics, err = panics.New(reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	english, err := s.texts[language.English]()
+	english, err := s.texts[i18n.English]()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // outputSchema describes structured results: an object with a member for what was asked
 // for. None is required, because data that is not as it is described here comes as text.
-func (t *tool) outputSchema(e *catalog.Endpoint, sample recorded.Sample) ([]byte, error) {
+func (t *tool) outputSchema(e *catalog.Endpoint, sample fixtures.Sample) ([]byte, error) {
 	members := ordered{}
 	add := func(name string, schema object) {
 		members = append(members, plainjson.Member{Name: name, Value: schema})
@@ -40,7 +40,7 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample recorded.Sample) ([]byte
 // dataSchema is the schema of the data in the OpenAPI document, but for formats: clients
 // refuse results that are not as described, and a format says what a text is for, not
 // what it holds.
-func (t *tool) dataSchema(e *catalog.Endpoint, sample recorded.Sample) (object, error) {
+func (t *tool) dataSchema(e *catalog.Endpoint, sample fixtures.Sample) (object, error) {
 	b, err := plainjson.Marshal(sample.Shape.SchemaIn(e.Fields, t.say))
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"sundry/proxy/language"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/words"
+	"sundry/proxy/site/i18n"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/words"
 )
 
 // Codes of errors, by JSON-RPC and by the protocol's own use of it.
@@ -87,7 +87,7 @@ func unknownTool(name string) words.Text {
 
 // write answers with an error of JSON-RPC that belongs to no message. Codes are the
 // contract; the words are in the caller's language.
-func (f *Refusal) write(w http.ResponseWriter, in language.Choice) {
+func (f *Refusal) write(w http.ResponseWriter, in i18n.Choice) {
 	body, _ := plainjson.Marshal(ordered{ // nothing in it that cannot be JSON
 		{Name: "jsonrpc", Value: "2.0"}, {Name: "id", Value: nil},
 		{Name: "error", Value: ordered{{Name: "code", Value: f.code}, {Name: "message", Value: in.Of(f.message)}}},

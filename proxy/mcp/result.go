@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // problem is an error as agents are told it. Type is one of those that other callers

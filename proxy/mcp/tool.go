@@ -11,12 +11,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"sundry/proxy/language"
-	"sundry/proxy/openapi"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/openapi"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/recorded"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // object is a JSON object, ordered one whose members keep their order.
@@ -28,7 +28,7 @@ type (
 // tool is an endpoint as agents see it.
 type tool struct {
 	name     string
-	language language.Language
+	language i18n.Language
 	declared *sdk.Tool
 	inputs   []*catalog.Param
 	form     *catalog.Param // asks for a form; nil: there is one form
@@ -41,7 +41,7 @@ type tool struct {
 type choice struct{ value, kind string }
 
 // newTool makes the tool of an endpoint; nil if none of its forms is of use to agents.
-func newTool(e *catalog.Endpoint, sample recorded.Sample, l language.Language) (*tool, error) {
+func newTool(e *catalog.Endpoint, sample fixtures.Sample, l i18n.Language) (*tool, error) {
 	t := &tool{name: e.Name, language: l}
 	t.chooseForms(e, sample)
 	t.chooseInputs(e)
@@ -94,7 +94,7 @@ func (t *tool) chooseInputs(e *catalog.Endpoint) {
 // chooseForms takes the forms that are of use to agents and can be asked for. JSON is
 // the default where there is any, unless the endpoint is one for pictures whose JSON has
 // the picture in it.
-func (t *tool) chooseForms(e *catalog.Endpoint, sample recorded.Sample) {
+func (t *tool) chooseForms(e *catalog.Endpoint, sample fixtures.Sample) {
 	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleForm }); i >= 0 {
 		t.form = e.Params[i]
 	}

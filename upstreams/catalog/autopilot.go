@@ -9,7 +9,7 @@ import (
 
 	"sundry/cache"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // Bounds of a TTL, both included.

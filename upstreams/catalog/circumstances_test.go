@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/upstreams/chinatime"
+	"sundry/upstreams/lib/chinatime"
 )
 
 // circumstantial has a parameter of every kind whose value is not in the query alone.

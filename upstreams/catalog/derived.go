@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"sundry/upstreams/chinatime"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/ipcard"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/ipcard"
 )
 
 // Sources of values that are not in a query (from: in a catalog file).

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"sundry/cache"
-	"sundry/upstreams/shortlink"
+	"sundry/upstreams/lib/shortlink"
 )
 
 // typeHTML is the content type of the interstitial page.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // telltale is every upstream at once: it answers as each would, and puts into

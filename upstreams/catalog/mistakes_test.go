@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
+	"sundry/upstreams/lib/words"
 	"sundry/upstreams/replay"
-	"sundry/upstreams/words"
 )
 
 // TestEveryMistakeIsToldInBothLanguages makes mistakes in every parameter of every

@@ -9,7 +9,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // notFoundSpec declares the message of a negative answer.

@@ -8,7 +8,7 @@ import (
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
 	"sundry/upstreams/kinds"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // fieldOrder is the order of the fields that a form emits. Programs emit objects as

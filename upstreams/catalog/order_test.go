@@ -10,7 +10,7 @@ import (
 
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // answerOf is the JSON of a file's endpoint.

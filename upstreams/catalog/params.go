@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"sundry/upstreams/declare"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // Roles of parameters.

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 
 	"sundry/upstreams/declare"
-	"sundry/upstreams/favicon"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/idcard"
-	"sundry/upstreams/minecraft"
-	"sundry/upstreams/qrcode"
-	"sundry/upstreams/sharelink"
-	"sundry/upstreams/shortlink"
-	"sundry/upstreams/waybill"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/favicon"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/idcard"
+	"sundry/upstreams/lib/minecraft"
+	"sundry/upstreams/lib/qrcode"
+	"sundry/upstreams/lib/sharelink"
+	"sundry/upstreams/lib/shortlink"
+	"sundry/upstreams/lib/waybill"
+	"sundry/upstreams/lib/words"
 )
 
 func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problems) {

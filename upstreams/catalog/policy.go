@@ -10,7 +10,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // policy compiles the cache rule.

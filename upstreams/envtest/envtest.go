@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // New makes an environment without secrets, data and replay, whose transport

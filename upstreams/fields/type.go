@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/upstreams/chinatime"
+	"sundry/upstreams/lib/chinatime"
 )
 
 // Type is what a value is; "" is anything.

@@ -11,7 +11,7 @@ import (
 
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
-	"sundry/upstreams/waittest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // patience is a fleet of which the first call is asked impatiently, and the others not.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 
 	"sundry/upstreams"
-	"sundry/upstreams/pixels"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/sharelink"
+	"sundry/upstreams/lib/pixels"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/sharelink"
 )
 
 // charset returns a declared encoding; nil, and ok, for UTF-8.

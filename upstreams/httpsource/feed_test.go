@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/heaptest"
+	"sundry/upstreams/lib/heaptest"
 )
 
 // readFeed decodes a feed of https://www.example.org/feed/.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/andybalholm/cascadia"
 
-	"sundry/upstreams/lineartest"
+	"sundry/upstreams/lib/lineartest"
 )
 
 // TestReadingIsLinear: no reply takes longer than its length explains.

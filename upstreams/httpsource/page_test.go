@@ -13,7 +13,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/heaptest"
+	"sundry/upstreams/lib/heaptest"
 )
 
 func selecting(t testing.TB, spec string) *document {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // partsMax bounds the parts of one answer, each of which is a request.

@@ -3,7 +3,7 @@ package httpsource
 import (
 	"net/http"
 
-	"sundry/upstreams/webpage"
+	"sundry/upstreams/lib/webpage"
 )
 
 // do sends a request as the client does, which copies its headers in case there is a

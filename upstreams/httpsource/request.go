@@ -11,9 +11,9 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/plainjson"
-	"sundry/upstreams/redact"
-	"sundry/upstreams/webpage"
+	"sundry/upstreams/lib/plainjson"
+	"sundry/upstreams/lib/redact"
+	"sundry/upstreams/lib/webpage"
 )
 
 // render fills the templates. It returns the request, and the body that it sends.

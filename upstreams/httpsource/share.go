@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/sharelink"
+	"sundry/upstreams/lib/sharelink"
 )
 
 // Bounds of resolving a short link.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
-	"sundry/upstreams/sharelink"
+	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/sharelink"
 )
 
 func TestUserAgentForShortLinks(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // step is a compiled StepSpec.

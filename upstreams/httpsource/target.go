@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // TargetClient sends the requests of one attempt to caller-supplied targets. It

@@ -10,16 +10,16 @@ import (
 	"github.com/itchyny/gojq"
 	"golang.org/x/net/html"
 
-	"sundry/upstreams/bilibili"
-	"sundry/upstreams/chinatime"
-	"sundry/upstreams/douyin"
 	"sundry/upstreams/fields"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/lunar"
-	"sundry/upstreams/sharelink"
-	"sundry/upstreams/signedlink"
-	"sundry/upstreams/twitter"
-	"sundry/upstreams/waybill"
+	"sundry/upstreams/lib/bilibili"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/douyin"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/lunar"
+	"sundry/upstreams/lib/sharelink"
+	"sundry/upstreams/lib/signedlink"
+	"sundry/upstreams/lib/twitter"
+	"sundry/upstreams/lib/waybill"
 )
 
 // functions are what programs may call beside the built-in functions of jq. Each is a

@@ -3,7 +3,7 @@ package jq
 import (
 	"testing"
 
-	"sundry/upstreams/lineartest"
+	"sundry/upstreams/lib/lineartest"
 )
 
 // TestFunctionsTakeLinearTime: gojq's bound on the time of a program cannot end a

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/declare"
-	"sundry/upstreams/plainjson"
+	"sundry/upstreams/lib/plainjson"
 )
 
 // straightEnv has a value for every variable.
@@ -171,7 +171,7 @@ func filesOf(t *testing.T, endpoint string) []string {
 func recordedInputs(t *testing.T, endpoint string) []any {
 	t.Helper()
 	inputs := []any{nil, map[string]any{}, []any{}, "text", true, 7, json.Number("1.50")}
-	err := filepath.WalkDir("../recorded/testdata/"+endpoint, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../fixtures/testdata/"+endpoint, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil
 		}

@@ -8,7 +8,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // credentialReader reads the secrets and options of a source.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/chinatime"
 	"sundry/upstreams/host"
-	"sundry/upstreams/ipcard"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/ipcard"
 )
 
 // drawDigest is the value of draw: that draws a digest of news.

@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/favicon"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/favicon"
 )
 
 // FaviconSpec declares a source that looks for the icon of a site on the site

@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/words"
 )
 
 // GeoIPSpec declares a source that looks up the parameter ip locally.

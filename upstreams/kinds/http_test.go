@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/heaptest"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/redact"
 )
 
 func TestRequestIsRenderedByPosition(t *testing.T) {

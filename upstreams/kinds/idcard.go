@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/idcard"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/idcard"
+	"sundry/upstreams/lib/words"
 )
 
 // IDCardSpec declares a source that reads what the ID number in the parameter card

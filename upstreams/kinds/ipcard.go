@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/chinatime"
-	"sundry/upstreams/geoip"
-	"sundry/upstreams/ipcard"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/geoip"
+	"sundry/upstreams/lib/ipcard"
 )
 
 // IPCardSpec declares a source that draws a card about the caller, from the

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/words"
 )
 
 // TestPartialAndEmptyRepliesAreMalformed: an unrequested part, an acceptance and an

@@ -14,8 +14,8 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
+	"sundry/upstreams/lib/guard"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

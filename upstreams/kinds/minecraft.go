@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/minecraft"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/minecraft"
+	"sundry/upstreams/lib/words"
 )
 
 // MinecraftSpec declares a source that pings the game server in the parameter host.

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"sundry/upstreams"
-	"sundry/upstreams/guard"
+	"sundry/upstreams/lib/guard"
 )
 
 // The user and the password of the proxies.

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/qrcode"
-	"sundry/upstreams/words"
+	"sundry/upstreams/lib/qrcode"
+	"sundry/upstreams/lib/words"
 )
 
 // QRCodeSpec declares a source that draws a QR code of the parameter text. The

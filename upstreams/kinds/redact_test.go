@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"sundry/upstreams"
-	"sundry/upstreams/redact"
+	"sundry/upstreams/lib/redact"
 )
 
 // TestAttemptsShowNoSecret: not even if the upstream repeats all that it was sent, and

@@ -11,7 +11,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/jq"
-	"sundry/upstreams/shortlink"
+	"sundry/upstreams/lib/shortlink"
 )
 
 // ShortlinkSpec declares a source that follows the redirects of the link in the

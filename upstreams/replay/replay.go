@@ -18,8 +18,8 @@ import (
 
 	"sundry/metrics/panics"
 	"sundry/upstreams"
-	"sundry/upstreams/chinatime"
-	"sundry/upstreams/minecraft"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/minecraft"
 )
 
 // Exchange is one recorded call of a source: the requests it made with their

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"sundry/deploy/bench/harness"
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // needed skips where a program is missing, and where there is one core only.

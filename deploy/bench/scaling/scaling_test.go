@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"sundry/deploy/bench/harness"
-	"sundry/upstreams/peertest"
+	"sundry/upstreams/lib/peertest"
 )
 
 // TestTablesComeOut runs the script itself, with so few keys that its times mean

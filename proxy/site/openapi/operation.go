@@ -1,0 +1,109 @@
+package openapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/plainjson"
+)
+
+// operation describes the call of an endpoint.
+type operation struct {
+	*writer
+	*catalog.Endpoint
+	sample fixtures.Sample
+	texts  map[string]string // by form
+}
+
+func (o *operation) describe() plainjson.Object {
+	head := plainjson.Object{
+		{Name: "operationId", Value: operationID(o.Name)},
+		{Name: "tags", Value: []string{o.Group}},
+		{Name: "summary", Value: o.say(o.EN, o.ZH)},
+		{Name: "description", Value: o.formats()},
+	}
+	return append(append(head, o.reference("/docs/"+o.Name, o.say("The endpoint in the reference for people.", "该接口的参考文档。"))...), plainjson.Object{
+		{Name: "parameters", Value: o.parameters()},
+		{Name: "responses", Value: o.responses()},
+		{Name: "x-codeSamples", Value: o.samples()},
+	}...)
+}
+
+// formats says in which forms the endpoint answers, and how to ask for them.
+func (o *operation) formats() string {
+	forms := o.FormNames()
+	quoted := make([]string, len(forms))
+	for i, f := range forms {
+		quoted[i] = "`" + f + "`"
+	}
+	var ask []string
+	for _, p := range o.Params {
+		if p.Role == catalog.RoleForm {
+			ask = append(ask, "`"+p.Name+"`")
+		}
+	}
+	if len(forms) == 1 || len(ask) == 0 {
+		return o.say("Answers in the format "+quoted[0]+".", "响应格式为 "+quoted[0]+"。")
+	}
+	return o.say("Answers in the format "+quoted[0]+" by default; "+strings.Join(ask, " or ")+" chooses among "+strings.Join(quoted, ", ")+".",
+		"默认格式为 "+quoted[0]+"；用参数 "+strings.Join(ask, " 或 ")+" 可选 "+strings.Join(quoted, "、")+"。")
+}
+
+// codeSample is an example call, as reference tools show them.
+type codeSample struct {
+	Language string `json:"lang"`
+	Label    string `json:"label"`
+	Source   string `json:"source"`
+}
+
+func (o *operation) samples() []codeSample {
+	var out []codeSample
+	for _, c := range fixtures.Calls(o.Endpoint) {
+		address := cmp.Or(o.PublicURL, ExampleOrigin) + o.BasePath + "/api/" + o.Name
+		if c.Query != "" {
+			address += "?" + c.Query
+		}
+		out = append(out, codeSample{"Shell", o.say(c.EN, c.ZH), "curl '" + strings.ReplaceAll(address, "'", "%27") + "'"})
+	}
+	return out
+}
+
+// responses are all that callers have to expect, by status.
+func (o *operation) responses() plainjson.Object {
+	all := o.answers()
+	for _, status := range o.errorStatuses() {
+		all[strconv.Itoa(status)] = ref("responses", responseName(status))
+	}
+	all["default"] = ref("responses", responseName(0))
+	var out plainjson.Object
+	for _, status := range sortedKeys(all) {
+		out = append(out, plainjson.Member{Name: status, Value: all[status]})
+	}
+	return out
+}
+
+// errorStatuses are the statuses of errors that callers have to expect.
+func (o *operation) errorStatuses() []int {
+	statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	for _, p := range o.Params {
+		if p.Derived() {
+			continue
+		}
+		statuses = append(statuses, http.StatusBadRequest)
+		if slices.Contains([]string{"host", "site", "url"}, p.Type) {
+			statuses = append(statuses, http.StatusForbidden)
+		}
+		if p.Role == catalog.RoleInput {
+			statuses = append(statuses, http.StatusNotFound)
+		}
+	}
+	return statuses
+}
+
+// ref refers to a component.
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }

@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+
+	"sundry/proxy/site/i18n"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/fields"
+	"sundry/upstreams/fixtures"
+)
+
+// fieldRow is a field of the JSON answer's data, as in items[].title.
+type fieldRow struct {
+	// Above is the path of what it is in, with the point; Name follows it.
+	Above, Name string
+	Type, About string
+}
+
+// fieldRows lists declared fields with those below them, in the order of the answer.
+func fieldRows(l i18n.Language, above string, fields []*catalog.Field, in *fixtures.Shape) []fieldRow {
+	var all []fieldRow
+	for _, f := range fields {
+		value := in.Field(f.Name)
+		types := value.Types(f)
+		all = append(all, fieldRow{above, f.Name, typeWords(l, types, value, f), say(l, f.EN, f.ZH)})
+		below := above + f.Name + "."
+		if slices.Contains(types, "array") {
+			below = above + f.Name + "[]."
+		}
+		all = append(all, fieldRows(l, below, f.Fields, value)...)
+	}
+	return all
+}
+
+// typeWords names the types of a field's values, as in "time or null", "list of links".
+func typeWords(l i18n.Language, types []string, value *fixtures.Shape, f *catalog.Field) string {
+	words := make([]string, len(types))
+	for i, t := range types {
+		words[i] = typeWord(l, t, f.Is)
+		if t != "array" {
+			continue
+		}
+		items := value.Items()
+		if of := typeWords(l, items.Types(f), items, f); of != "" {
+			words[i] = say(l, "list of "+of, of+"的列表")
+		}
+	}
+	joined := strings.Join(words, say(l, " or ", "或"))
+	return strings.Replace(joined, "或null", "或 null", 1)
+}
+
+// typeWord is the name of a type of JSON; is says what a text holds, as in Field.Is.
+func typeWord(l i18n.Language, typ string, is fields.Type) string {
+	switch typ {
+	case "string":
+		switch is {
+		case fields.Time:
+			return say(l, "time", "时间")
+		case fields.Date:
+			return say(l, "date", "日期")
+		case fields.Link:
+			return say(l, "link", "链接")
+		}
+		return say(l, "text", "文本")
+	case "number", "integer":
+		return say(l, "number", "数字")
+	case "boolean":
+		return say(l, "true or false", "布尔值")
+	case "array":
+		return say(l, "list", "列表")
+	case "object":
+		return say(l, "object", "对象")
+	}
+	return typ
+}

@@ -1,0 +1,164 @@
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+
+	"sundry/proxy/site/i18n"
+)
+
+//go:embed *.html
+var templateFiles embed.FS
+
+// view is what a page's template gets: its words are in the template, or bilingual texts
+// of the catalog.
+type view struct {
+	// Template is the name of its file, without the ending.
+	Template string
+	// Path of the page, below the base path; "" for one that stands for missing pages. The
+	// set fills it in.
+	Path string
+	// Title of the page, without the name of the service; "" for that name alone.
+	Title string
+	// Description is a sentence for search engines.
+	Description string
+	// Section is the path of the item of the navigation that the page belongs to.
+	Section string
+	// Redirects: a form on the page may be redirected to other sites.
+	Redirects bool
+	// Data is what the template shows.
+	Data any
+}
+
+// templates are those of all pages, by language and name. The words of both languages
+// stand beside each other in them, as in {{say "Search" "搜索"}}.
+type templates map[i18n.Language]map[string]*template.Template
+
+// pageTemplates are the names of the templates that layout.html surrounds.
+func pageTemplates() []string { return []string{"home", "missing", "overview", "reference", "status"} }
+
+func parseTemplates(s *Set) (*templates, error) {
+	all := templates{}
+	for _, l := range i18n.All() {
+		all[l] = map[string]*template.Template{}
+		layout, err := template.New("layout.html").Funcs(s.words(l)).ParseFS(templateFiles, "layout.html")
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range pageTemplates() {
+			own, err := layout.Clone()
+			if err != nil {
+				return nil, err
+			}
+			if all[l][name], err = own.ParseFS(templateFiles, name+".html"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &all, nil
+}
+
+// words are the functions of the templates in a language.
+func (s *Set) words(l i18n.Language) template.FuncMap {
+	return template.FuncMap{
+		// say chooses a text of those in English and in Chinese.
+		"say": func(en, zh string) string { return say(l, en, zh) },
+		// lang is the language of the page for the attribute lang.
+		"lang": l.Tag,
+		// sections are the items of the navigation.
+		"sections": func() []section { return s.sections(l) },
+		// code is the language of the page for the parameter lang.
+		"code":      l.String,
+		"languages": i18n.All,
+		// public is the address of a page for search engines; "" where nobody knows it, or there
+		// is no page.
+		"public": func(path string) string {
+			if s.cfg.PublicURL == "" || path == "" {
+				return ""
+			}
+			return s.cfg.PublicURL + s.url(path)
+		},
+		// others are the languages that the page can be read in beside this one.
+		"others": func() []i18n.Language { return others(l) },
+		// nameOf is the name of a language in itself.
+		"nameOf": nameOf,
+		// plural chooses a word by how many there are.
+		"plural": func(n int, one, more string) string {
+			if n == 1 {
+				return one
+			}
+			return more
+		},
+		// percent writes a share of a hundred.
+		"percent": func(share float64) string { return strconv.FormatFloat(share, 'f', -1, 64) + "%" },
+		// url is the link to a path below the base path.
+		"url": func(path string) string { return s.url(path) },
+		// asset is the link to an asset, by its name without the hash.
+		"asset": func(name string) (string, error) {
+			if to := s.assets.url(name); to != "" {
+				return to, nil
+			}
+			return "", fmt.Errorf("no asset %s", name)
+		},
+	}
+}
+
+// section is an item of the navigation.
+type section struct{ Path, Title string }
+
+// sections are the items of the navigation that there are pages for.
+func (s *Set) sections(l i18n.Language) []section {
+	var all []section
+	for _, one := range []section{
+		{HomePath, say(l, "Home", "首页")},
+		{ReferencePath, say(l, "Docs", "文档")},
+		{StatusPath, say(l, "Status", "状态")},
+		{OpenAPIPath, "OpenAPI"},
+	} {
+		if there, _ := s.Has(one.Path); there || one.Path == StatusPath {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// nameOf is the name of a language in itself.
+func nameOf(l i18n.Language) string { return say(l, "English", "中文") }
+
+func others(l i18n.Language) []i18n.Language {
+	var all []i18n.Language
+	for _, other := range i18n.All() {
+		if other != l {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// say chooses a text by the language.
+func say(l i18n.Language, en, zh string) string {
+	if l == i18n.Chinese {
+		return zh
+	}
+	return en
+}
+
+// url is the link to a path below the base path.
+func (s *Set) url(path string) string { return (&url.URL{Path: s.cfg.BasePath + path}).EscapedPath() }
+
+// render makes the document of a page.
+func (s *Set) render(l i18n.Language, v view) (*Document, error) {
+	var b bytes.Buffer
+	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
+		return nil, err
+	}
+	d := newDocument(typeHTML, b.Bytes())
+	if v.Redirects {
+		d.CSP = redirectingCSP
+	}
+	return d, nil
+}

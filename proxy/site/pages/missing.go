@@ -1,0 +1,57 @@
+package pages
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"sundry/proxy/site/i18n"
+)
+
+// missing are the pages for paths without one. There is one for each page that may have
+// been meant, so that they are generated once, whatever paths are asked for.
+type missing struct {
+	others []string          // names that paths are compared with, beside the endpoints'
+	paths  map[string]string // of the pages, by all those names
+	// documents by the path of the page that was meant; "" for none.
+	documents map[string]map[i18n.Language]generator
+}
+
+func newMissing(s *Set) *missing {
+	m := &missing{
+		others:    []string{"docs", "api", "status"},
+		paths:     map[string]string{"": "", "docs": ReferencePath, "api": ReferencePath, "status": StatusPath},
+		documents: map[string]map[i18n.Language]generator{},
+	}
+	for _, e := range s.cfg.Catalog.Endpoints {
+		m.paths[e.Name] = EndpointPath(e)
+	}
+	for _, path := range m.paths {
+		m.documents[path] = map[i18n.Language]generator{}
+		for _, l := range i18n.All() {
+			m.documents[path][l] = sync.OnceValues(func() (*Document, error) { return s.missingPage(l, path) })
+		}
+	}
+	return m
+}
+
+// Missing is the page for a path that there is none at. It links to the one that was
+// probably meant.
+func (s *Set) Missing(path string, l i18n.Language) (*Document, error) {
+	name := strings.ToLower(strings.Trim(strings.TrimPrefix(path, ReferencePath+"/"), "/"))
+	near := s.cfg.Catalog.Nearest(name, s.missing.others...)
+	return s.missing.documents[s.missing.paths[near]][l]()
+}
+
+func (s *Set) missingPage(l i18n.Language, meant string) (*Document, error) {
+	d, err := s.render(l, view{
+		Template:    "missing",
+		Title:       say(l, "No such page", "页面不存在"),
+		Description: say(l, "There is no page at this address.", "该地址没有页面。"),
+		Data:        struct{ Name, Page string }{meant[strings.LastIndexByte(meant, '/')+1:], meant},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("page of missing pages: %w", err)
+	}
+	return d, nil
+}

@@ -1,0 +1,155 @@
+package pages
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/openapi"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/plainjson"
+)
+
+// reference is what the page of an endpoint shows.
+type reference struct {
+	Name, Summary string
+	// Path of the endpoint, and of where it tells what it would redirect to; with the base
+	// path.
+	Path, Target string
+	// Shape of the default form.
+	Shape           shape
+	Inputs, Shaping []parameter
+	Personal        bool // some of the input is
+	Codes           []code
+	Forms           []formRow
+	Fields          []fieldRow
+	Errors          []errorRow
+	Caching         []string
+	Calls           []exampleCall
+	Answers         []answer
+	// Templates of the codes and Words of the script, as JSON.
+	Templates, Words string
+	// Others are the other endpoints of its group.
+	Others []*catalog.Endpoint
+}
+
+// code is a call in a programming language.
+type code struct{ ID, Title, Text string }
+
+// exampleCall is a link that shows the endpoint.
+type exampleCall struct{ URL, Title string }
+
+// origin is where programs call this service. Where nobody knows its address, the page's
+// script puts the one that the page came from in the place of the example.
+func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOrigin) }
+
+// reference is the page of an endpoint.
+func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
+	answered := s.samples()[e.Name]
+	r := &reference{
+		Name: e.Name, Summary: say(l, e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Shape: shapeOf(e.Forms[0]), Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
+		Errors: errorRows(l, e), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+	}
+	r.Inputs, r.Shaping = parameters(l, e)
+	templates := snippetsOf(e)
+	for _, p := range programmings() {
+		one := templates[p.ID][r.Shape]
+		r.Codes = append(r.Codes, code{p.ID, p.Title, one.fill(s.origin()+r.Path, initialPairs(r))})
+	}
+	r.Answers = answersOf(l, e, &answered)
+	for _, other := range s.cfg.Catalog.InGroup(e.Group) {
+		if other != e {
+			r.Others = append(r.Others, other)
+		}
+	}
+	var err error
+	if r.Templates, err = asJSON(templates); err != nil {
+		return view{}, err
+	}
+	if r.Words, err = asJSON(triedWords(l)); err != nil {
+		return view{}, err
+	}
+	return view{Template: "reference", Section: ReferencePath, Title: e.Name, Description: r.Summary, Redirects: mayRedirect(e), Data: r}, nil
+}
+
+func cachingOf(e *catalog.Endpoint) *cachingRule {
+	r := &cachingRule{Policy: e.Policy, LimitsItself: e.LimitsItself()}
+	for _, f := range e.Forms {
+		r.Pool = r.Pool || f.Pool
+	}
+	return r
+}
+
+// initialPairs are the parameters of the form as it first stands.
+func initialPairs(r *reference) []pair {
+	var all []pair
+	for _, list := range [][]parameter{r.Inputs, r.Shaping} {
+		for i := range list {
+			if list[i].Value != "" {
+				all = append(all, pair{list[i].Name, list[i].Value})
+			}
+		}
+	}
+	return all
+}
+
+// exampleCalls are calls that show the endpoint.
+func (s *Set) exampleCalls(e *catalog.Endpoint, l i18n.Language) []exampleCall {
+	var all []exampleCall
+	for _, c := range fixtures.Calls(e) {
+		to := url.URL{Path: s.cfg.BasePath + "/api/" + e.Name, RawQuery: c.Query}
+		all = append(all, exampleCall{to.String(), say(l, c.EN, c.ZH)})
+	}
+	return all
+}
+
+// triedWords are what the page's script says.
+func triedWords(l i18n.Language) map[string]string {
+	words := map[string]string{
+		"sending": say(l, "Waiting for the answer …", "正在请求……"),
+		"offline": say(l, "The service could not be reached.", "无法连接到服务。"),
+		"failed":  say(l, "The request failed.", "请求失败。"),
+		"done":    say(l, "Answered in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
+		"copied":  say(l, "Copied", "已复制"),
+		"status":  say(l, "Status", "状态"), "time": say(l, "Time", "用时"), "ms": say(l, "{n} ms", "{n} 毫秒"),
+		"cache": say(l, "Cache", "缓存"), "age": say(l, "Age", "已缓存"), "source": say(l, "Source", "数据源"),
+		"type": say(l, "Type", "类型"), "size": say(l, "Size", "大小"), "error": say(l, "Error", "错误"),
+		"redirects": say(l, "It redirects to", "跳转到"), "opens": say(l, "Open the page", "打开网页"),
+		"pixels": say(l, "{w} × {h} pixels", "{w} × {h} 像素"), "picture": say(l, "The picture that was answered", "返回的图片"),
+	}
+	maps.Copy(words, cacheWords(l))
+	return words
+}
+
+// cacheWords are what the script makes of Cache-Status.
+func cacheWords(l i18n.Language) map[string]string {
+	return map[string]string{
+		"hit":       say(l, "hit", "命中"),
+		"stale":     say(l, "hit, being refreshed", "命中，正在后台刷新"),
+		"miss":      say(l, "miss, asked a source", "未命中，已询问数据源"),
+		"refreshed": say(l, "expired, asked a source", "已过期，已重新询问数据源"),
+		"fallback":  say(l, "old copy, because no source answered", "数据源不可用，返回旧答案"),
+		"bypass":    say(l, "not cached", "不缓存"),
+		"collapsed": say(l, "together with another request", "与其他请求合并"),
+		"memory":    say(l, "in memory", "内存"), "redis": "Redis",
+		"lastresort": say(l, "makeshift answer", "兜底的答案"),
+		"seconds":    say(l, "{n} s", "{n} 秒"), "minutes": say(l, "{n} min", "{n} 分钟"), "hours": say(l, "{n} h", "{n} 小时"), "days": say(l, "{n} d", "{n} 天"),
+	}
+}
+
+// mayRedirect reports whether the endpoint sends its callers to other sites.
+func mayRedirect(e *catalog.Endpoint) bool {
+	return slices.ContainsFunc(e.Forms, func(f *catalog.Form) bool { return f.Kind == "redirect" })
+}
+
+// asJSON is for attributes that the script reads.
+func asJSON(v any) (string, error) {
+	var b bytes.Buffer
+	err := plainjson.NewEncoder(&b).Encode(v)
+	return b.String(), err
+}

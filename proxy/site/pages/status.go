@@ -1,0 +1,170 @@
+package pages
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/status"
+	"sundry/upstreams/lib/chinatime"
+	"sundry/upstreams/lib/plainjson"
+)
+
+// StatusJSONPath is where programs read the status, below the base path.
+const StatusJSONPath = "/status.json"
+
+// StatusJSON makes the document of the status for programs.
+func StatusJSON(r *status.Report) (*Document, error) {
+	var b bytes.Buffer
+	if err := plainjson.NewEncoder(&b).Encode(r); err != nil {
+		return nil, fmt.Errorf("status: %w", err)
+	}
+	return newPassing(typeJSON, b.Bytes()), nil
+}
+
+// Status makes the page of the status. It is the one page that does not depend on the
+// catalog alone, so it is not kept: see that it is not made too often.
+func (s *Set) Status(l i18n.Language, r *status.Report) (*Document, error) {
+	var b bytes.Buffer
+	v := view{
+		Template: "status", Path: StatusPath, Section: StatusPath, Title: say(l, "Status", "状态"),
+		Description: say(l, "Whether each endpoint works: now, and over the last 24 hours.", "各接口当前及过去 24 小时的可用情况。"),
+		Data:        s.statusView(l, r),
+	}
+	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
+		return nil, fmt.Errorf("page %s: %w", v.Path, err)
+	}
+	return newPassing(typeHTML, b.Bytes()), nil
+}
+
+// statusView is what the template of the status shows.
+type statusView struct {
+	State    status.State // of the headline
+	Headline string
+	Trouble  []string // names of the endpoints in trouble
+	Unasked  int      // endpoints of which nothing is known; 0 where that is the headline
+	At       statusTime
+	Legend   statusLegend
+	Groups   []statusGroup
+}
+
+type statusGroup struct {
+	Name, Title string
+	Rows        []statusRow
+}
+
+// statusRow is an endpoint.
+type statusRow struct {
+	Name, Summary, Page string
+	State               status.State
+	Word                string // what the state is called
+	Day                 status.Shares
+	Bars                statusBars
+	Spells              []statusSpell // the latest first
+}
+
+// statusSpell is a time of trouble.
+type statusSpell struct {
+	From, Until statusTime
+	Lasts       bool // it is not over
+	Word        string
+}
+
+// statusTime is a time in the time zone that readers of a language expect.
+type statusTime struct{ Machine, Date, Clock string }
+
+func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
+	of := make(map[string]*status.Endpoint, len(r.Endpoints))
+	for i := range r.Endpoints {
+		of[r.Endpoints[i].Name] = &r.Endpoints[i]
+	}
+	v := statusView{At: timeIn(l, r.At), Legend: newStatusLegend()}
+	v.State, v.Headline = headline(l, r)
+	if v.State != status.Unknown {
+		v.Unasked = r.Count(status.Unknown)
+	}
+	for _, g := range s.groups(l) {
+		group := statusGroup{Name: g.Name, Title: g.Title}
+		for i := range g.Endpoints {
+			e := of[g.Endpoints[i].Name]
+			if e == nil {
+				continue
+			}
+			group.Rows = append(group.Rows, statusRowOf(l, r, e, &g.Endpoints[i]))
+			if e.State.Trouble() {
+				v.Trouble = append(v.Trouble, e.Name)
+			}
+		}
+		if group.Rows != nil {
+			v.Groups = append(v.Groups, group)
+		}
+	}
+	return v
+}
+
+func statusRowOf(l i18n.Language, r *status.Report, e *status.Endpoint, card *homeEndpoint) statusRow {
+	row := statusRow{
+		Name: e.Name, Summary: card.Summary, Page: card.Page, State: e.State, Word: stateWord(l, e.State),
+		Day: e.Day, Bars: barsOf(e.Bars),
+	}
+	for _, spell := range r.Spells(e) {
+		row.Spells = append(row.Spells, statusSpell{
+			From: timeIn(l, spell.From), Until: timeIn(l, spell.Until), Lasts: spell.Until.After(r.At), Word: stateWord(l, spell.State),
+		})
+	}
+	return row
+}
+
+// headline says in a sentence how all endpoints are, with the state that it is in.
+func headline(l i18n.Language, r *status.Report) (status.State, string) {
+	all, trouble, unknown := len(r.Endpoints), r.Trouble(), r.Count(status.Unknown)
+	switch {
+	case trouble == 1:
+		return worst(r), fmt.Sprintf(say(l, "1 of %d endpoints has trouble", "%d 个接口中有 1 个异常"), all)
+	case trouble > 0 && l == i18n.Chinese:
+		return worst(r), fmt.Sprintf("%d 个接口中有 %d 个异常", all, trouble)
+	case trouble > 0:
+		return worst(r), fmt.Sprintf("%d of %d endpoints have trouble", trouble, all)
+	case unknown == all:
+		return status.Unknown, say(l, "Nobody has asked yet", "尚无调用记录")
+	case unknown > 0:
+		return status.Works, say(l, "No endpoint has trouble", "未发现接口异常")
+	}
+	return status.Works, say(l, "All endpoints work", "所有接口工作正常")
+}
+
+// worst is the worst state of any endpoint.
+func worst(r *status.Report) status.State {
+	if r.Count(status.Failing) > 0 {
+		return status.Failing
+	}
+	return status.Stale
+}
+
+func stateWord(l i18n.Language, s status.State) string {
+	switch s {
+	case status.Works:
+		return say(l, "Works", "正常")
+	case status.Stale:
+		return say(l, "Older answers", "答案较旧")
+	case status.Failing:
+		return say(l, "Failing", "故障")
+	case status.Unknown:
+	}
+	return say(l, "No data", "暂无数据")
+}
+
+// timeIn gives a time of China in Chinese, and else UTC: where the visitor is, nobody
+// knows.
+func timeIn(l i18n.Language, at time.Time) statusTime {
+	t := statusTime{Machine: at.UTC().Format(time.RFC3339)}
+	if l == i18n.Chinese {
+		at = at.In(chinatime.Zone())
+		t.Date, t.Clock = at.Format("1 月 2 日"), at.Format("15:04")
+		return t
+	}
+	at = at.UTC()
+	t.Date, t.Clock = at.Format("Jan 2"), at.Format("15:04")
+	return t
+}

@@ -1,0 +1,185 @@
+package pages
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"sundry/proxy/browsertest"
+	"sundry/proxy/site/history"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/status"
+	"sundry/upstreams/catalog"
+)
+
+// statusAt is when the reports of these tests are made.
+var statusAt = time.Date(2026, 3, 2, 10, 20, 30, 0, time.UTC)
+
+// reportOf makes a report of the endpoints of a catalog. day says how the half hours of the
+// endpoint went, the oldest first: w worked, s got older answers, f failed, m a tenth
+// failed, and - nobody asked.
+func reportOf(c *catalog.Catalog, day func(name string) string) *status.Report {
+	v := history.View{DayFrom: statusAt.Add(-history.HalfHours * history.HalfHour).Truncate(history.HalfHour).Add(history.HalfHour), Endpoints: map[string]history.Line{}}
+	var subjects []status.Subject
+	for _, e := range c.Endpoints {
+		line := history.Line{Hour: make([]history.Bucket, history.Minutes), Day: make([]history.Bucket, history.HalfHours)}
+		halves := day(e.Name)
+		for i, how := range halves {
+			line.Day[history.HalfHours-len(halves)+i] = map[rune]history.Bucket{
+				'w': {Known: true, Counts: history.Counts{Works: 200}}, 's': {Known: true, Counts: history.Counts{Works: 40, Stale: 160}},
+				'm': {Known: true, Counts: history.Counts{Works: 180, Failing: 20}}, 'f': {Known: true, Counts: history.Counts{Failing: 200}},
+			}[how]
+		}
+		line.Hour[history.Minutes-1] = line.Day[history.HalfHours-1]
+		v.Endpoints[e.Name] = line
+		subjects = append(subjects, status.Subject{Name: e.Name})
+	}
+	r := status.Of(&v, statusAt, subjects)
+	return &r
+}
+
+// goes is a day like many: some endpoints have trouble, two are not asked for.
+func goes(name string) string {
+	switch name {
+	case "ip":
+		return strings.Repeat("w", 30) + "mwwwwwwwwssssswwff"
+	case "60s":
+		return strings.Repeat("w", 40) + "ssssssss"
+	case "kd":
+		return strings.Repeat("w", 10) + "fffm" + strings.Repeat("w", 34)
+	case "sfz":
+		return ""
+	case "music":
+		return "w--w---w-w--------w-ww---w--------"
+	}
+	return strings.Repeat("w", 48)
+}
+
+func statusPage(t testing.TB, s *Set, l i18n.Language, r *status.Report) string {
+	t.Helper()
+	d, err := s.Status(l, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Passing || d.CSP == "" {
+		t.Errorf("passing %v, policy %q", d.Passing, d.CSP)
+	}
+	return textOf(d)
+}
+
+func TestStatusPage(t *testing.T) {
+	c := builtin(t)
+	s := setOf(t, c)
+	good, bad := reportOf(c, func(string) string { return "w" }), reportOf(c, goes)
+	quiet, some := reportOf(c, func(string) string { return "" }), reportOf(c, func(name string) string { return map[string]string{"ip": "ww"}[name] })
+	one := reportOf(c, func(name string) string { return map[string]string{"ip": "f"}[name] })
+	all := map[string]string{}
+	for _, row := range []struct {
+		name   string
+		report *status.Report
+		en, zh []string
+	}{
+		{"good", good, []string{"All endpoints work", "100% worked"}, []string{"所有接口工作正常", "100% 正常"}},
+		{"quiet", quiet, []string{"Nobody has asked yet"}, []string{"尚无调用记录", "过去 24 小时无调用"}},
+		{"some", some, []string{"No endpoint has trouble", "19 endpoints were not called. As seen"}, []string{"未发现接口异常", "19 个接口尚无调用。以下为"}},
+		{"one", one, []string{"1 of 20 endpoints has trouble", `<a href="#at-ip">`}, []string{"20 个接口中有 1 个异常"}},
+		{
+			"bad", bad,
+			[]string{"2 of 20 endpoints have trouble", ">10:20</time> UTC", "87.4% worked, 8.3% got older answers, 4.3% failed", "Mar 2 <time datetime=\"2026-03-02T09:30:00Z\">09:30</time> until now UTC: Failing", "<time datetime=\"2026-03-02T08:30:00Z\">08:30</time> UTC: Older answers"},
+			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "3 月 2 日 <time datetime=\"2026-03-02T09:30:00Z\">17:30</time> 至今（北京时间）：故障"},
+		},
+	} {
+		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {
+			text := statusPage(t, s, l, row.report)
+			all[row.name+"."+l.String()] = text
+			for _, part := range parts {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s in %v: no %s", row.name, l, part)
+				}
+			}
+		}
+	}
+	browsertest.ValidHTML(t, all)
+}
+
+// TestBars: what failed hangs from the line on which the rest stands.
+func TestBars(t *testing.T) {
+	got := barsOf([]status.Bar{{}, {Works: 10}, {Works: 7, Stale: 1, Failing: 2}})
+	want := statusBars{
+		Width: 19, Height: 33, Nobody: "M0 20h5v1h-5z", Works: "M7 1h5v20h-5zM14 7h5v14h-5z", Stale: "M15 5h3v2h-3z", Failing: "M14 21h5v4h-5z",
+	}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestStatusInABrowser: in every look, by keyboard, without scripts, and as it changes.
+func TestStatusInABrowser(t *testing.T) {
+	c := builtin(t)
+	s := setOf(t, c)
+	var now atomic.Pointer[status.Report]
+	now.Store(reportOf(c, goes))
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := strings.TrimPrefix(r.URL.Path, "/tools")
+		var d *Document
+		var err error
+		if at == StatusPath {
+			d, err = s.Status(i18n.OfPage(r, i18n.Chinese).Language, now.Load())
+		} else {
+			d, err = s.Document(at, 0)
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		body, _ := d.Body(0)
+		w.Header().Set("Content-Type", d.Type)
+		w.Header().Set("Content-Security-Policy", d.CSP)
+		_, _ = w.Write(body)
+	}))
+	defer site.Close()
+	b := browsertest.Open(t, site.URL)
+	// The clock of the page is the test's.
+	if _, err := chromedp.Call(b.Context, cdp.AddScriptToEvaluateOnNewDocument, cdp.AddScriptToEvaluateOnNewDocumentParams{Source: "window.setInterval = (tick) => { window.tick = tick; return 1; };"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range []string{"zh", "en"} {
+		b.Goto(t, site.URL+"/tools/status?lang="+lang)
+		b.Text(t, "#headline h1", map[string]string{"zh": "2 个异常", "en": "2 of 20"}[lang])
+		b.AxeInEveryLook(t)
+		pictures(t, b, "status-"+lang)
+	}
+	b.Press(t, "#at-ip summary")
+	b.Until(t, `document.querySelector("#at-ip details").open`)
+	browsertest.Value[any](t, b, "document.activeElement.blur()")
+	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 47) + "s" }))
+	browsertest.Value[any](t, b, "tick()")
+	b.Text(t, "#headline h1", "20 of 20")
+	b.Until(t, `document.querySelector("#at-ip details").open && document.querySelector("#at-ip .stale")`)
+	b.Sound(t)
+	b.Script(t, false)
+	b.Goto(t, site.URL+"/tools/status?lang=zh")
+	b.Text(t, "#headline h1", "20 个异常")
+	b.Sound(t)
+}
+
+// pictures writes how the page looks to the folder that SUNDRY_TEST_PICTURES names, for
+// people to look at.
+func pictures(t *testing.T, b *browsertest.Browser, name string) {
+	folder := os.Getenv("SUNDRY_TEST_PICTURES")
+	if folder == "" {
+		return
+	}
+	for _, look := range browsertest.Looks() {
+		b.As(t, look)
+		b.Picture(t, folder+"/"+name+"-"+look.Scheme+"-"+strconv.FormatInt(look.Width, 10)+".png")
+	}
+}

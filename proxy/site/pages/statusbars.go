@@ -1,0 +1,65 @@
+package pages
+
+import (
+	"strconv"
+
+	"sundry/proxy/site/status"
+)
+
+// Sizes of the drawing of the bars, in its units. What was answered stands on the base
+// line, what failed hangs from it: so the two are told apart without their colours.
+const (
+	barStep   = 7 // from one bar to the next
+	barWide   = 5
+	barStale  = 3 // the width of what is stale
+	barUnit   = 2 // the height of a tenth that was answered
+	barBase   = 10*barUnit + 1
+	barFailed = 2 // the least height of what failed; each tenth adds 1
+	barHigh   = barBase + barFailed + 10
+)
+
+// statusBars are bars as the paths of a drawing.
+type statusBars struct {
+	Width, Height                 int
+	Works, Stale, Failing, Nobody string
+}
+
+// barsOf draws bars: as wide as they are what worked; narrow upon it the stale; below the
+// line what failed; a dash on the line where nothing is known.
+func barsOf(bars []status.Bar) statusBars {
+	var works, stale, failing, nobody []byte
+	for i, b := range bars {
+		x := i * barStep
+		if !b.Known() {
+			nobody = appendRect(nobody, x, barBase-1, barWide, 1)
+			continue
+		}
+		if b.Works > 0 {
+			works = appendRect(works, x, barBase-b.Works*barUnit, barWide, b.Works*barUnit)
+		}
+		if b.Stale > 0 {
+			stale = appendRect(stale, x+(barWide-barStale)/2, barBase-(b.Works+b.Stale)*barUnit, barStale, b.Stale*barUnit)
+		}
+		if b.Failing > 0 {
+			failing = appendRect(failing, x, barBase, barWide, barFailed+b.Failing)
+		}
+	}
+	return statusBars{max(0, len(bars)*barStep-(barStep-barWide)), barHigh, string(works), string(stale), string(failing), string(nobody)}
+}
+
+// appendRect appends a rectangle to a path.
+func appendRect(path []byte, x, y, width, height int) []byte {
+	path = append(strconv.AppendInt(append(path, 'M'), int64(x), 10), ' ')
+	path = append(strconv.AppendInt(path, int64(y), 10), 'h')
+	path = append(strconv.AppendInt(path, int64(width), 10), 'v')
+	path = append(strconv.AppendInt(path, int64(height), 10), "h-"...)
+	return append(strconv.AppendInt(path, int64(width), 10), 'z')
+}
+
+// statusLegend has a drawing of a bar of each kind.
+type statusLegend struct{ Works, Stale, Failing, Nobody statusBars }
+
+func newStatusLegend() statusLegend {
+	one := func(b status.Bar) statusBars { return barsOf([]status.Bar{b}) }
+	return statusLegend{one(status.Bar{Works: 10}), one(status.Bar{Works: 4, Stale: 6}), one(status.Bar{Works: 3, Failing: 7}), one(status.Bar{})}
+}

@@ -1,0 +1,57 @@
+package status
+
+import "sundry/proxy/site/history"
+
+// Shares are how the requests of a time ended, in percent; together they are 100, or
+// all are 0 where nothing is known. What occurred at all has at least the smallest share
+// that can be shown.
+type Shares struct {
+	Works   float64 `json:"works"`
+	Stale   float64 `json:"stale"`
+	Failing float64 `json:"failing"`
+}
+
+// Bar is how the requests of half an hour ended, in tenths; together they are 10, or all
+// are 0 where nothing is known.
+type Bar struct{ Works, Stale, Failing int }
+
+// Known reports whether the bar shows anything.
+func (b Bar) Known() bool { return b != Bar{} }
+
+// State of the requests of the bar.
+func (b Bar) State() State {
+	return stateOf(&history.Counts{Works: uint64(b.Works), Stale: uint64(b.Stale), Failing: uint64(b.Failing)})
+}
+
+func sharesOf(c *history.Counts) Shares {
+	p := parts(c, 1000)
+	return Shares{float64(p[0]) / 10, float64(p[1]) / 10, float64(p[2]) / 10}
+}
+
+func barOf(c *history.Counts) Bar {
+	p := parts(c, 10)
+	return Bar{p[0], p[1], p[2]}
+}
+
+// parts divides a whole of that many parts as the requests that worked, got a stale
+// answer, and failed. What occurred has at least one, at the expense of the largest.
+func parts(c *history.Counts, whole int) [3]int {
+	counts, judged := [3]uint64{c.Works, c.Stale, c.Failing}, c.Judged()
+	var out [3]int
+	if judged == 0 {
+		return out
+	}
+	left, largest := whole, 0
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		out[i] = max(1, int(float64(n)/float64(judged)*float64(whole)))
+		left -= out[i]
+		if n > counts[largest] {
+			largest = i
+		}
+	}
+	out[largest] += left
+	return out
+}

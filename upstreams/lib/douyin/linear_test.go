@@ -1,0 +1,12 @@
+package douyin
+
+import (
+	"testing"
+
+	"sundry/upstreams/lib/lineartest"
+)
+
+// TestPagesAreReadInLinearTime.
+func TestPagesAreReadInLinearTime(t *testing.T) {
+	lineartest.Check(t, func(text string) { _, _ = ReflowPage([]byte(text)) })
+}

@@ -1,0 +1,451 @@
+package favicon
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/lib/webpage/webtest"
+)
+
+type pages = webtest.Pages
+
+func TestRoot(t *testing.T) {
+	ico := serves(picture(icoMagic))
+	rows := map[string]struct {
+		pages  pages
+		closed []string
+		url    string // of the icon; "" for ErrNone, "?" for any other error
+	}{
+		"https":                    {pages: pages{"https://a.example/favicon.ico": ico}, url: "https://a.example/favicon.ico"},
+		"http where https has not": {pages: pages{"http://a.example/favicon.ico": ico}, url: "http://a.example/favicon.ico"},
+		"http where https fails":   {pages: pages{"http://a.example/favicon.ico": ico}, closed: []string{"https://a.example"}, url: "http://a.example/favicon.ico"},
+		"redirect": {
+			pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("//www.a.example/x.ico?v=1"), "https://www.a.example/x.ico": ico},
+			url:   "https://www.a.example/x.ico?v=1",
+		},
+		"five redirects": {pages: chain(5, ico), url: "https://a.example/5"},
+		"six redirects":  {pages: chain(6, ico), closed: []string{"http://a.example"}, url: "?"},
+		"redirect loop":  {pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("/favicon.ico")}, closed: []string{"http://a.example"}, url: "?"},
+		"not found":      {},
+		"soft 404":       {pages: pages{"https://a.example/favicon.ico": page("")}},
+		"empty":          {pages: pages{"https://a.example/favicon.ico": webtest.Status(204)}},
+		"partial content": {
+			pages: pages{"https://a.example/favicon.ico": func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusPartialContent)
+				ico(w, r)
+			}}, closed: []string{"http://a.example"}, url: "?",
+		},
+		"gone, no http": {
+			pages: pages{"https://a.example/favicon.ico": webtest.Status(410)}, closed: []string{"http://a.example"},
+		},
+		"no https, http has none": {closed: []string{"https://a.example"}},
+		"no connection":           {closed: []string{"https://a.example", "http://a.example"}, url: "?"},
+		"robot rejected": {
+			pages: pages{"https://a.example/favicon.ico": webtest.Status(403), "http://a.example/favicon.ico": webtest.Status(503)}, url: "?",
+		},
+		"location is not a URL": {
+			pages: pages{"https://a.example/favicon.ico": webtest.RedirectTo("http://[::")}, closed: []string{"http://a.example"}, url: "?",
+		},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			w := newWeb(t, r.pages, r.closed...)
+			icon, err := finderOf(w).Root(t.Context(), "a.example")
+			expect(t, icon, err, r.url)
+			if icon != nil && icon.Type != "image/x-icon" {
+				t.Errorf("type %s", icon.Type)
+			}
+		})
+	}
+}
+
+// expect an icon of this URL, ErrNone for "", another error for "?".
+func expect(t *testing.T, icon *Icon, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" || want == "?":
+		if icon != nil || err == nil || errors.Is(err, ErrNone) != (want == "") {
+			t.Errorf("got %v, %v", icon, err)
+		}
+	case err != nil:
+		t.Errorf("%v, want %s", err, want)
+	case icon.URL != want:
+		t.Errorf("got %s, want %s", icon.URL, want)
+	}
+}
+
+// chain redirects from favicon.ico to /n in n steps.
+func chain(n int, end http.HandlerFunc) pages {
+	all, at := pages{}, "/favicon.ico"
+	for i := range n {
+		next := "/" + strconv.Itoa(i+1)
+		all["https://a.example"+at], at = webtest.RedirectTo(next), next
+	}
+	all["https://a.example"+at] = end
+	return all
+}
+
+func TestPage(t *testing.T) {
+	png := serves(picture(pngMagic))
+	rows := map[string]struct {
+		pages    pages
+		closed   []string
+		url      string
+		requests int // in all, 0 for any number
+	}{
+		"relative": {
+			pages: pages{"https://a.example/": page(`<link rel="icon" href="i.png">`), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png", requests: 2,
+		},
+		"against the end of redirects": {
+			pages: pages{
+				"https://a.example/": webtest.RedirectTo("https://www.a.example/en/"), "https://www.a.example/en/": page(`<LINK REL='Shortcut Icon' HREF=' i.png '>`),
+				"https://www.a.example/en/i.png": png,
+			},
+			url: "https://www.a.example/en/i.png",
+		},
+		"base": {
+			pages: pages{
+				"https://a.example/":          page(`<link rel=icon href=i.png><base target=_top><base href="//cdn.example/x/"><base href="/no/">`),
+				"https://cdn.example/x/i.png": png,
+			},
+			url: "https://cdn.example/x/i.png",
+		},
+		"base of another scheme": {
+			pages: pages{"https://a.example/": page(`<base href="data:text/plain,x"><link rel=icon href=i.png>`), "https://a.example/i.png": png},
+			url:   "https://a.example/i.png",
+		},
+		"data": {
+			pages: pages{"https://a.example/": page(`<link rel=icon href="data:image/svg+xml,` + strings.ReplaceAll(string(svg), `"`, "'") + `">`)},
+			url:   "https://a.example/", requests: 1,
+		},
+		"best first": {
+			pages: pages{
+				"https://a.example/":      page(`<link rel=icon href=a.png><link rel="apple-touch-icon" sizes="180x180" href=b.png><link rel=icon sizes="16x16 32x32" href=c.png>`),
+				"https://a.example/a.png": png, "https://a.example/b.png": png, "https://a.example/c.png": png,
+			},
+			url: "https://a.example/c.png", requests: 2,
+		},
+		"next when the first is not an icon": {
+			pages: pages{
+				"https://a.example/":      page(`<link rel=icon href=a.png><link rel=icon href="http://[x"><link rel=icon href="javascript:x"><link rel=icon href=b.jpg>`),
+				"https://a.example/a.png": page(""), "https://a.example/b.jpg": png,
+			},
+			url: "https://a.example/b.jpg", requests: 3,
+		},
+		"five tries": {
+			pages: pages{
+				"https://a.example/": page(`<link rel=icon href=1.png><link rel=icon href=2.png><link rel=icon href=2.png><link rel=icon href=3.png>` +
+					`<link rel=icon href=4.png><link rel=icon href=5.png><link rel=icon href=6.png>`),
+				"https://a.example/6.png": png,
+			},
+			closed: []string{"http://a.example"}, requests: 6,
+		},
+		"fifth try": {
+			pages: pages{
+				"https://a.example/":      page(`<link rel=icon href=1.png><link rel=icon href=2.png><link rel=icon href=3.png><link rel=icon href=4.png><link rel=icon href=5.png>`),
+				"https://a.example/5.png": png,
+			},
+			url: "https://a.example/5.png", requests: 6,
+		},
+		"no links": {
+			pages: pages{"https://a.example/": page(`<!--<link rel=icon href=i.png>--><script>"<link rel=icon href=i.png>"</script><link rel=mask-icon href=i.png><link rel=stylesheet href=i.png>`), "https://a.example/i.png": png},
+		},
+		"links behind the head": {
+			pages: pages{"https://a.example/": serves([]byte(`<head></head><link rel=icon href=i.png>`)), "https://a.example/i.png": png},
+		},
+		"http where https fails": {
+			pages:  pages{"http://a.example/": page(`<link rel=icon href=i.png>`), "http://a.example/i.png": png},
+			closed: []string{"https://a.example"}, url: "http://a.example/i.png",
+		},
+		"icons elsewhere do not answer": {
+			pages:  pages{"https://a.example/": page(`<link rel=icon href=//cdn.example/i.png><link rel=icon href=j.png>`)},
+			closed: []string{"https://cdn.example", "http://a.example"}, url: "?",
+		},
+		"page in trouble": {
+			pages: pages{"https://a.example/": webtest.Status(500), "http://a.example/": webtest.Status(429)}, url: "?",
+		},
+		"no page": {},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			w := newWeb(t, r.pages, r.closed...)
+			icon, err := finderOf(w).Page(t.Context(), "a.example")
+			expect(t, icon, err, r.url)
+			if r.requests != 0 && len(w.Requested) != r.requests {
+				t.Errorf("requested %q", w.Requested)
+			}
+		})
+	}
+}
+
+func TestIconIsCapped(t *testing.T) {
+	const pixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+	for size, want := range map[int]string{maxIcon: "https://a.example/favicon.ico", maxIcon + 1: "", 60: "https://a.example/favicon.ico", 59: ""} {
+		b := make([]byte, size)
+		copy(b, pixel)
+		w := newWeb(t, pages{"https://a.example/favicon.ico": serves(b)})
+		icon, err := finderOf(w).Root(t.Context(), "a.example")
+		expect(t, icon, err, want)
+	}
+}
+
+// endless writes until the client disconnects.
+func endless(first string, rest []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, first)
+		for err == nil {
+			_, err = w.Write(rest)
+		}
+	}
+}
+
+func TestEndlessBodiesEnd(t *testing.T) {
+	chunk := bytes.Repeat([]byte{'x'}, 32<<10)
+	w := newWeb(t, pages{
+		"https://a.example/favicon.ico": endless(pngMagic, chunk),
+		"https://a.example/":            endless("<link rel=icon href=i.png><p>", chunk),
+		"https://a.example/i.png":       serves(picture(pngMagic)),
+		"https://b.example/":            endless("<title>", chunk),
+		"https://c.example/":            endless("", []byte("<p>")),
+	})
+	icon, err := finderOf(w).Root(t.Context(), "a.example")
+	expect(t, icon, err, "")
+	icon, err = finderOf(w).Page(t.Context(), "a.example")
+	expect(t, icon, err, "https://a.example/i.png")
+	for _, host := range []string{"b.example", "c.example"} {
+		icon, err = finderOf(w).Page(t.Context(), host)
+		expect(t, icon, err, "")
+	}
+}
+
+func zipped(b []byte) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, _ = z.Write(b)
+	_ = z.Close()
+	return out.Bytes()
+}
+
+func TestGzipIsDecompressed(t *testing.T) {
+	declared := func(b []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(zipped(b))
+		}
+	}
+	bomb := append([]byte(pngMagic), make([]byte, 4<<20)...)
+	for name, r := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"declared":   {declared(picture(icoMagic)), "https://a.example/favicon.ico"},
+		"undeclared": {serves(zipped(picture(icoMagic))), "https://a.example/favicon.ico"},
+		"bomb":       {serves(zipped(bomb)), ""},
+		"broken":     {serves(append([]byte{0x1f, 0x8b}, picture("")...)), "?"},
+		"cut":        {serves(zipped(append(picture(pngMagic), 'x'))[:30]), "?"},
+		"cut before": {serves(picture(pngMagic)[:16]), "?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, asks := range []bool{true, false} {
+				w := newWeb(t, pages{"https://a.example/favicon.ico": r.answer}, "http://a.example")
+				w.Client.Transport.(*http.Transport).DisableCompression = !asks
+				icon, err := finderOf(w).Root(t.Context(), "a.example")
+				expect(t, icon, err, r.want)
+			}
+		})
+	}
+	w := newWeb(t, pages{"https://a.example/": serves(zipped([]byte(`<link rel=icon href=i.png>`))), "https://a.example/i.png": serves(picture(pngMagic))})
+	icon, err := finderOf(w).Page(t.Context(), "a.example")
+	expect(t, icon, err, "https://a.example/i.png")
+}
+
+// TestIncompleteRepliesAreNoAnswer: that a site has no icon takes something that says so.
+// What it says elsewhere, here with 404 over HTTP, does not outweigh them.
+func TestIncompleteRepliesAreNoAnswer(t *testing.T) {
+	for name, b := range map[string][]byte{"empty": nil, "cut": picture(pngMagic)[:16]} {
+		w := newWeb(t, pages{"https://a.example/favicon.ico": serves(b), "https://a.example/": page("<link rel=icon href=favicon.ico>"), "https://b.example/": serves(nil)})
+		for _, host := range []string{"a.example", "b.example"} {
+			if icon, err := finderOf(w).Page(t.Context(), host); err == nil || errors.Is(err, ErrNone) {
+				t.Errorf("%s page of %s: %v %v", name, host, icon, err)
+			}
+		}
+		if icon, err := finderOf(w).Root(t.Context(), "a.example"); err == nil || errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v %v", name, icon, err)
+		}
+	}
+}
+
+func TestTruncatedBodyIsNotAnAnswer(t *testing.T) {
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5000")
+		_, _ = w.Write(picture(pngMagic))
+	}
+	w := newWeb(t, pages{"https://a.example/favicon.ico": cut}, "http://a.example")
+	icon, err := finderOf(w).Root(t.Context(), "a.example")
+	expect(t, icon, err, "?")
+}
+
+// doer answers without any network.
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
+
+func answer(r *http.Request, b []byte) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(b)), Request: r}, nil
+}
+
+func hang(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, &url.Error{Op: "Get", URL: r.URL.String(), Err: r.Context().Err()}
+}
+
+func TestHangingHTTPSLeavesTimeForHTTP(t *testing.T) {
+	rows := map[string]struct {
+		limit time.Duration // of ctx; 0 for none
+		took  time.Duration
+	}{"no deadline": {0, 4 * time.Second}, "deadline": {3 * time.Second, 2 * time.Second}, "long deadline": {30 * time.Second, 20 * time.Second}}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if r.limit != 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, r.limit)
+					defer cancel()
+				}
+				f := &Finder{Check: url.Parse, Do: doer(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Scheme == "https" {
+						return hang(r)
+					}
+					return answer(r, picture(icoMagic))
+				})}
+				start := time.Now()
+				icon, err := f.Root(ctx, "a.example")
+				expect(t, icon, err, "http://a.example/favicon.ico")
+				if took := time.Since(start); took != r.took {
+					t.Errorf("took %v, want %v", took, r.took)
+				}
+			})
+		})
+	}
+}
+
+func TestHangingIconLeavesTimeForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &Finder{Check: url.Parse, Do: doer(func(r *http.Request) (*http.Response, error) {
+			switch r.URL.Path {
+			case "/":
+				return answer(r, []byte(`<link rel=icon href=1.png><link rel=icon href=2.png>`))
+			case "/2.png":
+				return answer(r, picture(pngMagic))
+			}
+			return hang(r)
+		})}
+		icon, err := f.Page(t.Context(), "a.example")
+		expect(t, icon, err, "https://a.example/2.png")
+	})
+}
+
+func TestEverythingHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &Finder{Check: url.Parse, Do: doer(hang)}
+		start := time.Now()
+		_, err := f.Root(t.Context(), "a.example")
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNone) || took != defaultBudget {
+			t.Errorf("%v after %v", err, took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		start = time.Now()
+		_, err = f.Page(ctx, "a.example")
+		if took := time.Since(start); !errors.Is(err, context.Canceled) || took != time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+func TestEveryRequestIsChecked(t *testing.T) {
+	w := newWeb(t, pages{
+		"https://a.example/":      webtest.RedirectTo("/home"),
+		"https://a.example/home":  page(`<link rel=icon href=1.png><link rel=icon href=/2.png>`),
+		"https://a.example/2.png": webtest.RedirectTo("//cdn.example/3.png"), "https://cdn.example/3.png": serves(picture(pngMagic)),
+	})
+	icon, err := finderOf(w).Page(t.Context(), "a.example")
+	expect(t, icon, err, "https://cdn.example/3.png")
+	want := []string{"https://a.example/", "https://a.example/home", "https://a.example/1.png", "https://a.example/2.png", "https://cdn.example/3.png"}
+	if !slices.Equal(w.Checked, want) || !slices.Equal(w.Requested, want) {
+		t.Errorf("checked %q, requested %q", w.Checked, w.Requested)
+	}
+}
+
+// names resolves all names to loopback, and inside.example to a private address.
+type names struct{ guard.Resolver }
+
+func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if host == "inside.example.org." {
+		return []netip.Addr{netip.MustParseAddr("10.9.8.7")}, nil
+	}
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+func TestGuardRefusesEachRequest(t *testing.T) {
+	const metadata = "http://169.254.169.254/latest/meta-data/"
+	w := newWeb(t, nil)
+	plain := httpPort(t, w)
+	g := guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: names{}, Web: func(uint16) bool { return true }})
+	client := g.Client(5*time.Second, 0)
+	t.Cleanup(client.CloseIdleConnections)
+	f := &Finder{Do: client, Check: g.CheckURL}
+	origin := "http://site.example.org:" + plain
+	w.Pages = pages{
+		origin + "/favicon.ico": webtest.RedirectTo("/second"), origin + "/second": webtest.RedirectTo(metadata),
+		origin + "/": page(`<link rel=icon href="` + metadata + `"><link rel=icon href=no.png>`),
+	}
+	_, root := f.Root(t.Context(), "site.example.org:"+plain)
+	_, linked := f.Page(t.Context(), "site.example.org:"+plain)
+	_, first := f.Root(t.Context(), "169.254.169.254")
+	_, dialled := f.Root(t.Context(), "inside.example.org:"+plain)
+	for name, err := range map[string]error{"redirect": root, "link": linked, "first": first} {
+		if _, ok := errors.AsType[*guard.ForbiddenError](err); !ok || errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "10.9.8.7") {
+			t.Errorf("%s reveals the internal address: %v", name, err)
+		}
+	}
+	// A name with an internal address gets the error of a name that does not exist.
+	if dns, ok := errors.AsType[*net.DNSError](dialled); !ok || !dns.IsNotFound || errors.Is(dialled, ErrNone) || strings.Contains(dialled.Error(), "10.9.8.7") {
+		t.Errorf("dialled: %v", dialled)
+	}
+	w.Pages[origin+"/good.png"] = serves(picture(pngMagic))
+	w.Pages[origin+"/"] = page(`<link rel=icon href="` + metadata + `"><link rel=icon href=good.png>`)
+	icon, err := f.Page(t.Context(), "site.example.org:"+plain)
+	expect(t, icon, err, origin+"/good.png")
+}
+
+// httpPort is where the plain server listens.
+func httpPort(t *testing.T, w *webtest.Web) string {
+	t.Helper()
+	conn, err := w.Client.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "any.example:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, port, _ := strings.Cut(conn.RemoteAddr().String(), ":")
+	return port
+}

@@ -1,0 +1,139 @@
+// Package qrcode encodes a text as a QR code picture of exactly the requested size,
+// or returns an error that says why that is impossible. Texts beyond ASCII are
+// marked as UTF-8 (ECI 26 of ISO/IEC 18004) for all readers.
+package qrcode
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"rsc.io/qr/coding"
+
+	"sundry/upstreams/lib/words"
+)
+
+// Code is an encoded symbol, as Encode makes it. It does not change, so that
+// goroutines may share it.
+type Code struct {
+	code    *coding.Code
+	version coding.Version
+	level   coding.Level
+}
+
+// Encode makes the smallest symbol that holds the text at a level of error
+// correction, L, M, Q or H. "" is level M, or L where the text does not fit
+// otherwise. The text is one segment, unchanged:
+//
+//	                                   level H   level Q   level M   level L
+//	digits                                3057      3993      5596      7089
+//	0-9 A-Z space $ % * + - . / :         1852      2420      3391      4296
+//	other ASCII, in bytes                 1273      1663      2331      2953
+//	other UTF-8, in bytes                 1272      1662      2330      2952
+//
+// The error is ErrEmpty, ErrNotUTF8, ErrLevel, or a *TooLongError.
+func Encode(text, level string) (*Code, error) {
+	if text == "" {
+		return nil, ErrEmpty
+	}
+	if !utf8.ValidString(text) {
+		return nil, ErrNotUTF8
+	}
+	m := modeOf(text)
+	levels, ok := levelsOf(level)
+	if !ok {
+		return nil, ErrLevel
+	}
+	for _, level := range levels {
+		for v := coding.Version(coding.MinVersion); v <= coding.MaxVersion; v++ {
+			if m.bits(v) <= 8*v.DataBytes(level) {
+				return encode(m, v, level)
+			}
+		}
+	}
+	return nil, &TooLongError{Len: len(text), Max: m.most(levels[len(levels)-1]), Unit: m.unit}
+}
+
+// levelsOf are the levels to try, by the name of one.
+func levelsOf(name string) ([]coding.Level, bool) {
+	switch name {
+	case "":
+		return []coding.Level{coding.M, coding.L}, true
+	case "L":
+		return []coding.Level{coding.L}, true
+	case "M":
+		return []coding.Level{coding.M}, true
+	case "Q":
+		return []coding.Level{coding.Q}, true
+	case "H":
+		return []coding.Level{coding.H}, true
+	}
+	return nil, false
+}
+
+// encode fills a symbol. The mask is always 0: the standard requires the best of
+// eight, but readers accept any, and trying all would take eight times as long.
+func encode(m mode, v coding.Version, level coding.Level) (*Code, error) {
+	plan, err := coding.NewPlan(v, level, 0)
+	if err != nil {
+		return nil, fmt.Errorf("plan version %d: %w", v, err)
+	}
+	c, err := plan.Encode(m.segments...)
+	if err != nil {
+		return nil, fmt.Errorf("encode as version %d: %w", v, err)
+	}
+	return &Code{code: c, version: v, level: level}, nil
+}
+
+// Modules is the symbol's width without the margin, 21 to 177.
+func (c *Code) Modules() int { return c.code.Size }
+
+// Version of the symbol, 1 to 40.
+func (c *Code) Version() int { return int(c.version) }
+
+// Level of error correction: L, M, Q or H.
+func (c *Code) Level() string { return c.level.String() }
+
+var (
+	// ErrTooLong refuses a text beyond the largest symbol. Encode returns it as a
+	// *TooLongError, which has the limit.
+	ErrTooLong = errors.New("text is too long for a QR code")
+	// ErrNotUTF8 refuses bytes that are not a text.
+	ErrNotUTF8 error = words.NewError("text is not UTF-8", "文本不是 UTF-8 编码")
+	// ErrLevel refuses an unknown level of error correction.
+	ErrLevel error = words.NewError("unknown level of error correction; expected L, M, Q or H", "没有这个纠错级别；应为 L、M、Q 或 H")
+	// ErrEmpty refuses an empty text.
+	ErrEmpty error = words.NewError("text is empty", "文本为空")
+)
+
+// TooLongError refuses a text beyond the largest symbol of its mode. It does not
+// contain the text, which may be a password.
+type TooLongError struct {
+	// Len is the text's length, Max the longest that fits, both in Unit.
+	Len, Max int
+	// Unit is digits, capitals and digits, bytes, or bytes of UTF-8.
+	Unit words.Text
+}
+
+func (e *TooLongError) Error() string {
+	return e.Words().EN()
+}
+
+// Words implements words.Teller.
+func (e *TooLongError) Words() words.Text {
+	return words.Sayf("text is too long for a QR code: expected at most %d %s, got %d", "文本太长，二维码放不下：最多 %d %s，实际为 %d", e.Max, e.Unit, e.Len)
+}
+
+// Is makes every TooLongError an ErrTooLong.
+func (e *TooLongError) Is(target error) bool { return target == ErrTooLong }
+
+// TooSmallError refuses a size at which a module would be less than two pixels, which
+// readers do not resolve.
+type TooSmallError struct {
+	// Min is the least size that this symbol can be drawn in, in pixels.
+	Min int
+}
+
+func (e *TooSmallError) Error() string {
+	return fmt.Sprintf("picture is too small for this text: expected at least %d pixels", e.Min)
+}

@@ -1,0 +1,270 @@
+package shortlink
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"sundry/upstreams/lib/webpage"
+
+	"golang.org/x/net/html"
+)
+
+// maxDelay of a refresh, in seconds: a page with a longer one is to be read.
+const maxDelay = 5
+
+// document has the parts of a page that may contain a target.
+type document struct {
+	refresh []string // targets of its meta elements
+	scripts []string
+	anchors []string // hrefs of all links
+	// What t.cn shows: .open-url > a[href], on older pages the text of div.desc.
+	shown, described []string
+}
+
+// scan parses a page. With noscript the content of noscript elements counts, which
+// shorteners use for clients without scripts; elsewhere it is a notice.
+func scan(body []byte, noscript bool) document {
+	var d document
+	z := html.NewTokenizer(bytes.NewReader(body))
+	within, opened := "", false // the element of the next text; whether a .open-url precedes
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return d
+		case html.TextToken:
+			d.text(within, string(z.Text()))
+		case html.EndTagToken:
+			within = ""
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			tag, attr := string(name), webpage.Attributes(z, more)
+			switch {
+			case tag == "noscript" && noscript:
+				z.NextIsNotRawText()
+			case tag == "script":
+				within = tag
+			case tag == "div" && hasClass(attr, "desc"):
+				within = "desc"
+			}
+			opened = d.tag(tag, attr, opened)
+		}
+	}
+}
+
+func (d *document) text(within, text string) {
+	switch within {
+	case "script":
+		d.scripts = append(d.scripts, text)
+	case "desc":
+		if text = strings.TrimSpace(text); strings.HasPrefix(text, "http") {
+			d.described = append(d.described, text)
+		}
+	}
+}
+
+// tag processes a start tag, and reports whether the next link is that of
+// .open-url.
+func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
+	switch {
+	case tag == "meta" && strings.EqualFold(attr["http-equiv"], "refresh"):
+		if ref, ok := refresh(attr["content"]); ok {
+			d.refresh = append(d.refresh, ref)
+		}
+	case tag == "a" && attr["href"] != "":
+		d.anchors = append(d.anchors, attr["href"])
+		if opened {
+			d.shown = append(d.shown, attr["href"])
+		}
+		return false
+	}
+	return opened || hasClass(attr, "open-url")
+}
+
+func hasClass(attr map[string]string, class string) bool {
+	for c := range strings.FieldsSeq(attr["class"]) {
+		if c == class {
+			return true
+		}
+	}
+	return false
+}
+
+// interstitial are the targets that the warning page of a host shows: on lnkd.in
+// the links to other sites than LinkedIn.
+func (d *document) interstitial(u *url.URL) []string {
+	if !under(u, "lnkd.in") {
+		return append(d.shown, d.described...)
+	}
+	var out []string
+	for _, href := range d.anchors {
+		if a, err := url.Parse(escaped(href)); err == nil && isWeb(a.Scheme) && !under(a, "lnkd.in", "linkedin.com", "licdn.com") {
+			out = append(out, href)
+		}
+	}
+	return out
+}
+
+// refreshForm is lenient as browsers are: "0;URL=x", "0, url = 'x'", "0 x"
+// (https://html.spec.whatwg.org/#shared-declarative-refresh-steps).
+var refreshForm = regexp.MustCompile(`(?is)^\s*([0-9]*)(?:\.[0-9.]*)?(?:\s*[;,]\s*|\s+)(?:url\s*=\s*)?(.*)$`)
+
+// refresh is the target of a Refresh header or meta element, if it has one and its
+// delay is short.
+func refresh(content string) (string, bool) {
+	m := refreshForm.FindStringSubmatch(content)
+	if m == nil {
+		return "", false
+	}
+	if seconds, err := strconv.Atoi(m[1]); m[1] != "" && (err != nil || seconds > maxDelay) {
+		return "", false
+	}
+	ref := strings.TrimSpace(m[2])
+	if ref != "" && (ref[0] == '"' || ref[0] == '\'') {
+		ref, _, _ = strings.Cut(ref[1:], ref[:1])
+	}
+	return ref, ref != ""
+}
+
+const (
+	maxBody = 64 << 10
+	// maxRedirectPage is the largest page of an unknown host whose scripts are
+	// searched: a page that only redirects is small, while the redirects in the
+	// scripts of a larger one belong to its buttons.
+	maxRedirectPage = 16 << 10
+)
+
+// search finds the target in a page that was sent without a Location: first by the
+// rules of its host, then as browsers do.
+func search(u *url.URL, body []byte) *found {
+	page := scan(body, isShort(u))
+	if under(u, "t.cn", "sinaurl.cn", "lnkd.in") {
+		if f := firstWeb(u, "interstitial", page.interstitial(u)); f != nil {
+			return f
+		}
+	}
+	if f := firstWeb(u, "meta", page.refresh); f != nil {
+		return f
+	}
+	if !isShort(u) && len(body) > maxRedirectPage {
+		return nil
+	}
+	if f := firstWeb(u, "script", variables(u, page.scripts)); f != nil {
+		return f
+	}
+	return firstWeb(u, "script", assignments(page.scripts))
+}
+
+// firstWeb returns the first of the references that is another web page.
+func firstWeb(u *url.URL, via string, refs []string) *found {
+	for _, ref := range refs {
+		if f := parseTarget(u, ref, via); f.target != nil && !sameDocument(f.target, u) {
+			return f
+		}
+	}
+	return nil
+}
+
+func sameDocument(a, b *url.URL) bool {
+	return withoutFragment(a) == withoutFragment(b)
+}
+
+func withoutFragment(u *url.URL) string {
+	c := *u
+	c.Fragment, c.RawFragment = "", ""
+	return c.String()
+}
+
+// readBody reads at most 64 KiB of a page. A truncated one counts too.
+func readBody(resp *http.Response) []byte {
+	plain, err := webpage.Gunzip(resp.Body, maxBody)
+	if err != nil {
+		return nil
+	}
+	body, _ := io.ReadAll(plain)
+	return body
+}
+
+// contentType is the media type without its parameters; "" for none.
+func contentType(h http.Header) string {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+func isHTML(kind string) bool {
+	return kind == "" || kind == "text/html" || kind == "application/xhtml+xml"
+}
+
+// reportsGone recognises b23.tv's form of a 404: a 200 with a code in the body.
+func reportsGone(u *url.URL, kind string, body []byte) bool {
+	if !under(u, "b23.tv", "bili2233.cn") || !strings.HasSuffix(kind, "json") {
+		return false
+	}
+	var reply struct {
+		Code int `json:"code"`
+	}
+	return json.Unmarshal(body, &reply) == nil && reply.Code == -http.StatusNotFound
+}
+
+const literal = `("(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')`
+
+var (
+	// assignment matches the location of the page, not of other objects.
+	assignment  = regexp.MustCompile(`(?:^|[^\w$.])(?:(?:window|self|top|parent|document)\s*\.\s*){0,2}location\s*(?:(?:\.\s*href\s*)?=\s*|\.\s*(?:replace|assign)\s*\(\s*)` + literal)
+	variableURL = regexp.MustCompile(`\bvar\s+url\s*=\s*` + literal) // of Taobao's pages
+	variableHRL = regexp.MustCompile(`\bvar\s+hrl\s*=\s*` + literal) // of JD's
+	escape      = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)`)
+)
+
+// assignments are the plain strings that scripts set the location to.
+func assignments(scripts []string) []string { return literals(assignment, scripts) }
+
+// variables are the plain strings that the scripts of a host assign to the variable
+// that they redirect to.
+func variables(u *url.URL, scripts []string) []string {
+	switch {
+	case under(u, "tb.cn"):
+		return literals(variableURL, scripts)
+	case under(u, "u.jd.com"):
+		return literals(variableHRL, scripts)
+	}
+	return nil
+}
+
+// literals omits strings that are only a part of an expression, and fragments of
+// the same page.
+func literals(form *regexp.Regexp, scripts []string) []string {
+	var out []string
+	for _, s := range scripts {
+		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
+			text, rest := s[at[2]+1:at[3]-1], strings.TrimLeftFunc(s[at[3]:], unicode.IsSpace)
+			if rest != "" && strings.ContainsRune("+.[?", rune(rest[0])) || text == "" || text[0] == '#' {
+				continue
+			}
+			out = append(out, unescape(text))
+		}
+	}
+	return out
+}
+
+// unescape replaces the escapes of a script's string: \/ \u0026 \x3d and escaped
+// quotes. Half of a surrogate pair becomes U+FFFD.
+func unescape(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(e string) string {
+		if len(e) > 2 {
+			n, _ := strconv.ParseUint(e[2:], 16, 32) // the pattern holds digits only
+			return string(rune(n))
+		}
+		return e[1:]
+	})
+}

@@ -1,0 +1,112 @@
+// Package scaffold makes a first version of a catalog file of one call: it guesses
+// parameters from the address, and fields and their meaning from the reply. What it
+// promises: the file compiles, and answers as the reply did; a secret in the address
+// appears in nothing that it makes. What it guesses is for a human to read and mend.
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Call is what was asked, and what came back.
+type Call struct {
+	// Name of the endpoint.
+	Name string
+	// Address that was asked.
+	Address *Address
+	// Status, Header and Body of the reply.
+	Status int
+	Header http.Header
+	Body   []byte
+	// Host that a redirect led to; "" for none.
+	Host string
+	// Now is when it was asked.
+	Now time.Time
+}
+
+// Draft is what is made of a call: files by their names in the directory of catalog
+// files.
+type Draft struct {
+	Files map[string][]byte
+	// Source is the name of the source, Exchange the directory of its recorded exchange.
+	Source, Exchange string
+	// Variables are described in data/variables.yaml, which may have others.
+	Variables []byte
+}
+
+var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// New drafts an endpoint.
+func New(c *Call) (*Draft, error) {
+	if !endpointName.MatchString(c.Name) {
+		return nil, fmt.Errorf("name %q: expected lower-case letters, digits and hyphens, for example joke", c.Name)
+	}
+	if c.Status/100 != 2 {
+		return nil, fmt.Errorf("the address answered %d %s; expected a good answer", c.Status, http.StatusText(c.Status))
+	}
+	r, err := readReply(c)
+	if err != nil {
+		return nil, err
+	}
+	d := &Draft{Source: sourceName(c.Address.url.Hostname())}
+	d.Exchange = "testdata/" + c.Name + "/" + d.Source + "/good"
+	d.Variables = c.Address.describeVariables()
+	d.Files = map[string][]byte{
+		c.Name + ".yaml":              []byte(file(c, d, r)),
+		d.Exchange + "/exchange.yaml": []byte(exchange(c, r)),
+		d.Exchange + "/" + r.file:     c.Address.redact(r.body),
+	}
+	return d, nil
+}
+
+// sourceName names a source after the host: the part that its owner chose.
+func sourceName(host string) string {
+	labels := strings.Split(strings.ToLower(host), ".")
+	name := labels[0]
+	if n := len(labels); n > 1 && regexp.MustCompile(`^[a-z]+$`).MatchString(labels[n-1]) {
+		name = labels[n-2]
+	}
+	if name = regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"); strings.Trim(name, "-0123456789") == "" {
+		return "origin"
+	}
+	return name
+}
+
+// exchange is the recorded exchange.
+func exchange(c *Call, r *reply) string {
+	var b strings.Builder
+	b.WriteString("origin: recorded\n")
+	if values := c.Address.values(); len(values) > 0 {
+		b.WriteString("params: {" + strings.Join(values, ", ") + "}\n")
+	}
+	fmt.Fprintf(&b, "now: %s\nwant: success\nsteps:\n  - url: %s\n", c.Now.UTC().Format(time.RFC3339), quote(c.Address.sent()))
+	if sent := c.Address.sentInReplay(); sent != nil {
+		fmt.Fprintf(&b, "    sent: %s\n", single(string(sent)))
+	}
+	if t := c.Header.Get("Content-Type"); t != "" {
+		fmt.Fprintf(&b, "    headers: {Content-Type: %s}\n", quote(t))
+	}
+	fmt.Fprintf(&b, "    body: %s\n", r.file)
+	if r.charset != "" {
+		fmt.Fprintf(&b, "    charset: %s\n", r.charset)
+	}
+	return b.String()
+}
+
+// errAddress is the mistake of an address that cannot be drafted.
+var errAddress = errors.New("expected an http or https address, for example https://api.example.org/v1/joke?id=7")
+
+// parse reads an address.
+func parse(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, errAddress
+	}
+	return u, nil
+}

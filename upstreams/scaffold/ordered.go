@@ -1,0 +1,79 @@
+package scaffold
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// member is a key of an object with its value.
+type member struct {
+	key   string
+	value any
+}
+
+// object is a JSON object in the order of its text.
+type object []member
+
+// maxDepth bounds how deeply a reply is looked into.
+const maxDepth = 64
+
+// decodeOrdered decodes a JSON text: objects, []any, string, json.Number, bool, nil.
+func decodeOrdered(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	v, err := value(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more text after the JSON value")
+	}
+	return v, nil
+}
+
+func value(d *json.Decoder, depth int) (any, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	delim, ok := t.(json.Delim)
+	if !ok {
+		return t, nil
+	}
+	if depth > maxDepth {
+		return nil, errors.New("the JSON value is nested too deeply")
+	}
+	var list []any
+	var fields object
+	for d.More() {
+		key := ""
+		if delim == '{' {
+			k, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			key, _ = k.(string)
+		}
+		v, err := value(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if delim == '{' {
+			fields = append(fields, member{key, v})
+		} else {
+			list = append(list, v)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if delim == '{' {
+		if fields == nil {
+			fields = object{}
+		}
+		return fields, nil
+	}
+	return list, nil
+}

@@ -1,0 +1,199 @@
+package scaffold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+
+	"sundry/upstreams/httpsource"
+)
+
+// reply is what is known about a reply.
+type reply struct {
+	decode  string // as in a catalog file; "" for JSON
+	charset string // "" for UTF-8
+	body    []byte // in UTF-8
+	file    string // that it is recorded in
+	mapping *mapping
+	rules   []string // of the judge
+	section []string // lines of the http section
+}
+
+var (
+	jsonp = regexp.MustCompile(`^\s*[A-Za-z_$][\w.$]*\s*\(`)
+	page  = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b`)
+	// hiddenNumber matches numbers of JSON that hold a secret.
+	hiddenNumber = regexp.MustCompile(`([:,\[]\s*)[-+.0-9eE]*(?:\*\*\*[-+.0-9eE]*)+`)
+	declared     = regexp.MustCompile(`(?i)charset=["']?([a-z0-9-]+)`)
+)
+
+// readReply finds out what the reply is.
+func readReply(c *Call) (*reply, error) {
+	if len(bytes.TrimSpace(c.Body)) == 0 {
+		return nil, errors.New("the reply is empty; expected JSON, HTML, a text or a picture")
+	}
+	if blob, err := httpsource.Sniff(c.Body); err == nil {
+		return &reply{decode: "image", body: c.Body, file: "reply." + strings.TrimPrefix(blob.Type, "image/")}, nil
+	}
+	r := &reply{}
+	if err := r.readText(c); err != nil {
+		return nil, err
+	}
+	r.hide(c.Address)
+	kind, _, _ := mime.ParseMediaType(c.Header.Get("Content-Type"))
+	trimmed := bytes.TrimSpace(r.body)
+	switch {
+	case trimmed[0] == '{' || trimmed[0] == '[':
+		return r, r.readJSON(trimmed, "", c.Address.asksGraphQL())
+	case feed.Match(trimmed):
+		return r, r.readFeed(c)
+	case jsonp.Match(trimmed) && kind != "text/html":
+		start := bytes.IndexAny(trimmed, "{[")
+		end := bytes.LastIndexAny(trimmed, "}]")
+		if start > 0 && end > start && r.readJSON(trimmed[start:end+1], "jsonp", false) == nil {
+			return r, nil
+		}
+	case kind == "text/html" || page.Match(trimmed):
+		r.readPage()
+		return r, nil
+	}
+	r.decode, r.file = "text", "reply.txt"
+	r.mapping = &mapping{program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []field{{name: "text", must: true}}}
+	return r, nil
+}
+
+// hide takes the secrets out of the reply, before names and values of it get into
+// programs.
+func (r *reply) hide(a *Address) {
+	hidden := a.redact(r.body)
+	if !bytes.Equal(hidden, r.body) && bytes.ContainsAny(hidden[:min(len(hidden), 256)], "{[") {
+		hidden = hiddenNumber.ReplaceAll(hidden, []byte("${1}0"))
+	}
+	r.body = hidden
+}
+
+// readText decodes the charset.
+func (r *reply) readText(c *Call) error {
+	r.body = bytes.TrimPrefix(c.Body, []byte("\xef\xbb\xbf"))
+	if utf8.Valid(r.body) {
+		return nil
+	}
+	name := ""
+	if m := declared.FindStringSubmatch(c.Header.Get("Content-Type") + " " + string(r.body[:min(len(r.body), 2048)])); m != nil {
+		name = strings.ToLower(m[1])
+	}
+	var from encoding.Encoding
+	switch name {
+	case "gbk", "gb2312", "gb18030":
+		r.charset, from = "gb18030", simplifiedchinese.GB18030
+	case "big5":
+		r.charset, from = "big5", traditionalchinese.Big5
+	default:
+		return fmt.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", name)
+	}
+	text, err := from.NewDecoder().Bytes(r.body)
+	r.body = text
+	return err
+}
+
+// pageParts are what most pages have, with what a page that has it contains.
+var pageParts = []struct {
+	field
+	selection string
+	has       *regexp.Regexp
+}{
+	{field{name: "heading"}, "h1", regexp.MustCompile(`(?i)<h1`)},
+	{field{name: "description"}, `{css: "meta[name=description], meta[property='og:description']", attr: content}`, regexp.MustCompile(`(?i)<meta[^>]*["']?(og:)?description["']?`)},
+	{field{name: "cover", is: "link"}, `{css: "meta[property='og:image']", attr: content, link: true}`, regexp.MustCompile(`(?i)<meta[^>]*["']?og:image["']?`)},
+	{field{name: "page", is: "link"}, `{css: "link[rel=canonical], meta[property='og:url']", attr: href, link: true}`, regexp.MustCompile(`(?i)<link[^>]*rel=["']?canonical`)},
+}
+
+// readPage takes from a page what it has of what most have.
+func (r *reply) readPage() {
+	r.decode, r.file = "html", "reply.html"
+	r.section = []string{"select:", "  title: title, h1"}
+	names := []string{"title"}
+	fields := []field{{name: "title", must: true, filled: true}}
+	for _, part := range pageParts {
+		if part.has.Match(r.body) {
+			r.section = append(r.section, "  "+part.name+": "+part.selection)
+			names, fields = append(names, part.name), append(fields, part.field)
+		}
+	}
+	r.rules = []string{`{if: .title == null, is: malformed}`}
+	r.mapping = &mapping{program: "{" + strings.Join(names, ", ") + "}", fields: fields}
+}
+
+// feed matches the beginning of RSS, Atom and RDF.
+var feed = regexp.MustCompile(`(?i)^\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*|<\?[^>]*\?>\s*|<!doctype[^>]*>\s*)*<(rss|feed|rdf:rdf)\b`)
+
+// readFeed takes from a feed what its items have.
+func (r *reply) readFeed(c *Call) error {
+	v, err := httpsource.Feed(r.body, c.Address.url)
+	if err != nil {
+		return fmt.Errorf("the reply begins like a feed, but is not: %w", err)
+	}
+	r.decode, r.file = "feed", "reply.xml"
+	items, _ := v["items"].([]any)
+	has := map[string]bool{}
+	for _, item := range items {
+		for name := range item.(map[string]any) { //nolint:forcetypeassert // see httpsource.Feed
+			has[name] = true
+		}
+	}
+	var programs []string
+	var of []field
+	for _, f := range []struct{ name, from, is string }{{"title", "title", ""}, {"url", "url", "link"}, {"summary", "summary", ""}, {"image", "image", "link"}, {"date", "date_published", "time"}} {
+		if has[f.from] {
+			program := f.name
+			if f.from != f.name {
+				program += ": ." + f.from
+			}
+			if f.name == "summary" {
+				program += ": (.summary | html_text)"
+			}
+			programs, of = append(programs, program), append(of, field{name: f.name, is: f.is, filled: true})
+		}
+	}
+	if of == nil {
+		return errors.New("the feed has no items with a title or an address; expected some")
+	}
+	head := field{name: "title", must: true, filled: true}
+	r.mapping = &mapping{fields: []field{head, {name: "items", list: true, atLeast: 1, fields: demand(of)}}, program: "{title, items: [.items[] | {" + strings.Join(programs, ", ") + "}]}"}
+	if v["title"] == nil {
+		r.mapping.fields, r.mapping.program = r.mapping.fields[1:], strings.Replace(r.mapping.program, "title, ", "", 1)
+	}
+	return nil
+}
+
+// readJSON finds the place of the data and maps it.
+func (r *reply) readJSON(text []byte, decode string, ofGraphQL bool) error {
+	v, err := decodeOrdered(text)
+	if err != nil {
+		return fmt.Errorf("the reply begins like JSON, but is not: %w", err)
+	}
+	r.decode, r.file = decode, "reply.json"
+	if decode != "" {
+		r.file = "reply.txt"
+	}
+	if err := refused(v); err != nil {
+		return err
+	}
+	path, data := promising(v)
+	if ofGraphQL {
+		if at, inner, ok := graphQL(v); ok {
+			path, data = at, inner
+		}
+	}
+	r.rules = rules(v, path, data, ofGraphQL)
+	r.mapping = mappingOf(path, data)
+	return nil
+}
