@@ -98,7 +98,7 @@ func (d *doctorCmd) recordInto(c *config) (string, error) {
 	}
 	dir := c.Catalog
 	if dir == "" {
-		dir = filepath.Join("upstreams", "recorded")
+		dir = filepath.Join("upstreams", "fixtures")
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", misused(fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir))

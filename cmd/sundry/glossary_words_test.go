@@ -34,7 +34,7 @@ const glossaryFile = "deploy/glossary.zh-CN.md"
 func isOurText(path string) bool {
 	switch filepath.Ext(path) {
 	case ".go", ".yaml", ".html", ".js", ".json", ".md", ".txt":
-		return !strings.HasPrefix(path, "bin/") && !strings.Contains(path, "recorded/testdata/") && !strings.Contains(path, "node_modules/") &&
+		return !strings.HasPrefix(path, "bin/") && !strings.Contains(path, "fixtures/testdata/") && !strings.Contains(path, "node_modules/") &&
 			!strings.HasSuffix(path, "_test.go") && path != glossaryFile
 	}
 	return false
