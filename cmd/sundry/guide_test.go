@@ -29,10 +29,17 @@ type tutorial struct {
 }
 
 // TestGuideToWritingAnEndpoint: each of its steps is a file without mistakes, and
-// its commands and requests answer what it shows.
+// its commands and requests answer what it shows, in both languages.
 func TestGuideToWritingAnEndpoint(t *testing.T) {
+	for _, file := range []string{"endpoint-guide.md", "endpoint-guide.zh-CN.md"} {
+		t.Run(file, func(t *testing.T) { followGuide(t, filepath.Join(samples, file)) })
+	}
+}
+
+func followGuide(t *testing.T, file string) {
+	t.Helper()
 	g := newTutorial(t)
-	blocks := codeBlock.FindAllStringSubmatch(readFile(t, "../../deploy/endpoint-guide.zh-CN.md"), -1)
+	blocks := codeBlock.FindAllStringSubmatch(readFile(t, file), -1)
 	if len(blocks) < 15 {
 		t.Fatalf("%d blocks of code", len(blocks))
 	}

@@ -157,7 +157,7 @@ func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
 // TestREADMELinksLeadSomewhere: those to files of the repository.
 func TestREADMELinksLeadSomewhere(t *testing.T) {
 	for _, file := range []string{readmes[0], readmes[1], "../../deploy/settings.md", "../../deploy/settings.zh-CN.md",
-		"../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md"} {
+		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md"} {
 		links := relativeLink.FindAllStringSubmatch(readFile(t, file), -1)
 		if len(links) == 0 {
 			t.Errorf("%s: no links", file)
