@@ -41,7 +41,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzDifference -fuzztime 10s -fuzzminimizetime 1x ./proxy/express
 	go test -run xxx -fuzz 'FuzzParse$$' -fuzztime 10s -fuzzminimizetime 1x ./upstreams/lib/sharelink
 	go test -run xxx -fuzz FuzzInitState -fuzztime 10s ./upstreams/lib/sharelink
-	go test -run xxx -fuzz FuzzReflowPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/lib/douyin
+	go test -run xxx -fuzz FuzzDouyinPage -fuzztime 10s -fuzzminimizetime 1x ./upstreams/lib/signing
 	go test -run xxx -fuzz FuzzNew -fuzztime 10s ./upstreams/scaffold
 	go test -run xxx -fuzz FuzzReadCall -fuzztime 10s ./upstreams/scaffold
 	go test -run xxx -fuzz FuzzStraight -fuzztime 10s -fuzzminimizetime 1x ./upstreams/jq
@@ -51,12 +51,12 @@ fuzz:
 	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzCallerAddress -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzMessages -fuzztime 10s ./proxy/mcp
-	go test -run xxx -fuzz FuzzSign -fuzztime 10s ./upstreams/lib/bilibili
+	go test -run xxx -fuzz FuzzWBISign -fuzztime 10s ./upstreams/lib/signing
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./upstreams/lib/idcard
 	go test -run xxx -fuzz FuzzCard -fuzztime 10s ./upstreams/lib/ipcard
 	go test -run xxx -fuzz FuzzHead -fuzztime 10s ./upstreams/lib/favicon
 	go test -run xxx -fuzz FuzzNormalize -fuzztime 10s ./upstreams/lib/shortlink
-	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/lib/waybill
+	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/lib/tracking
 
 bench:
 	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/lib/qrcode ./upstreams/lib/ipcard ./upstreams/lib/idcard ./proxy

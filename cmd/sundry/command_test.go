@@ -264,10 +264,10 @@ func TestDependencies(t *testing.T) {
 func dependencies() map[string][]string {
 	return map[string][]string{
 		// Libraries: they know nothing of the service.
-		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/bilibili": {}, "upstreams/lib/chinatime": {},
-		"upstreams/lib/douyin": {}, "upstreams/lib/twitter": {}, "upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/heaptest": {}, "upstreams/lib/lineartest": {},
+		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
+		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/heaptest": {}, "upstreams/lib/lineartest": {},
 		"upstreams/lib/idcard/internal/areas": {}, "upstreams/lib/minecraft": {"upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {}, "upstreams/lib/plainjson": {},
-		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signedlink": {}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
+		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signing": {}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"upstreams/lib/words": {}, "upstreams/lib/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/jitter", "metrics"},
 		"cache/advise":                   {"cache", "cache/durable", "metrics"},
@@ -278,10 +278,9 @@ func dependencies() map[string][]string {
 		"upstreams/lib/favicon":          {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "upstreams/lib/words"},
 		"upstreams/lib/idcard":           {"upstreams/lib/chinatime", "upstreams/lib/words"},
 		"upstreams/lib/ipcard":           {"upstreams/lib/chinatime"},
-		"upstreams/lib/lunar":            {"upstreams/lib/chinatime"},
 		"upstreams/fixtures/conformtest": {"upstreams/fixtures"},
 		"upstreams/lib/shortlink":        {"upstreams/lib/guard", "upstreams/lib/webpage", "upstreams/lib/words"},
-		"upstreams/lib/waybill":          {"upstreams/lib/chinatime", "upstreams/lib/words"},
+		"upstreams/lib/tracking":         {"upstreams/lib/chinatime", "upstreams/lib/words"},
 		// The request's way, from its end to its beginning.
 		"upstreams/declare":    {},
 		"upstreams/lib/pixels": {},
@@ -289,7 +288,7 @@ func dependencies() map[string][]string {
 		"upstreams/loop":       {},
 		"upstreams/host":       {"cache/jitter", "metrics"},
 		"upstreams/fields":     {"upstreams/lib/chinatime"},
-		"upstreams/jq":         {"upstreams/lib/bilibili", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/douyin", "upstreams/fields", "upstreams/lib/lunar", "upstreams/lib/geoip", "upstreams/lib/sharelink", "upstreams/lib/signedlink", "upstreams/lib/twitter", "upstreams/lib/waybill"},
+		"upstreams/jq":         {"upstreams/lib/chinatime", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/sharelink", "upstreams/lib/signing", "upstreams/lib/tracking"},
 		"upstreams": {
 			"metrics", "upstreams/declare", "upstreams/fields", "upstreams/lib/geoip", "upstreams/lib/guard", "upstreams/host", "upstreams/jq", "upstreams/loop",
 			"upstreams/lib/redact", "upstreams/lib/shape", "upstreams/lib/words",
@@ -308,7 +307,7 @@ func dependencies() map[string][]string {
 		"upstreams/catalog": {
 			"cache", "cache/advise", "upstreams", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/lib/idcard", "upstreams/lib/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/lib/minecraft", "upstreams/lib/plainjson", "upstreams/lib/qrcode",
-			"upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/waybill", "upstreams/lib/words",
+			"upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/tracking", "upstreams/lib/words",
 		},
 		"upstreams/catalog/catalogtest": {"upstreams/catalog", "upstreams/envtest", "upstreams/replay"},
 		"upstreams/fixtures": {

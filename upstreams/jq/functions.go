@@ -11,15 +11,11 @@ import (
 	"golang.org/x/net/html"
 
 	"sundry/upstreams/fields"
-	"sundry/upstreams/lib/bilibili"
 	"sundry/upstreams/lib/chinatime"
-	"sundry/upstreams/lib/douyin"
 	"sundry/upstreams/lib/geoip"
-	"sundry/upstreams/lib/lunar"
 	"sundry/upstreams/lib/sharelink"
-	"sundry/upstreams/lib/signedlink"
-	"sundry/upstreams/lib/twitter"
-	"sundry/upstreams/lib/waybill"
+	"sundry/upstreams/lib/signing"
+	"sundry/upstreams/lib/tracking"
 )
 
 // functions are what programs may call beside the built-in functions of jq. Each is a
@@ -49,7 +45,7 @@ type withArguments struct {
 func functionsOfArguments() map[string]withArguments {
 	return map[string]withArguments{
 		"wbi_key": {2, wbiKey}, "wbi_sign": {2, wbiSign}, "bilibili_player": {1, bilibiliPlayer}, "douyin_reflow": {1, douyinReflow},
-		"kdniao_state": {1, func(v any, args []any) any { return waybill.FromKdniaoState(AsText(v), AsText(args[0])) }},
+		"kdniao_state": {1, func(v any, args []any) any { return tracking.FromKdniaoState(AsText(v), AsText(args[0])) }},
 	}
 }
 
@@ -58,9 +54,9 @@ func plainFunctions() map[string]func(any) any {
 	return map[string]func(any) any{
 		"filled": filled, "https": toHTTPS, "web_link": webLink, "html_text": plainText, "trail": trail, "link_expiry": linkExpiry,
 		"china_time": chinaTime, "china_date": chinaDate,
-		"kuaidi100_state": func(v any) any { return waybill.FromKuaidi100(AsText(v)) },
-		"ali_state":       func(v any) any { return waybill.FromAliStatus(AsText(v)) },
-		"cainiao_state":   func(v any) any { return waybill.FromCainiao(AsText(v)) },
+		"kuaidi100_state": func(v any) any { return tracking.FromKuaidi100(AsText(v)) },
+		"ali_state":       func(v any) any { return tracking.FromAliStatus(AsText(v)) },
+		"cainiao_state":   func(v any) any { return tracking.FromCainiao(AsText(v)) },
 	}
 }
 
@@ -68,15 +64,15 @@ func plainFunctions() map[string]func(any) any {
 func textFunctions() map[string]func(string) any {
 	return map[string]func(string) any{
 		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
-		"twitter_token": func(id string) any { return orError(twitter.Token(id)) },
+		"twitter_token": func(id string) any { return orError(signing.TwitterToken(id)) },
 		"country":       country,
 		"carriers":      carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
-		"needs_phone": func(code string) any { return waybill.NeedsPhone(code) },
-		"from_kdniao": func(code string) any { return NilIfEmpty(waybill.FromKdniao(code)) },
-		"from_ali":    func(code string) any { return NilIfEmpty(waybill.FromAli(code)) },
+		"needs_phone": func(code string) any { return tracking.NeedsPhone(code) },
+		"from_kdniao": func(code string) any { return NilIfEmpty(tracking.FromKdniao(code)) },
+		"from_ali":    func(code string) any { return NilIfEmpty(tracking.FromAli(code)) },
 		"lunar_date":  lunarDate,
-		"trail_state": func(text string) any { return waybill.State(text) },
-		"state_name":  func(state string) any { return waybill.StateName(state) },
+		"trail_state": func(text string) any { return tracking.State(text) },
+		"state_name":  func(state string) any { return tracking.StateName(state) },
 	}
 }
 
@@ -91,7 +87,7 @@ func callWithText(name string, v any, f func(string) any) any {
 
 // wbiKey is the function wbi_key(img; sub): the key that signs queries to Bilibili.
 func wbiKey(_ any, args []any) any {
-	return orError(bilibili.MixinKey(AsText(args[0]), AsText(args[1])))
+	return orError(signing.WBIKey(AsText(args[0]), AsText(args[1])))
 }
 
 // wbiSign is the function wbi_sign(key; now): it signs a query. now is in Unix
@@ -101,7 +97,7 @@ func wbiSign(v any, args []any) any {
 	if err != nil {
 		return err
 	}
-	return orError(bilibili.Sign(AsText(v), AsText(args[0]), now))
+	return orError(signing.WBISign(AsText(v), AsText(args[0]), now))
 }
 
 // bilibiliPlayer is the function bilibili_player(now): it adds to a query what the
@@ -111,7 +107,7 @@ func bilibiliPlayer(v any, args []any) any {
 	if err != nil {
 		return err
 	}
-	return orError(bilibili.Player(AsText(v), now))
+	return orError(signing.BilibiliPlayer(AsText(v), now))
 }
 
 // unixTime is the time that a function was called with.
@@ -125,12 +121,14 @@ func unixTime(function string, v any) (time.Time, error) {
 
 // douyinReflow is the function douyin_reflow(web_id): it encrypts the token of a share
 // page.
-func douyinReflow(v any, args []any) any { return orError(douyin.ReflowID(AsText(v), AsText(args[0]))) }
+func douyinReflow(v any, args []any) any {
+	return orError(signing.DouyinReflow(AsText(v), AsText(args[0])))
+}
 
 // douyinPage is the function douyin_page: what the next request takes from a share
 // page.
 func douyinPage(page string) any {
-	p, err := douyin.ReflowPage([]byte(page))
+	p, err := signing.ReadDouyinPage([]byte(page))
 	if err != nil {
 		return err
 	}
@@ -144,7 +142,7 @@ func lunarDate(date string) any {
 	if err != nil {
 		return fmt.Errorf("lunar_date: expected a date, for example 2026-11-21, got %q", date)
 	}
-	name, _ := lunar.Date(day)
+	name, _ := chinatime.Lunar(day)
 	return NilIfEmpty(name)
 }
 
@@ -227,7 +225,7 @@ func webLink(v any) any {
 // null for a link that does not say, and for what is no link.
 func linkExpiry(v any) any {
 	link, _ := v.(string)
-	if at, ok := signedlink.Expiry(link); ok {
+	if at, ok := signing.LinkExpiry(link); ok {
 		return int(at.Unix())
 	}
 	return nil
@@ -279,7 +277,7 @@ func country(code string) any {
 // belong to.
 func carriers(id string) any {
 	var out = []any{}
-	for _, c := range waybill.Recognize(id) {
+	for _, c := range tracking.Recognize(id) {
 		out = append(out, map[string]any{"code": c.Code, "name": c.Name, "confidence": c.Confidence, "why": c.Why})
 	}
 	return out
@@ -287,7 +285,7 @@ func carriers(id string) any {
 
 // carrierName is the function carrier_name; null for an unknown code.
 func carrierName(code string) any {
-	if name, ok := waybill.Carrier(code); ok {
+	if name, ok := tracking.Carrier(code); ok {
 		return name
 	}
 	return nil
@@ -300,21 +298,21 @@ func trail(v any) any {
 	if !ok {
 		return fmt.Errorf("trail: expected an array of events, for example [{time, text, place, status}], got %s", gojq.TypeOf(v))
 	}
-	events := make([]waybill.Event, 0, len(list))
+	events := make([]tracking.Event, 0, len(list))
 	for _, item := range list {
 		m, _ := item.(map[string]any)
-		at, err := waybill.ParseTime(AsText(m["time"]))
+		at, err := tracking.ParseTime(AsText(m["time"]))
 		if err != nil {
 			return fmt.Errorf("trail: %w", err)
 		}
 		text, place, state := AsText(m["text"]), AsText(m["place"]), AsText(m["status"])
-		if state == waybill.Unknown {
+		if state == tracking.Unknown {
 			state = ""
 		}
-		events = append(events, waybill.Event{Time: at, Text: waybill.MaskPhones(text), Place: place, State: state})
+		events = append(events, tracking.Event{Time: at, Text: tracking.MaskPhones(text), Place: place, State: state})
 	}
 	out := make([]any, 0, len(events))
-	for _, e := range waybill.Sort(events) {
+	for _, e := range tracking.Sort(events) {
 		out = append(out, map[string]any{
 			"happened_at": e.Time.Format(time.RFC3339), "text": e.Text, "place": NilIfEmpty(e.Place), "status": NilIfEmpty(e.State),
 		})
@@ -333,7 +331,7 @@ func NilIfEmpty(s string) any {
 // toKdniao is the function to_kdniao; null for a carrier that the service does not
 // know.
 func toKdniao(code string) any {
-	if c, ok := waybill.ToKdniao(code); ok {
+	if c, ok := tracking.ToKdniao(code); ok {
 		return c
 	}
 	return nil

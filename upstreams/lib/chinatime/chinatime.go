@@ -1,5 +1,6 @@
 // Package chinatime has the time zone of China, the same on every machine: no
-// time zone database is needed. It reads times as services there write them.
+// time zone database is needed. It reads times as services there write them, and names
+// days of the traditional calendar.
 package chinatime
 
 import "time"

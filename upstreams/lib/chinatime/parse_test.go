@@ -6,7 +6,7 @@ import (
 )
 
 // TestParse: the spellings of other zones, of RFC 1123 and of Chinese; those of parcels are in
-// TestParseTime of upstreams/lib/waybill.
+// TestParseTime of upstreams/lib/tracking.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fri, 02 Jan 2026 03:04:05 GMT": "2026-01-02T03:04:05Z", "Fri, 2 Jan 2026 03:04:05 +0100": "2026-01-02T03:04:05+01:00", "Fri Jan 02 03:04:05 +0800 2026": "2026-01-02T03:04:05+08:00",

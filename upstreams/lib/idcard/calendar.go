@@ -47,24 +47,6 @@ func constellation(t time.Time) string {
 	return constellations[m%12]
 }
 
-// newYears has a letter for each year from lunarFirst on: how many days after
-// 20 January the lunar year begins, A for one. Computed with the npm package
-// lunar-javascript 1.7.7 (MIT), which follows the rules of GB/T 33661-2017.
-const newYears = "K^SI[OEXMBUJ]QFYNCVL_SH[PDXMCUJ\\QFYODVK^SGZPEXMBUI\\QGYNDWK]SHZPEXMATJ\\QGZNCVK]RH[PEXM_TI\\QGZOCUK^RH[PDWLBTI]RF" +
-	"YNCUK^SH[PEWLBUI\\QFXNCVK^SHZODWLBUJ\\QFYMCVL^SHZODWMATI\\PFYNCVK^RGZPDWMBTI\\QFYNDUJ]RGZPEWLAT"
-
-const lunarFirst = 1900
-
-// LunarNewYear is the first day of the lunar year that begins in the year,
-// midnight in China. It is known for 1900 to 2100.
-func LunarNewYear(year int) (time.Time, bool) {
-	i := year - lunarFirst
-	if i < 0 || i >= len(newYears) {
-		return time.Time{}, false
-	}
-	return time.Date(year, time.January, 20+int(newYears[i]-'A'+1), 0, 0, 0, 0, chinatime.Zone()), true
-}
-
 var animals = [12]string{"鼠", "牛", "虎", "兔", "龙", "蛇", "马", "羊", "猴", "鸡", "狗", "猪"}
 
 // animal is the sign of the Chinese zodiac of a day: that of the lunar year, so
@@ -72,7 +54,7 @@ var animals = [12]string{"鼠", "牛", "虎", "兔", "龙", "蛇", "马", "羊",
 // of the new year is not known, 4 February (the start of spring) is used, which
 // is in the middle of its possible dates.
 func animal(t time.Time) string {
-	begin, ok := LunarNewYear(t.Year())
+	begin, ok := chinatime.LunarNewYear(t.Year())
 	if !ok {
 		begin = time.Date(t.Year(), time.February, 4, 0, 0, 0, 0, chinatime.Zone())
 	}
