@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // Three hundred large QR codes at once are drawn one after the other in little
@@ -17,7 +17,7 @@ func TestManyDrawingsAtOnce(t *testing.T) {
 	f.get("/api/qrcode?text=warm&size=2000").want(t, http.StatusOK)
 	var calls sync.WaitGroup
 	var drawn, refused atomic.Int64
-	peak := heaptest.Peak(func() {
+	peak := costtest.PeakHeap(func() {
 		for i := range 300 {
 			calls.Go(func() {
 				a, err := f.try(t.Context(), http.MethodGet, fmt.Sprintf("/api/qrcode?text=%d&size=2000", i))

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestDerivedSecretsTakeLinearTime: a reply to a log-in may have any number of texts.
 func TestDerivedSecretsTakeLinearTime(t *testing.T) {
-	lineartest.CheckLength(t, func(length int) {
+	costtest.LinearInLength(t, func(length int) {
 		values := make([]any, length/16)
 		for i := range values {
 			values[i] = fmt.Sprintf("%016d", i)

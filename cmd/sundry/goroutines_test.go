@@ -23,7 +23,7 @@ func unguarded() map[string]string {
 		"metrics/panics/panics.go Go":              "the function that it starts catches them",
 		"proxy/disconnect.go newWaitState":         "only waits and cancels",
 		"proxy/mcp/answer.go ask":                  "what it calls has counted its panic, and aborts as net/http has it",
-		"upstreams/lib/heaptest/heaptest.go Peak":  "of tests",
+		"upstreams/lib/costtest/heap.go PeakHeap":  "of tests",
 		"upstreams/lib/minecraft/ping.go converse": "only sets the deadline of a connection",
 	}
 }

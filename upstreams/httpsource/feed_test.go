@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // readFeed decodes a feed of https://www.example.org/feed/.
@@ -106,7 +106,7 @@ func hostileFeeds(size int) map[string]string {
 // TestMemoryOfFeeds: what a feed takes is reserved, or it is refused.
 func TestMemoryOfFeeds(t *testing.T) {
 	for name, feed := range hostileFeeds(256 << 10) {
-		peak := heaptest.Peak(func() {
+		peak := costtest.PeakHeap(func() {
 			if _, err := readFeed(t, feed); err != nil && !errors.Is(err, upstreams.ErrTooLarge) {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/andybalholm/cascadia"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestReadingIsLinear: no reply takes longer than its length explains.
@@ -39,6 +39,6 @@ func TestReadingIsLinear(t *testing.T) {
 		},
 		"picture": func(b []byte) { _, _ = Sniff(b) },
 	} {
-		t.Run(name, func(t *testing.T) { lineartest.Check(t, func(text string) { read([]byte(text)) }) })
+		t.Run(name, func(t *testing.T) { costtest.Linear(t, func(text string) { read([]byte(text)) }) })
 	}
 }

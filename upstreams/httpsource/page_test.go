@@ -13,7 +13,7 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/costtest"
 )
 
 func selecting(t testing.TB, spec string) *document {
@@ -167,7 +167,7 @@ func TestMemoryOfPages(t *testing.T) {
 		"attributes of many tags":   strings.Repeat("<br a b c d e f g h i j k l m n o p q r s t u v w x y z>", 1<<13),
 		"tags":                      strings.Repeat("<br>x", 1<<16),
 	} {
-		peak := heaptest.Peak(func() {
+		peak := costtest.PeakHeap(func() {
 			if _, err := parsePage([]byte(page)); err != nil {
 				t.Error(err)
 			}

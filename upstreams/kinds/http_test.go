@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/costtest"
 	"sundry/upstreams/lib/redact"
 )
 
@@ -266,7 +266,7 @@ func TestHostileRepliesShareABudget(t *testing.T) {
 	url := upstream(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, hostile) })
 	env := environment(t)
 	s := compile(t, env, "name: one\ntimeout: 60s\nhttp: {url: "+url+"/, max_kib: 8192}\nmap: sort_by(.) | length\n")
-	peak := heaptest.Peak(func() {
+	peak := costtest.PeakHeap(func() {
 		var calls sync.WaitGroup
 		for range 64 {
 			calls.Go(func() { _, _ = s.Probe(t.Context(), &upstreams.Call{}, nil) })

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestPagesAndIconsAreReadInLinearTime.
 func TestPagesAndIconsAreReadInLinearTime(t *testing.T) {
-	lineartest.Check(t, func(text string) {
+	costtest.Linear(t, func(text string) {
 		if h, err := scanHead(strings.NewReader(text)); err == nil {
 			ranked(h.links, 0)
 			ranked(h.links, 64)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sundry/upstreams/lib/heaptest"
+	"sundry/upstreams/lib/costtest"
 )
 
 func sampleDigest() *Digest {
@@ -106,7 +106,7 @@ func TestWrap(t *testing.T) {
 func TestMemoryOfDigests(t *testing.T) {
 	d := sampleDigest()
 	d.News = slices.Repeat([]string{strings.Repeat("长", 1000)}, digestNews)
-	peak := heaptest.Peak(func() {
+	peak := costtest.PeakHeap(func() {
 		if _, err := d.PNG(); err != nil {
 			t.Error(err)
 		}

@@ -3,12 +3,12 @@ package minecraft
 import (
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestStatusesAreReadInLinearTime.
 func TestStatusesAreReadInLinearTime(t *testing.T) {
-	lineartest.Check(t, func(text string) {
+	costtest.Linear(t, func(text string) {
 		_, _ = parseStatus([]byte(text))
 		_, _ = parseStatus([]byte(`{"description":` + text + `}`))
 		_, _ = parseKick(text)

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/image/bmp"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // whole are small pictures, by media type and name.
@@ -119,7 +119,7 @@ func TestWholeIsLinear(t *testing.T) {
 		begun := bytes.Clone(pictures[[2]string{mediaType, "plain"}])
 		begun = begun[:len(begun)-1]
 		t.Run(mediaType, func(t *testing.T) {
-			lineartest.Check(t, func(text string) { _ = Whole(mediaType, append(slices.Clip(begun), text...)) })
+			costtest.Linear(t, func(text string) { _ = Whole(mediaType, append(slices.Clip(begun), text...)) })
 		})
 	}
 }

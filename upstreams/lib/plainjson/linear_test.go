@@ -3,11 +3,11 @@ package plainjson
 import (
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 func TestLinear(t *testing.T) {
-	lineartest.Check(t, func(text string) {
+	costtest.Linear(t, func(text string) {
 		_, _ = DecodeFirst([]byte(text), depth)
 		_, _ = Append(nil, text)
 		AppendString(nil, text)

@@ -3,10 +3,10 @@ package redact
 import (
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 func TestRedactionIsLinear(t *testing.T) {
 	r := New(Forms("31415926"), []string{"signature"})
-	lineartest.Check(t, func(text string) { r.Text(text) })
+	costtest.Linear(t, func(text string) { r.Text(text) })
 }

@@ -3,10 +3,10 @@ package signing
 import (
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestPagesAreReadInLinearTime.
 func TestPagesAreReadInLinearTime(t *testing.T) {
-	lineartest.Check(t, func(text string) { _, _ = ReadDouyinPage([]byte(text)) })
+	costtest.Linear(t, func(text string) { _, _ = ReadDouyinPage([]byte(text)) })
 }

@@ -3,12 +3,12 @@ package tracking
 import (
 	"testing"
 
-	"sundry/upstreams/lib/lineartest"
+	"sundry/upstreams/lib/costtest"
 )
 
 // TestEventsAreReadInLinearTime.
 func TestEventsAreReadInLinearTime(t *testing.T) {
-	lineartest.Check(t, func(text string) {
+	costtest.Linear(t, func(text string) {
 		MaskPhones(text)
 		_, _ = ParseTime(text)
 		State(text)

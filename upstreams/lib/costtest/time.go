@@ -1,6 +1,6 @@
-// Package lineartest is for tests: whether work on strangers' bytes takes time in
-// proportion to them, whatever they are.
-package lineartest
+// Package costtest is for tests: what work costs. On strangers' bytes it takes time in
+// proportion to them, whatever they are; PeakHeap measures memory.
+package costtest
 
 import (
 	"runtime"
@@ -47,8 +47,8 @@ func (h hostile) text(size int) string {
 	return h.head + strings.Repeat(h.piece, size/len(h.piece)) + strings.Repeat(h.tail, size/shorter)
 }
 
-// Check fails the test where the work on a text of any kind grows faster than the text.
-func Check(t *testing.T, work func(text string)) {
+// Linear fails the test where the work on a text of any kind grows faster than the text.
+func Linear(t *testing.T, work func(text string)) {
 	t.Helper()
 	for _, h := range texts() {
 		if one, other, grows := grows(h, work); grows {
@@ -57,8 +57,8 @@ func Check(t *testing.T, work func(text string)) {
 	}
 }
 
-// CheckLength is Check for work that depends on a length alone.
-func CheckLength(t *testing.T, work func(length int)) {
+// LinearInLength is Linear for work that depends on a length alone.
+func LinearInLength(t *testing.T, work func(length int)) {
 	t.Helper()
 	if one, other, grows := grows(hostile{"", "a", ""}, func(text string) { work(len(text)) }); grows {
 		t.Errorf("%v for %d Ki, %v for %d Ki", one, shorter>>10, other, shorter*factor>>10)

@@ -1,5 +1,4 @@
-// Package heaptest measures the peak memory of work in tests.
-package heaptest
+package costtest
 
 import (
 	"runtime"
@@ -7,8 +6,8 @@ import (
 	"time"
 )
 
-// Peak runs f and returns the largest growth of the heap while it ran, in bytes.
-func Peak(f func()) uint64 {
+// PeakHeap runs f and returns the largest growth of the heap while it ran, in bytes.
+func PeakHeap(f func()) uint64 {
 	runtime.GC()
 	before, peak := allocated(), uint64(0)
 	done := make(chan struct{})

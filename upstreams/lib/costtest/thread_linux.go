@@ -1,4 +1,4 @@
-package lineartest
+package costtest
 
 import (
 	"time"
