@@ -266,7 +266,7 @@ func dependencies() map[string][]string {
 		// Libraries: they know nothing of the service.
 		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {},
-		"upstreams/lib/idcard/internal/areas": {}, "upstreams/lib/minecraft": {"upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {}, "upstreams/lib/plainjson": {},
+		"upstreams/lib/minecraft": {"upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signing": {}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"upstreams/lib/words": {}, "upstreams/lib/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/jitter", "metrics"},

@@ -55,8 +55,6 @@ func orEmpty(level *string) string {
 	return *level
 }
 
-//go:generate sh -c "go run ./internal/areas $NODE_MODULES > areas.new && mv areas.new areas.txt"
-
 // areas is the table of codes: see its first lines, and NOTICE for its sources.
 //
 //go:embed areas.txt
