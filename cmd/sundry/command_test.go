@@ -267,7 +267,7 @@ func dependencies() map[string][]string {
 		"cache/durable": {}, "cache/far/redistest": {}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {},
 		"upstreams/lib/minecraft": {"upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {}, "upstreams/lib/plainjson": {},
-		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signing": {}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
+		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"upstreams/lib/words": {}, "upstreams/lib/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/jitter", "metrics"},
 		"cache/advise":                   {"cache", "cache/durable", "metrics"},

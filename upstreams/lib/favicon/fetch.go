@@ -27,7 +27,7 @@ func (f *Finder) get(ctx context.Context, raw, accept string) (*http.Response, *
 	for range maxRedirects + 1 {
 		u, err := f.Check(raw)
 		if err != nil {
-			return nil, nil, &refusal{fmt.Errorf("look for an icon: %w", err)}
+			return nil, nil, marked{fmt.Errorf("look for an icon: %w", err), errRefused}
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 		if err != nil {

@@ -119,14 +119,14 @@ func (f *Finder) icon(ctx context.Context, raw string) (*Icon, error) {
 	}
 	b, err := readIcon(resp.Body)
 	if err != nil {
-		return nil, &incomplete{failed(u, err)}
+		return nil, marked{failed(u, err), errIncomplete}
 	}
 	kind, err := typeOf(b)
 	switch {
 	case errors.Is(err, ErrNone):
 		return nil, fmt.Errorf("%s answered with something other than an icon: %w", u.Host, err)
 	case err != nil:
-		return nil, &incomplete{fmt.Errorf("icon of %s: %w", u.Host, err)}
+		return nil, marked{fmt.Errorf("icon of %s: %w", u.Host, err), errIncomplete}
 	}
 	return &Icon{URL: u.String(), Type: kind, Bytes: b}, nil
 }
@@ -165,7 +165,7 @@ func (f *Finder) page(ctx context.Context, raw string) (*url.URL, head, error) {
 	}
 	found, err := readHead(resp.Body)
 	if err != nil {
-		return nil, head{}, &incomplete{failed(u, err)}
+		return nil, head{}, marked{failed(u, err), errIncomplete}
 	}
 	return u, found, nil
 }
@@ -199,28 +199,24 @@ var (
 	ErrForbidden = errors.New("not a public site")
 )
 
-// refusal marks an error of Check: it ends the search.
-type refusal struct{ err error }
-
-func (r *refusal) Error() string { return r.err.Error() }
-func (r *refusal) Unwrap() error { return r.err }
-
-func refused(err error) bool {
-	_, ok := errors.AsType[*refusal](err)
-	return ok
+// marked is an error that is also one of those below, without their text.
+type marked struct {
+	error
+	mark error
 }
 
-// incomplete marks the error of a reply that is empty or cut off. What the site has is
-// not known then, whatever it answers to other requests.
-type incomplete struct{ err error }
+func (m marked) Unwrap() []error { return []error{m.error, m.mark} }
 
-func (i *incomplete) Error() string { return i.err.Error() }
-func (i *incomplete) Unwrap() error { return i.err }
+var (
+	// errRefused marks an error of Check: it ends the search.
+	errRefused = errors.New("refused")
+	// errIncomplete marks the error of a reply that is empty or cut off. What the site has is
+	// not known then, whatever it answers to other requests.
+	errIncomplete = errors.New("incomplete")
+)
 
-func isIncomplete(err error) bool {
-	_, ok := errors.AsType[*incomplete](err)
-	return ok
-}
+func refused(err error) bool      { return errors.Is(err, errRefused) }
+func isIncomplete(err error) bool { return errors.Is(err, errIncomplete) }
 
 // failed is the error of a request without a response. Of the URL it names only
 // the host.

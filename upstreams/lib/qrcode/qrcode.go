@@ -4,7 +4,6 @@
 package qrcode
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -31,13 +30,13 @@ type Code struct {
 //	other ASCII, in bytes                 1273      1663      2331      2953
 //	other UTF-8, in bytes                 1272      1662      2330      2952
 //
-// The error is ErrEmpty, ErrNotUTF8, ErrLevel, or a *TooLongError.
+// The error has words for callers. It is ErrLevel for an unknown level.
 func Encode(text, level string) (*Code, error) {
 	if text == "" {
-		return nil, ErrEmpty
+		return nil, errEmpty
 	}
 	if !utf8.ValidString(text) {
-		return nil, ErrNotUTF8
+		return nil, errNotUTF8
 	}
 	m := modeOf(text)
 	levels, ok := levelsOf(level)
@@ -51,7 +50,8 @@ func Encode(text, level string) (*Code, error) {
 			}
 		}
 	}
-	return nil, &TooLongError{Len: len(text), Max: m.most(levels[len(levels)-1]), Unit: m.unit}
+	return nil, words.Errorf("text is too long for a QR code: expected at most %d %s, got %d", "文本太长，二维码放不下：最多 %d %s，实际为 %d",
+		m.most(levels[len(levels)-1]), m.unit, len(text))
 }
 
 // levelsOf are the levels to try, by the name of one.
@@ -95,37 +95,11 @@ func (c *Code) Version() int { return int(c.version) }
 func (c *Code) Level() string { return c.level.String() }
 
 var (
-	// ErrTooLong refuses a text beyond the largest symbol. Encode returns it as a
-	// *TooLongError, which has the limit.
-	ErrTooLong = errors.New("text is too long for a QR code")
-	// ErrNotUTF8 refuses bytes that are not a text.
-	ErrNotUTF8 error = words.NewError("text is not UTF-8", "文本不是 UTF-8 编码")
+	errNotUTF8 = words.NewError("text is not UTF-8", "文本不是 UTF-8 编码")
+	errEmpty   = words.NewError("text is empty", "文本为空")
 	// ErrLevel refuses an unknown level of error correction.
 	ErrLevel error = words.NewError("unknown level of error correction; expected L, M, Q or H", "没有这个纠错级别；应为 L、M、Q 或 H")
-	// ErrEmpty refuses an empty text.
-	ErrEmpty error = words.NewError("text is empty", "文本为空")
 )
-
-// TooLongError refuses a text beyond the largest symbol of its mode. It does not
-// contain the text, which may be a password.
-type TooLongError struct {
-	// Len is the text's length, Max the longest that fits, both in Unit.
-	Len, Max int
-	// Unit is digits, capitals and digits, bytes, or bytes of UTF-8.
-	Unit words.Text
-}
-
-func (e *TooLongError) Error() string {
-	return e.Words().EN()
-}
-
-// Words implements words.Teller.
-func (e *TooLongError) Words() words.Text {
-	return words.Sayf("text is too long for a QR code: expected at most %d %s, got %d", "文本太长，二维码放不下：最多 %d %s，实际为 %d", e.Max, e.Unit, e.Len)
-}
-
-// Is makes every TooLongError an ErrTooLong.
-func (e *TooLongError) Is(target error) bool { return target == ErrTooLong }
 
 // TooSmallError refuses a size at which a module would be less than two pixels, which
 // readers do not resolve.

@@ -33,31 +33,16 @@ func Plain() Style {
 // ordinary light.
 const minContrast = 3
 
-// ErrContrast refuses colours that readers cannot tell apart.
-var ErrContrast = errors.New("colors are too similar")
-
 // Check returns an error if readers cannot tell the modules from the background,
 // seen on white paper.
 func (s Style) Check() error {
 	a, b := luminance(s.Color), luminance(s.Background)
 	if ratio := (math.Max(a, b) + 0.05) / (math.Min(a, b) + 0.05); ratio < minContrast {
-		return &contrastError{ratio}
+		return words.Errorf("colors are too similar: contrast %.1f:1, expected at least %d:1, for example color=1e40af on background=ffffff",
+			"前景色与背景色太接近：对比度为 %.1f:1，应不低于 %d:1，例如 color=1e40af、background=ffffff", ratio, minContrast)
 	}
 	return nil
 }
-
-// contrastError is an ErrContrast.
-type contrastError struct{ ratio float64 }
-
-func (e *contrastError) Error() string { return e.Words().EN() }
-
-// Words implements words.Teller.
-func (e *contrastError) Words() words.Text {
-	return words.Sayf("colors are too similar: contrast %.1f:1, expected at least %d:1, for example color=1e40af on background=ffffff",
-		"前景色与背景色太接近：对比度为 %.1f:1，应不低于 %d:1，例如 color=1e40af、background=ffffff", e.ratio, minContrast)
-}
-
-func (e *contrastError) Is(target error) bool { return target == ErrContrast }
 
 // luminance is the relative luminance of a colour on white, 0 to 1.
 func luminance(c color.NRGBA) float64 {
@@ -79,8 +64,7 @@ func css(c color.NRGBA) string {
 	return fmt.Sprintf("#%02x%02x%02x%02x", c.R, c.G, c.B, c.A)
 }
 
-// ErrColor refuses a text that is not a colour.
-var ErrColor error = words.Because(errors.New("not a color"), "is not a color", "不是颜色")
+var errColor = words.Because(errors.New("not a color"), "is not a color", "不是颜色")
 
 // ParseColor reads three, four, six or eight hexadecimal digits, RGB or RGBA, with
 // or without # before them.
@@ -99,7 +83,7 @@ func ParseColor(text string) (color.NRGBA, error) {
 	}
 	b, err := hex.DecodeString(digits)
 	if err != nil || len(b) != 4 {
-		return color.NRGBA{}, ErrColor
+		return color.NRGBA{}, errColor
 	}
 	return color.NRGBA{b[0], b[1], b[2], b[3]}, nil
 }

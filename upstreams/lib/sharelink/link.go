@@ -48,9 +48,10 @@ func (l Link) String() string { return l.URL }
 
 // Parse recognises a link, or the first one in a share text. Its scheme may be
 // missing if the host is in the table and begins the word, and the text may be
-// percent-encoded once too often. The error is, or wraps, ErrNoLink,
-// ErrMalformed, a *UnsupportedError, or ErrNotPost: all of them are mistakes of
-// the caller. None contains more of the text than the host.
+// percent-encoded once too often. The error is of a host that is
+// not in the table, or wraps ErrNoLink, ErrMalformed or ErrNotPost: all of them are
+// mistakes of the caller. None contains more of the text than the host, which is cut at
+// 100 characters.
 func Parse(raw string) (Link, error) {
 	found, err := locate(raw)
 	if err != nil {
@@ -71,7 +72,8 @@ func recognise(u *url.URL) (Link, error) {
 	}
 	p := platformOf(host)
 	if p == nil {
-		return Link{}, &UnsupportedError{Host: host}
+		return Link{}, words.Because(fmt.Errorf("links to %.100q are not supported; expected one of %s", host, supported()),
+			"leads to a platform that is not supported", "指向不支持的平台")
 	}
 	l, ok := p.parse(address{host: host, path: u.Path, query: u.Query(), fragment: u.Fragment})
 	if !ok {
@@ -122,20 +124,5 @@ var (
 	// like. The platform rejects this client; the link may be valid.
 	ErrChallenge = errors.New("platform requires a captcha or login")
 )
-
-// UnsupportedError refuses a host that is not in the table.
-type UnsupportedError struct {
-	Host string // in lower case; untrusted
-}
-
-// Error quotes the host, cut at 100 characters.
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("links to %.100q are not supported; expected one of %s", e.Host, supported())
-}
-
-// Words implements words.Teller.
-func (e *UnsupportedError) Words() words.Text {
-	return words.Say("leads to a platform that is not supported", "指向不支持的平台")
-}
 
 func supported() string { return words.List(Platforms()...).EN() }

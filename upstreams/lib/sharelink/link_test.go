@@ -2,6 +2,7 @@ package sharelink
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -253,7 +254,7 @@ func TestParseRefusesOtherHosts(t *testing.T) {
 		"https://www.youtube.com/watch?v=dQw4w9WgXcQ then v.douyin.com/abc": "www.youtube.com",
 	} {
 		got, err := Parse(in)
-		if unsupported, ok := errors.AsType[*UnsupportedError](err); !ok || unsupported.Host != host || !cmp.Equal(got, Link{}) {
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("links to %q are not supported; ", host)) || !cmp.Equal(got, Link{}) {
 			t.Errorf("%s: %v %v", in, got, err)
 		}
 	}

@@ -71,7 +71,7 @@ func (w *resolution) read(resp *http.Response) (*found, error) {
 		return nil, w.ifFirst(fmt.Errorf("%s reports it: %w", w.current.Host, ErrGone))
 	}
 	if len(bytes.TrimSpace(body)) == 0 && isShort(w.current) { // it has said nothing, and has no pages of its own
-		return nil, w.ifFirst(&StatusError{Host: w.current.Host, Status: resp.StatusCode})
+		return nil, w.ifFirst(answered(w.current, resp.StatusCode))
 	}
 	if !isHTML(kind) {
 		return nil, nil
@@ -98,13 +98,8 @@ var (
 	ErrSelf = errors.New("link leads back to this service")
 )
 
-// StatusError is the status of a link's server that answered without a target.
-type StatusError struct {
-	Host   string
-	Status int
-}
-
-func (e *StatusError) Error() string { return fmt.Sprintf("%s answered %d", e.Host, e.Status) }
+// answered is the error of a link's server that answered without a target.
+func answered(u *url.URL, status int) error { return fmt.Errorf("%s answered %d", u.Host, status) }
 
 // failed is the error of a request without a response. Of the URL it names only
 // the host.
@@ -137,7 +132,7 @@ func checkStatus(u *url.URL, status int) error {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return fmt.Errorf("%s answered %d: %w", u.Host, status, ErrGone)
 	case status == http.StatusTooManyRequests, status >= 500, isShort(u):
-		return &StatusError{Host: u.Host, Status: status}
+		return answered(u, status)
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ type Resolver struct {
 // returned without being requested.
 //
 // A link that does not redirect is its own target. The error is ErrGone for a link
-// that does not exist any more, ErrSelf, one of Check, a *StatusError if the link's
-// server answers with an error, or says why it did not answer. After the first
+// that does not exist any more, ErrSelf, one of Check, or says what the link's
+// server answered, or why it did not. After the first
 // redirect, a later request without an answer ends with a Result that is not Final.
 func (f *Resolver) Resolve(ctx context.Context, raw string) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)

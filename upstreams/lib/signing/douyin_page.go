@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"golang.org/x/net/html"
+
+	"sundry/upstreams/lib/webpage"
 )
 
 // Bounds of a page.
@@ -79,7 +81,7 @@ func collect(page []byte) (elements, error) {
 			}
 			return f, nil
 		case html.StartTagToken, html.SelfClosingTagToken:
-			attrs := attributes(z)
+			attrs := webpage.Attributes(z, true)
 			id := attrs["id"]
 			if _, hasToken := attrs["xsstoken"]; seen[id] || id != "douyin_reflow_webId" && id != "douyin_reflow_tcc" && !hasToken {
 				continue
@@ -101,20 +103,6 @@ func (f *elements) add(id string, attrs map[string]string) {
 	default:
 		f.tokens[id] = attrs["xsstoken"]
 	}
-}
-
-// attributes of a tag by their names in lower case, as the tokenizer gives them;
-// of several with one name the first counts, as in HTML.
-func attributes(z *html.Tokenizer) map[string]string {
-	attrs := map[string]string{}
-	for more := true; more; {
-		var name, value []byte
-		name, value, more = z.TagAttr()
-		if _, dup := attrs[string(name)]; !dup {
-			attrs[string(name)] = string(value)
-		}
-	}
-	return attrs
 }
 
 // cooperation is the rule of the page's config by which a token is chosen.
