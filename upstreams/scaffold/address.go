@@ -126,12 +126,7 @@ func (a *Address) readQuery(raw string, more map[string]string) error {
 	for name, value := range more {
 		query.Set(name, value)
 	}
-	names := make([]string, 0, len(query))
-	for name := range query {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch value := query.Get(name); {
 		case secretName.MatchString(name) && value != "":
 			p := a.newSecret(name, value)
@@ -162,39 +157,35 @@ func (a *Address) free(name string) string {
 func (a *Address) URL() string { return a.with(func(p *param) string { return p.value }) }
 
 // sent is the address as the recorded exchange has it, without secrets.
-func (a *Address) sent() string { return a.with(func(*param) string { return "replay" }) }
+func (a *Address) sent() string { return a.with((*param).recorded) }
 
-func (a *Address) with(secret func(*param) string) string {
-	u := *a.url
-	path, query := a.path, url.Values{}
-	for _, p := range a.params {
-		if p.inBody {
-			continue
-		}
-		if p.query == "" {
-			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(p.value))
-		} else {
-			query.Set(p.query, p.value)
-		}
+// recorded is the value as the recorded exchange has it.
+func (p *param) recorded() string {
+	if p.variable != "" {
+		return "replay"
 	}
-	for _, p := range a.secret {
+	return p.value
+}
+
+func (a *Address) with(value func(*param) string) string {
+	path, query := a.path, url.Values{}
+	for _, p := range slices.Concat(a.params, a.secret) {
 		switch {
 		case p.inBody:
 		case p.query == "":
-			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(secret(p)))
+			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(value(p)))
 		default:
-			query.Set(p.query, secret(p))
+			query.Set(p.query, value(p))
 		}
 	}
 	for _, f := range a.fixed {
 		query.Set(f[0], f[1])
 	}
-	u.RawQuery, u.Fragment, u.Path, u.RawPath = query.Encode(), "", "", ""
-	base := u.Scheme + "://" + u.Host + path
-	if u.RawQuery == "" {
+	base := a.url.Scheme + "://" + a.url.Host + path
+	if len(query) == 0 {
 		return base
 	}
-	return base + "?" + u.RawQuery
+	return base + "?" + query.Encode()
 }
 
 // leastSecret is the length of a secret that is looked for in a reply: a shorter one
@@ -215,27 +206,22 @@ func (a *Address) redact(body []byte) []byte {
 	return []byte(redact.New(hidden, nil).Text(string(body)))
 }
 
-// values are the parameters of the recorded exchange, as YAML.
-func (a *Address) values() []string {
-	var out []string
-	for _, p := range a.params {
-		out = append(out, p.name+": "+quote(p.value))
-	}
-	return out
-}
-
 // describeVariables is the part of data/variables.yaml about the secrets; nil for
 // none.
-func (a *Address) describeVariables() []byte {
-	var b strings.Builder
+func (a *Address) describeVariables() ([]byte, error) {
+	var all []byte
 	for _, p := range a.secret {
-		fmt.Fprintf(&b, "%s:\n  en: Key of %s.\n  zh: %s 的密钥。\n  example: abc123\n  secret: true\n  from: %s\n  cost: free\n", p.variable, a.url.Host, a.url.Host, a.url.Scheme+"://"+a.url.Host+"/")
+		one, err := written("variable", struct{ Variable, Scheme, Host string }{p.variable, a.url.Scheme, a.url.Host})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
 	}
-	return []byte(b.String())
+	return all, nil
 }
 
-// declaration is the parameter in a catalog file.
-func (p *param) declaration() string {
+// Declaration is the parameter in a catalog file.
+func (p *param) Declaration() string {
 	value := quote(p.value)
 	kind := "type: " + p.kind()
 	switch p.kind() {
@@ -248,7 +234,7 @@ func (p *param) declaration() string {
 		kind += ", min_len: 1, max_len: 30"
 	}
 	en, zh := describe(p.name)
-	return fmt.Sprintf("  - {name: %s, %s, default: %s, example: %s, summary: {en: %s, zh: %s}}\n", p.name, kind, value, value, quote(en), quote(zh))
+	return fmt.Sprintf("{name: %s, %s, default: %s, example: %s, summary: {en: %s, zh: %s}}", p.name, kind, value, value, quote(en), quote(zh))
 }
 
 var digits = regexp.MustCompile(`^[1-9][0-9]{0,29}$`)

@@ -116,27 +116,12 @@ func (b *body) paramAt(key, text string) *param {
 }
 
 // Sent is the body to send; nil: nothing is sent.
-func (a *Address) Sent() []byte { return a.sentWith(func(p *param) any { return p.typed() }) }
+func (a *Address) Sent() []byte { return a.sentWith(func(p *param) string { return p.value }) }
 
 // sentInReplay is the body as the recorded exchange has it, without secrets.
-func (a *Address) sentInReplay() []byte {
-	return a.sentWith(func(p *param) any {
-		if p.variable != "" {
-			return "replay"
-		}
-		return p.typed()
-	})
-}
+func (a *Address) sentInReplay() []byte { return a.sentWith((*param).recorded) }
 
-// typed is the value as $params has it.
-func (p *param) typed() any {
-	if p.kind() == "int" {
-		return json.Number(p.value)
-	}
-	return p.value
-}
-
-func (a *Address) sentWith(value func(*param) any) []byte {
+func (a *Address) sentWith(value func(*param) string) []byte {
 	if a.sends == nil {
 		return nil
 	}
@@ -147,8 +132,8 @@ func (a *Address) sentWith(value func(*param) any) []byte {
 	return b
 }
 
-// fill is the document with the values of its parameters.
-func (b *body) fill(key string, v any, value func(*param) any) any {
+// fill is the document with the values of its parameters, as $params has them.
+func (b *body) fill(key string, v any, value func(*param) string) any {
 	switch v := v.(type) {
 	case object:
 		out := map[string]any{}
@@ -163,7 +148,12 @@ func (b *body) fill(key string, v any, value func(*param) any) any {
 		}
 		return out
 	case string:
-		if p := b.paramAt(key, v); p != nil {
+		p := b.paramAt(key, v)
+		switch {
+		case p == nil:
+		case p.variable == "" && p.kind() == "int":
+			return json.Number(p.value)
+		default:
 			return value(p)
 		}
 	}

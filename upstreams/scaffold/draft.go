@@ -56,13 +56,15 @@ func New(c *Call) (*Draft, error) {
 	}
 	d := &Draft{Source: sourceName(c.Address.url.Hostname())}
 	d.Exchange = "testdata/" + c.Name + "/" + d.Source + "/good"
-	d.Variables = c.Address.describeVariables()
-	d.Files = map[string][]byte{
-		c.Name + ".yaml":              []byte(file(c, d, r)),
-		d.Exchange + "/exchange.yaml": []byte(exchange(c, r)),
-		d.Exchange + "/" + r.file:     c.Address.redact(r.body),
+	d.Files = map[string][]byte{d.Exchange + "/" + r.File: c.Address.redact(r.body)}
+	if d.Files[c.Name+".yaml"], err = fileOf(c, d.Source, r); err != nil {
+		return nil, err
 	}
-	return d, nil
+	if d.Files[d.Exchange+"/exchange.yaml"], err = exchangeOf(c, r); err != nil {
+		return nil, err
+	}
+	d.Variables, err = c.Address.describeVariables()
+	return d, err
 }
 
 // sourceName names a source after the host: the part that its owner chose.
@@ -78,25 +80,20 @@ func sourceName(host string) string {
 	return name
 }
 
-// exchange is the recorded exchange.
-func exchange(c *Call, r *reply) string {
-	var b strings.Builder
-	b.WriteString("origin: recorded\n")
-	if values := c.Address.values(); len(values) > 0 {
-		b.WriteString("params: {" + strings.Join(values, ", ") + "}\n")
+// exchangeOf is the recorded exchange.
+func exchangeOf(c *Call, r *reply) ([]byte, error) {
+	data := struct {
+		*reply
+		Params                       []string
+		Now, Sent, Body, ContentType string
+	}{
+		reply: r, Now: c.Now.UTC().Format(time.RFC3339), Sent: c.Address.sent(), Body: string(c.Address.sentInReplay()),
+		ContentType: c.Header.Get("Content-Type"),
 	}
-	fmt.Fprintf(&b, "now: %s\nwant: success\nsteps:\n  - url: %s\n", c.Now.UTC().Format(time.RFC3339), quote(c.Address.sent()))
-	if sent := c.Address.sentInReplay(); sent != nil {
-		fmt.Fprintf(&b, "    sent: %s\n", single(string(sent)))
+	for _, p := range c.Address.params {
+		data.Params = append(data.Params, p.name+": "+quote(p.value))
 	}
-	if t := c.Header.Get("Content-Type"); t != "" {
-		fmt.Fprintf(&b, "    headers: {Content-Type: %s}\n", quote(t))
-	}
-	fmt.Fprintf(&b, "    body: %s\n", r.file)
-	if r.charset != "" {
-		fmt.Fprintf(&b, "    charset: %s\n", r.charset)
-	}
-	return b.String()
+	return written("exchange", data)
 }
 
 // errAddress is the mistake of an address that cannot be drafted.

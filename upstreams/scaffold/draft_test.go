@@ -34,7 +34,7 @@ func TestAddresses(t *testing.T) {
 
 func TestTypesOfParameters(t *testing.T) {
 	for value, want := range map[string]string{"7": "int", "123456": "int", "12345678901": "digits", "007": "string", "203.0.113.7": "ip", "x": "string", "-3": "string"} {
-		if got := (&param{name: "p", value: value}).declaration(); !strings.Contains(got, "type: "+want+",") {
+		if got := (&param{name: "p", value: value}).Declaration(); !strings.Contains(got, "type: "+want+",") {
 			t.Errorf("%s: %s, want %s", value, got, want)
 		}
 	}

@@ -1,34 +1,85 @@
 package scaffold
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 )
 
-// file is the text of the catalog file.
-func file(c *Call, d *Draft, r *reply) string {
-	var b strings.Builder
-	host := c.Address.url.Host
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=sundry.schema.json\n# A draft, made of one reply: read it, and mend names, descriptions and rules.\nversion: 1\nname: %s\ngroup: %s\n",
-		c.Name, group(r, c.Address))
-	fmt.Fprintf(&b, "summary:\n  en: %s\n  zh: %s\n\n", quote("What "+host+" answers."), quote(host+" 的答案。"))
-	writeParams(&b, c.Address, r)
-	writeDefs(&b, r.mapping)
-	class := "shared"
-	if len(c.Address.params) > 0 {
-		class = "keyed"
+//go:embed draft.tmpl
+var draftText string
+
+// templates are parsed once, when the first file is written.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("draft").Funcs(template.FuncMap{
+		"quote": quote, "single": single, "join": strings.Join,
+		"flow":   func(members []string) string { return "{" + strings.Join(members, ", ") + "}" },
+		"indent": func(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) },
+	}).Parse(draftText)
+})
+
+// written is a file by its template.
+func written(name string, data any) ([]byte, error) {
+	all, err := templates()
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(&b, "cache: {class: %s, ttl: 10m, grace: 1h, stale_if_error: 1d, negative: 1m}\n\n", class)
-	writeForms(&b, r)
-	writeSource(&b, c, d, r)
-	return b.String()
+	var b strings.Builder
+	err = all.ExecuteTemplate(&b, name, data)
+	return []byte(b.String()), err
+}
+
+// fileData is what the template of a catalog file shows.
+type fileData struct {
+	*reply
+	Name, Group, Host, Class, Source string
+	Params                           []*param
+	// URL without its query; Query and Secrets as members of a mapping.
+	URL            string
+	Query, Secrets []string
+	// Body is the program of a POST's; "" for a GET.
+	Body string
+	// OtherHost that a redirect led to; "" for none.
+	OtherHost string
+}
+
+// fileOf is the text of the catalog file.
+func fileOf(c *Call, source string, r *reply) ([]byte, error) {
+	a := c.Address
+	d := &fileData{
+		reply: r, Name: c.Name, Group: group(r, a), Host: a.url.Host, Class: "shared", Source: source,
+		Params: a.params, URL: a.url.Scheme + "://" + a.url.Host + a.path,
+	}
+	if len(a.params) > 0 {
+		d.Class = "keyed"
+	}
+	for _, p := range a.secret {
+		d.Secrets = append(d.Secrets, p.name+": "+p.variable)
+	}
+	for _, p := range slices.Concat(a.secret, a.params) {
+		if p.query != "" {
+			d.Query = append(d.Query, quote(p.query)+": "+quote("{"+p.name+"}"))
+		}
+	}
+	for _, f := range a.fixed {
+		d.Query = append(d.Query, quote(f[0])+": "+quote(f[1]))
+	}
+	if a.sends != nil {
+		d.Body = a.sends.program("", a.sends.value, "        ")
+	}
+	if c.Host != a.url.Host {
+		d.OtherHost = c.Host
+	}
+	return written("file", d)
 }
 
 // group is the built-in group that the endpoint fits best.
 func group(r *reply, a *Address) string {
 	switch {
-	case r.decode == "image":
+	case r.Decode == "image":
 		return "images"
 	case len(a.params) > 0:
 		return "lookups"
@@ -36,73 +87,32 @@ func group(r *reply, a *Address) string {
 	return "text"
 }
 
-func writeParams(b *strings.Builder, a *Address, r *reply) {
-	if len(a.params) == 0 && r.mapping == nil {
-		return
-	}
-	b.WriteString("params:\n")
-	for _, p := range a.params {
-		b.WriteString(p.declaration())
-	}
-	if r.mapping != nil {
-		b.WriteString("  - {name: type, role: form, example: text, summary: {en: Format of the answer., zh: 返回格式。}}\n")
-	}
-	b.WriteString("\n")
-}
+// Labels reports whether the text of an answer has lines with labels.
+func (m *mapping) Labels() bool { return slices.ContainsFunc(m.fields, (*field).plain) }
 
-func writeDefs(b *strings.Builder, m *mapping) {
-	if m == nil || !m.parts && !m.labels() {
-		return
-	}
-	b.WriteString("defs:\n")
-	if m.parts {
-		b.WriteString("  # An object that may be missing.\n  part(f): if type == \"object\" then f else null end\n")
-	}
-	if m.labels() {
-		b.WriteString("  line($label; v): 'v | if . == null or . == \"\" then empty else \"\\($label)：\\(.)\" end'\n")
-	}
-	b.WriteString("\n")
-}
+// Describe is the section fields of the catalog file, each line behind an indent.
+func (m *mapping) Describe(indent string) string { return described(m.fields, indent) }
 
-// labels reports whether the text of an answer has lines with labels.
-func (m *mapping) labels() bool {
-	return slices.ContainsFunc(m.fields, func(f field) bool { return !f.list && len(f.fields) == 0 })
-}
-
-func writeForms(b *strings.Builder, r *reply) {
-	if r.mapping == nil {
-		b.WriteString("forms:\n  - {name: image, picture: source}\n\n")
-		return
-	}
-	if len(r.mapping.fields) > 0 {
-		b.WriteString("fields:\n")
-		writeFields(b, r.mapping.fields, "  ")
-		b.WriteString("\n")
-	}
-	b.WriteString("forms:\n  - {name: json, json: .}\n  - name: text\n    text: |\n")
-	fmt.Fprintf(b, "      [%s] | join(\"\\n\")\n\n", strings.Join(lines(r.mapping.fields), ",\n       "))
-}
-
-func writeFields(b *strings.Builder, fields []field, indent string) {
+func described(fields []*field, indent string) string {
+	var b strings.Builder
 	for _, f := range fields {
 		en, zh := describe(f.name)
-		is := ""
-		if f.is != "" {
-			is = "is: " + f.is + ", "
-		}
 		demand := f.demand()
 		if len(f.fields) == 0 {
-			is += demand
-			fmt.Fprintf(b, "%s%s: {%sen: %s, zh: %s}\n", indent, f.name, is, quote(en), quote(zh))
+			is := ""
+			if f.is != "" {
+				is = "is: " + f.is + ", "
+			}
+			fmt.Fprintf(&b, "%s%s: {%s%sen: %s, zh: %s}\n", indent, f.name, is, demand, quote(en), quote(zh))
 			continue
 		}
-		fmt.Fprintf(b, "%s%s:\n", indent, f.name)
+		fmt.Fprintf(&b, "%s%s:\n", indent, f.name)
 		if demand != "" {
-			fmt.Fprintf(b, "%s  %s\n", indent, strings.TrimSuffix(demand, ", "))
+			fmt.Fprintf(&b, "%s  %s\n", indent, strings.TrimSuffix(demand, ", "))
 		}
-		fmt.Fprintf(b, "%s  en: %s\n%s  zh: %s\n%s  fields:\n", indent, quote(en), indent, quote(zh), indent)
-		writeFields(b, f.fields, indent+"    ")
+		fmt.Fprintf(&b, "%s  en: %s\n%[1]s  zh: %[3]s\n%[1]s  fields:\n%[4]s", indent, quote(en), quote(zh), described(f.fields, indent+"    "))
 	}
+	return b.String()
 }
 
 // demand is what the field must hold, as a catalog file has it.
@@ -118,20 +128,19 @@ func (f *field) demand() string {
 	return ""
 }
 
-// lines are the programs of the lines of a text: each plain field with its label, and
+// Lines are the programs of the lines of a text: each plain field with its label, and
 // the first of each item of a list.
-func lines(fields []field) []string {
+func (m *mapping) Lines() []string {
 	var out []string
-	for _, f := range fields {
+	for _, f := range m.fields {
 		_, zh := describe(f.name)
-		label := quote(strings.TrimSuffix(zh, "。"))
 		switch {
 		case f.list && len(f.fields) > 0:
 			out = append(out, "(."+f.name+"[]? | ."+headline(f.fields)+" // empty | tostring)")
 		case f.list:
 			out = append(out, "(."+f.name+"[]? | tostring)")
-		case len(f.fields) == 0:
-			out = append(out, "line("+label+"; ."+f.name+")")
+		case f.plain():
+			out = append(out, "line("+quote(strings.TrimSuffix(zh, "。"))+"; ."+f.name+")")
 		}
 	}
 	if out == nil {
@@ -141,60 +150,9 @@ func lines(fields []field) []string {
 }
 
 // headline is the field that says most of an item.
-func headline(fields []field) string {
-	if i := said(fields); i >= 0 {
-		return fields[i].name
+func headline(fields []*field) string {
+	if f := said(fields); f != nil {
+		return f.name
 	}
 	return fields[0].name
-}
-
-func writeSource(b *strings.Builder, c *Call, d *Draft, r *reply) {
-	a := c.Address
-	fmt.Fprintf(b, "sources:\n  - name: %s\n    timeout: 8s\n", d.Source)
-	var secrets, query []string
-	for _, p := range a.secret {
-		secrets = append(secrets, p.name+": "+p.variable)
-		if p.query != "" {
-			query = append(query, quote(p.query)+": "+quote("{"+p.name+"}"))
-		}
-	}
-	for _, p := range a.params {
-		if p.query != "" {
-			query = append(query, quote(p.query)+": "+quote("{"+p.name+"}"))
-		}
-	}
-	for _, f := range a.fixed {
-		query = append(query, quote(f[0])+": "+quote(f[1]))
-	}
-	if secrets != nil {
-		fmt.Fprintf(b, "    secrets: {%s}\n", strings.Join(secrets, ", "))
-	}
-	fmt.Fprintf(b, "    http:\n      url: %s\n", quote(a.url.Scheme+"://"+a.url.Host+a.path))
-	if query != nil {
-		fmt.Fprintf(b, "      query: {%s}\n", strings.Join(query, ", "))
-	}
-	if a.sends != nil {
-		fmt.Fprintf(b, "      json: |\n        %s\n", a.sends.program("", a.sends.value, "        "))
-	}
-	if c.Host != "" && c.Host != a.url.Host {
-		fmt.Fprintf(b, "      hosts: [%s]\n", quote(c.Host))
-	}
-	if r.decode != "" {
-		fmt.Fprintf(b, "      decode: %s\n", r.decode)
-	}
-	if r.charset != "" {
-		fmt.Fprintf(b, "      charset: %s\n", r.charset)
-	}
-	for _, line := range r.section {
-		b.WriteString("      " + line + "\n")
-	}
-	if len(r.rules) > 0 {
-		b.WriteString("    judge:\n")
-		for _, rule := range r.rules {
-			b.WriteString("      - " + rule + "\n")
-		}
-	}
-	if r.mapping != nil {
-		b.WriteString("    map: |\n      " + strings.ReplaceAll(r.mapping.program, "\n", "\n      ") + "\n")
-	}
 }

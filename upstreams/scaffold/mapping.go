@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,21 +13,24 @@ import (
 
 // mapping is a program with the fields that it makes.
 type mapping struct {
-	program string
-	fields  []field
-	parts   bool // it calls the def part
+	Program string
+	Parts   bool // it calls the def part
+	fields  []*field
 }
 
 // field is one of an answer.
 type field struct {
 	name, is string
 	list     bool
-	fields   []field
+	fields   []*field
 	must     bool   // it has a value in the reply, and says most of it
 	atLeast  int    // items of a list
 	counts   string // the list beside it whose items it counts
 	filled   bool   // it has a value in the reply
 }
+
+// plain reports whether it is neither a list nor an object.
+func (f *field) plain() bool { return !f.list && len(f.fields) == 0 }
 
 // Bounds of what is mapped: more than that a human has to choose.
 const (
@@ -61,39 +65,36 @@ func mappingOf(path string, data any) *mapping {
 	switch data := data.(type) {
 	case object:
 		body, fields := m.object(data, 1)
-		m.program, m.fields = prefix+body, demand(fields)
+		m.Program, m.fields = prefix+body, demand(fields)
 	case []any:
 		body, item := m.items(data, 1)
-		m.program = prefix + "{items: " + body + "}"
-		items := field{name: "items", list: true, fields: item.fields, is: item.is}
+		m.Program = prefix + "{items: " + body + "}"
+		items := &field{name: "items", list: true, fields: item.fields, is: item.is}
 		if len(data) > 0 {
 			items.atLeast = 1
 		}
-		m.fields = []field{{name: "count", counts: "items"}, items}
+		m.fields = []*field{{name: "count", counts: "items"}, items}
 	default:
-		m.program, m.fields = "{value: "+path+"}", []field{{name: "value", must: true}}
+		m.Program, m.fields = "{value: "+path+"}", []*field{{name: "value", must: true}}
 	}
 	return m
 }
 
 // demand says which of the fields must have a value: the one that says most, or else a list
 // of objects that is not empty.
-func demand(fields []field) []field {
-	if i := said(fields); i >= 0 {
-		fields[i].must = true
+func demand(fields []*field) []*field {
+	if f := said(fields); f != nil {
+		f.must = true
 		return fields
 	}
-	for i := range fields {
-		if fields[i].list && fields[i].filled && len(fields[i].fields) > 0 {
-			fields[i].atLeast = 1
+	for _, f := range fields {
+		if f.list && f.filled && len(f.fields) > 0 {
+			f.atLeast = 1
 			return fields
 		}
 	}
-	for i := range fields {
-		if fields[i].filled && !fields[i].list && len(fields[i].fields) == 0 {
-			fields[i].must = true
-			return fields
-		}
+	if i := slices.IndexFunc(fields, func(f *field) bool { return f.filled && f.plain() }); i >= 0 {
+		fields[i].must = true
 	}
 	return fields
 }
@@ -103,21 +104,21 @@ func telling() []string {
 	return []string{"title", "name", "text", "content", "headline", "word", "summary", "description", "value", "city", "url", "link", "price", "id"}
 }
 
-// said is the field that says most and has a value; -1: none is known by its name.
-func said(fields []field) int {
+// said is the field that says most and has a value; nil: none is known by its name.
+func said(fields []*field) *field {
 	for _, name := range telling() {
-		for i, f := range fields {
-			if f.name == name && f.filled && !f.list && len(f.fields) == 0 {
-				return i
+		for _, f := range fields {
+			if f.name == name && f.filled && f.plain() {
+				return f
 			}
 		}
 	}
-	return -1
+	return nil
 }
 
 // object maps an object; depth is how deep it is. What is null is left out: nothing says
 // what it would be.
-func (m *mapping) object(o object, depth int) (program string, fields []field) {
+func (m *mapping) object(o object, depth int) (program string, fields []*field) {
 	indent := strings.Repeat("  ", depth)
 	var lines []string
 	seen := map[string]int{}
@@ -141,8 +142,8 @@ func (m *mapping) object(o object, depth int) (program string, fields []field) {
 	return "{\n" + strings.Join(lines, ",\n") + "\n" + strings.Repeat("  ", depth-1) + "}", fields
 }
 
-func (m *mapping) value(from, name string, v any, depth int) (program string, f field) {
-	f = field{name: name, filled: true}
+func (m *mapping) value(from, name string, v any, depth int) (program string, f *field) {
+	f = &field{name: name, filled: true}
 	switch v := v.(type) {
 	case object:
 		if len(v) == 0 || depth == maxNested {
@@ -152,7 +153,7 @@ func (m *mapping) value(from, name string, v any, depth int) (program string, f 
 		if fields == nil {
 			return from, f
 		}
-		m.parts, f.fields = true, fields
+		m.Parts, f.fields = true, fields
 		return "(" + from + " | part(" + body + "))", f
 	case []any:
 		body, item := m.items(v, depth)
@@ -190,20 +191,20 @@ func spelled(from, name, text string) (program, is string) {
 }
 
 // items maps a list by all of its items: what one lacks another may have.
-func (m *mapping) items(list []any, depth int) (program string, item field) {
+func (m *mapping) items(list []any, depth int) (program string, item *field) {
 	if len(list) == 0 {
-		return ".", field{}
+		return ".", &field{}
 	}
 	whole := merged(list)
 	if len(whole) == 0 || depth == maxNested {
 		text, _ := list[0].(string)
-		return ".", field{is: meaning(text)}
+		return ".", &field{is: meaning(text)}
 	}
 	body, fields := m.object(whole, depth+1)
 	if fields == nil {
-		return ".", field{}
+		return ".", &field{}
 	}
-	return "[.[] | objects | " + body + "]", field{fields: demand(fields)}
+	return "[.[] | objects | " + body + "]", &field{fields: demand(fields)}
 }
 
 // merged is an object with the keys of all objects in a list, and the first value of each

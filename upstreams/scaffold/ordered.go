@@ -35,44 +35,33 @@ func decodeOrdered(text []byte) (any, error) {
 
 func value(d *json.Decoder, depth int) (any, error) {
 	t, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := t.(json.Delim)
-	if !ok {
-		return t, nil
+	delim, nested := t.(json.Delim)
+	if err != nil || !nested {
+		return t, err
 	}
 	if depth > maxDepth {
 		return nil, errors.New("the JSON value is nested too deeply")
 	}
 	var list []any
-	var fields object
+	fields := object{}
 	for d.More() {
-		key := ""
+		key := json.Token("")
 		if delim == '{' {
-			k, err := d.Token()
-			if err != nil {
+			if key, err = d.Token(); err != nil {
 				return nil, err
 			}
-			key, _ = k.(string)
 		}
 		v, err := value(d, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		if delim == '{' {
-			fields = append(fields, member{key, v})
-		} else {
-			list = append(list, v)
-		}
+		name, _ := key.(string)
+		list, fields = append(list, v), append(fields, member{name, v})
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
 	if delim == '{' {
-		if fields == nil {
-			fields = object{}
-		}
 		return fields, nil
 	}
 	return list, nil

@@ -18,13 +18,13 @@ import (
 
 // reply is what is known about a reply.
 type reply struct {
-	decode  string // as in a catalog file; "" for JSON
-	charset string // "" for UTF-8
-	body    []byte // in UTF-8
-	file    string // that it is recorded in
-	mapping *mapping
-	rules   []string // of the judge
-	section []string // lines of the http section
+	Decode  string   // as in a catalog file; "" for JSON
+	Charset string   // "" for UTF-8
+	File    string   // that it is recorded in
+	Mapping *mapping // nil for a picture
+	Rules   []string // of the judge
+	Section []string // lines of the http section
+	body    []byte   // in UTF-8
 }
 
 var (
@@ -41,7 +41,7 @@ func readReply(c *Call) (*reply, error) {
 		return nil, errors.New("the reply is empty; expected JSON, HTML, a text or a picture")
 	}
 	if blob, err := httpsource.Sniff(c.Body); err == nil {
-		return &reply{decode: "image", body: c.Body, file: "reply." + strings.TrimPrefix(blob.Type, "image/")}, nil
+		return &reply{Decode: "image", body: c.Body, File: "reply." + strings.TrimPrefix(blob.Type, "image/")}, nil
 	}
 	r := &reply{}
 	if err := r.readText(c); err != nil {
@@ -65,8 +65,8 @@ func readReply(c *Call) (*reply, error) {
 		r.readPage()
 		return r, nil
 	}
-	r.decode, r.file = "text", "reply.txt"
-	r.mapping = &mapping{program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []field{{name: "text", must: true}}}
+	r.Decode, r.File = "text", "reply.txt"
+	r.Mapping = &mapping{Program: "{text: (. | gsub(\"^\\\\s+|\\\\s+$\"; \"\"))}", fields: []*field{{name: "text", must: true}}}
 	return r, nil
 }
 
@@ -93,9 +93,9 @@ func (r *reply) readText(c *Call) error {
 	var from encoding.Encoding
 	switch name {
 	case "gbk", "gb2312", "gb18030":
-		r.charset, from = "gb18030", simplifiedchinese.GB18030
+		r.Charset, from = "gb18030", simplifiedchinese.GB18030
 	case "big5":
-		r.charset, from = "big5", traditionalchinese.Big5
+		r.Charset, from = "big5", traditionalchinese.Big5
 	default:
 		return fmt.Errorf("the reply is neither a picture nor UTF-8, and names no charset that is known (%q); expected gbk, gb18030 or big5", name)
 	}
@@ -118,18 +118,18 @@ var pageParts = []struct {
 
 // readPage takes from a page what it has of what most have.
 func (r *reply) readPage() {
-	r.decode, r.file = "html", "reply.html"
-	r.section = []string{"select:", "  title: title, h1"}
+	r.Decode, r.File = "html", "reply.html"
+	r.Section = []string{"select:", "  title: title, h1"}
 	names := []string{"title"}
-	fields := []field{{name: "title", must: true, filled: true}}
+	fields := []*field{{name: "title", must: true, filled: true}}
 	for _, part := range pageParts {
 		if part.has.Match(r.body) {
-			r.section = append(r.section, "  "+part.name+": "+part.selection)
-			names, fields = append(names, part.name), append(fields, part.field)
+			r.Section = append(r.Section, "  "+part.name+": "+part.selection)
+			names, fields = append(names, part.name), append(fields, &part.field)
 		}
 	}
-	r.rules = []string{`{if: .title == null, is: malformed}`}
-	r.mapping = &mapping{program: "{" + strings.Join(names, ", ") + "}", fields: fields}
+	r.Rules = []string{`{if: .title == null, is: malformed}`}
+	r.Mapping = &mapping{Program: "{" + strings.Join(names, ", ") + "}", fields: fields}
 }
 
 // feed matches the beginning of RSS, Atom and RDF.
@@ -141,7 +141,7 @@ func (r *reply) readFeed(c *Call) error {
 	if err != nil {
 		return fmt.Errorf("the reply begins like a feed, but is not: %w", err)
 	}
-	r.decode, r.file = "feed", "reply.xml"
+	r.Decode, r.File = "feed", "reply.xml"
 	items, _ := v["items"].([]any)
 	has := map[string]bool{}
 	for _, item := range items {
@@ -150,7 +150,7 @@ func (r *reply) readFeed(c *Call) error {
 		}
 	}
 	var programs []string
-	var of []field
+	var of []*field
 	for _, f := range []struct{ name, from, is string }{{"title", "title", ""}, {"url", "url", "link"}, {"summary", "summary", ""}, {"image", "image", "link"}, {"date", "date_published", "time"}} {
 		if has[f.from] {
 			program := f.name
@@ -160,16 +160,16 @@ func (r *reply) readFeed(c *Call) error {
 			if f.name == "summary" {
 				program += ": (.summary | html_text)"
 			}
-			programs, of = append(programs, program), append(of, field{name: f.name, is: f.is, filled: true})
+			programs, of = append(programs, program), append(of, &field{name: f.name, is: f.is, filled: true})
 		}
 	}
 	if of == nil {
 		return errors.New("the feed has no items with a title or an address; expected some")
 	}
-	head := field{name: "title", must: true, filled: true}
-	r.mapping = &mapping{fields: []field{head, {name: "items", list: true, atLeast: 1, fields: demand(of)}}, program: "{title, items: [.items[] | {" + strings.Join(programs, ", ") + "}]}"}
+	head := &field{name: "title", must: true, filled: true}
+	r.Mapping = &mapping{fields: []*field{head, {name: "items", list: true, atLeast: 1, fields: demand(of)}}, Program: "{title, items: [.items[] | {" + strings.Join(programs, ", ") + "}]}"}
 	if v["title"] == nil {
-		r.mapping.fields, r.mapping.program = r.mapping.fields[1:], strings.Replace(r.mapping.program, "title, ", "", 1)
+		r.Mapping.fields, r.Mapping.Program = r.Mapping.fields[1:], strings.Replace(r.Mapping.Program, "title, ", "", 1)
 	}
 	return nil
 }
@@ -180,9 +180,9 @@ func (r *reply) readJSON(text []byte, decode string, ofGraphQL bool) error {
 	if err != nil {
 		return fmt.Errorf("the reply begins like JSON, but is not: %w", err)
 	}
-	r.decode, r.file = decode, "reply.json"
+	r.Decode, r.File = decode, "reply.json"
 	if decode != "" {
-		r.file = "reply.txt"
+		r.File = "reply.txt"
 	}
 	if err := refused(v); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (r *reply) readJSON(text []byte, decode string, ofGraphQL bool) error {
 			path, data = at, inner
 		}
 	}
-	r.rules = rules(v, path, data, ofGraphQL)
-	r.mapping = mappingOf(path, data)
+	r.Rules = rules(v, path, data, ofGraphQL)
+	r.Mapping = mappingOf(path, data)
 	return nil
 }
