@@ -35,7 +35,7 @@ func withTools(f *front, origins ...string) *front {
 // withRecorded shows the recorded exchanges in pages and schemas.
 func withRecorded(t testing.TB) option {
 	return func(c *Config, _ *upstreams.Environment) {
-		cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
+		cases, err := fixtures.BuiltinCases()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -227,7 +227,7 @@ sources:
 
 // exchanges are read and compiled once for all tests.
 var exchanges = sync.OnceValue(func() []*replay.Exchange {
-	cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
+	cases, err := fixtures.BuiltinCases()
 	if err != nil {
 		panic(err)
 	}

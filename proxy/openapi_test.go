@@ -21,7 +21,7 @@ import (
 // withExchanges gives the pages the recorded exchanges.
 func withExchanges(c *Config, _ *upstreams.Environment) {
 	c.Recorded = func() []*fixtures.Case {
-		cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
+		cases, err := fixtures.BuiltinCases()
 		if err != nil {
 			panic(err)
 		}

@@ -76,7 +76,7 @@ func newReplay(specs []string) (*replay.Network, []string, error) {
 // error joins the mistakes of those that were left out.
 func allCases(dir string) ([]*fixtures.Case, error) {
 	own, mistakes := fixtures.OwnCases(dir)
-	builtin, err := fixtures.Cases(fixtures.Builtin(), "testdata")
+	builtin, err := fixtures.BuiltinCases()
 	return append(own, builtin...), errors.Join(mistakes, err)
 }
 

@@ -26,12 +26,8 @@ import (
 // replies, and the verdict.
 type Exchange struct {
 	Endpoint, Source, Name string
-	// Origin is composed, attested or recorded.
-	Origin string
 	// Params are the call's parameters in canonical form.
-	Params map[string]any
-	// Now is when the call was made.
-	Now        time.Time
+	Params     map[string]any
 	RoundTrips []RoundTrip
 	// Want is the expected verdict: success, or the name of an upstreams.Kind.
 	Want string

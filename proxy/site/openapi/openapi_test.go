@@ -26,7 +26,7 @@ type described struct {
 func load(t *testing.T, own map[string]string) *described {
 	t.Helper()
 	c := catalogtest.Load(t, own)
-	cases, err := fixtures.Cases(fixtures.Builtin(), "testdata")
+	cases, err := fixtures.BuiltinCases()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ var compiled = sync.OnceValues(func() (*catalog.Catalog, error) {
 })
 
 // exchanges are read once for all tests.
-var exchanges = sync.OnceValues(func() ([]*fixtures.Case, error) { return fixtures.Cases(fixtures.Builtin(), "testdata") })
+var exchanges = sync.OnceValues(fixtures.BuiltinCases)
 
 // setOf makes the pages of a catalog, with the recorded exchanges.
 func setOf(t testing.TB, c *catalog.Catalog) *Set {
