@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,29 +17,12 @@ type Choice struct{ Value, EN, ZH string }
 const choicesMax = 64
 
 // choiceSpecs name the values of a parameter, in the order in which they are shown.
-type choiceSpecs []choiceSpec
-
-type choiceSpec struct {
-	value declare.Text
-	bilingual
-}
+type choiceSpecs []declare.Member[bilingual]
 
 // UnmarshalYAML takes a mapping of values to names, in its order.
-func (s *choiceSpecs) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return errors.New(`expected names by value, for example {"1": {en: Cats, zh: 猫}}`)
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		var c choiceSpec
-		if err := n.Content[i].Load(&c.value); err != nil {
-			return err
-		}
-		if err := n.Content[i+1].Load(&c.bilingual); err != nil {
-			return err
-		}
-		*s = append(*s, c)
-	}
-	return nil
+func (s *choiceSpecs) UnmarshalYAML(n *yaml.Node) (err error) {
+	*s, err = declare.Members[bilingual](n, `expected names by value, for example {"1": {en: Cats, zh: 猫}}`)
+	return err
 }
 
 // Shape implements declare.Shaped.
@@ -54,20 +36,21 @@ func (p *Param) compileChoices(problems *declare.Problems) {
 	if len(p.Spec.Choices) == 0 {
 		return
 	}
-	line, allowed := p.Spec.Choices[0].value.Line, p.listedValues()
+	line, allowed := p.Spec.Choices[0].Name.Line, p.listedValues()
 	if allowed == nil {
 		problems.Add(line, "param %s: choices: expected beside an enum, forms, or an int of at most %d values", p.Name, choicesMax)
 		return
 	}
 	for _, c := range p.Spec.Choices {
+		value, names := c.Name.Value, c.Value
 		switch {
-		case !slices.Contains(allowed, c.value.Value):
-			problems.Add(c.value.Line, "param %s: choices: expected only values that are allowed and each of them once, got %q", p.Name, c.value.Value)
-		case c.EN == "" || c.ZH == "":
-			problems.Add(c.value.Line, "param %s: choices: %s: expected both languages, for example {en: Cats, zh: 猫}", p.Name, c.value.Value)
+		case !slices.Contains(allowed, value):
+			problems.Add(c.Name.Line, "param %s: choices: expected only values that are allowed and each of them once, got %q", p.Name, value)
+		case names.EN == "" || names.ZH == "":
+			problems.Add(c.Name.Line, "param %s: choices: %s: expected both languages, for example {en: Cats, zh: 猫}", p.Name, value)
 		}
-		allowed = slices.DeleteFunc(allowed, func(v string) bool { return v == c.value.Value })
-		p.Choices = append(p.Choices, Choice{c.value.Value, c.EN, c.ZH})
+		allowed = slices.DeleteFunc(allowed, func(v string) bool { return v == value })
+		p.Choices = append(p.Choices, Choice{value, names.EN, names.ZH})
 	}
 	if len(allowed) > 0 {
 		problems.Add(line, "param %s: choices: expected a name for every value, without one are %s", p.Name, strings.Join(allowed, ", "))

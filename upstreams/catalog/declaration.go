@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
@@ -260,12 +262,25 @@ type formSpec struct {
 	Picture *declare.Expr `yaml:"picture" example:"source" one:"form"`
 }
 
+// content is the program of a form of a kind.
+type content struct {
+	kind    string
+	program *declare.Expr
+}
+
+// contents are those that the form has: exactly one, or it is a mistake.
+func (s *formSpec) contents() []content {
+	all := []content{
+		{"json", s.JSON}, {"text", s.Text}, {"markdown", s.Markdown}, {"script", s.Script},
+		{"redirect", s.Redirect}, {"interstitial", s.Interstitial}, {"picture", s.Picture},
+	}
+	return slices.DeleteFunc(all, func(c content) bool { return c.program == nil })
+}
+
 // line is that of a part of the form, for a form without a name.
 func (s *formSpec) line() int {
-	for _, e := range []*declare.Expr{s.JSON, s.Text, s.Markdown, s.Script, s.Redirect, s.Interstitial, s.Picture} {
-		if e != nil {
-			return e.Line
-		}
+	if all := s.contents(); len(all) > 0 {
+		return all[0].program.Line
 	}
 	return s.Name.Line
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -34,12 +33,7 @@ type Field struct {
 func (f *Field) MayBeMissing() bool { return f.Is != "" && !f.Must && f.AtLeast == 0 && f.Counts == "" }
 
 // fieldSpecs describe fields in the order of the answer.
-type fieldSpecs []namedField
-
-type namedField struct {
-	name declare.Text
-	fieldSpec
-}
+type fieldSpecs []declare.Member[fieldSpec]
 
 // fieldSpec describes one field.
 type fieldSpec struct {
@@ -64,21 +58,9 @@ type fieldSpec struct {
 }
 
 // UnmarshalYAML takes a mapping of names to descriptions, in its order.
-func (s *fieldSpecs) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return errors.New("expected fields by name, for example {title: {en: The title., zh: 标题。}}")
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		var f namedField
-		if err := n.Content[i].Load(&f.name); err != nil {
-			return err
-		}
-		if err := n.Content[i+1].Load(&f.fieldSpec); err != nil {
-			return err
-		}
-		*s = append(*s, f)
-	}
-	return nil
+func (s *fieldSpecs) UnmarshalYAML(n *yaml.Node) (err error) {
+	*s, err = declare.Members[fieldSpec](n, "expected fields by name, for example {title: {en: The title., zh: 标题。}}")
+	return err
 }
 
 // Shape implements declare.Shaped.
@@ -89,7 +71,7 @@ func (fieldSpecs) Shape(of func(any) *declare.Shape) *declare.Shape {
 // compileFields checks the fields of a file.
 func (s *endpointSpec) compileFields(problems *declare.Problems) []*Field {
 	if len(s.Fields) > 0 && !slices.ContainsFunc(s.Forms, func(f formSpec) bool { return f.JSON != nil }) {
-		problems.Add(s.Fields[0].name.Line, "fields: expected beside a json form, whose data they describe")
+		problems.Add(s.Fields[0].Name.Line, "fields: expected beside a json form, whose data they describe")
 	}
 	return s.Fields.compile("", problems)
 }
@@ -98,19 +80,19 @@ func (s *endpointSpec) compileFields(problems *declare.Problems) []*Field {
 func (s fieldSpecs) compile(path string, problems *declare.Problems) []*Field {
 	var out []*Field
 	for i := range s {
-		spec := &s[i]
-		f := &Field{Name: spec.name.Value, EN: spec.EN, ZH: spec.ZH, Is: fields.Type(spec.Is.Value), Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
+		name, spec := s[i].Name, &s[i].Value
+		f := &Field{Name: name.Value, EN: spec.EN, ZH: spec.ZH, Is: fields.Type(spec.Is.Value), Must: spec.Must, AtLeast: spec.AtLeast, Counts: spec.Counts.Value}
 		at := strings.TrimPrefix(path+"."+f.Name, ".")
 		if slices.ContainsFunc(out, func(o *Field) bool { return o.Name == f.Name }) {
-			problems.Add(spec.name.Line, "fields: %s: declared twice", at)
+			problems.Add(name.Line, "fields: %s: declared twice", at)
 		}
 		if (f.EN == "") != (f.ZH == "") {
-			problems.Add(spec.name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
+			problems.Add(name.Line, "fields: %s: expected both languages or none, for example {en: The title., zh: 标题。}", at)
 		}
 		if f.Is != "" && !slices.Contains(fields.Types(), f.Is) {
 			problems.Add(spec.Is.Line, "fields: %s: is: expected %s, got %q", at, strings.ReplaceAll(strings.Trim(fmt.Sprint(fields.Types()), "[]"), " ", ", "), f.Is)
 		}
-		if f.Counts != "" && !slices.ContainsFunc(s, func(o namedField) bool { return o.name.Value == f.Counts }) {
+		if f.Counts != "" && !slices.ContainsFunc(s, func(o declare.Member[fieldSpec]) bool { return o.Name.Value == f.Counts }) {
 			problems.Add(spec.Counts.Line, "fields: %s: counts: expected the name of a list beside it, got %q", at, f.Counts)
 		}
 		f.Fields = spec.Fields.compile(at, problems)
@@ -134,10 +116,10 @@ func (s *endpointSpec) undescribedFields() declare.Problems {
 
 func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
 	for i := range s {
-		f := &s[i]
-		at := strings.TrimPrefix(path+"."+f.name.Value, ".")
+		name, f := s[i].Name, &s[i].Value
+		at := strings.TrimPrefix(path+"."+name.Value, ".")
 		if f.EN == "" && f.ZH == "" {
-			problems.Add(f.name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", at)
+			problems.Add(name.Line, "fields: %s: expected a description in both languages, for example {en: The title., zh: 标题。}", at)
 		}
 		f.Fields.undescribed(at, problems)
 	}
@@ -175,17 +157,17 @@ func (s *endpointSpec) compileAnswer(declared []*Field, problems *declare.Proble
 	if plain {
 		return a
 	}
-	if f := s.Fields.demanding(); f != nil {
-		problems.Add(f.name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", f.name.Value)
+	if name := s.Fields.demanding(); name != nil {
+		problems.Add(name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", name.Value)
 	}
 	return nil
 }
 
 // demanding is the first field that demands something of the data; nil: none does.
-func (s fieldSpecs) demanding() *namedField {
+func (s fieldSpecs) demanding() *declare.Text {
 	for i := range s {
-		if f := &s[i]; f.Must || f.AtLeast > 0 || f.Counts.Value != "" || f.Fields.demanding() != nil {
-			return f
+		if f := &s[i].Value; f.Must || f.AtLeast > 0 || f.Counts.Value != "" || f.Fields.demanding() != nil {
+			return &s[i].Name
 		}
 	}
 	return nil

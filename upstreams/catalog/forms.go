@@ -57,21 +57,17 @@ func (c *Chain) JSON() *Form {
 
 func compileForm(s *formSpec, defs *jq.Defs, problems *declare.Problems) *Form {
 	f := &Form{Name: s.Name.Value}
-	contents := 0
-	for kind, e := range map[string]*declare.Expr{"json": s.JSON, "text": s.Text, "markdown": s.Markdown, "script": s.Script, "redirect": s.Redirect, "interstitial": s.Interstitial, "picture": s.Picture} {
-		if e == nil {
-			continue
-		}
-		contents++
-		f.Kind = kind
-		if kind != "picture" || strings.TrimSpace(e.Text) != "source" {
-			f.make = jq.Compile(e, defs, problems)
+	contents := s.contents()
+	for _, c := range contents {
+		f.Kind = c.kind
+		if c.kind != "picture" || strings.TrimSpace(c.program.Text) != "source" {
+			f.make = jq.Compile(c.program, defs, problems)
 		}
 	}
 	if f.Name == "" {
 		problems.Add(s.line(), "form without a name; expected one, for example name: json")
 	}
-	if contents != 1 {
+	if len(contents) != 1 {
 		problems.Add(s.Name.Line, "form %q: expected exactly one of json, text, markdown, script, redirect, interstitial and picture", f.Name)
 	}
 	if s.Through != nil && (s.Redirect == nil || s.Through.TTL <= 0) {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"html/template"
 	"net/url"
@@ -18,29 +19,9 @@ const typeHTML = "text/html; charset=utf-8"
 
 // interstitialHTML is the page between this service and a link that a caller
 // chose. It needs no script, and its link sends no Referer.
-const interstitialHTML = `<!DOCTYPE html>
-<html lang="zh">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<title>即将离开本站 · Leaving this service</title>
-<style>
-body { margin: 10vh auto; max-width: 36rem; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; }
-.host { font-size: 1.6rem; font-weight: 600; overflow-wrap: anywhere; }
-.link { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
-a.on { display: inline-block; padding: .4rem 1rem; border: 1px solid; border-radius: .3rem; }
-</style>
-</head>
-<body>
-<h1>即将离开本站 <span lang="en">Leaving this service</span></h1>
-<p>此短链接指向以下网站，本站未作核实： <span lang="en">This short link leads to the following site, which has not been verified:</span></p>
-<p class="host" dir="ltr">{{.Host}}{{with .Unicode}} <bdi>({{.}})</bdi>{{end}}</p>
-<p class="link" dir="ltr">{{.Link}}</p>
-<p><a class="on" href="{{.Link}}" rel="nofollow ugc noopener noreferrer" referrerpolicy="no-referrer">继续前往 <span lang="en">Continue</span></a></p>
-</body>
-</html>
-`
+//
+//go:embed interstitial.html
+var interstitialHTML string
 
 // interstitialTemplate is parsed once, when the first such page is made.
 var interstitialTemplate = sync.OnceValues(func() (*template.Template, error) { return template.New("interstitial").Parse(interstitialHTML) })

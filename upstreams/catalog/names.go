@@ -37,16 +37,14 @@ func (s *endpointSpec) checkNames(defs *jq.Defs, problems *declare.Problems) {
 		programs = append(programs, s.NotFound.EN, s.NotFound.ZH)
 	}
 	for i := range s.Forms {
-		programs = append(programs, s.Forms[i].programs()...)
+		programs = append(programs, s.Forms[i].Each)
+		for _, c := range s.Forms[i].contents() {
+			programs = append(programs, c.program)
+		}
 	}
 	for _, e := range programs {
 		scope.Check(e, jq.Presenting, problems)
 	}
-}
-
-// programs are those of the form.
-func (s *formSpec) programs() []*declare.Expr {
-	return []*declare.Expr{s.Each, s.JSON, s.Text, s.Markdown, s.Script, s.Redirect, s.Interstitial, s.Picture}
 }
 
 // checkTimeouts reports sources that may take longer than a whole fill.

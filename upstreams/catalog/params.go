@@ -103,9 +103,7 @@ func (e *ParamError) ZH() string {
 var (
 	paramName    = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	callbackPath = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$`)
-	callbackMax  = 64
 	selectorText = regexp.MustCompile(`^[A-Za-z0-9_\-#.:\[\]="'()*^$|~>+, ]+$`)
-	selectorMax  = 64
 	textMax      = 512
 )
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,26 +24,25 @@ import (
 )
 
 func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problems) {
-	line := s.Name.Line
-	switch {
-	case s.Role == RoleForm:
+	switch s.Role {
+	case RoleInput:
+		p.inputParser(s, problems)
+	case RoleForm:
 		p.formParser(s, forms, problems)
-		return
-	case s.Role == RoleCallback:
+	case RoleCallback:
 		p.Allowed = words.Say("a JavaScript identifier path such as app.show, up to 64 characters", "JavaScript 标识符路径，如 app.show，最多 64 个字符")
-		p.parse = parseCallback
-		return
-	case s.Role == RoleTail:
+		p.parse = matching(callbackPath, errNotFunction)
+	case RoleTail:
 		p.tailParser(s, problems)
-		return
-	case s.Role == RoleSelector:
+	case RoleSelector:
 		p.Allowed = words.Say("a CSS selector such as #quote, up to 64 characters", "CSS 选择器，如 #quote，最多 64 个字符")
-		p.parse = parseSelector
-		return
-	case s.Role != RoleInput:
-		problems.Add(line, "param %s: role: expected form, callback, tail or selector, or no role for input, got %q", p.Name, s.Role)
-		return
+		p.parse = matching(selectorText, errNotSelector)
+	default:
+		problems.Add(s.Name.Line, "param %s: role: expected form, callback, tail or selector, or no role for input, got %q", p.Name, s.Role)
 	}
+}
+
+func (p *Param) inputParser(s paramSpec, problems *declare.Problems) {
 	switch s.Type {
 	case "string":
 		p.stringParser(s, problems)
@@ -55,7 +55,7 @@ func (p *Param) setParser(s paramSpec, forms []string, problems *declare.Problem
 	default:
 		kind, ok := canonicalTypes()[s.Type]
 		if !ok {
-			problems.Add(line, "param %s: type: expected string, int, digits, date or one of %s, got %q", p.Name,
+			problems.Add(s.Name.Line, "param %s: type: expected string, int, digits, date or one of %s, got %q", p.Name,
 				strings.Join(slices.Sorted(maps.Keys(canonicalTypes())), ", "), s.Type)
 		}
 		p.Allowed, p.parse = kind.allowed, kind.parse
@@ -234,18 +234,15 @@ func (p *Param) tooLate(v any, now time.Time) *ParamError {
 	return p.refuse(day, errFuture)
 }
 
-func parseSelector(v string) (any, error) {
-	if len(v) > selectorMax || !selectorText.MatchString(v) {
-		return nil, errNotSelector
+// matching takes short texts of a form.
+func matching(form *regexp.Regexp, otherwise error) func(string) (any, error) {
+	const most = 64 // bytes
+	return func(v string) (any, error) {
+		if len(v) > most || !form.MatchString(v) {
+			return nil, otherwise
+		}
+		return v, nil
 	}
-	return v, nil
-}
-
-func parseCallback(v string) (any, error) {
-	if len(v) > callbackMax || !callbackPath.MatchString(v) {
-		return nil, errNotFunction
-	}
-	return v, nil
 }
 
 func oneOf(values []string) words.Text {

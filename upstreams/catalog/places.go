@@ -30,9 +30,9 @@ func (d *declaration) places() map[string]Place {
 // each calls yield with the path and the line of each field.
 func (s fieldSpecs) each(above string, yield func(path string, line int)) {
 	for i := range s {
-		path := above + s[i].name.Value
-		yield(path, s[i].name.Line)
-		s[i].Fields.each(path+".", yield)
+		path := above + s[i].Name.Value
+		yield(path, s[i].Name.Line)
+		s[i].Value.Fields.each(path+".", yield)
 	}
 }
 

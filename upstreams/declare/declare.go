@@ -66,25 +66,42 @@ type Defs []Def
 
 // UnmarshalYAML takes a mapping of names to programs.
 func (d *Defs) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("expected jq programs by name, for example {first_title: '.list[0].title'}")
+	members, err := Members[Expr](n, "expected jq programs by name, for example {first_title: '.list[0].title'}")
+	for _, m := range members {
+		*d = append(*d, Def{Name: m.Name, Program: m.Value})
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		var def Def
-		if err := n.Content[i].Load(&def.Name); err != nil {
-			return err
-		}
-		if err := n.Content[i+1].Load(&def.Program); err != nil {
-			return err
-		}
-		*d = append(*d, def)
-	}
-	return nil
+	return err
 }
 
 // Shape implements Shaped.
 func (Defs) Shape(of func(any) *Shape) *Shape {
 	return &Shape{Kind: Mapping, What: "jq programs by name", Example: "{first_title: '.list[0].title'}", Values: of(Expr{})}
+}
+
+// Member is a name in a mapping, with what stands there.
+type Member[T any] struct {
+	Name  Text
+	Value T
+}
+
+// Members are those of a mapping, in the order of the file. What is no mapping is a mistake,
+// in the words of expected.
+func Members[T any](n *yaml.Node, expected string) ([]Member[T], error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, errors.New(expected)
+	}
+	members := make([]Member[T], len(n.Content)/2)
+	for i := range members {
+		m := &members[i]
+		err := n.Content[2*i].Load(&m.Name)
+		if err == nil {
+			err = n.Content[2*i+1].Load(&m.Value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
 }
 
 // Text is a string in a catalog file.
