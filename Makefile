@@ -29,7 +29,8 @@ soak:
 	SUNDRY_TEST_SOAK=$${SUNDRY_TEST_SOAK:-20m} go test -count 1 -timeout 60m -run TestSoak -v ./cmd/sundry
 
 fuzz:
-	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache
+	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache/entry
+	go test -run xxx -fuzz FuzzCheck -fuzztime 10s ./cache/entry
 	go test -run xxx -fuzz FuzzFar -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzSnapshot -fuzztime 10s ./cache
 	go test -run xxx -fuzz FuzzCheckHost -fuzztime 10s ./upstreams/lib/guard
@@ -59,12 +60,12 @@ fuzz:
 	go test -run xxx -fuzz FuzzNumber -fuzztime 10s ./upstreams/lib/tracking
 
 bench:
-	go test -run xxx -bench . -benchmem ./cache ./upstreams ./upstreams/lib/qrcode ./upstreams/lib/ipcard ./upstreams/lib/idcard ./proxy
+	go test -run xxx -bench . -benchmem ./cache ./cache/entry ./upstreams ./upstreams/lib/qrcode ./upstreams/lib/ipcard ./upstreams/lib/idcard ./proxy
 
 # Compares with the numbers of the last commit on main: make bench-diff
 bench-diff: bin/benchstat
-	go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./upstreams ./proxy > bin/new.txt
-	git stash -q && go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./upstreams ./proxy > bin/old.txt; git stash pop -q
+	go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./cache/entry ./upstreams ./proxy > bin/new.txt
+	git stash -q && go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./cache/entry ./upstreams ./proxy > bin/old.txt; git stash pop -q
 	bin/benchstat bin/old.txt bin/new.txt
 
 lint: bin/golangci-lint

@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
-func benchHit(b *testing.B, content Content) {
+func benchHit(b *testing.B, content entry.Content) {
 	c := newCache(b, Config{Memory: 64 << 20})
 	p := usual()
 	p.TTL = time.Hour
 	s := c.Space("bench", p)
-	l := &script{make: func(int64) (Content, error) { return content, nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return content, nil }}
 	ctx := b.Context()
 	if _, err := s.Fetch(ctx, "bench:key", Want{}, l); err != nil {
 		b.Fatal(err)
@@ -31,41 +34,18 @@ func BenchmarkHit20KB(b *testing.B)      { benchHit(b, long(20<<10)) }
 func BenchmarkHitPool10(b *testing.B)    { benchHit(b, pool(10)) }
 func BenchmarkHitPool10000(b *testing.B) { benchHit(b, pool(10_000)) }
 
-func long(n int) Content {
+func long(n int) entry.Content {
 	c := textContent(strings.Repeat("x", n))
 	c.Forms[0][0].ETag = `"long"`
 	return c
-}
-
-func BenchmarkDecode(b *testing.B) {
-	c := textContent(strings.Repeat("x", 1<<10))
-	c.Forms[0][0].ETag = `"x"`
-	raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		e, err := parse(raw)
-		if err != nil {
-			b.Fatal(err)
-		}
-		rec, err := e.record(0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := parseRecord(rec, false); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // TestHitCostDoesNotGrowWithThePool counts allocations; the benchmark above
 // shows the time.
 func TestHitCostDoesNotGrowWithThePool(t *testing.T) {
 	cost := func(n int) float64 {
-		s := newCache(t, Config{Memory: 64 << 20}).Space("bench", Policy{TTL: time.Hour, FillTimeout: time.Minute})
-		l := &script{make: func(int64) (Content, error) { return pool(n), nil }}
+		s := newCache(t, Config{Memory: 64 << 20}).Space("bench", policy.Policy{TTL: time.Hour, FillTimeout: time.Minute})
+		l := &script{make: func(int64) (entry.Content, error) { return pool(n), nil }}
 		mustFetch(t, s, "k", l)
 		return testing.AllocsPerRun(1000, func() { mustFetch(t, s, "k", l) })
 	}
@@ -76,13 +56,13 @@ func TestHitCostDoesNotGrowWithThePool(t *testing.T) {
 }
 
 // constant is a loader that takes no time: what a fill costs without it.
-type constant struct{ content Content }
+type constant struct{ content entry.Content }
 
-func (l constant) Load(context.Context, bool) (Content, error) { return l.content, nil }
+func (l constant) Load(context.Context, bool) (entry.Content, error) { return l.content, nil }
 
 func BenchmarkFill(b *testing.B) {
 	p := usual()
-	p.Class = Keyed
+	p.Class = policy.Keyed
 	s := newCache(b, Config{Memory: 64 << 20}).Space("bench", p)
 	l := constant{textContent(strings.Repeat("x", 1<<10))}
 	ctx := b.Context()
@@ -106,9 +86,9 @@ func (r everyKey) Look(context.Context, string) (value []byte, created time.Time
 
 func BenchmarkFarHit(b *testing.B) {
 	c := textContent(strings.Repeat("x", 1<<10))
-	raw := rawOf(b, c, &Meta{Created: time.Now(), Modified: time.Now()})
+	raw := rawOf(b, c, &entry.Meta{Created: time.Now(), Modified: time.Now()})
 	p := usual()
-	p.TTL, p.Class = time.Hour, Keyed
+	p.TTL, p.Class = time.Hour, policy.Keyed
 	s := newCache(b, Config{Memory: 64 << 20, Far: everyKey{newFakeRemote(), raw}}).Space("bench", p)
 	ctx := b.Context()
 	b.ReportAllocs()

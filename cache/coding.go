@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/maypok86/otter/v2"
 
+	"sundry/cache/entry"
 	"sundry/metrics/panics"
 )
 
@@ -22,7 +23,7 @@ const maxCodedRatio = 0.9
 
 // formCodings are the codings of a form's only body, by Coding less one: nil until it
 // is asked for.
-type formCodings [Zstd]atomic.Pointer[coded]
+type formCodings [entry.Zstd]atomic.Pointer[coded]
 
 // coded is a body in a coding.
 type coded struct {
@@ -54,9 +55,9 @@ func newCoder() (*coder, error) {
 }
 
 // encode returns nil where compression saves too little.
-func (c *coder) encode(coding Coding, body []byte) []byte {
+func (c *coder) encode(coding entry.Coding, body []byte) []byte {
 	var out []byte
-	if coding == Zstd {
+	if coding == entry.Zstd {
 		out = c.zstd.EncodeAll(body, nil)
 	} else {
 		out = c.gzipped(body)
@@ -85,9 +86,9 @@ func (c *coder) gzipped(body []byte) []byte {
 
 // coding gives a representation the preferred coding that is accepted, if it has
 // been made; else it has it made.
-func (h *hotTable) coding(r *ready, want Want, rep *Rep) {
-	best := want.Accept.best()
-	if !rep.Varies || best == Identity {
+func (h *hotTable) coding(r *ready, want Want, rep *entry.Rep) {
+	best := want.Accept.Best()
+	if !rep.Varies || best == entry.Identity {
 		return
 	}
 	slot := &r.codings[want.Form][best-1]
@@ -101,7 +102,7 @@ func (h *hotTable) coding(r *ready, want Want, rep *Rep) {
 
 // makeCoding starts at most one compression of a body in a coding. With all slots
 // taken it does nothing: the next hit asks again.
-func (h *hotTable) makeCoding(r *ready, coding Coding, slot *atomic.Pointer[coded], body []byte) {
+func (h *hotTable) makeCoding(r *ready, coding entry.Coding, slot *atomic.Pointer[coded], body []byte) {
 	select {
 	case h.coder.slots <- struct{}{}:
 	default:

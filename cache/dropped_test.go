@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // madeOf is a space whose answers are made of a value that is kept for an hour.
@@ -17,14 +20,14 @@ type madeOf struct {
 
 func newMadeOf(t *testing.T, session bool) *madeOf {
 	c := newCache(t, Config{})
-	m := &madeOf{Space: c.Space("music", usual()), values: openValues(c, "music/playlist", Keyed)}
+	m := &madeOf{Space: c.Space("music", usual()), values: openValues(c, "music/playlist", policy.Keyed)}
 	m.values.Session = session
 	return m
 }
 
 func (m *madeOf) get(t *testing.T, key string) {
 	t.Helper()
-	mustFetch(t, m.Space, key, loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+	mustFetch(t, m.Space, key, loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 		_, created, err := m.values.Fetch(ctx, "id of "+key, func(context.Context) (any, error) { m.asked++; return m.asked, nil })
 		c := textContent("made of it")
 		if !m.values.Session {
@@ -85,7 +88,7 @@ func TestDropsAreNotForgottenForWantOfRoom(t *testing.T) {
 func TestADropReachesWhatWasMadeOfOlderParts(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		since := time.Now()
-		l := &script{make: func(int64) (Content, error) {
+		l := &script{make: func(int64) (entry.Content, error) {
 			c := textContent("of before")
 			c.Since = since
 			return c, nil

@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"sundry/cache/jitter"
+	"sundry/cache/policy"
 )
 
 // maxFailures bounds the number of keys whose failed fills are remembered.
@@ -54,11 +55,11 @@ func (f *failures) paused(key string, hasCopy bool, now time.Time) (wait time.Du
 // add records a failure and pauses the key: twice as long after each consecutive
 // one, up to the policy's maximum, less up to a fifth so that instances do not
 // retry at the same time.
-func (f *failures) add(key string, err error, hadCopy bool, p *Policy, now time.Time) failure {
+func (f *failures) add(key string, err error, hadCopy bool, p *policy.Policy, now time.Time) failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, _ := f.lru.Peek(key)
-	pause := jitter.Below(p.pauseAfter(r.streak), 0.2)
+	pause := jitter.Below(p.PauseAfter(r.streak), 0.2)
 	r = failure{err: err, until: now.Add(pause), streak: r.streak + 1, hadCopy: hadCopy}
 	f.lru.Add(key, r)
 	return r
@@ -73,21 +74,6 @@ func (f *failures) adopt(key string, r failure) {
 		r.streak = max(r.streak, own.streak)
 		f.lru.Add(key, r)
 	}
-}
-
-// pauseAfter is the pause after a streak of earlier consecutive failures.
-func (p *Policy) pauseAfter(streak int) time.Duration {
-	pause := max(0, min(p.Pause, p.PauseMax))
-	for range streak {
-		switch {
-		case pause == 0:
-			return 0
-		case pause > p.PauseMax/2:
-			return p.PauseMax
-		}
-		pause *= 2
-	}
-	return pause
 }
 
 // clear forgets a key that was filled.
@@ -129,7 +115,7 @@ func (c *Cache) record(r failure) []byte {
 // readRecord reads a record; false unless it is plausible and still in force. No
 // instance can pause a key here for longer than this instance's policy would after as
 // many failures: its clock may be ahead.
-func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bool) {
+func (c *Cache) readRecord(record []byte, p *policy.Policy, now time.Time) (failure, bool) {
 	var r failureRecord
 	if len(record) == 0 || len(record) > maxRecord || json.Unmarshal(record, &r) != nil {
 		return failure{}, false
@@ -138,7 +124,7 @@ func (c *Cache) readRecord(record []byte, p *Policy, now time.Time) (failure, bo
 	if r.Text == "" || len(r.Text) > maxFailureText || r.Streak < 1 || r.Streak > maxStreak || !until.After(now) {
 		return failure{}, false
 	}
-	if longest := now.Add(p.pauseAfter(r.Streak - 1)); until.After(longest) {
+	if longest := now.Add(p.PauseAfter(r.Streak - 1)); until.After(longest) {
 		until = longest
 	}
 	err := c.restore(r.Text)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/cache/policy"
 )
 
 func TestFailureRecordsAreBounded(t *testing.T) {
@@ -69,34 +71,9 @@ func TestRecordIsBounded(t *testing.T) {
 	}
 }
 
-func TestPauseAfter(t *testing.T) {
-	for _, r := range []struct {
-		pause, most time.Duration
-		times       int
-		want        time.Duration
-	}{
-		{time.Second, 30 * time.Second, 0, time.Second},
-		{time.Second, 30 * time.Second, 3, 8 * time.Second},
-		{time.Second, 30 * time.Second, 5, 30 * time.Second},
-		{time.Second, 30 * time.Second, 1 << 40, 30 * time.Second},
-		{3 * time.Hour, 24 * time.Hour, 20, 24 * time.Hour},
-		{3 * time.Hour, 1<<63 - 1, 19, 3 * time.Hour << 19},
-		{3 * time.Hour, 1<<63 - 1, 1000, 1<<63 - 1},
-		{1<<63 - 1, 1<<63 - 1, 1000, 1<<63 - 1},
-		{time.Hour, time.Minute, 2, time.Minute},
-		{time.Second, 0, 7, 0},
-		{0, time.Minute, 7, 0},
-	} {
-		p := Policy{Pause: r.pause, PauseMax: r.most}
-		if got := p.pauseAfter(r.times); got != r.want {
-			t.Errorf("%v to %v after %d: %v, want %v", r.pause, r.most, r.times, got, r.want)
-		}
-	}
-}
-
 func TestPausesStayWithinTheirBound(t *testing.T) {
 	f, now := newFailures(), time.Now()
-	p := Policy{Pause: 3 * time.Hour, PauseMax: 24 * time.Hour}
+	p := policy.Policy{Pause: 3 * time.Hour, PauseMax: 24 * time.Hour}
 	for i := range 100 {
 		f.add("k", errDown, false, &p, now)
 		if wait, err := f.paused("k", false, now); err == nil || wait < 2*time.Hour || wait > p.PauseMax {

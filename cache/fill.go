@@ -8,13 +8,15 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
 
 // refresh starts a fill of the key in the background, unless one is running, the key
 // is paused after a failure, or the refresh is withheld.
 func (s *Space) refresh(ctx context.Context, key string, load Loader, hit *Hit, now time.Time) {
-	_, err := s.cache.failures.paused(key, !hit.Meta.replaceable(), now)
+	_, err := s.cache.failures.paused(key, !hit.Meta.Replaceable(), now)
 	if err != nil || s.cache.flights.detachIfRunning(key) || s.withholds(ctx, key, load, hit.State, hit.Left, now) {
 		return
 	}
@@ -37,8 +39,8 @@ func (s *Space) refresh(ctx context.Context, key string, load Loader, hit *Hit, 
 func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Time, err error) {
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok && s.complete(key, &e) {
 		now := time.Now()
-		if state, _ := s.state(key, &e.meta, now); state == Fresh && s.cache.near.dueMark(key, e.meta.Created, now) == nil {
-			return s.policy.refreshFrom(&e.meta), nil
+		if state, _ := s.state(key, &e.Meta, now); state == policy.Fresh && s.cache.near.dueMark(key, e.Meta.Created, now) == nil {
+			return s.policy.RefreshFrom(&e.Meta), nil
 		}
 	}
 	flight, err := s.cache.flights.joinDetached(key, s.countsFor(ctx), s.newFill(ctx, key, load, true).run)
@@ -52,7 +54,7 @@ func (s *Space) Warm(ctx context.Context, key string, load Loader) (due time.Tim
 		err = ctx.Err()
 	}
 	if e, ok := s.cache.near.head(s.policy.Class, key); ok {
-		due = s.policy.refreshFrom(&e.meta)
+		due = s.policy.RefreshFrom(&e.Meta)
 	}
 	return due, err
 }
@@ -164,27 +166,27 @@ func (f *fill) checkNear() *flightResult {
 	got := &flightResult{entry: &e, tier: Near}
 	now := time.Now()
 	state := f.stateOf(&e, now)
-	if !usable(state) {
+	if !policy.Usable(state) {
 		return nil
 	}
 	if f.usesFar() {
-		f.mark = f.cache.near.dueMark(f.key, e.meta.Created, now)
+		f.mark = f.cache.near.dueMark(f.key, e.Meta.Created, now)
 	}
-	if state == Fresh && f.mark == nil {
+	if state == policy.Fresh && f.mark == nil {
 		return got
 	}
 	f.copy = got
 	return nil
 }
 
-func (f *fill) stateOf(e *entry, now time.Time) State {
-	state, _ := f.state(f.key, &e.meta, now)
+func (f *fill) stateOf(e *entry.Entry, now time.Time) policy.State {
+	state, _ := f.state(f.key, &e.Meta, now)
 	return state
 }
 
 // usableCopy is the copy if it may still be served at now, or nil.
 func (f *fill) usableCopy(now time.Time) *flightResult {
-	if f.copy != nil && usable(f.stateOf(f.copy.entry, now)) {
+	if f.copy != nil && policy.Usable(f.stateOf(f.copy.entry, now)) {
 		return f.copy
 	}
 	return nil
@@ -193,16 +195,16 @@ func (f *fill) usableCopy(now time.Time) *flightResult {
 // hasCopy reports whether a usable copy exists that neither a negative answer nor a
 // last resort may replace.
 func (f *fill) hasCopy(now time.Time) bool {
-	return f.copy != nil && protected(&f.copy.entry.meta, f.stateOf(f.copy.entry, now))
+	return f.copy != nil && policy.Protected(&f.copy.entry.Meta, f.stateOf(f.copy.entry, now))
 }
 
 // complete checks the first and the last part of a split entry, which were
 // written together: eviction takes the oldest first.
-func (s *Space) complete(key string, e *entry) bool {
-	if !e.split() {
+func (s *Space) complete(key string, e *entry.Entry) bool {
+	if !e.Split() {
 		return true
 	}
-	for _, n := range []int{0, e.records() - 1} {
+	for _, n := range []int{0, e.Records() - 1} {
 		if !s.cache.near.hasPart(s.policy.Class, key, e, n) {
 			return false
 		}
@@ -256,7 +258,7 @@ func (f *fill) loadOnce(ctx context.Context, last bool) (got *flightResult, retr
 	case err != nil:
 		f.recordFailure(ctx, err, hasCopy, began, now)
 		return f.usableCopy(now), false, err
-	case !f.purgedSince(f.key, &e.meta, now):
+	case !f.purgedSince(f.key, &e.Meta, now):
 		if got := f.overtaken(ctx, e, now.Sub(began)); got != nil {
 			return got, false, nil
 		}
@@ -292,11 +294,11 @@ func (f *fill) recordFailure(ctx context.Context, err error, hadCopy bool, began
 }
 
 // storeUnlessWorse stores the entry, unless the copy is better.
-func (f *fill) storeUnlessWorse(e, old *entry, hadCopy bool, began, now time.Time) (*flightResult, error) {
-	if f.copy != nil && !mayReplace(&e.meta, &f.copy.entry.meta, f.stateOf(f.copy.entry, now)) {
-		err := fmt.Errorf("%s: %w", e.meta.Source, errLastResort)
-		if e.meta.Negative {
-			err = fmt.Errorf("%s: %w", e.meta.Source, errNegative)
+func (f *fill) storeUnlessWorse(e, old *entry.Entry, hadCopy bool, began, now time.Time) (*flightResult, error) {
+	if f.copy != nil && !policy.MayReplace(&e.Meta, &f.copy.entry.Meta, f.stateOf(f.copy.entry, now)) {
+		err := fmt.Errorf("%s: %w", e.Meta.Source, errLastResort)
+		if e.Meta.Negative {
+			err = fmt.Errorf("%s: %w", e.Meta.Source, errNegative)
 		}
 		f.metrics.refreshFailed.Inc()
 		f.observeFailure(began)
@@ -309,41 +311,41 @@ func (f *fill) storeUnlessWorse(e, old *entry, hadCopy bool, began, now time.Tim
 
 // entryOf encodes content as an entry. If the old entry has the same content, its
 // date of change is kept, and its generation as well unless it was purged.
-func (s *Space) entryOf(key string, c *Content, created time.Time, old *entry) (*entry, error) {
-	m := &Meta{Created: created, Modified: created, Spread: uint8(rand.Uint32())}
+func (s *Space) entryOf(key string, c *entry.Content, created time.Time, old *entry.Entry) (*entry.Entry, error) {
+	m := &entry.Meta{Created: created, Modified: created, Spread: uint8(rand.Uint32())}
 	gen := rand.Uint64()
-	if old.raw != nil && old.digest == digestOf(c) {
-		if old.meta.Modified.Before(created) {
-			m.Modified = old.meta.Modified
+	if old.Raw != nil && old.Digest == entry.DigestOf(c) {
+		if old.Meta.Modified.Before(created) {
+			m.Modified = old.Meta.Modified
 		}
-		if !s.purgedSince(key, &old.meta, time.Now()) {
-			gen = old.gen
+		if !s.purgedSince(key, &old.Meta, time.Now()) {
+			gen = old.Generation
 		}
 	}
-	raw, err := encode(c, m, gen)
+	raw, err := entry.Encode(c, m, gen)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	e, err := parse(raw)
+	e, err := entry.Parse(raw)
 	return &e, err
 }
 
 // store writes the entry to both tiers, and counts whether its content changed.
-func (f *fill) store(e, old *entry) bool {
-	if e.meta.Negative && f.policy.Negative == 0 {
+func (f *fill) store(e, old *entry.Entry) bool {
+	if e.Meta.Negative && f.policy.Negative == 0 {
 		return false
 	}
 	switch {
-	case old.raw == nil:
+	case old.Raw == nil:
 		f.metrics.firstFill.Inc()
-	case old.digest == e.digest:
+	case old.Digest == e.Digest:
 		f.metrics.refreshSame.Inc()
 	default:
 		f.metrics.refreshNew.Inc()
 	}
 	f.observeFill(f.key, e, old)
 	stored := false
-	if old.gen == e.gen && old.split() && f.complete(f.key, old) {
+	if old.Generation == e.Generation && old.Split() && f.complete(f.key, old) {
 		stored = f.cache.near.renew(f.policy.Class, f.key, e, old)
 	} else {
 		stored = f.cache.near.put(f.policy.Class, f.key, e)
@@ -356,20 +358,20 @@ func (f *fill) store(e, old *entry) bool {
 
 // replaces reports whether another instance may have an older entry than this one: as this
 // one had, as Redis had, be it that it is purged here, or as a purge of the key is about.
-func (f *fill) replaces(e, old *entry) bool {
-	return f.copy != nil || old.raw != nil || !f.farCreated.IsZero() || !f.keyPurgedBefore(f.key, e.meta.Created).IsZero()
+func (f *fill) replaces(e, old *entry.Entry) bool {
+	return f.copy != nil || old.Raw != nil || !f.farCreated.IsZero() || !f.keyPurgedBefore(f.key, e.Meta.Created).IsZero()
 }
 
 // removeIfPurged removes an entry that was purged while it was stored: the purge may
 // have come before there was anything to remove.
-func (s *Space) removeIfPurged(key string, e *entry) {
-	if now := time.Now(); s.purgedSince(key, &e.meta, now) {
-		s.cache.near.removeUntil(s.policy.Class, key, e.meta.Created, now)
+func (s *Space) removeIfPurged(key string, e *entry.Entry) {
+	if now := time.Now(); s.purgedSince(key, &e.Meta, now) {
+		s.cache.near.removeUntil(s.policy.Class, key, e.Meta.Created, now)
 	}
 }
 
 // loadSafely turns a panic into an error, so that it is a failure like another.
-func (s *Space) loadSafely(ctx context.Context, load Loader, hasCopy bool) (c Content, err error) {
+func (s *Space) loadSafely(ctx context.Context, load Loader, hasCopy bool) (c entry.Content, err error) {
 	defer s.cache.panics.Catch(panics.Fill, &err)
 	return load.Load(ctx, hasCopy)
 }

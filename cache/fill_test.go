@@ -7,66 +7,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
-func TestMayReplace(t *testing.T) {
-	good, no, resort := Meta{}, Meta{Negative: true}, Meta{LastResort: true}
-	for name, r := range map[string]struct {
-		next, old Meta
-		state     State
-		want      bool
-	}{
-		"good, of what is fresh":           {good, good, Fresh, true},
-		"good, of a no":                    {good, no, Fresh, true},
-		"good, of a last resort":           {good, resort, Stale, true},
-		"a no, of nothing":                 {no, Meta{}, Absent, true},
-		"a no, of what is fresh":           {no, good, Fresh, false},
-		"a no, of what is due":             {no, good, Eager, false},
-		"a no, of what is in grace":        {no, good, Grace, false},
-		"a no, of what is stale":           {no, good, Stale, false},
-		"a no, of what is gone":            {no, good, Gone, true},
-		"a no, of a no":                    {no, no, Fresh, true},
-		"a no, of a last resort":           {no, resort, Grace, true},
-		"last resort, of what is stale":    {resort, good, Stale, false},
-		"last resort, of what is gone":     {resort, good, Gone, true},
-		"last resort, of a last resort":    {resort, resort, Stale, true},
-		"last resort, of a no":             {resort, no, Fresh, true},
-		"a no of a last resort, of a good": {Meta{Negative: true, LastResort: true}, good, Stale, false},
-	} {
-		if got := mayReplace(&r.next, &r.old, r.state); got != r.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
+func negativeContent() entry.Content {
+	return entry.Content{Source: "second", Negative: "no such thing"}
 }
 
-func TestPrefers(t *testing.T) {
-	now := time.Now()
-	good := func(age time.Duration) Meta { return Meta{Created: now.Add(-age)} }
-	replaceable := func(age time.Duration) Meta { return Meta{Created: now.Add(-age), LastResort: true} }
-	for name, r := range map[string]struct {
-		next, old Meta
-		want      bool
-	}{
-		"younger":                    {good(1), good(2), true},
-		"older":                      {good(2), good(1), false},
-		"the same":                   {good(1), good(1), false},
-		"older, but not replaceable": {good(2), replaceable(1), true},
-		"younger, but replaceable":   {replaceable(1), good(2), false},
-		"younger, both replaceable":  {replaceable(1), replaceable(2), true},
-		"older than of the future":   {good(1), good(-2 * time.Second), true},
-		"of the future":              {good(-2 * time.Second), good(1), false},
-		"both of the future":         {good(-3 * time.Second), good(-2 * time.Second), true},
-		"younger, by a bit of skew":  {good(-skew), good(1), true},
-	} {
-		if got := prefers(&r.next, &r.old, now); got != r.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-func negativeContent() Content { return Content{Source: "second", Negative: "no such thing"} }
-
-func lastResortContent() Content {
+func lastResortContent() entry.Content {
 	c := textContent("of a last resort")
 	c.LastResort = true
 	return c
@@ -75,7 +25,7 @@ func lastResortContent() Content {
 // In every state in which a copy is usable, neither a negative answer nor a last
 // resort replaces it, in either tier.
 func TestReplaceableReplacesNoUsableCopy(t *testing.T) {
-	for name, replaceable := range map[string]func() Content{"a negative answer": negativeContent, "a last resort": lastResortContent} {
+	for name, replaceable := range map[string]func() entry.Content{"a negative answer": negativeContent, "a last resort": lastResortContent} {
 		for age, where := range map[time.Duration]string{2 * time.Minute: "in grace", 30 * time.Minute: "stale"} {
 			t.Run(name+", "+where, func(t *testing.T) {
 				fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
@@ -84,7 +34,7 @@ func TestReplaceableReplacesNoUsableCopy(t *testing.T) {
 					synctest.Wait()
 					before := string(far.values["k"])
 					time.Sleep(age)
-					l.set(func(l *script) { l.make = func(int64) (Content, error) { return replaceable(), nil } })
+					l.set(func(l *script) { l.make = func(int64) (entry.Content, error) { return replaceable(), nil } })
 					for range 5 {
 						for _, s := range []*Space{one, two} {
 							wantText(t, mustFetch(t, s, "k", l), "answer 1")
@@ -109,7 +59,7 @@ func TestLoaderGetsHasCopy(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		var got []bool
 		give := textContent("good")
-		l := loaderFunc(func(_ context.Context, hasCopy bool) (Content, error) {
+		l := loaderFunc(func(_ context.Context, hasCopy bool) (entry.Content, error) {
 			got = append(got, hasCopy)
 			return give, nil
 		})
@@ -143,34 +93,34 @@ func TestLastResortIsFreshBriefly(t *testing.T) {
 	p.TTL, p.Limits = time.Hour, map[string]time.Duration{"quick": 10 * time.Second}
 	longer := p
 	longer.LastResort = 5 * time.Minute
-	calendar, err := ParseCalendar("06:00 UTC")
+	calendar, err := policy.ParseCalendar("06:00 UTC")
 	if err != nil {
 		t.Fatal(err)
 	}
-	daily := Policy{Until: calendar, Poll: time.Hour, StaleIfError: time.Hour}
+	daily := policy.Policy{Until: calendar, Poll: time.Hour, StaleIfError: time.Hour}
 	created := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for name, r := range map[string]struct {
-		policy Policy
+		policy policy.Policy
 		source string
 		want   time.Duration
 	}{
-		"by default":           {p, "first", DefaultLastResort},
+		"by default":           {p, "first", policy.DefaultLastResort},
 		"as the policy says":   {longer, "first", 5 * time.Minute},
 		"as its source limits": {longer, "quick", 10 * time.Second},
-		"with a timetable":     {daily, "first", DefaultLastResort},
+		"with a timetable":     {daily, "first", policy.DefaultLastResort},
 	} {
-		m := Meta{Created: created, Modified: created, Source: r.source, LastResort: true}
-		if state, left := r.policy.State(&m, created); state != Fresh || left != r.want {
+		m := entry.Meta{Created: created, Modified: created, Source: r.source, LastResort: true}
+		if state, left := r.policy.State(&m, created); state != policy.Fresh || left != r.want {
 			t.Errorf("%s: %v for %v, want %v", name, state, left, r.want)
 		}
-		if state, _ := r.policy.State(&m, created.Add(r.want)); state != Grace && state != Stale {
+		if state, _ := r.policy.State(&m, created.Add(r.want)); state != policy.Grace && state != policy.Stale {
 			t.Errorf("%s: %v after that", name, state)
 		}
 	}
 }
 
 func TestLastResortIsServedUntilThereIsBetter(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return lastResortContent(), nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return lastResortContent(), nil }}
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		if h := mustFetch(t, one, "k", l); !h.Stored || !h.Meta.LastResort {
 			t.Errorf("%+v", h)
@@ -196,7 +146,7 @@ func TestNegativeInRedisHidesNoCopy(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(30 * time.Minute)
 		delete(far.values, "k")
-		l.set(func(l *script) { l.make = func(int64) (Content, error) { return negativeContent(), nil } })
+		l.set(func(l *script) { l.make = func(int64) (entry.Content, error) { return negativeContent(), nil } })
 		if h := mustFetch(t, two, "k", l); !h.Meta.Negative {
 			t.Errorf("%+v", h)
 		}
@@ -210,7 +160,7 @@ func TestGoneIsDeletedFromRedisAndReplacedByANegative(t *testing.T) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		time.Sleep(3 * time.Hour)
-		l.set(func(l *script) { l.make = func(int64) (Content, error) { return negativeContent(), nil } })
+		l.set(func(l *script) { l.make = func(int64) (entry.Content, error) { return negativeContent(), nil } })
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
 		if h := mustFetch(t, two, "k", l); !h.Meta.Negative || h.Tier != Far {
@@ -245,8 +195,8 @@ func TestHitTellsRefreshed(t *testing.T) {
 }
 
 // stubborn loaders return something although their context has ended.
-func stubborn(what func() (Content, error), takes time.Duration) Loader {
-	return loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+func stubborn(what func() (entry.Content, error), takes time.Duration) Loader {
+	return loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(takes):
@@ -257,9 +207,9 @@ func stubborn(what func() (Content, error), takes time.Duration) Loader {
 
 func TestCancelledFillStoresNothing(t *testing.T) {
 	for name, l := range map[string]Loader{
-		"an answer": stubborn(func() (Content, error) { return textContent("x"), nil }, time.Hour),
-		"a no":      stubborn(func() (Content, error) { return negativeContent(), nil }, time.Hour),
-		"an error":  stubborn(func() (Content, error) { return Content{}, errDown }, time.Hour),
+		"an answer": stubborn(func() (entry.Content, error) { return textContent("x"), nil }, time.Hour),
+		"a no":      stubborn(func() (entry.Content, error) { return negativeContent(), nil }, time.Hour),
+		"an error":  stubborn(func() (entry.Content, error) { return entry.Content{}, errDown }, time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -286,10 +236,10 @@ func TestCancelledFillStoresNothing(t *testing.T) {
 }
 
 func TestLateFillStoresNothingAndPauses(t *testing.T) {
-	for name, what := range map[string]func() (Content, error){
-		"an answer": func() (Content, error) { return textContent("x"), nil },
-		"a no":      func() (Content, error) { return negativeContent(), nil },
-		"an error":  func() (Content, error) { return Content{}, errDown },
+	for name, what := range map[string]func() (entry.Content, error){
+		"an answer": func() (entry.Content, error) { return textContent("x"), nil },
+		"a no":      func() (entry.Content, error) { return negativeContent(), nil },
+		"an error":  func() (entry.Content, error) { return entry.Content{}, errDown },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
@@ -319,7 +269,7 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 		c := newCache(t, Config{Far: far})
 		s := c.Space("story", usual())
 		asked := false
-		l := loaderFunc(func(context.Context, bool) (Content, error) { asked = true; return negativeContent(), nil })
+		l := loaderFunc(func(context.Context, bool) (entry.Content, error) { asked = true; return negativeContent(), nil })
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
@@ -345,7 +295,7 @@ func TestPanicReleasesLeaseAndSlot(t *testing.T) {
 		l := &script{}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
-		l.set(func(l *script) { l.make = func(int64) (Content, error) { panic("loader") } })
+		l.set(func(l *script) { l.make = func(int64) (entry.Content, error) { panic("loader") } })
 		for range 3 {
 			time.Sleep(2 * time.Minute)
 			wantText(t, mustFetch(t, one, "k", l), "answer 1")

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sundry/cache/entry"
 	"sundry/metrics/panics"
 )
 
@@ -78,7 +79,7 @@ type fillFunc func(*flight) (*flightResult, error)
 
 // flightResult is what all waiters of a flight get.
 type flightResult struct {
-	entry  *entry
+	entry  *entry.Entry
 	tier   Tier
 	stored bool
 	// hadCopy: a usable copy existed while it was loaded.

@@ -14,6 +14,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // fetchAndLeave asks, and disconnects after a while.
@@ -33,7 +36,7 @@ type watched struct {
 	cancelled []time.Time
 }
 
-func (w *watched) Load(ctx context.Context, hasCopy bool) (Content, error) {
+func (w *watched) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	c, err := w.script.Load(ctx, hasCopy)
 	if ctx.Err() != nil {
 		w.mu.Lock()
@@ -92,10 +95,10 @@ func TestJoiningACancelledFlightStartsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{}).Space("story", usual())
 		ended := make(chan struct{})
-		slow := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+		slow := loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 			<-ctx.Done()
 			<-ended // it takes its time to notice
-			return Content{}, ctx.Err()
+			return entry.Content{}, ctx.Err()
 		})
 		fetchAndLeave(t, s, "k", slow, time.Second)
 		l := &script{takes: time.Second}
@@ -113,11 +116,11 @@ func TestJoiningACancelledFlightStartsAnother(t *testing.T) {
 
 // No caller joins a flight that has been cancelled.
 func TestLateJoinersAreNeverCancelled(t *testing.T) {
-	s := newCache(t, Config{}).Space("story", Policy{TTL: time.Hour, FillTimeout: time.Minute})
-	l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+	s := newCache(t, Config{}).Space("story", policy.Policy{TTL: time.Hour, FillTimeout: time.Minute})
+	l := loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 		select {
 		case <-ctx.Done():
-			return Content{}, ctx.Err()
+			return entry.Content{}, ctx.Err()
 		case <-time.After(200 * time.Microsecond):
 			return negativeContent(), nil // which this policy does not keep
 		}
@@ -209,10 +212,10 @@ func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 		mustFetch(t, s, "k", l)
 		s.cache.near.hot.drop("k")
 		head, ok := s.cache.near.stored(s.policy.Class, "k")
-		if !ok || !head.split() {
+		if !ok || !head.Split() {
 			t.Fatal("the entry is not in parts")
 		}
-		if err := s.cache.near.class[head.partsIn(s.policy.Class)].Delete(partKey("k", head.gen, 0)); err != nil {
+		if err := s.cache.near.class[partsIn(s.policy.Class, &head)].Delete(partKey("k", head.Generation, 0)); err != nil {
 			t.Fatal(err)
 		}
 		hit, err := s.answer(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
@@ -292,7 +295,7 @@ func TestFillsInsideFillsAreCountedOnce(t *testing.T) {
 		none.TTL = 0
 		for _, outer := range []*Space{c.Space("story", usual()), c.Space("story", none)} {
 			inner := c.Space("story/step", usual())
-			l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+			l := loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 				_, err := inner.Fetch(ctx, "step", Want{}, &script{})
 				return textContent("x"), err
 			})
@@ -305,7 +308,7 @@ func TestWhatIsNotKeptIsCountedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewPedanticRegistry()
 		c := newCache(t, Config{Fills: 4, Registerer: reg})
-		s := c.Space("card", Policy{FillTimeout: time.Minute})
+		s := c.Space("card", policy.Policy{FillTimeout: time.Minute})
 		l := &script{takes: time.Second}
 		two := crowd(t, s, l, 0, 2)
 		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, ErrBusy) {
@@ -325,7 +328,7 @@ func TestCancelledFillsAreCountedUntilTheyEnd(t *testing.T) {
 		c := newCache(t, Config{Fills: 1})
 		s := c.Space("story", usual())
 		end := make(chan struct{})
-		fetchAndLeave(t, s, "k", loaderFunc(func(context.Context, bool) (Content, error) { <-end; return negativeContent(), nil }), time.Second)
+		fetchAndLeave(t, s, "k", loaderFunc(func(context.Context, bool) (entry.Content, error) { <-end; return negativeContent(), nil }), time.Second)
 		if _, err := s.Fetch(t.Context(), "k", Want{}, &script{}); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
@@ -340,9 +343,9 @@ func TestLoaderThatNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{})
 		s := c.Space("story", usual())
-		l := loaderFunc(func(context.Context, bool) (Content, error) {
+		l := loaderFunc(func(context.Context, bool) (entry.Content, error) {
 			runtime.Goexit()
-			return Content{}, nil
+			return entry.Content{}, nil
 		})
 		patient, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a goroutine of its own loads
 		defer cancel()
@@ -363,7 +366,7 @@ func TestFillHasItsCallersValues(t *testing.T) {
 		caller, cancel := context.WithTimeout(context.WithValue(t.Context(), name{}, "caller"), time.Second)
 		defer cancel()
 		var fill context.Context
-		l := loaderFunc(func(ctx context.Context, _ bool) (Content, error) {
+		l := loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
 			fill = ctx
 			return textContent("a"), nil
 		})

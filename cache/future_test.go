@@ -5,13 +5,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // fromTomorrow is an entry that was made by a clock that was this much ahead.
-func fromTomorrow(t *testing.T, ahead time.Duration) *entry {
+func fromTomorrow(t *testing.T, ahead time.Duration) *entry.Entry {
 	t.Helper()
 	created := time.Now().Add(ahead)
-	e, err := parse(rawOf(t, textContent("of the future"), &Meta{Created: created, Modified: created}))
+	e, err := entry.Parse(rawOf(t, textContent("of the future"), &entry.Meta{Created: created, Modified: created}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +28,12 @@ func TestEntriesOfTheFuture(t *testing.T) {
 	tiers := map[string]func(t *testing.T) *Space{
 		"near": func(t *testing.T) *Space {
 			s := newCache(t, Config{}).Space("story", usual())
-			s.cache.near.put(Keyed, key, fromTomorrow(t, ahead))
+			s.cache.near.put(policy.Keyed, key, fromTomorrow(t, ahead))
 			return s
 		},
 		"hot": func(t *testing.T) *Space {
 			s := newCache(t, Config{}).Space("story", usual())
-			s.cache.near.put(Shared, key, fromTomorrow(t, ahead))
+			s.cache.near.put(policy.Shared, key, fromTomorrow(t, ahead))
 			if s.cache.near.hot.get(key) == nil {
 				t.Fatal("it is not in the hot table")
 			}
@@ -38,7 +41,7 @@ func TestEntriesOfTheFuture(t *testing.T) {
 		},
 		"redis": func(t *testing.T) *Space {
 			far := newFakeRemote()
-			far.values[key] = fromTomorrow(t, ahead).raw
+			far.values[key] = fromTomorrow(t, ahead).Raw
 			return newCache(t, Config{Far: far}).Space("story", usual())
 		},
 		"snapshot": func(t *testing.T) *Space {
@@ -48,7 +51,7 @@ func TestEntriesOfTheFuture(t *testing.T) {
 				t.Fatal(err)
 			}
 			enc := newSnapshotEncoder(f)
-			for _, err := range []error{enc.begin(time.Now()), enc.record(key, fromTomorrow(t, ahead).raw), enc.end(), f.Close()} {
+			for _, err := range []error{enc.begin(time.Now()), enc.record(key, fromTomorrow(t, ahead).Raw), enc.end(), f.Close()} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +68,7 @@ func TestEntriesOfTheFuture(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := tier(t)
 					if name == "near" {
-						s.policy.Class = Keyed
+						s.policy.Class = policy.Keyed
 					}
 					then(t, s, &script{})
 				})
@@ -73,19 +76,19 @@ func TestEntriesOfTheFuture(t *testing.T) {
 		}
 		run("asked for anew", func(t *testing.T, s *Space, l *script) {
 			wantText(t, mustFetch(t, s, key, l), "answer 1")
-			if h := mustFetch(t, s, key, l); h.Tier != Near || h.State != Fresh {
+			if h := mustFetch(t, s, key, l); h.Tier != Near || h.State != policy.Fresh {
 				t.Errorf("%+v", h)
 			}
 		})
 		run("in the place of a failure", func(t *testing.T, s *Space, l *script) {
 			l.err = errDown
-			if h := mustFetch(t, s, key, l); h.Failed == nil || h.State != Stale || h.Age != 0 {
+			if h := mustFetch(t, s, key, l); h.Failed == nil || h.State != policy.Stale || h.Age != 0 {
 				t.Errorf("%+v", h)
 			}
 			wantCalls(t, l, 1)
 		})
 		purges := map[string]func(*Space){
-			"purged":  func(s *Space) { s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}}) },
+			"purged":  func(s *Space) { s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}}) },
 			"dropped": func(s *Space) { s.PurgeKey(key, time.Now()) },
 		}
 		for what, purge := range purges {

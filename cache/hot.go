@@ -9,6 +9,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
 
@@ -53,7 +55,7 @@ type hotTable struct {
 // ready is an entry of the hot table. It is immutable, but for what it remembers of
 // its use.
 type ready struct {
-	entry
+	entry.Entry
 	key      string
 	deadline atomic.Pointer[policyDeadline]
 	// refreshFrom is the time in Unix nanoseconds before which no hit looks whether a
@@ -66,7 +68,7 @@ type ready struct {
 
 // policyDeadline is the deadline of an entry under a policy.
 type policyDeadline struct {
-	policy *Policy
+	policy *policy.Policy
 	at     time.Time
 }
 
@@ -106,10 +108,10 @@ func (h *hotTable) hash(key string) uint64 { return maphash.String(h.seed, key) 
 
 // stored replaces the key's entry, which was just written to bigcache. One that is
 // not here enters only if all callers request it.
-func (h *hotTable) stored(class Class, key string, e *entry) {
+func (h *hotTable) stored(class policy.Class, key string, e *entry.Entry) {
 	h.versionOf(key).Add(1)
 	old, found := h.table.GetIfPresent(key)
-	if e.size() > h.largest || !found && class != Shared {
+	if e.Size() > h.largest || !found && class != policy.Shared {
 		h.table.Invalidate(key)
 		return
 	}
@@ -125,10 +127,10 @@ func (h *hotTable) drop(key string) {
 
 // offer lets an entry enter that was read from bigcache at a version. The parts of
 // a split one are joined in the background.
-func (h *hotTable) offer(m *memory, class Class, key string, e *entry, version uint32) {
+func (h *hotTable) offer(m *memory, class policy.Class, key string, e *entry.Entry, version uint32) {
 	switch {
-	case e.size() > h.largest:
-	case !e.split():
+	case e.Size() > h.largest:
+	case !e.Split():
 		h.enter(key, e, version)
 	case h.turn(key) && h.joining.CompareAndSwap(false, true):
 		h.workers.Go(h.panics.Func(panics.HotTable, func() {
@@ -146,7 +148,7 @@ func (h *hotTable) turn(key string) bool {
 	return n%joinEvery == 1
 }
 
-func (h *hotTable) enter(key string, e *entry, version uint32) {
+func (h *hotTable) enter(key string, e *entry.Entry, version uint32) {
 	h.table.Compute(key, func(old *ready, found bool) (*ready, otter.ComputeOp) {
 		if found || h.version(key) != version {
 			return old, otter.CancelOp
@@ -160,18 +162,18 @@ func (h *hotTable) close() { h.workers.Wait() }
 
 // newReady keeps the codings of an old entry with the same content; nil: there is
 // none.
-func newReady(key string, e *entry, old *ready) *ready {
-	r := &ready{entry: *e, key: key}
-	if old != nil && old.digest == e.digest && len(old.codings) == e.forms {
+func newReady(key string, e *entry.Entry, old *ready) *ready {
+	r := &ready{Entry: *e, key: key}
+	if old != nil && old.Digest == e.Digest && len(old.codings) == e.Forms {
 		r.codings = old.codings
 	} else {
-		r.codings = make([]formCodings, e.forms)
+		r.codings = make([]formCodings, e.Forms)
 	}
 	return r
 }
 
 func (r *ready) weight() uint32 {
-	n := hotOverhead + len(r.key) + len(r.raw)
+	n := hotOverhead + len(r.key) + len(r.Raw)
 	for i := range r.codings {
 		n += r.codings[i].size()
 	}
@@ -180,11 +182,11 @@ func (r *ready) weight() uint32 {
 
 // deadlineUnder is Policy.deadline, computed once per policy: a reload and a changed
 // setting make a new one.
-func (r *ready) deadlineUnder(p *Policy) time.Time {
+func (r *ready) deadlineUnder(p *policy.Policy) time.Time {
 	if d := r.deadline.Load(); d != nil && d.policy == p {
 		return d.at
 	}
-	at := p.deadline(&r.meta)
+	at := p.Deadline(&r.Meta)
 	r.deadline.Store(&policyDeadline{p, at})
 	return at
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // ready fetches a key until it is in the hot table.
@@ -24,9 +27,9 @@ func mustBeHot(t *testing.T, s *Space, key string, l Loader) {
 	}
 }
 
-func keyed() Policy {
+func keyed() policy.Policy {
 	p := usual()
-	p.Class = Keyed
+	p.Class = policy.Keyed
 	return p
 }
 
@@ -40,7 +43,7 @@ func TestHotTableTakesWhatIsReadAgain(t *testing.T) {
 		}
 		mustBeHot(t, s, "k", l)
 		var hit Hit
-		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Fresh || string(hit.Rep.Data) != "answer 1" || hit.Tier != Near {
+		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != policy.Fresh || string(hit.Rep.Data) != "answer 1" || hit.Tier != Near {
 			t.Errorf("%+v", hit)
 		}
 	})
@@ -58,7 +61,7 @@ func TestHotEntryObeysChangesAtOnce(t *testing.T) {
 			return s.cache.Space("story", p)
 		}, "answer 2"},
 		"purge of the endpoint": {func(s *Space, _ *script) *Space {
-			s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+			s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 			return s
 		}, "answer 2"},
 		"purge of the key": {func(s *Space, _ *script) *Space { s.PurgeKey("k", time.Now()); return s }, "answer 2"},
@@ -103,18 +106,18 @@ func TestSlowReaderDoesNotBringBackAnOldEntry(t *testing.T) {
 		mustFetch(t, s, "k", l)
 		near := s.cache.near
 		version := near.hot.version("k")
-		old, _ := near.stored(Keyed, "k")
+		old, _ := near.stored(policy.Keyed, "k")
 		fresh := textContent("new")
-		e, err := s.entryOf("k", &fresh, time.Now(), &entry{})
-		if err != nil || !near.put(Keyed, "k", e) {
+		e, err := s.entryOf("k", &fresh, time.Now(), &entry.Entry{})
+		if err != nil || !near.put(policy.Keyed, "k", e) {
 			t.Fatal(err)
 		}
-		near.hot.offer(near, Keyed, "k", &old, version)
+		near.hot.offer(near, policy.Keyed, "k", &old, version)
 		if near.hot.get("k") != nil {
 			t.Error("an entry that was replaced is in the hot table")
 		}
-		near.remove(Keyed, "k")
-		near.hot.offer(near, Keyed, "k", &old, version)
+		near.remove(policy.Keyed, "k")
+		near.hot.offer(near, policy.Keyed, "k", &old, version)
 		if near.hot.get("k") != nil {
 			t.Error("an entry that was removed is in the hot table")
 		}
@@ -132,7 +135,7 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 		for reader := range 3 {
 			group.Go(func() {
 				for range 20 {
-					if _, rep, ok := c.near.get(Keyed, key, Want{}); ok && !strings.HasPrefix(string(rep.Data), "write") {
+					if _, rep, ok := c.near.get(policy.Keyed, key, Want{}); ok && !strings.HasPrefix(string(rep.Data), "write") {
 						t.Errorf("reader %d: %q", reader, rep.Data)
 					}
 				}
@@ -140,15 +143,15 @@ func TestHotTableUnderConcurrentWrites(t *testing.T) {
 		}
 		for n := range 20 {
 			content := textContent(fmt.Sprint("write ", n))
-			e, err := s.entryOf(key, &content, time.Now(), &entry{})
-			if err != nil || !c.near.put(Keyed, key, e) {
+			e, err := s.entryOf(key, &content, time.Now(), &entry.Entry{})
+			if err != nil || !c.near.put(policy.Keyed, key, e) {
 				t.Fatal(err)
 			}
 		}
 		group.Wait()
 		want := "write 19"
 		if r := c.near.hot.get(key); r != nil {
-			if rep, err := r.pick(Want{}, r.record); err != nil || string(rep.Data) != want {
+			if rep, err := r.Pick(0, r.Record); err != nil || string(rep.Data) != want {
 				t.Fatalf("round %d: the hot table has %q", round, rep.Data)
 			}
 		}
@@ -171,7 +174,7 @@ func TestHitsDuringARefreshAreReady(t *testing.T) {
 		}
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		synctest.Wait()
-		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != Eager {
+		if !s.Ready("k", Want{}, time.Now(), &hit) || hit.State != policy.Eager {
 			t.Errorf("not ready while the refresh runs: %+v", hit)
 		}
 		time.Sleep(refreshLook)
@@ -192,7 +195,7 @@ func TestFailedRefreshOfAHotEntryIsTriedAgain(t *testing.T) {
 		for range 3 {
 			wantText(t, mustFetch(t, s, "k", l), "answer 1")
 			synctest.Wait()
-			time.Sleep(DefaultPauseMax)
+			time.Sleep(policy.DefaultPauseMax)
 		}
 		if n := l.calls.Load(); n < 4 {
 			t.Errorf("%d calls", n)
@@ -247,9 +250,9 @@ func TestHotTableHoldsItsLimit(t *testing.T) {
 	s := c.Space("story", p)
 	for i := range 500 {
 		key := fmt.Sprint("k", i)
-		l := &script{make: func(int64) (Content, error) { return compressible(i), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return compressible(i), nil }}
 		for range 3 {
-			if _, err := s.Fetch(t.Context(), key, Want{Accept: Codings(0).With(Zstd)}, l); err != nil {
+			if _, err := s.Fetch(t.Context(), key, Want{Accept: entry.Codings(0).With(entry.Zstd)}, l); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -269,7 +272,7 @@ func TestHotTableHoldsItsLimit(t *testing.T) {
 }
 
 // compressible is an answer that is worth compressing.
-func compressible(n int) Content {
+func compressible(n int) entry.Content {
 	c := textContent(strings.Repeat(fmt.Sprint("said again and again ", n, "; "), 200))
 	c.Forms[0][0].Compress = true
 	return c
@@ -277,12 +280,12 @@ func compressible(n int) Content {
 
 // A coding is made once it is asked for again, while nobody waits for it.
 func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		plain := string(compressible(1).Forms[0][0].Data)
-		ask := func(c Coding) Hit {
+		ask := func(c entry.Coding) Hit {
 			t.Helper()
-			h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(c)}, l)
+			h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(c)}, l)
 			if err != nil || !h.Rep.Varies {
 				t.Fatalf("%+v, %v", h, err)
 			}
@@ -290,23 +293,23 @@ func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
 			return h
 		}
 		for range 3 { // a miss, a read from bigcache, a read from the hot table
-			if h := ask(Gzip); h.Rep.Coding != Identity || string(h.Rep.Data) != plain {
+			if h := ask(entry.Gzip); h.Rep.Coding != entry.Identity || string(h.Rep.Data) != plain {
 				t.Errorf("%v %d bytes", h.Rep.Coding, len(h.Rep.Data))
 			}
 		}
-		h := ask(Gzip)
+		h := ask(entry.Gzip)
 		r, err := gzip.NewReader(bytes.NewReader(h.Rep.Data))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := io.ReadAll(r); h.Rep.Coding != Gzip || string(got) != plain {
+		if got, err := io.ReadAll(r); h.Rep.Coding != entry.Gzip || string(got) != plain {
 			t.Errorf("%v: %d bytes, %v", h.Rep.Coding, len(got), err)
 		}
-		if h := ask(Identity); h.Rep.Coding != Identity {
+		if h := ask(entry.Identity); h.Rep.Coding != entry.Identity {
 			t.Errorf("%v was not accepted", h.Rep.Coding)
 		}
-		ask(Zstd)
-		if h := ask(Zstd); h.Rep.Coding != Zstd || len(h.Rep.Data) >= len(plain)/2 {
+		ask(entry.Zstd)
+		if h := ask(entry.Zstd); h.Rep.Coding != entry.Zstd || len(h.Rep.Data) >= len(plain)/2 {
 			t.Errorf("%v %d bytes", h.Rep.Coding, len(h.Rep.Data))
 		}
 	})
@@ -314,15 +317,15 @@ func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
 
 // What compression does not make smaller is sent as it is, and tried once.
 func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) {
+	l := &script{make: func(int64) (entry.Content, error) {
 		c := textContent("short")
 		c.Forms[0][0].Compress = true
 		return c, nil
 	}}
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		for range 5 {
-			h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(Gzip).With(Zstd)}, l)
-			if err != nil || h.Rep.Coding != Identity || string(h.Rep.Data) != "short" {
+			h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip).With(entry.Zstd)}, l)
+			if err != nil || h.Rep.Coding != entry.Identity || string(h.Rep.Data) != "short" {
 				t.Errorf("%+v, %v", h, err)
 			}
 			synctest.Wait()
@@ -332,14 +335,14 @@ func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
 
 func TestReadyAllocatesNothing(t *testing.T) {
 	s := newCache(t, Config{}).Space("story", keyed())
-	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	for range 3 {
 		mustFetch(t, s, "k", l)
 	}
 	var hit Hit
-	want := Want{Accept: Codings(0).With(Gzip)}
+	want := Want{Accept: entry.Codings(0).With(entry.Gzip)}
 	now := time.Now()
-	for !s.Ready("k", want, now, &hit) || hit.Rep.Coding != Gzip {
+	for !s.Ready("k", want, now, &hit) || hit.Rep.Coding != entry.Gzip {
 		s.cache.near.hot.workers.Wait()
 	}
 	n := testing.AllocsPerRun(1000, func() {
@@ -355,9 +358,9 @@ func TestReadyAllocatesNothing(t *testing.T) {
 
 // A refresh that finds the same content keeps the codings, and what they weigh.
 func TestUnchangedContentKeepsItsCodings(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
-		want := Want{Accept: Codings(0).With(Gzip)}
+		want := Want{Accept: entry.Codings(0).With(entry.Gzip)}
 		for range 4 {
 			if _, err := s.Fetch(t.Context(), "k", want, l); err != nil {
 				t.Fatal(err)
@@ -369,7 +372,7 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 		synctest.Wait()
 		wantCalls(t, l, 2)
 		var hit Hit
-		if !s.Ready("k", want, time.Now(), &hit) || hit.Rep.Coding != Gzip || hit.Age != 0 {
+		if !s.Ready("k", want, time.Now(), &hit) || hit.Rep.Coding != entry.Gzip || hit.Age != 0 {
 			t.Errorf("%+v", hit)
 		}
 		s.cache.near.hot.table.CleanUp()
@@ -381,18 +384,18 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 
 // A compression may end when its entry was replaced by an answer without forms.
 func TestCodingOfAnEntryThatIsNowNegative(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return compressible(1), nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return compressible(1), nil }}
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		hot := s.cache.near.hot
 		before := hot.get("k")
 		content := negativeContent()
-		e, err := s.entryOf("k", &content, time.Now(), &entry{})
-		if err != nil || !s.cache.near.put(Keyed, "k", e) {
+		e, err := s.entryOf("k", &content, time.Now(), &entry.Entry{})
+		if err != nil || !s.cache.near.put(policy.Keyed, "k", e) {
 			t.Fatal(err)
 		}
 		hot.reweigh(before)
-		if now := hot.get("k"); now == nil || !now.meta.Negative {
+		if now := hot.get("k"); now == nil || !now.Meta.Negative {
 			t.Errorf("%+v", now)
 		}
 	})
@@ -404,7 +407,7 @@ func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		mustBeHot(t, s, "k", l)
 		changed := mustFetch(t, s, "k", l).Meta.Modified
-		if err := s.cache.near.class[Keyed].Delete("k"); err != nil { // as eviction does
+		if err := s.cache.near.class[policy.Keyed].Delete("k"); err != nil { // as eviction does
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
@@ -414,7 +417,7 @@ func TestRefreshOfAnEntryThatOnlyTheHotTableHas(t *testing.T) {
 		if hit.Age != 0 || !hit.Meta.Modified.Equal(changed) {
 			t.Errorf("aged %v, changed %v, want %v", hit.Age, hit.Meta.Modified, changed)
 		}
-		if _, ok := s.cache.near.stored(Keyed, "k"); !ok {
+		if _, ok := s.cache.near.stored(policy.Keyed, "k"); !ok {
 			t.Error("the refresh is not in bigcache")
 		}
 	})
@@ -432,10 +435,10 @@ func TestCodingThatIsTooLargeIsNotKept(t *testing.T) {
 	}
 	content := textContent(string(text))
 	content.Forms[0][0].Compress = true
-	l := &script{make: func(int64) (Content, error) { return content, nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return content, nil }}
 	for range 4 {
-		h, err := s.Fetch(t.Context(), "k", Want{Accept: Codings(0).With(Gzip)}, l)
-		if err != nil || h.Rep.Coding != Identity {
+		h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip)}, l)
+		if err != nil || h.Rep.Coding != entry.Identity {
 			t.Errorf("%v, %v", h.Rep.Coding, err)
 		}
 		c.near.hot.workers.Wait()
@@ -444,7 +447,7 @@ func TestCodingThatIsTooLargeIsNotKept(t *testing.T) {
 	if r == nil {
 		t.Fatal("the entry has left the table")
 	}
-	if int(r.weight()) > c.near.hot.largest || r.codings[0][Gzip-1].Load() == nil {
+	if int(r.weight()) > c.near.hot.largest || r.codings[0][entry.Gzip-1].Load() == nil {
 		t.Errorf("weighs %d of %d", r.weight(), c.near.hot.largest)
 	}
 }

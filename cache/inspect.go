@@ -4,16 +4,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // EntryInfo describes an entry of the near tier.
 type EntryInfo struct {
 	Key      string
 	Class    string // where its bodies are
-	State    State
+	State    policy.State
 	Left     time.Duration // of freshness; negative when stale
 	Age      time.Duration
-	Meta     Meta
+	Meta     entry.Meta
 	Message  string // of a negative answer
 	Bytes    int    // in this tier, parts included
 	Bodies   []int  // of each form
@@ -44,7 +47,7 @@ func (s *Space) Walk(visit func(EntryInfo) bool) {
 		if !strings.HasPrefix(key, prefix) || strings.IndexByte(key, 0) >= 0 {
 			continue
 		}
-		if e, err := parse(item.Value()); err == nil && !visit(s.info(key, &e, now)) {
+		if e, err := entry.Parse(item.Value()); err == nil && !visit(s.info(key, &e, now)) {
 			return
 		}
 	}
@@ -52,29 +55,29 @@ func (s *Space) Walk(visit func(EntryInfo) bool) {
 
 // Look describes one entry, with a representation of each of its forms: of a
 // pool, one of many.
-func (s *Space) Look(key string) (EntryInfo, []Rep, bool) {
+func (s *Space) Look(key string) (EntryInfo, []entry.Rep, bool) {
 	e, ok := s.cache.near.last(s.policy.Class, key)
 	if !ok {
 		return EntryInfo{}, nil, false
 	}
-	reps := make([]Rep, e.forms)
+	reps := make([]entry.Rep, e.Forms)
 	for i := range reps {
 		reps[i], _ = s.cache.near.pick(s.policy.Class, key, &e, Want{Form: i}) // a missing part shows as none
 	}
 	return s.info(key, &e, time.Now()), reps, true
 }
 
-func (s *Space) info(key string, e *entry, now time.Time) EntryInfo {
-	state, left := s.state(key, &e.meta, now)
+func (s *Space) info(key string, e *entry.Entry, now time.Time) EntryInfo {
+	state, left := s.state(key, &e.Meta, now)
 	info := EntryInfo{
-		Key: key, Class: e.partsIn(s.policy.Class).String(), State: state, Left: left, Age: max(0, now.Sub(e.meta.Created)),
-		Meta: e.meta, Message: e.message, Bytes: len(e.raw), Complete: s.complete(key, e),
+		Key: key, Class: partsIn(s.policy.Class, e).String(), State: state, Left: left, Age: max(0, now.Sub(e.Meta.Created)),
+		Meta: e.Meta, Message: e.Message, Bytes: len(e.Raw), Complete: s.complete(key, e),
 	}
-	for i := range e.forms {
-		n, _ := e.form(i)
+	for i := range e.Forms {
+		n, _ := e.Form(i)
 		info.Bodies = append(info.Bodies, n)
 	}
-	if e.split() {
+	if e.Split() {
 		info.Bytes += s.cache.near.partBytes(s.policy.Class, key, e)
 	}
 	return info
@@ -90,5 +93,5 @@ func (s *Space) EditionLate(key string, now time.Time) time.Duration {
 	if !ok {
 		return 0
 	}
-	return s.policy.EditionLate(&e.meta, now)
+	return s.policy.EditionLate(&e.Meta, now)
 }

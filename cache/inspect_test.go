@@ -1,9 +1,13 @@
 package cache
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // What an endpoint caches beside its answers is shown apart, purged by key, and
@@ -21,13 +25,13 @@ func TestParts(t *testing.T) {
 		}
 		shown := func(s *Space, want ...string) {
 			t.Helper()
-			got := map[string]State{}
+			got := map[string]policy.State{}
 			s.Walk(func(e EntryInfo) bool { got[e.Key] = e.State; return true })
 			if len(got) != len(want) {
 				t.Errorf("%s shows %v, want %v", s.Name(), got, want)
 			}
 			for _, key := range want {
-				if _, _, ok := s.Look(key); got[key] != Fresh || !ok {
+				if _, _, ok := s.Look(key); got[key] != policy.Fresh || !ok {
 					t.Errorf("%s: %s is %v", s.Name(), key, got[key])
 				}
 			}
@@ -44,7 +48,7 @@ func TestParts(t *testing.T) {
 		wantCalls(t, l, 4)
 
 		time.Sleep(time.Second)
-		c.SetPurges(map[string]Purge{"sjbz": {Hard: time.Now()}})
+		c.SetPurges(map[string]policy.Purge{"sjbz": {Hard: time.Now()}})
 		time.Sleep(time.Second)
 		fill()
 		wantCalls(t, l, 7)
@@ -65,7 +69,7 @@ func TestWalkAndLook(t *testing.T) {
 			t.Fatalf("%d entries, want the two of the space: %+v", len(seen), seen)
 		}
 		for _, e := range seen {
-			if e.State != Fresh || e.Age != 5*time.Second || e.Bytes == 0 || !e.Complete {
+			if e.State != policy.Fresh || e.Age != 5*time.Second || e.Bytes == 0 || !e.Complete {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -83,4 +87,36 @@ func TestWalkAndLook(t *testing.T) {
 			t.Errorf("%d visits after the visitor had enough", stop)
 		}
 	})
+}
+
+type dated string
+
+func (d dated) Load(context.Context, bool) (entry.Content, error) {
+	return entry.Content{Source: "s", Edition: string(d), Forms: []entry.Form{{{Status: 200, Data: []byte("x")}}}}, nil
+}
+
+func TestSpaceEditionLate(t *testing.T) {
+	c, err := New(Config{Memory: MinMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	until, err := policy.ParseCalendar("00:00 UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Space("daily", policy.Policy{Until: until, Poll: time.Minute, FillTimeout: time.Second})
+	now := time.Now()
+	if late := s.EditionLate("daily:", now); late != 0 {
+		t.Errorf("nothing cached, and %v late", late)
+	}
+	if _, err := s.Fetch(t.Context(), "daily:", Want{}, dated("2020-01-01")); err != nil {
+		t.Fatal(err)
+	}
+	if late := s.EditionLate("daily:", now); late < 6*365*24*time.Hour {
+		t.Errorf("%v late", late)
+	}
+	if late := c.Space("plain", policy.Policy{TTL: time.Hour}).EditionLate("daily:", now); late != 0 {
+		t.Errorf("no timetable, and %v late", late)
+	}
 }

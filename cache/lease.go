@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache/jitter"
+	"sundry/cache/policy"
 )
 
 // Waiting for the instance that holds the lease, which is filling the key. It announces
@@ -125,7 +126,7 @@ func (f *fill) poll(ctx context.Context) (got *flightResult, leased bool, err er
 	packed, created, record, leased, _ := f.cache.far.Look(ctx, f.key)
 	if e, ok := f.unpack(packed, created); ok {
 		got, state := f.promote(e)
-		if got != nil && (state <= Eager || e.meta.Created.After(f.farCreated)) {
+		if got != nil && (state <= policy.Eager || e.Meta.Created.After(f.farCreated)) {
 			f.metrics.farHit.Inc()
 			return got, leased, nil
 		}

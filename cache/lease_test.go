@@ -6,10 +6,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // sharingFleet is two instances that share failures by their kind.
-func sharingFleet(t *testing.T, p Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
+func sharingFleet(t *testing.T, p policy.Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		far := newFakeRemote()
@@ -303,11 +306,11 @@ func (o *overtaken) Look(ctx context.Context, key string) (value []byte, created
 func TestAPollBetweenLookAndLeaseIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := usual()
-		p.TTL, p.Until, p.Poll = 0, must(ParseCalendar("06:00 UTC")), time.Minute
+		p.TTL, p.Until, p.Poll = 0, must(policy.ParseCalendar("06:00 UTC")), time.Minute
 		far := newFakeRemote()
 		slow := &overtaken{fakeRemote: far}
 		one, two := newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: slow}).Space("story", p)
-		l := &script{make: func(int64) (Content, error) {
+		l := &script{make: func(int64) (entry.Content, error) {
 			c := textContent("old")
 			c.Edition = "1999-12-01"
 			return c, nil
@@ -336,7 +339,7 @@ func TestAPollBetweenLookAndLeaseIsSeen(t *testing.T) {
 func TestAFirstFillBetweenLookAndLeaseIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := usual()
-		p.TTL, p.Until, p.Poll = 0, must(ParseCalendar("06:00 UTC")), time.Minute
+		p.TTL, p.Until, p.Poll = 0, must(policy.ParseCalendar("06:00 UTC")), time.Minute
 		far := newFakeRemote()
 		slow := &overtaken{fakeRemote: far}
 		one, two := newCache(t, Config{Far: far}).Space("story", p), newCache(t, Config{Far: slow}).Space("story", p)

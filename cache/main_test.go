@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,7 +24,7 @@ type script struct {
 	takes time.Duration
 	err   error
 	text  string
-	make  func(n int64) (Content, error)
+	make  func(n int64) (entry.Content, error)
 }
 
 func (s *script) set(change func(*script)) {
@@ -30,7 +33,7 @@ func (s *script) set(change func(*script)) {
 	change(s)
 }
 
-func (s *script) Load(ctx context.Context, _ bool) (Content, error) {
+func (s *script) Load(ctx context.Context, _ bool) (entry.Content, error) {
 	n := s.calls.Add(1)
 	s.mu.Lock()
 	takes, err, text, build := s.takes, s.err, s.text, s.make
@@ -38,13 +41,13 @@ func (s *script) Load(ctx context.Context, _ bool) (Content, error) {
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		return Content{}, ctx.Err()
+		return entry.Content{}, ctx.Err()
 	}
 	switch {
 	case build != nil:
 		return build(n)
 	case err != nil:
-		return Content{}, err
+		return entry.Content{}, err
 	case text == "":
 		text = fmt.Sprintf("answer %d", n)
 	}
@@ -52,21 +55,21 @@ func (s *script) Load(ctx context.Context, _ bool) (Content, error) {
 }
 
 // textContent is an answer of one form with these bodies.
-func textContent(texts ...string) Content {
-	var f Form
+func textContent(texts ...string) entry.Content {
+	var f entry.Form
 	for _, t := range texts {
-		b := Body{Status: 200, Type: "text/plain", ETag: `"tag"`}
+		b := entry.Body{Status: 200, Type: "text/plain", ETag: `"tag"`}
 		b.Data = []byte(t)
 		f = append(f, b)
 	}
-	return Content{Source: "first", Forms: []Form{f}}
+	return entry.Content{Source: "first", Forms: []entry.Form{f}}
 }
 
 // usual is a policy without jitter, so that deadlines are exact.
-func usual() Policy {
-	return Policy{
+func usual() policy.Policy {
+	return policy.Policy{
 		TTL: time.Minute, Grace: 10 * time.Minute, StaleIfError: time.Hour, Negative: 30 * time.Second,
-		SoftTimeout: DefaultSoftTimeout, FillTimeout: DefaultFillTimeout, Pause: DefaultPause, PauseMax: DefaultPauseMax,
+		SoftTimeout: policy.DefaultSoftTimeout, FillTimeout: policy.DefaultFillTimeout, Pause: policy.DefaultPause, PauseMax: policy.DefaultPauseMax,
 	}
 }
 

@@ -6,12 +6,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/allegro/bigcache/v3"
 
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
 
@@ -58,13 +59,13 @@ const minShared = 3
 // layout divides the tier between the classes, by MiB as bigcache counts: a
 // sixteenth for computed entries, a quarter for shared ones, and of the rest a
 // half each for keyed ones and for large bodies.
-func layout(limit int64) [classes]capacity {
+func layout(limit int64) [policy.Classes]capacity {
 	all := int(float64(limit)*queueShare) >> 20
 	computed, shared := max(1, all/16), max(minShared, all/4)
 	large := (all - computed - shared) / 2
-	return [classes]capacity{
-		Computed: newCapacity(computed), Shared: newCapacity(shared), Large: newCapacity(large),
-		Keyed: newCapacity(all - computed - shared - large),
+	return [policy.Classes]capacity{
+		policy.Computed: newCapacity(computed), policy.Shared: newCapacity(shared), policy.Large: newCapacity(large),
+		policy.Keyed: newCapacity(all - computed - shared - large),
 	}
 }
 
@@ -84,7 +85,7 @@ func LargestEntry(memory int64) int64 {
 	if memory < MinMemory {
 		return 0
 	}
-	return int64(layout(memory)[Large].value - entryOverhead)
+	return int64(layout(memory)[policy.Large].value - entryOverhead)
 }
 
 func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
@@ -94,9 +95,9 @@ func shareOf(bytes int) int { return int(entryShare * float64(bytes)) }
 // its share while others need it; see endpointShares.
 type memory struct {
 	hot      *hotTable
-	class    [classes]*bigcache.BigCache
-	shares   [classes]*endpointShares
-	capacity [classes]capacity
+	class    [policy.Classes]*bigcache.BigCache
+	shares   [policy.Classes]*endpointShares
+	capacity [policy.Classes]capacity
 	counters *memoryCounters
 	limit    int64        // bytes of the whole tier
 	newest   atomic.Int64 // the latest creation time of an entry, in Unix milliseconds
@@ -121,7 +122,7 @@ func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memor
 	if m.hot, err = newHotTable(int(hotShare*float64(limit)), p); err != nil {
 		return nil, fmt.Errorf("near tier: hot table: %w", err)
 	}
-	for c := range classes {
+	for c := range policy.Classes {
 		big, err := bigcache.New(context.Background(), bigcache.Config{
 			Shards:             m.capacity[c].shards,
 			LifeWindow:         lifeWindow,
@@ -147,15 +148,15 @@ func newMemory(limit int64, counters *memoryCounters, p *panics.Catcher) (*memor
 // get finds the entry and the requested representation in bigcache, and offers it to
 // the hot table unless it is superseded. An entry whose requested part was evicted is
 // not found.
-func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
+func (m *memory) get(class policy.Class, key string, want Want) (entry.Entry, entry.Rep, bool) {
 	version := m.hot.version(key)
 	raw, err := m.class[class].Get(key)
 	if err != nil {
-		return entry{}, Rep{}, false
+		return entry.Entry{}, entry.Rep{}, false
 	}
-	e, err := parse(raw)
+	e, err := entry.Parse(raw)
 	if err != nil {
-		return entry{}, Rep{}, false
+		return entry.Entry{}, entry.Rep{}, false
 	}
 	rep, err := m.pick(class, key, &e, want)
 	if err != nil {
@@ -164,72 +165,51 @@ func (m *memory) get(class Class, key string, want Want) (entry, Rep, bool) {
 		m.remove(class, key)
 		return e, rep, false
 	}
-	if m.mark(key, e.meta.Created) == nil {
+	if m.mark(key, e.Meta.Created) == nil {
 		m.hot.offer(m, class, key, &e, version)
 	}
 	return e, rep, true
 }
 
 // head finds the entry, or its head alone.
-func (m *memory) head(class Class, key string) (entry, bool) {
+func (m *memory) head(class policy.Class, key string) (entry.Entry, bool) {
 	if r := m.hot.get(key); r != nil {
-		return r.entry, true
+		return r.Entry, true
 	}
 	return m.stored(class, key)
 }
 
 // last finds the entry as it was written: its head as bigcache has it, or all of it where
 // only the hot table still has it.
-func (m *memory) last(class Class, key string) (entry, bool) {
+func (m *memory) last(class policy.Class, key string) (entry.Entry, bool) {
 	if e, ok := m.stored(class, key); ok {
 		return e, true
 	}
 	if r := m.hot.get(key); r != nil {
-		return r.entry, true
+		return r.Entry, true
 	}
-	return entry{}, false
+	return entry.Entry{}, false
 }
 
 // stored finds the entry's head in bigcache.
-func (m *memory) stored(class Class, key string) (entry, bool) {
+func (m *memory) stored(class policy.Class, key string) (entry.Entry, bool) {
 	raw, err := m.class[class].Get(key)
 	if err != nil {
-		return entry{}, false
+		return entry.Entry{}, false
 	}
-	e, err := parse(raw)
+	e, err := entry.Parse(raw)
 	return e, err == nil
 }
 
 // pick chooses a body of the wanted form and reads it. A form without a body gives a
 // Rep of status 0.
-func (m *memory) pick(class Class, key string, e *entry, want Want) (Rep, error) {
-	return e.pick(want, func(n int) ([]byte, error) {
-		if e.split() {
+func (m *memory) pick(class policy.Class, key string, e *entry.Entry, want Want) (entry.Rep, error) {
+	return e.Pick(want.Form, func(n int) ([]byte, error) {
+		if e.Split() {
 			return m.part(class, key, e, n)
 		}
-		return e.record(n)
+		return e.Record(n)
 	})
-}
-
-// pick chooses a body of the wanted form, and reads its record.
-func (e *entry) pick(want Want, record func(n int) ([]byte, error)) (Rep, error) {
-	bodies, varies := e.form(want.Form)
-	if bodies == 0 {
-		return Rep{}, nil
-	}
-	rec, err := record(e.ordinal(want.Form, choose(bodies)))
-	if err != nil {
-		return Rep{}, err
-	}
-	return parseRecord(rec, varies)
-}
-
-// choose picks one of n at random.
-func choose(n int) int {
-	if n < 2 {
-		return 0
-	}
-	return rand.IntN(n)
 }
 
 // partKey names a split part. The zero byte keeps it apart from whole keys,
@@ -242,47 +222,41 @@ func partKey(key string, gen uint64, n int) string {
 }
 
 // part reads a part of a split entry.
-func (m *memory) part(class Class, key string, e *entry, n int) ([]byte, error) {
-	return m.class[e.partsIn(class)].Get(partKey(key, e.gen, n))
+func (m *memory) part(class policy.Class, key string, e *entry.Entry, n int) ([]byte, error) {
+	return m.class[partsIn(class, e)].Get(partKey(key, e.Generation, n))
 }
 
-func (m *memory) hasPart(class Class, key string, e *entry, n int) bool {
+func (m *memory) hasPart(class policy.Class, key string, e *entry.Entry, n int) bool {
 	_, err := m.part(class, key, e, n)
 	return err == nil
 }
 
 // join makes a split entry whole again; false when a part was evicted.
-func (m *memory) join(class Class, key string, e *entry) (entry, bool) {
-	records := make([][]byte, e.records())
+func (m *memory) join(class policy.Class, key string, e *entry.Entry) (entry.Entry, bool) {
+	records := make([][]byte, e.Records())
 	for n := range records {
 		var err error
 		if records[n], err = m.part(class, key, e, n); err != nil {
-			return entry{}, false
+			return entry.Entry{}, false
 		}
 	}
-	head := append([]byte(nil), e.raw...)
-	head[1] &^= flagSplit | flagLarge
-	raw, err := layOut(head, records)
-	if err != nil {
-		return entry{}, false
-	}
-	whole, err := parse(raw)
+	whole, err := e.Whole(records)
 	return whole, err == nil
 }
 
-// partsIn is the class that holds the parts of a split entry of this class.
-func (e *entry) partsIn(class Class) Class {
-	if e.large() {
-		return Large
+// partsIn is the class that holds the parts of a split entry of a class.
+func partsIn(class policy.Class, e *entry.Entry) policy.Class {
+	if e.Large() {
+		return policy.Large
 	}
 	return class
 }
 
 // classForParts is the class for the parts of an entry: those of large ones do not
 // evict small entries of upstreams. Computed entries stay in their own class.
-func (m *memory) classForParts(class Class, e *entry) Class {
-	if class == Keyed && len(e.raw) > keyedMax || class == Shared && len(e.raw) > m.capacity[Shared].value {
-		return Large
+func (m *memory) classForParts(class policy.Class, e *entry.Entry) policy.Class {
+	if class == policy.Keyed && len(e.Raw) > keyedMax || class == policy.Shared && len(e.Raw) > m.capacity[policy.Shared].value {
+		return policy.Large
 	}
 	return class
 }
@@ -290,7 +264,7 @@ func (m *memory) classForParts(class Class, e *entry) Class {
 // put stores a whole entry, split when it is large or a pool. It returns false
 // when it does not fit. Only the head is stored under the key, and it says where
 // its parts are, so that an entry that grows or shrinks leaves no second copy.
-func (m *memory) put(class Class, key string, e *entry) bool {
+func (m *memory) put(class policy.Class, key string, e *entry.Entry) bool {
 	stored := m.putParts(class, key, e)
 	if stored {
 		m.enterHot(class, key, e)
@@ -300,31 +274,31 @@ func (m *memory) put(class Class, key string, e *entry) bool {
 
 // enterHot tells the hot table of an entry that was just written to bigcache. One that
 // was superseded meanwhile does not stay there.
-func (m *memory) enterHot(class Class, key string, e *entry) {
+func (m *memory) enterHot(class policy.Class, key string, e *entry.Entry) {
 	m.noteCreated(e)
 	m.hot.stored(class, key, e)
-	if m.mark(key, e.meta.Created) != nil {
+	if m.mark(key, e.Meta.Created) != nil {
 		m.hot.drop(key)
 	}
 }
 
-func (m *memory) putParts(class Class, key string, e *entry) bool {
-	if !e.wantsSplit() {
-		return m.set(class, key, e.raw)
+func (m *memory) putParts(class policy.Class, key string, e *entry.Entry) bool {
+	if !wantsSplit(e) {
+		return m.set(class, key, e.Raw)
 	}
 	parts := m.classForParts(class, e)
-	return m.setParts(parts, key, e) && m.putHead(class, key, e, parts == Large)
+	return m.setParts(parts, key, e) && m.putHead(class, key, e, parts == policy.Large)
 }
 
 // setParts stores the parts of an entry in a class.
-func (m *memory) setParts(class Class, key string, e *entry) bool {
-	if len(e.raw) > m.capacity[class].entry {
+func (m *memory) setParts(class policy.Class, key string, e *entry.Entry) bool {
+	if len(e.Raw) > m.capacity[class].entry {
 		m.counters.refused[class].Add(1)
 		return false
 	}
-	for n := range e.records() {
-		rec, err := e.record(n)
-		if err != nil || !m.set(class, partKey(key, e.gen, n), rec) {
+	for n := range e.Records() {
+		rec, err := e.Record(n)
+		if err != nil || !m.set(class, partKey(key, e.Generation, n), rec) {
 			return false
 		}
 	}
@@ -333,31 +307,20 @@ func (m *memory) setParts(class Class, key string, e *entry) bool {
 
 // renew reuses the parts of a split entry with the same content: only the head is
 // stored.
-func (m *memory) renew(class Class, key string, e, old *entry) bool {
-	stored := m.putHead(class, key, e, old.large())
+func (m *memory) renew(class policy.Class, key string, e, old *entry.Entry) bool {
+	stored := m.putHead(class, key, e, old.Large())
 	if stored {
 		m.enterHot(class, key, e)
 	}
 	return stored
 }
 
-func (m *memory) putHead(class Class, key string, e *entry, large bool) bool {
-	return m.set(class, key, e.splitHead(large))
-}
-
-// splitHead is the head of an entry whose parts are stored apart, in the class Large or in
-// its own.
-func (e *entry) splitHead(large bool) []byte {
-	head := append([]byte(nil), e.raw[:e.table+e.forms*formRow]...)
-	head[1] |= flagSplit
-	if large {
-		head[1] |= flagLarge
-	}
-	return head
+func (m *memory) putHead(class policy.Class, key string, e *entry.Entry, large bool) bool {
+	return m.set(class, key, e.SplitHead(large))
 }
 
 // set refuses a value for which bigcache would empty the shard.
-func (m *memory) set(class Class, key string, value []byte) bool {
+func (m *memory) set(class policy.Class, key string, value []byte) bool {
 	if len(key)+len(value) > m.capacity[class].value {
 		m.counters.refused[class].Add(1)
 		return false
@@ -368,7 +331,7 @@ func (m *memory) set(class Class, key string, value []byte) bool {
 }
 
 // store is set with the class's lock held, and a value that is not too large.
-func (m *memory) store(class Class, key string, value []byte) bool {
+func (m *memory) store(class policy.Class, key string, value []byte) bool {
 	if err := m.write(class, key, value); err != nil {
 		m.counters.refused[class].Add(1)
 		return false
@@ -378,9 +341,9 @@ func (m *memory) store(class Class, key string, value []byte) bool {
 }
 
 // partBytes is the size of the parts that have not been evicted.
-func (m *memory) partBytes(class Class, key string, e *entry) int {
+func (m *memory) partBytes(class policy.Class, key string, e *entry.Entry) int {
 	total := 0
-	for n := range e.records() {
+	for n := range e.Records() {
 		if b, err := m.part(class, key, e, n); err == nil {
 			total += len(b)
 		}
@@ -389,7 +352,7 @@ func (m *memory) partBytes(class Class, key string, e *entry) int {
 }
 
 // remove removes an entry's head, without which its parts are not found.
-func (m *memory) remove(class Class, key string) {
+func (m *memory) remove(class policy.Class, key string) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	m.drop(class, key)
@@ -397,19 +360,19 @@ func (m *memory) remove(class Class, key string) {
 
 // removeUntil removes the key's entry, unless all of it was created after at. It returns
 // when that was created which it removed; zero: nothing.
-func (m *memory) removeUntil(class Class, key string, at, now time.Time) (created time.Time) {
+func (m *memory) removeUntil(class policy.Class, key string, at, now time.Time) (created time.Time) {
 	m.shares[class].mu.Lock()
 	defer m.shares[class].mu.Unlock()
 	e, ok := m.last(class, key)
-	if !ok || !e.meta.madeBefore(at, now) {
+	if !ok || !e.Meta.MadeBefore(at, now) {
 		return time.Time{}
 	}
 	m.drop(class, key)
-	return e.meta.Created
+	return e.Meta.Created
 }
 
 // drop is remove with the class's lock held.
-func (m *memory) drop(class Class, key string) {
+func (m *memory) drop(class policy.Class, key string) {
 	_ = m.class[class].Delete(key) // fails only if it is gone already
 	m.hot.drop(key)
 }
@@ -424,17 +387,14 @@ func (m *memory) close() error {
 	return nil
 }
 
-// records is the number of records of all forms.
-func (e *entry) records() int { return e.ordinal(e.forms, 0) }
-
 // wantsSplit reports whether the near tier stores the entry in parts, so that a hit
 // copies only the bytes that it sends.
-func (e *entry) wantsSplit() bool {
-	if len(e.raw) > inlineMax {
+func wantsSplit(e *entry.Entry) bool {
+	if len(e.Raw) > inlineMax {
 		return true
 	}
-	for i := range e.forms {
-		if bodies, _ := e.form(i); bodies > 1 {
+	for i := range e.Forms {
+		if bodies, _ := e.Form(i); bodies > 1 {
 			return true
 		}
 	}

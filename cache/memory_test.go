@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 func heap() int64 {
@@ -32,17 +35,17 @@ func TestCapHolds(t *testing.T) {
 	c := newCache(t, Config{Memory: limit})
 	value := make([]byte, 300)
 	for i := range 200_000 {
-		c.near.set(Keyed, fmt.Sprintf("small-%d", i), value)
+		c.near.set(policy.Keyed, fmt.Sprintf("small-%d", i), value)
 	}
 	big := make([]byte, 20<<10)
 	for i := range 5_000 {
-		c.near.set(Keyed, fmt.Sprintf("big-%d", i), big)
-		c.near.set(Shared, fmt.Sprintf("big-%d", i), big)
+		c.near.set(policy.Keyed, fmt.Sprintf("big-%d", i), big)
+		c.near.set(policy.Shared, fmt.Sprintf("big-%d", i), big)
 	}
 	if grown := heap() - before; grown > limit {
 		t.Errorf("a cache of %d MiB grew to %d MiB", limit>>20, grown>>20)
 	}
-	if c.near.counters.evicted[Keyed].Load() == 0 {
+	if c.near.counters.evicted[policy.Keyed].Load() == 0 {
 		t.Error("nothing was evicted, so the cap was not tested")
 	}
 }
@@ -50,15 +53,15 @@ func TestCapHolds(t *testing.T) {
 func TestOversizeIsRefusedAndHarmsNobody(t *testing.T) {
 	c := newCache(t, Config{Memory: MinMemory})
 	for i := range 500 {
-		c.near.set(Shared, fmt.Sprint("k", i), []byte("small"))
+		c.near.set(policy.Shared, fmt.Sprint("k", i), []byte("small"))
 	}
-	if c.near.set(Shared, "huge", make([]byte, 6<<20)) {
+	if c.near.set(policy.Shared, "huge", make([]byte, 6<<20)) {
 		t.Error("a value larger than its share was stored")
 	}
-	if got := c.near.class[Shared].Len(); got != 500 {
+	if got := c.near.class[policy.Shared].Len(); got != 500 {
 		t.Errorf("%d of 500 entries left", got)
 	}
-	if c.near.counters.refused[Shared].Load() != 1 {
+	if c.near.counters.refused[policy.Shared].Load() != 1 {
 		t.Error("the refusal was not counted")
 	}
 }
@@ -70,12 +73,12 @@ func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 		l := &script{text: "news"}
 		mustFetch(t, daily, "60s", l)
 		p := usual()
-		p.Class = Keyed
+		p.Class = policy.Keyed
 		flood := c.Space("ip", p)
 		for i := range 20_000 {
 			mustFetch(t, flood, fmt.Sprint("ip", i), &script{text: strings.Repeat("x", 500)})
 		}
-		if c.near.counters.evicted[Keyed].Load() == 0 {
+		if c.near.counters.evicted[policy.Keyed].Load() == 0 {
 			t.Fatal("the flood was too small to evict anything")
 		}
 		if h := mustFetch(t, daily, "60s", l); h.Tier != Near {
@@ -85,7 +88,7 @@ func TestFloodOfKeysLeavesSharedAlone(t *testing.T) {
 	})
 }
 
-func pool(n int) Content {
+func pool(n int) entry.Content {
 	texts := make([]string, n)
 	for i := range texts {
 		texts[i] = fmt.Sprintf("quote number %d", i)
@@ -97,7 +100,7 @@ func TestPoolPicksEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size, draws = 20, 20_000
 		s := newCache(t, Config{}).Space("yiyan", usual())
-		l := &script{make: func(int64) (Content, error) { return pool(size), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return pool(size), nil }}
 		count := map[string]int{}
 		for range draws {
 			h := mustFetch(t, s, "yiyan", l)
@@ -123,15 +126,15 @@ func TestLostPartIsFilledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{})
 		s := c.Space("yiyan", usual())
-		l := &script{make: func(int64) (Content, error) { return pool(3), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return pool(3), nil }}
 		mustFetch(t, s, "yiyan", l)
 		c.near.hot.drop("yiyan")
-		e, ok := c.near.stored(Shared, "yiyan")
+		e, ok := c.near.stored(policy.Shared, "yiyan")
 		if !ok {
 			t.Fatal("no head")
 		}
 		for n := range 3 {
-			if err := c.near.class[Shared].Delete(partKey("yiyan", e.gen, n)); err != nil {
+			if err := c.near.class[policy.Shared].Delete(partKey("yiyan", e.Generation, n)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -146,7 +149,7 @@ func TestLargeEntriesComeBackWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{}).Space("60s", usual())
 		long := strings.Repeat("news ", 4000)
-		l := &script{make: func(int64) (Content, error) { return textContent(long), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return textContent(long), nil }}
 		for range 2 {
 			wantText(t, mustFetch(t, s, "60s", l), long)
 		}
@@ -165,7 +168,7 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{})
 		s := c.Space("yiyan", usual())
-		l := &script{make: func(int64) (Content, error) { return pool(30), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return pool(30), nil }}
 		first := mustFetch(t, s, "yiyan", l)
 		time.Sleep(2 * time.Minute)
 		mustFetch(t, s, "yiyan", l)
@@ -181,12 +184,12 @@ func TestUnchangedContentKeepsItsDateOfChange(t *testing.T) {
 func TestRefreshesOfOneKeyEvictNoOtherKey(t *testing.T) {
 	c := newCache(t, Config{Memory: MinMemory})
 	for i := range 500 {
-		c.near.set(Shared, fmt.Sprint("other", i), make([]byte, 1<<10))
+		c.near.set(policy.Shared, fmt.Sprint("other", i), make([]byte, 1<<10))
 	}
 	for range 600 { // a rewrite leaves the old bytes in bigcache's queue
-		c.near.set(Shared, "hot", make([]byte, 3<<10))
+		c.near.set(policy.Shared, "hot", make([]byte, 3<<10))
 	}
-	if got := c.near.class[Shared].Len(); got != 501 {
+	if got := c.near.class[policy.Shared].Len(); got != 501 {
 		t.Errorf("%d of 501 entries left", got)
 	}
 }
@@ -196,9 +199,9 @@ func TestLargePictureIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, Config{Memory: DefaultMemory})
 		p := usual()
-		p.Class = Keyed
+		p.Class = policy.Keyed
 		s := c.Space("sjbz/pictures", p)
-		l := &script{make: func(int64) (Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return textContent(strings.Repeat("p", 6<<20)), nil }}
 		for range 5 {
 			if h := mustFetch(t, s, "sjbz/pictures:v1:a", l); len(h.Rep.Data) != 6<<20 {
 				t.Errorf("%d bytes", len(h.Rep.Data))
@@ -219,7 +222,7 @@ func TestLargestEntry(t *testing.T) {
 		t.Error("an entry is kept where there is no cache")
 	}
 	for _, memory := range []int64{MinMemory, 20 << 20, 64 << 20, DefaultMemory} {
-		for _, class := range []Class{Shared, Keyed} {
+		for _, class := range []policy.Class{policy.Shared, policy.Keyed} {
 			c := newCache(t, Config{Memory: memory})
 			p := usual()
 			p.Class = class
@@ -227,7 +230,7 @@ func TestLargestEntry(t *testing.T) {
 			largest := textContent(strings.Repeat("p", int(LargestEntry(memory))))
 			for i := range 12 {
 				key := fmt.Sprint("large", i)
-				mustFetch(t, s, key, &script{make: func(int64) (Content, error) { return largest, nil }})
+				mustFetch(t, s, key, &script{make: func(int64) (entry.Content, error) { return largest, nil }})
 				for n := range 200 {
 					c.near.set(class, fmt.Sprint("small", i, n), make([]byte, n))
 				}
@@ -235,10 +238,10 @@ func TestLargestEntry(t *testing.T) {
 					t.Errorf("%s: %d bytes of %d are not kept", class, LargestEntry(memory), memory)
 				}
 			}
-			before := c.near.class[class].Len() + c.near.class[Large].Len()
-			larger := textContent(strings.Repeat("p", max(c.near.capacity[class].value, c.near.capacity[Large].value)+1))
-			mustFetch(t, s, "larger", &script{make: func(int64) (Content, error) { return larger, nil }})
-			if after := c.near.class[class].Len() + c.near.class[Large].Len(); after != before {
+			before := c.near.class[class].Len() + c.near.class[policy.Large].Len()
+			larger := textContent(strings.Repeat("p", max(c.near.capacity[class].value, c.near.capacity[policy.Large].value)+1))
+			mustFetch(t, s, "larger", &script{make: func(int64) (entry.Content, error) { return larger, nil }})
+			if after := c.near.class[class].Len() + c.near.class[policy.Large].Len(); after != before {
 				t.Errorf("%s: %d of %d entries are left", class, after, before)
 			}
 		}
@@ -250,7 +253,7 @@ func TestLayoutUsesTheWholeCap(t *testing.T) {
 		sum := 0
 		for c, r := range layout(memory) {
 			if r.size < 1<<20 || r.value < 300<<10 {
-				t.Errorf("cap of %d MiB: class %s: %+v", memory>>20, Class(c), r)
+				t.Errorf("cap of %d MiB: class %s: %+v", memory>>20, policy.Class(c), r)
 			}
 			sum += r.size
 		}
@@ -272,11 +275,11 @@ func flood(t *testing.T, s *Space, n, size int) {
 // At the default cap, a lookup and its stale copy outlive a flood of pictures
 // and drawings.
 func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
-	for _, drawn := range []Class{Keyed, Computed} {
+	for _, drawn := range []policy.Class{policy.Keyed, policy.Computed} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCache(t, Config{Memory: DefaultMemory})
 			p := usual()
-			p.Class, p.StaleIfError = Keyed, 30*24*time.Hour
+			p.Class, p.StaleIfError = policy.Keyed, 30*24*time.Hour
 			lookups, pictures := c.Space("kd", p), c.Space("sjbz/pictures", p)
 			p.Class = drawn
 			drawings := c.Space("qrcode", p)
@@ -284,12 +287,12 @@ func TestPicturesAndDrawingsEvictNoLookup(t *testing.T) {
 			mustFetch(t, lookups, "kd:1", l)
 			flood(t, pictures, 300, 1<<20)
 			flood(t, drawings, 1500, 20<<10)
-			if h := mustFetch(t, lookups, "kd:1", l); h.Tier != Near || h.State != Fresh {
+			if h := mustFetch(t, lookups, "kd:1", l); h.Tier != Near || h.State != policy.Fresh {
 				t.Errorf("drawings in %s: the lookup was evicted: %+v", drawn, h)
 			}
 			l.set(func(l *script) { l.err = errDown })
 			time.Sleep(29 * 24 * time.Hour)
-			if h := mustFetch(t, lookups, "kd:1", l); h.State != Stale {
+			if h := mustFetch(t, lookups, "kd:1", l); h.State != policy.Stale {
 				t.Errorf("drawings in %s: no stale copy: %+v", drawn, h)
 			}
 		})
@@ -302,7 +305,7 @@ func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 	sizes := []int{100, 1 << 20, 20 << 10, 100 << 10, 100, 40 << 10, 10}
 	story(t, usual(), nil, func(t *testing.T, s *Space) {
 		p := usual()
-		p.Class = Keyed
+		p.Class = policy.Keyed
 		s = s.cache.Space("keyed", p)
 		class := map[bool]string{false: "keyed", true: "large"}
 		for round, size := range sizes {
@@ -312,7 +315,7 @@ func TestEntryThatChangesItsSizeIsStoredOnce(t *testing.T) {
 				time.Sleep(12 * time.Minute)
 				wantText(t, mustFetch(t, s, "keyed:1", l), text)
 				time.Sleep(time.Second)
-				if h := mustFetch(t, s, "keyed:1", l); h.Tier != Near || h.State != Fresh {
+				if h := mustFetch(t, s, "keyed:1", l); h.Tier != Near || h.State != policy.Fresh {
 					t.Errorf("%d bytes: %+v", size, h)
 				}
 			}

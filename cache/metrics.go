@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cache/policy"
 	"sundry/metrics"
 )
 
@@ -98,7 +99,7 @@ func (m *cacheMetrics) space(name string) spaceMetrics {
 
 // memoryCounters are kept by the near tier and read at scrape.
 type memoryCounters struct {
-	evicted, refused, spared [classes]atomic.Uint64
+	evicted, refused, spared [policy.Classes]atomic.Uint64
 	stored                   atomic.Uint64 // values of all classes; not a metric
 }
 
@@ -128,7 +129,7 @@ func (c *memoryCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.Desc
 
 // Collect implements prometheus.Collector.
 func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
-	for class := range classes {
+	for class := range policy.Classes {
 		name, big := class.String(), c.near.class[class]
 		ch <- prometheus.MustNewConstMetric(c.entries, prometheus.GaugeValue, float64(big.Len()), name)
 		ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(big.Capacity()), name)

@@ -3,6 +3,8 @@ package cache
 import (
 	"sync/atomic"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 // missed is an outage, now over, in which this instance heard no announcements. Any
@@ -29,7 +31,7 @@ const (
 
 func newMissed(memory int64, now time.Time) *missed {
 	words := max(1, int(missedShare*float64(memory))/8)
-	return &missed{until: now.Add(skew), looked: make([]atomic.Uint64, words)}
+	return &missed{until: now.Add(entry.Skew), looked: make([]atomic.Uint64, words)}
 }
 
 // covers reports whether the entry of that creation time may have been replaced: the
@@ -82,8 +84,8 @@ func (m *memory) doubtful(r *ready, now time.Time) bool {
 	if d == nil || r.checked.Load() == d {
 		return false
 	}
-	if d.covers(m.hot.hash(r.key), r.meta.Created) {
-		return m.dueMark(r.key, r.meta.Created, now) != nil
+	if d.covers(m.hot.hash(r.key), r.Meta.Created) {
+		return m.dueMark(r.key, r.Meta.Created, now) != nil
 	}
 	r.checked.Store(d)
 	return false

@@ -6,26 +6,29 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // Who has heard nothing for a while finds what others have refreshed meanwhile, at the
 // next request for each copy, and asks once for each.
 func TestCopiesAreLookedUpAfterAnOutage(t *testing.T) {
 	for name, row := range map[string]struct {
-		class Class
+		class policy.Class
 		texts []string
 		lose  func(m *memory)
 	}{
-		"in the hot table":       {class: Shared, texts: []string{"a"}},
-		"in the hot table alone": {class: Shared, texts: []string{"a"}, lose: func(m *memory) { _ = m.class[Shared].Delete("story:k") }},
-		"in bigcache":            {class: Keyed, texts: []string{"a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
-		"in parts":               {class: Keyed, texts: []string{"a", "a", "a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in the hot table":       {class: policy.Shared, texts: []string{"a"}},
+		"in the hot table alone": {class: policy.Shared, texts: []string{"a"}, lose: func(m *memory) { _ = m.class[policy.Shared].Delete("story:k") }},
+		"in bigcache":            {class: policy.Keyed, texts: []string{"a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in parts":               {class: policy.Keyed, texts: []string{"a", "a", "a"}, lose: func(m *memory) { m.hot.drop("story:k") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := usual()
 			p.Class = row.class
 			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
-				l := &script{make: func(n int64) (Content, error) {
+				l := &script{make: func(n int64) (entry.Content, error) {
 					texts := make([]string, len(row.texts))
 					for i := range texts {
 						texts[i] = "answer " + strconv.FormatInt(n, 10)
@@ -71,7 +74,7 @@ func TestAnOutageThatMissedNothing(t *testing.T) {
 			}
 			for _, key := range []string{"story:k", "story:gone"} {
 				for range 3 {
-					if h := mustFetch(t, two, key, l); h.Tier == Upstream || h.State != Fresh || h.Failed != nil {
+					if h := mustFetch(t, two, key, l); h.Tier == Upstream || h.State != policy.Fresh || h.Failed != nil {
 						t.Errorf("%s: %+v", key, h)
 					}
 				}
@@ -131,7 +134,7 @@ func TestMissedRemembersWhatWasLookedUp(t *testing.T) {
 	if covered < 950 {
 		t.Errorf("%d of 1000 keys that were not looked up are still to be", covered)
 	}
-	if d.covers(hash(5000), now.Add(skew)) {
+	if d.covers(hash(5000), now.Add(entry.Skew)) {
 		t.Error("an entry of later is covered")
 	}
 	var none *missed

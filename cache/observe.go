@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"sundry/cache/entry"
 )
 
 // Observer is told what happens in the spaces of a cache. Its methods are called by many
@@ -74,13 +76,13 @@ func (c *Cache) tellOfFill(f Filled) {
 }
 
 // observeFill tells the observer of an entry that was stored in the place of old.
-func (s *Space) observeFill(key string, e, old *entry) {
-	if !s.cache.observesFills() || e.meta.replaceable() {
+func (s *Space) observeFill(key string, e, old *entry.Entry) {
+	if !s.cache.observesFills() || e.Meta.Replaceable() {
 		return
 	}
-	f := Filled{Space: s.name, Key: xxhash.Sum64String(key), Name: key, Source: e.meta.Source, At: e.meta.Created, Digest: e.digest}
-	if old.raw != nil && !old.meta.replaceable() && old.meta.Created.Before(e.meta.Created) {
-		f.Before, f.BeforeSource, f.Changed = old.meta.Created, old.meta.Source, old.digest != e.digest
+	f := Filled{Space: s.name, Key: xxhash.Sum64String(key), Name: key, Source: e.Meta.Source, At: e.Meta.Created, Digest: e.Digest}
+	if old.Raw != nil && !old.Meta.Replaceable() && old.Meta.Created.Before(e.Meta.Created) {
+		f.Before, f.BeforeSource, f.Changed = old.Meta.Created, old.Meta.Source, old.Digest != e.Digest
 	}
 	s.cache.tellOfFill(f)
 }
@@ -92,7 +94,7 @@ func (f *fill) observeFailure(began time.Time) {
 	}
 	told := Filled{Space: f.name, Key: xxhash.Sum64String(f.key), Name: f.key, At: began, Failed: true}
 	if f.copy != nil {
-		told.Before, told.BeforeSource = f.copy.entry.meta.Created, f.copy.entry.meta.Source
+		told.Before, told.BeforeSource = f.copy.entry.Meta.Created, f.copy.entry.Meta.Source
 	}
 	f.cache.tellOfFill(told)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache/entry"
 )
 
 // notes is an observer that writes down what it is told.
@@ -59,7 +61,7 @@ func TestObserverIsToldOfRefreshes(t *testing.T) {
 		l.set(func(s *script) { s.err = errDown })
 		fetch("k")
 		l.set(func(s *script) {
-			s.err, s.make = nil, func(int64) (Content, error) { return Content{Negative: "none"}, nil }
+			s.err, s.make = nil, func(int64) (entry.Content, error) { return entry.Content{Negative: "none"}, nil }
 		})
 		fetch("other")
 		if got := strings.Join(told, ", "); got != "k first, k unchanged, k changed, k failed" {

@@ -5,70 +5,40 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
-
-// Purge is an operator's purge of an endpoint. It applies to the entries that were
-// created, or any part of which was created, before it. It takes effect when an entry
-// is read, in either tier, so that it needs no walk through them and reaches what
-// Redis still holds. The zero value purges nothing.
-type Purge struct {
-	// Soft makes entries created before it stale: the next caller refreshes
-	// them, and they are still served as fallback when that fails.
-	Soft time.Time `json:"soft,omitzero"`
-	// Hard makes entries created before it unusable.
-	Hard time.Time `json:"hard,omitzero"`
-}
-
-// AllEndpoints names the purge of all endpoints.
-const AllEndpoints = "*"
-
-// apply is the entry's state after the purge, from its state by the policy.
-func (p *Purge) apply(meta *Meta, policy *Policy, now time.Time, state State, left time.Duration) (State, time.Duration) {
-	if p == nil {
-		return state, left
-	}
-	switch oldest := meta.oldestPart(); {
-	case meta.madeBefore(p.Hard, now):
-		return Gone, min(left, p.Hard.Sub(now))
-	case oldest.After(p.Soft) || state >= Grace:
-		return state, left
-	case meta.Negative:
-		return Gone, min(left, p.Soft.Sub(now))
-	case policy.Grace > 0:
-		return Grace, min(left, p.Soft.Sub(now))
-	}
-	return Stale, min(left, p.Soft.Sub(now))
-}
 
 // purges are those in force, by endpoint. The zero value is ready.
 type purges struct {
 	mu    sync.Mutex
-	slots map[string]*atomic.Pointer[Purge]
+	slots map[string]*atomic.Pointer[policy.Purge]
 	// ordered are the purges as they were ordered, heard as they apply here: see heard.
-	ordered, heard map[string]Purge
+	ordered, heard map[string]policy.Purge
 }
 
 // slot is where an endpoint's spaces read their purge; it holds nil while there is
 // none.
-func (m *purges) slot(name string) *atomic.Pointer[Purge] {
+func (m *purges) slot(name string) *atomic.Pointer[policy.Purge] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.slots == nil {
-		m.slots = map[string]*atomic.Pointer[Purge]{}
+		m.slots = map[string]*atomic.Pointer[policy.Purge]{}
 	}
 	p, ok := m.slots[name]
 	if !ok {
-		p = &atomic.Pointer[Purge]{}
+		p = &atomic.Pointer[policy.Purge]{}
 		m.slots[name] = p
 		m.store(name, p)
 	}
 	return p
 }
 
-func (m *purges) store(name string, p *atomic.Pointer[Purge]) {
-	own, all := m.heard[name], m.heard[AllEndpoints]
-	merged := Purge{Soft: later(own.Soft, all.Soft), Hard: later(own.Hard, all.Hard)}
-	if merged == (Purge{}) {
+func (m *purges) store(name string, p *atomic.Pointer[policy.Purge]) {
+	own, all := m.heard[name], m.heard[policy.AllEndpoints]
+	merged := policy.Purge{Soft: later(own.Soft, all.Soft), Hard: later(own.Hard, all.Hard)}
+	if merged == (policy.Purge{}) {
 		p.Store(nil)
 		return
 	}
@@ -85,7 +55,7 @@ func later(a, b time.Time) time.Time {
 // SetPurges replaces all purges in force by these, by endpoint or for
 // AllEndpoints. Later entries are not affected. A purge of the future, from a clock that
 // is ahead, counts as of now when it is first set; what was cached until then is purged.
-func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
+func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	now := time.Now()
 	added, hard := c.purges.set(byEndpoint, now)
 	if added {
@@ -98,17 +68,17 @@ func (c *Cache) SetPurges(byEndpoint map[string]Purge) {
 
 // set replaces all purges, and reports whether one of them is new, and the endpoints
 // with a new hard one.
-func (m *purges) set(ordered map[string]Purge, now time.Time) (added bool, hard []string) {
+func (m *purges) set(ordered map[string]policy.Purge, now time.Time) (added bool, hard []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	heard := make(map[string]Purge, len(ordered))
+	heard := make(map[string]policy.Purge, len(ordered))
 	for name, p := range ordered {
 		old, as := m.ordered[name], m.heard[name]
 		if !p.Hard.Equal(old.Hard) {
 			hard = append(hard, name)
 		}
 		added = added || p.Soft.After(old.Soft) || p.Hard.After(old.Hard)
-		heard[name] = Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
+		heard[name] = policy.Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
 	}
 	m.ordered, m.heard = maps.Clone(ordered), heard
 	for name, p := range m.slots {
@@ -124,7 +94,7 @@ func heardAt(order, known, heard, now time.Time) time.Time {
 	if order.Equal(known) {
 		return heard
 	}
-	if order = later(order, heard); order.Sub(now) > skew {
+	if order = later(order, heard); order.Sub(now) > entry.Skew {
 		return now
 	}
 	return order
@@ -273,17 +243,17 @@ func (s *Space) creationTime(key string, now time.Time) time.Time {
 	if p := s.purge.Load(); p != nil {
 		last = later(last, p.Soft)
 	}
-	if now.Truncate(time.Millisecond).After(last) || last.Sub(now) > skew {
+	if now.Truncate(time.Millisecond).After(last) || last.Sub(now) > entry.Skew {
 		return now
 	}
 	return last.Add(time.Millisecond)
 }
 
 // purgedSince reports whether the entry was hard purged after it was created.
-func (s *Space) purgedSince(key string, m *Meta, now time.Time) bool {
-	if m.madeBefore(s.keyPurgedBefore(key, now), now) {
+func (s *Space) purgedSince(key string, m *entry.Meta, now time.Time) bool {
+	if m.MadeBefore(s.keyPurgedBefore(key, now), now) {
 		return true
 	}
 	p := s.purge.Load()
-	return p != nil && m.madeBefore(p.Hard, now)
+	return p != nil && m.MadeBefore(p.Hard, now)
 }

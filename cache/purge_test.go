@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
@@ -14,7 +17,7 @@ func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
 		mustFetch(t, one, "k", l)
 		time.Sleep(time.Second)
 		for _, s := range []*Space{one, two} {
-			s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+			s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 		}
 		time.Sleep(time.Second)
 		if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
@@ -22,7 +25,7 @@ func TestHardPurgeEmptiesAnEndpoint(t *testing.T) {
 		}
 		wantText(t, mustFetch(t, one, "k", l), "answer 2")
 		wantCalls(t, l, 2)
-		if h := mustFetch(t, one, "k", l); h.State != Fresh || h.Tier != Near {
+		if h := mustFetch(t, one, "k", l); h.State != policy.Fresh || h.Tier != Near {
 			t.Errorf("what came after the purge: %+v", h)
 		}
 	})
@@ -33,9 +36,9 @@ func TestSoftPurgeKeepsAStaleCopy(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(time.Second)
-		s.cache.SetPurges(map[string]Purge{AllEndpoints: {Soft: time.Now()}})
+		s.cache.SetPurges(map[string]policy.Purge{policy.AllEndpoints: {Soft: time.Now()}})
 		l.set(func(l *script) { l.err = errors.New("down") })
-		if h := mustFetch(t, s, "k", l); h.State != Grace || h.Left > 0 {
+		if h := mustFetch(t, s, "k", l); h.State != policy.Grace || h.Left > 0 {
 			t.Errorf("softly purged: %+v", h)
 		}
 		synctest.Wait() // for the refresh that fails
@@ -43,7 +46,7 @@ func TestSoftPurgeKeepsAStaleCopy(t *testing.T) {
 		time.Sleep(time.Minute)
 		mustFetch(t, s, "k", l)
 		time.Sleep(time.Second)
-		if h := mustFetch(t, s, "k", l); h.State != Fresh {
+		if h := mustFetch(t, s, "k", l); h.State != policy.Fresh {
 			t.Errorf("not refreshed: %+v", h)
 		}
 	})
@@ -53,7 +56,7 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		s.cache.SetPurges(map[string]Purge{"other": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]policy.Purge{"other": {Hard: time.Now()}})
 		wantText(t, mustFetch(t, s, "k", l), "answer 1")
 		late := s.cache.Space("other", usual())
 		if m := late.purge.Load(); m == nil || m.Hard.IsZero() {
@@ -64,36 +67,6 @@ func TestPurgesDoNotTouchOthers(t *testing.T) {
 			t.Error("purges cannot be withdrawn")
 		}
 	})
-}
-
-func TestPurgesByEndpoint(t *testing.T) {
-	created := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	now := created.Add(10 * time.Second)
-	before, after := created.Add(-time.Second), created.Add(time.Second)
-	p := usual()
-	ungraceful := p
-	ungraceful.Grace = 0
-	for name, r := range map[string]struct {
-		purge  Purge
-		meta   Meta
-		policy *Policy
-		given  State
-		want   State
-	}{
-		"nothing is purged":             {Purge{}, Meta{Created: created}, &p, Fresh, Fresh},
-		"created after both":            {Purge{before, before}, Meta{Created: created}, &p, Fresh, Fresh},
-		"hard":                          {Purge{Hard: after}, Meta{Created: created}, &p, Fresh, Gone},
-		"hard, at the same instant":     {Purge{Hard: created}, Meta{Created: created}, &p, Eager, Gone},
-		"soft":                          {Purge{Soft: after}, Meta{Created: created}, &p, Fresh, Grace},
-		"soft, of what is stale anyway": {Purge{Soft: after}, Meta{Created: created}, &p, Stale, Stale},
-		"soft, without grace":           {Purge{Soft: after}, Meta{Created: created}, &ungraceful, Eager, Stale},
-		"soft, negative":                {Purge{Soft: after}, Meta{Created: created, Negative: true}, &p, Fresh, Gone},
-	} {
-		state, left := r.purge.apply(&r.meta, r.policy, now, r.given, time.Minute)
-		if state != r.want || (state != r.given) != (left < 0) {
-			t.Errorf("%s: %v, %v left; want %v", name, state, left, r.want)
-		}
-	}
 }
 
 func TestPurgeKeyReachesTheFarTier(t *testing.T) {
@@ -113,7 +86,7 @@ func after(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
 func hardPurge(spaces ...*Space) {
 	for _, s := range spaces {
-		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 	}
 }
 
@@ -164,7 +137,7 @@ func TestFillRightAfterAPurgeIsKept(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		hardPurge(s)
 		mustFetch(t, s, "k", l)
-		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != Fresh {
+		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != policy.Fresh {
 			t.Errorf("%+v", h)
 		}
 		wantCalls(t, l, 1)
@@ -176,9 +149,9 @@ func TestPurgeFromAClockAhead(t *testing.T) {
 	l := &script{}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
-		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now().Add(5 * time.Second)}})
+		s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now().Add(5 * time.Second)}})
 		mustFetch(t, s, "k", l)
-		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != Fresh || h.Age != 0 {
+		if h := mustFetch(t, s, "k", l); h.Tier != Near || h.State != policy.Fresh || h.Age != 0 {
 			t.Errorf("%+v", h)
 		}
 		wantCalls(t, l, 2)
@@ -188,16 +161,16 @@ func TestPurgeFromAClockAhead(t *testing.T) {
 // TestAPurgeOfTheFutureIsOfWhenItWasHeard: one that was stamped by a clock that is an hour
 // ahead purges what there is, once, and does not turn the cache off.
 func TestAPurgeOfTheFutureIsOfWhenItWasHeard(t *testing.T) {
-	for name, stamp := range map[string]func(time.Time) Purge{
-		"hard": func(at time.Time) Purge { return Purge{Hard: at} },
-		"soft": func(at time.Time) Purge { return Purge{Soft: at} },
+	for name, stamp := range map[string]func(time.Time) policy.Purge{
+		"hard": func(at time.Time) policy.Purge { return policy.Purge{Hard: at} },
+		"soft": func(at time.Time) policy.Purge { return policy.Purge{Soft: at} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 				l := &script{}
 				order := func(at time.Time, heard ...*Space) {
 					for _, s := range heard {
-						s.cache.SetPurges(map[string]Purge{"story": stamp(at)})
+						s.cache.SetPurges(map[string]policy.Purge{"story": stamp(at)})
 					}
 				}
 				fetch := func(want int64, from ...*Space) {
@@ -240,7 +213,7 @@ func TestADropOfTheFutureIsOfWhenItWasHeard(t *testing.T) {
 			mustFetch(t, s, "k", l)
 		}
 		wantCalls(t, l, 2)
-		if e, _, _ := s.Look("k"); e.Meta.fromFuture(time.Now()) {
+		if e, _, _ := s.Look("k"); e.Meta.FromFuture(time.Now()) {
 			t.Errorf("an entry of the future: %v", e.Meta.Created)
 		}
 	})
@@ -268,14 +241,14 @@ func TestPurgeReachesWhatPartsWereMadeBefore(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		since := time.Now()
 		l.set(func(l *script) {
-			l.make = func(n int64) (Content, error) {
+			l.make = func(n int64) (entry.Content, error) {
 				c := textContent("x")
 				c.Since = since
 				return c, nil
 			}
 		})
 		time.Sleep(10 * time.Second)
-		s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+		s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 		time.Sleep(10 * time.Second)
 		for range 2 {
 			if h := mustFetch(t, s, "k", l); h.Stored {
@@ -370,9 +343,11 @@ func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
 	})
 }
 
-type loaderFunc func(ctx context.Context, hasCopy bool) (Content, error)
+type loaderFunc func(ctx context.Context, hasCopy bool) (entry.Content, error)
 
-func (f loaderFunc) Load(ctx context.Context, hasCopy bool) (Content, error) { return f(ctx, hasCopy) }
+func (f loaderFunc) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
+	return f(ctx, hasCopy)
+}
 
 // TestAPurgeThatIsDatedAnewBringsNothingBack: a clock that was ahead is set, and the purge is
 // dated earlier by it.
@@ -382,13 +357,13 @@ func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newCache(t, Config{}).Space("story", usual())
 				c := textContent("purged")
-				e, err := s.entryOf("story:k", &c, time.Now().Add(ahead), &entry{})
+				e, err := s.entryOf("story:k", &c, time.Now().Add(ahead), &entry.Entry{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.cache.near.put(Shared, "story:k", e)
-				s.cache.purges.set(map[string]Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
-				s.cache.SetPurges(map[string]Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
+				s.cache.near.put(policy.Shared, "story:k", e)
+				s.cache.purges.set(map[string]policy.Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
+				s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
 				time.Sleep(40 * time.Second)
 				wantText(t, mustFetch(t, s, "story:k", &script{text: "new"}), "new")
 			})
@@ -407,7 +382,7 @@ func TestWhatIsPurgedForOneIsReplacedForAll(t *testing.T) {
 		synctest.Wait() // both listen
 		mustFetch(t, serves, "story:k", &script{text: "first"})
 		time.Sleep(100 * time.Millisecond)
-		two.SetPurges(map[string]Purge{"story": {Hard: time.Now()}})
+		two.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now()}})
 		time.Sleep(100 * time.Millisecond)
 		wantText(t, mustFetch(t, takesItForPurged, "story:k", &script{text: "second"}), "second")
 		synctest.Wait()

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"sundry/cache/entry"
 	"sundry/cache/far"
 	"sundry/cache/far/redistest"
+	"sundry/cache/policy"
 )
 
 // instances are caches with tiers of their own on one real Redis.
-func instances(t *testing.T, server *redistest.Server, p Policy) (one, two *Space) {
+func instances(t *testing.T, server *redistest.Server, p policy.Policy) (one, two *Space) {
 	t.Helper()
 	open := func() *Space {
 		tier, err := far.Open(far.Config{URL: server.URL(), Timeout: time.Second}, nil, slog.New(slog.DiscardHandler))
@@ -79,7 +81,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := one.entryOf("copy", &Content{Source: "x", Negative: "no"}, time.Now(), &entry{})
+		e, err := one.entryOf("copy", &entry.Content{Source: "x", Negative: "no"}, time.Now(), &entry.Entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		wantText(t, mustFetch(t, two, "purged", l), "answer 2")
 	})
 	t.Run("closed in mid-fill", func(t *testing.T) {
-		l := stubborn(func() (Content, error) { return negativeContent(), nil }, time.Minute)
+		l := stubborn(func() (entry.Content, error) { return negativeContent(), nil }, time.Minute)
 		time.AfterFunc(100*time.Millisecond, one.cache.flights.stop)
 		if _, err := one.Fetch(t.Context(), "closed", Want{}, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)

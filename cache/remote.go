@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // Remote is the far tier as this package uses it. None of its methods returns an
@@ -88,7 +91,7 @@ var errTooLarge = errors.New("entry that is too large")
 // unpack may return packed itself.
 func (c *compressor) unpack(packed []byte) ([]byte, error) {
 	switch {
-	case len(packed) == 0 || packed[0] != layoutVersion:
+	case len(packed) == 0 || packed[0] != entry.LayoutVersion:
 		return c.dec.DecodeAll(packed, nil)
 	case len(packed) > maxFarEntry:
 		return nil, errTooLarge
@@ -117,12 +120,12 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 	if !ok {
 		return nil
 	}
-	f.farCreated = e.meta.Created
+	f.farCreated = e.Meta.Created
 	got, state := f.promote(e)
 	switch {
-	case state == Gone:
+	case state == policy.Gone:
 		f.metrics.farMiss.Inc()
-	case got != nil && (state == Fresh || !f.background && state != Stale):
+	case got != nil && (state == policy.Fresh || !f.background && state != policy.Stale):
 		f.metrics.farHit.Inc()
 		return got
 	default:
@@ -136,13 +139,13 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 const slowLoad = time.Second
 
 // overtaken returns the newer entry that Redis holds after a slow load; nil: none.
-func (f *fill) overtaken(ctx context.Context, e *entry, took time.Duration) *flightResult {
+func (f *fill) overtaken(ctx context.Context, e *entry.Entry, took time.Duration) *flightResult {
 	if took < slowLoad || !f.usesFar() {
 		return nil
 	}
 	packed, created, _, _, _ := f.cache.far.Look(ctx, f.key)
 	newer, ok := f.unpack(packed, created)
-	if !ok || !prefers(&newer.meta, &e.meta, time.Now()) || !newer.meta.Created.After(e.meta.Created) {
+	if !ok || !policy.Prefers(&newer.Meta, &e.Meta, time.Now()) || !newer.Meta.Created.After(e.Meta.Created) {
 		return nil
 	}
 	got, _ := f.promote(newer)
@@ -158,21 +161,21 @@ func (s *Space) usesFar() bool { return s.cache.far != nil && !s.policy.Local }
 // promote copies an entry from Redis to the near tier, and returns its state. The
 // result is nil where it must not replace this instance's own copy. An entry that
 // is gone is deleted, or it would keep negative answers out.
-func (f *fill) promote(e *entry) (*flightResult, State) {
+func (f *fill) promote(e *entry.Entry) (*flightResult, policy.State) {
 	now := time.Now()
 	state := f.stateOf(e, now)
-	if !usable(state) {
-		f.cache.far.Delete(f.key, e.meta.Created)
-		return nil, Gone
+	if !policy.Usable(state) {
+		f.cache.far.Delete(f.key, e.Meta.Created)
+		return nil, policy.Gone
 	}
 	got := &flightResult{entry: e, tier: Far}
-	if f.usableCopy(now) == nil || prefers(&e.meta, &f.copy.entry.meta, now) || e.winsTie(f.copy.entry) {
+	if f.usableCopy(now) == nil || policy.Prefers(&e.Meta, &f.copy.entry.Meta, now) || winsTie(e, f.copy.entry) {
 		f.cache.near.put(f.policy.Class, f.key, e)
 		f.removeIfPurged(f.key, e)
 		f.copy = got
 		return got, state
 	}
-	if f.hasCopy(now) && e.meta.replaceable() {
+	if f.hasCopy(now) && e.Meta.Replaceable() {
 		return nil, state
 	}
 	return got, state
@@ -180,14 +183,14 @@ func (f *fill) promote(e *entry) (*flightResult, State) {
 
 // winsTie reports whether the entry is another one than an instance's own of the same time.
 // Redis has the one that was written first; the fleet serves that.
-func (e *entry) winsTie(own *entry) bool {
-	return e.meta.Created.UnixMilli() == own.meta.Created.UnixMilli() && e.digest != own.digest && e.meta.replaceable() == own.meta.replaceable()
+func winsTie(e, own *entry.Entry) bool {
+	return e.Meta.Created.UnixMilli() == own.Meta.Created.UnixMilli() && e.Digest != own.Digest && e.Meta.Replaceable() == own.Meta.Replaceable()
 }
 
 // unpack reads an entry from Redis, which is not trusted until it has been checked. A
 // broken one is a miss. One that was dated by another clock is dated anew, as of when it was
 // created by this machine's: or instances would not agree which of two is the newer one.
-func (s *Space) unpack(packed []byte, created time.Time) (*entry, bool) {
+func (s *Space) unpack(packed []byte, created time.Time) (*entry.Entry, bool) {
 	if packed == nil {
 		return nil, false
 	}
@@ -196,11 +199,11 @@ func (s *Space) unpack(packed []byte, created time.Time) (*entry, bool) {
 		s.metrics.farBroken.Inc()
 		return nil, false
 	}
-	e, err := parse(raw)
-	if off := created.Sub(e.meta.Created); err == nil && off != 0 {
-		e.shift(off)
+	e, err := entry.Parse(raw)
+	if off := created.Sub(e.Meta.Created); err == nil && off != 0 {
+		e.Shift(off)
 	}
-	if err != nil || e.check(time.Now()) != nil {
+	if err != nil || e.Check(time.Now()) != nil {
 		s.metrics.farBroken.Inc()
 		return nil, false
 	}
@@ -209,22 +212,22 @@ func (s *Space) unpack(packed []byte, created time.Time) (*entry, bool) {
 
 // writeFar hands an entry over to the far tier, which writes it once the caller is
 // answered. One that replaces another is announced.
-func (s *Space) writeFar(key string, e *entry, replaces bool) {
-	if !s.usesFar() || len(e.raw) > maxFarEntry {
+func (s *Space) writeFar(key string, e *entry.Entry, replaces bool) {
+	if !s.usesFar() || len(e.Raw) > maxFarEntry {
 		return
 	}
 	write := s.cache.far.Set
 	if replaces {
 		write = s.cache.far.Replace
 	}
-	write(key, e.meta.Created, e.meta.replaceable(), len(e.raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
+	write(key, e.Meta.Created, e.Meta.Replaceable(), len(e.Raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
 }
 
 // pack is what Redis keeps of an entry, and for how long; 0 when it was purged since.
-func (s *Space) pack(key string, e *entry) ([]byte, time.Duration) {
+func (s *Space) pack(key string, e *entry.Entry) ([]byte, time.Duration) {
 	now := time.Now()
-	if s.purgedSince(key, &e.meta, now) {
+	if s.purgedSince(key, &e.Meta, now) {
 		return nil, 0
 	}
-	return s.cache.compressor.pack(e.raw), s.policy.Keep(&e.meta) - now.Sub(e.meta.Created)
+	return s.cache.compressor.pack(e.Raw), s.policy.Keep(&e.Meta) - now.Sub(e.Meta.Created)
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // fakeRemote is a Remote in memory.
@@ -156,8 +159,8 @@ func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created 
 
 // createdAt is what Redis has for the date of a value: its own, where a test has put it there.
 func (s *fakeRemote) createdAt(key string) time.Time {
-	if e, err := parse(s.values[key]); err == nil && s.dates[key].created.IsZero() {
-		return e.meta.Created
+	if e, err := entry.Parse(s.values[key]); err == nil && s.dates[key].created.IsZero() {
+		return e.Meta.Created
 	}
 	return s.dates[key].created
 }
@@ -197,7 +200,7 @@ func (s *fakeRemote) Lease(_ context.Context, key string, _ time.Duration) (bool
 }
 
 // fleet is two instances with one far tier.
-func fleet(t *testing.T, p Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
+func fleet(t *testing.T, p policy.Policy, run func(t *testing.T, far *fakeRemote, one, two *Space)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		far := newFakeRemote()
@@ -211,7 +214,7 @@ func TestFarHitIsPromoted(t *testing.T) {
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
 		h := mustFetch(t, two, "k", l)
-		if h.Tier != Far || h.State != Fresh {
+		if h.Tier != Far || h.State != policy.Fresh {
 			t.Errorf("%+v", h)
 		}
 		gets := far.gets
@@ -228,7 +231,7 @@ func TestFreshTravels(t *testing.T) {
 	for name, texts := range map[string][]string{"whole": {"a"}, "in parts": {"a", "b", "c"}} {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
-				l := &script{make: func(n int64) (Content, error) {
+				l := &script{make: func(n int64) (entry.Content, error) {
 					c := textContent(texts...)
 					c.Fresh = 20 * time.Second / time.Duration(n)
 					return c, nil
@@ -256,7 +259,7 @@ func TestFreshTravels(t *testing.T) {
 
 func TestPoolTravels(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
-		l := &script{make: func(int64) (Content, error) { return pool(50), nil }}
+		l := &script{make: func(int64) (entry.Content, error) { return pool(50), nil }}
 		mustFetch(t, one, "k", l)
 		synctest.Wait()
 		seen := map[string]bool{}
@@ -276,7 +279,7 @@ func TestFarInGraceIsServedAndRefreshedInTheBackground(t *testing.T) {
 		mustFetch(t, one, "k", l)
 		time.Sleep(2 * time.Minute)
 		start := time.Now()
-		if h := mustFetch(t, two, "k", l); h.State != Grace || time.Since(start) != 0 {
+		if h := mustFetch(t, two, "k", l); h.State != policy.Grace || time.Since(start) != 0 {
 			t.Errorf("%+v after %v", h, time.Since(start))
 		}
 		time.Sleep(time.Second)
@@ -306,7 +309,7 @@ func TestRubbishInRedisIsAMiss(t *testing.T) {
 		packed := far.values["k"]
 		for _, bad := range [][]byte{nil, {}, []byte("hello"), packed[:len(packed)-3], append([]byte{0}, packed...)} {
 			far.values["k"] = bad
-			two.cache.near.remove(Shared, "k")
+			two.cache.near.remove(policy.Shared, "k")
 			if h := mustFetch(t, two, "k", l); h.Tier != Upstream {
 				t.Errorf("%q was served", bad)
 			}
@@ -443,7 +446,7 @@ func TestWhatIsWorthItIsCompressed(t *testing.T) {
 		"large":   {bytes.Repeat([]byte("x"), 2*minPacked), true},
 		"picture": {noise, false},
 	} {
-		raw := rawOf(t, textContent(string(r.body)), soundMeta())
+		raw := rawOf(t, textContent(string(r.body)), &entry.Meta{Created: time.Now(), Modified: time.Now()})
 		packed := codec.pack(raw)
 		if (len(packed) < len(raw)) != r.packed {
 			t.Errorf("%s: %d bytes of %d", name, len(packed), len(raw))
@@ -452,7 +455,7 @@ func TestWhatIsWorthItIsCompressed(t *testing.T) {
 			t.Errorf("%s: %d bytes back, %v", name, len(got), err)
 		}
 	}
-	if _, err := codec.unpack(append([]byte{layoutVersion}, make([]byte, maxFarEntry)...)); !errors.Is(err, errTooLarge) {
+	if _, err := codec.unpack(append([]byte{entry.LayoutVersion}, make([]byte, maxFarEntry)...)); !errors.Is(err, errTooLarge) {
 		t.Error(err)
 	}
 }
@@ -478,7 +481,7 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", keyed())
 	for range 20_000 {
 		content := textContent("old")
-		e, err := s.entryOf("story:k", &content, time.Now().Add(-time.Second), &entry{})
+		e, err := s.entryOf("story:k", &content, time.Now().Add(-time.Second), &entry.Entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,7 +494,7 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 		<-begun
 		s.PurgeKey("story:k", time.Now())
 		group.Wait()
-		if _, ok := s.cache.near.head(Keyed, "story:k"); ok {
+		if _, ok := s.cache.near.head(policy.Keyed, "story:k"); ok {
 			t.Fatal("a purged entry is in the near tier")
 		}
 		s.purgedKeys.Store(nil)

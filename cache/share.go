@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strings"
 	"sync"
+
+	"sundry/cache/policy"
 )
 
 const (
@@ -98,7 +100,7 @@ func endpointOf(key string) string {
 
 // write stores a value, and moves the values of others that it would evict. The
 // class's lock is held.
-func (m *memory) write(class Class, key string, value []byte) error {
+func (m *memory) write(class policy.Class, key string, value []byte) error {
 	t := m.shares[class]
 	t.moveBudget = min(t.span*spans/4, maxMoveBudget, t.moveBudget+moveFactor*len(value))
 	if err := m.push(class, key, value); err != nil {
@@ -118,21 +120,21 @@ func (m *memory) write(class Class, key string, value []byte) error {
 	return nil
 }
 
-func (m *memory) push(class Class, key string, value []byte) error {
+func (m *memory) push(class policy.Class, key string, value []byte) error {
 	m.shares[class].count(endpointOf(key), len(key)+len(value)+valueOverhead)
 	return m.class[class].Set(key, value)
 }
 
 // inUse reports whether a value that reached the queue's end still belongs to an
 // entry: a part does while its head names it.
-func (m *memory) inUse(class Class, key string) bool {
+func (m *memory) inUse(class policy.Class, key string) bool {
 	whole, part, isPart := strings.Cut(key, "\x00")
 	if !isPart {
 		return true
 	}
 	gen := binary.LittleEndian.Uint64([]byte(part[:8]))
-	for _, of := range [...]Class{class, Keyed, Shared} {
-		if e, ok := m.stored(of, whole); ok && e.gen == gen && e.partsIn(of) == class {
+	for _, of := range [...]policy.Class{class, policy.Keyed, policy.Shared} {
+		if e, ok := m.stored(of, whole); ok && e.Generation == gen && partsIn(of, &e) == class {
 			return true
 		}
 	}

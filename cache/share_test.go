@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // crowded is a class of 9 MiB, in which spaces store answers of a kilobyte.
@@ -20,7 +23,7 @@ func newCrowded(t testing.TB) crowded {
 
 func (c crowded) open(name string) *Space {
 	p := usual()
-	p.Class = Keyed
+	p.Class = policy.Keyed
 	return c.Space(name, p)
 }
 
@@ -28,11 +31,11 @@ var kilobyte = strings.Repeat("x", 1000)
 
 func (c crowded) fill(s *Space, from, to int) {
 	for i := from; i < to; i++ {
-		e, err := s.entryOf("", &Content{Source: "first", Forms: textContent(kilobyte).Forms}, time.Now(), &entry{})
+		e, err := s.entryOf("", &entry.Content{Source: "first", Forms: textContent(kilobyte).Forms}, time.Now(), &entry.Entry{})
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.near.put(Keyed, fmt.Sprint(s.name, ":", i), e)
+		c.near.put(policy.Keyed, fmt.Sprint(s.name, ":", i), e)
 	}
 }
 
@@ -53,7 +56,7 @@ const (
 
 func TestFloodOfOneEndpointLeavesTheOthersTheirHalf(t *testing.T) {
 	c := newCrowded(t)
-	if size := c.near.capacity[Keyed].size; size>>10 != holds {
+	if size := c.near.capacity[policy.Keyed].size; size>>10 != holds {
 		t.Fatalf("a class of %d bytes", size)
 	}
 	kd, avatar, ip := c.open("kd"), c.open("avatar/step"), c.open("ip")
@@ -127,7 +130,7 @@ func TestMovedValuesAreTheLastOnes(t *testing.T) {
 			t.Errorf("%+v", info)
 		}
 		parts := 0
-		it := c.near.class[Keyed].Iterator()
+		it := c.near.class[policy.Keyed].Iterator()
 		for it.SetNext() {
 			if v, err := it.Value(); err == nil && strings.HasPrefix(v.Key(), "kd:large\x00") {
 				parts++
@@ -145,9 +148,9 @@ func TestMovesAreBounded(t *testing.T) {
 	kd, ip := c.open("kd"), c.open("ip")
 	c.fill(kd, 0, holds*9/20)
 	c.fill(ip, 0, holds)
-	before := c.near.counters.spared[Keyed].Load()
+	before := c.near.counters.spared[policy.Keyed].Load()
 	c.fill(ip, holds, many)
-	if moved := c.near.counters.spared[Keyed].Load() - before; moved == 0 || moved > 2*(many-holds) {
+	if moved := c.near.counters.spared[policy.Keyed].Load() - before; moved == 0 || moved > 2*(many-holds) {
 		t.Errorf("%d values were moved for %d that were written", moved, many-holds)
 	}
 }

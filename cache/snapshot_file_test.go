@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache/durable"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // few is a snapshot of four small entries, the contents by key, and where each record
@@ -41,7 +43,7 @@ func few(t testing.TB) (file []byte, contents map[string]string, ends []int) {
 		case 3:
 			c = textContent("one", "one")
 		}
-		if err := enc.record(key, rawOf(t, c, &Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Second)})); err != nil {
+		if err := enc.record(key, rawOf(t, c, &entry.Meta{Created: now.Add(-time.Second), Modified: now.Add(-time.Second)})); err != nil {
 			t.Fatal(err)
 		}
 		if contents[key] = c.Negative; c.Negative == "" {
@@ -177,7 +179,7 @@ func FuzzSnapshot(f *testing.F) {
 			s := spaceFor(k.Cache, key)
 			if e, ok := k.near.last(s.policy.Class, key); ok {
 				whole, complete := e, true
-				if e.split() {
+				if e.Split() {
 					whole, complete = k.near.join(s.policy.Class, key, &e)
 				}
 				if !complete {
@@ -194,7 +196,7 @@ func FuzzSnapshot(f *testing.F) {
 			}
 		}
 		if forge { // entries under other keys
-			for c := range classes {
+			for c := range policy.Classes {
 				_ = k.near.class[c].Reset()
 			}
 			k.near.hot.table.InvalidateAll()
@@ -206,7 +208,7 @@ func FuzzSnapshot(f *testing.F) {
 func TestForgedSnapshot(t *testing.T) {
 	k := reader(t)
 	now := time.Now()
-	raw := rawOf(t, textContent("a"), &Meta{Created: now, Modified: now})
+	raw := rawOf(t, textContent("a"), &entry.Meta{Created: now, Modified: now})
 	write := func(records func(*snapshotEncoder)) []byte {
 		var b bytes.Buffer
 		enc := newSnapshotEncoder(&b)
@@ -258,7 +260,7 @@ func TestForeignFile(t *testing.T) {
 	if err := k.Write(t.Context()); !errors.Is(err, errForeign) {
 		t.Error(err)
 	}
-	k.SetPurges(map[string]Purge{AllEndpoints: {Hard: time.Now()}})
+	k.SetPurges(map[string]policy.Purge{policy.AllEndpoints: {Hard: time.Now()}})
 	if b, err := os.ReadFile(file); err != nil || string(b) != text {
 		t.Errorf("%q %v", b, err)
 	}
@@ -404,14 +406,14 @@ func TestABrokenOffStartKeepsTheFile(t *testing.T) {
 func TestAWriteThatTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := started(t, snapshotFile(t), Config{Memory: 64 << 20})
-		fillAll(t, k.Cache, map[string]Content{"60s:v1:main:": textContent("a")})
+		fillAll(t, k.Cache, map[string]entry.Content{"60s:v1:main:": textContent("a")})
 		k.mustWrite(t)
 		before, err := os.Stat(k.file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range []string{"60s:v1:1:", "60s:v1:2:", "60s:v1:3:"} {
-			fillAll(t, k.Cache, map[string]Content{key: long(1 << 20)})
+			fillAll(t, k.Cache, map[string]entry.Content{key: long(1 << 20)})
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), snapshotPause+time.Millisecond)
 		defer cancel()
@@ -452,17 +454,17 @@ func TestAbandonedTemporaryFiles(t *testing.T) {
 func benchSnapshot(b *testing.B) *keeper {
 	b.Helper()
 	k := started(b, snapshotFile(b), Config{Memory: DefaultMemory})
-	p := classed(Keyed)
+	p := classed(policy.Keyed)
 	p.TTL = time.Hour
 	s := k.Space("ip", p)
 	for i := range 70_000 {
 		key := "ip:v1:main:=" + strconv.Itoa(i)
 		c := textContent(strings.Repeat("x", 300+i%700))
-		e, err := s.entryOf(key, &c, time.Now(), &entry{})
+		e, err := s.entryOf(key, &c, time.Now(), &entry.Entry{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		k.near.put(Keyed, key, e)
+		k.near.put(policy.Keyed, key, e)
 	}
 	return k
 }
@@ -489,7 +491,7 @@ func BenchmarkSnapshotRead(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		next := keepIn(b, k.file, Config{Memory: DefaultMemory})
-		next.Space("ip", classed(Keyed))
+		next.Space("ip", classed(policy.Keyed))
 		b.StartTimer()
 		next.Read(b.Context())
 		if next.result("read") != float64(w.entries) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"sundry/cache/entry"
 )
 
 // The layout of a snapshot, little endian:
@@ -63,7 +65,7 @@ func newSnapshotEncoder(w io.Writer) *snapshotEncoder {
 
 func (e *snapshotEncoder) begin(now time.Time) error {
 	b := append(make([]byte, 0, snapshotHead), snapshotMagic...)
-	b = append(b, snapshotVersion, layoutVersion, 0, 0, 0, 0, 0, 0)
+	b = append(b, snapshotVersion, entry.LayoutVersion, 0, 0, 0, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(now.UnixMilli()))
 	return e.write(withCheck(b))
 }
@@ -143,7 +145,7 @@ func (d *snapshotDecoder) begin() error {
 		return tornOr(err)
 	case !checked(head):
 		return errTorn
-	case head[16] != snapshotVersion || head[17] != layoutVersion:
+	case head[16] != snapshotVersion || head[17] != entry.LayoutVersion:
 		return errOtherVersion
 	}
 	d.left -= snapshotHead

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // snapshotShare is the part of a class that may be filled from a snapshot: its shards are
@@ -121,15 +124,15 @@ func (s *Snapshot) readFrom(ctx context.Context, from io.Reader, size int64) (*s
 // admit puts an entry into the near tier, or says why not. It keeps no reference to raw.
 func (s *Snapshot) admit(key string, raw []byte, room *snapshotRoom) skipReason {
 	now := time.Now()
-	e, err := parse(raw)
-	if err != nil || e.check(now) != nil || !printable(key) {
+	e, err := entry.Parse(raw)
+	if err != nil || e.Check(now) != nil || !entry.Printable(key) {
 		return skipBroken
 	}
 	space, reason := s.spaceOf(key)
 	if reason != skipNone {
 		return reason
 	}
-	if state, _ := space.state(key, &e.meta, now); !usable(state) || !e.meta.oldestPart().After(s.known()) {
+	if state, _ := space.state(key, &e.Meta, now); !policy.Usable(state) || !e.Meta.OldestPart().After(s.known()) {
 		return skipGone
 	}
 	class, near := space.policy.Class, s.cache.near
@@ -146,22 +149,22 @@ func (s *Snapshot) admit(key string, raw []byte, room *snapshotRoom) skipReason 
 }
 
 // snapshotRoom is how many bytes of each class may still be filled from a snapshot.
-type snapshotRoom [classes]int
+type snapshotRoom [policy.Classes]int
 
 func (m *memory) roomForSnapshot() (room snapshotRoom) {
-	for c := range classes {
+	for c := range policy.Classes {
 		room[c] = int(snapshotShare * float64(m.capacity[c].size))
 	}
 	return room
 }
 
 // take reserves room for an entry; false when there is not enough.
-func (r *snapshotRoom) take(m *memory, class Class, key string, e *entry) bool {
-	head, parts := len(key)+len(e.raw)+valueOverhead, 0
-	if e.wantsSplit() {
-		n := e.records()
-		head = len(key) + e.table + e.forms*formRow + valueOverhead
-		parts = len(e.raw) - e.table + n*(len(partKey(key, e.gen, n))+valueOverhead)
+func (r *snapshotRoom) take(m *memory, class policy.Class, key string, e *entry.Entry) bool {
+	head, parts := len(key)+len(e.Raw)+valueOverhead, 0
+	if wantsSplit(e) {
+		n := e.Records()
+		head = len(key) + e.HeadSize() + valueOverhead
+		parts = len(e.Raw) - e.HeadSize() + n*(len(partKey(key, e.Generation, n))+valueOverhead)
 	}
 	of := m.classForParts(class, e)
 	if r[class] < head || r[of] < parts || of == class && r[class] < head+parts {
@@ -182,7 +185,7 @@ func (m *memory) largestEntry() int {
 }
 
 // holds reports whether the tier has an entry of the key, or its head.
-func (m *memory) holds(class Class, key string) bool {
+func (m *memory) holds(class policy.Class, key string) bool {
 	_, ok := m.head(class, key)
 	return ok
 }
@@ -190,21 +193,21 @@ func (m *memory) holds(class Class, key string) bool {
 // putIfAbsent is put, unless there is an entry of the key, which is newer. It is not
 // offered to the hot table: its first hit does that. It returns false where it was not
 // stored.
-func (m *memory) putIfAbsent(class Class, key string, e *entry) bool {
+func (m *memory) putIfAbsent(class policy.Class, key string, e *entry.Entry) bool {
 	m.noteCreated(e)
-	if !e.wantsSplit() {
-		return m.setIfAbsent(class, key, e.raw)
+	if !wantsSplit(e) {
+		return m.setIfAbsent(class, key, e.Raw)
 	}
 	parts := m.classForParts(class, e)
 	if !m.setParts(parts, key, e) {
 		return false
 	}
-	return m.setIfAbsent(class, key, e.splitHead(parts == Large))
+	return m.setIfAbsent(class, key, e.SplitHead(parts == policy.Large))
 }
 
 // setIfAbsent is set, unless the tier holds the key. All writes of entries take the class's lock
 // before the hot table learns of them, so that this one cannot replace a newer one.
-func (m *memory) setIfAbsent(class Class, key string, value []byte) bool {
+func (m *memory) setIfAbsent(class policy.Class, key string, value []byte) bool {
 	if len(key)+len(value) > m.capacity[class].value {
 		m.counters.refused[class].Add(1)
 		return false

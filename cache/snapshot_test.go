@@ -19,6 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // keeper is a cache with a snapshot, before Read.
@@ -72,27 +75,27 @@ func (k *keeper) result(name string) float64 {
 	return testutil.ToFloat64(k.Snapshot.metrics.entries.WithLabelValues(name))
 }
 
-func classed(c Class) Policy {
+func classed(c policy.Class) policy.Policy {
 	p := usual()
 	p.Class = c
 	return p
 }
 
 // told is a loader that gives this content.
-func told(c Content) *script {
-	return &script{make: func(int64) (Content, error) { return c, nil }}
+func told(c entry.Content) *script {
+	return &script{make: func(int64) (entry.Content, error) { return c, nil }}
 }
 
 // stock is one content of each sort, by key.
-func stock() map[string]Content {
+func stock() map[string]entry.Content {
 	forms := textContent(strings.Repeat("news of the day ", 40))
 	forms.Forms[0][0].Compress = true
-	link := Body{Status: http.StatusFound, Type: "text/plain", Location: "https://example.org/a", Data: []byte("a")}
-	forms.Forms = append(forms.Forms, nil, Form{link})
+	link := entry.Body{Status: http.StatusFound, Type: "text/plain", Location: "https://example.org/a", Data: []byte("a")}
+	forms.Forms = append(forms.Forms, nil, entry.Form{link})
 	forms.Edition, forms.Fresh = "2000-01-01", 50*time.Second
 	resort := textContent("from the last one")
 	resort.LastResort = true
-	return map[string]Content{
+	return map[string]entry.Content{
 		"60s:v1:main:":          forms,
 		"60s:v1:long:":          long(20 << 10),
 		"yiyan:v1:main:":        pool(30),
@@ -104,7 +107,7 @@ func stock() map[string]Content {
 	}
 }
 
-var stockClasses = map[string]Class{"60s": Shared, "yiyan": Shared, "ip": Keyed, "qr": Computed}
+var stockClasses = map[string]policy.Class{"60s": policy.Shared, "yiyan": policy.Shared, "ip": policy.Keyed, "qr": policy.Computed}
 
 // spaceFor opens the space of a key.
 func spaceFor(c *Cache, key string) *Space {
@@ -112,7 +115,7 @@ func spaceFor(c *Cache, key string) *Space {
 	return c.Space(name, classed(stockClasses[name]))
 }
 
-func fillAll(t *testing.T, c *Cache, contents map[string]Content) {
+func fillAll(t *testing.T, c *Cache, contents map[string]entry.Content) {
 	t.Helper()
 	for key, content := range contents {
 		mustFetch(t, spaceFor(c, key), key, told(content))
@@ -120,7 +123,7 @@ func fillAll(t *testing.T, c *Cache, contents map[string]Content) {
 }
 
 // openSpaces opens those of these keys, as a start does.
-func openSpaces(c *Cache, contents map[string]Content) {
+func openSpaces(c *Cache, contents map[string]entry.Content) {
 	for key := range contents {
 		spaceFor(c, key)
 	}
@@ -157,8 +160,8 @@ func TestSnapshotBringsBackEverything(t *testing.T) {
 				if got.Tier != Near || got.Age != 25*time.Second {
 					t.Errorf("%s: from %v at an age of %v", key, got.Tier, got.Age)
 				}
-				if got.Random && slices.ContainsFunc(content.Forms[form], func(b Body) bool { return bytes.Equal(b.Data, got.Rep.Data) }) {
-					got.Rep, want.Rep = Rep{}, Rep{}
+				if got.Random && slices.ContainsFunc(content.Forms[form], func(b entry.Body) bool { return bytes.Equal(b.Data, got.Rep.Data) }) {
+					got.Rep, want.Rep = entry.Rep{}, entry.Rep{}
 				}
 				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Hit{})); diff != "" {
 					t.Errorf("%s, form %d (-before +after):\n%s", key, form, diff)
@@ -181,7 +184,7 @@ func TestSnapshotHasWhatOnlyTheHotTableHas(t *testing.T) {
 		if first.near.hot.get(key) == nil {
 			t.Fatal("not in the hot table")
 		}
-		if err := first.near.class[Shared].Delete(key); err != nil {
+		if err := first.near.class[policy.Shared].Delete(key); err != nil {
 			t.Fatal(err)
 		}
 		first.mustWrite(t)
@@ -209,32 +212,32 @@ func restarted(t *testing.T, first *keeper, open func(*Cache)) *keeper {
 // TestSnapshotIsJudgedByThePolicyInForce, not by that of before.
 func TestSnapshotIsJudgedByThePolicyInForce(t *testing.T) {
 	for name, r := range map[string]struct {
-		change func(*Policy)
+		change func(*policy.Policy)
 		after  time.Duration
-		state  State
+		state  policy.State
 		skip   string
 	}{
-		"fresh still":                  {func(*Policy) {}, time.Second, Fresh, ""},
-		"stale by now":                 {func(*Policy) {}, 5 * time.Minute, Grace, ""},
-		"a shorter TTL":                {func(p *Policy) { p.TTL, p.Grace = time.Second, 0 }, 10 * time.Second, Stale, ""},
-		"a longer TTL":                 {func(p *Policy) { p.TTL = time.Hour }, 30 * time.Minute, Fresh, ""},
-		"another class":                {func(p *Policy) { p.Class = Shared }, time.Second, Fresh, ""},
-		"too old":                      {func(*Policy) {}, 2 * time.Hour, Gone, "gone"},
-		"too old by the new rule":      {func(p *Policy) { p.TTL, p.Grace, p.StaleIfError = time.Second, 0, 0 }, time.Minute, Gone, "gone"},
-		"no longer stored":             {func(p *Policy) { p.TTL = 0 }, time.Second, Gone, "unknown"},
-		"of a clock that was set back": {func(*Policy) {}, -time.Hour, Gone, "broken"},
+		"fresh still":                  {func(*policy.Policy) {}, time.Second, policy.Fresh, ""},
+		"stale by now":                 {func(*policy.Policy) {}, 5 * time.Minute, policy.Grace, ""},
+		"a shorter TTL":                {func(p *policy.Policy) { p.TTL, p.Grace = time.Second, 0 }, 10 * time.Second, policy.Stale, ""},
+		"a longer TTL":                 {func(p *policy.Policy) { p.TTL = time.Hour }, 30 * time.Minute, policy.Fresh, ""},
+		"another class":                {func(p *policy.Policy) { p.Class = policy.Shared }, time.Second, policy.Fresh, ""},
+		"too old":                      {func(*policy.Policy) {}, 2 * time.Hour, policy.Gone, "gone"},
+		"too old by the new rule":      {func(p *policy.Policy) { p.TTL, p.Grace, p.StaleIfError = time.Second, 0, 0 }, time.Minute, policy.Gone, "gone"},
+		"no longer stored":             {func(p *policy.Policy) { p.TTL = 0 }, time.Second, policy.Gone, "unknown"},
+		"of a clock that was set back": {func(*policy.Policy) {}, -time.Hour, policy.Gone, "broken"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			const key = "ip:v1:main:=1"
 			first := started(t, snapshotFile(t), Config{})
 			if r.after >= 0 {
-				mustFetch(t, first.Space("ip", classed(Keyed)), key, &script{text: "here"})
+				mustFetch(t, first.Space("ip", classed(policy.Keyed)), key, &script{text: "here"})
 				first.mustWrite(t)
 				time.Sleep(r.after)
 			} else {
 				writeAhead(t, first, key)
 			}
-			p := classed(Keyed)
+			p := classed(policy.Keyed)
 			r.change(&p)
 			second := keepIn(t, first.file, Config{})
 			s := second.Space("ip", p)
@@ -257,7 +260,7 @@ func writeAhead(t *testing.T, k *keeper, key string) {
 	enc := newSnapshotEncoder(&b)
 	c := textContent("here")
 	later := time.Now().Add(time.Hour)
-	if err := errors.Join(enc.begin(time.Now()), enc.record(key, rawOf(t, c, &Meta{Created: later, Modified: later})), enc.end(), os.WriteFile(k.file, b.Bytes(), 0o600)); err != nil {
+	if err := errors.Join(enc.begin(time.Now()), enc.record(key, rawOf(t, c, &entry.Meta{Created: later, Modified: later})), enc.end(), os.WriteFile(k.file, b.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -267,10 +270,10 @@ func writeAhead(t *testing.T, k *keeper, key string) {
 func TestSnapshotOfAnotherCatalog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := started(t, snapshotFile(t), Config{})
-		fillAll(t, first.Cache, map[string]Content{"60s:v1:main:": textContent("a"), "ip:v1:main:=1": textContent("b")})
+		fillAll(t, first.Cache, map[string]entry.Content{"60s:v1:main:": textContent("a"), "ip:v1:main:=1": textContent("b")})
 		all := first.keeps
 		first.keeps = func(string) bool { return true }
-		fillAll(t, first.Cache, map[string]Content{"60s:old:main:": textContent("c")})
+		fillAll(t, first.Cache, map[string]entry.Content{"60s:old:main:": textContent("c")})
 		first.mustWrite(t)
 		second := keepIn(t, first.file, Config{})
 		second.keeps = all
@@ -290,7 +293,7 @@ func TestSnapshotOfAnotherCatalog(t *testing.T) {
 func TestSnapshotRespectsPurgesInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := started(t, snapshotFile(t), Config{})
-		fillAll(t, first.Cache, map[string]Content{
+		fillAll(t, first.Cache, map[string]entry.Content{
 			"60s:v1:main:": textContent("a"), "yiyan:v1:main:": textContent("b"), "ip:v1:main:=1": textContent("c"), "ip:v1:main:=2": textContent("d"),
 		})
 		time.Sleep(time.Second)
@@ -298,13 +301,13 @@ func TestSnapshotRespectsPurgesInForce(t *testing.T) {
 		second := keepIn(t, first.file, Config{})
 		openSpaces(second.Cache, stock())
 		now := time.Now()
-		second.SetPurges(map[string]Purge{"60s": {Hard: now}, "yiyan": {Soft: now}})
+		second.SetPurges(map[string]policy.Purge{"60s": {Hard: now}, "yiyan": {Soft: now}})
 		spaceFor(second.Cache, "ip:").PurgeKey("ip:v1:main:=1", now)
 		if _, err := os.Stat(first.file); err != nil {
 			t.Fatalf("purges of before the start remove the file: %v", err)
 		}
 		second.Read(t.Context())
-		for key, want := range map[string]State{"60s:v1:main:": Absent, "yiyan:v1:main:": Grace, "ip:v1:main:=1": Absent, "ip:v1:main:=2": Fresh} {
+		for key, want := range map[string]policy.State{"60s:v1:main:": policy.Absent, "yiyan:v1:main:": policy.Grace, "ip:v1:main:=1": policy.Absent, "ip:v1:main:=2": policy.Fresh} {
 			if info, _, _ := spaceFor(second.Cache, key).Look(key); info.State != want {
 				t.Errorf("%s: %v, want %v", key, info.State, want)
 			}
@@ -319,18 +322,22 @@ func TestSnapshotRespectsPurgesInForce(t *testing.T) {
 // remembers the purge.
 func TestWhatWasPurgedDoesNotComeBack(t *testing.T) {
 	for name, purge := range map[string]func(*Cache){
-		"hard":         func(c *Cache) { c.SetPurges(map[string]Purge{"60s": {Hard: time.Now()}}) },
-		"soft":         func(c *Cache) { c.SetPurges(map[string]Purge{"60s": {Soft: time.Now()}}) },
-		"all":          func(c *Cache) { c.SetPurges(map[string]Purge{AllEndpoints: {Hard: time.Now()}}) },
-		"of the key":   func(c *Cache) { spaceFor(c, "60s:").PurgeKey("60s:v1:main:", time.Now()) },
-		"twice":        func(c *Cache) { c.SetPurges(map[string]Purge{"60s": {Hard: time.Now()}}); c.SetPurges(nil) },
-		"the same one": func(c *Cache) { p := map[string]Purge{"60s": {Hard: time.Now()}}; c.SetPurges(p); c.SetPurges(p) },
+		"hard":       func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}}) },
+		"soft":       func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Soft: time.Now()}}) },
+		"all":        func(c *Cache) { c.SetPurges(map[string]policy.Purge{policy.AllEndpoints: {Hard: time.Now()}}) },
+		"of the key": func(c *Cache) { spaceFor(c, "60s:").PurgeKey("60s:v1:main:", time.Now()) },
+		"twice":      func(c *Cache) { c.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}}); c.SetPurges(nil) },
+		"the same one": func(c *Cache) {
+			p := map[string]policy.Purge{"60s": {Hard: time.Now()}}
+			c.SetPurges(p)
+			c.SetPurges(p)
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			first := started(t, snapshotFile(t), Config{})
-			fillAll(t, first.Cache, map[string]Content{"60s:v1:main:": textContent("unlawful"), "yiyan:v1:main:": textContent("b")})
+			fillAll(t, first.Cache, map[string]entry.Content{"60s:v1:main:": textContent("unlawful"), "yiyan:v1:main:": textContent("b")})
 			time.Sleep(time.Second)
 			first.mustWrite(t)
 			go first.Run(ctx)
@@ -361,13 +368,13 @@ func TestWhatWasPurgedDoesNotComeBack(t *testing.T) {
 func TestAPurgeDuringAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := started(t, snapshotFile(t), Config{})
-		fillAll(t, first.Cache, map[string]Content{"60s:v1:main:": textContent("unlawful"), "ip:v1:main:=1": textContent("b")})
+		fillAll(t, first.Cache, map[string]entry.Content{"60s:v1:main:": textContent("unlawful"), "ip:v1:main:=1": textContent("b")})
 		time.Sleep(time.Second)
 		passes := 0
 		first.keeps = func(key string) bool { // the last one is seen after the others were written
 			if strings.HasPrefix(key, "ip:") {
 				if passes++; passes == 1 {
-					first.SetPurges(map[string]Purge{"60s": {Hard: time.Now()}})
+					first.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}})
 				}
 			}
 			return true
@@ -386,7 +393,7 @@ func TestAPurgeDuringAWrite(t *testing.T) {
 // parts, or in the hot table alone.
 func TestSnapshotOverwritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		contents := map[string]Content{
+		contents := map[string]entry.Content{
 			"60s:v1:main:": textContent("old"), "60s:v1:hot:": textContent("old"), "ip:v1:main:=1": textContent("old"), "yiyan:v1:main:": textContent("old", "old"),
 		}
 		first := started(t, snapshotFile(t), Config{})
@@ -398,7 +405,7 @@ func TestSnapshotOverwritesNothing(t *testing.T) {
 			mustFetch(t, spaceFor(second.Cache, key), key, &script{text: "new"})
 		}
 		second.near.hot.drop("60s:v1:main:")
-		if err := second.near.class[Shared].Delete("60s:v1:hot:"); err != nil {
+		if err := second.near.class[policy.Shared].Delete("60s:v1:hot:"); err != nil {
 			t.Fatal(err)
 		}
 		second.Read(t.Context())
@@ -417,7 +424,7 @@ func TestSnapshotIsReadBesideRequests(t *testing.T) {
 	const keys = 2000
 	file := snapshotFile(t)
 	first := started(t, file, Config{})
-	p := classed(Keyed)
+	p := classed(policy.Keyed)
 	p.TTL = time.Hour
 	s := first.Space("ip", p)
 	key := func(i int) string { return fmt.Sprintf("ip:v1:main:=%d", i) }
@@ -434,11 +441,11 @@ func TestSnapshotIsReadBesideRequests(t *testing.T) {
 	}()
 	for i := range keys {
 		c := textContent("new")
-		e, err := s.entryOf(key(keys-1-i), &c, time.Now(), &entry{})
+		e, err := s.entryOf(key(keys-1-i), &c, time.Now(), &entry.Entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		second.near.put(Keyed, key(keys-1-i), e)
+		second.near.put(policy.Keyed, key(keys-1-i), e)
 	}
 	<-done
 	for i := range keys {
@@ -455,14 +462,14 @@ func TestSnapshotIsReadBesideRequests(t *testing.T) {
 func TestSnapshotBesideRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := snapshotFile(t)
-		local := classed(Keyed)
+		local := classed(policy.Keyed)
 		local.Local = true
 		alone := started(t, file, Config{})
-		mustFetch(t, alone.Space("ip", classed(Keyed)), "ip:v1:main:=1", &script{})
+		mustFetch(t, alone.Space("ip", classed(policy.Keyed)), "ip:v1:main:=1", &script{})
 		mustFetch(t, alone.Space("sjbz/pictures", local), "sjbz/pictures:v1:main:#1", &script{})
 		alone.mustWrite(t)
 		fleet := keepIn(t, file, Config{Far: newFakeRemote()})
-		ip, pictures := fleet.Space("ip", classed(Keyed)), fleet.Space("sjbz/pictures", local)
+		ip, pictures := fleet.Space("ip", classed(policy.Keyed)), fleet.Space("sjbz/pictures", local)
 		fleet.Read(t.Context())
 		fleet.wantLog(t, `"snapshot read"`, "entries=1", "redis=1")
 		if _, _, found := ip.Look("ip:v1:main:=1"); found {
@@ -510,7 +517,7 @@ func TestSnapshotIsWrittenNowAndThen(t *testing.T) {
 		if n := written(); n != 0 {
 			t.Errorf("an empty tier was written: %v entries", n)
 		}
-		fillAll(t, k.Cache, map[string]Content{"60s:v1:main:": textContent("a")})
+		fillAll(t, k.Cache, map[string]entry.Content{"60s:v1:main:": textContent("a")})
 		time.Sleep(time.Duration((1+snapshotJitter)*float64(snapshotInterval)) + time.Second)
 		if n := written(); n != 1 {
 			t.Errorf("%v entries were written", n)
@@ -532,10 +539,10 @@ func TestManyPurgesDoNotKeepSnapshotsFromBeingWritten(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		k := started(t, snapshotFile(t), Config{})
-		fillAll(t, k.Cache, map[string]Content{"yiyan:v1:main:": textContent("a")})
+		fillAll(t, k.Cache, map[string]entry.Content{"yiyan:v1:main:": textContent("a")})
 		go k.Run(ctx)
 		for range 2 * snapshotInterval / snapshotAfterPurge {
-			k.SetPurges(map[string]Purge{"60s": {Hard: time.Now()}})
+			k.SetPurges(map[string]policy.Purge{"60s": {Hard: time.Now()}})
 			time.Sleep(snapshotAfterPurge - time.Second)
 		}
 		synctest.Wait()
@@ -549,19 +556,19 @@ func TestManyPurgesDoNotKeepSnapshotsFromBeingWritten(t *testing.T) {
 func TestSnapshotIsBounded(t *testing.T) {
 	file := snapshotFile(t)
 	first := started(t, file, Config{Memory: 64 << 20})
-	s := first.Space("ip", classed(Keyed))
+	s := first.Space("ip", classed(policy.Keyed))
 	for i := range 2000 {
 		mustFetch(t, s, fmt.Sprintf("ip:v1:main:=%d", i), &script{text: strings.Repeat("x", 3000+i)})
 	}
 	first.mustWrite(t)
 	second := keepIn(t, file, Config{Memory: MinMemory})
-	second.Space("ip", classed(Keyed))
+	second.Space("ip", classed(policy.Keyed))
 	second.Read(t.Context())
 	read, full := second.result("read"), second.result("full")
 	if read+full != 2000 || read < 100 || full < 100 {
 		t.Errorf("%v read, %v without room", read, full)
 	}
-	for c := range classes {
+	for c := range policy.Classes {
 		if n := second.near.counters.evicted[c].Load(); n > 0 {
 			t.Errorf("%d values of class %s were evicted", n, c)
 		}
@@ -573,7 +580,7 @@ func TestSnapshotIsBounded(t *testing.T) {
 		t.Errorf("%d bytes: %v", info.Size(), err)
 	}
 	third := keepIn(t, file, Config{})
-	third.Space("ip", classed(Keyed))
+	third.Space("ip", classed(policy.Keyed))
 	third.Read(t.Context())
 	if third.result("read") < 100 || testutil.ToFloat64(third.Snapshot.metrics.failures.WithLabelValues("read")) > 0 {
 		t.Errorf("%v read:\n%s", third.result("read"), third.log)

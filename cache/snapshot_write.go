@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"sundry/cache/durable"
+	"sundry/cache/entry"
 	"sundry/cache/jitter"
+	"sundry/cache/policy"
 )
 
 // snapshotWritten is what a write did.
@@ -115,12 +117,12 @@ func (d *snapshotDump) all() error {
 	for key, r := range near.hot.table.All() {
 		d.done[near.hot.hash(key)] = struct{}{}
 		if space, _ := d.spaceOf(key); space != nil {
-			if err := d.add(space, key, &r.entry); err != nil {
+			if err := d.add(space, key, &r.Entry); err != nil {
 				return err
 			}
 		}
 	}
-	for _, class := range [...]Class{Shared, Keyed, Computed} { // Large has only parts
+	for _, class := range [...]policy.Class{policy.Shared, policy.Keyed, policy.Computed} { // Large has only parts
 		if err := d.class(class); err != nil {
 			return err
 		}
@@ -129,7 +131,7 @@ func (d *snapshotDump) all() error {
 }
 
 // class adds the entries of one class but those of the hot table.
-func (d *snapshotDump) class(class Class) error {
+func (d *snapshotDump) class(class policy.Class) error {
 	near := d.cache.near
 	it := near.class[class].Iterator()
 	for it.SetNext() {
@@ -141,7 +143,7 @@ func (d *snapshotDump) class(class Class) error {
 		if _, done := d.done[near.hot.hash(key)]; done || strings.IndexByte(key, 0) >= 0 {
 			continue
 		}
-		e, err := parse(item.Value())
+		e, err := entry.Parse(item.Value())
 		if err != nil {
 			continue
 		}
@@ -158,27 +160,27 @@ func (d *snapshotDump) class(class Class) error {
 
 // add writes an entry that may still be used. One that a purge has made stale is left out:
 // after a restart nobody may know of the purge.
-func (d *snapshotDump) add(space *Space, key string, e *entry) error {
+func (d *snapshotDump) add(space *Space, key string, e *entry.Entry) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}
 	now := time.Now()
-	state, _ := space.state(key, &e.meta, now)
-	if own, _ := space.policy.State(&e.meta, now); !usable(state) || state != own {
+	state, _ := space.state(key, &e.Meta, now)
+	if own, _ := space.policy.State(&e.Meta, now); !policy.Usable(state) || state != own {
 		return nil
 	}
-	if e.split() {
+	if e.Split() {
 		whole, ok := d.cache.near.join(space.policy.Class, key, e)
 		if !ok {
 			return nil
 		}
 		e = &whole
 	}
-	size := snapshotRecordHead + len(key) + len(e.raw)
+	size := snapshotRecordHead + len(key) + len(e.Raw)
 	if d.out.bytes+int64(size+snapshotRecordHead) > d.limit {
 		return errSnapshotFull
 	}
-	if err := d.out.record(key, e.raw); err != nil {
+	if err := d.out.record(key, e.Raw); err != nil {
 		return err
 	}
 	return d.pace(size)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
 
@@ -18,16 +20,16 @@ import (
 // Content with Negative set, not an error. With hasCopy, a usable copy exists:
 // sources that are a last resort need not be asked.
 type Loader interface {
-	Load(ctx context.Context, hasCopy bool) (Content, error)
+	Load(ctx context.Context, hasCopy bool) (entry.Content, error)
 }
 
 // Space is one endpoint's part of the cache: its policy and its counters.
 type Space struct {
 	name       string
 	endpoint   string
-	policy     Policy
+	policy     policy.Policy
 	cache      *Cache
-	purge      *atomic.Pointer[Purge]
+	purge      *atomic.Pointer[policy.Purge]
 	purgedKeys *atomic.Pointer[purgedKeys]
 	dropped    *atomic.Pointer[purgedKeys]
 	metrics    spaceMetrics
@@ -40,7 +42,7 @@ type Space struct {
 // Two spaces of one name share their entries, as those before and after a
 // reload do. A name such as sjbz/pictures is for what an endpoint caches beside
 // its answers under another policy: a purge of the endpoint applies to it too.
-func (c *Cache) Space(name string, p Policy) *Space {
+func (c *Cache) Space(name string, p policy.Policy) *Space {
 	endpoint, _, _ := strings.Cut(name, "/")
 	s := &Space{
 		name: name, endpoint: endpoint, policy: p, cache: c,
@@ -78,7 +80,7 @@ func (c *Cache) Spaces(endpoint string) []*Space {
 func (s *Space) Name() string { return s.name }
 
 // Policy is the cache rule that the space was opened with.
-func (s *Space) Policy() *Policy { return &s.policy }
+func (s *Space) Policy() *policy.Policy { return &s.policy }
 
 // PausedError is returned for a key whose last fills failed, until the next try
 // is due.
@@ -128,13 +130,13 @@ func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hi
 		found = s.lookNear(key, want, now, hit)
 	}
 	switch {
-	case !found, !usable(hit.State):
+	case !found, !policy.Usable(hit.State):
 		s.metrics.nearMiss.Inc()
 		return false
-	case hit.State == Stale, hit.superseded:
+	case hit.State == policy.Stale, hit.superseded:
 		s.metrics.nearStale.Inc()
 		return false
-	case hit.State != Fresh:
+	case hit.State != policy.Fresh:
 		if r == nil || r.claimRefresh(now) {
 			s.refresh(ctx, key, load, hit, now)
 		}
@@ -155,9 +157,9 @@ func (s *Space) Ready(key string, want Want, now time.Time, hit *Hit) bool {
 	switch {
 	case hit.superseded:
 		return false
-	case hit.State == Fresh:
+	case hit.State == policy.Fresh:
 		return true
-	case hit.State == Eager:
+	case hit.State == policy.Eager:
 		return !r.refreshDue(now)
 	default:
 		return false
@@ -171,7 +173,7 @@ func (s *Space) Served(key string, hit *Hit) {
 }
 
 func (s *Space) countHit(hit *Hit) {
-	if hit.State == Grace {
+	if hit.State == policy.Grace {
 		s.metrics.nearStale.Inc()
 	} else {
 		s.metrics.nearHit.Inc()
@@ -185,7 +187,7 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 	switch {
 	case !s.policy.Stores():
 		return s.bypass(ctx, want, load)
-	case found.State != Stale && !found.superseded:
+	case found.State != policy.Stale && !found.superseded:
 		found = nil
 	}
 	return s.await(ctx, key, want, load, found)
@@ -194,7 +196,7 @@ func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, f
 // Fallback serves the stale copy that a Peek found to a caller that may not wait,
 // because of err; false when there is none that is still usable.
 func (s *Space) Fallback(key string, found *Hit, err error) (Hit, bool) {
-	if found.State != Stale && !found.superseded || !s.stillUsable(key, found, time.Now()) {
+	if found.State != policy.Stale && !found.superseded || !s.stillUsable(key, found, time.Now()) {
 		return Hit{}, false
 	}
 	return s.fallback(found, err), true
@@ -205,7 +207,7 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 	e, rep, ok := s.cache.near.get(s.policy.Class, key, want)
 	if ok {
 		*hit = s.hitOf(key, &e, rep, want, now, Near)
-		hit.superseded = s.usesFar() && usable(hit.State) && s.cache.near.dueMark(key, e.meta.Created, now) != nil
+		hit.superseded = s.usesFar() && policy.Usable(hit.State) && s.cache.near.dueMark(key, e.Meta.Created, now) != nil
 	}
 	return ok
 }
@@ -213,50 +215,50 @@ func (s *Space) lookNear(key string, want Want, now time.Time, hit *Hit) bool {
 // hotHit describes an entry of the hot table, in the best coding that is accepted and
 // has been made.
 func (s *Space) hotHit(r *ready, want Want, now time.Time, hit *Hit) {
-	rep, err := r.pick(want, r.record)
+	rep, err := r.Pick(want.Form, r.Record)
 	if err != nil {
-		*hit = Hit{State: Gone} // not reached: its layout was checked
+		*hit = Hit{State: policy.Gone} // not reached: its layout was checked
 		return
 	}
 	s.cache.near.hot.coding(r, want, &rep)
-	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.meta, now)
-	s.describe(hit, &r.entry, want, rep, now)
+	state, left := s.stateBy(r.deadlineUnder(&s.policy), r.key, &r.Meta, now)
+	s.describe(hit, &r.Entry, want, rep, now)
 	hit.State, hit.Left, hit.Tier = state, left, Near
-	hit.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && usable(state)
+	hit.superseded = s.usesFar() && s.cache.near.doubtful(r, now) && policy.Usable(state)
 }
 
 // state is an entry's state under the policy and the purges in force, and how long
 // it is still fresh.
-func (s *Space) state(key string, m *Meta, now time.Time) (State, time.Duration) {
-	return s.stateBy(s.policy.deadline(m), key, m, now)
+func (s *Space) state(key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
+	return s.stateBy(s.policy.Deadline(m), key, m, now)
 }
 
 // stateBy is state by a deadline that is known already.
-func (s *Space) stateBy(deadline time.Time, key string, m *Meta, now time.Time) (State, time.Duration) {
-	state, left := s.policy.stateBy(deadline, m, now)
+func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
+	state, left := s.policy.StateBy(deadline, m, now)
 	if s.purgedKeys.Load() != nil {
-		if before := s.keyPurgedBefore(key, now); m.madeBefore(before, now) {
-			return Gone, min(left, before.Sub(now))
+		if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
+			return policy.Gone, min(left, before.Sub(now))
 		}
 	}
-	return s.purge.Load().apply(m, &s.policy, now, state, left)
+	return s.purge.Load().Apply(m, &s.policy, now, state, left)
 }
 
 // hitOf describes an entry with its state at now.
-func (s *Space) hitOf(key string, e *entry, rep Rep, want Want, now time.Time, tier Tier) Hit {
+func (s *Space) hitOf(key string, e *entry.Entry, rep entry.Rep, want Want, now time.Time, tier Tier) Hit {
 	var hit Hit
 	s.describe(&hit, e, want, rep, now)
 	hit.Tier = tier
-	hit.State, hit.Left = s.state(key, &e.meta, now)
+	hit.State, hit.Left = s.state(key, &e.Meta, now)
 	return hit
 }
 
 // describe fills in a hit, but for its state and tier.
-func (s *Space) describe(hit *Hit, e *entry, want Want, rep Rep, now time.Time) {
-	bodies, _ := e.form(want.Form)
+func (s *Space) describe(hit *Hit, e *entry.Entry, want Want, rep entry.Rep, now time.Time) {
+	bodies, _ := e.Form(want.Form)
 	*hit = Hit{
-		Age: max(0, now.Sub(e.meta.Created)), Meta: e.meta, Message: e.message, Rep: rep,
-		Missing: bodies == 0 && !e.meta.Negative, Random: bodies > 1,
+		Age: max(0, now.Sub(e.Meta.Created)), Meta: e.Meta, Message: e.Message, Rep: rep,
+		Missing: bodies == 0 && !e.Meta.Negative, Random: bodies > 1,
 	}
 }
 
@@ -273,12 +275,12 @@ func (s *Space) bypass(ctx context.Context, want Want, load Loader) (Hit, error)
 	if err != nil {
 		return Hit{}, err
 	}
-	e, err := s.entryOf("", &content, time.Now(), &entry{})
+	e, err := s.entryOf("", &content, time.Now(), &entry.Entry{})
 	if err != nil {
 		return Hit{}, err
 	}
 	hit, err := s.resultHit("", &flightResult{entry: e}, want, time.Now())
-	hit.State, hit.Left = Absent, 0
+	hit.State, hit.Left = policy.Absent, 0
 	return hit, err
 }
 
@@ -298,7 +300,7 @@ func (s *Space) resultHit(key string, got *flightResult, want Want, now time.Tim
 // a refresh. A caller that disconnects does not disturb the other waiters; the last one
 // cancels it.
 func (s *Space) await(ctx context.Context, key string, want Want, load Loader, stale *Hit) (Hit, error) {
-	wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.replaceable(), time.Now())
+	wait, err := s.cache.failures.paused(key, stale != nil && !stale.Meta.Replaceable(), time.Now())
 	if err != nil && (stale == nil || !stale.superseded) {
 		if stale == nil {
 			s.metrics.paused.Inc()
@@ -400,7 +402,7 @@ func (s *Space) answer(ctx context.Context, key string, want Want, load Loader, 
 	case err != nil:
 		return Hit{}, err
 	}
-	if hit.State == Grace {
+	if hit.State == policy.Grace {
 		s.refresh(ctx, key, load, &hit, now)
 	}
 	s.metrics.age.Observe(hit.Age.Seconds())
@@ -429,13 +431,13 @@ func (s *Space) stillUsable(key string, stale *Hit, now time.Time) bool {
 		return false
 	}
 	state, _ := s.state(key, &stale.Meta, now)
-	return usable(state)
+	return policy.Usable(state)
 }
 
 // fallback serves a stale copy because the refresh failed or was slow, or a superseded
 // one that is fresh by its own age because the newer was not to be had.
 func (s *Space) fallback(stale *Hit, err error) Hit {
-	if stale.superseded && stale.State != Stale {
+	if stale.superseded && stale.State != policy.Stale {
 		s.countHit(stale)
 		return *stale
 	}

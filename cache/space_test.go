@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // together runs f for n callers at once and waits for all.
@@ -18,7 +21,7 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func story(t *testing.T, p Policy, l *script, run func(t *testing.T, s *Space)) {
+func story(t *testing.T, p policy.Policy, l *script, run func(t *testing.T, s *Space)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { run(t, newCache(t, Config{}).Space("story", p)) })
 }
@@ -32,7 +35,7 @@ func TestMissThenHit(t *testing.T) {
 		}
 		time.Sleep(7 * time.Second)
 		hit := mustFetch(t, s, "k", l)
-		if hit.Tier != Near || hit.State != Fresh || hit.Age != 7*time.Second || hit.Left != 53*time.Second {
+		if hit.Tier != Near || hit.State != policy.Fresh || hit.Age != 7*time.Second || hit.Left != 53*time.Second {
 			t.Errorf("second: %+v", hit)
 		}
 		wantText(t, hit, "answer 1")
@@ -60,7 +63,7 @@ func TestExpiredKeyIsRefreshedOnceAndNobodyWaits(t *testing.T) {
 		together(100, func(int) {
 			h := mustFetch(t, s, "k", l)
 			wantText(t, h, "answer 1")
-			if h.State != Grace || h.Failed != nil {
+			if h.State != policy.Grace || h.Failed != nil {
 				t.Errorf("%+v", h)
 			}
 		})
@@ -100,7 +103,7 @@ func TestStaleIfError(t *testing.T) {
 		for range 20 {
 			h := mustFetch(t, s, "k", l)
 			wantText(t, h, "answer 1")
-			if !errors.Is(h.Failed, errDown) || h.State != Stale {
+			if !errors.Is(h.Failed, errDown) || h.State != policy.Stale {
 				t.Errorf("%+v", h)
 			}
 		}
@@ -136,7 +139,7 @@ func TestSlowRefreshIsAFailedOneForTheCaller(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		start := time.Now()
 		h := mustFetch(t, s, "k", l)
-		if took := time.Since(start); took != DefaultSoftTimeout {
+		if took := time.Since(start); took != policy.DefaultSoftTimeout {
 			t.Errorf("waited %v, want the soft timeout", took)
 		}
 		wantText(t, h, "answer 1")
@@ -180,7 +183,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 }
 
 func TestPanicIsAnErrorForAll(t *testing.T) {
-	l := &script{takes: time.Millisecond, make: func(int64) (Content, error) { panic("loader") }}
+	l := &script{takes: time.Millisecond, make: func(int64) (entry.Content, error) { panic("loader") }}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		together(10, func(int) {
 			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err == nil {
@@ -192,7 +195,9 @@ func TestPanicIsAnErrorForAll(t *testing.T) {
 }
 
 func TestNegativeIsKeptBriefly(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return Content{Source: "first", Negative: "no such thing"}, nil }}
+	l := &script{make: func(int64) (entry.Content, error) {
+		return entry.Content{Source: "first", Negative: "no such thing"}, nil
+	}}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		for range 5 {
 			if h := mustFetch(t, s, "k", l); !h.Meta.Negative || h.Message != "no such thing" || h.Missing {
@@ -207,7 +212,7 @@ func TestNegativeIsKeptBriefly(t *testing.T) {
 }
 
 func TestNegativeIsNotKeptWithoutALifetime(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) { return Content{Negative: "no"}, nil }}
+	l := &script{make: func(int64) (entry.Content, error) { return entry.Content{Negative: "no"}, nil }}
 	p := usual()
 	p.Negative = 0
 	story(t, p, l, func(t *testing.T, s *Space) {
@@ -228,12 +233,12 @@ func TestEagerRefresh(t *testing.T) {
 		time.Sleep(time.Second)
 		wantCalls(t, l, 1)
 		time.Sleep(5 * time.Second)
-		if h := mustFetch(t, s, "k", l); h.State != Eager {
+		if h := mustFetch(t, s, "k", l); h.State != policy.Eager {
 			t.Errorf("state %d", h.State)
 		}
 		time.Sleep(time.Second)
 		wantCalls(t, l, 2)
-		if h := mustFetch(t, s, "k", l); h.State != Fresh {
+		if h := mustFetch(t, s, "k", l); h.State != policy.Fresh {
 			t.Errorf("state %d after the early refresh", h.State)
 		}
 	})
@@ -247,10 +252,10 @@ func TestChangedTTLAppliesAtOnce(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		longer, shorter := usual(), usual()
 		longer.TTL, shorter.TTL = time.Hour, 30*time.Second
-		if h := mustFetch(t, c.Space("story", longer), "k", l); h.State != Fresh || h.Left != time.Hour-90*time.Second {
+		if h := mustFetch(t, c.Space("story", longer), "k", l); h.State != policy.Fresh || h.Left != time.Hour-90*time.Second {
 			t.Errorf("longer: %+v", h)
 		}
-		if h := mustFetch(t, c.Space("story", shorter), "k", l); h.State != Grace || h.Left != -time.Minute {
+		if h := mustFetch(t, c.Space("story", shorter), "k", l); h.State != policy.Grace || h.Left != -time.Minute {
 			t.Errorf("shorter: %+v", h)
 		}
 	})
@@ -258,9 +263,9 @@ func TestChangedTTLAppliesAtOnce(t *testing.T) {
 
 func TestZeroPolicyKeepsNothing(t *testing.T) {
 	l := &script{}
-	story(t, Policy{FillTimeout: time.Second}, l, func(t *testing.T, s *Space) {
+	story(t, policy.Policy{FillTimeout: time.Second}, l, func(t *testing.T, s *Space) {
 		for range 3 {
-			if h := mustFetch(t, s, "k", l); h.State != Absent || h.Stored {
+			if h := mustFetch(t, s, "k", l); h.State != policy.Absent || h.Stored {
 				t.Errorf("%+v", h)
 			}
 		}
@@ -269,7 +274,7 @@ func TestZeroPolicyKeepsNothing(t *testing.T) {
 }
 
 func TestMissingForm(t *testing.T) {
-	l := &script{make: func(int64) (Content, error) {
+	l := &script{make: func(int64) (entry.Content, error) {
 		c := textContent("x")
 		c.Forms = append(c.Forms, nil)
 		return c, nil
@@ -342,14 +347,14 @@ func TestPeekAnswersWhatNeedsNoWaiting(t *testing.T) {
 	rows := map[string]struct {
 		after time.Duration
 		ready bool
-		state State
+		state policy.State
 		calls int64 // of the loader, a moment later
 	}{
-		"fresh":                      {time.Second, true, Fresh, 1},
-		"within grace":               {2 * time.Minute, true, Grace, 2},
-		"as fallback for an error":   {30 * time.Minute, false, Stale, 1},
-		"past every use of it":       {3 * time.Hour, false, Gone, 1},
-		"of a key that is not there": {-1, false, Absent, 0},
+		"fresh":                      {time.Second, true, policy.Fresh, 1},
+		"within grace":               {2 * time.Minute, true, policy.Grace, 2},
+		"as fallback for an error":   {30 * time.Minute, false, policy.Stale, 1},
+		"past every use of it":       {3 * time.Hour, false, policy.Gone, 1},
+		"of a key that is not there": {-1, false, policy.Absent, 0},
 	}
 	for what, row := range rows {
 		t.Run(what, func(t *testing.T) {

@@ -3,6 +3,9 @@ package cache
 import (
 	"sync/atomic"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // Looks for the newer entry of a superseded copy.
@@ -76,9 +79,9 @@ func (m *memory) markOf(key string) *atomic.Pointer[mark] {
 // supersede marks the copy of a key if it was created earlier than an entry in Redis,
 // and takes it out of the hot table, where no hit looks for marks. It returns false
 // when there is no such copy.
-func (m *memory) supersede(class Class, key string, created time.Time) bool {
+func (m *memory) supersede(class policy.Class, key string, created time.Time) bool {
 	e, found := m.head(class, key)
-	if !found || !e.meta.Created.Before(created) {
+	if !found || !e.Meta.Created.Before(created) {
 		return false
 	}
 	next, slot := &mark{key: key, created: created}, m.markOf(key)
@@ -118,7 +121,7 @@ func (m *memory) notFound(k *mark, answered bool, now time.Time) {
 // would mark whatever comes, and is ignored.
 func (c *Cache) replaced(key string, created time.Time) {
 	s := c.spaceOf(key)
-	if s == nil || !s.usesFar() || time.Until(created) > skew {
+	if s == nil || !s.usesFar() || time.Until(created) > entry.Skew {
 		return
 	}
 	if c.near.supersede(s.policy.Class, key, created) {
@@ -128,7 +131,7 @@ func (c *Cache) replaced(key string, created time.Time) {
 
 // patience is how long a caller waits for something newer than its copy.
 func (s *Space) patience(stale *Hit) time.Duration {
-	if stale.superseded && stale.State != Stale {
+	if stale.superseded && stale.State != policy.Stale {
 		return min(newerPatience, s.policy.SoftTimeout)
 	}
 	return s.policy.SoftTimeout
@@ -138,18 +141,18 @@ func (s *Space) patience(stale *Hit) time.Duration {
 // mark asked, and the copy. Where that is nothing newer, the copy is served on by its
 // own age: an announcement alone is no reason to call an upstream.
 func (f *fill) lookedForNewer(got *flightResult) *flightResult {
-	now, copied := time.Now(), f.copy.entry.meta.Created
+	now, copied := time.Now(), f.copy.entry.Meta.Created
 	if copied.Before(f.mark.created) {
 		f.cache.near.notFound(f.mark, f.farAnswered, now)
 	}
-	if got != nil && !got.entry.meta.Created.Before(copied) {
+	if got != nil && !got.entry.Meta.Created.Before(copied) {
 		return got
 	}
 	if f.mark.outage && f.farAnswered && f.farCreated.IsZero() {
 		f.writeBack(f.copy.entry)
 	}
 	switch state := f.stateOf(f.copy.entry, now); {
-	case state == Fresh, !f.background && usable(state) && state != Stale:
+	case state == policy.Fresh, !f.background && policy.Usable(state) && state != policy.Stale:
 		return f.copy
 	}
 	return got
@@ -157,8 +160,8 @@ func (f *fill) lookedForNewer(got *flightResult) *flightResult {
 
 // writeBack writes the near tier's copy of an entry that Redis has lost. Other instances
 // would fetch it anew, as a first one, of which this one is not told.
-func (f *fill) writeBack(e *entry) {
-	if e.split() {
+func (f *fill) writeBack(e *entry.Entry) {
+	if e.Split() {
 		whole, ok := f.cache.near.join(f.policy.Class, f.key, e)
 		if !ok {
 			return

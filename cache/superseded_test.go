@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // refreshed makes one instance refresh a key of which the other has a copy that is
@@ -21,7 +24,7 @@ func refreshed(t *testing.T, one, two *Space, l *script) {
 		synctest.Wait()
 	}
 	time.Sleep(20 * time.Second)
-	one.cache.SetPurges(map[string]Purge{"story": {Soft: time.Now()}})
+	one.cache.SetPurges(map[string]policy.Purge{"story": {Soft: time.Now()}})
 	mustFetch(t, one, "story:k", l)
 	synctest.Wait()
 	wantCalls(t, l, 2)
@@ -29,21 +32,21 @@ func refreshed(t *testing.T, one, two *Space, l *script) {
 
 func TestOthersServeWhatOneHasRefreshed(t *testing.T) {
 	for name, row := range map[string]struct {
-		class Class
+		class policy.Class
 		texts int
 		lose  func(m *memory) // from the near tier of the other
 	}{
-		"in the hot table":       {class: Shared, texts: 1},
-		"in the hot table alone": {class: Shared, texts: 1, lose: func(m *memory) { _ = m.class[Shared].Delete("story:k") }},
-		"in bigcache":            {class: Keyed, texts: 1, lose: func(m *memory) { m.hot.drop("story:k") }},
-		"in parts":               {class: Keyed, texts: 3, lose: func(m *memory) { m.hot.drop("story:k") }},
-		"a pool that is joined":  {class: Shared, texts: 3},
+		"in the hot table":       {class: policy.Shared, texts: 1},
+		"in the hot table alone": {class: policy.Shared, texts: 1, lose: func(m *memory) { _ = m.class[policy.Shared].Delete("story:k") }},
+		"in bigcache":            {class: policy.Keyed, texts: 1, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"in parts":               {class: policy.Keyed, texts: 3, lose: func(m *memory) { m.hot.drop("story:k") }},
+		"a pool that is joined":  {class: policy.Shared, texts: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := usual()
 			p.Class = row.class
 			fleet(t, p, func(t *testing.T, far *fakeRemote, one, two *Space) {
-				l := &script{make: func(n int64) (Content, error) {
+				l := &script{make: func(n int64) (entry.Content, error) {
 					texts := make([]string, row.texts)
 					for i := range texts {
 						texts[i] = fmt.Sprint("answer ", n)
@@ -71,7 +74,7 @@ func wantOneLook(t *testing.T, far *fakeRemote, two *Space, l *script) {
 	looks := far.gets
 	for i, tier := range []Tier{Far, Near, Near} {
 		h := mustFetch(t, two, "story:k", l)
-		if wantText(t, h, "answer 2"); h.Tier != tier || h.State != Fresh || h.Failed != nil {
+		if wantText(t, h, "answer 2"); h.Tier != tier || h.State != policy.Fresh || h.Failed != nil {
 			t.Errorf("request %d: %+v", i, h)
 		}
 	}
@@ -113,7 +116,7 @@ func TestTwoFillsOfTheSameTime(t *testing.T) {
 		synctest.Wait()
 		packed := far.values["story:k"]
 		clear(far.values) // not yet there when the other looks
-		l.make = func(int64) (Content, error) {
+		l.make = func(int64) (entry.Content, error) {
 			far.values["story:k"] = packed
 			return textContent("answer 2"), nil
 		}
@@ -159,7 +162,7 @@ func TestASlowLookForTheNewerEntry(t *testing.T) {
 		together(20, func(int) {
 			start := time.Now()
 			h := mustFetch(t, two, "story:k", l)
-			if wantText(t, h, "answer 1"); h.State != Fresh || h.Failed != nil || time.Since(start) > newerPatience {
+			if wantText(t, h, "answer 1"); h.State != policy.Fresh || h.Failed != nil || time.Since(start) > newerPatience {
 				t.Errorf("%+v after %v", h, time.Since(start))
 			}
 		})
@@ -177,15 +180,15 @@ func TestASlowLookForTheNewerEntry(t *testing.T) {
 func TestAnnouncementWithoutAnEntry(t *testing.T) {
 	for name, row := range map[string]struct {
 		age   time.Duration
-		state State
-	}{"fresh": {20 * time.Second, Fresh}, "in grace": {2 * time.Minute, Grace}} {
+		state policy.State
+	}{"fresh": {20 * time.Second, policy.Fresh}, "in grace": {2 * time.Minute, policy.Grace}} {
 		for what, change := range map[string]func(*fakeRemote, *memory){
 			"none in Redis":    func(far *fakeRemote, _ *memory) { clear(far.values) },
 			"the same":         func(*fakeRemote, *memory) {},
 			"one that is torn": func(far *fakeRemote, _ *memory) { far.values["story:k"] = far.values["story:k"][:9] },
 			"none, and only the hot table has the copy": func(far *fakeRemote, near *memory) {
 				clear(far.values)
-				_ = near.class[Shared].Delete("story:k")
+				_ = near.class[policy.Shared].Delete("story:k")
 			},
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
@@ -201,7 +204,7 @@ func TestAnnouncementWithoutAnEntry(t *testing.T) {
 					if wantText(t, h, "answer 1"); h.State != row.state || h.Failed != nil {
 						t.Errorf("%+v", h)
 					}
-					if row.state != Fresh {
+					if row.state != policy.Fresh {
 						return // its refresh is another matter
 					}
 					if h := mustFetch(t, one, "story:k", l); h.Tier != Near || far.gets != looks+1 {
@@ -241,7 +244,7 @@ func TestAnnouncementsThatAreIgnored(t *testing.T) {
 		} {
 			one.cache.replaced(key, created)
 		}
-		for _, created := range []time.Time{now.Add(-time.Hour), now.Add(skew + time.Second), time.UnixMilli(1 << 62), {}} {
+		for _, created := range []time.Time{now.Add(-time.Hour), now.Add(entry.Skew + time.Second), time.UnixMilli(1 << 62), {}} {
 			one.cache.replaced("story:k", created)
 		}
 		looks := far.gets
@@ -272,7 +275,7 @@ func TestWhatIsAnnounced(t *testing.T) {
 		mustFetch(t, one, "story:other", l)
 		announced("first fills", 0)
 		_, _ = one.Fetch(t.Context(), "story:failing", Want{}, &script{err: errDown})
-		_, _ = one.Fetch(t.Context(), "story:none", Want{}, &script{make: func(int64) (Content, error) { return negativeContent(), nil }})
+		_, _ = one.Fetch(t.Context(), "story:none", Want{}, &script{make: func(int64) (entry.Content, error) { return negativeContent(), nil }})
 		announced("failures, and negative answers", 0)
 		time.Sleep(2 * time.Minute)
 		mustFetch(t, one, "story:k", l)
@@ -281,8 +284,8 @@ func TestWhatIsAnnounced(t *testing.T) {
 		mustFetch(t, newCache(t, Config{Far: far}).Space("story", usual()), "story:k", l)
 		announced("the refresh of an instance that has just started", 1)
 		time.Sleep(2 * time.Minute)
-		mustFetch(t, one, "story:k", &script{make: func(int64) (Content, error) {
-			one.cache.near.remove(Shared, "story:k")
+		mustFetch(t, one, "story:k", &script{make: func(int64) (entry.Content, error) {
+			one.cache.near.remove(policy.Shared, "story:k")
 			return textContent("refreshed"), nil
 		}})
 		announced("a refresh whose copy was evicted meanwhile", 1)
@@ -350,7 +353,7 @@ func TestSupersededCopyIsAFallback(t *testing.T) {
 			t.Fatal("it is ready")
 		}
 		h, ok := two.Fallback("story:k", &found, errors.New("shed"))
-		if wantText(t, h, "answer 1"); !ok || h.State != Fresh || h.Failed != nil {
+		if wantText(t, h, "answer 1"); !ok || h.State != policy.Fresh || h.Failed != nil {
 			t.Errorf("%v %+v", ok, h)
 		}
 	})
@@ -378,27 +381,27 @@ func TestSupersededCopyNeverStaysHot(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	near := s.cache.near
 	begin := time.Now().Truncate(time.Millisecond)
-	var entries [200]*entry
+	var entries [200]*entry.Entry
 	for i := range entries {
 		c := textContent("text")
-		e, err := s.entryOf("", &c, begin.Add(time.Duration(i)*time.Millisecond), &entry{})
+		e, err := s.entryOf("", &c, begin.Add(time.Duration(i)*time.Millisecond), &entry.Entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		entries[i] = e
 	}
 	for i := 1; i < len(entries); i++ {
-		near.put(Shared, "story:k", entries[i-1])
-		newest := entries[i].meta.Created
+		near.put(policy.Shared, "story:k", entries[i-1])
+		newest := entries[i].Meta.Created
 		var wg sync.WaitGroup
 		wg.Go(func() { s.cache.replaced("story:k", newest) })
-		wg.Go(func() { near.put(Shared, "story:k", entries[i-1]) })
-		wg.Go(func() { _, _, _ = near.get(Shared, "story:k", Want{}) })
+		wg.Go(func() { near.put(policy.Shared, "story:k", entries[i-1]) })
+		wg.Go(func() { _, _, _ = near.get(policy.Shared, "story:k", Want{}) })
 		wg.Wait()
-		if r := near.hot.get("story:k"); r != nil && r.meta.Created.Before(newest) {
+		if r := near.hot.get("story:k"); r != nil && r.Meta.Created.Before(newest) {
 			t.Fatalf("entry %d is hot, and superseded", i-1)
 		}
-		if near.mark("story:k", entries[i-1].meta.Created) == nil {
+		if near.mark("story:k", entries[i-1].Meta.Created) == nil {
 			t.Fatal("it has no mark")
 		}
 	}
@@ -408,16 +411,16 @@ func TestMarks(t *testing.T) {
 	s := newCache(t, Config{Far: newFakeRemote()}).Space("story", usual())
 	near, now := s.cache.near, time.Now().Truncate(time.Millisecond)
 	c := textContent("text")
-	e, err := s.entryOf("", &c, now, &entry{})
+	e, err := s.entryOf("", &c, now, &entry.Entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if near.supersede(Shared, "story:k", now.Add(time.Second)) {
+	if near.supersede(policy.Shared, "story:k", now.Add(time.Second)) {
 		t.Error("marked without a copy")
 	}
-	near.put(Shared, "story:k", e)
+	near.put(policy.Shared, "story:k", e)
 	for _, later := range []time.Duration{2 * time.Second, time.Second} {
-		if !near.supersede(Shared, "story:k", now.Add(later)) {
+		if !near.supersede(policy.Shared, "story:k", now.Add(later)) {
 			t.Error("not marked")
 		}
 	}
@@ -428,7 +431,7 @@ func TestMarks(t *testing.T) {
 	if near.mark("story:k", now.Add(2*time.Second)) != nil {
 		t.Error("the newest has a mark")
 	}
-	near.supersede(Shared, "story:k", now.Add(3*time.Second))
+	near.supersede(policy.Shared, "story:k", now.Add(3*time.Second))
 	for range looksForNewer {
 		near.notFound(k, true, now)
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 // Values are JSON values in a space: intermediate results that are needed again,
@@ -69,15 +71,15 @@ type valueLoader struct {
 }
 
 // Load implements Loader.
-func (l *valueLoader) Load(ctx context.Context, _ bool) (Content, error) {
+func (l *valueLoader) Load(ctx context.Context, _ bool) (entry.Content, error) {
 	value, err := l.load(ctx)
 	if err != nil {
-		return Content{}, err
+		return entry.Content{}, err
 	}
 	b, err := json.Marshal(value)
 	if err != nil {
-		return Content{}, fmt.Errorf("value to cache: %w", err)
+		return entry.Content{}, fmt.Errorf("value to cache: %w", err)
 	}
-	body := Body{Status: http.StatusOK, Type: "application/json", Data: b}
-	return Content{Source: l.source, Forms: []Form{{body}}}, nil
+	body := entry.Body{Status: http.StatusOK, Type: "application/json", Data: b}
+	return entry.Content{Source: l.source, Forms: []entry.Form{{body}}}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sundry/cache/policy"
 )
 
 // values are those of one step, with how often it was asked.
@@ -19,12 +21,12 @@ type values struct {
 
 func newValues(t *testing.T) *values {
 	c := newCache(t, Config{Memory: MinMemory})
-	return &values{cache: c, Values: openValues(c, "music/playlist", Keyed)}
+	return &values{cache: c, Values: openValues(c, "music/playlist", policy.Keyed)}
 }
 
 // openValues opens them under the policy that steps have.
-func openValues(c *Cache, name string, class Class) *Values {
-	return c.Space(name, Policy{TTL: time.Hour, FillTimeout: 5 * time.Second, Class: class, Local: true}).Values("step", "v1")
+func openValues(c *Cache, name string, class policy.Class) *Values {
+	return c.Space(name, policy.Policy{TTL: time.Hour, FillTimeout: 5 * time.Second, Class: class, Local: true}).Values("step", "v1")
 }
 
 func (v *values) fetch(t *testing.T, id string) (any, time.Time, error) {
@@ -60,10 +62,10 @@ func TestValues(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		v.want(t, "after its time", 2)
 		time.Sleep(time.Second)
-		v.cache.SetPurges(map[string]Purge{"music": {Hard: time.Now()}})
+		v.cache.SetPurges(map[string]policy.Purge{"music": {Hard: time.Now()}})
 		time.Sleep(time.Second)
 		v.want(t, "after a purge of its endpoint", 3)
-		v.cache.SetPurges(map[string]Purge{"yiyan": {Hard: time.Now()}})
+		v.cache.SetPurges(map[string]policy.Purge{"yiyan": {Hard: time.Now()}})
 		v.want(t, "after a purge of another", 3)
 		time.Sleep(time.Second)
 		v.Drop("list 1", time.Now())
@@ -123,7 +125,7 @@ func TestValuesAreInspected(t *testing.T) {
 	}
 	entries := 0
 	spaces[0].Walk(func(i EntryInfo) bool {
-		if entries++; i.State != Fresh || i.Bytes == 0 || i.Meta.Source != "step" {
+		if entries++; i.State != policy.Fresh || i.Bytes == 0 || i.Meta.Source != "step" {
 			t.Errorf("%+v", i)
 		}
 		return true
@@ -136,7 +138,7 @@ func TestValuesAreInspected(t *testing.T) {
 // A flood of values of callers' input does not evict those that all answers need.
 func TestFloodOfValuesSparesSharedOnes(t *testing.T) {
 	c := newCache(t, Config{Memory: MinMemory})
-	key, flood := openValues(c, "sjsp/key", Shared), openValues(c, "music/playlist", Keyed)
+	key, flood := openValues(c, "sjsp/key", policy.Shared), openValues(c, "music/playlist", policy.Keyed)
 	asked := 0
 	want := func() {
 		t.Helper()

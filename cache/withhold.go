@@ -10,6 +10,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"sundry/cache/jitter"
+	"sundry/cache/policy"
 )
 
 // Thrifty is a Loader whose loads draw from a quota, on which callers without a copy
@@ -19,32 +20,6 @@ type Thrifty interface {
 	// Withholds reports whether a refresh is to be withheld. worth says whether it is
 	// worth a call where this share, 0 to 1, is left of what refreshes may take.
 	Withholds(ctx context.Context, worth func(left float64) bool) bool
-}
-
-// ease is the share left of what refreshes may take of a quota below which there are
-// fewer of them.
-const ease = 0.25
-
-// worthCall reports whether a refresh of an entry that is fresh for left (negative: it
-// was) is worth a call, where the share quota is left of what refreshes may take:
-//
-//   - While a quarter of it is left, it is.
-//   - With less, nothing is refreshed that is still fresh, and freshness is stretched: the
-//     less is left, the larger the part of grace that must have passed. Of a timetable,
-//     where a new publication is due, it is by a part of poll.
-//   - With nothing left, nothing is refreshed that can still be served.
-func (p *Policy) worthCall(state State, left time.Duration, quota float64) bool {
-	switch {
-	case quota >= ease:
-		return true
-	case quota <= 0, state < Grace:
-		return false
-	}
-	most := p.Grace
-	if p.Until != nil {
-		most = min(most, p.Poll)
-	}
-	return -left >= time.Duration((1-quota/ease)*float64(most))
 }
 
 // errWithheld says why a stale copy is served without a try.
@@ -87,14 +62,14 @@ func (w *withheld) add(key string, until time.Time) {
 // withholds reports whether the refresh of a key is withheld, whose copy is in this state
 // and fresh for left. It is not decided again before the longest pause after failures
 // has passed, less up to a fifth: by then, the quota may be restored.
-func (s *Space) withholds(ctx context.Context, key string, load Loader, state State, left time.Duration, now time.Time) bool {
+func (s *Space) withholds(ctx context.Context, key string, load Loader, state policy.State, left time.Duration, now time.Time) bool {
 	t, ok := load.(Thrifty)
 	switch {
 	case !ok:
 		return false
 	case s.cache.withheld.paused(key, now):
 		return true
-	case !t.Withholds(ctx, func(quota float64) bool { return s.policy.worthCall(state, left, quota) }):
+	case !t.Withholds(ctx, func(quota float64) bool { return s.policy.WorthCall(state, left, quota) }):
 		return false
 	}
 	s.cache.withheld.add(key, now.Add(jitter.Below(s.policy.PauseMax, 0.2)))
@@ -109,7 +84,7 @@ func (f *fill) withheldCopy(ctx context.Context) *flightResult {
 	if got == nil {
 		return nil
 	}
-	state, left := f.state(f.key, &got.entry.meta, now)
+	state, left := f.state(f.key, &got.entry.Meta, now)
 	if !f.withholds(ctx, f.key, f.loader, state, left, now) {
 		return nil
 	}

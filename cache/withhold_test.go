@@ -8,44 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-func TestWhatARefreshIsWorth(t *testing.T) {
-	p := Policy{TTL: time.Hour, Grace: 10 * time.Hour, StaleIfError: 100 * time.Hour}
-	daily := Policy{Until: must(ParseCalendar("06:00 UTC")), Poll: 10 * time.Minute, Grace: 10 * time.Hour}
-	without := Policy{TTL: time.Hour, StaleIfError: 100 * time.Hour}
-	const minute, hour = time.Minute, time.Hour
-	for _, c := range []struct {
-		name   string
-		policy *Policy
-		state  State
-		left   time.Duration
-		quota  float64
-		want   bool
-	}{
-		{"plenty is left, still fresh", &p, Eager, minute, 1, true},
-		{"a quarter is left, still fresh", &p, Eager, minute, 0.25, true},
-		{"less, still fresh", &p, Eager, minute, 0.24, false},
-		{"a quarter is left, just stale", &p, Grace, -minute, 0.25, true},
-		{"less, just stale", &p, Grace, -minute, 0.24, false},
-		{"a fifth of grace must pass: not yet", &p, Grace, -119 * minute, 0.2, false},
-		{"a fifth of grace must pass: has", &p, Grace, -2 * hour, 0.2, true},
-		{"four fifths must pass: not yet", &p, Grace, -7 * hour, 0.05, false},
-		{"four fifths must pass: has", &p, Grace, -8 * hour, 0.05, true},
-		{"past grace, a little is left", &p, Stale, -10 * hour, 0.01, true},
-		{"past grace, nothing is left", &p, Stale, -50 * hour, 0, false},
-		{"in grace, nothing is left", &p, Grace, -9 * hour, 0, false},
-		{"publication due, a little is left: not yet", &daily, Grace, -4 * minute, 0.125, false},
-		{"publication due, half of poll has passed", &daily, Grace, -5 * minute, 0.125, true},
-		{"publication due, nothing is left", &daily, Grace, -hour, 0, false},
-		{"no grace, a little is left", &without, Stale, -time.Second, 0.01, true},
-		{"no grace, nothing is left", &without, Stale, -hour, 0, false},
-	} {
-		if got := c.policy.worthCall(c.state, c.left, c.quota); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
-	}
-}
+	"sundry/cache/policy"
+)
 
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -71,13 +36,13 @@ func (l *thrifty) Withholds(_ context.Context, worth func(float64) bool) bool {
 func TestRefreshesAreWithheld(t *testing.T) {
 	for name, c := range map[string]struct {
 		age    time.Duration
-		state  State
+		state  policy.State
 		eager  float64
 		failed error
 	}{
-		"eager": {59 * time.Second, Eager, 0.1, nil},
-		"grace": {2 * time.Minute, Grace, 0, nil},
-		"stale": {20 * time.Minute, Stale, 0, errWithheld},
+		"eager": {59 * time.Second, policy.Eager, 0.1, nil},
+		"grace": {2 * time.Minute, policy.Grace, 0, nil},
+		"stale": {20 * time.Minute, policy.Stale, 0, errWithheld},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

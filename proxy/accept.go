@@ -4,16 +4,16 @@ import (
 	"strconv"
 	"strings"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 )
 
 // acceptedCodings parses all lines of Accept-Encoding. What browsers and common
 // clients send is known by heart.
-func acceptedCodings(lines []string) cache.Codings {
+func acceptedCodings(lines []string) entry.Codings {
 	if len(lines) == 0 {
 		return 0
 	}
-	gzip := cache.Codings(0).With(cache.Gzip)
+	gzip := entry.Codings(0).With(entry.Gzip)
 	if len(lines) == 1 {
 		switch lines[0] {
 		case "identity":
@@ -21,7 +21,7 @@ func acceptedCodings(lines []string) cache.Codings {
 		case "gzip", "gzip, deflate", "gzip, deflate, br", "deflate, gzip":
 			return gzip
 		case "gzip, deflate, br, zstd":
-			return gzip.With(cache.Zstd)
+			return gzip.With(entry.Zstd)
 		}
 	}
 	return parseCodings(lines)
@@ -29,8 +29,8 @@ func acceptedCodings(lines []string) cache.Codings {
 
 // parseCodings is acceptedCodings for any lines: a coding with q=0 is refused, "*"
 // stands for those that are not named (RFC 9110, 12.5.3).
-func parseCodings(lines []string) cache.Codings {
-	var set, refused cache.Codings
+func parseCodings(lines []string) entry.Codings {
+	var set, refused entry.Codings
 	others := false // accepted, if not refused by name
 	for _, line := range lines {
 		for item := range strings.SplitSeq(line, ",") {
@@ -48,21 +48,21 @@ func parseCodings(lines []string) cache.Codings {
 		}
 	}
 	if others {
-		set |= cache.Codings(0).With(cache.Gzip).With(cache.Zstd)
+		set |= entry.Codings(0).With(entry.Gzip).With(entry.Zstd)
 	}
 	return set &^ refused
 }
 
 // codingOf returns the coding of that name; wildcard is true for "*". ok is false
 // for a coding that is not supported.
-func codingOf(name string) (coding cache.Coding, wildcard, ok bool) {
+func codingOf(name string) (coding entry.Coding, wildcard, ok bool) {
 	switch {
 	case strings.EqualFold(name, "gzip"), strings.EqualFold(name, "x-gzip"):
-		return cache.Gzip, false, true
+		return entry.Gzip, false, true
 	case strings.EqualFold(name, "zstd"):
-		return cache.Zstd, false, true
+		return entry.Zstd, false, true
 	}
-	return cache.Identity, true, name == "*"
+	return entry.Identity, true, name == "*"
 }
 
 // acceptable reports whether the weight is above zero.

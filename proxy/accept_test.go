@@ -3,14 +3,14 @@ package proxy
 import (
 	"testing"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 )
 
 func TestAcceptedCodings(t *testing.T) {
-	none, gzip, zstd := cache.Codings(0), cache.Codings(0).With(cache.Gzip), cache.Codings(0).With(cache.Zstd)
+	none, gzip, zstd := entry.Codings(0), entry.Codings(0).With(entry.Gzip), entry.Codings(0).With(entry.Zstd)
 	for _, r := range []struct {
 		lines []string
-		want  cache.Codings
+		want  entry.Codings
 	}{
 		{nil, none},
 		{[]string{""}, none},

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // TestComputedAnswersHaveACacheClassOfTheirOwn: drawings do not evict what came from
@@ -14,7 +14,7 @@ func TestComputedAnswersHaveACacheClassOfTheirOwn(t *testing.T) {
 	up := newFake(t, `{"v":"hard to get"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}).withBuiltins()
 	for name, path := range map[string]string{"qrcode": "/api/qrcode?text=a", "ipinfo": "/api/ipinfo"} {
-		if class := f.server.current.Load().routes[name].space.Policy().Class; class != cache.Computed {
+		if class := f.server.current.Load().routes[name].space.Policy().Class; class != policy.Computed {
 			t.Errorf("%s is cached in the class %s", name, class)
 		}
 		first, second := f.get(path), f.get(path)

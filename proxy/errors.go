@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -141,7 +142,7 @@ func (s *Server) fail(req *request, o outcome, f *failure) {
 	if req.hit.Meta.Source != "" {
 		h["Sundry-Source"] = []string{req.hit.Meta.Source}
 	}
-	if req.hit.State != cache.Absent {
+	if req.hit.State != policy.Absent {
 		h["Cache-Status"], h["Age"] = []string{string(appendCacheStatus(nil, &req.hit))}, []string{seconds(req.hit.Age)}
 	}
 	req.sent = s.writeError(req, f, s.errorFormat(req))

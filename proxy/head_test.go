@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
 )
@@ -43,7 +45,7 @@ func everyReply() []composed {
 		}
 	}
 	add("plain", func(*composed) {})
-	for _, coding := range []cache.Coding{cache.Identity, cache.Gzip, cache.Zstd} {
+	for _, coding := range []entry.Coding{entry.Identity, entry.Gzip, entry.Zstd} {
 		add("coding "+coding.String(), func(c *composed) { c.found.Rep.Coding, c.found.Rep.Varies = coding, true })
 	}
 	for _, kind := range []string{"json", "text", "markdown", "script", "redirect", "interstitial", "picture"} {
@@ -60,18 +62,18 @@ func everyReply() []composed {
 			})
 		}
 	}
-	for state := cache.Absent; state <= cache.Stale; state++ {
+	for state := policy.Absent; state <= policy.Stale; state++ {
 		for _, tier := range []cache.Tier{cache.Upstream, cache.Near, cache.Far} {
 			add(fmt.Sprint("state ", state, tier), func(c *composed) { c.found.State, c.found.Tier = state, tier })
 		}
 	}
-	add("fallback", func(c *composed) { c.found.State, c.found.Failed = cache.Stale, io.EOF })
+	add("fallback", func(c *composed) { c.found.State, c.found.Failed = policy.Stale, io.EOF })
 	add("private", func(c *composed) { c.in.Private = true })
 	add("svg", func(c *composed) { c.found.Rep.Type = contentSVG })
 	add("last resort", func(c *composed) { c.found.Meta.LastResort = true })
 	add("no source, no tag", func(c *composed) { c.found.Meta.Source, c.found.Rep.ETag = "", "" })
 	add("not modified", func(c *composed) { c.ifNone = []string{`"tag"`} })
-	add("not modified, in gzip", func(c *composed) { c.ifNone, c.found.Rep.Coding, c.found.Rep.Varies = []string{"*"}, cache.Gzip, true })
+	add("not modified, in gzip", func(c *composed) { c.ifNone, c.found.Rep.Coding, c.found.Rep.Varies = []string{"*"}, entry.Gzip, true })
 	add("modified", func(c *composed) { c.ifNone = []string{`"other"`} })
 	add("redirect", func(c *composed) {
 		c.in, c.found.Rep.Status, c.found.Rep.Location = inputOf("redirect"), http.StatusFound, "https://example.org/?a=b"
@@ -89,15 +91,15 @@ func everyReply() []composed {
 }
 
 func inputOf(kind string) catalog.Input {
-	e := &catalog.Endpoint{Forms: []*catalog.Form{{Name: kind, Kind: kind}}, Policy: cache.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
+	e := &catalog.Endpoint{Forms: []*catalog.Form{{Name: kind, Kind: kind}}, Policy: policy.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
 	in, _ := e.Parse("", catalog.Caller{})
 	return in
 }
 
 func foundWith(contentType, tag string) cache.Hit {
 	return cache.Hit{
-		State: cache.Fresh, Tier: cache.Near, Left: 50 * time.Second, Age: 10 * time.Second, Meta: cache.Meta{Source: "made"},
-		Rep: cache.Rep{Status: http.StatusOK, Type: contentType, ETag: tag, Data: []byte(`{"data":"x"}`)},
+		State: policy.Fresh, Tier: cache.Near, Left: 50 * time.Second, Age: 10 * time.Second, Meta: entry.Meta{Source: "made"},
+		Rep: entry.Rep{Status: http.StatusOK, Type: contentType, ETag: tag, Data: []byte(`{"data":"x"}`)},
 	}
 }
 

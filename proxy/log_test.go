@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/waittest"
 )
@@ -104,7 +104,7 @@ func TestFillsAreLogged(t *testing.T) {
 		waittest.Until(t, "what was filled is stored, and not of this millisecond", func() bool {
 			return time.Since(began) > 2*time.Millisecond && strings.Contains(f.get("/api/simple?id=1").Header.Get("Cache-Status"), "hit")
 		})
-		f.server.cfg.Cache.SetPurges(map[string]cache.Purge{cache.AllEndpoints: {Soft: time.Now()}})
+		f.server.cfg.Cache.SetPurges(map[string]policy.Purge{policy.AllEndpoints: {Soft: time.Now()}})
 		f.get("/api/simple?id=1").want(t, http.StatusOK)
 		return logged.of(t, "msg=fill", n)
 	}

@@ -1,6 +1,9 @@
 package proxy
 
-import "sundry/cache"
+import (
+	"sundry/cache"
+	"sundry/cache/policy"
+)
 
 // outcome is how a request was answered: one word for log and metrics.
 type outcome uint8
@@ -54,7 +57,7 @@ func (o outcome) classes() []int {
 
 func outcomeOf(h *cache.Hit) outcome {
 	switch {
-	case h.State == cache.Absent:
+	case h.State == policy.Absent:
 		return outcomeBypass
 	case h.Failed != nil:
 		return outcomeStaleError
@@ -62,7 +65,7 @@ func outcomeOf(h *cache.Hit) outcome {
 		return outcomeCoalesced
 	case h.Tier == cache.Upstream:
 		return outcomeMiss
-	case h.State >= cache.Grace:
+	case h.State >= policy.Grace:
 		return outcomeStale
 	}
 	return outcomeHit

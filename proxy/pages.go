@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/pages"
 	"sundry/upstreams/lib/words"
@@ -85,7 +85,7 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.
 		return
 	}
 	body, coding := d.Body(acceptedCodings(r.Header["Accept-Encoding"]))
-	if coding != cache.Identity {
+	if coding != entry.Identity {
 		h.Set("Content-Encoding", coding.String())
 	}
 	if d.CSP != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/metrics/panics"
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams/catalog"
@@ -223,7 +224,7 @@ type loader struct{ req *request }
 
 // Load implements cache.Loader. The fill may outlive the request: it only reads
 // the input and the request's headers, which nothing writes any more.
-func (l loader) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
+func (l loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	fill := catalog.Fill{
 		Input: *l.req.in, Trace: traceOf(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/plainjson"
@@ -193,7 +195,7 @@ func (h *head) describe(in *catalog.Input, found *cache.Hit, id requestID, lengt
 	h.end(fieldCacheControl, appendCacheControl(h.begin(), in, found))
 	h.end(fieldCacheStatus, appendCacheStatus(h.begin(), found))
 	h.end(fieldContentLength, strconv.AppendInt(h.begin(), int64(length), 10))
-	if found.State != cache.Absent {
+	if found.State != policy.Absent {
 		h.end(fieldAge, strconv.AppendInt(h.begin(), int64(found.Age/time.Second), 10))
 	}
 	h.put(fieldContentType, rep.Type)
@@ -211,7 +213,7 @@ func (h *head) describe(in *catalog.Input, found *cache.Hit, id requestID, lengt
 }
 
 // describeVariant sets the fields that only some forms and codings have.
-func (h *head) describeVariant(in *catalog.Input, rep *cache.Rep) {
+func (h *head) describeVariant(in *catalog.Input, rep *entry.Rep) {
 	switch {
 	case in.Callback != "" && in.Form.Kind == "json":
 		h.put(fieldContentType, contentScript)
@@ -224,7 +226,7 @@ func (h *head) describeVariant(in *catalog.Input, rep *cache.Rep) {
 	if rep.Varies {
 		h.put(fieldVary, "Accept-Encoding")
 	}
-	if rep.Coding != cache.Identity {
+	if rep.Coding != entry.Identity {
 		h.put(fieldContentEncoding, rep.Coding.String())
 	}
 }
@@ -233,7 +235,7 @@ func (h *head) describeVariant(in *catalog.Input, rep *cache.Rep) {
 // random answer is not stored; one that depends on the caller's address is private
 // and short-lived.
 func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	if in.Form.Pool || hit.State == cache.Absent {
+	if in.Form.Pool || hit.State == policy.Absent {
 		return append(b, "no-store"...)
 	}
 	b = appendMaxAge(b, in, hit)
@@ -248,7 +250,7 @@ func appendCacheControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
 // appendNegativeControl is the same for a negative answer, which must not be used
 // once it is stale.
 func appendNegativeControl(b []byte, in *catalog.Input, hit *cache.Hit) []byte {
-	if hit.State == cache.Absent || hit.Left <= 0 {
+	if hit.State == policy.Absent || hit.Left <= 0 {
 		return append(b, "no-store"...)
 	}
 	return appendMaxAge(b, in, hit)
@@ -292,7 +294,7 @@ func appendStale(b []byte, directive string, span time.Duration, hit *cache.Hit)
 // of our own marks answers of a last_resort source.
 func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
 	b = appendForward(append(b, "sundry; "...), hit)
-	if hit.State != cache.Absent {
+	if hit.State != policy.Absent {
 		b = strconv.AppendInt(append(b, "; ttl="...), int64(hit.Left/time.Second), 10)
 		if hit.Tier != cache.Upstream {
 			b = append(append(b, "; detail="...), hit.Tier.String()...)
@@ -307,7 +309,7 @@ func appendCacheStatus(b []byte, hit *cache.Hit) []byte {
 // appendForward says whether upstreams were asked, and why (fwd).
 func appendForward(b []byte, hit *cache.Hit) []byte {
 	switch {
-	case hit.State == cache.Absent:
+	case hit.State == policy.Absent:
 		b = append(b, "fwd=bypass"...)
 	case hit.Failed != nil:
 		b = append(b, "fwd=stale"...)

@@ -13,13 +13,15 @@ import (
 	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/upstreams/catalog"
 )
 
 // TestLifetime: max-age minus Age is the time that remains (RFC 9111, 4.2).
 func TestLifetime(t *testing.T) {
 	born := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	e := &catalog.Endpoint{Forms: []*catalog.Form{{}}, Policy: cache.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
+	e := &catalog.Endpoint{Forms: []*catalog.Form{{}}, Policy: policy.Policy{Grace: 20 * time.Second, StaleIfError: time.Minute}}
 	for _, r := range []struct {
 		name      string
 		age, left time.Duration
@@ -44,7 +46,7 @@ func TestLifetime(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			in, _ := e.Parse("", catalog.Caller{})
 			in.Private = r.private
-			hit := &cache.Hit{State: cache.Fresh, Age: r.age, Left: r.left, Meta: cache.Meta{Created: born}}
+			hit := &cache.Hit{State: policy.Fresh, Age: r.age, Left: r.left, Meta: entry.Meta{Created: born}}
 			if r.expires > 0 {
 				hit.Meta.Expires = born.Add(r.expires)
 			}
@@ -131,18 +133,18 @@ func TestNegativeAnswersForTheCallersAddressArePrivate(t *testing.T) {
 func TestCacheStatus(t *testing.T) {
 	for want, hit := range map[string]cache.Hit{
 		"sundry; fwd=bypass":                                       {},
-		"sundry; fwd=bypass; sundry-last-resort":                   {Meta: cache.Meta{LastResort: true}},
-		"sundry; hit; ttl=9; detail=memory":                        {State: cache.Fresh, Tier: cache.Near, Left: 9900 * time.Millisecond},
-		"sundry; hit; ttl=-9; detail=redis":                        {State: cache.Grace, Tier: cache.Far, Left: -9900 * time.Millisecond},
-		"sundry; hit; ttl=9; detail=memory; sundry-last-resort":    {State: cache.Fresh, Tier: cache.Near, Left: 9 * time.Second, Meta: cache.Meta{LastResort: true}},
-		"sundry; fwd=uri-miss; stored; ttl=9":                      {State: cache.Fresh, Stored: true, Left: 9 * time.Second},
-		"sundry; fwd=uri-miss; stored; collapsed; ttl=9":           {State: cache.Fresh, Stored: true, Coalesced: true, Left: 9 * time.Second},
-		"sundry; fwd=uri-miss; ttl=0":                              {State: cache.Gone},
-		"sundry; fwd=stale; stored; ttl=9":                         {State: cache.Fresh, Stored: true, Refreshed: true, Left: 9 * time.Second},
-		"sundry; fwd=stale; stored; collapsed; ttl=9":              {State: cache.Fresh, Stored: true, Refreshed: true, Coalesced: true, Left: 9 * time.Second},
-		"sundry; hit; ttl=9; detail=redis":                         {State: cache.Fresh, Tier: cache.Far, Refreshed: true, Left: 9 * time.Second},
-		"sundry; fwd=stale; ttl=-3; detail=memory":                 {State: cache.Stale, Tier: cache.Near, Failed: context.Canceled, Left: -3 * time.Second},
-		"sundry; fwd=uri-miss; stored; ttl=60; sundry-last-resort": {State: cache.Fresh, Stored: true, Left: time.Minute, Meta: cache.Meta{LastResort: true}},
+		"sundry; fwd=bypass; sundry-last-resort":                   {Meta: entry.Meta{LastResort: true}},
+		"sundry; hit; ttl=9; detail=memory":                        {State: policy.Fresh, Tier: cache.Near, Left: 9900 * time.Millisecond},
+		"sundry; hit; ttl=-9; detail=redis":                        {State: policy.Grace, Tier: cache.Far, Left: -9900 * time.Millisecond},
+		"sundry; hit; ttl=9; detail=memory; sundry-last-resort":    {State: policy.Fresh, Tier: cache.Near, Left: 9 * time.Second, Meta: entry.Meta{LastResort: true}},
+		"sundry; fwd=uri-miss; stored; ttl=9":                      {State: policy.Fresh, Stored: true, Left: 9 * time.Second},
+		"sundry; fwd=uri-miss; stored; collapsed; ttl=9":           {State: policy.Fresh, Stored: true, Coalesced: true, Left: 9 * time.Second},
+		"sundry; fwd=uri-miss; ttl=0":                              {State: policy.Gone},
+		"sundry; fwd=stale; stored; ttl=9":                         {State: policy.Fresh, Stored: true, Refreshed: true, Left: 9 * time.Second},
+		"sundry; fwd=stale; stored; collapsed; ttl=9":              {State: policy.Fresh, Stored: true, Refreshed: true, Coalesced: true, Left: 9 * time.Second},
+		"sundry; hit; ttl=9; detail=redis":                         {State: policy.Fresh, Tier: cache.Far, Refreshed: true, Left: 9 * time.Second},
+		"sundry; fwd=stale; ttl=-3; detail=memory":                 {State: policy.Stale, Tier: cache.Near, Failed: context.Canceled, Left: -3 * time.Second},
+		"sundry; fwd=uri-miss; stored; ttl=60; sundry-last-resort": {State: policy.Fresh, Stored: true, Left: time.Minute, Meta: entry.Meta{LastResort: true}},
 	} {
 		if got := string(appendCacheStatus(nil, &hit)); got != want {
 			t.Errorf("%q, want %q", got, want)

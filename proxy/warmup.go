@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
 )
@@ -126,7 +126,7 @@ func (w *warming) done(name string, next time.Time) {
 
 // nextLook is when to look at an endpoint again whose copy is due for a refresh at due;
 // one that is due already could not be refreshed.
-func nextLook(p *cache.Policy, due, now time.Time) time.Time {
+func nextLook(p *policy.Policy, due, now time.Time) time.Time {
 	next := now.Add(warmPause)
 	sooner := func(t time.Time) {
 		if t.After(now) && t.Before(next) {

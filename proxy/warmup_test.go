@@ -17,8 +17,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sundry/cache"
 	"sundry/cache/far/redistest"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/waittest"
@@ -106,7 +106,7 @@ func TestWarmingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		routes := map[string]*route{}
 		for i := range 3 * maxWarming {
-			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: cache.Policy{TTL: 24 * time.Hour}}}
+			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: policy.Policy{TTL: 24 * time.Hour}}}
 		}
 		routes["cold"] = &route{endpoint: &catalog.Endpoint{Name: "cold"}}
 		var mu sync.Mutex
@@ -149,7 +149,7 @@ func TestWarmingSurvivesPanics(t *testing.T) {
 		}
 		routes := map[string]*route{}
 		for i := range 3 * maxWarming {
-			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: cache.Policy{TTL: 24 * time.Hour}}}
+			routes[fmt.Sprint(i)] = &route{endpoint: &catalog.Endpoint{Name: fmt.Sprint(i), Warm: true, Policy: policy.Policy{TTL: 24 * time.Hour}}}
 		}
 		var mu sync.Mutex
 		filled, fails, broken := map[string]int{}, true, 0
@@ -188,7 +188,7 @@ func TestWarmingSurvivesPanics(t *testing.T) {
 
 // TestWhenAnEndpointIsLookedAtAgain.
 func TestWhenAnEndpointIsLookedAtAgain(t *testing.T) {
-	until, err := cache.ParseCalendar("06:00 UTC")
+	until, err := policy.ParseCalendar("06:00 UTC")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,9 +199,9 @@ func TestWhenAnEndpointIsLookedAtAgain(t *testing.T) {
 		}
 		return at.AddDate(2026, 0, 0)
 	}
-	daily, pool, brief := cache.Policy{Until: until, Poll: 5 * time.Minute}, cache.Policy{TTL: 12 * time.Hour}, cache.Policy{TTL: time.Minute}
+	daily, pool, brief := policy.Policy{Until: until, Poll: 5 * time.Minute}, policy.Policy{TTL: 12 * time.Hour}, policy.Policy{TTL: time.Minute}
 	for name, row := range map[string]struct {
-		policy         cache.Policy
+		policy         policy.Policy
 		due, now, next string
 	}{
 		"nothing is due":                          {daily, "06:00:03", "03:00:00", "03:10:00"},

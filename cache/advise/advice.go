@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Advice is the TTL that meets a target.
@@ -72,7 +72,7 @@ func usual(ttl time.Duration) time.Duration {
 
 // Advise replays each TTL of the ladder, with all else as the present policy has it, and
 // shorter ones if none of them meets a target of old answers.
-func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target Target) Advice {
+func (past *Past) Advise(present *policy.Policy, ladder []time.Duration, target Target) Advice {
 	a := Advice{Target: target, Evidence: past.evidence, Edition: past.edition()}
 	for _, ttl := range ladder {
 		a.Rules = append(a.Rules, past.under(present, ttl))
@@ -93,14 +93,14 @@ func (past *Past) Advise(present *cache.Policy, ladder []time.Duration, target T
 }
 
 // under replays a TTL.
-func (past *Past) under(present *cache.Policy, ttl time.Duration) Rule {
+func (past *Past) under(present *policy.Policy, ttl time.Duration) Rule {
 	policy := *present
 	policy.TTL = ttl
 	return past.Rule(&policy)
 }
 
 // forOld takes the longest TTL that meets the target.
-func (past *Past) forOld(a *Advice, present *cache.Policy) {
+func (past *Past) forOld(a *Advice, present *policy.Policy) {
 	for i := len(a.Rules) - 1; i >= 0; i-- {
 		if r := &a.Rules[i]; r.meets(a.Target.Old) {
 			a.TTL, a.Reason = r.TTL, a.longest(i)
@@ -119,7 +119,7 @@ func (past *Past) forOld(a *Advice, present *cache.Policy) {
 func (r *Rule) meets(target float64) bool { return r.Older <= target && r.OlderHigh <= 2*target }
 
 // shorter halves a TTL until it meets the target; nil: none does.
-func (past *Past) shorter(present *cache.Policy, ttl time.Duration, target float64) *Rule {
+func (past *Past) shorter(present *policy.Policy, ttl time.Duration, target float64) *Rule {
 	for ttl = usual(ttl / 2); ttl >= shortest; ttl = usual(ttl / 2) {
 		if r := past.under(present, ttl); r.meets(target) {
 			return &r

@@ -33,7 +33,7 @@ func BenchmarkAdvise(b *testing.B) {
 		s := full(keys)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				s.Past().Advise(policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02})
+				s.Past().Advise(rule(time.Minute), Ladder(time.Minute), Target{Old: 0.02})
 			}
 		})
 		b.Run(name+", past alone", func(b *testing.B) {

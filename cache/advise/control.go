@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Steps of the controller.
@@ -25,7 +25,7 @@ const (
 // Step is the TTL that the controller sets next, and why; the present one for no step. It
 // compares what was seen under the present TTL with the target, never with a forecast of
 // its own. Since is when the present TTL was set; the past is what was seen since.
-func Step(past *Past, present *cache.Policy, target Target, since, now time.Time) (time.Duration, Reason) {
+func Step(past *Past, present *policy.Policy, target Target, since, now time.Time) (time.Duration, Reason) {
 	seen := past.Rule(present)
 	in := now.Sub(since)
 	higher, lower := *present, *present
@@ -57,7 +57,7 @@ func (r *Rule) exceeds(target float64) bool {
 }
 
 // improves reports whether fewer answers would be old than under another rule.
-func (past *Past) improves(policy *cache.Policy, on *Rule) bool {
+func (past *Past) improves(policy *policy.Policy, on *Rule) bool {
 	r := past.Rule(policy)
 	return r.Older < on.Older || r.OlderHigh < on.OlderHigh
 }

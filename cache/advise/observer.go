@@ -10,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 const (
@@ -40,7 +41,7 @@ func NewObserver() *Observer { return &Observer{spaces: map[string]*space{}} }
 type space struct {
 	mu      sync.Mutex
 	seen    Seen
-	policy  *cache.Policy // the rule in force; nil: none is
+	policy  *policy.Policy // the rule in force; nil: none is
 	target  Target
 	rule    string    // the rule as ruleOf has it
 	since   time.Time // when it took effect
@@ -125,7 +126,7 @@ func (o *Observer) space(name string) *space {
 // InForce is the rule of a space.
 type InForce struct {
 	Space  string
-	Policy *cache.Policy
+	Policy *policy.Policy
 	Target Target
 	// Version of what makes the content: what was seen of another one is forgotten.
 	Version string
@@ -163,7 +164,7 @@ func (s *space) inForce(f *InForce, now time.Time) {
 }
 
 // predict notes what a rule that takes effect is to lead to.
-func (s *space) predict(policy *cache.Policy, rule string) {
+func (s *space) predict(policy *policy.Policy, rule string) {
 	past := s.past(time.Time{})
 	if past.evidence.Refreshes < fewestLooks {
 		return
@@ -177,7 +178,7 @@ func (s *space) predict(policy *cache.Policy, rule string) {
 }
 
 // ruleOf tells apart rules with other outcomes.
-func ruleOf(p *cache.Policy) string {
+func ruleOf(p *policy.Policy) string {
 	rule := p.TTL.String() + " " + p.Grace.String()
 	if p.Until != nil {
 		rule += " " + p.Poll.String() + " " + p.Until.String()

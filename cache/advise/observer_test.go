@@ -12,11 +12,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // hourly is a rule in force.
 func hourly(ttl time.Duration) []InForce {
-	return []InForce{{Space: "ip", Policy: &cache.Policy{TTL: ttl, Jitter: cache.DefaultJitter}, Target: Default(), Version: "1"}}
+	return []InForce{{Space: "ip", Policy: &policy.Policy{TTL: ttl, Jitter: policy.DefaultJitter}, Target: Default(), Version: "1"}}
 }
 
 // watched is an observer of a key whose content changes every five hours, refreshed each

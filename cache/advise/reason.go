@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Reason is one sentence that names what matters.
@@ -75,7 +75,7 @@ func farAbove(ttl, present time.Duration, target float64) Reason {
 }
 
 // noTTL is why none meets a target of old answers.
-func (past *Past) noTTL(a *Advice, present *cache.Policy) Reason {
+func (past *Past) noTTL(a *Advice, present *policy.Policy) Reason {
 	target := a.Target.Old
 	lowest := past.under(present, shortest)
 	prompt := *present

@@ -4,7 +4,8 @@ import (
 	"math"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 )
 
 // Rule is what a rule leads to.
@@ -21,7 +22,7 @@ type Rule struct {
 
 // Rule replays a rule. What was evicted or purged while it was watched, is so under any
 // rule; more memory than that is not taken to be needed for a longer TTL.
-func (past *Past) Rule(policy *cache.Policy) Rule {
+func (past *Past) Rule(policy *policy.Policy) Rule {
 	n := (past.to-past.from)/day + 1
 	r := &replay{past: past, policy: policy, blame: blame{changes: past.changes, masses: make([]float64, len(past.changes))}, days: make([]float64, n), olds: make([]float64, n), asked: make([]float64, n)}
 	for _, c := range past.courses {
@@ -41,8 +42,8 @@ const day = 24 * 60 * 60 * 1000
 // replay is a rule with what it does.
 type replay struct {
 	past   *Past
-	policy *cache.Policy
-	meta   cache.Meta
+	policy *policy.Policy
+	meta   entry.Meta
 	blame  blame
 	counts bool
 
@@ -109,9 +110,9 @@ func (r *replay) request(c *course, at int64, weight float64) {
 		r.gone++
 	}
 	switch r.state(at) {
-	case cache.Fresh:
+	case policy.Fresh:
 		r.serve(c, at, weight)
-	case cache.Eager, cache.Grace:
+	case policy.Eager, policy.Grace:
 		r.serve(c, at, min(1, weight)) // and the others what the refresh brings
 		r.load(c, at)
 		r.serve(c, at, weight-1)
@@ -124,12 +125,12 @@ func (r *replay) request(c *course, at int64, weight float64) {
 	}
 }
 
-func (r *replay) state(at int64) cache.State {
+func (r *replay) state(at int64) policy.State {
 	if r.created == 0 || !r.policy.Stores() {
-		return cache.Absent
+		return policy.Absent
 	}
 	if at < r.fresh {
-		return cache.Fresh
+		return policy.Fresh
 	}
 	state, _ := r.policy.StateBy(r.deadline, &r.meta, time.UnixMilli(at))
 	return state
@@ -169,7 +170,7 @@ func (r *replay) load(c *course, at int64) {
 }
 
 func (r *replay) store(c *course, at int64) {
-	r.created, r.meta = at, cache.Meta{Created: time.UnixMilli(at), Spread: uint8(r.draw() * 256)}
+	r.created, r.meta = at, entry.Meta{Created: time.UnixMilli(at), Spread: uint8(r.draw() * 256)}
 	r.deadline = r.policy.Deadline(&r.meta)
 	life := r.deadline.Sub(r.meta.Created)
 	r.fresh = at + (life - time.Duration(r.policy.Eager*float64(life))).Milliseconds()

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 var epoch = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
-func policy(ttl time.Duration) *cache.Policy {
-	return &cache.Policy{TTL: ttl, Jitter: cache.DefaultJitter, Eager: cache.DefaultEager}
+func rule(ttl time.Duration) *policy.Policy {
+	return &policy.Policy{TTL: ttl, Jitter: policy.DefaultJitter, Eager: policy.DefaultEager}
 }
 
 // TestSeenIsBounded: the oldest events go, and requests that are close together are one.
@@ -47,7 +47,7 @@ func TestLittleIsSaidOfLittle(t *testing.T) {
 	} {
 		s := &Seen{}
 		seen(s)
-		if a := s.Past().Advise(policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
+		if a := s.Past().Advise(rule(time.Minute), Ladder(time.Minute), Target{Old: 0.02}); a.TTL != 0 || a.Reason.EN == "" || a.Reason.ZH == "" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -62,7 +62,7 @@ func TestSampledHitsCount(t *testing.T) {
 		s.Request(1, at, 10, time.Minute)
 		s.Refresh(1, at, 100*time.Second, Unchanged)
 	}
-	if r := s.Past().Rule(policy(5 * time.Second)); r.Calls < 235 || r.Calls > 270 {
+	if r := s.Past().Rule(rule(5 * time.Second)); r.Calls < 235 || r.Calls > 270 {
 		t.Errorf("%.1f calls an hour, of requests at random every 10 s", r.Calls)
 	}
 }
@@ -79,7 +79,7 @@ func TestManyKeysAreSampled(t *testing.T) {
 	if span := time.Duration(past.to-past.from) * time.Millisecond; span < 20*time.Hour {
 		t.Errorf("the events are of %v", span)
 	}
-	if r := past.Rule(policy(time.Minute)); r.Calls < 0.8*keys || r.Calls > 1.2*keys {
+	if r := past.Rule(rule(time.Minute)); r.Calls < 0.8*keys || r.Calls > 1.2*keys {
 		t.Errorf("%.0f calls an hour, of a request an hour for each of %d keys", r.Calls, keys)
 	}
 }
@@ -127,12 +127,12 @@ func TestAnythingMayBeSeen(t *testing.T) {
 			s.Refresh(r.Uint32N(3), at, age, First+Outcome(r.IntN(3)))
 		}
 		past := s.Past()
-		a := past.Advise(policy(time.Minute), Ladder(time.Minute), Target{Old: 0.02})
+		a := past.Advise(rule(time.Minute), Ladder(time.Minute), Target{Old: 0.02})
 		for _, rule := range a.Rules {
 			if !(rule.OlderLow >= 0 && rule.OlderLow <= rule.Older && rule.Older <= rule.OlderHigh && rule.OlderHigh <= 1) || !(rule.CallsLow <= rule.Calls && rule.Calls <= rule.CallsHigh) {
 				t.Fatalf("seed %d: %+v", seed, rule)
 			}
 		}
-		Step(past, policy(time.Minute), Target{Old: 0.02}, epoch, epoch.Add(10*24*time.Hour))
+		Step(past, rule(time.Minute), Target{Old: 0.02}, epoch, epoch.Add(10*24*time.Hour))
 	}
 }

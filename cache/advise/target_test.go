@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // TestTargetsAreRead, and written as they are read.
@@ -26,7 +26,7 @@ func TestTargetsAreRead(t *testing.T) {
 
 // TestATargetOfCallsWantsRequestsOfAnHour, and no refreshes.
 func TestATargetOfCallsWantsRequestsOfAnHour(t *testing.T) {
-	policy, began := &cache.Policy{TTL: time.Hour}, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	policy, began := &policy.Policy{TTL: time.Hour}, time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for every, advised := range map[time.Duration]bool{time.Second: false, 10 * time.Minute: true} {
 		var seen Seen
 		for i := range 30 {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Bounds of the rule that the instances of a run are given (see chaosConfig), and
@@ -330,7 +330,7 @@ func (o *oracle) well(of *errand, who sources, from, to time.Time) string {
 
 // reached tells whether a purge is about the answer.
 func (e *errand) reached(p *episode) bool {
-	return p.subject == cache.AllEndpoints || p.subject == e.endpoint || e.key != "" && p.subject == e.key
+	return p.subject == policy.AllEndpoints || p.subject == e.endpoint || e.key != "" && p.subject == e.key
 }
 
 // chaosTypes is the closed list of them, with their statuses.

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/admin"
 	"sundry/proxy/live"
 )
@@ -101,7 +102,7 @@ func (s *server) validate(settings map[string]map[string]string) error {
 
 // purge puts purges into force on this instance, and carries out orders: even where the
 // cache settings that came with them cannot be compiled here.
-func (s *server) purge(purges map[string]cache.Purge, orders []live.Order) {
+func (s *server) purge(purges map[string]policy.Purge, orders []live.Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache.SetPurges(purges)

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/live"
 	"sundry/upstreams/lib/waittest"
 )
@@ -206,7 +206,7 @@ func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
 		}
 		var err error
 		s.replicator, err = live.NewReplicator(live.ReplicatorConfig{
-			Store: &live.File{}, Log: s.log, Purge: func(map[string]cache.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil }, Check: func(map[string]map[string]string) error { return nil },
+			Store: &live.File{}, Log: s.log, Purge: func(map[string]policy.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil }, Check: func(map[string]map[string]string) error { return nil },
 		})
 		if err == nil {
 			err = s.replicator.FirstSync(t.Context())

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -136,7 +136,7 @@ func (p *printer) stage(s *upstreams.Stage) string {
 // longest is the length to which raw replies are cut, in runes.
 const longest = 600
 
-func (p *printer) content(c *cache.Content, took time.Duration) {
+func (p *printer) content(c *entry.Content, took time.Duration) {
 	if c.Negative != "" {
 		p.printf("answer: not found, in %s\n", took.Round(time.Millisecond))
 		return

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/live"
 	"sundry/upstreams/catalog"
 )
@@ -54,7 +54,7 @@ func (a *api) endpoints(*http.Request) (any, error) {
 }
 
 // policyTexts are the settings of a policy by name, as texts.
-func policyTexts(p *cache.Policy) map[string]string {
+func policyTexts(p *policy.Policy) map[string]string {
 	out := map[string]string{}
 	for _, name := range catalog.SettingNames() {
 		out[name] = catalog.Setting(p, name).String()

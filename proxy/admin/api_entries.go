@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams/lib/words"
 )
 
@@ -119,7 +120,7 @@ func (a *api) entry(r *http.Request) (any, error) {
 
 // bodyView shows the headers of a body and its beginning, unless hiddenBecause
 // says why not.
-func bodyView(rep *cache.Rep, hiddenBecause string) map[string]any {
+func bodyView(rep *entry.Rep, hiddenBecause string) map[string]any {
 	v := map[string]any{"status": rep.Status, "type": rep.Type, "etag": rep.ETag, "location": rep.Location, "bytes": len(rep.Data)}
 	if hiddenBecause != "" {
 		v["location"], v["preview"] = "", hiddenBecause

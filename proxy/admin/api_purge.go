@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/live"
 )
 
@@ -22,7 +23,7 @@ func (a *api) purge(r *http.Request) (any, error) {
 	}
 	_, known := a.Catalog().Get(body.Endpoint)
 	switch {
-	case !known && body.Endpoint != cache.AllEndpoints:
+	case !known && body.Endpoint != policy.AllEndpoints:
 		return nil, noEndpoint(body.Endpoint)
 	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):
 		return nil, fieldError("key", "key: not a cache key of %s", "key：不是 %s 的缓存键", body.Endpoint)
@@ -63,12 +64,12 @@ func (a *api) hasKey(endpoint, key string) bool {
 // countEntries counts what a purge would reach in this instance's near tier.
 func (a *api) countEntries(endpoint, key string) (entries, bytes int) {
 	for _, e := range a.Catalog().Endpoints {
-		if endpoint != cache.AllEndpoints && endpoint != e.Name {
+		if endpoint != policy.AllEndpoints && endpoint != e.Name {
 			continue
 		}
 		for _, space := range a.Spaces(e.Name) {
 			space.Walk(func(i cache.EntryInfo) bool {
-				if i.State != cache.Gone && (key == "" || key == i.Key) {
+				if i.State != policy.Gone && (key == "" || key == i.Key) {
 					entries++
 					bytes += i.Bytes
 				}

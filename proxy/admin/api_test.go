@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/live"
 )
 
@@ -31,7 +31,7 @@ func newReplicator(t *testing.T, store live.Store) *live.Replicator {
 	t.Helper()
 	replicator, err := live.NewReplicator(live.ReplicatorConfig{
 		Store: store, Log: slog.New(slog.DiscardHandler),
-		Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]cache.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil },
+		Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]policy.Purge, []live.Order) {}, Apply: func(live.EffectiveSettings) error { return nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestTheAPIShowsPendingChanges(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	purge := func(r *http.Request) (any, error) {
-		record, err := a.change(r, live.Change{Do: live.DoPurge, Target: cache.AllEndpoints})
+		record, err := a.change(r, live.Change{Do: live.DoPurge, Target: policy.AllEndpoints})
 		return purgeView{1, 2, record, record.Pending}, err
 	}
 	if code, body := call(purge); code != http.StatusOK || strings.Contains(body, "pending") {

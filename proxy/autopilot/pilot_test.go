@@ -12,8 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/cache/policy"
 	"sundry/proxy/live"
 )
 
@@ -74,7 +74,7 @@ func fly(t *testing.T, file *live.File, alone bool) *flown {
 	f := &flown{store: &awayStore{File: file}, ttl: 10 * time.Minute, from: time.Now()}
 	log := slog.New(slog.DiscardHandler)
 	replicator, err := live.NewReplicator(live.ReplicatorConfig{
-		Store: f.store, Log: log, Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]cache.Purge, []live.Order) {},
+		Store: f.store, Log: log, Check: func(map[string]map[string]string) error { return nil }, Purge: func(map[string]policy.Purge, []live.Order) {},
 		Apply: func(e live.EffectiveSettings) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Settings are dated by the store's clock, which all instances share: a purge from a clock
@@ -29,9 +29,9 @@ func (r *Replicator) local(at time.Time) time.Time {
 }
 
 // localPurges dates purges by the clock of this instance, and localOrders orders.
-func (r *Replicator) localPurges(purges map[string]cache.Purge) map[string]cache.Purge {
+func (r *Replicator) localPurges(purges map[string]policy.Purge) map[string]policy.Purge {
 	for target, p := range purges {
-		purges[target] = cache.Purge{Soft: r.local(p.Soft), Hard: r.local(p.Hard)}
+		purges[target] = policy.Purge{Soft: r.local(p.Soft), Hard: r.local(p.Hard)}
 	}
 	return purges
 }

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // otherClock is a store whose clock is ahead.
@@ -64,12 +64,12 @@ func TestAnOrderFromAClockThatIsBehind(t *testing.T) {
 func TestSettingsAreDatedByTheStore(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			var purges map[string]cache.Purge
+			var purges map[string]policy.Purge
 			var orders []Order
 			var ttl atomic.Value
 			r, err := NewReplicator(ReplicatorConfig{
 				Store: &otherClock{connection: &connection{sharedStore: &sharedStore{}}, ahead: off}, Check: valid,
-				Purge: func(p map[string]cache.Purge, o []Order) { purges, orders = p, append(orders, o...) },
+				Purge: func(p map[string]policy.Purge, o []Order) { purges, orders = p, append(orders, o...) },
 				Apply: func(e EffectiveSettings) error { ttl.Store(e.Cache["ip"]["ttl"]); return nil },
 				Log:   slog.New(slog.DiscardHandler),
 			})
@@ -94,7 +94,7 @@ func TestSettingsAreDatedByTheStore(t *testing.T) {
 			if p := s.Purges["ip"].Hard; !p.Equal(at.Add(off)) || !s.Orders[0].At.Equal(p) || !s.Audit[0].At.Equal(p) {
 				t.Errorf("stored as of %v, %v and %v, the store's time is %v", p, s.Orders[0].At, s.Audit[0].At, at.Add(off))
 			}
-			if want := (cache.Purge{Hard: at}); purges["ip"] != want || !purges["kd"].Soft.Equal(at) || len(orders) != 1 || !orders[0].At.Equal(at) {
+			if want := (policy.Purge{Hard: at}); purges["ip"] != want || !purges["kd"].Soft.Equal(at) || len(orders) != 1 || !orders[0].At.Equal(at) {
 				t.Errorf("in force here as of %+v and %v, and it is %v", purges, orders, at)
 			}
 			time.Sleep(10*time.Minute - time.Second)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // damageWait is for how long an instance that may not know what damaged settings were leaves
@@ -37,7 +37,7 @@ func (r *Replicator) repairable(known *Settings, now time.Time, cause error) (*S
 func (s *Settings) begunAnew(now time.Time) *Settings {
 	next := s.clone()
 	next.Seq++
-	next.purge(Change{Target: cache.AllEndpoints, Hard: true}, auditTime(now))
+	next.purge(Change{Target: policy.AllEndpoints, Hard: true}, auditTime(now))
 	next.restored(now, "the stored settings were damaged, and no instance knew what they were: all that was cached before is purged")
 	return next
 }
@@ -45,6 +45,6 @@ func (s *Settings) begunAnew(now time.Time) *Settings {
 // restored adds a record of what became of the store.
 func (s *Settings) restored(now time.Time, note string) {
 	s.Audit = newest(append(s.Audit, Record{
-		Seq: s.Seq, At: auditTime(now), By: BySundry, Do: DoRestore, Target: cache.AllEndpoints, Note: note,
+		Seq: s.Seq, At: auditTime(now), By: BySundry, Do: DoRestore, Target: policy.AllEndpoints, Note: note,
 	}), maxAudit)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // TestDamagedSettingsAreRepairedByWhoKnowsThem, as they were, and soon; who does not know them
@@ -63,14 +63,14 @@ func TestDamagedSettingsThatNobodyKnows(t *testing.T) {
 		}
 		f.after(3 * pollInterval)
 		s := late.Settings()
-		if p := at.purges()[cache.AllEndpoints].Hard; !late.InSync() || s.Seq != 1 || time.Since(p) > 4*pollInterval || s.lastRecord().Do != DoRestore {
+		if p := at.purges()[policy.AllEndpoints].Hard; !late.InSync() || s.Seq != 1 || time.Since(p) > 4*pollInterval || s.lastRecord().Do != DoRestore {
 			t.Errorf("%+v, purges %v", s, at.purges())
 		}
 		for _, c := range []*connection{f.connOne, f.connTwo} { // who knew an older state adds it
 			c.away(false)
 		}
 		f.after(4 * pollInterval)
-		if s := f.agree(); s.ActiveCache(time.Now())["ip"]["ttl"] != "1h" || s.Purges[cache.AllEndpoints].Hard.IsZero() || !s.equals(late.Settings()) {
+		if s := f.agree(); s.ActiveCache(time.Now())["ip"]["ttl"] != "1h" || s.Purges[policy.AllEndpoints].Hard.IsZero() || !s.equals(late.Settings()) {
 			t.Errorf("%+v", s)
 		}
 	})

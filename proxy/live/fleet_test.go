@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // sharedStore is a store that several replicators share and watch, each over a
@@ -135,11 +135,11 @@ type applied struct {
 	mu     sync.Mutex
 	cache  []map[string]map[string]string // settings, each time
 	ran    []int64                        // orders
-	purged map[string]cache.Purge
+	purged map[string]policy.Purge
 	fails  error
 }
 
-func (a *applied) purge(purges map[string]cache.Purge, orders []Order) {
+func (a *applied) purge(purges map[string]policy.Purge, orders []Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, o := range orders {
@@ -169,7 +169,7 @@ func (a *applied) orders() []int64 {
 	return a.ran
 }
 
-func (a *applied) purges() map[string]cache.Purge {
+func (a *applied) purges() map[string]policy.Purge {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.purged

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Order is something that every instance does once.
@@ -111,15 +111,15 @@ func (s *Settings) timeOf(seq int64) time.Time {
 
 // purgesSince returns the purges, with a hard one of everything created before a time, unless
 // that is zero.
-func (s *Settings) purgesSince(missed time.Time) map[string]cache.Purge {
-	all := make(map[string]cache.Purge, len(s.Purges)+1)
+func (s *Settings) purgesSince(missed time.Time) map[string]policy.Purge {
+	all := make(map[string]policy.Purge, len(s.Purges)+1)
 	for target, p := range s.Purges {
 		all[target] = p.Purge
 	}
 	if !missed.IsZero() {
-		p := all[cache.AllEndpoints]
+		p := all[policy.AllEndpoints]
 		p.Hard = later(p.Hard, missed)
-		all[cache.AllEndpoints] = p
+		all[policy.AllEndpoints] = p
 	}
 	return all
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // maxPending bounds the changes that wait for the store: see bounded.
@@ -96,7 +96,7 @@ func (c *pendingChange) covers(o *pendingChange) bool {
 	switch {
 	case c.ID == o.ID || c.at.Before(o.at):
 		return false
-	case c.Do == DoPurge && c.Hard && (c.Target == o.Target || c.Target == cache.AllEndpoints) && (o.Do == DoDrop || o.Do == DoPurge):
+	case c.Do == DoPurge && c.Hard && (c.Target == o.Target || c.Target == policy.AllEndpoints) && (o.Do == DoDrop || o.Do == DoPurge):
 		return true
 	}
 	return c.Do == o.Do && c.Target == o.Target && c.Key == o.Key && c.Hard == o.Hard

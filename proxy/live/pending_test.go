@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 var purgeIP = Change{By: "me", Do: "purge", Target: "ip", Hard: true}
@@ -238,7 +238,7 @@ func TestPendingChangesAreBounded(t *testing.T) {
 				}
 				dropped := map[string]time.Time{}
 				other := replicatorWith(conn, valid, &applied{})
-				other.cfg.Purge = func(_ map[string]cache.Purge, orders []Order) {
+				other.cfg.Purge = func(_ map[string]policy.Purge, orders []Order) {
 					for _, o := range orders {
 						dropped[o.Key] = o.At
 					}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // relation of stored settings to those in force.
@@ -113,7 +113,7 @@ func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	}
 	for target, p := range stored.Purges {
 		have := next.Purges[target]
-		have.Purge = cache.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}
+		have.Purge = policy.Purge{Soft: later(have.Soft, p.Soft), Hard: later(have.Hard, p.Hard)}
 		setOrDelete(&next.Purges, target, have, true)
 	}
 	for endpoint, at := range stored.ByHand {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // and makes more changes of settings, an hour after nine and later.
@@ -87,7 +87,7 @@ func TestMergedSettings(t *testing.T) {
 		t.Errorf("ttl %s, breakers %v: the later change of each wins", got, next.Breakers)
 	}
 	hour := func(m int) time.Time { return nine.Add(time.Hour + time.Duration(m)*time.Minute) }
-	if diff := cmp.Diff(map[string]cache.Purge{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.purgesSince(time.Time{})); diff != "" {
+	if diff := cmp.Diff(map[string]policy.Purge{"ip": {Soft: hour(1), Hard: hour(1)}, "60s": {Hard: hour(2)}}, next.purgesSince(time.Time{})); diff != "" {
 		t.Error(diff)
 	}
 	keys := map[string]int64{}

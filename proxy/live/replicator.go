@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/metrics"
 	"sundry/metrics/panics"
 	"sundry/upstreams/host"
@@ -37,7 +37,7 @@ type ReplicatorConfig struct {
 	// Purge puts purges into force on this instance, by endpoint or for all, and carries
 	// out orders, the oldest first, dated by the clock of this instance. It comes before Apply: from then on this instance is
 	// in sync, and may read what other instances have cached.
-	Purge func(purges map[string]cache.Purge, orders []Order)
+	Purge func(purges map[string]policy.Purge, orders []Order)
 	// Apply puts the other settings into force on this instance. It applies what it can,
 	// and returns an error when something could not be applied; then it is called again.
 	Apply func(EffectiveSettings) error

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams/host"
 )
 
@@ -93,7 +93,7 @@ func TestBreakersAndPurges(t *testing.T) {
 		Change{Do: "breaker", Target: "b", Force: "auto"},
 		Change{Do: "purge", Target: "ip"},
 		Change{Do: "purge", Target: "ip", Hard: true},
-		Change{Do: "purge", Target: cache.AllEndpoints},
+		Change{Do: "purge", Target: policy.AllEndpoints},
 		Change{Do: "drop", Target: "ip", Key: "ip:k"},
 		Change{Do: "reset", Target: "a"},
 	)
@@ -103,8 +103,8 @@ func TestBreakersAndPurges(t *testing.T) {
 	if held := s.HeldBreakers(nine.Add(2 * time.Hour)); len(held) != 0 {
 		t.Errorf("expired, and still there: %v", held)
 	}
-	want := map[string]cache.Purge{
-		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, cache.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
+	want := map[string]policy.Purge{
+		"ip": {Soft: nine.Add(3 * time.Minute), Hard: nine.Add(4 * time.Minute)}, policy.AllEndpoints: {Soft: nine.Add(5 * time.Minute)},
 	}
 	if diff := cmp.Diff(want, s.purgesSince(time.Time{})); diff != "" {
 		t.Error(diff)
@@ -123,7 +123,7 @@ func TestBreakersAndPurges(t *testing.T) {
 // for one.
 func TestAPurgeAfterOneOfTheFuture(t *testing.T) {
 	for _, hard := range []bool{false, true} {
-		s := &Settings{Purges: map[string]StoredPurge{"ip": {Purge: cache.Purge{Soft: nine.Add(time.Hour), Hard: nine.Add(time.Hour)}}}}
+		s := &Settings{Purges: map[string]StoredPurge{"ip": {Purge: policy.Purge{Soft: nine.Add(time.Hour), Hard: nine.Add(time.Hour)}}}}
 		next, err := s.With(Change{Do: DoPurge, Target: "ip", Hard: hard}, nine)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestSettingsSurviveJSON(t *testing.T) {
 
 func TestRecordsSayWhatWasDone(t *testing.T) {
 	s := after(t,
-		Change{Do: "purge", Target: "ip"}, Change{Do: "purge", Target: cache.AllEndpoints, Hard: true},
+		Change{Do: "purge", Target: "ip"}, Change{Do: "purge", Target: policy.AllEndpoints, Hard: true},
 		Change{Do: "drop", Target: "ip", Key: "ip:1"}, Change{Do: "reset", Target: "a.example"},
 	)
 	for i, want := range []string{"soft", "hard", "ip:1", ""} {

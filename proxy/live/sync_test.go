@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/metrics/panics"
 )
 
@@ -310,7 +310,7 @@ func TestOrdersOfAnOutage(t *testing.T) {
 		}
 		away(300)
 		oldest := f.one.Settings().Audit[0].At
-		if n := len(f.appliedTwo.orders()); n != 120+maxAudit || !f.appliedTwo.purges()[cache.AllEndpoints].Hard.Equal(oldest) {
+		if n := len(f.appliedTwo.orders()); n != 120+maxAudit || !f.appliedTwo.purges()[policy.AllEndpoints].Hard.Equal(oldest) {
 			t.Errorf("%d orders, purges %v, want all before %v", n, f.appliedTwo.purges(), oldest)
 		}
 		if len(f.two.Settings().Purges) != 0 {
@@ -337,7 +337,7 @@ func TestAFirstSyncThatComesLate(t *testing.T) {
 				t.Errorf("%v: drops are known since %v, want %v", err, r.DropsKnownSince(), known)
 			}
 		}
-		if p := atEarly.purges()[cache.AllEndpoints].Hard; !p.Equal(known) || len(atEarly.orders()) != maxAudit {
+		if p := atEarly.purges()[policy.AllEndpoints].Hard; !p.Equal(known) || len(atEarly.orders()) != maxAudit {
 			t.Errorf("who was there before: purged before %v, %d orders", p, len(atEarly.orders()))
 		}
 		if len(atJust.purges()) != 0 || len(atJust.orders()) != maxAudit {
@@ -380,7 +380,7 @@ func TestAPanicIsAFailureLikeAnother(t *testing.T) {
 			withFleet(t, func(f *fleet) {
 				var works atomic.Bool
 				doPurge, doApply := f.two.cfg.Purge, f.two.cfg.Apply
-				f.two.cfg.Purge = func(purges map[string]cache.Purge, orders []Order) {
+				f.two.cfg.Purge = func(purges map[string]policy.Purge, orders []Order) {
 					if !works.Load() && where == "purge" && len(orders) > 0 {
 						panic("it failed")
 					}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Unknown are fields of a stored object that this version of Sundry does not know, by name.
@@ -154,7 +154,7 @@ func (h BreakerHold) MarshalJSON() ([]byte, error) { return encode(plainBreakerH
 
 // StoredPurge is a purge as it is stored.
 type StoredPurge struct {
-	cache.Purge
+	policy.Purge
 	Unknown Unknown `json:"-"`
 }
 

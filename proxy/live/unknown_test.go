@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/cache"
 	"sundry/cache/far/redistest"
+	"sundry/cache/policy"
 )
 
 // newer are settings of a version that has a field more in every object, and some within
@@ -52,8 +52,8 @@ func everyChange() (all []Change) {
 		{Do: DoCache, Cache: map[string]string{"ttl": "1h"}}, {Do: DoCache, Cache: map[string]string{"ttl": "3h"}, By: ByAutopilot},
 		{Do: DoPurge}, {Do: DoPurge, Hard: true}, {Do: DoDrop, Key: "ip:k"},
 	} {
-		for _, target := range []string{"ip", "60s", cache.AllEndpoints} {
-			if c.Target = target; c.Do != DoCache || (c.By == ByAutopilot) == (target == "60s") && target != cache.AllEndpoints {
+		for _, target := range []string{"ip", "60s", policy.AllEndpoints} {
+			if c.Target = target; c.Do != DoCache || (c.By == ByAutopilot) == (target == "60s") && target != policy.AllEndpoints {
 				all = append(all, c)
 			}
 		}

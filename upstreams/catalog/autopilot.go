@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/words"
 )
@@ -40,13 +40,13 @@ func ParseBounds(text string) (*Bounds, error) {
 const autopilotOff = "off"
 
 // noAutopilot says why there is no ttl to set; nil: there is one.
-func noAutopilot(p *cache.Policy) error {
+func noAutopilot(p *policy.Policy) error {
 	switch {
 	case p.Until != nil:
 		return words.Errorf("autopilot: the timetable (until) decides how long answers are fresh, there is no ttl to set", "autopilot：响应的有效期由发布时刻（until）决定，没有可设的 ttl")
 	case !p.Stores():
 		return words.Errorf("autopilot: answers are not cached", "autopilot：响应不缓存")
-	case p.Class == cache.Computed:
+	case p.Class == policy.Computed:
 		return words.Errorf("autopilot: answers are computed locally (class: computed): there are no calls to save", "autopilot：响应在本地计算（class: computed），没有可节省的调用")
 	}
 	return nil
@@ -68,7 +68,7 @@ func (e *Endpoint) pilot(n *yaml.Node, live string, problems *declare.Problems) 
 
 // autopilot reads the bounds of the autopilot, for a rule as the files have it. Mistakes
 // are in the lines of the operator's file; then it returns nil.
-func autopilot(n *yaml.Node, base *cache.Policy, problems *declare.Problems) *Bounds {
+func autopilot(n *yaml.Node, base *policy.Policy, problems *declare.Problems) *Bounds {
 	var s autopilotSpec
 	before := len(*problems)
 	if declare.Load(n, &s, problems); len(*problems) > before {

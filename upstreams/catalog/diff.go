@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 )
 
 // Diff lists in words how a catalog differs from the one before it: endpoints that
@@ -45,7 +45,7 @@ func (e *Endpoint) Version() string {
 	return strings.Join(prefixes, " ")
 }
 
-func diffPolicy(name string, old, next *cache.Policy) []string {
+func diffPolicy(name string, old, next *policy.Policy) []string {
 	var out []string
 	for _, setting := range SettingNames() {
 		if a, b := Setting(old, setting), Setting(next, setting); a != b {

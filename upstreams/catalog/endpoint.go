@@ -3,8 +3,8 @@ package catalog
 import (
 	"slices"
 
-	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/cache/policy"
 	"sundry/upstreams"
 	"sundry/upstreams/jq"
 )
@@ -19,9 +19,9 @@ type Endpoint struct {
 	Fields []*Field
 	Forms  []*Form
 	Chains []*Chain
-	Policy cache.Policy
+	Policy policy.Policy
 	// Base is the policy without settings made while the service runs.
-	Base cache.Policy
+	Base policy.Policy
 	// Target of the ttl, by which advice and autopilot go.
 	Target advise.Target
 	// Autopilot are the bounds within which the TTL is set without an operator; nil: it is

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
 	"sundry/upstreams/jq"
@@ -36,7 +37,7 @@ var _ cache.Thrifty = (*Fill)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
-func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
+func (f *Fill) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	_ = growStack(len(f.Loop) % stackOfFill)
 	in := &f.Input
 	call := in.Call(time.Now())
@@ -48,9 +49,9 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
-		return cache.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call).Pack()}, nil
+		return entry.Content{Source: sourceOf(err), Negative: in.endpoint.NotFound(ctx, call).Pack()}, nil
 	default:
-		return cache.Content{}, err
+		return entry.Content{}, err
 	}
 	return in.endpoint.content(ctx, chain, &answer, call)
 }
@@ -97,8 +98,8 @@ func sourceOf(err error) string {
 	return ""
 }
 
-func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answer, call *upstreams.Call) (cache.Content, error) {
-	c := cache.Content{Source: a.Source, Expires: a.Expires, Since: a.Since, LastResort: a.LastResort}
+func (e *Endpoint) content(ctx context.Context, chain *Chain, a *upstreams.Answer, call *upstreams.Call) (entry.Content, error) {
+	c := entry.Content{Source: a.Source, Expires: a.Expires, Since: a.Since, LastResort: a.LastResort}
 	env := &jq.Env{Params: call.Params, Now: call.Now}
 	for _, f := range chain.Forms {
 		form, err := f.render(ctx, a, env)

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams/lib/shortlink"
 )
 
@@ -39,7 +39,7 @@ func webAddress(to string) (*url.URL, error) {
 
 // interstitial makes the page for a link. The host is shown in ASCII, as it is
 // looked up, since letters of other scripts imitate it; those follow in brackets.
-func (f *Form) interstitial(to string) (*cache.Body, error) {
+func (f *Form) interstitial(to string) (*entry.Body, error) {
 	u, err := webAddress(to)
 	if err != nil {
 		return nil, err

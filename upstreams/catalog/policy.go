@@ -7,41 +7,41 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/cache/policy"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/lib/words"
 )
 
 // policy compiles the cache rule.
-func (s *cacheSpec) policy(problems *declare.Problems) cache.Policy {
+func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 	d := func(v declare.Duration, otherwise time.Duration) time.Duration {
 		if v == 0 {
 			return otherwise
 		}
 		return time.Duration(v)
 	}
-	p := cache.Policy{
+	p := policy.Policy{
 		TTL: time.Duration(s.TTL), Grace: time.Duration(s.Grace), StaleIfError: time.Duration(s.StaleIfError),
-		Negative: time.Duration(s.Negative), Poll: d(s.Poll, cache.DefaultPoll),
-		SoftTimeout: d(s.SoftTimeout, cache.DefaultSoftTimeout), FillTimeout: d(s.FillTimeout, cache.DefaultFillTimeout),
-		Pause: d(s.Pause, cache.DefaultPause), PauseMax: d(s.PauseMax, cache.DefaultPauseMax),
-		Jitter: share(s.Jitter, cache.DefaultJitter, "jitter", s.Class.Line, problems),
-		Eager:  share(s.Eager, cache.DefaultEager, "eager", s.Class.Line, problems),
+		Negative: time.Duration(s.Negative), Poll: d(s.Poll, policy.DefaultPoll),
+		SoftTimeout: d(s.SoftTimeout, policy.DefaultSoftTimeout), FillTimeout: d(s.FillTimeout, policy.DefaultFillTimeout),
+		Pause: d(s.Pause, policy.DefaultPause), PauseMax: d(s.PauseMax, policy.DefaultPauseMax),
+		Jitter: share(s.Jitter, policy.DefaultJitter, "jitter", s.Class.Line, problems),
+		Eager:  share(s.Eager, policy.DefaultEager, "eager", s.Class.Line, problems),
 		Local:  s.Local,
 	}
 	switch s.Class.Value {
 	case "shared":
-		p.Class = cache.Shared
+		p.Class = policy.Shared
 	case "keyed":
-		p.Class = cache.Keyed
+		p.Class = policy.Keyed
 	case "computed":
-		p.Class = cache.Computed
+		p.Class = policy.Computed
 	default:
 		problems.Add(s.Class.Line, "cache: class: expected shared (few keys that all callers ask for), keyed (keys from callers' input) or computed (keys from callers' input, answers computed here), got %q", s.Class.Value)
 	}
 	if s.Until.Value != "" {
-		until, err := cache.ParseCalendar(s.Until.Value)
+		until, err := policy.ParseCalendar(s.Until.Value)
 		if err != nil {
 			problems.Add(s.Until.Line, "cache: until: %v", err)
 		}
@@ -80,7 +80,7 @@ func SettingNames() []string {
 }
 
 // Setting reads a cache setting of a policy by its name.
-func Setting(p *cache.Policy, name string) time.Duration {
+func Setting(p *policy.Policy, name string) time.Duration {
 	return map[string]time.Duration{
 		"ttl": p.TTL, "grace": p.Grace, "stale_if_error": p.StaleIfError,
 		"negative": p.Negative, "poll": p.Poll, "soft_timeout": p.SoftTimeout,

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/replay"
 )
@@ -159,10 +159,10 @@ func TestTargets(t *testing.T) {
 
 // TestAutopilotOfAnEndpoint is set while the service runs, where there is a ttl to set.
 func TestAutopilotOfAnEndpoint(t *testing.T) {
-	cached := cache.Policy{TTL: time.Hour}
-	daily := cache.Policy{Until: &cache.Calendar{}}
+	cached := policy.Policy{TTL: time.Hour}
+	daily := policy.Policy{Until: &policy.Calendar{}}
 	for _, c := range []struct {
-		base       cache.Policy
+		base       policy.Policy
 		live, want string
 		ok         bool
 	}{
@@ -171,7 +171,7 @@ func TestAutopilotOfAnEndpoint(t *testing.T) {
 		{cached, "off", "off", true},
 		{daily, "10m..2h", "off", false},
 		{daily, "off", "off", true},
-		{cache.Policy{}, "10m..2h", "off", false},
+		{policy.Policy{}, "10m..2h", "off", false},
 	} {
 		e := &Endpoint{Base: c.base}
 		if got := e.pilot(&yaml.Node{}, c.live, nil).String(); got != c.want {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/entry"
+	"sundry/cache/policy"
 	"sundry/upstreams"
 )
 
@@ -16,7 +18,7 @@ import (
 // entry of its own.
 type PictureProxy struct {
 	// Policy of the pictures.
-	Policy cache.Policy
+	Policy policy.Policy
 	form   *Form // of the chain that fetches them
 }
 
@@ -28,9 +30,9 @@ func (e *Endpoint) joinPictureProxy(s *endpointSpec, c *Chain) {
 		}
 		picture := &Form{Name: f.Name, Kind: "picture", Chain: c, index: len(c.Forms)}
 		c.Forms = append(c.Forms, picture)
-		policy := e.Policy
-		policy.TTL, policy.Until, policy.Class, policy.Local = time.Duration(s.Forms[i].Through.TTL), nil, cache.Keyed, true
-		f.PictureProxy = &PictureProxy{Policy: policy, form: picture}
+		p := e.Policy
+		p.TTL, p.Until, p.Class, p.Local = time.Duration(s.Forms[i].Through.TTL), nil, policy.Keyed, true
+		f.PictureProxy = &PictureProxy{Policy: p, form: picture}
 	}
 }
 
@@ -77,19 +79,19 @@ func (p *PictureFetch) Key() string {
 var _ cache.Loader = (*PictureFetch)(nil)
 
 // Load implements cache.Loader.
-func (p *PictureFetch) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
+func (p *PictureFetch) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	call := upstreams.Call{Endpoint: p.endpoint, Params: map[string]any{"link": p.link}, Now: time.Now()}
 	answer, err := p.of.form.Chain.Do(ctx, &call, hasCopy, nil)
 	if err != nil {
-		return cache.Content{}, err
+		return entry.Content{}, err
 	}
 	body, err := picture(answer.Blob)
 	if err != nil {
-		return cache.Content{}, err
+		return entry.Content{}, err
 	}
-	forms := make([]cache.Form, p.of.form.index+1)
-	forms[p.of.form.index] = cache.Form{*body}
-	return cache.Content{Source: answer.Source, Forms: forms}, nil
+	forms := make([]entry.Form, p.of.form.index+1)
+	forms[p.of.form.index] = entry.Form{*body}
+	return entry.Content{Source: answer.Source, Forms: forms}, nil
 }
 
 // FormIndex is the form's place in the entry of its chain.

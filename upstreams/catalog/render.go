@@ -12,7 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams"
 	"sundry/upstreams/httpsource"
 	"sundry/upstreams/jq"
@@ -31,15 +31,15 @@ const (
 const compressMin = 1 << 10
 
 // render makes all bodies of a form.
-func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *jq.Env) (cache.Form, error) {
+func (f *Form) render(ctx context.Context, a *upstreams.Answer, env *jq.Env) (entry.Form, error) {
 	if f.each == nil {
 		b, err := f.body(ctx, a, a.Data, env)
 		if err != nil || b == nil {
 			return nil, err
 		}
-		return cache.Form{*b}, nil
+		return entry.Form{*b}, nil
 	}
-	var out cache.Form
+	var out entry.Form
 	var failed error
 	err := f.each.Each(ctx, a.Data, env, func(candidate any) bool {
 		b, err := f.body(ctx, a, candidate, env)
@@ -106,7 +106,7 @@ func (f *Form) seen(v any) (any, error) {
 }
 
 // body makes one body; nil when the answer has none of this form.
-func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.Env) (*cache.Body, error) {
+func (f *Form) body(ctx context.Context, a *upstreams.Answer, data any, env *jq.Env) (*entry.Body, error) {
 	if f.make == nil {
 		return picture(a.Blob)
 	}
@@ -146,7 +146,7 @@ func line(s string) []byte {
 
 // literal is a text as a JavaScript string, which the server wraps into a call. It has
 // nothing in it that could end the string or a script element around it.
-func (f *Form) literal(text string) (*cache.Body, error) {
+func (f *Form) literal(text string) (*entry.Body, error) {
 	b, err := json.Marshal(text) // escapes <, > and &, and the line separators of Unicode
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
@@ -160,7 +160,7 @@ const (
 	envelopeTail = `}`
 )
 
-func (f *Form) jsonBody(v any) (*cache.Body, error) {
+func (f *Form) jsonBody(v any) (*entry.Body, error) {
 	b, err := f.Answer(v)
 	if err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func (f *Form) Ordered(data any) ([]byte, error) { return encode("", data, f.ord
 
 // plain is a text body with its ETag: a weak one, since it is the same for all
 // codings.
-func (f *Form) plain(typ string, b []byte) *cache.Body {
-	body := &cache.Body{Status: http.StatusOK, Type: typ, Data: b}
+func (f *Form) plain(typ string, b []byte) *entry.Body {
+	body := &entry.Body{Status: http.StatusOK, Type: typ, Data: b}
 	if !f.Pool {
 		body.ETag, body.Compress = "W/"+tag(b), len(b) >= compressMin
 	}
@@ -199,24 +199,24 @@ func tag(b []byte) string {
 }
 
 // redirectBody redirects to an absolute http(s) address only.
-func redirectBody(to string) (*cache.Body, error) {
+func redirectBody(to string) (*entry.Body, error) {
 	u, err := webAddress(to)
 	if err != nil {
 		return nil, err
 	}
-	return &cache.Body{Status: http.StatusFound, Type: typeText, Location: u.String(), Data: line(u.String())}, nil
+	return &entry.Body{Status: http.StatusFound, Type: typeText, Location: u.String(), Data: line(u.String())}, nil
 }
 
-func picture(b *upstreams.Blob) (*cache.Body, error) {
+func picture(b *upstreams.Blob) (*entry.Body, error) {
 	if b == nil {
 		return nil, errors.New("the source returned no picture")
 	}
-	return &cache.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes), Data: b.Bytes}, nil
+	return &entry.Body{Status: http.StatusOK, Type: b.Type, ETag: tag(b.Bytes), Data: b.Bytes}, nil
 }
 
 // dataPicture unpacks a data: URI. The type is that of its bytes, whatever the URI
 // says.
-func dataPicture(uri string) (*cache.Body, error) {
+func dataPicture(uri string) (*entry.Body, error) {
 	_, encoded, ok := strings.Cut(uri, ";base64,")
 	if !ok || !strings.HasPrefix(uri, "data:image/") {
 		return nil, errors.New("picture: not a data URI, as in data:image/png;base64,…")

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams"
 )
 
@@ -15,11 +16,11 @@ var _ upstreams.StepCache = StepCache{}
 // be sessions at an upstream. A failure makes no pause of its own: the answers
 // that need the result have theirs.
 func (c StepCache) Open(endpoint string, rule upstreams.StepCacheRule) upstreams.StepResults {
-	class := cache.Keyed
+	class := policy.Keyed
 	if rule.Shared {
-		class = cache.Shared
+		class = policy.Shared
 	}
-	v := c.Cache.Space(endpoint+"/"+rule.Step, cache.Policy{
+	v := c.Cache.Space(endpoint+"/"+rule.Step, policy.Policy{
 		TTL: rule.Lasts, FillTimeout: rule.Timeout, Class: class, Local: true,
 	}).Values("step", rule.Version)
 	v.Session = rule.Session

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/upstreams"
 )
 
@@ -17,7 +18,7 @@ func TestStepCacheFollowsTheRule(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	for shared, class := range map[bool]cache.Class{false: cache.Keyed, true: cache.Shared} {
+	for shared, class := range map[bool]policy.Class{false: policy.Keyed, true: policy.Shared} {
 		rule := upstreams.StepCacheRule{Step: "playlist", Version: "v1", Lasts: time.Hour, Timeout: 5 * time.Second, Shared: shared}
 		shelf := StepCache{Cache: c}.Open("music", rule)
 		v, _, err := shelf.Fetch(t.Context(), "list 1", func(context.Context) (any, error) { return "songs", nil })

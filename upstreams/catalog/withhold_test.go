@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/upstreams"
 )
 
@@ -21,7 +22,7 @@ type counted struct {
 	answered, failed *atomic.Int64
 }
 
-func (c *counted) Load(ctx context.Context, hasCopy bool) (cache.Content, error) {
+func (c *counted) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	content, err := c.Fill.Load(ctx, hasCopy)
 	if err == nil {
 		c.answered.Add(1)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/cache/policy"
 )
 
 // Target of all advice that is judged.
@@ -39,8 +39,8 @@ type Verdict struct {
 func Factors() []float64 { return []float64{0.25, 0.5, 1, 2, 4} }
 
 // Policy of a world under a TTL.
-func (w *World) Policy(ttl time.Duration) *cache.Policy {
-	return &cache.Policy{TTL: ttl, Grace: w.Grace, Jitter: cache.DefaultJitter, Eager: cache.DefaultEager}
+func (w *World) Policy(ttl time.Duration) *policy.Policy {
+	return &policy.Policy{TTL: ttl, Grace: w.Grace, Jitter: policy.DefaultJitter, Eager: policy.DefaultEager}
 }
 
 // noted is what all instances have noted, or one alone.

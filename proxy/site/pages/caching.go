@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
 )
 
 // cachingRule is what callers may know of how the answers of an endpoint are kept.
 type cachingRule struct {
-	Policy cache.Policy
+	Policy policy.Policy
 	// LimitsItself: what is in an answer may shorten its life.
 	LimitsItself bool
 	// Pool: each request gets one of many candidates.
@@ -50,7 +50,7 @@ func (r *cachingRule) words(l i18n.Language) []string {
 func (r *cachingRule) freshness(l i18n.Language) string {
 	p := &r.Policy
 	switch {
-	case p.Until == nil && p.Class == cache.Computed:
+	case p.Until == nil && p.Class == policy.Computed:
 		return fmt.Sprintf(say(l, "Computed here in a moment, and kept for %s.", "本地即时生成，保存 %s。"), span(l, p.TTL))
 	case p.Until == nil:
 		return fmt.Sprintf(say(l, "Kept for %s.", "答案保存 %s。"), span(l, p.TTL))
@@ -61,7 +61,7 @@ func (r *cachingRule) freshness(l i18n.Language) string {
 }
 
 // timetable is a calendar in words, as in "07:00 and 19:00 Beijing time".
-func timetable(l i18n.Language, c *cache.Calendar) string {
+func timetable(l i18n.Language, c *policy.Calendar) string {
 	words := strings.Fields(c.String())
 	times, zone := words[:len(words)-1], words[len(words)-1]
 	if zone == "Asia/Shanghai" {

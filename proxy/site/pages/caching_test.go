@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
 )
 
@@ -62,7 +62,7 @@ func TestTimetables(t *testing.T) {
 		"07:00 12:00 19:00 Asia/Shanghai": {"07:00, 12:00 and 19:00 Beijing time", "北京时间 07:00、12:00、19:00"},
 		"06:00 Europe/Berlin":             {"06:00 Europe/Berlin", "Europe/Berlin 06:00"},
 	} {
-		c, err := cache.ParseCalendar(text)
+		c, err := policy.ParseCalendar(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 )
 
 // Document is a page or file ready to be sent.
@@ -24,7 +24,7 @@ type Document struct {
 	Passing bool
 	body    []byte
 	// compressed makes the body in a coding, once.
-	compressed map[cache.Coding]func() []byte
+	compressed map[entry.Coding]func() []byte
 }
 
 const (
@@ -52,9 +52,9 @@ const pictureCSP = "default-src 'none'"
 // compressor costs more than all the rest of a page.
 func newDocument(typ string, body []byte) *Document {
 	d := newPlain(typ, body)
-	d.compressed = map[cache.Coding]func() []byte{
-		cache.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.BestCompression) }),
-		cache.Zstd: sync.OnceValue(func() []byte { return zstandard(body) }),
+	d.compressed = map[entry.Coding]func() []byte{
+		entry.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.BestCompression) }),
+		entry.Zstd: sync.OnceValue(func() []byte { return zstandard(body) }),
 	}
 	return d
 }
@@ -64,8 +64,8 @@ func newDocument(typ string, body []byte) *Document {
 func newPassing(typ string, body []byte) *Document {
 	d := newPlain(typ, body)
 	d.Passing = true
-	d.compressed = map[cache.Coding]func() []byte{
-		cache.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.DefaultCompression) }),
+	d.compressed = map[entry.Coding]func() []byte{
+		entry.Gzip: sync.OnceValue(func() []byte { return gzipped(body, gzip.DefaultCompression) }),
 	}
 	return d
 }
@@ -111,13 +111,13 @@ func hashOf(body []byte) string {
 }
 
 // Body returns the body in the best of the accepted codings that makes it shorter.
-func (d *Document) Body(accepted cache.Codings) ([]byte, cache.Coding) {
-	for _, c := range []cache.Coding{cache.Zstd, cache.Gzip} {
+func (d *Document) Body(accepted entry.Codings) ([]byte, entry.Coding) {
+	for _, c := range []entry.Coding{entry.Zstd, entry.Gzip} {
 		if of := d.compressed[c]; of != nil && accepted.Has(c) {
 			if body := of(); body != nil && len(body) < len(d.body) {
 				return body, c
 			}
 		}
 	}
-	return d.body, cache.Identity
+	return d.body, entry.Identity
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/cache"
+	"sundry/cache/entry"
 	"sundry/proxy/browsertest"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/openapi"
@@ -126,8 +126,8 @@ func TestDocuments(t *testing.T) {
 			if next := documentOf(t, again, path, l); next.ETag != d.ETag || !bytes.Equal([]byte(textOf(next)), []byte(textOf(d))) {
 				t.Errorf("%s: generated again it differs", path)
 			}
-			body, coding := d.Body(cache.Codings(0).With(cache.Gzip).With(cache.Zstd))
-			if d.Type != typeIcon && path != robotsPath && (coding != cache.Zstd || len(body) > len(textOf(d))*3/4) {
+			body, coding := d.Body(entry.Codings(0).With(entry.Gzip).With(entry.Zstd))
+			if d.Type != typeIcon && path != robotsPath && (coding != entry.Zstd || len(body) > len(textOf(d))*3/4) {
 				t.Errorf("%s: %d bytes in %s", path, len(body), coding)
 			}
 		}
@@ -309,7 +309,7 @@ func TestPagesAreValidHTML(t *testing.T) {
 // What a visitor loads with the first page is small.
 func TestPagesAreSmall(t *testing.T) {
 	set := setOf(t, builtin(t))
-	accepted := cache.Codings(0).With(cache.Gzip)
+	accepted := entry.Codings(0).With(entry.Gzip)
 	assets := 0
 	for name := range set.assets.all {
 		body, _ := documentOf(t, set, strings.TrimPrefix(set.assets.url(name), "/tools"), 0).Body(accepted)

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"slices"
 
-	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -62,7 +62,7 @@ func (s *Set) tasteOf(l i18n.Language, e *catalog.Endpoint) *taste {
 	if name != "" {
 		query.Set(name, value)
 	}
-	computed := e.Policy.Class == cache.Computed
+	computed := e.Policy.Class == policy.Computed
 	if len(required) == 1 {
 		p := required[0]
 		t.Ask = &question{

@@ -1,4 +1,4 @@
-package cache
+package entry
 
 import (
 	"encoding/binary"
@@ -6,8 +6,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// digestOf identifies the content, regardless of its source and time.
-func digestOf(c *Content) uint64 {
+// DigestOf identifies the content, regardless of its source and time.
+func DigestOf(c *Content) uint64 {
 	d := newDigest(c.Negative)
 	for _, f := range c.Forms {
 		for _, b := range f {

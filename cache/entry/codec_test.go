@@ -1,10 +1,11 @@
-package cache
+package entry
 
 import (
 	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -34,34 +35,34 @@ func TestRoundTrip(t *testing.T) {
 	for range 500 {
 		c := randomContent(r)
 		m := &Meta{Created: time.UnixMilli(1_790_000_000_123), Modified: time.UnixMilli(1_780_000_000_000), Spread: 77}
-		raw, err := encode(&c, m, 42)
+		raw, err := Encode(&c, m, 42)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := parse(raw)
+		e, err := Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := e.checkTable(); err != nil {
 			t.Fatalf("table: %v", err)
 		}
-		if e.meta.Source != c.Source || e.meta.Edition != c.Edition || !e.meta.Created.Equal(m.Created) ||
-			!e.meta.Modified.Equal(m.Modified) || !e.meta.Expires.Equal(c.Expires) || e.meta.Fresh != c.Fresh || e.meta.Spread != 77 || e.gen != 42 {
-			t.Fatalf("meta came back as %+v", e.meta)
+		if e.Meta.Source != c.Source || e.Meta.Edition != c.Edition || !e.Meta.Created.Equal(m.Created) ||
+			!e.Meta.Modified.Equal(m.Modified) || !e.Meta.Expires.Equal(c.Expires) || e.Meta.Fresh != c.Fresh || e.Meta.Spread != 77 || e.Generation != 42 {
+			t.Fatalf("meta came back as %+v", e.Meta)
 		}
 		checkBodies(t, &c, &e)
 	}
 }
 
-func checkBodies(t *testing.T, c *Content, e *entry) {
+func checkBodies(t *testing.T, c *Content, e *Entry) {
 	t.Helper()
 	for fi, form := range c.Forms {
-		bodies, compresses := e.form(fi)
+		bodies, compresses := e.Form(fi)
 		if bodies != len(form) || compresses != (len(form) == 1 && form[0].Compress) {
 			t.Fatalf("form %d has %d bodies, compresses %v, want %d", fi, bodies, compresses, len(form))
 		}
 		for bi, body := range form {
-			rec, err := e.record(e.ordinal(fi, bi))
+			rec, err := e.Record(e.ordinal(fi, bi))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,13 +79,13 @@ func checkBodies(t *testing.T, c *Content, e *entry) {
 
 func TestUnknownLayoutIsNoEntry(t *testing.T) {
 	c := textContent("x")
-	raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
+	raw, err := Encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range []byte{layoutVersion - 1, layoutVersion + 1, 99} {
+	for _, version := range []byte{LayoutVersion - 1, LayoutVersion + 1, 99} {
 		raw[0] = version
-		if _, err := parse(raw); err == nil {
+		if _, err := Parse(raw); err == nil {
 			t.Errorf("an entry of version %d was read", version)
 		}
 	}
@@ -95,7 +96,7 @@ func TestEncodeRefusesWhatDoesNotFit(t *testing.T) {
 	wide := textContent("x")
 	wide.Forms[0][0].Type = long
 	for name, c := range map[string]Content{"source": {Source: long}, "edition": {Edition: long}, "type": wide} {
-		if _, err := encode(&c, &Meta{}, 1); err == nil {
+		if _, err := Encode(&c, &Meta{}, 1); err == nil {
 			t.Errorf("%s of 300 bytes was encoded", name)
 		}
 	}
@@ -108,12 +109,12 @@ func TestFreshInWholeSeconds(t *testing.T) {
 	} {
 		c := textContent("x")
 		c.Fresh = given
-		raw, err := encode(&c, &Meta{}, 1)
+		raw, err := Encode(&c, &Meta{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e, err := parse(raw); err != nil || e.meta.Fresh != want {
-			t.Errorf("%v came back as %v (%v), want %v", given, e.meta.Fresh, err, want)
+		if e, err := Parse(raw); err != nil || e.Meta.Fresh != want {
+			t.Errorf("%v came back as %v (%v), want %v", given, e.Meta.Fresh, err, want)
 		}
 	}
 }
@@ -122,7 +123,7 @@ func FuzzParse(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		c := randomContent(r)
-		raw, err := encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 7)
+		raw, err := Encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 7)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -130,17 +131,17 @@ func FuzzParse(f *testing.F) {
 		f.Add(raw[:len(raw)/2])
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e, err := parse(raw)
+		e, err := Parse(raw)
 		if err != nil {
 			return
 		}
-		if _, err := e.content(); e.split() || e.checkTable() != nil || err != nil {
+		if _, err := e.content(); e.Split() || e.checkTable() != nil || err != nil {
 			return
 		}
-		for form := range e.forms {
-			bodies, varies := e.form(form)
+		for form := range e.Forms {
+			bodies, varies := e.Form(form)
 			for body := range bodies {
-				rec, err := e.record(e.ordinal(form, body))
+				rec, err := e.Record(e.ordinal(form, body))
 				if err != nil {
 					t.Fatalf("verified, but record fails: %v", err)
 				}
@@ -150,4 +151,36 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	c := textContent(strings.Repeat("x", 1<<10))
+	c.Forms[0][0].ETag = `"x"`
+	raw, err := Encode(&c, &Meta{Created: time.Now(), Modified: time.Now()}, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := Parse(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rec, err := e.Record(0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := parseRecord(rec, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// textContent is an answer of one form with these bodies.
+func textContent(texts ...string) Content {
+	var f Form
+	for _, t := range texts {
+		f = append(f, Body{Status: 200, Type: "text/plain", ETag: `"tag"`, Data: []byte(t)})
+	}
+	return Content{Source: "first", Forms: []Form{f}}
 }

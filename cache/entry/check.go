@@ -1,4 +1,4 @@
-package cache
+package entry
 
 import (
 	"encoding/binary"
@@ -12,14 +12,14 @@ import (
 
 var errDigest = errors.New("entry whose content does not match its digest")
 
-// check validates a whole entry that comes from Redis: its bytes are not trusted
+// Check validates a whole entry that comes from Redis: its bytes are not trusted
 // before.
-func (e *entry) check(now time.Time) error {
-	if e.split() || e.raw[1]&^(flagNegative|flagLastResort) != 0 {
+func (e *Entry) Check(now time.Time) error {
+	if e.Split() || e.Raw[1]&^(flagNegative|flagLastResort) != 0 {
 		return errLayout
 	}
 	for _, check := range []func() error{
-		e.checkHead, func() error { return e.meta.checkTimes(now) }, e.checkTable, e.checkContent,
+		e.checkHead, func() error { return e.Meta.checkTimes(now) }, e.checkTable, e.checkContent,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -28,12 +28,12 @@ func (e *entry) check(now time.Time) error {
 	return nil
 }
 
-func (e *entry) checkHead() error {
-	m := &e.meta
+func (e *Entry) checkHead() error {
+	m := &e.Meta
 	switch {
-	case !printable(m.Source), m.Edition != "" && !isDate(m.Edition), !utf8.ValidString(e.message):
+	case !Printable(m.Source), m.Edition != "" && !isDate(m.Edition), !utf8.ValidString(e.Message):
 		return errLayout
-	case m.Negative != (e.message != ""), !m.Negative && e.forms == 0:
+	case m.Negative != (e.Message != ""), !m.Negative && e.Forms == 0:
 		return errLayout
 	}
 	return nil
@@ -65,40 +65,40 @@ func (m *Meta) checkTimes(now time.Time) error {
 
 // checkTable requires the records to fill the bytes from the table's end to the
 // entry's.
-func (e *entry) checkTable() error {
+func (e *Entry) checkTable() error {
 	records := 0
-	for i := range e.forms {
-		bodies, compresses := e.form(i)
-		if bodies > len(e.raw) || e.formFlags(i)&^formCompresses != 0 || compresses && bodies != 1 {
+	for i := range e.Forms {
+		bodies, compresses := e.Form(i)
+		if bodies > len(e.Raw) || e.formFlags(i)&^formCompresses != 0 || compresses && bodies != 1 {
 			return errLayout
 		}
 		records += bodies
 	}
-	table := e.table + e.forms*formRow
-	if records > len(e.raw) || table+4*(records+1) > len(e.raw) {
+	table := e.table + e.Forms*formRow
+	if records > len(e.Raw) || table+4*(records+1) > len(e.Raw) {
 		return errLayout
 	}
-	first := binary.LittleEndian.Uint32(e.raw[table:])
-	last := binary.LittleEndian.Uint32(e.raw[table+4*records:])
-	if int(first) != table+4*(records+1) || int(last) != len(e.raw) || e.size() != len(e.raw) {
+	first := binary.LittleEndian.Uint32(e.Raw[table:])
+	last := binary.LittleEndian.Uint32(e.Raw[table+4*records:])
+	if int(first) != table+4*(records+1) || int(last) != len(e.Raw) || e.Size() != len(e.Raw) {
 		return errLayout
 	}
 	return nil
 }
 
-func (e *entry) checkContent() error {
+func (e *Entry) checkContent() error {
 	sum, err := e.content()
-	if err == nil && sum != e.digest {
+	if err == nil && sum != e.Digest {
 		err = errDigest
 	}
 	return err
 }
 
 // content reads every record once, and digests them.
-func (e *entry) content() (uint64, error) {
-	d, n := newDigest(e.message), 0
-	for i := range e.forms {
-		bodies, _ := e.form(i)
+func (e *Entry) content() (uint64, error) {
+	d, n := newDigest(e.Message), 0
+	for i := range e.Forms {
+		bodies, _ := e.Form(i)
 		for range bodies {
 			rep, err := e.checkRecord(n)
 			if err != nil {
@@ -112,8 +112,8 @@ func (e *entry) content() (uint64, error) {
 	return d.sum(), nil
 }
 
-func (e *entry) checkRecord(n int) (Rep, error) {
-	rec, err := e.record(n)
+func (e *Entry) checkRecord(n int) (Rep, error) {
+	rec, err := e.Record(n)
 	if err != nil {
 		return Rep{}, err
 	}
@@ -123,20 +123,20 @@ func (e *entry) checkRecord(n int) (Rep, error) {
 		return Rep{}, err
 	case rep.Status < 200 || rep.Status > 599 || http.StatusText(rep.Status) == "":
 		return Rep{}, fmt.Errorf("representation with status %d", rep.Status)
-	case !printable(rep.Type), !printable(rep.Location), !isTag(rep.ETag):
+	case !Printable(rep.Type), !Printable(rep.Location), !isTag(rep.ETag):
 		return Rep{}, errors.New("representation with an invalid header")
 	}
 	return rep, nil
 }
 
-// printable reports whether text is valid in a header.
-func printable(s string) bool {
+// Printable reports whether text is valid in a header.
+func Printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) < 0
 }
 
 func isTag(s string) bool {
 	opaque := strings.TrimPrefix(s, "W/")
-	return s == "" || printable(s) && len(opaque) >= 2 && opaque[0] == '"' && strings.IndexByte(opaque[1:], '"') == len(opaque)-2
+	return s == "" || Printable(s) && len(opaque) >= 2 && opaque[0] == '"' && strings.IndexByte(opaque[1:], '"') == len(opaque)-2
 }
 
 func isDate(s string) bool {

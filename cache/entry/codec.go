@@ -1,10 +1,11 @@
-package cache
+package entry
 
 import (
 	"encoding/binary"
 	"errors"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 	"unsafe"
@@ -27,7 +28,7 @@ import (
 // the three strings, then the bytes to the record's end. They are not compressed:
 // see coding.go.
 const (
-	layoutVersion  = 5
+	LayoutVersion  = 5
 	createdAt      = 4
 	modifiedAt     = 12
 	sinceAt        = 28
@@ -45,15 +46,15 @@ const (
 
 var errLayout = errors.New("not an entry of this layout")
 
-// entry is an encoded entry: all of it, or only the head of a split one.
-type entry struct {
-	raw     []byte
-	meta    Meta
-	message string
-	gen     uint64
-	digest  uint64
-	forms   int
-	table   int // where the form rows begin
+// Entry is an encoded entry: all of it, or only the head of a split one.
+type Entry struct {
+	Raw        []byte
+	Meta       Meta
+	Message    string
+	Generation uint64
+	Digest     uint64
+	Forms      int
+	table      int // where the form rows begin
 }
 
 // text views bytes as a string. The bytes of an entry are never changed after
@@ -62,19 +63,19 @@ func text(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // see above
 }
 
-// parse reads an entry's head, and checks every length that is relied on later.
-func parse(raw []byte) (entry, error) {
-	if len(raw) < fixedHead || raw[0] != layoutVersion {
-		return entry{}, errLayout
+// Parse reads an entry's head, and checks every length that is relied on later.
+func Parse(raw []byte) (Entry, error) {
+	if len(raw) < fixedHead || raw[0] != LayoutVersion {
+		return Entry{}, errLayout
 	}
 	le := binary.LittleEndian
-	e := entry{raw: raw, forms: int(raw[3]), gen: le.Uint64(raw[40:]), digest: le.Uint64(raw[48:])}
+	e := Entry{Raw: raw, Forms: int(raw[3]), Generation: le.Uint64(raw[40:]), Digest: le.Uint64(raw[48:])}
 	src, ed, msg := int(raw[lengthsAt]), int(raw[lengthsAt+1]), int(le.Uint16(raw[lengthsAt+2:]))
 	e.table = fixedHead + src + ed + msg
-	if len(raw) < e.table+e.forms*formRow {
-		return entry{}, errLayout
+	if len(raw) < e.table+e.Forms*formRow {
+		return Entry{}, errLayout
 	}
-	e.meta = Meta{
+	e.Meta = Meta{
 		Source:   text(raw[fixedHead : fixedHead+src]),
 		Edition:  text(raw[fixedHead+src : fixedHead+src+ed]),
 		Created:  time.UnixMilli(int64(le.Uint64(raw[createdAt:]))),
@@ -84,65 +85,68 @@ func parse(raw []byte) (entry, error) {
 		Spread: raw[2],
 	}
 	if ms := int64(le.Uint64(raw[20:])); ms != 0 {
-		e.meta.Expires = time.UnixMilli(ms)
+		e.Meta.Expires = time.UnixMilli(ms)
 	}
 	if ms := int64(le.Uint64(raw[sinceAt:])); ms != 0 {
-		e.meta.Since = time.UnixMilli(ms)
+		e.Meta.Since = time.UnixMilli(ms)
 	}
-	e.message = text(raw[e.table-msg : e.table])
+	e.Message = text(raw[e.table-msg : e.table])
 	return e, nil
 }
 
-// shift dates an entry that a clock dated which is off by as much. What an upstream has
+// Shift dates an entry that a clock dated which is off by as much. What an upstream has
 // dated stays.
-func (e *entry) shift(off time.Duration) {
-	e.raw = slices.Clone(e.raw)
-	for at, date := range map[int]*time.Time{createdAt: &e.meta.Created, modifiedAt: &e.meta.Modified, sinceAt: &e.meta.Since} {
+func (e *Entry) Shift(off time.Duration) {
+	e.Raw = slices.Clone(e.Raw)
+	for at, date := range map[int]*time.Time{createdAt: &e.Meta.Created, modifiedAt: &e.Meta.Modified, sinceAt: &e.Meta.Since} {
 		if !date.IsZero() {
 			*date = date.Add(off)
-			binary.LittleEndian.PutUint64(e.raw[at:], uint64(date.UnixMilli()))
+			binary.LittleEndian.PutUint64(e.Raw[at:], uint64(date.UnixMilli()))
 		}
 	}
 }
 
-func (e *entry) split() bool { return e.raw[1]&flagSplit != 0 }
+func (e *Entry) Split() bool { return e.Raw[1]&flagSplit != 0 }
 
-func (e *entry) large() bool { return e.raw[1]&flagLarge != 0 }
+func (e *Entry) Large() bool { return e.Raw[1]&flagLarge != 0 }
 
-// size is how many bytes the whole entry has, of a split one too.
-func (e *entry) size() int { return int(binary.LittleEndian.Uint32(e.raw[sizeAt:])) }
+// Size is how many bytes the whole entry has, of a split one too.
+func (e *Entry) Size() int { return int(binary.LittleEndian.Uint32(e.Raw[sizeAt:])) }
 
-// form returns how many bodies a form has, and whether they are worth compressing.
-func (e *entry) form(i int) (bodies int, compresses bool) {
-	if i < 0 || i >= e.forms {
+// HeadSize is how many bytes the head has, which is all of a split entry.
+func (e *Entry) HeadSize() int { return e.table + e.Forms*formRow }
+
+// Form returns how many bodies a form has, and whether they are worth compressing.
+func (e *Entry) Form(i int) (bodies int, compresses bool) {
+	if i < 0 || i >= e.Forms {
 		return 0, false
 	}
-	row := e.raw[e.table+i*formRow:]
+	row := e.Raw[e.table+i*formRow:]
 	return int(binary.LittleEndian.Uint32(row)), e.formFlags(i)&formCompresses != 0
 }
 
-func (e *entry) formFlags(i int) byte { return e.raw[e.table+i*formRow+4] }
+func (e *Entry) formFlags(i int) byte { return e.Raw[e.table+i*formRow+4] }
 
 // ordinal is the body's place among all records.
-func (e *entry) ordinal(form, body int) int {
+func (e *Entry) ordinal(form, body int) int {
 	for i := range form {
-		bodies, _ := e.form(i)
+		bodies, _ := e.Form(i)
 		body += bodies
 	}
 	return body
 }
 
-// record is the n-th record of an entry that is not split.
-func (e *entry) record(n int) ([]byte, error) {
-	at := e.table + e.forms*formRow + 4*n
-	if n < 0 || at+8 > len(e.raw) {
+// Record is the n-th record of an entry that is not split.
+func (e *Entry) Record(n int) ([]byte, error) {
+	at := e.table + e.Forms*formRow + 4*n
+	if n < 0 || at+8 > len(e.Raw) {
 		return nil, errLayout
 	}
-	from, to := binary.LittleEndian.Uint32(e.raw[at:]), binary.LittleEndian.Uint32(e.raw[at+4:])
-	if from > to || uint64(to) > uint64(len(e.raw)) {
+	from, to := binary.LittleEndian.Uint32(e.Raw[at:]), binary.LittleEndian.Uint32(e.Raw[at+4:])
+	if from > to || uint64(to) > uint64(len(e.Raw)) {
 		return nil, errLayout
 	}
-	return e.raw[from:to], nil
+	return e.Raw[from:to], nil
 }
 
 // parseRecord views a record as a representation, which varies if its form is one
@@ -168,9 +172,9 @@ const maxEntry = 1 << 31
 
 var errEntryTooLarge = errors.New("entry larger than 2 GiB")
 
-// encode lays out content as a whole entry. The generation is part of the keys of
+// Encode lays out content as a whole entry. The generation is part of the keys of
 // its split parts.
-func encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
+func Encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 	records, size, err := measure(c)
 	if err != nil {
 		return nil, err
@@ -216,16 +220,17 @@ func measure(c *Content) (records, size int, err error) {
 	return records, size, nil
 }
 
-// layOut puts the head of a split entry, the table of offsets and the records together.
-func layOut(head []byte, records [][]byte) ([]byte, error) {
-	size := len(head) + tableSize(len(records))
+// Whole puts the head of a split entry and its records together again.
+func (e *Entry) Whole(records [][]byte) (Entry, error) {
+	size := len(e.Raw) + tableSize(len(records))
 	for _, r := range records {
 		size += len(r)
 	}
 	if uint64(size) > maxEntry {
-		return nil, errEntryTooLarge
+		return Entry{}, errEntryTooLarge
 	}
-	out := append(make([]byte, 0, size), head...)
+	out := append(make([]byte, 0, size), e.Raw...)
+	out[1] &^= flagSplit | flagLarge
 	binary.LittleEndian.PutUint32(out[sizeAt:], uint32(size))
 	out = appendTable(out, len(records), func(yield func(int) bool) {
 		for _, r := range records {
@@ -237,7 +242,7 @@ func layOut(head []byte, records [][]byte) ([]byte, error) {
 	for _, r := range records {
 		out = append(out, r...)
 	}
-	return out, nil
+	return Parse(out)
 }
 
 // tableSize is how many bytes the table of so many records has.
@@ -263,14 +268,14 @@ func appendHead(b []byte, c *Content, m *Meta, gen uint64, message string, size 
 	if c.LastResort {
 		flags |= flagLastResort
 	}
-	b = append(b, layoutVersion, flags, m.Spread, byte(len(c.Forms)))
+	b = append(b, LayoutVersion, flags, m.Spread, byte(len(c.Forms)))
 	b = le.AppendUint64(b, uint64(m.Created.UnixMilli()))
 	b = le.AppendUint64(b, uint64(m.Modified.UnixMilli()))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Expires)))
 	b = le.AppendUint64(b, uint64(milliseconds(c.Since)))
 	b = le.AppendUint32(b, wholeSeconds(c.Fresh))
 	b = le.AppendUint64(b, gen)
-	b = le.AppendUint64(b, digestOf(c))
+	b = le.AppendUint64(b, DigestOf(c))
 	b = le.AppendUint32(b, uint32(size))
 	b = append(b, byte(len(c.Source)), byte(len(c.Edition)))
 	b = le.AppendUint16(b, uint16(len(message)))
@@ -319,4 +324,39 @@ func appendRecord(r []byte, b *Body) []byte {
 	r = le.AppendUint16(r, uint16(len(b.Location)))
 	r = append(append(append(r, b.Type...), b.ETag...), b.Location...)
 	return append(r, b.Data...)
+}
+
+// Records is the number of records of all forms.
+func (e *Entry) Records() int { return e.ordinal(e.Forms, 0) }
+
+// Pick chooses a body of the wanted form, and reads its record.
+func (e *Entry) Pick(form int, record func(n int) ([]byte, error)) (Rep, error) {
+	bodies, varies := e.Form(form)
+	if bodies == 0 {
+		return Rep{}, nil
+	}
+	rec, err := record(e.ordinal(form, choose(bodies)))
+	if err != nil {
+		return Rep{}, err
+	}
+	return parseRecord(rec, varies)
+}
+
+// choose picks one of n at random.
+func choose(n int) int {
+	if n < 2 {
+		return 0
+	}
+	return rand.IntN(n)
+}
+
+// SplitHead is the head of an entry whose parts are stored apart, in the class Large or in
+// its own.
+func (e *Entry) SplitHead(large bool) []byte {
+	head := append([]byte(nil), e.Raw[:e.HeadSize()]...)
+	head[1] |= flagSplit
+	if large {
+		head[1] |= flagLarge
+	}
+	return head
 }

@@ -1,8 +1,9 @@
-package cache
+// Package entry is what the cache stores under a key: a content, which a load returns, with
+// what decides its freshness, in a layout that is read in place. What comes from outside is
+// checked before it is believed.
+package entry
 
-import (
-	"time"
-)
+import "time"
 
 // Content is what a load returns: one answer in all its forms, or a negative
 // answer.
@@ -70,8 +71,8 @@ func (s Codings) With(c Coding) Codings { return s | 1<<c }
 // Has reports whether the coding is in the set.
 func (s Codings) Has(c Coding) bool { return c == Identity || s&(1<<c) != 0 }
 
-// best is the preferred coding of the set.
-func (s Codings) best() Coding {
+// Best is the preferred coding of the set.
+func (s Codings) Best() Coding {
 	for c := Zstd; c > Identity; c-- {
 		if s.Has(c) {
 			return c
@@ -95,56 +96,16 @@ type Meta struct {
 	Spread     uint8 // this entry's random part of the jitter
 }
 
-// oldestPart is when the oldest part of the content was created.
-func (m *Meta) oldestPart() time.Time {
+// OldestPart is when the oldest part of the content was created.
+func (m *Meta) OldestPart() time.Time {
 	if !m.Since.IsZero() && m.Since.Before(m.Created) {
 		return m.Since
 	}
 	return m.Created
 }
 
-// jitter is the spread as a fraction, 0 to 1.
-func (m *Meta) jitter() float64 { return float64(m.Spread) / 255 }
-
-// Want says which representation a caller asks for.
-type Want struct {
-	Form   int     // index into Content.Forms
-	Accept Codings // what the caller can decode
-}
-
-// Tier is where an answer was found.
-type Tier uint8
-
-// The tiers. Upstream means that it was just filled.
-const (
-	Upstream Tier = iota
-	Near
-	Far
-)
-
-// String is the tier's name in Cache-Status and in metrics.
-func (t Tier) String() string { return [...]string{"upstream", "memory", "redis"}[min(t, Far)] }
-
-// Hit is an answer from the cache, ready to be written.
-type Hit struct {
-	State     State
-	Tier      Tier
-	Left      time.Duration // of freshness; negative when stale
-	Age       time.Duration
-	Stored    bool  // just filled and stored
-	Coalesced bool  // waited for another caller's fill
-	Refreshed bool  // the caller waited while it replaced a stale entry
-	Failed    error // why the refresh failed, if a stale copy is served as fallback
-	Meta      Meta
-	Message   string // of a negative answer
-	// Missing means that the answer has no such form.
-	Missing bool
-	// Random means that it was picked from a pool.
-	Random bool
-	Rep    Rep
-	// superseded: another instance has written a newer entry to Redis.
-	superseded bool
-}
+// Jitter is the spread as a fraction, 0 to 1.
+func (m *Meta) Jitter() float64 { return float64(m.Spread) / 255 }
 
 // Rep is the one representation that goes to the caller.
 type Rep struct {
@@ -156,3 +117,28 @@ type Rep struct {
 	Varies   bool // other callers may get it in another coding
 	Data     []byte
 }
+
+// Skew is how far ahead another clock is believed to be at most: that of the instance
+// that gave an order or made an entry, or this one before it was set back.
+const Skew = time.Second
+
+// FromFuture reports whether the entry was created after now: by a clock that is ahead, or
+// before this one was set back. Nobody knows how old it is.
+func (m *Meta) FromFuture(now time.Time) bool { return m.Created.Sub(now) > Skew }
+
+// MadeBefore reports whether a purge at that time, of its endpoint or of its key, applies to
+// the entry; zero: none does.
+// An entry from the future may have been made before any purge.
+func (m *Meta) MadeBefore(purge, now time.Time) bool {
+	return !purge.IsZero() && (!m.OldestPart().After(purge) || m.FromFuture(now))
+}
+
+// Expired reports whether an entry that is no longer fresh may not be served at all: its
+// content has stopped working, or it is negative.
+func (m *Meta) Expired(now time.Time) bool {
+	return m.Negative || !m.Expires.IsZero() && now.After(m.Expires)
+}
+
+// Replaceable entries are replaced by any other, and replace no usable copy:
+// negative answers, and answers of a last resort.
+func (m *Meta) Replaceable() bool { return m.Negative || m.LastResort }

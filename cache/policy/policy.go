@@ -1,8 +1,11 @@
-package cache
+// Package policy decides how an entry is used: pure rules of time, which know no tier.
+package policy
 
 import (
 	"cmp"
 	"time"
+
+	"sundry/cache/entry"
 )
 
 // Class divides the memory, so that a flood of keys that are requested once cannot
@@ -20,12 +23,12 @@ const (
 	// Large holds the bodies of large entries of callers' input, whose heads
 	// stay in the policy's class. No policy may name it.
 	Large
-	classes
+	Classes
 )
 
 // String is the class's name in YAML and in metrics.
 func (c Class) String() string {
-	return [...]string{"shared", "keyed", "computed", "large", "unknown"}[min(c, classes)]
+	return [...]string{"shared", "keyed", "computed", "large", "unknown"}[min(c, Classes)]
 }
 
 // Policy is an endpoint's cache rule. The zero value stores nothing.
@@ -108,20 +111,15 @@ func (st State) String() string {
 
 // State is the state of an entry at now, and how long it is still fresh
 // (negative once it is not).
-func (p *Policy) State(m *Meta, now time.Time) (State, time.Duration) {
-	return p.stateBy(p.deadline(m), m, now)
+func (p *Policy) State(m *entry.Meta, now time.Time) (State, time.Duration) {
+	return p.StateBy(p.Deadline(m), m, now)
 }
 
-// StateBy is State by the entry's Deadline under this policy, for who asks for the
-// state of an entry often: a deadline takes longer to find than a state.
-func (p *Policy) StateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
-	return p.stateBy(deadline, m, now)
-}
-
-// stateBy is State by a deadline that is known already.
-func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, time.Duration) {
+// StateBy is State by the entry's deadline under this policy, which takes longer to find
+// than a state.
+func (p *Policy) StateBy(deadline time.Time, m *entry.Meta, now time.Time) (State, time.Duration) {
 	left := deadline.Sub(now)
-	if m.fromFuture(now) {
+	if m.FromFuture(now) {
 		return p.futureState(m, now), min(left, now.Sub(m.Created))
 	}
 	if left > 0 {
@@ -131,7 +129,7 @@ func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, tim
 		return Fresh, left
 	}
 	switch {
-	case m.expired(now):
+	case m.Expired(now):
 		return Gone, left
 	case -left < p.Grace:
 		return Grace, left
@@ -141,23 +139,17 @@ func (p *Policy) stateBy(deadline time.Time, m *Meta, now time.Time) (State, tim
 	return Gone, left
 }
 
-// expired reports whether an entry that is no longer fresh may not be served at all: its
-// content has stopped working, or it is negative.
-func (m *Meta) expired(now time.Time) bool {
-	return m.Negative || !m.Expires.IsZero() && now.After(m.Expires)
-}
-
 // Keep is how long after it was created an entry can still be used.
-func (p *Policy) Keep(m *Meta) time.Duration {
+func (p *Policy) Keep(m *entry.Meta) time.Duration {
 	if m.Negative {
 		return p.Negative
 	}
-	return p.deadline(m).Sub(m.Created) + max(p.Grace, p.StaleIfError)
+	return p.Deadline(m).Sub(m.Created) + max(p.Grace, p.StaleIfError)
 }
 
-// refreshFrom is when the entry is due for a refresh.
-func (p *Policy) refreshFrom(m *Meta) time.Time {
-	end := p.deadline(m)
+// RefreshFrom is when the entry is due for a refresh.
+func (p *Policy) RefreshFrom(m *entry.Meta) time.Time {
+	end := p.Deadline(m)
 	if m.Negative || p.Until != nil {
 		return end
 	}
@@ -166,10 +158,7 @@ func (p *Policy) refreshFrom(m *Meta) time.Time {
 
 // Deadline is when the entry stops being fresh under this policy. It does not change
 // while the entry and the policy are the same.
-func (p *Policy) Deadline(m *Meta) time.Time { return p.deadline(m) }
-
-// deadline is when the entry stops being fresh under this policy.
-func (p *Policy) deadline(m *Meta) time.Time {
+func (p *Policy) Deadline(m *entry.Meta) time.Time {
 	if m.Negative {
 		return m.Created.Add(p.Negative)
 	}
@@ -186,7 +175,7 @@ func (p *Policy) deadline(m *Meta) time.Time {
 }
 
 // ttlEnd is the end by TTL alone; zero when the calendar alone decides.
-func (p *Policy) ttlEnd(m *Meta) time.Time {
+func (p *Policy) ttlEnd(m *entry.Meta) time.Time {
 	ttl := p.TTL
 	if limit, ok := p.Limits[m.Source]; ok && (ttl == 0 || limit < ttl) {
 		ttl = limit
@@ -200,17 +189,17 @@ func (p *Policy) ttlEnd(m *Meta) time.Time {
 	if ttl == 0 && p.Until != nil {
 		return time.Time{}
 	}
-	return m.Created.Add(ttl - time.Duration(float64(ttl)*p.Jitter*m.jitter()))
+	return m.Created.Add(ttl - time.Duration(float64(ttl)*p.Jitter*m.Jitter()))
 }
 
 // calendarEnd is the end by the timetable: the next publication if the edition is
 // the one last due, else the next poll for it.
-func (p *Policy) calendarEnd(m *Meta) time.Time {
-	next := p.Until.Next(m.Created).Add(time.Duration(m.jitter() * float64(calendarSpread)))
+func (p *Policy) calendarEnd(m *entry.Meta) time.Time {
+	next := p.Until.Next(m.Created).Add(time.Duration(m.Jitter() * float64(calendarSpread)))
 	if p.current(m) {
 		return next
 	}
-	wait := p.Poll - time.Duration(float64(p.Poll)*p.Jitter*m.jitter())
+	wait := p.Poll - time.Duration(float64(p.Poll)*p.Jitter*m.Jitter())
 	if poll := m.Created.Add(wait); poll.Before(next) {
 		return poll
 	}
@@ -220,7 +209,7 @@ func (p *Policy) calendarEnd(m *Meta) time.Time {
 // current reports whether the entry holds the edition that was due when it was
 // created: by its date if it has one, else by whether its content has changed
 // since that publication.
-func (p *Policy) current(m *Meta) bool {
+func (p *Policy) current(m *entry.Meta) bool {
 	due := p.Until.Last(m.Created)
 	if m.Edition != "" {
 		return m.Edition >= due.In(p.Until.Zone).Format(time.DateOnly)
@@ -232,7 +221,7 @@ func (p *Policy) current(m *Meta) bool {
 // hold; 0 when it holds the newest one, and for policies without a timetable. An
 // entry with a date holds all publications of that day; one without, those up to
 // its last change.
-func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
+func (p *Policy) EditionLate(m *entry.Meta, now time.Time) time.Duration {
 	if p.Until == nil || m.Negative {
 		return 0
 	}
@@ -243,29 +232,74 @@ func (p *Policy) EditionLate(m *Meta, now time.Time) time.Duration {
 	return max(0, now.Sub(p.Until.Next(held)))
 }
 
-// replaceable entries are replaced by any other, and replace no usable copy:
-// negative answers, and answers of a last resort.
-func (m *Meta) replaceable() bool { return m.Negative || m.LastResort }
-
-// protected reports whether an entry in this state is a usable copy that a
+// Protected reports whether an entry in this state is a usable copy that a
 // replaceable one may not replace.
-func protected(m *Meta, state State) bool { return usable(state) && !m.replaceable() }
+func Protected(m *entry.Meta, state State) bool { return Usable(state) && !m.Replaceable() }
 
-// mayReplace reports whether a loaded entry may replace an old one in its state.
-func mayReplace(next, old *Meta, state State) bool {
-	return !next.replaceable() || !protected(old, state)
+// MayReplace reports whether a loaded entry may replace an old one in its state.
+func MayReplace(next, old *entry.Meta, state State) bool {
+	return !next.Replaceable() || !Protected(old, state)
 }
 
-// prefers reports whether next is the better copy of two usable entries: one that
+// Prefers reports whether next is the better copy of two usable entries: one that
 // is not replaceable is, else the newer one; one from the future is not newer.
-func prefers(next, old *Meta, now time.Time) bool {
+func Prefers(next, old *entry.Meta, now time.Time) bool {
 	switch {
-	case next.replaceable() != old.replaceable():
-		return old.replaceable()
-	case next.fromFuture(now) != old.fromFuture(now):
-		return old.fromFuture(now)
+	case next.Replaceable() != old.Replaceable():
+		return old.Replaceable()
+	case next.FromFuture(now) != old.FromFuture(now):
+		return old.FromFuture(now)
 	}
 	return next.Created.After(old.Created)
 }
 
-func usable(st State) bool { return st > Absent && st < Gone }
+func Usable(st State) bool { return st > Absent && st < Gone }
+
+// futureState is the state of an entry from the future, which is only better than none.
+func (p *Policy) futureState(m *entry.Meta, now time.Time) State {
+	if m.Expired(now) || max(p.Grace, p.StaleIfError) == 0 {
+		return Gone
+	}
+	return Stale
+}
+
+// PauseAfter is the pause after a streak of earlier consecutive failures.
+func (p *Policy) PauseAfter(streak int) time.Duration {
+	pause := max(0, min(p.Pause, p.PauseMax))
+	for range streak {
+		switch {
+		case pause == 0:
+			return 0
+		case pause > p.PauseMax/2:
+			return p.PauseMax
+		}
+		pause *= 2
+	}
+	return pause
+}
+
+// ease is the share left of what refreshes may take of a quota below which there are
+// fewer of them.
+const ease = 0.25
+
+// WorthCall reports whether a refresh of an entry that is fresh for left (negative: it
+// was) is worth a call, where the share quota is left of what refreshes may take:
+//
+//   - While a quarter of it is left, it is.
+//   - With less, nothing is refreshed that is still fresh, and freshness is stretched: the
+//     less is left, the larger the part of grace that must have passed. Of a timetable,
+//     where a new publication is due, it is by a part of poll.
+//   - With nothing left, nothing is refreshed that can still be served.
+func (p *Policy) WorthCall(state State, left time.Duration, quota float64) bool {
+	switch {
+	case quota >= ease:
+		return true
+	case quota <= 0, state < Grace:
+		return false
+	}
+	most := p.Grace
+	if p.Until != nil {
+		most = min(most, p.Poll)
+	}
+	return -left >= time.Duration((1-quota/ease)*float64(most))
+}
