@@ -29,6 +29,7 @@ import (
 const (
 	soakCallers = 40
 	soakKeys    = 12
+	soakMemory  = 64 << 20 // bytes of the near tier
 	soakFill    = 4 * time.Second
 	// soakSlowest is more than three quarters of a fill: others no longer wait for it.
 	soakSlowest = 3400 * time.Millisecond
@@ -389,8 +390,9 @@ func (s *soak) holds() {
 	}
 }
 
-// usage is what an instance uses.
-type usage struct{ goroutines, files, heap, resident float64 }
+// usage is what an instance uses, the bytes that its near tier has grown to apart: up to its
+// bound, they grow with what was ever written, because bigcache evicts the oldest first.
+type usage struct{ goroutines, files, heap, resident, near float64 }
 
 func (s *soak) usage() (all []usage) {
 	for _, m := range s.fleet {
@@ -399,9 +401,32 @@ func (s *soak) usage() (all []usage) {
 				s.t.Error(err)
 			}
 		}
-		all = append(all, usage{s.metric(m, "go_goroutines"), s.metric(m, "process_open_fds"), s.metric(m, "go_memstats_heap_inuse_bytes"), s.metric(m, "process_resident_memory_bytes")})
+		near := s.nearTier(m)
+		all = append(all, usage{
+			s.metric(m, "go_goroutines"), s.metric(m, "process_open_fds"), s.metric(m, "go_memstats_heap_inuse_bytes") - near,
+			s.metric(m, "process_resident_memory_bytes") - near, near,
+		})
 	}
 	return all
+}
+
+// nearTier is how many bytes the near tier of an instance has grown to; it is at most its bound.
+func (s *soak) nearTier(m *soaked) (n float64) {
+	_, body, err := s.admin(m, http.MethodGet, "/metrics", "")
+	if err != nil {
+		s.t.Error(err)
+	}
+	for _, found := range nearBytes.FindAllSubmatch(body, -1) {
+		bytes, err := strconv.ParseFloat(string(found[1]), 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		n += bytes
+	}
+	if n > soakMemory {
+		s.t.Errorf("%s: a near tier of %.0f bytes, which is to have %d at most", m.name, n, soakMemory)
+	}
+	return n
 }
 
 // same requires that instances at rest use what they did before: connections of callers,
@@ -423,8 +448,8 @@ func (s *soak) same(before []usage) {
 	}
 	for i, u := range now {
 		b := before[i]
-		s.t.Logf("%s: goroutines %.0f (before %.0f), descriptors %.0f (%.0f), heap %.1f MiB (%.1f), resident %.1f MiB (%.1f)",
-			s.fleet[i].name, u.goroutines, b.goroutines, u.files, b.files, u.heap/mib, b.heap/mib, u.resident/mib, b.resident/mib)
+		s.t.Logf("%s: goroutines %.0f (before %.0f), descriptors %.0f (%.0f), near tier %.1f MiB (%.1f), heap beside it %.1f MiB (%.1f), resident %.1f MiB (%.1f)",
+			s.fleet[i].name, u.goroutines, b.goroutines, u.files, b.files, u.near/mib, b.near/mib, u.heap/mib, b.heap/mib, u.resident/mib, b.resident/mib)
 		if u.goroutines > b.goroutines+spare || u.files > b.files+spare || u.heap > 1.25*b.heap+8*mib || u.resident > 1.25*b.resident+24*mib {
 			s.t.Errorf("%s uses more than before", s.fleet[i].name)
 		}
