@@ -38,7 +38,6 @@ var _ cache.Thrifty = (*Fill)(nil)
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
 func (f *Fill) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
-	_ = growStack(len(f.Loop) % stackOfFill)
 	in := &f.Input
 	call := in.Call(time.Now())
 	call.Trace, call.Loop, call.Kept = f.Trace, f.Loop, &upstreams.Kept{}

@@ -2,7 +2,6 @@ package tracking
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
