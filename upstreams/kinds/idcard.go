@@ -24,9 +24,9 @@ func compileIDCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 // Fetch implements upstreams.Fetcher.
 func (cardReader) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card, _ := in.Call.Params["card"].(string)
-	info, err := idcard.Parse(card, in.Call.Now)
+	data, err := idcard.Parse(card, in.Call.Now)
 	if err != nil {
 		return nil, upstreams.Mistaken("card", err, words.Say("the value is not an identity number", "所给的值不是身份证号码"))
 	}
-	return &upstreams.Reply{Body: info.Data()}, nil
+	return &upstreams.Reply{Body: data}, nil
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Area is where a number was first registered, by its names at the time of birth.
+// area is where a number was first registered, by its names at the time of birth.
 // It is not where the holder lives, and not always where they were born.
-type Area struct {
+type area struct {
 	// Code is the number's first six digits.
 	Code string
 	// Known means that the code is or was in use.
@@ -27,8 +27,8 @@ type Area struct {
 }
 
 // areaOf looks a code up, with its names at a date. The zero date means now.
-func areaOf(code string, at time.Time) *Area {
-	a := &Area{Code: code}
+func areaOf(code string, at time.Time) *area {
+	a := &area{Code: code}
 	if n := namesOf(code); n != nil {
 		a.Known, a.Abolished = true, n.abolished()
 		a.City, a.County = new(""), new("")
@@ -46,7 +46,7 @@ func areaOf(code string, at time.Time) *Area {
 }
 
 // Name is the full name, as far as it is known.
-func (a *Area) Name() string { return a.Province + orEmpty(a.City) + orEmpty(a.County) }
+func (a *area) Name() string { return a.Province + orEmpty(a.City) + orEmpty(a.County) }
 
 func orEmpty(level *string) string {
 	if level == nil {

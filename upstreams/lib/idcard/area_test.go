@@ -68,7 +68,7 @@ func TestAreasOfTheTimeOfBirth(t *testing.T) {
 	}
 }
 
-func described(a *Area) string {
+func described(a *area) string {
 	parts := []string{a.Province}
 	if a.Province == "" {
 		parts[0] = "?"
