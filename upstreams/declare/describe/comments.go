@@ -8,8 +8,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -21,63 +19,63 @@ import (
 // Comments are those on the types and fields of a module.
 type Comments struct {
 	root, module string
-	packages     map[string]comments
-}
-
-// comments of a package, by type, and by type and field.
-type comments struct {
-	types  map[string]string
-	fields map[[2]string]string
+	packages     map[string]map[string]string // by package, then by type, or type and field with a dot between
 }
 
 // NewComments reads the packages of a module, whose root directory is given, as
 // they are asked for.
 func NewComments(root, module string) *Comments {
-	return &Comments{root: root, module: module, packages: map[string]comments{}}
+	return &Comments{root: root, module: module, packages: map[string]map[string]string{}}
 }
 
-// of returns the comments of a package.
-func (c *Comments) of(pkg string) (comments, error) {
-	if known, ok := c.packages[pkg]; ok {
-		return known, nil
-	}
-	out := comments{types: map[string]string{}, fields: map[[2]string]string{}}
-	dir := filepath.Join(c.root, strings.TrimPrefix(strings.TrimPrefix(pkg, c.module), "/"))
-	files, err := fs.Glob(os.DirFS(dir), "*.go")
-	if err != nil || len(files) == 0 {
-		return out, fmt.Errorf("package %s: no files in %s", pkg, dir)
-	}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.ParseComments)
+// on is the comment on a type, or on a field as in Type.Field. Without one, it is an error.
+func (c *Comments) on(pkg, name string) (string, error) {
+	if c.packages[pkg] == nil {
+		read, err := c.read(filepath.Join(c.root, strings.TrimPrefix(strings.TrimPrefix(pkg, c.module), "/")))
 		if err != nil {
-			return out, err
+			return "", fmt.Errorf("package %s: %w", pkg, err)
 		}
-		out.collect(file)
+		c.packages[pkg] = read
 	}
-	c.packages[pkg] = out
-	return out, nil
+	if text := c.packages[pkg][name]; text != "" {
+		return text, nil
+	}
+	return "", fmt.Errorf("%s of %s: what catalog files have needs a comment that describes it", name, pkg)
 }
 
-func (c *comments) collect(file *ast.File) {
-	for _, d := range file.Decls {
-		decl, ok := d.(*ast.GenDecl)
-		if !ok || decl.Tok != token.TYPE {
-			continue
+// read collects the comments of the package in a directory.
+func (c *Comments) read(dir string) (map[string]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("no files in %s", dir)
+	}
+	all := map[string]string{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			return nil, err
 		}
-		for _, spec := range decl.Specs {
-			t := spec.(*ast.TypeSpec)
-			c.types[t.Name.Name] = paragraph(decl.Doc)
-			if structure, ok := t.Type.(*ast.StructType); ok {
-				c.collectFields(t.Name.Name, structure)
+		for _, d := range file.Decls {
+			if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
+				collect(decl, all)
 			}
 		}
 	}
+	return all, nil
 }
 
-func (c *comments) collectFields(of string, structure *ast.StructType) {
-	for _, field := range structure.Fields.List {
-		for _, name := range field.Names {
-			c.fields[[2]string{of, name.Name}] = paragraph(field.Doc)
+func collect(decl *ast.GenDecl, all map[string]string) {
+	for _, spec := range decl.Specs {
+		t := spec.(*ast.TypeSpec)
+		all[t.Name.Name] = paragraph(decl.Doc)
+		structure, ok := t.Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, field := range structure.Fields.List {
+			for _, name := range field.Names {
+				all[t.Name.Name+"."+name.Name] = paragraph(field.Doc)
+			}
 		}
 	}
 }
@@ -94,15 +92,8 @@ func (c *Comments) Key(k *declare.Key, of *declare.Shape) (string, error) {
 	if k.Owner == nil {
 		return c.Type(k.Shape)
 	}
-	all, err := c.of(k.Owner.PkgPath())
-	if err != nil {
-		return "", err
-	}
-	text := all.fields[[2]string{k.Owner.Name(), k.Field}]
-	if text == "" {
-		return "", fmt.Errorf("%s.%s: a key of catalog files needs a comment that describes it", k.Owner, k.Field)
-	}
-	return beginning(mention(text, k.Field, keysOf(of))), nil
+	text, err := c.on(k.Owner.PkgPath(), k.Owner.Name()+"."+k.Field)
+	return beginning(mention(text, k.Field, keysOf(of))), err
 }
 
 // keysOf are the keys of a mapping by the Go fields that they are decoded into.
@@ -165,13 +156,6 @@ func (c *Comments) Type(s *declare.Shape) (string, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	all, err := c.of(t.PkgPath())
-	if err != nil {
-		return "", err
-	}
-	text := all.types[t.Name()]
-	if text == "" {
-		return "", fmt.Errorf("%s: a type of catalog files needs a comment that describes it", t)
-	}
-	return beginning(mention(strings.Replace(text, t.Name(), "It", 1), "", keysOf(s))), nil
+	text, err := c.on(t.PkgPath(), t.Name())
+	return beginning(mention(strings.Replace(text, t.Name(), "It", 1), "", keysOf(s))), err
 }
