@@ -34,9 +34,9 @@ func laneFields() []string {
 	}
 }
 
-// lane answers requests in front of net/http whose answers lie ready: the question is
-// remembered, and the entry is fresh and in the hot table. It goes by the same rules as
-// ServeHTTP, and what is to be logged, refused or refreshed goes there.
+// lane answers requests in front of net/http whose answers lie ready: what they ask is
+// in the parse cache, and the entry is fresh and in the hot table. It goes by the same rules
+// as ServeHTTP, and what is to be logged, refused or refreshed goes there.
 type lane struct {
 	*Server
 	scratch sync.Pool // of *ready
@@ -68,14 +68,14 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	}
 	a := l.scratch.Get().(*ready) //nolint:forcetypeassert // New makes no other
 	defer l.release(a)
-	question := l.prepare(a, rt, q)
-	if question == nil {
+	parsed := l.prepare(a, rt, q)
+	if parsed == nil {
 		return false
 	}
-	a.reply.compose(&question.in, &a.hit, requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
+	a.reply.compose(&parsed.in, &a.hit, requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
 	rt.settings.limiter.describe(&a.reply.head, &a.allowed)
 	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
-	l.count(a, rt, question.key, q)
+	l.count(a, rt, parsed.key, q)
 	return true
 }
 
@@ -86,15 +86,15 @@ func (l *lane) release(a *ready) {
 }
 
 // prepare finds the answer; nil: it does not lie ready.
-func (l *lane) prepare(a *ready, rt *route, q *express.Request) *question {
+func (l *lane) prepare(a *ready, rt *route, q *express.Request) *parsedQuery {
 	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), rt.settings.Trusted, rt.settings.Forwarded)
-	under := rt.questions.under(caller, laneClient{q}, q.Arrived)
-	question := rt.questions.find(q.Query, &under)
-	if question == nil || question.in.Form.PictureProxy != nil {
+	key := rt.parses.keyFor(q.Query, caller, laneClient{q}, q.Arrived)
+	parsed := rt.parses.find(&key)
+	if parsed == nil || parsed.in.Form.PictureProxy != nil {
 		return nil
 	}
-	want := wantOf(&question.in, q.Lines(laneAcceptEncoding))
-	if !rt.space.Ready(question.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
+	want := wantOf(&parsed.in, q.Lines(laneAcceptEncoding))
+	if !rt.space.Ready(parsed.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
 		return nil
 	}
 	if !l.skipsLog(rt.settings.HitSample) {
@@ -105,7 +105,7 @@ func (l *lane) prepare(a *ready, rt *route, q *express.Request) *question {
 		l.hitCount.Add(^uint64(0)) // no hit
 		return nil
 	}
-	return question
+	return parsed
 }
 
 // laneClient is the client of a request in the lane.

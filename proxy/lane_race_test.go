@@ -11,7 +11,7 @@ import (
 )
 
 // TestAnswersBelongToTheirRequests: many callers at once, pipelines among them, while
-// the catalog is loaded again: each gets the answer to its own question, with its own
+// the catalog is loaded again: each gets the answer to its own query, with its own
 // id, at its own address.
 func TestAnswersBelongToTheirRequests(t *testing.T) {
 	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"))

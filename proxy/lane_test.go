@@ -345,7 +345,7 @@ func TestRefusalsAreNotHitsToBeLogged(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP, though its question is remembered.
+// TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP, though its query is remembered.
 func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	w := newTwoWays(t, map[string]string{"simple": saysNo("ttl: 1h, jitter: 0, negative: 5m", up)})
@@ -355,7 +355,7 @@ func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
 		w.compare(t, lane, plain, request)
 	}
 	if answered := w.counted(t, "sundry_express_requests_total")[`result="answered"`]; answered == 0 {
-		t.Error("the question is not remembered")
+		t.Error("the query is not remembered")
 	}
 	rt := w.server.current.Load().routes["simple"]
 	in, _ := rt.endpoint.Parse("id=7", catalog.Caller{})

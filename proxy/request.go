@@ -83,8 +83,8 @@ func (s *Server) checkRequest(req *request) *failure {
 // ask finds out what the query means: that is remembered, or parsed.
 func (req *request) ask() *catalog.ParamError {
 	rt, query := req.route, req.r.URL.RawQuery
-	under := rt.questions.under(req.caller, headerClient(req.r.Header), req.start)
-	if known := rt.questions.find(query, &under); known != nil {
+	key := rt.parses.keyFor(query, req.caller, headerClient(req.r.Header), req.start)
+	if known := rt.parses.find(&key); known != nil {
 		req.in, req.key = &known.in, known.key
 		return nil
 	}
@@ -103,7 +103,7 @@ func (req *request) asker() catalog.Caller {
 // remember what the query means, once it was answered from the near tier.
 func (req *request) remember() {
 	if req.in == &req.parsed && req.near {
-		req.route.questions.remember(req.r.URL.RawQuery, req.asker(), req.start)
+		req.route.parses.remember(req.r.URL.RawQuery, req.asker(), req.start)
 	}
 }
 

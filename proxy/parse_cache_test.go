@@ -1,0 +1,273 @@
+package proxy
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/guard"
+)
+
+// askedOf is a catalog file with an endpoint of one input.
+func askedOf(t testing.TB, params string) *catalog.Endpoint {
+	t.Helper()
+	text := `version: 1
+name: asked
+group: text
+summary: {en: A test., zh: 测试}
+params: [` + params + `]
+cache: {class: keyed, ttl: 1h}
+forms: [{name: json, json: .}]
+sources: [{name: made, computed: {}}]
+`
+	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
+		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
+	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "asked.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := c.Get("asked")
+	return e
+}
+
+const (
+	plainInput = `{name: id, type: string, max_len: 600, example: x}`
+	dayInput   = `{name: today, from: today}, {name: id, type: int, min: 0, max: 99999, example: "7"}`
+)
+
+var (
+	someone = catalog.Caller{Addr: netip.MustParseAddr("192.0.2.1"), Header: http.Header{"User-Agent": {"one"}, "Sec-Ch-Ua-Mobile": {"?0"}}}
+	noon    = time.Date(2026, 3, 1, 4, 0, 0, 0, time.UTC)
+)
+
+// parsesOf is a parse cache's part for an endpoint of one input.
+func parsesOf(t testing.TB, params string) *endpointParses {
+	t.Helper()
+	c, err := newParseCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.of(askedOf(t, params), 0)
+}
+
+// rememberTwice, because what is asked once is not remembered.
+func (p *endpointParses) rememberTwice(query string, who catalog.Caller, at time.Time) {
+	p.remember(query, who, at)
+	p.remember(query, who, at)
+}
+
+func (p *endpointParses) ask(query string, who catalog.Caller, at time.Time) *parsedQuery {
+	key := p.keyFor(query, who.Addr, headerClient(who.Header), at)
+	return p.find(&key)
+}
+
+// TestARememberedQueryIsWhatIsParsed, and nothing else is remembered.
+func TestARememberedQueryIsWhatIsParsed(t *testing.T) {
+	p := parsesOf(t, plainInput)
+	for _, query := range []string{"", "id=a", "id=%61", "id=b&callback=f", "x=1", strings.Repeat("x", longestParsed)} {
+		if p.ask(query, someone, noon) != nil {
+			t.Errorf("%q is known before it is remembered", query)
+		}
+		if p.remember(query, someone, noon); p.ask(query, someone, noon) != nil {
+			t.Errorf("%q is remembered after it was asked once", query)
+		}
+		p.remember(query, someone, noon)
+		got := p.ask(query, someone, noon)
+		if got == nil {
+			t.Errorf("%q is not remembered", query)
+			continue
+		}
+		if want, bad := p.endpoint.Parse(query, someone); bad != nil || got.in != want || got.key != want.Key() {
+			t.Errorf("%q: key %q, want %q, %v", query, got.key, want.Key(), bad)
+		}
+	}
+	for _, query := range []string{"id=" + strings.Repeat("x", longestParsed), "id=\xff"} {
+		if p.rememberTwice(query, someone, noon); p.ask(query, someone, noon) != nil {
+			t.Errorf("%q is remembered", query)
+		}
+	}
+}
+
+// TestAParsedQueryIsOfItsCircumstances: it can never answer for another endpoint, caller,
+// browser, device or day than it was asked of.
+func TestAParsedQueryIsOfItsCircumstances(t *testing.T) {
+	other := catalog.Caller{Addr: netip.MustParseAddr("192.0.2.2"), Header: someone.Header}
+	with := func(agent, hint string) catalog.Caller {
+		return catalog.Caller{Addr: someone.Addr, Header: http.Header{"User-Agent": {agent}, "Sec-Ch-Ua-Mobile": {hint}}}
+	}
+	type request struct {
+		who catalog.Caller
+		at  time.Time
+	}
+	requests := map[string]request{"caller": {other, noon}, "agent": {with("two", "?0"), noon}, "hint": {with("one", "?1"), noon},
+		"swapped": {with("?0", "one"), noon}, "day": {someone, noon.AddDate(0, 0, 1)}}
+	for _, r := range []struct{ name, params, differs string }{
+		{"nothing", plainInput, ""},
+		{"the caller's address", `{name: ip, type: ip, from: caller, example: 192.0.2.1}`, "caller"},
+		{"the caller's address, always", `{name: ip, from: address}`, "caller"},
+		{"the browser", `{name: agent, from: agent}`, "agent swapped"},
+		{"the device", `{name: fits, type: string, default: auto, enum: [auto, mobile, pc], device: {auto: {phone: mobile, other: pc}}, example: pc}`, "agent hint swapped"},
+		{"the day", dayInput, "day"},
+	} {
+		p := parsesOf(t, r.params)
+		p.rememberTwice("", someone, noon)
+		if p.ask("", someone, noon) == nil || p.ask("", someone, noon.Add(time.Hour)) == nil {
+			t.Errorf("%s: not remembered", r.name)
+		}
+		for what, other := range requests {
+			if found, want := p.ask("", other.who, other.at) != nil, !strings.Contains(r.differs, what); found != want {
+				t.Errorf("depends on %s: with another %s found %v, want %v", r.name, what, found, want)
+			}
+		}
+		if p.of(p.endpoint, 1).ask("", someone, noon) != nil {
+			t.Errorf("%s: found for another endpoint", r.name)
+		}
+	}
+}
+
+// TestSomeQueriesAreNeverRemembered: of chance, and those that hold what only some know.
+func TestSomeQueriesAreNeverRemembered(t *testing.T) {
+	for _, params := range []string{
+		`{name: drawn, type: string, enum: [any, cats, dogs], pick: {any: [cats, dogs]}, example: cats}`,
+		`{name: id, type: string, private: true, personal: true, example: x}`,
+	} {
+		p := parsesOf(t, params)
+		if p.rememberTwice("", someone, noon); p.ask("", someone, noon) != nil {
+			t.Errorf("%s is remembered", params)
+		}
+	}
+}
+
+// TestTheParseCacheIsBounded in bytes, and what is asked once displaces nothing.
+func TestTheParseCacheIsBounded(t *testing.T) {
+	p := parsesOf(t, plainInput)
+	for i := range 40_000 {
+		p.rememberTwice("id="+strings.Repeat("x", 400)+strconv.Itoa(i), someone, noon)
+	}
+	if bytes, n := p.entries.WeightedSize(), p.entries.EstimatedSize(); bytes > parseCacheBytes || n < 10_000 {
+		t.Errorf("%d queries of %d bytes", n, bytes)
+	}
+}
+
+// TestParsedOverhead: what an entry takes is counted in full.
+func TestParsedOverhead(t *testing.T) {
+	boxed := uintptr(8 * 16) // the strings in its values
+	table := uintptr(2 * 64) // a node, and its place
+	if n := reflect.TypeFor[parsedQuery]().Size() + reflect.TypeFor[parseKey]().Size() + boxed + table; n > parsedOverhead {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// TestFindingAParsedQueryAllocatesNothing, and keeps nothing of the buffer that it was asked from.
+func TestFindingAParsedQueryAllocatesNothing(t *testing.T) {
+	p := parsesOf(t, dayInput)
+	buffer := []byte("id=1234")
+	view := unsafe.String(&buffer[0], len(buffer))
+	p.rememberTwice(view, someone, noon)
+	if n := testing.AllocsPerRun(100, func() {
+		if p.ask(view, someone, noon) == nil {
+			t.Error("not found")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	copy(buffer, "id=9999")
+	if found := p.ask("id=1234", someone, noon); found == nil || !strings.Contains(found.key, "1234") {
+		t.Errorf("after the buffer was used again: %+v", found)
+	}
+	if p.ask("id=9999", someone, noon) != nil {
+		t.Error("the buffer's next content is known")
+	}
+}
+
+// TestQueriesAreAskedAndRememberedAtOnce; the race detector watches.
+func TestQueriesAreAskedAndRememberedAtOnce(t *testing.T) {
+	p := parsesOf(t, dayInput)
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 4000 {
+				query, day := fmt.Sprintf("id=%d", (i*7+worker)%3000), noon.AddDate(0, 0, i%3)
+				if found := p.ask(query, someone, day); found == nil {
+					p.remember(query, someone, day)
+				} else if want, _ := p.endpoint.ParseAt(query, someone, func() time.Time { return day }); found.in != want {
+					t.Errorf("%s: %+v", query, found)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestOnlyHitsAreRemembered: a query that is asked once, or refused, leaves nothing.
+func TestOnlyHitsAreRemembered(t *testing.T) {
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
+	known := func() int { return f.server.current.Load().routes["simple"].parses.entries.EstimatedSize() }
+	for i := range 3 {
+		f.get("/api/simple?id="+strconv.Itoa(i+1)).want(t, http.StatusOK)
+		f.get("/api/simple?id=x").want(t, http.StatusBadRequest)
+	}
+	if n := known(); n != 0 {
+		t.Errorf("%d queries are remembered after misses", n)
+	}
+	for i := range 4 {
+		f.get("/api/simple?id=1").want(t, http.StatusOK, "x")
+		f.get("/api/simple?id=1&_="+strconv.Itoa(i)).want(t, http.StatusOK, "x")
+		if n := known(); n != min(i, 1) {
+			t.Errorf("%d queries are remembered after %d hits of one", n, i+1)
+		}
+	}
+	f.load(nil)
+	if n := known(); n != 0 {
+		t.Errorf("%d queries are remembered after a reload", n)
+	}
+}
+
+// BenchmarkParseCache finds one of many, in no order, and parses it.
+func BenchmarkParseCache(b *testing.B) {
+	for _, n := range []int{1, 10_000} {
+		p := parsesOf(b, plainInput)
+		queries := make([]string, n)
+		for i := range queries {
+			queries[i] = "id=some" + strconv.Itoa(i)
+			p.rememberTwice(queries[i], someone, noon)
+		}
+		b.Run("found"+strconv.Itoa(n), func(b *testing.B) {
+			b.ReportAllocs()
+			i, length := 0, 0
+			for b.Loop() {
+				i = (i + 7919) % n
+				if found := p.ask(queries[i], someone, noon); found != nil {
+					length += len(found.key) + len(found.in.Tail)
+				}
+			}
+		})
+		b.Run("parsed"+strconv.Itoa(n), func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				i = (i + 7919) % n
+				in, _ := p.endpoint.Parse(queries[i], someone)
+				_ = in.Key()
+			}
+		})
+	}
+}
