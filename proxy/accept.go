@@ -101,3 +101,35 @@ func matches(lines []string, tag string) bool {
 	}
 	return false
 }
+
+// acceptedTypes are the weights that Accept gives to types that it names.
+type acceptedTypes struct {
+	image, json, page float64
+	// anything: there is no Accept, or it has */*.
+	anything bool
+}
+
+// weigh parses all lines of Accept (RFC 9110, 12.5.1).
+func weigh(lines []string) acceptedTypes {
+	out := acceptedTypes{anything: len(lines) == 0}
+	for _, line := range lines {
+		for item := range strings.SplitSeq(line, ",") {
+			name, params, _ := strings.Cut(item, ";")
+			out.add(strings.ToLower(strings.TrimSpace(name)), weight(params))
+		}
+	}
+	return out
+}
+
+func (a *acceptedTypes) add(name string, q float64) {
+	switch {
+	case strings.HasPrefix(name, "image/"):
+		a.image = max(a.image, q)
+	case name == "application/json", strings.HasSuffix(name, "+json"):
+		a.json = max(a.json, q)
+	case name == "text/html", name == "application/xhtml+xml":
+		a.page = max(a.page, q)
+	case name == "*/*":
+		a.anything = q > 0
+	}
+}

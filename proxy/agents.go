@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sundry/proxy/mcp"
-	"sundry/upstreams/catalog"
+	"sundry/proxy/site/apidoc"
 )
 
 // maxMessages bounds the messages of agents that are read and answered at once; large ones
@@ -20,13 +20,13 @@ type MCP struct {
 	Origins []string
 }
 
-// newTools returns the tools of a catalog; nil if agents are not offered any.
-func (s *Server) newTools(c *catalog.Catalog, settings Settings) *mcp.Set {
+// newTools returns the tools of the endpoints; nil if agents are not offered any.
+func (s *Server) newTools(api *apidoc.API, settings Settings) *mcp.Set {
 	if settings.MCP == nil {
 		return nil
 	}
 	return mcp.New(mcp.Config{
-		Catalog: c, BasePath: s.cfg.BasePath, Recorded: s.cfg.Recorded, Version: s.cfg.Version, Origins: settings.MCP.Origins,
+		API: api, BasePath: s.cfg.BasePath, Version: s.cfg.Version, Origins: settings.MCP.Origins,
 		Endpoints: s, Admit: s.admitMessage, Client: s.senderOf, Places: s.messages, Panics: s.cfg.Panics, Log: s.cfg.Log,
 	})
 }

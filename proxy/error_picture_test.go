@@ -51,7 +51,8 @@ func isPicture(t *testing.T, contentType string, body []byte) {
 func TestEveryErrorHasAPicture(t *testing.T) {
 	f := newFront(t, nil)
 	seen := map[string]string{}
-	for _, errorType := range errorTypes() {
+	for _, each := range errorTypes() {
+		errorType := each.example.errorType
 		if errorType == typeMethod {
 			continue
 		}

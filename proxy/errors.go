@@ -42,11 +42,6 @@ const (
 	typeTimeout     = "upstream_timeout"
 )
 
-// errorTypes returns the closed list.
-func errorTypes() []string {
-	return []string{typeMissing, typeInvalid, typeForbidden, typeNotFound, typeMethod, typeLimited, typeInternal, typeUnavailable, typeOverloaded, typeTimeout}
-}
-
 // statusClientClosed is logged for a client disconnect (as nginx does); it is
 // never sent.
 const statusClientClosed = 499

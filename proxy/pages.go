@@ -10,32 +10,32 @@ import (
 	"sundry/upstreams/lib/words"
 )
 
-// hasPage reports whether the path, below the base path, is that of a page or of a file that
-// belongs to the pages.
-func (s *Server) hasPage(path string) bool {
-	set := s.current.Load().pages
-	if set == nil {
-		return false
+// pageAt returns what is at a path below the base path: a page, or a file that belongs to
+// the pages.
+func (s *Server) pageAt(path string) pages.Place {
+	if set := s.current.Load().pages; set != nil {
+		return set.At(path)
 	}
-	found, _ := set.Has(path)
-	return found
+	return pages.Place{}
 }
 
-// servePage answers with the page at a path, in the language that the visitor prefers.
-func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) {
-	set := s.current.Load().pages
-	in := i18n.Choice{}
-	_, translated := set.Has(path)
-	if translated {
+// servePage answers with a page in the language that the visitor prefers, or a file.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, place pages.Place) {
+	var in i18n.Choice
+	switch place.Kind {
+	case pages.Page:
 		in = i18n.OfPage(r, i18n.Chinese)
+	case pages.Answer:
+		in = i18n.OfAnswer(r.URL.RawQuery, r.Header, i18n.English)
+	case pages.Absent, pages.File:
 	}
-	d, err := set.Document(path, in.Language)
+	d, err := place.Make(in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating a page failed", "path", r.URL.Path, "error", err)
 		s.failPage(w, r, &failure{status: http.StatusInternalServerError, errorType: typeInternal, message: words.Say("this page could not be generated", "页面生成失败")})
 		return
 	}
-	s.serveDocument(w, r, d, translated, in)
+	s.serveDocument(w, r, d, place.Kind, in)
 }
 
 // remember keeps a language that was asked for in the query, such as by the switch on
@@ -66,14 +66,14 @@ func caching(d *pages.Document, setsCookie bool) string {
 	return "public, max-age=60"
 }
 
-// serveDocument answers with a page or a file, of whose language the choice was made; a file
-// has none.
-func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document, translated bool, in i18n.Choice) {
+// serveDocument answers with a document, of whose language the choice was made; a file has
+// none.
+func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request, d *pages.Document, kind pages.Kind, in i18n.Choice) {
 	h := w.Header()
 	s.setCommonHeaders(h, requestIDOf(r.Header["X-Request-Id"]).String())
 	h["Vary"] = s.preset.vary
-	h.Set("Cache-Control", caching(d, translated && s.remember(w, in)))
-	if translated {
+	h.Set("Cache-Control", caching(d, kind == pages.Page && s.remember(w, in)))
+	if kind != pages.File {
 		h.Set("Content-Language", in.Tag())
 	}
 	if in.Vary != "" {

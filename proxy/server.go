@@ -17,8 +17,10 @@ import (
 	"sundry/metrics/panics"
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/history"
 	"sundry/proxy/site/pages"
+	"sundry/proxy/site/status"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/loop"
@@ -95,7 +97,7 @@ type route struct {
 	disconnectTimeout time.Duration
 	load              *endpointLoad
 	settings          *activeSettings
-	questions         *questions
+	parses            *endpointParses // nil: nothing is remembered
 }
 
 // New returns a server without endpoints.
@@ -146,10 +148,14 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
 		settings: newActiveSettings(settings, s.current.Load().settings)}
-	before, budget := s.current.Load().routes, newQuestionBudget()
-	for _, e := range c.Endpoints {
+	before := s.current.Load().routes
+	parses, err := newParseCache()
+	if err != nil {
+		return err
+	}
+	for i, e := range c.Endpoints {
 		rt := s.newRoute(e, next.settings)
-		rt.questions = newQuestions(e, budget)
+		rt.parses = parses.of(e, i)
 		if old := before[e.Name]; old != nil {
 			rt.load = old.load // requests that wait there are still counted
 		}
@@ -162,14 +168,15 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	if settings.MCP != nil {
 		tools = mcp.Path
 	}
-	var err error
+	api := apidoc.New(c, s.cfg.Recorded)
 	next.pages, err = pages.New(pages.Config{
-		Catalog: c, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Recorded: s.cfg.Recorded, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools, Errors: errorExamples,
+		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools,
+		Errors: errorExamples, Status: func() *status.Report { return s.statusAt(time.Now()) },
 	})
 	if err != nil {
 		return fmt.Errorf("home page: %w", err)
 	}
-	next.tools = s.newTools(c, settings)
+	next.tools = s.newTools(api, settings)
 	s.use(next)
 	s.history.Observe(time.Now()) // from now on new endpoints are counted
 	return nil
@@ -218,13 +225,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path == "" && s.cfg.BasePath != "" {
 		path = pages.HomePath
 	}
-	switch {
-	case inside && s.isStatus(path):
-		s.serveStatus(w, r, path)
-	case inside && path == pages.OpenAPIPath:
-		s.serveOpenAPI(w, r)
-	case inside && s.hasPage(path):
-		s.servePage(w, r, path)
+	switch place := s.pageAt(path); {
+	case inside && place.Kind != pages.Absent:
+		s.servePage(w, r, place)
 	case inside && targetOf(path) != "":
 		s.serveTarget(w, r, targetOf(path))
 	case inside && path == "/healthz":

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/proxy/site/status"
 	"sundry/upstreams/host"
 )
 
@@ -94,23 +95,23 @@ func TestOpenBreakersShowInTheStatus(t *testing.T) {
 // TestTheStatusIsMadeOnceInAWhile: however many ask.
 func TestTheStatusIsMadeOnceInAWhile(t *testing.T) {
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", newFake(t, `{"v":"one"}`))})
-	now, sheets := time.Now(), make([]*statusSheet, 100)
+	now, reports := time.Now(), make([]*status.Report, 100)
 	var asking sync.WaitGroup
-	for i := range sheets {
-		asking.Go(func() { sheets[i] = f.server.statusSheet(now) })
+	for i := range reports {
+		asking.Go(func() { reports[i] = f.server.statusAt(now) })
 	}
 	asking.Wait()
-	for _, s := range sheets {
-		if s != sheets[0] {
+	for _, r := range reports {
+		if r != reports[0] {
 			t.Fatal("it was made more than once")
 		}
 	}
-	if later := f.server.statusSheet(now.Add(statusEvery)); later == sheets[0] {
+	if later := f.server.statusAt(now.Add(statusEvery)); later == reports[0] {
 		t.Error("it was not made again")
 	}
-	before := f.server.statusSheet(now)
+	before := f.server.statusAt(now)
 	f.load(nil)
-	if f.server.statusSheet(now) == before {
+	if f.server.statusAt(now) == before {
 		t.Error("after a reload it is the one of before")
 	}
 }

@@ -15,11 +15,11 @@ import (
 func (s *Set) call(ctx context.Context, t *tool, arguments json.RawMessage) *sdk.CallToolResult {
 	outer, ok := ctx.Value(callerKey{}).(*http.Request)
 	if !ok {
-		return (&problem{Type: "internal", Message: t.language.Of(internalError())}).result()
+		return (&problem{Type: "internal", Message: t.Of(internalError())}).result()
 	}
 	var given map[string]json.RawMessage
 	if len(arguments) > 0 && json.Unmarshal(arguments, &given) != nil {
-		return (&problem{Type: "invalid_parameter", Message: t.say("arguments: expected an object", "arguments 应为对象")}).result()
+		return (&problem{Type: "invalid_parameter", Message: t.Say("arguments: expected an object", "arguments 应为对象")}).result()
 	}
 	if name := t.unknown(given); name != "" {
 		return t.unknownArgument(name).result()
@@ -46,12 +46,12 @@ func (t *tool) unknownArgument(name string) *problem {
 	if len(name) > 40 {
 		name = ""
 	}
-	expected := strings.Join(t.argumentNames(), t.say(", ", "、"))
+	expected := strings.Join(t.argumentNames(), t.Say(", ", "、"))
 	if expected == "" {
-		expected = t.say("none", "不带参数")
+		expected = t.Say("none", "不带参数")
 	}
 	return &problem{Type: "invalid_parameter", Parameter: name,
-		Message: t.say("there is no such argument; expected ", "没有这个参数；应为：") + expected}
+		Message: t.Say("there is no such argument; expected ", "没有这个参数；应为：") + expected}
 }
 
 // passedOn are the fields of the message's request that the endpoint's has too: who
@@ -65,7 +65,7 @@ func passedOn() []string {
 // requestFor is the request for the endpoint, as if the caller had sent it. Its language
 // is that of the message.
 func (s *Set) requestFor(outer *http.Request, t *tool, given map[string]json.RawMessage) *http.Request {
-	h := http.Header{"Accept": {"application/json"}, "Accept-Language": {t.language.Tag()}}
+	h := http.Header{"Accept": {"application/json"}, "Accept-Language": {t.Tag()}}
 	for _, name := range passedOn() {
 		if v := outer.Header[name]; v != nil {
 			h[name] = slices.Clone(v)

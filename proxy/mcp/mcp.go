@@ -19,9 +19,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/metrics/panics"
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
-	"sundry/upstreams/catalog"
-	"sundry/upstreams/fixtures"
 )
 
 // Path of the messages, below the base path.
@@ -29,7 +28,7 @@ const Path = "/mcp"
 
 // Config of a Set.
 type Config struct {
-	Catalog *catalog.Catalog
+	API *apidoc.API
 	// BasePath is the prefix of the endpoints' paths, such as /tools; "" for none.
 	BasePath string
 	// Endpoints answers GET requests for /api/<name>, as it does those that come from the
@@ -38,9 +37,6 @@ type Config struct {
 	// Admit counts a message that is no call of an endpoint against the rate limit of its
 	// client. It reports whether the client is within it, else for how long to wait.
 	Admit func(r *http.Request) (wait time.Duration, ok bool)
-	// Recorded returns the recorded exchanges that show what answers look like; nil for
-	// none. It is called with the first message.
-	Recorded func() []*fixtures.Case
 	// Version of the program; "" where it is not known.
 	Version string
 	// Origins are those of the pages whose scripts may send messages, such as
@@ -70,36 +66,21 @@ type texts struct {
 	server *sdk.StreamableHTTPHandler
 }
 
-// New returns the tools of a catalog. They are made when the first message comes that
+// New returns the tools of the endpoints. They are made when the first message comes that
 // is to be answered in their language.
 func New(cfg Config) *Set {
 	s := &Set{cfg: cfg, texts: map[i18n.Language]func() (*texts, error){}}
-	samples := sync.OnceValue(s.samples)
 	for _, l := range i18n.All() {
-		s.texts[l] = sync.OnceValues(func() (*texts, error) { return s.makeTexts(l, samples()) })
+		s.texts[l] = sync.OnceValues(func() (*texts, error) { return s.makeTexts(l) })
 	}
 	return s
 }
 
-// samples show what the answers of each endpoint look like.
-func (s *Set) samples() map[string]fixtures.Sample {
-	var cases []*fixtures.Case
-	if s.cfg.Recorded != nil {
-		cases = s.cfg.Recorded()
-		_, _ = fixtures.Exchanges(s.cfg.Catalog, cases) // the others are left out; check says what is wrong with them
-	}
-	samples := map[string]fixtures.Sample{}
-	for _, e := range s.cfg.Catalog.Endpoints {
-		samples[e.Name] = fixtures.SampleOf(context.Background(), e, cases)
-	}
-	return samples
-}
-
 // makeTexts makes a tool of each endpoint, and their server.
-func (s *Set) makeTexts(l i18n.Language, samples map[string]fixtures.Sample) (*texts, error) {
+func (s *Set) makeTexts(l i18n.Language) (*texts, error) {
 	t := &texts{tools: map[string]*tool{}}
-	for _, e := range s.cfg.Catalog.Endpoints {
-		made, err := newTool(e, samples[e.Name], l)
+	for _, e := range s.cfg.API.Endpoints {
+		made, err := newTool(e, s.cfg.API.SampleOf(e), l)
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", e.Name, err)
 		}
@@ -167,14 +148,6 @@ func refuseUnknown(tools map[string]*tool, l i18n.Language) sdk.Middleware {
 
 // instructions are what agents are told about all tools.
 func instructions(l i18n.Language) string {
-	return say(l, "Public, read-only utilities. Answers are mostly in Chinese. An error has a type and a message; with retry_after, the call may be repeated after so many seconds.",
+	return l.Say("Public, read-only utilities. Answers are mostly in Chinese. An error has a type and a message; with retry_after, the call may be repeated after so many seconds.",
 		"公共只读小工具。出错时返回错误类型（type）和说明（message）；含 retry_after 时，可在相应秒数后重试。")
-}
-
-// say chooses a text by its language.
-func say(l i18n.Language, en, zh string) string {
-	if l == i18n.Chinese {
-		return zh
-	}
-	return en
 }

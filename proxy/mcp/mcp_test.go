@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sundry/metrics/panics"
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog/catalogtest"
 )
@@ -41,7 +42,7 @@ func newSet(t testing.TB, endpoints http.HandlerFunc) *Set {
 	t.Helper()
 	c := catalogtest.Load(t, map[string]string{"joke": joke})
 	return New(Config{
-		Catalog: c, BasePath: "/tools", Endpoints: endpoints, Client: func(*http.Request) netip.Addr { return netip.Addr{} }, Places: NewPlaces(64), Log: slog.New(slog.DiscardHandler),
+		API: apidoc.New(c, nil), BasePath: "/tools", Endpoints: endpoints, Client: func(*http.Request) netip.Addr { return netip.Addr{} }, Places: NewPlaces(64), Log: slog.New(slog.DiscardHandler),
 		Admit: func(*http.Request) (time.Duration, bool) { return 0, true },
 	})
 }

@@ -5,34 +5,34 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
 )
 
 // outputSchema describes structured results: an object with a member for what was asked
 // for. None is required, because data that is not as it is described here comes as text.
-func (t *tool) outputSchema(e *catalog.Endpoint, sample fixtures.Sample) ([]byte, error) {
+func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, error) {
 	members := ordered{}
 	add := func(name string, schema object) {
 		members = append(members, plainjson.Member{Name: name, Value: schema})
 	}
-	if t.offers(kindJSON) {
+	if t.offers(apidoc.JSON) {
 		data, err := t.dataSchema(e, sample)
 		if err != nil {
 			return nil, err
 		}
 		add("data", data)
 	}
-	add("text", object{"type": "string", "description": t.say("The answer as text.", "文本形式的答案。")})
-	if t.offers(kindImage) {
+	add("text", object{"type": "string", "description": t.Say("The answer as text.", "文本形式的答案。")})
+	if t.offers(apidoc.Picture) {
 		add("image", object{
-			"type": "object", "description": t.say("The picture in the content.", "content 中的图片。"), "required": []string{"type", "bytes"},
+			"type": "object", "description": t.Say("The picture in the content.", "content 中的图片。"), "required": []string{"type", "bytes"},
 			"properties": ordered{{Name: "type", Value: object{"type": "string"}}, {Name: "bytes", Value: object{"type": "integer"}}},
 		})
 	}
-	if t.offers(kindImage) || t.offers(kindLink) {
-		add("link", object{"type": "string", "description": t.say("Where the answer is.", "答案所在的地址。")})
+	if t.offers(apidoc.Picture) || t.offers(apidoc.Redirect) {
+		add("link", object{"type": "string", "description": t.Say("Where the answer is.", "答案所在的地址。")})
 	}
 	return plainjson.Marshal(object{"type": "object", "properties": members})
 }
@@ -40,8 +40,8 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample fixtures.Sample) ([]byte
 // dataSchema is the schema of the data in the OpenAPI document, but for formats: clients
 // refuse results that are not as described, and a format says what a text is for, not
 // what it holds.
-func (t *tool) dataSchema(e *catalog.Endpoint, sample fixtures.Sample) (object, error) {
-	b, err := plainjson.Marshal(sample.Shape.SchemaIn(e.Fields, t.say))
+func (t *tool) dataSchema(e *catalog.Endpoint, sample apidoc.Sample) (object, error) {
+	b, err := plainjson.Marshal(sample.Shape.SchemaIn(e.Fields, t.Say))
 	if err != nil {
 		return nil, err
 	}

@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
-	"sundry/proxy/site/openapi"
-	"sundry/upstreams"
 	"sundry/upstreams/catalog"
-	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -27,8 +24,8 @@ type (
 
 // tool is an endpoint as agents see it.
 type tool struct {
+	i18n.Language
 	name     string
-	language i18n.Language
 	declared *sdk.Tool
 	inputs   []*catalog.Param
 	form     *catalog.Param // asks for a form; nil: there is one form
@@ -38,11 +35,14 @@ type tool struct {
 
 // choice is a form of the answer that is of use to agents, with the value that asks
 // for it.
-type choice struct{ value, kind string }
+type choice struct {
+	value string
+	shape apidoc.Shape
+}
 
 // newTool makes the tool of an endpoint; nil if none of its forms is of use to agents.
-func newTool(e *catalog.Endpoint, sample fixtures.Sample, l i18n.Language) (*tool, error) {
-	t := &tool{name: e.Name, language: l}
+func newTool(e *catalog.Endpoint, sample apidoc.Sample, l i18n.Language) (*tool, error) {
+	t := &tool{name: e.Name, Language: l}
 	t.chooseForms(e, sample)
 	t.chooseInputs(e)
 	if len(t.forms) == 0 {
@@ -56,7 +56,7 @@ func newTool(e *catalog.Endpoint, sample fixtures.Sample, l i18n.Language) (*too
 	if err != nil {
 		return nil, fmt.Errorf("output schema: %w", err)
 	}
-	about, no, open := t.say(e.EN, e.ZH), false, asksOthers(e)
+	about, no, open := t.Say(e.EN, e.ZH), false, apidoc.AsksOthers(e)
 	t.declared = &sdk.Tool{
 		Name: e.Name, Title: titleOf(about), Description: about,
 		InputSchema: json.RawMessage(input), OutputSchema: json.RawMessage(output),
@@ -65,19 +65,12 @@ func newTool(e *catalog.Endpoint, sample fixtures.Sample, l i18n.Language) (*too
 	return t, nil
 }
 
-func (t *tool) say(en, zh string) string { return say(t.language, en, zh) }
-
 // titleOf is the first part of a summary.
 func titleOf(about string) string {
 	for _, end := range []string{". ", "; ", "；", "，"} {
 		about, _, _ = strings.Cut(about, end)
 	}
 	return strings.TrimRight(about, ".。")
-}
-
-// asksOthers reports whether an answer may come from elsewhere than this service.
-func asksOthers(e *catalog.Endpoint) bool {
-	return slices.ContainsFunc(e.Sources(), func(s *upstreams.Source) bool { return s.Kind.Remote })
 }
 
 // chooseInputs takes the parameters but those for pages (callbacks, selectors), those
@@ -94,66 +87,35 @@ func (t *tool) chooseInputs(e *catalog.Endpoint) {
 // chooseForms takes the forms that are of use to agents and can be asked for. JSON is
 // the default where there is any, unless the endpoint is one for pictures whose JSON has
 // the picture in it.
-func (t *tool) chooseForms(e *catalog.Endpoint, sample fixtures.Sample) {
-	if i := slices.IndexFunc(e.Params, func(p *catalog.Param) bool { return p.Role == catalog.RoleForm }); i >= 0 {
-		t.form = e.Params[i]
-	}
+func (t *tool) chooseForms(e *catalog.Endpoint, sample apidoc.Sample) {
+	t.form = apidoc.FormParam(e)
 	for i, f := range e.Forms {
-		value, ok := valueOf(t.form, f)
-		if kind := kindFor(f); kind != "" && (ok || i == 0 && t.form == nil) {
-			t.forms = append(t.forms, choice{value, kind})
+		value, ok := "", i == 0
+		if t.form != nil {
+			value, ok = t.form.ValueFor(f.Name)
+		}
+		if shape := apidoc.FormOf(f).Shape; ok && slices.Contains(useful(), shape) {
+			t.forms = append(t.forms, choice{value, shape})
 		}
 	}
-	wanted := kindJSON
+	wanted := apidoc.JSON
 	if e.Forms[0].IsPicture() && bytes.Contains(sample.Answer, []byte(`"data:image/`)) {
-		wanted = kindImage
+		wanted = apidoc.Picture
 	}
-	if i := slices.IndexFunc(t.forms, func(c choice) bool { return c.kind == wanted }); i > 0 {
+	if i := slices.IndexFunc(t.forms, func(c choice) bool { return c.shape == wanted }); i > 0 {
 		first := t.forms[i]
 		t.forms = slices.Insert(slices.Delete(t.forms, i, i+1), 0, first)
 	}
 }
 
-// What agents get of a form.
-const (
-	kindJSON  = "json"
-	kindText  = "text"
-	kindImage = "image"
-	kindLink  = "link"
-)
-
-// kindFor is what agents get of a form; "" for one that is of no use to them.
-func kindFor(f *catalog.Form) string {
-	switch {
-	case f.Kind == "json":
-		return kindJSON
-	case f.Kind == "text", f.Kind == "markdown":
-		return kindText
-	case f.IsPicture() && !f.IsSVG():
-		return kindImage
-	case f.Kind == "redirect":
-		return kindLink
-	}
-	return ""
+// useful are the shapes of answers that agents can do something with.
+func useful() []apidoc.Shape {
+	return []apidoc.Shape{apidoc.JSON, apidoc.Text, apidoc.Picture, apidoc.Redirect}
 }
 
-// valueOf is the value of a form parameter that asks for the form; ok is false where there
-// is none.
-func valueOf(p *catalog.Param, f *catalog.Form) (value string, ok bool) {
-	if p == nil {
-		return "", false
-	}
-	for _, name := range append([]string{f.Name}, slices.Sorted(maps.Keys(p.Spec.As))...) {
-		if form, ok := p.FormOf(name); ok && form == f.Name {
-			return name, true
-		}
-	}
-	return "", false
-}
-
-// offers reports whether there is a form of the kind.
-func (t *tool) offers(kind string) bool {
-	return slices.ContainsFunc(t.forms, func(c choice) bool { return c.kind == kind })
+// offers reports whether there is a form of the shape.
+func (t *tool) offers(shape apidoc.Shape) bool {
+	return slices.ContainsFunc(t.forms, func(c choice) bool { return c.shape == shape })
 }
 
 // argumentNames are those of the arguments, in their order.
@@ -189,18 +151,18 @@ func (t *tool) inputSchema(e *catalog.Endpoint) object {
 
 // property describes an argument.
 func (t *tool) property(e *catalog.Endpoint, p *catalog.Param) ordered {
-	about := []string{t.say(p.EN, p.ZH)}
+	about := []string{t.Say(p.EN, p.ZH)}
 	var schema ordered
-	for _, m := range openapi.SchemaOf(e, p, t.language) {
+	for _, m := range apidoc.Schema(e, p, t.Language) {
 		if expected, ok := m.Value.(string); ok && m.Name == "description" {
-			about = append(about, t.say("Expected: "+expected+".", "取值："+expected+"。"))
+			about = append(about, t.Say("Expected: "+expected+".", "取值："+expected+"。"))
 			continue
 		}
 		schema = append(schema, m)
 	}
 	schema = append(schema, plainjson.Member{Name: "description", Value: strings.Join(append(about, t.names(p.Choices)...), " ")})
 	if p.Example != "" {
-		schema = append(schema, plainjson.Member{Name: "examples", Value: []any{openapi.Value(p, p.Example)}})
+		schema = append(schema, plainjson.Member{Name: "examples", Value: []any{apidoc.Value(p, p.Example)}})
 	}
 	return schema
 }
@@ -212,9 +174,9 @@ func (t *tool) names(choices []catalog.Choice) []string {
 	}
 	all := make([]string, len(choices))
 	for i, c := range choices {
-		all[i] = c.Value + t.say(": ", "：") + t.say(c.EN, c.ZH)
+		all[i] = c.Value + t.Say(": ", "：") + t.Say(c.EN, c.ZH)
 	}
-	return []string{strings.Join(all, t.say("; ", "；")) + t.say(".", "。")}
+	return []string{strings.Join(all, t.Say("; ", "；")) + t.Say(".", "。")}
 }
 
 // formProperty describes the argument that chooses the form.
@@ -224,6 +186,6 @@ func (t *tool) formProperty() object {
 		values[i] = c.value
 	}
 	offered := func(c catalog.Choice) bool { return !slices.Contains(values, c.Value) }
-	about := append([]string{t.say(t.form.EN, t.form.ZH)}, t.names(slices.DeleteFunc(slices.Clone(t.form.Choices), offered))...)
+	about := append([]string{t.Say(t.form.EN, t.form.ZH)}, t.names(slices.DeleteFunc(slices.Clone(t.form.Choices), offered))...)
 	return object{"type": "string", "enum": values, "default": values[0], "description": strings.Join(about, " ")}
 }

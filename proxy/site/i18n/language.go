@@ -24,11 +24,14 @@ const (
 func All() []Language { return []Language{English, Chinese} }
 
 // String is the value that Parameter and Cookie have for the language: en or zh.
-func (l Language) String() string {
+func (l Language) String() string { return l.Say("en", "zh") }
+
+// Say chooses a text by the language.
+func (l Language) Say(en, zh string) string {
 	if l == Chinese {
-		return "zh"
+		return zh
 	}
-	return "en"
+	return en
 }
 
 // Of is what is said, in the language.
@@ -41,12 +44,7 @@ func (l Language) Of(t words.Both) string {
 
 // Tag is the language as Content-Language and the attribute lang of HTML have it: en
 // or zh-CN.
-func (l Language) Tag() string {
-	if l == Chinese {
-		return "zh-CN"
-	}
-	return "en"
-}
+func (l Language) Tag() string { return l.Say("en", "zh-CN") }
 
 // Names of what a caller says the language with.
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/catalog/catalogtest"
@@ -39,11 +40,11 @@ func load(t *testing.T, own map[string]string) *described {
 // document is the description of the endpoints.
 func (d *described) document(t *testing.T, change func(*Config)) []byte {
 	t.Helper()
-	cfg := Config{Catalog: d.Catalog, Recorded: d.cases, Errors: []Error{{Type: "not_found", Status: http.StatusNotFound, Body: json.RawMessage(`{"code":404,"message":"not found","error":{"type":"not_found","request_id":"1"}}`), Message: "not found"}}}
+	cfg := Config{API: apidoc.New(d.Catalog, func() []*fixtures.Case { return d.cases }), Errors: []apidoc.Error{{Type: "not_found", Status: http.StatusNotFound, Body: json.RawMessage(`{"code":404,"message":"not found","error":{"type":"not_found","request_id":"1"}}`), Message: "not found"}}}
 	if change != nil {
 		change(&cfg)
 	}
-	made, err := New(t.Context(), cfg)
+	made, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestContact(t *testing.T) {
 		"https://example.org/about": `{"name":"The operator of this service","url":"https://example.org/about"}`,
 		"ops@example.org":           `{"name":"The operator of this service","email":"ops@example.org"}`,
 	} {
-		w := &writer{Config{Contact: contact}}
+		w := &writer{Config: Config{Contact: contact}}
 		if got, err := json.Marshal(w.contact()); err != nil || string(got) != want {
 			t.Errorf("%q: %s, %v", contact, got, err)
 		}

@@ -2,11 +2,12 @@ package openapi
 
 import (
 	"cmp"
-	"net/http"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/plainjson"
@@ -16,18 +17,20 @@ import (
 type operation struct {
 	*writer
 	*catalog.Endpoint
-	sample fixtures.Sample
-	texts  map[string]string // by form
+	sample apidoc.Sample
 }
 
 func (o *operation) describe() plainjson.Object {
 	head := plainjson.Object{
 		{Name: "operationId", Value: operationID(o.Name)},
 		{Name: "tags", Value: []string{o.Group}},
-		{Name: "summary", Value: o.say(o.EN, o.ZH)},
+		{Name: "summary", Value: o.Say(o.EN, o.ZH)},
 		{Name: "description", Value: o.formats()},
 	}
-	return append(append(head, o.reference("/docs/"+o.Name, o.say("The endpoint in the reference for people.", "该接口的参考文档。"))...), plainjson.Object{
+	if docs := o.docs("/docs/"+o.Name, o.Say("The endpoint in the reference for people.", "该接口的参考文档。")); docs != nil {
+		head = append(head, plainjson.Member{Name: "externalDocs", Value: docs})
+	}
+	return append(head, plainjson.Object{
 		{Name: "parameters", Value: o.parameters()},
 		{Name: "responses", Value: o.responses()},
 		{Name: "x-codeSamples", Value: o.samples()},
@@ -48,9 +51,9 @@ func (o *operation) formats() string {
 		}
 	}
 	if len(forms) == 1 || len(ask) == 0 {
-		return o.say("Answers in the format "+quoted[0]+".", "响应格式为 "+quoted[0]+"。")
+		return o.Say("Answers in the format "+quoted[0]+".", "响应格式为 "+quoted[0]+"。")
 	}
-	return o.say("Answers in the format "+quoted[0]+" by default; "+strings.Join(ask, " or ")+" chooses among "+strings.Join(quoted, ", ")+".",
+	return o.Say("Answers in the format "+quoted[0]+" by default; "+strings.Join(ask, " or ")+" chooses among "+strings.Join(quoted, ", ")+".",
 		"默认格式为 "+quoted[0]+"；用参数 "+strings.Join(ask, " 或 ")+" 可选 "+strings.Join(quoted, "、")+"。")
 }
 
@@ -68,41 +71,23 @@ func (o *operation) samples() []codeSample {
 		if c.Query != "" {
 			address += "?" + c.Query
 		}
-		out = append(out, codeSample{"Shell", o.say(c.EN, c.ZH), "curl '" + strings.ReplaceAll(address, "'", "%27") + "'"})
+		out = append(out, codeSample{"Shell", o.Say(c.EN, c.ZH), "curl '" + strings.ReplaceAll(address, "'", "%27") + "'"})
 	}
 	return out
 }
 
 // responses are all that callers have to expect, by status.
 func (o *operation) responses() plainjson.Object {
-	all := o.answers()
-	for _, status := range o.errorStatuses() {
-		all[strconv.Itoa(status)] = ref("responses", responseName(status))
+	all, responses := o.answers(), errorResponses()
+	for _, e := range apidoc.ErrorsOf(o.Endpoint, o.Errors) {
+		all[strconv.Itoa(e.Status)] = ref("responses", responses[responseOf(responses, e.Status)].Name)
 	}
-	all["default"] = ref("responses", responseName(0))
+	all["default"] = ref("responses", responses[responseOf(responses, 0)].Name)
 	var out plainjson.Object
-	for _, status := range sortedKeys(all) {
+	for _, status := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, plainjson.Member{Name: status, Value: all[status]})
 	}
 	return out
-}
-
-// errorStatuses are the statuses of errors that callers have to expect.
-func (o *operation) errorStatuses() []int {
-	statuses := []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	for _, p := range o.Params {
-		if p.Derived() {
-			continue
-		}
-		statuses = append(statuses, http.StatusBadRequest)
-		if slices.Contains([]string{"host", "site", "url"}, p.Type) {
-			statuses = append(statuses, http.StatusForbidden)
-		}
-		if p.Role == catalog.RoleInput {
-			statuses = append(statuses, http.StatusNotFound)
-		}
-	}
-	return statuses
 }
 
 // ref refers to a component.

@@ -1,12 +1,12 @@
 package openapi
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -48,37 +48,23 @@ func (o *operation) parameters() []any {
 func (o *operation) parameter(p *catalog.Param) parameter {
 	return parameter{
 		Name: p.Name, In: "query", Description: o.about(p), Required: p.Required, Personal: p.Personal,
-		Schema: o.schemaOf(p), Examples: o.examplesOf(p),
+		Schema: apidoc.Schema(o.Endpoint, p, o.Language), Examples: o.examplesOf(p),
 	}
 }
 
 // about says what a parameter is for and, where its values have names, what they mean.
 func (o *operation) about(p *catalog.Param) string {
-	text := o.say(p.EN, p.ZH)
+	text := o.Say(p.EN, p.ZH)
 	if p.Personal {
-		text = strings.TrimSpace(text + o.say(" Personal data: it is not logged, and caches hold a hash of it.", "（个人信息：不写入日志，缓存中只保存其哈希。）"))
+		text = strings.TrimSpace(text + o.Say(" Personal data: it is not logged, and caches hold a hash of it.", "（个人信息：不写入日志，缓存中只保存其哈希。）"))
 	}
 	for i, c := range p.Choices {
 		if i == 0 {
 			text += "\n"
 		}
-		text += "\n- `" + c.Value + "`" + o.say(": "+c.EN, "："+c.ZH)
+		text += "\n- `" + c.Value + "`" + o.Say(": "+c.EN, "："+c.ZH)
 	}
 	return strings.TrimSpace(text)
-}
-
-// languageParameter chooses the language of errors.
-func (w *writer) languageParameter() parameter {
-	var names []string
-	for _, l := range i18n.All() {
-		names = append(names, l.String())
-	}
-	return parameter{
-		Name: i18n.Parameter, In: "query",
-		Description: w.say("Language of error messages. It wins over `Accept-Language`; without either they are in English.", "错误信息的语言，优先于 `Accept-Language`；两者都没有时为英文。"),
-		Schema:      plainjson.Object{{Name: "type", Value: "string"}, {Name: "enum", Value: names}},
-		Examples:    plainjson.Object{{Name: "zh", Value: example{w.say("Chinese", "中文"), "zh"}}},
-	}
 }
 
 // examplesOf are the parameter's values in the example calls.
@@ -92,68 +78,10 @@ func (o *operation) examplesOf(p *catalog.Param) plainjson.Object {
 			continue
 		}
 		seen = append(seen, v)
-		out = append(out, plainjson.Member{Name: "call" + strconv.Itoa(len(seen)), Value: example{o.say(c.EN, c.ZH), typed(p, v)}})
+		out = append(out, plainjson.Member{Name: "call" + strconv.Itoa(len(seen)), Value: example{o.Say(c.EN, c.ZH), apidoc.Value(p, v)}})
 	}
 	if len(out) == 0 {
-		out = plainjson.Object{{Name: "example", Value: example{o.say("A value", "示例值"), typed(p, p.Example)}}}
+		out = plainjson.Object{{Name: "example", Value: example{o.Say("A value", "示例值"), apidoc.Value(p, p.Example)}}}
 	}
 	return out
-}
-
-// typed converts a value to the type in the schema.
-func typed(p *catalog.Param, value string) any {
-	if n, err := strconv.Atoi(value); err == nil && p.Type == "int" {
-		return n
-	}
-	return value
-}
-
-// schemaOf describes the values that are allowed.
-func (o *operation) schemaOf(p *catalog.Param) plainjson.Object {
-	spec := &p.Spec
-	s := plainjson.Object{{Name: "type", Value: "string"}}
-	add := func(name string, value any) { s = append(s, plainjson.Member{Name: name, Value: value}) }
-	switch {
-	case len(spec.Enum) > 0:
-		add("enum", spec.Enum)
-	case p.Type == "int":
-		s = integer(*spec.Min, *spec.Max, spec.Also)
-	case p.Type == "digits":
-		add("pattern", digitsPattern(spec.MinLen, spec.MaxLen, spec.LeadingZero))
-	case p.Type == "string", p.Role == catalog.RoleTail:
-		add("minLength", max(1, spec.MinLen))
-		add("maxLength", p.MaxLen())
-	default:
-		add("description", o.Language.Of(p.Allowed))
-	}
-	if v, ok := o.defaultOf(p); ok {
-		add("default", v)
-	}
-	return s
-}
-
-// defaultOf is the value that an absent parameter has.
-func (o *operation) defaultOf(p *catalog.Param) (value any, ok bool) {
-	if p.Spec.Default != nil {
-		return typed(p, p.Spec.Default.Value), true
-	}
-	if v, ok := p.ValueFor(o.Forms[0].Name); ok {
-		return v, true
-	}
-	return nil, false
-}
-
-func digitsPattern(low, high int, leadingZero bool) string {
-	if leadingZero {
-		return fmt.Sprintf("^[0-9]{%d,%d}$", low, high)
-	}
-	return fmt.Sprintf("^[1-9][0-9]{%d,%d}$", low-1, high-1)
-}
-
-func integer(low, high int, also []int) plainjson.Object {
-	s := plainjson.Object{{Name: "type", Value: "integer"}}
-	if len(also) == 0 {
-		return append(s, plainjson.Member{Name: "minimum", Value: low}, plainjson.Member{Name: "maximum", Value: high})
-	}
-	return append(s, plainjson.Member{Name: "anyOf", Value: []any{object{"minimum": low, "maximum": high}, object{"enum": also}}})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -18,10 +19,10 @@ type answer struct {
 
 // answersOf are one of each form that can be shown as text and has a recorded exchange,
 // the default form first.
-func answersOf(l i18n.Language, e *catalog.Endpoint, recorded *sample) []answer {
+func answersOf(l i18n.Language, e *catalog.Endpoint, recorded *apidoc.Sample) []answer {
 	var all []answer
 	for i, f := range e.Forms {
-		one := answer{Is: formWord(l, f), Body: recorded.texts[f.Name], JSON: f.Kind == "json"}
+		one := answer{Is: l.Of(apidoc.FormOf(f).Is), Body: recorded.Texts[f.Name], JSON: f.Kind == "json"}
 		if one.JSON {
 			one.Body = indented(recorded.Answer)
 		}

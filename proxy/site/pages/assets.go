@@ -3,9 +3,12 @@ package pages
 import (
 	"bytes"
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
+
+	"sundry/proxy/site/i18n"
 )
 
 //go:embed assets
@@ -69,13 +72,13 @@ func joined(pattern string) []byte {
 	return all.Bytes()
 }
 
-// url is the address of an asset for links in pages; "" for a name that there is not,
-// which New finds.
-func (a *assets) url(name string) string {
-	if one, ok := a.all[name]; ok {
-		return a.base + assetsPath + one.public
+// url is the address of an asset for links in pages.
+func (a *assets) url(name string) (string, error) {
+	one, ok := a.all[name]
+	if !ok {
+		return "", fmt.Errorf("no asset %s", name)
 	}
-	return ""
+	return a.base + assetsPath + one.public, nil
 }
 
 // plain is the name of the asset in a path such as /assets/site.0123.css, whatever the
@@ -90,33 +93,34 @@ func plain(at string) string {
 	return stem + "." + ext
 }
 
-func (a *assets) has(at string) bool {
-	_, ok := a.all[plain(at)]
-	return ok
-}
-
 // addAssets adds each asset under its public name, and the icon that browsers ask for
 // without having been told.
 func (s *Set) addAssets() {
 	for _, one := range s.assets.all {
-		s.addFile(assetsPath+one.public, func() (*Document, error) {
+		s.addFile(assetsPath+one.public, func() *Document {
 			d := newDocument(one.typ, one.body)
 			d.Immutable = true
-			return d, nil
+			return d
 		})
 	}
-	s.addFile("/favicon.ico", func() (*Document, error) { return newDocument(typeIcon, joined("assets/favicon.ico")), nil })
+	s.addFile("/favicon.ico", func() *Document { return newDocument(typeIcon, joined("assets/favicon.ico")) })
 }
 
-// outdated answers for a hash that another version of this program gave: while a fleet is
-// upgraded, a page may come of one instance and its style sheet of another. It gets
+// outdatedAsset answers for a hash that another version of this program gave: while a fleet
+// is upgraded, a page may come of one instance and its style sheet of another. It gets
 // what there is, to be kept for a moment only.
-func (a *assets) outdated(s *Set, at string) (*Document, error) {
-	d, err := s.Document(assetsPath+a.all[plain(at)].public, 0)
-	if err != nil {
-		return nil, err
+func (s *Set) outdatedAsset(at string) Place {
+	one, ok := s.assets.all[plain(at)]
+	if !ok {
+		return Place{}
 	}
-	passing := *d
-	passing.Immutable = false
-	return &passing, nil
+	return Place{File, func(l i18n.Language) (*Document, error) {
+		d, err := s.places[assetsPath+one.public].Make(l)
+		if err != nil {
+			return nil, err
+		}
+		passing := *d
+		passing.Immutable = false
+		return &passing, nil
+	}}
 }

@@ -23,7 +23,7 @@ func fieldRows(l i18n.Language, above string, fields []*catalog.Field, in *fixtu
 	for _, f := range fields {
 		value := in.Field(f.Name)
 		types := value.Types(f)
-		all = append(all, fieldRow{above, f.Name, typeWords(l, types, value, f), say(l, f.EN, f.ZH)})
+		all = append(all, fieldRow{above, f.Name, typeWords(l, types, value, f), l.Say(f.EN, f.ZH)})
 		below := above + f.Name + "."
 		if slices.Contains(types, "array") {
 			below = above + f.Name + "[]."
@@ -43,10 +43,10 @@ func typeWords(l i18n.Language, types []string, value *fixtures.Shape, f *catalo
 		}
 		items := value.Items()
 		if of := typeWords(l, items.Types(f), items, f); of != "" {
-			words[i] = say(l, "list of "+of, of+"的列表")
+			words[i] = l.Say("list of "+of, of+"的列表")
 		}
 	}
-	joined := strings.Join(words, say(l, " or ", "或"))
+	joined := strings.Join(words, l.Say(" or ", "或"))
 	return strings.Replace(joined, "或null", "或 null", 1)
 }
 
@@ -56,21 +56,21 @@ func typeWord(l i18n.Language, typ string, is fields.Type) string {
 	case "string":
 		switch is {
 		case fields.Time:
-			return say(l, "time", "时间")
+			return l.Say("time", "时间")
 		case fields.Date:
-			return say(l, "date", "日期")
+			return l.Say("date", "日期")
 		case fields.Link:
-			return say(l, "link", "链接")
+			return l.Say("link", "链接")
 		}
-		return say(l, "text", "文本")
+		return l.Say("text", "文本")
 	case "number", "integer":
-		return say(l, "number", "数字")
+		return l.Say("number", "数字")
 	case "boolean":
-		return say(l, "true or false", "布尔值")
+		return l.Say("true or false", "布尔值")
 	case "array":
-		return say(l, "list", "列表")
+		return l.Say("list", "列表")
 	case "object":
-		return say(l, "object", "对象")
+		return l.Say("object", "对象")
 	}
 	return typ
 }

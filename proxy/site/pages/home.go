@@ -28,7 +28,7 @@ func (s *Set) home(l i18n.Language) (view, error) {
 	return view{
 		Template:    "home",
 		Section:     HomePath,
-		Description: say(l, "Sundry: pictures, daily news, quotes and lookups as a public HTTP API. Call it with GET, without a key.", "Sundry：图片、每日资讯、一言与各类查询的公共 HTTP 接口，GET 即可调用，无需密钥。"),
+		Description: l.Say("Sundry: pictures, daily news, quotes and lookups as a public HTTP API. Call it with GET, without a key.", "Sundry：图片、每日资讯、一言与各类查询的公共 HTTP 接口，GET 即可调用，无需密钥。"),
 		Data:        s.groups(l),
 	}, nil
 }
@@ -36,11 +36,11 @@ func (s *Set) home(l i18n.Language) (view, error) {
 // groups are those that have endpoints.
 func (s *Set) groups(l i18n.Language) []homeGroup {
 	var all []homeGroup
-	for _, g := range s.cfg.Catalog.Groups() {
-		group := homeGroup{Name: g.Name, Title: say(l, g.EN, g.ZH)}
-		for _, e := range s.cfg.Catalog.InGroup(g.Name) {
+	for _, g := range s.cfg.API.Groups() {
+		group := homeGroup{Name: g.Name, Title: l.Say(g.EN, g.ZH)}
+		for _, e := range s.cfg.API.InGroup(g.Name) {
 			group.Endpoints = append(group.Endpoints, homeEndpoint{
-				Name: e.Name, Summary: say(l, e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Words: strings.ToLower(e.Name + " " + e.EN + " " + e.ZH), Taste: s.tasteOf(l, e),
+				Name: e.Name, Summary: l.Say(e.EN, e.ZH), Page: EndpointPath(e), Path: apiPath(e), Words: strings.ToLower(e.Name + " " + e.EN + " " + e.ZH), Taste: s.tasteOf(l, e),
 			})
 		}
 		if group.Endpoints != nil {

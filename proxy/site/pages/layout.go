@@ -3,10 +3,8 @@ package pages
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"net/url"
-	"strconv"
 
 	"sundry/proxy/site/i18n"
 )
@@ -66,11 +64,11 @@ func parseTemplates(s *Set) (*templates, error) {
 func (s *Set) words(l i18n.Language) template.FuncMap {
 	return template.FuncMap{
 		// say chooses a text of those in English and in Chinese.
-		"say": func(en, zh string) string { return say(l, en, zh) },
+		"say": l.Say,
 		// lang is the language of the page for the attribute lang.
 		"lang": l.Tag,
 		// sections are the items of the navigation.
-		"sections": func() []section { return s.sections(l) },
+		"sections": func() []section { return sections(l) },
 		// code is the language of the page for the parameter lang.
 		"code":      l.String,
 		"languages": i18n.All,
@@ -82,69 +80,23 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 			}
 			return s.cfg.PublicURL + s.url(path)
 		},
-		// others are the languages that the page can be read in beside this one.
-		"others": func() []i18n.Language { return others(l) },
 		// nameOf is the name of a language in itself.
-		"nameOf": nameOf,
-		// plural chooses a word by how many there are.
-		"plural": func(n int, one, more string) string {
-			if n == 1 {
-				return one
-			}
-			return more
-		},
-		// percent writes a share of a hundred.
-		"percent": func(share float64) string { return strconv.FormatFloat(share, 'f', -1, 64) + "%" },
+		"nameOf": func(l i18n.Language) string { return l.Say("English", "中文") },
 		// url is the link to a path below the base path.
-		"url": func(path string) string { return s.url(path) },
+		"url": s.url,
 		// asset is the link to an asset, by its name without the hash.
-		"asset": func(name string) (string, error) {
-			if to := s.assets.url(name); to != "" {
-				return to, nil
-			}
-			return "", fmt.Errorf("no asset %s", name)
-		},
+		"asset": s.assets.url,
 	}
 }
 
 // section is an item of the navigation.
 type section struct{ Path, Title string }
 
-// sections are the items of the navigation that there are pages for.
-func (s *Set) sections(l i18n.Language) []section {
-	var all []section
-	for _, one := range []section{
-		{HomePath, say(l, "Home", "首页")},
-		{ReferencePath, say(l, "Docs", "文档")},
-		{StatusPath, say(l, "Status", "状态")},
-		{OpenAPIPath, "OpenAPI"},
-	} {
-		if there, _ := s.Has(one.Path); there || one.Path == StatusPath {
-			all = append(all, one)
-		}
+// sections are the items of the navigation.
+func sections(l i18n.Language) []section {
+	return []section{
+		{HomePath, l.Say("Home", "首页")}, {ReferencePath, l.Say("Docs", "文档")}, {StatusPath, l.Say("Status", "状态")}, {OpenAPIPath, "OpenAPI"},
 	}
-	return all
-}
-
-// nameOf is the name of a language in itself.
-func nameOf(l i18n.Language) string { return say(l, "English", "中文") }
-
-func others(l i18n.Language) []i18n.Language {
-	var all []i18n.Language
-	for _, other := range i18n.All() {
-		if other != l {
-			all = append(all, other)
-		}
-	}
-	return all
-}
-
-// say chooses a text by the language.
-func say(l i18n.Language, en, zh string) string {
-	if l == i18n.Chinese {
-		return zh
-	}
-	return en
 }
 
 // url is the link to a path below the base path.

@@ -3,7 +3,6 @@ package pages
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	"sundry/proxy/site/i18n"
 )
@@ -14,23 +13,20 @@ type missing struct {
 	others []string          // names that paths are compared with, beside the endpoints'
 	paths  map[string]string // of the pages, by all those names
 	// documents by the path of the page that was meant; "" for none.
-	documents map[string]map[i18n.Language]generator
+	documents map[string]generator
 }
 
 func newMissing(s *Set) *missing {
 	m := &missing{
 		others:    []string{"docs", "api", "status"},
 		paths:     map[string]string{"": "", "docs": ReferencePath, "api": ReferencePath, "status": StatusPath},
-		documents: map[string]map[i18n.Language]generator{},
+		documents: map[string]generator{},
 	}
-	for _, e := range s.cfg.Catalog.Endpoints {
+	for _, e := range s.cfg.API.Endpoints {
 		m.paths[e.Name] = EndpointPath(e)
 	}
 	for _, path := range m.paths {
-		m.documents[path] = map[i18n.Language]generator{}
-		for _, l := range i18n.All() {
-			m.documents[path][l] = sync.OnceValues(func() (*Document, error) { return s.missingPage(l, path) })
-		}
+		m.documents[path] = once(func(l i18n.Language) (*Document, error) { return s.missingPage(l, path) })
 	}
 	return m
 }
@@ -39,15 +35,15 @@ func newMissing(s *Set) *missing {
 // probably meant.
 func (s *Set) Missing(path string, l i18n.Language) (*Document, error) {
 	name := strings.ToLower(strings.Trim(strings.TrimPrefix(path, ReferencePath+"/"), "/"))
-	near := s.cfg.Catalog.Nearest(name, s.missing.others...)
-	return s.missing.documents[s.missing.paths[near]][l]()
+	near := s.cfg.API.Nearest(name, s.missing.others...)
+	return s.missing.documents[s.missing.paths[near]](l)
 }
 
 func (s *Set) missingPage(l i18n.Language, meant string) (*Document, error) {
 	d, err := s.render(l, view{
 		Template:    "missing",
-		Title:       say(l, "No such page", "页面不存在"),
-		Description: say(l, "There is no page at this address.", "该地址没有页面。"),
+		Title:       l.Say("No such page", "页面不存在"),
+		Description: l.Say("There is no page at this address.", "该地址没有页面。"),
 		Data:        struct{ Name, Page string }{meant[strings.LastIndexByte(meant, '/')+1:], meant},
 	})
 	if err != nil {

@@ -1,6 +1,9 @@
 package pages
 
-import "sundry/proxy/site/i18n"
+import (
+	"sundry/proxy/site/apidoc"
+	"sundry/proxy/site/i18n"
+)
 
 // overview is the first page of the reference: what all endpoints have in common, and
 // the list of them.
@@ -12,14 +15,14 @@ func (s *Set) overview(l i18n.Language) (view, error) {
 	return view{
 		Template:    "overview",
 		Section:     ReferencePath,
-		Title:       say(l, "Docs", "文档"),
-		Description: say(l, "How to call the API: answers, formats, errors, caching, and a page for each endpoint.", "接口调用说明：返回内容、格式、错误与缓存，以及每个接口的文档。"),
+		Title:       l.Say("Docs", "文档"),
+		Description: l.Say("How to call the API: answers, formats, errors, caching, and a page for each endpoint.", "接口调用说明：返回内容、格式、错误与缓存，以及每个接口的文档。"),
 		Data: struct {
 			Groups []homeGroup
 			First  string // an endpoint to call as an example
-			Errors []errorRow
+			Errors []apidoc.Error
 			Tools  string // path for agents; "" for none
 			Origin string // of the service; "" where nobody knows it
-		}{groups, first, errorRows(l, nil), s.cfg.Tools, s.cfg.PublicURL},
+		}{groups, first, apidoc.ErrorsOf(nil, s.cfg.Errors(l)), s.cfg.Tools, s.cfg.PublicURL},
 	}, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"sundry/cache/entry"
 	"sundry/proxy/browsertest"
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/openapi"
 	"sundry/upstreams/catalog"
@@ -52,14 +53,14 @@ var exchanges = sync.OnceValues(fixtures.BuiltinCases)
 func setOf(t testing.TB, c *catalog.Catalog) *Set {
 	t.Helper()
 	set, err := New(Config{
-		Catalog: c, BasePath: "/tools", Errors: func(i18n.Language) []openapi.Error { return nil },
-		Recorded: func() []*fixtures.Case {
+		BasePath: "/tools", Errors: func(i18n.Language) []apidoc.Error { return nil },
+		API: apidoc.New(c, func() []*fixtures.Case {
 			cases, err := exchanges()
 			if err != nil {
 				t.Error(err)
 			}
 			return cases
-		},
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func setOf(t testing.TB, c *catalog.Catalog) *Set {
 // documentOf is a page of a set in a language.
 func documentOf(t testing.TB, set *Set, path string, l i18n.Language) *Document {
 	t.Helper()
-	d, err := set.Document(path, l)
+	d, err := set.At(path).Make(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +105,18 @@ func textOf(d *Document) string {
 	return string(body)
 }
 
-// paths of all documents of a set.
+// paths of all documents of a set, but for those of the status.
 func (s *Set) paths() (pages, files []string) {
-	return slices.Sorted(maps.Keys(s.pages)), slices.Sorted(maps.Keys(s.files))
+	for _, path := range slices.Sorted(maps.Keys(s.places)) {
+		switch kind := s.places[path].Kind; {
+		case path == StatusPath || path == StatusJSONPath:
+		case kind == Page:
+			pages = append(pages, path)
+		case kind == File:
+			files = append(files, path)
+		}
+	}
+	return pages, files
 }
 
 // Documents are as they are said to be, and the same whenever they are generated.
@@ -116,7 +126,7 @@ func TestDocuments(t *testing.T) {
 	pages, files := set.paths()
 	for _, path := range append(pages, files...) {
 		for _, l := range i18n.All() {
-			if l != i18n.English && set.files[path] != nil {
+			if l != i18n.English && set.places[path].Kind == File {
 				continue // it has no language
 			}
 			d := documentOf(t, set, path, l)
@@ -133,7 +143,7 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/api/60s", "", "/docs/nope", "/assets/", "/assets/site.css", "/assets/other.0123.css"} {
-		if found, _ := set.Has(path); found {
+		if set.At(path).Kind != Absent {
 			t.Errorf("%q is there", path)
 		}
 	}
@@ -156,11 +166,10 @@ func TestLinksResolve(t *testing.T) {
 					continue
 				}
 				below, inside := strings.CutPrefix(to.Path, "/tools")
-				found, _ := set.Has(below)
-				switch {
+				switch found := set.At(below).Kind != Absent; {
 				case to.Path == "" && to.RawQuery != "" && to.Fragment == "": // this page, in another language
 				case to.Path == "" && strings.Contains(text, ` id="`+to.Fragment+`"`):
-				case inside && (found || below == StatusPath || strings.HasPrefix(below, "/api/")):
+				case inside && (found || strings.HasPrefix(below, "/api/")):
 				default:
 					t.Errorf("%s: the link %q leads nowhere", path, m[1])
 				}
@@ -172,14 +181,11 @@ func TestLinksResolve(t *testing.T) {
 // Pages are in one language at a time, and say so.
 func TestPagesAreTranslated(t *testing.T) {
 	set := setOf(t, builtin(t))
-	pages, files := set.paths()
+	pages, _ := set.paths()
 	for _, path := range pages {
-		if found, translated := set.Has(path); !found || !translated {
-			t.Errorf("%s: found %v, translated %v", path, found, translated)
-		}
 		for l, tag := range map[i18n.Language]string{i18n.English: "en", i18n.Chinese: "zh-CN"} {
 			text := textOf(documentOf(t, set, path, l))
-			if !strings.Contains(text, `<html lang="`+tag+`">`) || strings.Contains(text, say(l, "跳到正文", "Skip to")) {
+			if !strings.Contains(text, `<html lang="`+tag+`">`) || strings.Contains(text, l.Say("跳到正文", "Skip to")) {
 				t.Errorf("%s in %s is in another language", path, l)
 			}
 		}
@@ -187,17 +193,12 @@ func TestPagesAreTranslated(t *testing.T) {
 			t.Errorf("%s/ is another page", path)
 		}
 	}
-	for _, path := range files {
-		if found, translated := set.Has(path); !found || translated {
-			t.Errorf("%s: found %v, translated %v", path, found, translated)
-		}
-	}
 }
 
 // Search engines learn the address of each language where the settings have the service's.
 func TestPagesTellTheirAddresses(t *testing.T) {
 	c := builtin(t)
-	set, err := New(Config{Catalog: c, BasePath: "/tools", PublicURL: "https://api.example.org"})
+	set, err := New(Config{API: apidoc.New(c, nil), Errors: func(i18n.Language) []apidoc.Error { return nil }, BasePath: "/tools", PublicURL: "https://api.example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +270,7 @@ func TestTastes(t *testing.T) {
 // version gave leads to this version's, which may not.
 func TestAssets(t *testing.T) {
 	set := setOf(t, builtin(t))
-	name := strings.TrimPrefix(set.assets.url("site.css"), "/tools")
+	name := assetsPath + set.assets.all["site.css"].public
 	if !regexp.MustCompile(`^/assets/site\.[0-9a-f]{20}\.css$`).MatchString(name) {
 		t.Errorf("the style sheet is at %q", name)
 	}
@@ -311,8 +312,8 @@ func TestPagesAreSmall(t *testing.T) {
 	set := setOf(t, builtin(t))
 	accepted := entry.Codings(0).With(entry.Gzip)
 	assets := 0
-	for name := range set.assets.all {
-		body, _ := documentOf(t, set, strings.TrimPrefix(set.assets.url(name), "/tools"), 0).Body(accepted)
+	for _, one := range set.assets.all {
+		body, _ := documentOf(t, set, assetsPath+one.public, 0).Body(accepted)
 		assets += len(body)
 	}
 	pages, _ := set.paths()

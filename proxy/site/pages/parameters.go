@@ -3,9 +3,11 @@ package pages
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -40,7 +42,7 @@ type Attributes struct {
 type option struct {
 	Value, Title string
 	// Shape of the form that the value asks for; "" where it decides on none.
-	Shape shape
+	Shape apidoc.Shape
 }
 
 // longText is from how many characters on a text may have several lines.
@@ -63,7 +65,7 @@ func parameters(l i18n.Language, e *catalog.Endpoint) (inputs, shaping []paramet
 
 func newParameter(l i18n.Language, e *catalog.Endpoint, p *catalog.Param) parameter {
 	f := parameter{
-		Name: p.Name, About: say(l, p.EN, p.ZH), Required: p.Required, Personal: p.Personal, Callback: p.Role == catalog.RoleCallback, Control: "input",
+		Name: p.Name, About: l.Say(p.EN, p.ZH), Required: p.Required, Personal: p.Personal, Callback: p.Role == catalog.RoleCallback, Control: "input",
 		Attributes: attributesOf(p),
 	}
 	if p.Required {
@@ -73,7 +75,7 @@ func newParameter(l i18n.Language, e *catalog.Endpoint, p *catalog.Param) parame
 		f.Default = p.Spec.Default.Value
 	}
 	if f.Type != "date" {
-		f.Placeholder = cmp.Or(f.Default, say(l, "e.g. ", "例如 ")+p.Example)
+		f.Placeholder = cmp.Or(f.Default, l.Say("e.g. ", "例如 ")+p.Example)
 	}
 	switch {
 	case p.Role == catalog.RoleForm:
@@ -84,7 +86,7 @@ func newParameter(l i18n.Language, e *catalog.Endpoint, p *catalog.Param) parame
 		f.Control = "textarea"
 	}
 	if f.Control != "select" {
-		f.Allowed = allowedWords(l, p)
+		f.Allowed = l.Of(p.Allowed)
 	}
 	return f
 }
@@ -129,18 +131,18 @@ func choiceOptions(l i18n.Language, p *catalog.Param) []option {
 		otherwise = p.Spec.Default.Value
 	}
 	for _, c := range choicesOf(p) {
-		title := titled(l, c.Value, say(l, c.EN, c.ZH))
+		title := titled(l, c.Value, l.Say(c.EN, c.ZH))
 		if c.Value == otherwise {
-			otherwise = cmp.Or(say(l, c.EN, c.ZH), c.Value)
+			otherwise = cmp.Or(l.Say(c.EN, c.ZH), c.Value)
 		}
 		all = append(all, option{Value: c.Value, Title: title})
 	}
 	if p.Required {
 		return all
 	}
-	first := say(l, "Default", "默认")
+	first := l.Say("Default", "默认")
 	if otherwise != "" {
-		first += say(l, ": ", "：") + otherwise
+		first += l.Say(": ", "：") + otherwise
 	}
 	return append([]option{{Title: first}}, all...)
 }
@@ -153,7 +155,7 @@ func titled(l i18n.Language, value, name string) string {
 	case strings.EqualFold(name, value), strings.HasPrefix(name, value):
 		return name
 	}
-	return value + say(l, ": ", "：") + name
+	return value + l.Say(": ", "：") + name
 }
 
 // choicesOf are the values of a list; those without a name stand for themselves.
@@ -174,39 +176,20 @@ func formOptions(l i18n.Language, e *catalog.Endpoint, p *catalog.Param) []optio
 	if len(p.Choices) > 0 {
 		return choiceOptions(l, p)
 	}
-	main := firstFormParameter(e) == p
+	main := apidoc.FormParam(e) == p
 	var all []option
 	if !main {
-		all = append(all, option{Title: say(l, "Not given", "不指定")})
+		all = append(all, option{Title: l.Say("Not given", "不指定")})
 	}
 	for _, v := range p.Spec.Enum {
-		form, _ := p.FormOf(v)
-		one := option{v, titled(l, v, formWord(l, formNamed(e, form))), shapeOf(formNamed(e, form))}
-		if form == e.Forms[0].Name && main {
-			one.Value, one.Title = "", one.Title+say(l, " (default)", "（默认）")
+		name, _ := p.FormOf(v)
+		form := e.Forms[max(0, slices.Index(e.FormNames(), name))]
+		what := apidoc.FormOf(form)
+		one := option{v, titled(l, v, l.Of(what.Is)), what.Shape}
+		if form == e.Forms[0] && main {
+			one.Value, one.Title = "", one.Title+l.Say(" (default)", "（默认）")
 		}
 		all = append(all, one)
 	}
 	return all
 }
-
-func firstFormParameter(e *catalog.Endpoint) *catalog.Param {
-	for _, p := range e.Params {
-		if p.Role == catalog.RoleForm {
-			return p
-		}
-	}
-	return nil
-}
-
-func formNamed(e *catalog.Endpoint, name string) *catalog.Form {
-	for _, f := range e.Forms {
-		if f.Name == name {
-			return f
-		}
-	}
-	return e.Forms[0]
-}
-
-// allowedWords say what values are allowed.
-func allowedWords(l i18n.Language, p *catalog.Param) string { return l.Of(p.Allowed) }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/openapi"
 	"sundry/upstreams/catalog"
@@ -21,13 +22,13 @@ type reference struct {
 	// path.
 	Path, Target string
 	// Shape of the default form.
-	Shape           shape
+	Shape           apidoc.Shape
 	Inputs, Shaping []parameter
 	Personal        bool // some of the input is
 	Codes           []code
 	Forms           []formRow
 	Fields          []fieldRow
-	Errors          []errorRow
+	Errors          []apidoc.Error
 	Caching         []string
 	Calls           []exampleCall
 	Answers         []answer
@@ -49,11 +50,11 @@ func (s *Set) origin() string { return cmp.Or(s.cfg.PublicURL, openapi.ExampleOr
 
 // reference is the page of an endpoint.
 func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
-	answered := s.samples()[e.Name]
+	answered := s.cfg.API.SampleOf(e)
 	r := &reference{
-		Name: e.Name, Summary: say(l, e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
-		Shape: shapeOf(e.Forms[0]), Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
-		Errors: errorRows(l, e), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
+		Name: e.Name, Summary: l.Say(e.EN, e.ZH), Path: s.url("/api/" + e.Name), Target: s.url(EndpointPath(e) + "/target"),
+		Shape: apidoc.FormOf(e.Forms[0]).Shape, Forms: formRows(l, e), Fields: fieldRows(l, "", e.Fields, answered.Shape),
+		Errors: apidoc.ErrorsOf(e, s.cfg.Errors(l)), Caching: cachingOf(e).words(l), Personal: e.Personal(), Calls: s.exampleCalls(e, l),
 	}
 	r.Inputs, r.Shaping = parameters(l, e)
 	templates := snippetsOf(e)
@@ -62,7 +63,7 @@ func (s *Set) reference(e *catalog.Endpoint, l i18n.Language) (view, error) {
 		r.Codes = append(r.Codes, code{p.ID, p.Title, one.fill(s.origin()+r.Path, initialPairs(r))})
 	}
 	r.Answers = answersOf(l, e, &answered)
-	for _, other := range s.cfg.Catalog.InGroup(e.Group) {
+	for _, other := range s.cfg.API.InGroup(e.Group) {
 		if other != e {
 			r.Others = append(r.Others, other)
 		}
@@ -103,7 +104,7 @@ func (s *Set) exampleCalls(e *catalog.Endpoint, l i18n.Language) []exampleCall {
 	var all []exampleCall
 	for _, c := range fixtures.Calls(e) {
 		to := url.URL{Path: s.cfg.BasePath + "/api/" + e.Name, RawQuery: c.Query}
-		all = append(all, exampleCall{to.String(), say(l, c.EN, c.ZH)})
+		all = append(all, exampleCall{to.String(), l.Say(c.EN, c.ZH)})
 	}
 	return all
 }
@@ -111,16 +112,16 @@ func (s *Set) exampleCalls(e *catalog.Endpoint, l i18n.Language) []exampleCall {
 // triedWords are what the page's script says.
 func triedWords(l i18n.Language) map[string]string {
 	words := map[string]string{
-		"sending": say(l, "Waiting for the answer …", "正在请求……"),
-		"offline": say(l, "The service could not be reached.", "无法连接到服务。"),
-		"failed":  say(l, "The request failed.", "请求失败。"),
-		"done":    say(l, "Answered in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
-		"copied":  say(l, "Copied", "已复制"),
-		"status":  say(l, "Status", "状态"), "time": say(l, "Time", "用时"), "ms": say(l, "{n} ms", "{n} 毫秒"),
-		"cache": say(l, "Cache", "缓存"), "age": say(l, "Age", "已缓存"), "source": say(l, "Source", "数据源"),
-		"type": say(l, "Type", "类型"), "size": say(l, "Size", "大小"), "error": say(l, "Error", "错误"),
-		"redirects": say(l, "It redirects to", "跳转到"), "opens": say(l, "Open the page", "打开网页"),
-		"pixels": say(l, "{w} × {h} pixels", "{w} × {h} 像素"), "picture": say(l, "The picture that was answered", "返回的图片"),
+		"sending": l.Say("Waiting for the answer …", "正在请求……"),
+		"offline": l.Say("The service could not be reached.", "无法连接到服务。"),
+		"failed":  l.Say("The request failed.", "请求失败。"),
+		"done":    l.Say("Answered in {ms} ms.", "已返回，用时 {ms} 毫秒。"),
+		"copied":  l.Say("Copied", "已复制"),
+		"status":  l.Say("Status", "状态"), "time": l.Say("Time", "用时"), "ms": l.Say("{n} ms", "{n} 毫秒"),
+		"cache": l.Say("Cache", "缓存"), "age": l.Say("Age", "已缓存"), "source": l.Say("Source", "数据源"),
+		"type": l.Say("Type", "类型"), "size": l.Say("Size", "大小"), "error": l.Say("Error", "错误"),
+		"redirects": l.Say("It redirects to", "跳转到"), "opens": l.Say("Open the page", "打开网页"),
+		"pixels": l.Say("{w} × {h} pixels", "{w} × {h} 像素"), "picture": l.Say("The picture that was answered", "返回的图片"),
 	}
 	maps.Copy(words, cacheWords(l))
 	return words
@@ -129,16 +130,16 @@ func triedWords(l i18n.Language) map[string]string {
 // cacheWords are what the script makes of Cache-Status.
 func cacheWords(l i18n.Language) map[string]string {
 	return map[string]string{
-		"hit":       say(l, "hit", "命中"),
-		"stale":     say(l, "hit, being refreshed", "命中，正在后台刷新"),
-		"miss":      say(l, "miss, asked a source", "未命中，已询问数据源"),
-		"refreshed": say(l, "expired, asked a source", "已过期，已重新询问数据源"),
-		"fallback":  say(l, "old copy, because no source answered", "数据源不可用，返回旧答案"),
-		"bypass":    say(l, "not cached", "不缓存"),
-		"collapsed": say(l, "together with another request", "与其他请求合并"),
-		"memory":    say(l, "in memory", "内存"), "redis": "Redis",
-		"lastresort": say(l, "makeshift answer", "兜底的答案"),
-		"seconds":    say(l, "{n} s", "{n} 秒"), "minutes": say(l, "{n} min", "{n} 分钟"), "hours": say(l, "{n} h", "{n} 小时"), "days": say(l, "{n} d", "{n} 天"),
+		"hit":       l.Say("hit", "命中"),
+		"stale":     l.Say("hit, being refreshed", "命中，正在后台刷新"),
+		"miss":      l.Say("miss, asked a source", "未命中，已询问数据源"),
+		"refreshed": l.Say("expired, asked a source", "已过期，已重新询问数据源"),
+		"fallback":  l.Say("old copy, because no source answered", "数据源不可用，返回旧答案"),
+		"bypass":    l.Say("not cached", "不缓存"),
+		"collapsed": l.Say("together with another request", "与其他请求合并"),
+		"memory":    l.Say("in memory", "内存"), "redis": "Redis",
+		"lastresort": l.Say("makeshift answer", "兜底的答案"),
+		"seconds":    l.Say("{n} s", "{n} 秒"), "minutes": l.Say("{n} min", "{n} 分钟"), "hours": l.Say("{n} h", "{n} 小时"), "days": l.Say("{n} d", "{n} 天"),
 	}
 }
 

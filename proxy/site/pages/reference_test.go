@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/catalog/catalogtest"
@@ -35,7 +36,7 @@ func TestReferenceForPeople(t *testing.T) {
 			t.Error("the overview does not lead to it")
 		}
 		plain := html.UnescapeString(text)
-		for _, part := range []string{say(l, e.EN, e.ZH), `<h1>` + e.Name + `</h1>`, `action="/tools/api/` + e.Name + `"`, `data-target="/tools/docs/` + e.Name + `/target"`} {
+		for _, part := range []string{l.Say(e.EN, e.ZH), `<h1>` + e.Name + `</h1>`, `action="/tools/api/` + e.Name + `"`, `data-target="/tools/docs/` + e.Name + `/target"`} {
 			if !strings.Contains(plain, part) {
 				t.Errorf("%s is not there", part)
 			}
@@ -45,13 +46,13 @@ func TestReferenceForPeople(t *testing.T) {
 				t.Errorf("parameter %s: in the form: %v", p.Name, named)
 			}
 			for _, choice := range p.Choices {
-				if !regexp.MustCompile(`<option value="` + choice.Value + `"[^>]*>[^<]*` + regexp.QuoteMeta(say(l, choice.EN, choice.ZH))).MatchString(plain) {
+				if !regexp.MustCompile(`<option value="` + choice.Value + `"[^>]*>[^<]*` + regexp.QuoteMeta(l.Say(choice.EN, choice.ZH))).MatchString(plain) {
 					t.Errorf("parameter %s: the choice %s is not there", p.Name, choice.Value)
 				}
 			}
 		}
 		for _, f := range e.Forms {
-			if !strings.Contains(text, formWord(l, f)) {
+			if !strings.Contains(text, l.Of(apidoc.FormOf(f).Is)) {
 				t.Errorf("form %s is not there", f.Name)
 			}
 		}
@@ -72,7 +73,7 @@ func TestReferenceHasAllFields(t *testing.T) {
 		check = func(above string, fields []*catalog.Field) {
 			for _, f := range fields {
 				m := rows[above+f.Name]
-				if m == nil || m[2] == "" || html.UnescapeString(m[3]) != say(l, f.EN, f.ZH) {
+				if m == nil || m[2] == "" || html.UnescapeString(m[3]) != l.Say(f.EN, f.ZH) {
 					t.Errorf("field %s%s: %q", above, f.Name, m)
 				}
 				check(above+f.Name+".", f.Fields)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/upstreams/lib/peertest"
 )
 
@@ -38,11 +39,11 @@ func newEcho(t *testing.T) *echo {
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		e.asked.Store(&query)
-		switch shape(strings.TrimPrefix(r.URL.Path, "/api/")) {
-		case shapeJSON:
+		switch apidoc.Shape(strings.TrimPrefix(r.URL.Path, "/api/")) {
+		case apidoc.JSON:
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"code":200,"message":"ok","data":"the answer"}`))
-		case shapeRedirect:
+		case apidoc.Redirect:
 			http.Redirect(w, r, "http://127.0.0.1:1/the answer", http.StatusFound)
 		default:
 			_, _ = w.Write([]byte("the answer"))
@@ -93,12 +94,12 @@ func TestSnippetsRun(t *testing.T) {
 			if !ok {
 				t.Skipf("there is no interpreter of %s", p.Title)
 			}
-			for _, what := range []shape{shapeJSON, shapeText, shapePicture, shapeRedirect} {
-				if p.ID == "javascript" && what == shapeRedirect {
+			for _, what := range []apidoc.Shape{apidoc.JSON, apidoc.Text, apidoc.Picture, apidoc.Redirect} {
+				if p.ID == "javascript" && what == apidoc.Redirect {
 					continue // for browsers
 				}
 				for _, pairs := range [][]pair{hostile(), nil} {
-					if p.ID == "go" && pairs == nil && what != shapeRedirect {
+					if p.ID == "go" && pairs == nil && what != apidoc.Redirect {
 						continue // a compilation takes long
 					}
 					s := p.of(what, "picture.png")
@@ -109,7 +110,7 @@ func TestSnippetsRun(t *testing.T) {
 	}
 }
 
-func runSnippet(t *testing.T, e *echo, command []string, file, program string, what shape, pairs []pair) {
+func runSnippet(t *testing.T, e *echo, command []string, file, program string, what apidoc.Shape, pairs []pair) {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(program), 0o600); err != nil {
@@ -134,13 +135,13 @@ func runSnippet(t *testing.T, e *echo, command []string, file, program string, w
 		t.Errorf("%s: %s\n%s", what, diff, program)
 	}
 	switch written, err := os.ReadFile(filepath.Join(dir, "picture.png")); {
-	case what == shapeRedirect && !strings.Contains(string(out), "http://127.0.0.1:1/the"):
+	case what == apidoc.Redirect && !strings.Contains(string(out), "http://127.0.0.1:1/the"):
 		t.Errorf("%s: the target is not shown: %s\n%s", what, out, program)
-	case what == shapePicture && err == nil && string(written) != "the answer":
+	case what == apidoc.Picture && err == nil && string(written) != "the answer":
 		t.Errorf("%s: wrote %q\n%s", what, written, program)
-	case what == shapePicture && err != nil && !strings.Contains(string(out), "10"): // its size
+	case what == apidoc.Picture && err != nil && !strings.Contains(string(out), "10"): // its size
 		t.Errorf("%s: %v, %s\n%s", what, err, out, program)
-	case (what == shapeJSON || what == shapeText) && !strings.Contains(string(out), "the answer"):
+	case (what == apidoc.JSON || what == apidoc.Text) && !strings.Contains(string(out), "the answer"):
 		t.Errorf("%s: the answer is not shown: %s\n%s", what, out, program)
 	}
 }
@@ -157,7 +158,7 @@ func TestSnippetsOfTheScript(t *testing.T) {
 	var want []string
 	for _, p := range programmings() {
 		for _, pairs := range [][]pair{nil, hostile()} {
-			one := row{Snippet: p.of(shapeJSON, "x.png"), Pairs: [][]string{}}
+			one := row{Snippet: p.of(apidoc.JSON, "x.png"), Pairs: [][]string{}}
 			for _, pair := range pairs {
 				one.Pairs = append(one.Pairs, []string{pair.Name, pair.Value})
 			}

@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"time"
 
 	"sundry/proxy/site/i18n"
@@ -14,8 +15,41 @@ import (
 // StatusJSONPath is where programs read the status, below the base path.
 const StatusJSONPath = "/status.json"
 
-// StatusJSON makes the document of the status for programs.
-func StatusJSON(r *status.Report) (*Document, error) {
+// statusDocuments are those of a report. Each is made when it is first asked for.
+type statusDocuments struct {
+	mu   sync.Mutex
+	of   *status.Report
+	json func() (*Document, error)
+	page generator
+}
+
+// addStatus adds the page of the status, and the same for programs. They are the documents
+// that do not depend on the catalog alone.
+func (s *Set) addStatus() {
+	s.places[StatusPath] = Place{Page, func(l i18n.Language) (*Document, error) {
+		_, page := s.ofReport(s.cfg.Status())
+		return page(l)
+	}}
+	s.places[StatusJSONPath] = Place{File, func(i18n.Language) (*Document, error) {
+		json, _ := s.ofReport(s.cfg.Status())
+		return json()
+	}}
+}
+
+// ofReport are the documents of a report: those of before, or new ones.
+func (s *Set) ofReport(r *status.Report) (json func() (*Document, error), page generator) {
+	d := &s.status
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.of != r {
+		d.of, d.json = r, sync.OnceValues(func() (*Document, error) { return statusJSON(r) })
+		d.page = once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) })
+	}
+	return d.json, d.page
+}
+
+// statusJSON makes the document of the status for programs.
+func statusJSON(r *status.Report) (*Document, error) {
 	var b bytes.Buffer
 	if err := plainjson.NewEncoder(&b).Encode(r); err != nil {
 		return nil, fmt.Errorf("status: %w", err)
@@ -23,13 +57,11 @@ func StatusJSON(r *status.Report) (*Document, error) {
 	return newPassing(typeJSON, b.Bytes()), nil
 }
 
-// Status makes the page of the status. It is the one page that does not depend on the
-// catalog alone, so it is not kept: see that it is not made too often.
-func (s *Set) Status(l i18n.Language, r *status.Report) (*Document, error) {
+func (s *Set) statusPage(l i18n.Language, r *status.Report) (*Document, error) {
 	var b bytes.Buffer
 	v := view{
-		Template: "status", Path: StatusPath, Section: StatusPath, Title: say(l, "Status", "状态"),
-		Description: say(l, "Whether each endpoint works: now, and over the last 24 hours.", "各接口当前及过去 24 小时的可用情况。"),
+		Template: "status", Path: StatusPath, Section: StatusPath, Title: l.Say("Status", "状态"),
+		Description: l.Say("Whether each endpoint works: now, and over the last 24 hours.", "各接口当前及过去 24 小时的可用情况。"),
 		Data:        s.statusView(l, r),
 	}
 	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
@@ -121,17 +153,17 @@ func headline(l i18n.Language, r *status.Report) (status.State, string) {
 	all, trouble, unknown := len(r.Endpoints), r.Trouble(), r.Count(status.Unknown)
 	switch {
 	case trouble == 1:
-		return worst(r), fmt.Sprintf(say(l, "1 of %d endpoints has trouble", "%d 个接口中有 1 个异常"), all)
+		return worst(r), fmt.Sprintf(l.Say("1 of %d endpoints has trouble", "%d 个接口中有 1 个异常"), all)
 	case trouble > 0 && l == i18n.Chinese:
 		return worst(r), fmt.Sprintf("%d 个接口中有 %d 个异常", all, trouble)
 	case trouble > 0:
 		return worst(r), fmt.Sprintf("%d of %d endpoints have trouble", trouble, all)
 	case unknown == all:
-		return status.Unknown, say(l, "Nobody has asked yet", "尚无调用记录")
+		return status.Unknown, l.Say("Nobody has asked yet", "尚无调用记录")
 	case unknown > 0:
-		return status.Works, say(l, "No endpoint has trouble", "未发现接口异常")
+		return status.Works, l.Say("No endpoint has trouble", "未发现接口异常")
 	}
-	return status.Works, say(l, "All endpoints work", "所有接口工作正常")
+	return status.Works, l.Say("All endpoints work", "所有接口工作正常")
 }
 
 // worst is the worst state of any endpoint.
@@ -145,14 +177,14 @@ func worst(r *status.Report) status.State {
 func stateWord(l i18n.Language, s status.State) string {
 	switch s {
 	case status.Works:
-		return say(l, "Works", "正常")
+		return l.Say("Works", "正常")
 	case status.Stale:
-		return say(l, "Older answers", "答案较旧")
+		return l.Say("Older answers", "答案较旧")
 	case status.Failing:
-		return say(l, "Failing", "故障")
+		return l.Say("Failing", "故障")
 	case status.Unknown:
 	}
-	return say(l, "No data", "暂无数据")
+	return l.Say("No data", "暂无数据")
 }
 
 // timeIn gives a time of China in Chinese, and else UTC: where the visitor is, nobody

@@ -65,7 +65,7 @@ func goes(name string) string {
 
 func statusPage(t testing.TB, s *Set, l i18n.Language, r *status.Report) string {
 	t.Helper()
-	d, err := s.Status(l, r)
+	d, err := s.statusPage(l, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,9 +132,9 @@ func TestStatusInABrowser(t *testing.T) {
 		var d *Document
 		var err error
 		if at == StatusPath {
-			d, err = s.Status(i18n.OfPage(r, i18n.Chinese).Language, now.Load())
+			d, err = s.statusPage(i18n.OfPage(r, i18n.Chinese).Language, now.Load())
 		} else {
-			d, err = s.Document(at, 0)
+			d, err = s.At(at).Make(0)
 		}
 		if err != nil {
 			t.Error(err)

@@ -66,7 +66,7 @@ func (s *Set) tasteOf(l i18n.Language, e *catalog.Endpoint) *taste {
 	if len(required) == 1 {
 		p := required[0]
 		t.Ask = &question{
-			Action: s.url(apiPath(e)), Name: p.Name, Hint: say(l, p.EN, p.ZH), Example: p.Example, MaxLen: p.MaxLen(),
+			Action: s.url(apiPath(e)), Name: p.Name, Hint: l.Say(p.EN, p.ZH), Example: p.Example, MaxLen: p.MaxLen(),
 			Form: name, Value: value, Instantly: computed,
 		}
 		if !t.Picture && !computed {
@@ -92,7 +92,7 @@ func (s *Set) choicesOf(l i18n.Language, e *catalog.Endpoint) []choice {
 			continue
 		}
 		for _, c := range p.Choices {
-			all = append(all, choice{s.url(apiPath(e)) + "?" + url.Values{p.Name: {c.Value}}.Encode(), say(l, c.EN, c.ZH)})
+			all = append(all, choice{s.url(apiPath(e)) + "?" + url.Values{p.Name: {c.Value}}.Encode(), l.Say(c.EN, c.ZH)})
 		}
 	}
 	return all[:min(len(all), mostChoices)]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
 
@@ -18,13 +19,13 @@ const (
 
 // addWellKnown adds these files. Without a contact there is no security.txt.
 func (s *Set) addWellKnown() {
-	s.addFile(robotsPath, func() (*Document, error) { return newDocument(typeText, []byte(s.robots())), nil })
-	s.addFile(llmsPath, func() (*Document, error) { return newDocument(typeText, []byte(s.llms())), nil })
+	s.addFile(robotsPath, func() *Document { return newDocument(typeText, []byte(s.robots())) })
+	s.addFile(llmsPath, func() *Document { return newDocument(typeText, []byte(s.llms())) })
 	if s.cfg.Contact != "" {
 		// It says when it ends, and so is not made once and for all.
-		s.files[securityPath] = func() (*Document, error) {
+		s.places[securityPath] = Place{File, func(i18n.Language) (*Document, error) {
 			return newPassing(typeText, []byte(securityText(s.cfg.Contact, time.Now()))), nil
-		}
+		}}
 	}
 }
 
@@ -60,8 +61,8 @@ says the same. Texts are mostly Chinese. After 429 or 503, wait as long as Retry
 	if s.cfg.Tools != "" {
 		fmt.Fprintf(&b, "- [MCP](%s): the endpoints as tools, by the Model Context Protocol over streamable HTTP (POST), without a log-in\n", s.url(s.cfg.Tools))
 	}
-	for _, g := range s.cfg.Catalog.Groups() {
-		endpoints := s.cfg.Catalog.InGroup(g.Name)
+	for _, g := range s.cfg.API.Groups() {
+		endpoints := s.cfg.API.InGroup(g.Name)
 		if len(endpoints) > 0 {
 			fmt.Fprintf(&b, "\n## %s\n\n", g.EN)
 		}
