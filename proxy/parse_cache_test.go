@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,11 +59,7 @@ var (
 // parsesOf is a parse cache's part for an endpoint of one input.
 func parsesOf(t testing.TB, params string) *endpointParses {
 	t.Helper()
-	c, err := newParseCache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.of(askedOf(t, params), 0)
+	return newParseCache().of(askedOf(t, params), 0)
 }
 
 // rememberTwice, because what is asked once is not remembered.
@@ -155,23 +150,24 @@ func TestSomeQueriesAreNeverRemembered(t *testing.T) {
 	}
 }
 
-// TestTheParseCacheIsBounded in bytes, and what is asked once displaces nothing.
-func TestTheParseCacheIsBounded(t *testing.T) {
-	p := parsesOf(t, plainInput)
-	for i := range 40_000 {
-		p.rememberTwice("id="+strings.Repeat("x", 400)+strconv.Itoa(i), someone, noon)
+// size is how many queries are remembered.
+func (c *parseCache) size() (n int) {
+	for i := range c.slots {
+		if c.slots[i].Load() != nil {
+			n++
+		}
 	}
-	if bytes, n := p.entries.WeightedSize(), p.entries.EstimatedSize(); bytes > parseCacheBytes || n < 10_000 {
-		t.Errorf("%d queries of %d bytes", n, bytes)
-	}
+	return n
 }
 
-// TestParsedOverhead: what an entry takes is counted in full.
-func TestParsedOverhead(t *testing.T) {
-	boxed := uintptr(8 * 16) // the strings in its values
-	table := uintptr(2 * 64) // a node, and its place
-	if n := reflect.TypeFor[parsedQuery]().Size() + reflect.TypeFor[parseKey]().Size() + boxed + table; n > parsedOverhead {
-		t.Errorf("%d bytes", n)
+// TestTheParseCacheKeepsMostOfMany, and a flood of others takes a place of its own each.
+func TestTheParseCacheKeepsMostOfMany(t *testing.T) {
+	p := parsesOf(t, plainInput)
+	for i := range 4000 {
+		p.rememberTwice("id="+strconv.Itoa(i), someone, noon)
+	}
+	if n := p.size(); n < 3800 {
+		t.Errorf("%d of 4000 are remembered", n)
 	}
 }
 
@@ -220,7 +216,7 @@ func TestQueriesAreAskedAndRememberedAtOnce(t *testing.T) {
 func TestOnlyHitsAreRemembered(t *testing.T) {
 	up := newFake(t, `{"v":"x"}`)
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)})
-	known := func() int { return f.server.current.Load().routes["simple"].parses.entries.EstimatedSize() }
+	known := func() int { return f.server.current.Load().routes["simple"].parses.size() }
 	for i := range 3 {
 		f.get("/api/simple?id="+strconv.Itoa(i+1)).want(t, http.StatusOK)
 		f.get("/api/simple?id=x").want(t, http.StatusBadRequest)

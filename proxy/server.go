@@ -148,11 +148,7 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
 		settings: newActiveSettings(settings, s.current.Load().settings)}
-	before := s.current.Load().routes
-	parses, err := newParseCache()
-	if err != nil {
-		return err
-	}
+	before, parses := s.current.Load().routes, newParseCache()
 	for i, e := range c.Endpoints {
 		rt := s.newRoute(e, next.settings)
 		rt.parses = parses.of(e, i)
@@ -169,6 +165,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 		tools = mcp.Path
 	}
 	api := apidoc.New(c, s.cfg.Recorded)
+	var err error
 	next.pages, err = pages.New(pages.Config{
 		API: api, BasePath: s.cfg.BasePath, PublicURL: settings.PublicURL, Version: s.cfg.Version, Contact: settings.Contact, Tools: tools,
 		Errors: errorExamples, Status: func() *status.Report { return s.statusAt(time.Now()) },
