@@ -82,7 +82,7 @@ fmt:
 
 # Writes the golden files and the README's table anew; read the diff.
 golden:
-	go test ./cmd/sundry ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
+	go test ./cmd/sundry/... ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
 
 # The pictures of the README, of a run in replay, with Chromium.
 pictures: build

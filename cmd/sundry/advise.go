@@ -2,12 +2,15 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/proxy/requestlog"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 )
@@ -32,65 +35,64 @@ func (*adviseCmd) Help() string {
 The log of Sundry says what each refresh found. With log_keys: true it has marks of the keys; without, only endpoints with a single key can be advised on. The log of nginx has the parameters, but knows of no changes: from it come calls alone. TTLs and targets are those of the configuration and the catalog; what was changed in the console is not known here.`
 }
 
-// adviseEvents bounds what is kept of an endpoint: 4 MiB. Where that is too little for all
-// keys over the time of the log, it is that of a sample of the keys.
-const adviseEvents = 1 << 18
-
 // longestTTL is the largest that a cache setting may have.
 const longestTTL = 366 * 24 * time.Hour
 
 // Run reads the logs and prints what they advise.
 func (a *adviseCmd) Run(w *process) error {
-	set, cfg, err := a.load(w)
+	l, err := a.load(w, nil)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	ttls, err := a.ttls()
+	chosen, err := a.chosen(l.set)
 	if err != nil {
 		return misused(err)
 	}
-	log, err := a.newLog(set, cfg.BasePath, time.Now())
+	ttls, target, err := a.asked()
 	if err != nil {
 		return misused(err)
 	}
+	log := requestlog.New(chosen, l.config.BasePath, time.Now())
 	for _, file := range a.Log {
-		if err := log.readFile(w, file); err != nil {
+		if err := readLog(w, log, file); err != nil {
 			return err
 		}
 	}
-	out := &advised{Logs: log.counts, Endpoints: log.advise(ttls)}
-	if why := log.keyless(); why != "" {
-		out.notes = append(out.notes, why)
-	}
-	for _, line := range log.counts.Unreadable {
+	for _, line := range log.Counts.Unreadable {
 		_, _ = fmt.Fprintln(w.stderr, "warning: not readable:", line)
 	}
+	out := &advised{log.Counts, viewsOf(log, ttls, target)}
+	keyless := log.WithoutKeys()
 	switch {
 	case len(out.Endpoints) == 0:
-		return log.nothing(a.Log)
+		return fmt.Errorf("%s: %s", strings.Join(a.Log, ", "), cmp.Or(keyless, nothing(&log.Counts)))
 	case a.JSON:
 		return out.printJSON(w.stdout)
 	}
-	return out.print(w.stdout, len(ttls) > 0)
+	return out.print(w.stdout, len(ttls) > 0, keyless)
 }
 
-// newLog is a log of which nothing was read yet.
-func (a *adviseCmd) newLog(set *catalog.Catalog, basePath string, now time.Time) (*adviseLog, error) {
-	chosen, err := a.chosen(set)
+// readLog reads a log; "-" is the standard input.
+func readLog(w *process, log *requestlog.Log, file string) error {
+	switch {
+	case file != "-":
+	case w.stdin == nil:
+		return nil
+	default:
+		return log.Read(w.ctx, w.stdin, "standard input")
+	}
+	f, err := os.Open(file) //nolint:gosec // the operator's own choice
 	if err != nil {
-		return nil, err
+		return err
 	}
-	target := advise.Target{}
-	if a.Target != "" {
-		if target, err = advise.ParseTarget(a.Target); err != nil {
-			return nil, fmt.Errorf("--target: %w", err)
-		}
-	}
-	log := newAdviseLog(now)
-	for _, e := range chosen {
-		log.add(e, cmp.Or(target, e.Target, advise.Default()), basePath)
-	}
-	return log, nil
+	return errors.Join(log.Read(w.ctx, f, file), f.Close())
+}
+
+// nothing says why nothing can be advised.
+func nothing(lines *requestlog.Counts) string {
+	return fmt.Sprintf(`no request to an endpoint that is cached (%s): expected lines such as time=2026-01-02T15:04:05Z level=INFO msg=request endpoint=lishi outcome=hit, or 192.0.2.1 - - [02/Jan/2026:15:04:05 +0000] "GET /api/ip/index.php?ip=8.8.8.8 HTTP/1.1" 200 312 "-" "curl/8.0"`,
+		lines)
 }
 
 // chosen are the endpoints that were named, or all that are cached.
@@ -119,23 +121,29 @@ func unknownEndpoint(set *catalog.Catalog, name string) error {
 	return fmt.Errorf("unknown endpoint %q; expected one of %s%s", name, strings.Join(names, ", "), declare.Suggestion(name, names))
 }
 
-func (a *adviseCmd) ttls() (out []time.Duration, err error) {
+// asked are the TTLs and the target of the command line; none and zero where it has none.
+func (a *adviseCmd) asked() (ttls []time.Duration, target advise.Target, err error) {
 	for _, text := range a.TTL {
 		ttl, err := declare.ParseDuration(strings.TrimSpace(text))
 		if err != nil || ttl < time.Second || ttl > longestTTL {
-			return nil, fmt.Errorf("--ttl: %q: expected a duration from 1s to 366d, such as 90s, 6h or 30d", text)
+			return nil, target, fmt.Errorf("--ttl: %q: expected a duration from 1s to 366d, such as 90s, 6h or 30d", text)
 		}
-		out = append(out, ttl)
+		ttls = append(ttls, ttl)
 	}
-	return out, nil
+	if a.Target != "" {
+		if target, err = advise.ParseTarget(a.Target); err != nil {
+			return nil, target, fmt.Errorf("--target: %w", err)
+		}
+	}
+	return ttls, target, nil
 }
 
-// advise advises on all endpoints that were asked for, the busiest first.
-func (l *adviseLog) advise(ttls []time.Duration) []advise.View {
+// viewsOf advises on all endpoints that were asked for, the busiest first.
+func viewsOf(log *requestlog.Log, ttls []time.Duration, target advise.Target) []advise.View {
 	views := []advise.View{}
-	for _, e := range l.endpoints {
-		if e.requests > 0 {
-			views = append(views, e.advise(ttls))
+	for _, e := range log.Endpoints {
+		if e.Requests > 0 {
+			views = append(views, viewOf(e, ttls, cmp.Or(target, e.Target, advise.Default())))
 		}
 	}
 	slices.SortFunc(views, func(a, b advise.View) int {
@@ -144,20 +152,20 @@ func (l *adviseLog) advise(ttls []time.Duration) []advise.View {
 	return views
 }
 
-// advise chooses among the TTLs around the present one, and shows these, or others.
-func (e *adviseEndpoint) advise(ttls []time.Duration) advise.View {
-	past, policy := e.seen.Past(), &e.of.Policy
-	a := past.Advise(policy, advise.Ladder(policy.TTL), e.target)
+// viewOf chooses among the TTLs around the present one, and shows these, or others.
+func viewOf(e *requestlog.Endpoint, ttls []time.Duration, target advise.Target) advise.View {
+	past, policy := e.Seen.Past(), &e.Policy
+	a := past.Advise(policy, advise.Ladder(policy.TTL), target)
 	if ttls != nil || len(a.Rules) == 0 { // none to choose from: a timetable alone
 		shown := append(slices.Clone(ttls), policy.TTL)
 		slices.Sort(shown)
-		a.Rules = past.Advise(policy, slices.Compact(shown), e.target).Rules
+		a.Rules = past.Advise(policy, slices.Compact(shown), target).Rules
 	}
-	if policy.TTL > 0 && a.TTL == 0 && a.Evidence.Refreshes == 0 && e.target.Old > 0 {
+	if policy.TTL > 0 && a.TTL == 0 && a.Evidence.Refreshes == 0 && target.Old > 0 {
 		a.Reason = advise.Reason{
 			EN: "the log does not say what refreshes found, so calls alone are known; expected a log of Sundry, or a target such as --target calls=100/h",
 			ZH: "日志没有记录刷新的结果，因此只知道调用次数；请提供 Sundry 的日志，或使用 --target calls=100/h 这样的目标",
 		}
 	}
-	return a.View(e.of.Name, policy.TTL)
+	return a.View(e.Name, policy.TTL)
 }

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/proxy/requestlog"
 	"sundry/upstreams/lib/plainjson"
 )
 
 // advised is what logs advise.
 type advised struct {
-	Logs      logCounts     `json:"logs"`
-	Endpoints []advise.View `json:"endpoints"` // the busiest first
-	notes     []string
+	Logs      requestlog.Counts `json:"logs"`
+	Endpoints []advise.View     `json:"endpoints"` // the busiest first
 }
 
 func (a *advised) printJSON(w io.Writer) error {
@@ -30,66 +30,77 @@ func (a *advised) printJSON(w io.Writer) error {
 	return err
 }
 
-// print writes a row for each endpoint, or for each rule, and what became of the lines.
-func (a *advised) print(w io.Writer, rules bool) error {
-	var text strings.Builder
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "ENDPOINT\tTTL\tADVISED\tOLD\tCALLS/H\tEVIDENCE\tWHY") // the builder takes everything
+// print writes a row for each endpoint, or for each rule, what became of the lines, and a note,
+// unless that is empty.
+func (a *advised) print(w io.Writer, rules bool, note string) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "ENDPOINT\tTTL\tADVISED\tOLD\tCALLS/H\tEVIDENCE\tWHY")
 	for i := range a.Endpoints {
-		rows := [][]string{rowOf(&a.Endpoints[i])}
+		v := &a.Endpoints[i]
+		rows := [][]string{nowAndThen(v)}
 		if rules {
-			rows = rowsOf(&a.Endpoints[i])
+			rows = eachRule(v)
 		}
-		for _, row := range rows {
-			_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
+		for i, row := range rows {
+			name, advised, evidence, why := v.Endpoint, advisedText(v), evidenceText(&v.Evidence), whyText(v)
+			if i > 0 {
+				name, advised, evidence, why = "", "", "", ""
+			}
+			_, err2 := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, row[0], advised, row[1], row[2], evidence, why)
+			err = errors.Join(err, err2)
 		}
 	}
-	err := table.Flush()
-	_, _ = fmt.Fprintf(&text, "\n%s\n", &a.Logs)
-	for _, note := range a.notes {
-		_, _ = fmt.Fprintln(&text, "note:", note)
+	if note != "" {
+		note = "note: " + note + "\n"
 	}
-	_, err2 := io.WriteString(w, text.String())
+	err = errors.Join(err, table.Flush())
+	_, err2 := fmt.Fprintf(w, "\n%s\n%s", &a.Logs, note)
 	return errors.Join(err, err2)
 }
 
-// rowOf is what is now, and what would be then.
-func rowOf(v *advise.View) []string {
-	var ttl, old, calls string
+// nowAndThen are the TTL in force, and old share and calls under it and the advised one.
+func nowAndThen(v *advise.View) []string {
+	row := []string{"", "", ""}
 	for i := range v.Rules {
 		if r := &v.Rules[i]; r.Present {
-			ttl, old, calls = ttlText(r.TTL), oldText(r), callsText(r)
+			row = rowOf(r)
 		}
 	}
 	for i := range v.Rules {
 		if r := &v.Rules[i]; v.Advised != nil && r.TTL == *v.Advised && !r.Present {
-			old, calls = nowAndThen(old, oldText(r)), nowAndThen(calls, callsText(r))
+			for column, then := range rowOf(r) {
+				if column > 0 && row[column] != then {
+					row[column] += " → " + then
+				}
+			}
 		}
 	}
-	return []string{v.Endpoint, ttl, advisedText(v), old, calls, evidenceText(&v.Evidence), whyText(v)}
+	return row
 }
 
-func nowAndThen(now, then string) string {
-	if now == then {
-		return now
-	}
-	return now + " → " + then
-}
-
-// rowsOf are what each TTL leads to.
-func rowsOf(v *advise.View) (rows [][]string) {
+// eachRule are each TTL with what it leads to.
+func eachRule(v *advise.View) (rows [][]string) {
 	for i := range v.Rules {
-		r := &v.Rules[i]
-		row := []string{"", ttlText(r.TTL), "", oldText(r), callsText(r), "", ""}
-		if r.Present {
-			row[1] += " (present)"
-		}
-		if i == 0 {
-			row[0], row[2], row[5], row[6] = v.Endpoint, advisedText(v), evidenceText(&v.Evidence), whyText(v)
+		row := rowOf(&v.Rules[i])
+		if v.Rules[i].Present {
+			row[0] += " (present)"
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// rowOf are TTL, old share and calls.
+func rowOf(r *advise.RuleView) []string {
+	old := "-"
+	switch {
+	case r.Older == nil:
+	case r.AtMost:
+		old = "up to " + percent(*r.OlderHigh)
+	default:
+		old = fmt.Sprintf("%s (%s to %s)", percent(*r.Older), percent(*r.OlderLow), percent(*r.OlderHigh))
+	}
+	return []string{ttlText(r.TTL), old, fmt.Sprintf("%s (%s to %s)", figure(r.Calls), figure(r.CallsLow), figure(r.CallsHigh))}
 }
 
 func advisedText(v *advise.View) string {
@@ -97,20 +108,6 @@ func advisedText(v *advise.View) string {
 		return "none"
 	}
 	return ttlText(*v.Advised)
-}
-
-func oldText(r *advise.RuleView) string {
-	switch {
-	case r.Older == nil:
-		return "-"
-	case r.AtMost:
-		return "up to " + percent(*r.OlderHigh)
-	}
-	return fmt.Sprintf("%s (%s to %s)", percent(*r.Older), percent(*r.OlderLow), percent(*r.OlderHigh))
-}
-
-func callsText(r *advise.RuleView) string {
-	return fmt.Sprintf("%s (%s to %s)", figure(r.Calls), figure(r.CallsLow), figure(r.CallsHigh))
 }
 
 // whyText is the reason, and the hint of a daily edition.

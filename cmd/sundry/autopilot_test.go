@@ -65,7 +65,7 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 	var running sync.WaitGroup
 	running.Go(func() { s.replicator.Run(ctx) })
 	running.Go(func() { s.autopilot.Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait(); s.close(); lines.end() })
+	t.Cleanup(func() { stop(); running.Wait(); s.close(); lines.End() })
 	return s
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -73,19 +72,14 @@ type survey struct {
 
 func newSurvey(t testing.TB, dir string) *survey {
 	t.Helper()
-	c := defaults()
-	c.Catalog = dir
-	env, err := newEnvironment(&flags{Replay: true}, c, noEnv, nil, slog.New(slog.DiscardHandler), nil)
+	l, err := (&flags{Replay: true, Catalog: dir}).load(&process{getenv: noEnv}, func(l *loaded) {
+		l.env.Hosts.Config = host.Config{Failures: 1 << 30, Ratio: 2}
+	})
+	t.Cleanup(l.close)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(env.CloseIdle)
-	env.Hosts.Config = host.Config{Failures: 1 << 30, Ratio: 2}
-	set, err := loadCatalog(c, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &survey{t: t, env: env, set: set, behind: map[string][]string{}}
+	return &survey{t: t, env: l.env, set: l.set, behind: map[string][]string{}}
 }
 
 // errands are those of the conformance table, and more of them with parameters of
@@ -250,7 +244,7 @@ func (s *survey) link(in *catalog.Input) string {
 }
 
 // replayOf is what answers in the place of upstreams.
-func replayOf(env *upstreams.Environment) *replay.Network { return env.Replay.(*replay.Network) }
+func replayOf(env *upstreams.Environment) *replay.Network { return env.Replay.(*replayed).Network }
 
 // sources asks again and again, each time without those who answered before.
 func (s *survey) sources(c *errand, load cache.Loader) (found sources) {

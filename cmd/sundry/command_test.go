@@ -339,6 +339,12 @@ func dependencies() map[string][]string {
 			"cache", "cache/advise", "cache/entry", "cache/policy", "metrics", "proxy/autopilot", "proxy/site/history", "proxy/site/i18n", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "upstreams/lib/words",
 		},
+		"proxy/listener":   {"metrics"},
+		"proxy/logwriter":  {"metrics"},
+		"proxy/requestlog": {"cache/advise", "proxy", "upstreams/catalog"},
+		"cmd/sundry/internal/config": {
+			"cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",
+		},
 		"cmd/sundry": nil, // anything
 	}
 }

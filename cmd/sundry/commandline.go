@@ -1,6 +1,7 @@
 package main
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,42 +21,45 @@ type commandLine struct {
 	set    *catalog.Catalog
 }
 
-// take reads one more word.
-func (l *commandLine) take(word string) {
-	flag := l.flag(word)
-	switch _, value, valued := strings.Cut(word, "="); {
-	case l.awaits != nil:
-		l.assign(l.awaits, word)
-		l.awaits = nil
-	case l.ended:
-		l.args = append(l.args, word)
-	case word == "--":
-		l.ended = true
-	case flag != nil && valued:
-		l.assign(flag, value)
-	case flag != nil && !flag.IsBool():
-		l.awaits = flag
-	case flag != nil, strings.HasPrefix(word, "-"): // nothing follows from it
-	default:
-		l.argument(word)
+// newCommandLine reads the words before the one that is to be completed, as far as they can be
+// understood.
+func newCommandLine(w *process, parser *kong.Kong, words []string) (*commandLine, error) {
+	l := &commandLine{w: w, node: parser.Model.Node, ended: slices.Contains(words, "--")}
+	trace, err := kong.Trace(parser, words)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// argument reads a word that is no flag: a command, or what belongs to one.
-func (l *commandLine) argument(word string) {
-	for _, child := range l.node.Children {
-		if child.Name == word {
-			l.node = child
-			return
+	if selected := trace.Selected(); selected != nil {
+		l.node = selected
+	}
+	for _, p := range trace.Path {
+		switch {
+		case p.Positional != nil:
+			l.args = append(l.args, textsOf(trace.Value(p))...)
+		case p.Flag != nil && p.Flag.Name == "catalog":
+			l.dir = trace.Value(p).String()
 		}
 	}
-	l.args = append(l.args, word)
+	if len(words) > 0 && !l.ended {
+		l.awaits = l.valued(words[len(words)-1])
+	}
+	return l, nil
 }
 
-func (l *commandLine) assign(flag *kong.Flag, value string) {
-	if flag.Name == "catalog" {
-		l.dir = value
+// valued is the flag that a word is whose value follows; nil for none.
+func (l *commandLine) valued(word string) *kong.Flag {
+	if f := l.flag(word); f != nil && !f.IsBool() && !strings.Contains(word, "=") {
+		return f
 	}
+	return nil
+}
+
+// textsOf are those of an argument, which may be several.
+func textsOf(v reflect.Value) []string {
+	if all, ok := v.Interface().([]string); ok {
+		return all
+	}
+	return []string{v.String()}
 }
 
 // flag is the flag that a word begins with; nil for none.
@@ -200,8 +204,10 @@ func valuesOf(e *catalog.Endpoint, p *catalog.Param) []string {
 // load compiles the catalog once, without a network; nil for one with mistakes.
 func (l *commandLine) load() *catalog.Catalog {
 	if l.set == nil {
-		if set, err := (&flags{Catalog: l.dir, Replay: true}).compile(l.w); err == nil {
-			l.set = set
+		loaded, err := (&flags{Catalog: l.dir, Replay: true}).load(l.w, nil)
+		loaded.close()
+		if err == nil {
+			l.set = loaded.set
 		}
 	}
 	return l.set

@@ -50,14 +50,14 @@ type candidate struct {
 
 // complete prints what the last of the words may become, one candidate a line, each
 // with a tab and its help where there is any. Nothing: any file.
-func complete(w *process, root *kong.Node, words []string) error {
+func complete(w *process, parser *kong.Kong, words []string) error {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
-	line := &commandLine{w: w, node: root}
-	for _, word := range words[:len(words)-1] {
-		line.take(word)
+	line, err := newCommandLine(w, parser, words[:len(words)-1])
+	if err != nil {
+		return err
 	}
 	for _, c := range line.candidates(last) {
 		if !strings.HasPrefix(c.word, last) {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"go.yaml.in/yaml/v4"
 )
 
 // TestLoadBadConfigs has a file for every rule, with what is said of it.
@@ -172,9 +168,6 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 	if _, errs, err := call(t, known, "check"); err != nil {
 		t.Errorf("%v %s", err, errs)
 	}
-	if got := ownVariables([]string{"PATH=/", "SUNDRY_B=1", "XSUNDRY_A=2", "SUNDRY_A="}); !slices.Equal(got, []string{"SUNDRY_A", "SUNDRY_B"}) {
-		t.Errorf("%q", got)
-	}
 }
 
 func TestUnknownFaultsAreMistakes(t *testing.T) {
@@ -198,92 +191,6 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 	}
 }
 
-// sample is every key of the sample configuration with its value as it stands.
-func sample(t *testing.T) map[string]*yaml.Node {
-	t.Helper()
-	var doc yaml.Node
-	if err := yaml.Load([]byte(readFile(t, filepath.Join(samples, "sundry.yaml"))), &doc); err != nil {
-		t.Fatal(err)
-	}
-	keys := map[string]*yaml.Node{}
-	var walk func(prefix string, n *yaml.Node)
-	walk = func(prefix string, n *yaml.Node) {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key, value := prefix+n.Content[i].Value, n.Content[i+1]
-			if s := find(settings(), key); value.Kind == yaml.MappingNode && key != "endpoints" && (s == nil || !s.pairs) {
-				walk(key+".", value)
-				continue
-			}
-			keys[key] = value
-		}
-	}
-	walk("", doc.Content[0])
-	return keys
-}
-
-// TestEverySettingIsInTheSampleAndTheReference: with its default in the one, with its
-// variable in the other, in both languages.
-func TestEverySettingIsInTheSampleAndTheReference(t *testing.T) {
-	keys := sample(t)
-	var rows []string // of each language
-	for _, file := range []string{"settings.md", "settings.zh-CN.md"} {
-		rows = append(rows, strings.Join(settingNames.FindAllString(readFile(t, samples+"/"+file), -1), "\n")+"\n")
-	}
-	if rows[0] != rows[1] {
-		t.Errorf("the languages do not have the same rows:\n%s\n%s", rows[0], rows[1])
-	}
-	c, err := (&flags{Config: filepath.Join(samples, "sundry.yaml")}).loadConfig(processOf(t, nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range settings() {
-		if keys[s.key] == nil {
-			t.Errorf("%s is not in the sample", s.key)
-		}
-		delete(keys, s.key)
-		if got, want := s.show(c), s.show(defaults()); got != want && s.key != "cache.warm" {
-			t.Errorf("the sample says %s: %s; the default is %s", s.key, got, want)
-		}
-		if row := "| `" + s.key + "` | `" + s.variable() + "`\n"; !strings.Contains(rows[0], row) {
-			t.Errorf("settings.md has no row %s", row)
-		}
-	}
-	delete(keys, "endpoints")
-	for key := range keys {
-		t.Errorf("the sample has %s, which is no setting", key)
-	}
-	for _, m := range settingNames.FindAllStringSubmatch(rows[0], -1) {
-		if s := find(settings(), m[1]); m[1] != "endpoints" && (s == nil || s.variable() != m[2]) {
-			t.Errorf("settings.md has a row for %s", m[1])
-		}
-	}
-}
-
-var settingNames = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(SUNDRY_[A-Z_]+)`")
-
-// TestEverySettingHasItsVariable sets each by its variable, to something other
-// than the default.
-func TestEverySettingHasItsVariable(t *testing.T) {
-	dir := t.TempDir()
-	values := map[string]string{
-		"listen": ":1", "admin": "127.0.0.1:2", "redis": "redis://a", "catalog": dir, "base_path": "/tools", "public_url": "https://api.example.org", "grafana_url": "https://grafana.example.org/g/", "log_format": "json", "log_level": "WARN", "log_hits": "7", "log_refusals": "1", "log_keys": "true",
-		"trusted_proxies": "10.0.0.0/8, ::1", "allow_targets": "127.0.0.1", "own_hosts": "API.example.org", "loop_id": "shop-1", "contact": "ops@example.org", "user_agent": "Mozilla/5.0", "proxy": "direct", "proxies": "vidparse=direct, ip=http://a:1", "forwarded": "Forwarded", "geo_file": write(t, dir, "a.mmdb", "") + "," + write(t, dir, "b.xdb", ""), "state": filepath.Join(dir, "state"),
-		"drain_delay": "3s", "drain_timeout": "1m", "express": "false", "mcp": "true", "mcp_origins": "https://Agent.example.org, http://127.0.0.1:6274", "reuse_port": "true", "limits.rate": "2.5", "limits.burst": "9", "limits.shared": "false", "limits.in_flight": "5", "limits.in_flight_share": "1", "limits.queue_delay": "0s", "limits.fills": "20", "limits.reply_memory": "1GiB", "cache.memory": "64MiB", "cache.warm": "false", "cache.snapshot": filepath.Join(dir, "snapshot"),
-	}
-	for _, s := range settings() {
-		for _, variable := range s.variables() {
-			c, err := (&flags{}).loadConfig(processOf(t, map[string]string{variable: values[s.key]}), nil)
-			if err != nil || s.show(c) == s.show(defaults()) {
-				t.Errorf("%s=%s: %s %v", variable, values[s.key], s.show(c), err)
-			}
-		}
-	}
-	c, err := (&flags{}).loadConfig(processOf(t, map[string]string{"SUNDRY_ENDPOINTS": "{ip: {cache: {ttl: 6h}}}", "SUNDRY_OWN_HOSTS": "API.example.org", "SUNDRY_LISTEN": "", "SUNDRY_REDIS_URL": ""}), nil)
-	if err != nil || len(c.Endpoints) != 1 || c.OwnHosts[0] != "api.example.org" || c.Listen != ":8080" {
-		t.Errorf("%+v %v", c, err)
-	}
-}
-
 func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
 	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
 	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
@@ -299,50 +206,6 @@ func TestUsualFile(t *testing.T) {
 	write(t, dir, "sundry.yaml", "listen: ':1'\n")
 	if c, err := (&serveCmd{}).config(processOf(t, nil)); err != nil || c.Listen != ":1" {
 		t.Errorf("%+v %v", c, err)
-	}
-}
-
-// TestFilesMayBeWrittenInManyWays: nulls, aliases, merges, ranges in IPv6.
-func TestFilesMayBeWrittenInManyWays(t *testing.T) {
-	file := write(t, t.TempDir(), "sundry.yaml", `
-base: &base
-  rate: 3
-`)
-	if _, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil); err == nil {
-		t.Error("an unknown key with an anchor was accepted")
-	}
-	file = write(t, t.TempDir(), "sundry.yaml", `
-redis:
-limits: &limits {rate: 3, burst: 4}
-limits_: null
-`)
-	if _, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil); err == nil {
-		t.Error("an unknown key without a value was accepted")
-	}
-	file = write(t, t.TempDir(), "sundry.yaml", `
-redis:
-trusted_proxies: &ranges [10.1.2.3/8, "::ffff:192.0.2.0/120", 2001:db8::1]
-allow_targets: *ranges
-drain_delay: 0s
-limits:
-  <<: {rate: 3, burst: 4}
-  burst: 5
-`)
-	c, err := (&flags{Config: file}).loadConfig(processOf(t, nil), nil)
-	if err != nil || c.Limits.Rate != 3 || c.Limits.Burst != 5 || c.DrainDelay != 0 || c.DrainTimeout != 20*time.Second {
-		t.Errorf("%+v %v", c, err)
-	}
-	var got []string
-	for _, p := range c.AllowTargets {
-		got = append(got, p.String())
-	}
-	if want := []string{"10.0.0.0/8", "192.0.2.0/24", "2001:db8::1/128"}; !reflect.DeepEqual(got, want) || !slices.Equal(c.Trusted, c.AllowTargets) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
-		if _, err := (&flags{Config: write(t, t.TempDir(), "sundry.yaml", text)}).loadConfig(processOf(t, nil), nil); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
 	}
 }
 

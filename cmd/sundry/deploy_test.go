@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
+	"sundry/cmd/sundry/internal/config"
 	"sundry/upstreams/lib/guard"
 )
 
@@ -122,7 +123,7 @@ func TestSamplesCallCommandsThatExist(t *testing.T) {
 // TestSamplesNameVariablesThatAreRead holds them to those that are known.
 func TestSamplesNameVariablesThatAreRead(t *testing.T) {
 	name := regexp.MustCompile(`\bSUNDRY_[A-Z0-9_]+\b`)
-	read := knownVariables(builtinCatalog(t))
+	read := append(config.Variables(), sourceVariables(builtinCatalog(t))...)
 	seen := 0
 	for _, dir := range []string{"kubernetes", "systemd", "nginx", "Dockerfile", "../docker-compose.yml"} {
 		_ = filepath.WalkDir(filepath.Join(samples, dir), func(path string, d fs.DirEntry, err error) error {
@@ -247,7 +248,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 // TestSamplesWaitForTheDrain: who stops the server lets it finish, with the
 // delay that the same file sets and the defaults of the rest.
 func TestSamplesWaitForTheDrain(t *testing.T) {
-	own := defaults().DrainTimeout + 2*closeTime
+	own := config.Default().DrainTimeout + 2*closeTime
 	for file, wait := range map[string]string{
 		"systemd/sundry.service":          `TimeoutStopSec=(\d+)`,
 		"kubernetes/base/deployment.yaml": `terminationGracePeriodSeconds: (\d+)`,

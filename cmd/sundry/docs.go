@@ -15,13 +15,14 @@ type docsCmd struct {
 
 // Run prints a table of the README or of deploy/settings.md.
 func (d *docsCmd) Run(w *process) error {
-	set, err := d.compile(w)
+	l, err := d.load(w, nil)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	table := endpointTable(set, d.Lang == "zh")
+	table := endpointTable(l.set, d.Lang == "zh")
 	if d.Table == "variables" {
-		table = variableTable(set)
+		table = variableTable(l.set)
 	}
 	_, err = fmt.Fprint(w.stdout, table)
 	return err

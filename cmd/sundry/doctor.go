@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,40 +38,36 @@ type doctorCmd struct {
 // Run calls every source once, on its own, and compares its answer with the
 // recorded one.
 func (d *doctorCmd) Run(w *process) error {
-	cfg, err := d.loadConfig(w, nil)
-	if err != nil {
+	if err := d.checkFlags(); err != nil {
 		return err
 	}
-	env, err := newEnvironment(&d.flags, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		return misconfigured(err)
-	}
-	defer env.CloseIdle()
 	recorder := replay.NewRecorder()
-	into, err := d.recordInto(cfg)
+	l, err := d.load(w, func(l *loaded) {
+		l.env.Known = fixtures.Known{Dir: l.config.Catalog}
+		if d.Record {
+			l.env.Record = recorder
+		}
+	})
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	env.Known = fixtures.Known{Dir: cfg.Catalog}
-	if into != "" {
-		env.Record = recorder
-	}
-	set, err := loadCatalog(cfg, env)
+	into, err := d.recordInto(l.config.Catalog)
 	if err != nil {
 		return err
 	}
-	subjects, err := d.subjects(w, set, cfg.Catalog)
+	subjects, err := d.subjects(w, l.set, l.config.Catalog)
 	if err != nil {
 		return err
 	}
-	for _, h := range env.Hosts.All() {
+	for _, h := range l.env.Hosts.All() {
 		h.Force(host.ForceClosed) // each source is to be called, whatever became of the others
 	}
 	shown := d.newProgress(w, len(subjects))
 	findings := examine(w.ctx, subjects, shown.finished)
 	shown.end()
 	fixtures.Relate(w.ctx, subjects, findings)
-	if into != "" {
+	if d.Record {
 		if err := record(into, recorder, subjects, findings, d.Force); err != nil {
 			return err
 		}
@@ -84,23 +79,24 @@ func (d *doctorCmd) Run(w *process) error {
 	return verdict(findings, prospects)
 }
 
+// checkFlags refuses flags that contradict each other.
+func (d *doctorCmd) checkFlags() error {
+	switch {
+	case d.Force && !d.Record:
+		return misused(errors.New("--force: expected with --record, for example sundry doctor --record --force ip"))
+	case d.Record && d.Replay:
+		return misused(errors.New("--record and --replay exclude each other: replay calls no live source"))
+	}
+	return nil
+}
+
 // recordInto returns the directory to record into: the catalog's or, without one,
-// that of the source tree; "" when nothing is recorded.
-func (d *doctorCmd) recordInto(c *config) (string, error) {
-	if !d.Record {
-		if d.Force {
-			return "", misused(errors.New("--force: expected with --record, for example sundry doctor --record --force ip"))
-		}
-		return "", nil
-	}
-	if d.Replay {
-		return "", misused(errors.New("--record and --replay exclude each other: replay calls no live source"))
-	}
-	dir := c.Catalog
+// that of the source tree.
+func (d *doctorCmd) recordInto(dir string) (string, error) {
 	if dir == "" {
 		dir = filepath.Join("upstreams", "fixtures")
 	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+	if st, err := os.Stat(dir); d.Record && (err != nil || !st.IsDir()) {
 		return "", misused(fmt.Errorf("--record: %s is not a directory: give --catalog DIR or run in the source tree", dir))
 	}
 	return dir, nil

@@ -9,15 +9,13 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"sundry/metrics"
 	"sundry/metrics/panics"
+	"sundry/proxy/listener"
 )
 
 // run listens, serves and, when ctx ends, drains.
@@ -26,17 +24,15 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	// Beside another process, the public address is opened last: from then on the kernel
 	// gives this process its part of the connections. Else it is opened first, so that a
 	// mistake shows at once.
-	var public *gate
 	if !s.config.ReusePort {
-		var err error
-		if public, err = s.listen(ctx); err != nil {
+		if err := s.listen(ctx); err != nil {
 			return err
 		}
 	}
-	private, err := s.listenConfig().Listen(ctx, "tcp", s.config.Admin)
+	private, err := listener.Config(s.config.ReusePort).Listen(ctx, "tcp", s.config.Admin)
 	if err != nil {
-		if public != nil {
-			_ = public.Close()
+		if !s.config.ReusePort {
+			_ = s.listener.Close()
 		}
 		return cannotListen("admin", "--admin", s.config.Admin, err)
 	}
@@ -55,20 +51,20 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	s.readAdvice()
 	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepAdvice))
 	s.awaitSnapshot(ctx)
-	if public == nil {
-		if public, err = s.listen(ctx); err != nil {
+	if s.config.ReusePort {
+		if err := s.listen(ctx); err != nil {
 			cancel()
 			return errors.Join(err, adminServer.Close(), group.Wait())
 		}
 	}
-	publicServer := newPublic(newHTTPServer(s.front, s.log), public, s.lane)
+	publicServer := newPublic(newHTTPServer(s.front, s.log), s.listener, s.lane)
 	s.panics.Server(publicServer.Server)
-	publicServer.listener = s.panics.Listener(publicServer.listener)
+	publicServer.accepts = s.panics.Listener(publicServer.accepts)
 	group.Go(s.panics.FuncErr(panics.Listener, publicServer.run))
 	s.begin(ctx, &loops)
 	s.front.SetReady(true)
-	pages := s.addresses(public.Addr(), private.Addr())
-	s.log.Info("serving", "public", public.Addr().String(), "admin", private.Addr().String(),
+	pages := s.addresses(s.listener.Addr(), private.Addr())
+	s.log.Info("serving", "public", s.listener.Addr().String(), "admin", private.Addr().String(),
 		"replay", s.cmd.Replay, "redis", s.far != nil, "version", version(), "home", pages[0].url, "console", pages[len(pages)-1].url)
 	s.announce(pages)
 	s.notify("READY=1")
@@ -93,13 +89,19 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 }
 
 // listen opens the public address, unless systemd has opened it already.
-func (s *server) listen(ctx context.Context) (*gate, error) {
-	g, err := s.openPublic(ctx)
-	if err != nil {
-		return nil, cannotListen("public", "--listen", s.config.Listen, err)
+func (s *server) listen(ctx context.Context) error {
+	l, err := inherited(s.process.getenv)
+	switch {
+	case err != nil:
+	case l != nil:
+		s.listener.Use(l)
+	default:
+		err = s.listener.Open(ctx, s.config.Listen, s.config.ReusePort)
 	}
-	g.acceptFailures, g.connections = s.acceptFailures, s.connections
-	return g, nil
+	if err != nil {
+		return cannotListen("public", "--listen", s.config.Listen, err)
+	}
+	return nil
 }
 
 // windowsInUse is the number that Windows has for an address in use (WSAEADDRINUSE).
@@ -128,22 +130,6 @@ func nextTo(address string) string {
 	return net.JoinHostPort(host, strconv.Itoa(n))
 }
 
-func (s *server) openPublic(ctx context.Context) (*gate, error) {
-	if l, err := inherited(s.process.getenv); l != nil || err != nil {
-		return &gate{Listener: l}, err
-	}
-	return openGate(ctx, s.listenConfig(), s.config.Listen)
-}
-
-// listenConfig opens sockets that others may be opened beside, if the settings say so.
-func (s *server) listenConfig() *net.ListenConfig {
-	c := &net.ListenConfig{}
-	if s.config.ReusePort {
-		c.Control = reusePort
-	}
-	return c
-}
-
 // notify tells systemd the state of this process.
 func (s *server) notify(state string) {
 	if err := notify(s.process.getenv, state); err != nil {
@@ -164,36 +150,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-// acceptFailures counts and logs connections that could not be accepted, for
-// example because this process has no file descriptor left: callers wait then,
-// and nothing else says why. The server tries again by itself.
-type acceptFailures struct {
-	total prometheus.Counter
-	log   *slog.Logger
-	until atomic.Int64 // unix nanoseconds: until then failures are counted, not logged
-}
-
-// acceptLogInterval is the least time between two lines in the log.
-const acceptLogInterval = 10 * time.Second
-
-func newAcceptFailures(reg prometheus.Registerer, log *slog.Logger) (*acceptFailures, error) {
-	a := &acceptFailures{log: log, total: prometheus.NewCounter(prometheus.CounterOpts{Namespace: metrics.Namespace, Name: "accept_failures_total",
-		Help: "Failed attempts to accept a public connection, for example for lack of file descriptors."})}
-	return a, reg.Register(a.total)
-}
-
-// note counts a failure, and logs it unless one was logged a moment ago. On a nil
-// acceptFailures it does nothing.
-func (a *acceptFailures) note(err error, now time.Time) {
-	if a == nil {
-		return
-	}
-	a.total.Inc()
-	until := a.until.Load()
-	if now.UnixNano() < until || !a.until.CompareAndSwap(until, now.Add(acceptLogInterval).UnixNano()) {
-		return
-	}
-	a.log.Error("connections cannot be accepted", "error", err, "advice", "raise the limit of open files (ulimit -n, LimitNOFILE) or lower limits.in_flight")
 }

@@ -3,78 +3,12 @@ package main
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
-
-// starved is a listener of a process without a descriptor left, for some tries.
-type starved struct {
-	net.Listener
-	left atomic.Int64
-}
-
-func (s *starved) Accept() (net.Conn, error) {
-	if s.left.Add(-1) >= 0 {
-		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: s.Addr(), Err: os.NewSyscallError("accept4", syscall.EMFILE)}
-	}
-	return s.Listener.Accept()
-}
-
-// TestDescriptorsRunOut: who runs the service is told, once and not for every
-// try, and callers are served as soon as they can be.
-func TestDescriptorsRunOut(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := &output{}
-	told, err := newAcceptFailures(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(lines, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, err := newConnections(prometheus.NewRegistry(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	few := &starved{Listener: l}
-	few.left.Store(4)
-	g := &gate{Listener: few, acceptFailures: told, connections: open}
-	p := newPublic(newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }), slog.New(slog.DiscardHandler)), g, nil)
-	done := make(chan error, 1)
-	go func() { done <- p.run() }()
-	if _, body := mustGet(t, "http://"+l.Addr().String()); body != "ok" {
-		t.Errorf("served %q", body)
-	}
-	if n := testutil.ToFloat64(told.total); n != 4 {
-		t.Errorf("%v failures counted", n)
-	}
-	if text := lines.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "too many open files") {
-		t.Errorf("logged:\n%s", text)
-	}
-	if told.note(syscall.EMFILE, time.Now().Add(time.Minute)); strings.Count(lines.String(), "\n") != 2 {
-		t.Errorf("a minute later, logged:\n%s", lines)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("served until %v", err)
-	}
-	if n := testutil.ToFloat64(told.total); n != 5 {
-		t.Errorf("the end counts: %v", n)
-	}
-}
 
 // TestListenersWaitForNoHeader: who sends a request slowly, or one whose header has
 // no end, is cut off, on both listeners.

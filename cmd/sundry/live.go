@@ -37,7 +37,7 @@ func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) 
 		Persistent: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,
-			"config": s.config.file, "catalog": s.config.Catalog,
+			"config": s.config.File, "catalog": s.config.Catalog,
 		},
 	}, nil
 }

@@ -10,28 +10,84 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
+	"sundry/proxy/admin"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/geoip"
 	"sundry/upstreams/lib/guard"
+	"sundry/upstreams/loop"
 	"sundry/upstreams/replay"
 )
 
+// flags are what every command that loads the catalog takes. A flag beats the
+// environment, which beats the file, which beats the default.
+type flags struct {
+	Config      string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
+	Catalog     string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
+	Replay      bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
+}
+
+// loadConfig reads the settings; values are those of further flags, by their keys. With mistakes
+// it still returns what could be read.
+func (f *flags) loadConfig(w *process, values map[string]string) (*config.Config, error) {
+	all := map[string]string{"catalog": f.Catalog}
+	maps.Copy(all, values)
+	c, err := config.Load(config.Source{File: f.Config, Flags: all, Getenv: w.getenv, Variables: w.variables})
+	token, _ := w.getenv("SUNDRY_ADMIN_TOKEN")
+	if refused := admin.CheckAddress(c.Admin, token); refused != nil {
+		err = errors.Join(err, c.Mistake("admin", fmt.Sprintf("%q: %v", c.Admin, refused)))
+	}
+	return c, misconfigured(err)
+}
+
+// loaded is what a command works with that makes a few calls and logs nothing.
+type loaded struct {
+	config *config.Config
+	env    *upstreams.Environment // close its idle connections at the end; nil after a mistake
+	set    *catalog.Catalog       // nil after a mistake
+}
+
+// load loads configuration and catalog as serve does, without metrics. prepare is called with the
+// environment before sources are compiled in it; nil: there is nothing to prepare. With mistakes
+// it still returns what could be loaded.
+func (f *flags) load(w *process, prepare func(*loaded)) (*loaded, error) {
+	l := &loaded{}
+	var mistakes, err error
+	l.config, mistakes = f.loadConfig(w, nil)
+	l.env, err = newEnvironment(f, l.config, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return l, misconfigured(errors.Join(mistakes, err))
+	}
+	if prepare != nil {
+		prepare(l)
+	}
+	in, err := readInputs(l.config, l.env.Secret)
+	if err == nil {
+		l.set, err = in.compileAnew(l.env, nil)
+	}
+	return l, errors.Join(mistakes, misconfigured(err))
+}
+
+// close lets go of connections. It may be called after a mistake.
+func (l *loaded) close() {
+	if l.env != nil {
+		l.env.CloseIdle()
+	}
+}
+
 // newEnvironment makes the environment of the sources: what they share while
 // they run.
-func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
+func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, bool), reg prometheus.Registerer, log *slog.Logger, p *panics.Catcher) (*upstreams.Environment, error) {
 	env := &upstreams.Environment{
 		Transport: upstreams.NewTransport(), Secret: getenv, Log: log, Panics: p, Data: catalog.Data(c.Catalog),
 	}
 	env.Budget.Limit = int64(c.ReplyMemory)
-	env.SetOwnHosts(c.OwnHosts)
-	env.SetLoopMark(c.mark())
-	env.SetAgents(c.agents())
-	env.SetProxies(c.proxies())
 	var err error
 	if env.Metrics, err = upstreams.NewMetrics(reg, &env.Hosts, &env.Quotas); err != nil {
 		return nil, fmt.Errorf("upstreams: metrics: %w", err)
@@ -43,33 +99,63 @@ func newEnvironment(f *flags, c *config, getenv func(string) (string, bool), reg
 			return nil, err
 		}
 	}
-	env.Guard = guard.New(guard.Config{Allow: c.AllowTargets, Refused: refused, Panics: p})
-	if env.GeoFile, err = c.openGeo(nil); err != nil {
+	env.Guard = guard.New(guard.Config{Refused: refused, Panics: p})
+	configure(env, c)
+	if env.GeoFile, err = openGeo(c, nil); err != nil {
 		return nil, err
 	}
 	if f.Replay {
-		var network *replay.Network
-		if network, c.faults, err = newReplay(f.ReplayFault); err == nil {
-			network.Panics, env.Replay = p, network
+		network, err := newReplay(f.ReplayFault)
+		if err != nil {
+			return nil, err
 		}
+		network.Panics, env.Replay = p, network
 	} else if len(f.ReplayFault) > 0 {
-		err = errors.New("--replay-fault requires --replay")
+		return nil, errors.New("--replay-fault requires --replay")
 	}
-	return env, err
+	return env, nil
 }
 
-// newReplay returns the network that replays recorded exchanges, and the endpoints and
-// sources that the faults name.
-func newReplay(specs []string) (*replay.Network, []string, error) {
+// configure puts what the settings say of outgoing requests into force.
+func configure(env *upstreams.Environment, c *config.Config) {
+	env.SetOwnHosts(c.OwnHosts)
+	env.SetLoopMark(loopMark(c))
+	env.SetAgents(c.Agents(version()))
+	env.SetProxies(c.OutgoingProxies())
+	env.Guard.Allow(c.AllowTargets)
+}
+
+// loopMark marks the requests that this service sends upstream.
+func loopMark(c *config.Config) loop.Mark { return loop.NewMark(c.LoopID, c.OwnHosts, c.BasePath) }
+
+// replayed is a network that replays recorded exchanges, with faults.
+type replayed struct {
+	*replay.Network
+	faulty []string // the endpoints and sources that the faults name
+}
+
+func newReplay(specs []string) (*replayed, error) {
 	faults := map[string]replay.Fault{}
 	for _, spec := range specs {
 		target, f, err := replay.ParseFault(spec)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		faults[target] = f
 	}
-	return replay.New(faults), slices.Sorted(maps.Keys(faults)), nil
+	return &replayed{replay.New(faults), slices.Sorted(maps.Keys(faults))}, nil
+}
+
+// unknownFaults returns an error for faults that would never occur, because their
+// endpoint or source is not among those that are known.
+func (r *replayed) unknownFaults(known []string) error {
+	var mistakes []error
+	for _, name := range r.faulty {
+		if !slices.Contains(known, name) {
+			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", name, declare.Suggestion(name, known)))
+		}
+	}
+	return errors.Join(mistakes...)
 }
 
 // allCases returns the operator's recorded exchanges, then the built-in ones. The
@@ -92,12 +178,12 @@ func exchangesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, []*replay
 // configuration, the catalog's files, the keys of sources. Changed cache settings
 // are compiled with the inputs in force; only a reload reads new ones.
 type inputs struct {
-	config *config
+	config *config.Config
 	files  *catalog.Files
 	secret func(name string) (string, bool)
 }
 
-func readInputs(c *config, secret func(string) (string, bool)) (*inputs, error) {
+func readInputs(c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
 	files, err := catalog.ReadFiles(c.Catalog)
 	return &inputs{c, files, memoized(secret)}, err
 }
@@ -105,21 +191,10 @@ func readInputs(c *config, secret func(string) (string, bool)) (*inputs, error) 
 // memoized returns a lookup that asks for each name once, so that a catalog is
 // compiled with the same keys again.
 func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
-	type answer struct {
-		value string
-		ok    bool
-	}
-	var mu sync.Mutex
-	known := map[string]answer{}
+	var known sync.Map // of func() (string, bool), by name
 	return func(name string) (string, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		a, asked := known[name]
-		if !asked {
-			a.value, a.ok = secret(name)
-			known[name] = a
-		}
-		return a.value, a.ok
+		ask, _ := known.LoadOrStore(name, sync.OnceValues(func() (string, bool) { return secret(name) }))
+		return ask.(func() (string, bool))() //nolint:forcetypeassert // see above
 	}
 }
 
@@ -139,18 +214,23 @@ func (in *inputs) compileLive(from *catalog.Catalog, env *upstreams.Environment,
 }
 
 func (in *inputs) options(changed map[string]map[string]string) catalog.Options {
-	return catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.endpointsFrom, Live: changed}
+	return catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.EndpointsFrom, Live: changed}
 }
 
 // compileAnew compiles what was just read, and in replay hands the environment
 // its recorded exchanges.
 func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
 	set, err := in.compile(env, changed)
-	if err == nil {
-		err = errors.Join(in.config.unknownVariables(set), in.config.unknownFaults(set), in.config.unknownProxies(set))
+	if err != nil {
+		return nil, err
 	}
-	network, replays := env.Replay.(*replay.Network)
-	if err != nil || !replays {
+	known := subjects(set)
+	err = errors.Join(in.config.UnknownVariables(sourceVariables(set)), in.config.UnknownProxies(known))
+	network, replays := env.Replay.(*replayed)
+	if !replays {
+		return set, err
+	}
+	if err = errors.Join(err, network.unknownFaults(known)); err != nil {
 		return set, err
 	}
 	_, exchanges, bad := exchangesFor(set, in.config.Catalog)
@@ -174,44 +254,6 @@ func each(err error) []error {
 	return all
 }
 
-// loadCatalog reads and compiles everything, for commands that do so once.
-func loadCatalog(c *config, env *upstreams.Environment) (*catalog.Catalog, error) {
-	in, err := readInputs(c, env.Secret)
-	if err != nil {
-		return nil, misconfigured(err)
-	}
-	set, err := in.compileAnew(env, nil)
-	return set, misconfigured(err)
-}
-
-// loadForOnce loads the catalog for a command that makes one call and logs nothing.
-// Close the idle connections of the environment at the end.
-func (f *flags) loadForOnce(w *process) (*catalog.Catalog, *upstreams.Environment, error) {
-	cfg, err := f.loadConfig(w, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	env, err := newEnvironment(f, cfg, w.getenv, nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		return nil, nil, misconfigured(err)
-	}
-	set, err := loadCatalog(cfg, env)
-	return set, env, err
-}
-
-// unknownFaults returns an error for faults that would never occur, because their
-// endpoint or source is unknown.
-func (c *config) unknownFaults(set *catalog.Catalog) error {
-	known := subjects(set)
-	var mistakes []error
-	for _, subject := range c.faults {
-		if !slices.Contains(known, subject) {
-			mistakes = append(mistakes, fmt.Errorf("--replay-fault: %s: unknown endpoint or source%s", subject, declare.Suggestion(subject, known)))
-		}
-	}
-	return errors.Join(mistakes...)
-}
-
 // subjects are the names of all endpoints, and of all sources as endpoint/source.
 func subjects(set *catalog.Catalog) []string {
 	names := set.Off()
@@ -228,7 +270,7 @@ func subjects(set *catalog.Catalog) []string {
 
 // openGeo opens the databases of addresses, or returns those that are open if they
 // are the same; nil where none are configured.
-func (c *config) openGeo(open geoip.DB) (geoip.DB, error) {
+func openGeo(c *config.Config, open geoip.DB) (geoip.DB, error) {
 	if len(c.GeoFiles) == 0 {
 		return nil, nil
 	}
@@ -237,7 +279,7 @@ func (c *config) openGeo(open geoip.DB) (geoip.DB, error) {
 	}
 	files, err := geoip.OpenFiles(c.GeoFiles)
 	if err != nil {
-		return nil, c.places["geo_file"].mistake("geo_file: " + err.Error())
+		return nil, c.Mistake("geo_file", err.Error())
 	}
 	return files, nil
 }

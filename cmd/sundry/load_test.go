@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sundry/cmd/sundry/internal/config"
 	"testing"
 )
 
@@ -62,11 +63,11 @@ func TestLiveChangesCompileWhatIsInForce(t *testing.T) {
 // at a change of a TTL.
 func TestSecretsAreThoseOfTheLoad(t *testing.T) {
 	file := write(t, t.TempDir(), "key", "k\n")
-	getenv, err := secretFiles([]string{"SUNDRY_X_FILE=" + file})
+	getenv, err := config.Secrets([]string{"SUNDRY_X_FILE=" + file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := readInputs(defaults(), getenv)
+	in, err := readInputs(config.Default(), getenv)
 	if err != nil {
 		t.Fatal(err)
 	}

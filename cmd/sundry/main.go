@@ -2,10 +2,11 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 	_ "time/tzdata" // calendars need zones, and small images have none
+
+	"sundry/cmd/sundry/internal/config"
 )
 
 func main() {
@@ -17,27 +18,12 @@ func main() {
 func program(args, environ []string, stdout, stderr io.Writer) int {
 	ctx, urgent, stop := interrupts(os.Exit)
 	defer stop()
-	getenv, err := secretFiles(environ)
+	getenv, err := config.Secrets(environ)
 	if err == nil {
-		err = execute(&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: ownVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}, args)
+		err = execute(&process{program: os.Args[0], ctx: ctx, urgent: urgent, getenv: getenv, variables: config.OwnVariables(environ), stdin: os.Stdin, stdout: stdout, stderr: stderr}, args)
 	}
 	if err != nil {
 		reportUntil(ctx, stderr, err)
 	}
 	return statusOf(err)
-}
-
-// reportUntil prints an error. Once the command is asked to stop, it does not wait for a
-// reader for longer than exitTime.
-func reportUntil(ctx context.Context, stderr io.Writer, err error) {
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		report(stderr, calledAs(os.Args[0]), err)
-	}()
-	select {
-	case <-reported:
-	case <-ctx.Done():
-		await(reported, exitTime)
-	}
 }

@@ -155,12 +155,12 @@ func (n *newCmd) try(w *process, d *scaffold.Draft, address *scaffold.Address) e
 		return err
 	}
 	f := &flags{Catalog: dir, Replay: true}
-	set, env, err := f.loadForOnce(w)
+	l, err := f.load(w, nil)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	defer env.CloseIdle()
-	data, err := n.answer(w, set, address)
+	data, err := n.answer(w, l.set, address)
 	if err == nil {
 		d.Files[want], err = plainjson.MarshalIndent(data)
 	}

@@ -65,12 +65,3 @@ func TestProxiesOfUnknownSources(t *testing.T) {
 		t.Errorf("%v %s", err, errs)
 	}
 }
-
-func TestBrowserAgent(t *testing.T) {
-	if got := (&config{UserAgent: "Mozilla/5.0 mine"}).agents().Browser; got != "Mozilla/5.0 mine" {
-		t.Error(got)
-	}
-	if got := (&config{}).agents().Browser; !strings.Contains(got, " Chrome/") {
-		t.Error(got)
-	}
-}

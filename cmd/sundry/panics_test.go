@@ -63,7 +63,7 @@ func TestCatchersAreGivenToAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, level, lines := newLogger(c, w)
-	defer lines.end()
+	defer lines.End()
 	reg := prometheus.NewRegistry()
 	s := &server{cmd: cmd, config: c, process: w, log: log, level: level}
 	if s.panics, err = panics.New(reg, log); err != nil {

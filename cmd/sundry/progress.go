@@ -3,19 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"sundry/upstreams/fixtures"
 )
 
+// clearLine goes back to the beginning of the line of a terminal, and clears it.
+const clearLine = "\r\x1b[K"
+
 // progress shows how far the doctor has come. It is safe for concurrent use.
 type progress struct {
 	out     io.Writer
 	total   int
 	redrawn bool // one line, drawn again for each source; else a line for each
-	palette palette
 
 	mu            sync.Mutex
 	done, unsound int
@@ -27,7 +28,7 @@ func (d *doctorCmd) newProgress(w *process, total int) *progress {
 	if d.Progress != nil && !*d.Progress || d.Progress == nil && !seen {
 		return nil
 	}
-	return &progress{out: w.stderr, total: total, redrawn: seen, palette: w.paletteOf(w.stderr)}
+	return &progress{out: w.stderr, total: total, redrawn: seen}
 }
 
 // finished tells of a source. On nil it does nothing.
@@ -47,23 +48,13 @@ func (p *progress) finished(f *fixtures.Finding) {
 		_, _ = fmt.Fprintln(p.out, count, line)
 		return
 	}
-	p.redraw(count, line)
-}
-
-// redraw is called with the lock held.
-func (p *progress) redraw(count, line string) {
-	const width = 20
-	filled := width * p.done / max(p.total, 1)
-	bar := strings.Repeat("#", filled) + strings.Repeat("-", width-filled)
-	tally := fmt.Sprintf("%d not well", p.unsound)
-	text := []rune(fmt.Sprintf("%s %s  %s", count, tally, line))
-	room := max(columns(p.out)-width-2, 0)
-	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s %s", p.palette.paint(cyan, bar), string(text[:min(len(text), room)]))
+	text := []rune(fmt.Sprintf("%s %d not well  %s", count, p.unsound, line))
+	_, _ = fmt.Fprint(p.out, clearLine, string(text[:min(len(text), columns(p.out)-1)]))
 }
 
 // end clears the line.
 func (p *progress) end() {
 	if p != nil && p.redrawn {
-		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		_, _ = fmt.Fprint(p.out, clearLine)
 	}
 }

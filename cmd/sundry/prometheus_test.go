@@ -24,6 +24,7 @@ import (
 	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
+	"sundry/cmd/sundry/internal/config"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/peertest"
@@ -415,7 +416,7 @@ func builtinCatalog(t *testing.T) *catalog.Catalog {
 // catalogOf is the catalog with the files of a directory; "" for none.
 func catalogOf(t *testing.T, f *flags, dir string) *catalog.Catalog {
 	t.Helper()
-	c := defaults()
+	c := config.Default()
 	log, _, _ := newLogger(c, &process{stderr: io.Discard})
 	env, err := newEnvironment(f, c, noEnv, nil, log, nil)
 	if err != nil {

@@ -38,7 +38,7 @@ type process struct {
 
 // cli is the command line. The tag example is shown beside a mistake.
 type cli struct {
-	Version versionFlag `help:"Print the version and what it was built of."`
+	Version kong.VersionFlag `help:"Print the version and what it was built of."`
 
 	Serve      serveCmd      `cmd:"" help:"Serve the endpoints." example:"sundry serve --replay"`
 	Check      checkCmd      `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line." example:"sundry check --catalog ./catalog"`
@@ -62,7 +62,7 @@ const detail = `Exit status: 0 done; 1 failed; 2 a mistake in the command line; 
 // newParser also returns what is set once help or the version has been printed.
 func newParser(w *process, c *cli) (parser *kong.Kong, printed *bool, err error) {
 	printed = new(bool)
-	parser, err = kong.New(c, kong.Name("sundry"), kong.Description(description), kong.Writers(w.stdout, w.stderr),
+	parser, err = kong.New(c, kong.Name("sundry"), kong.Description(description), kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "sundry " + thisBuild().String()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Exit(func(int) { *printed = true }))
 	if err == nil {
 		parser.Model.Detail = detail
@@ -78,7 +78,7 @@ func execute(w *process, args []string) error {
 		return err
 	}
 	if len(args) > 0 && args[0] == completeCommand {
-		return complete(w, parser.Model.Node, args[1:])
+		return complete(w, parser, args[1:])
 	}
 	k, err := parser.Parse(args)
 	if *printed {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -44,7 +43,6 @@ func TestSchemaGoldenFiles(t *testing.T) {
 	comments := describe.NewComments("../..", "sundry")
 	golden(t, "../../upstreams/catalog/schema.json", asJSON(t, catalogSchema(t, comments)))
 	golden(t, "../../upstreams/catalog/part.schema.json", asJSON(t, partSchema(t, comments)))
-	golden(t, "sundry.schema.json", asJSON(t, settingsSchema(t, comments)))
 	for of, want := range map[string][]byte{"": catalog.Schema(), "catalog": catalog.Schema(), "part": catalog.PartSchema(), "config": configSchema} {
 		out, _, err := call(t, nil, strings.Fields("schema "+of)...)
 		if err != nil || out != string(want) {
@@ -117,119 +115,6 @@ func partSchema(t *testing.T, comments *describe.Comments) describe.Object {
 	out, err := s.Document("A part of a Sundry endpoint", "Sources of an endpoint that has a folder, or what several endpoints share.", s.Of(catalog.PartShape()))
 	if err != nil {
 		t.Fatal(err)
-	}
-	return out
-}
-
-// settingsSchema is the schema of sundry.yaml.
-func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
-	t.Helper()
-	s, all := describe.NewSchemas(comments), settings()
-	about := settingDescriptions(t)
-	root := describe.Object{}
-	for i := range all {
-		into, name := root, all[i].key
-		if section, rest, ok := strings.Cut(name, "."); ok {
-			if root[section] == nil {
-				root[section] = sectionSchema(describe.Object{})
-			}
-			into, name = root[section].(describe.Object)["properties"].(describe.Object), rest
-		}
-		schema := all[i].schema()
-		if schema["description"] = about[all[i].key]; about[all[i].key] == "" {
-			t.Errorf("settings.md: no row for %s", all[i].key)
-		}
-		into[name] = schema
-	}
-	overrides := s.Of(declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
-	root["endpoints"] = describe.Object{"type": []any{"object", "null"}, "description": about["endpoints"], "additionalProperties": overrides}
-	out, err := s.Document("sundry.yaml", "The settings of Sundry.", sectionSchema(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// sectionSchema is the schema of a section with these keys. Without any value, each keeps
-// its default.
-func sectionSchema(properties describe.Object) describe.Object {
-	return describe.Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
-}
-
-var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
-
-// settingDescriptions are those of the reference of settings.
-func settingDescriptions(t *testing.T) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, row := range settingRow.FindAllStringSubmatch(readFile(t, "../../deploy/settings.md"), -1) {
-		about := strings.ToUpper(row[3][:1]) + row[3][1:] + ". Variable: " + strings.ReplaceAll(row[2], "`", "") + "."
-		out[row[1]] = strings.ReplaceAll(about, "..", ".")
-	}
-	return out
-}
-
-// reads reports whether a text is a value of the setting.
-func (s *setting) reads(text string) bool { return s.read(&config{}, text) == nil }
-
-var bounds = regexp.MustCompile(`from ([0-9.]+) to ([0-9.]+)`)
-
-// schema finds out what the setting reads.
-func (s *setting) schema() describe.Object {
-	one := s.valueSchema()
-	if s.items == nil {
-		if s.empty {
-			return describe.Object{"anyOf": []any{one, describe.Object{"enum": []any{"", nil}}}}
-		}
-		return describe.Object{"anyOf": []any{one, describe.Object{"type": "null"}}}
-	}
-	many := []any{describe.Object{"type": "array", "items": one}}
-	if s.pairs {
-		many = append(many, describe.Object{"type": "object", "additionalProperties": describe.Object{"type": "string"}})
-	}
-	return describe.Object{"anyOf": append(many, describe.Object{"type": []any{"string", "null"}})}
-}
-
-func (s *setting) valueSchema() describe.Object {
-	if values := s.values(); values != nil {
-		return describe.Object{"enum": values}
-	}
-	var number float64
-	_, noDuration := time.ParseDuration(s.example)
-	switch err := json.Unmarshal([]byte(s.example), &number); {
-	case err == nil && s.reads(s.example) && !s.reads("x"):
-		out := describe.Object{"type": "integer"}
-		if s.reads("0.5") {
-			out["type"] = "number"
-		}
-		if m := bounds.FindStringSubmatch(s.expected); m != nil {
-			out["minimum"], out["maximum"] = json.Number(m[1]), json.Number(m[2])
-		}
-		if s.reads("0") {
-			out["minimum"] = 0
-		}
-		return out
-	case strings.HasSuffix(s.example, "MiB"):
-		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^[0-9.]+ *(KiB|MiB|GiB)?$`}, describe.Object{"type": "integer"}}}
-	case noDuration == nil && !s.reads("x"):
-		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, describe.Object{"const": 0}}}
-	}
-	return describe.Object{"type": []any{"string", "number"}}
-}
-
-// values are those that the setting's text lists, if each is read and nothing else.
-func (s *setting) values() []any {
-	var out []any
-	for text := range strings.SplitSeq(strings.NewReplacer("one of ", "", " or ", ", ", " and ", ", ").Replace(s.expected), ", ") {
-		if !s.reads(text) || s.reads("not "+text) {
-			return nil
-		}
-		switch text {
-		case "true", "false":
-			out = append(out, text == "true")
-		default:
-			out = append(out, text)
-		}
 	}
 	return out
 }

@@ -14,13 +14,16 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/cache/far"
+	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
 	"sundry/proxy"
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/express"
+	"sundry/proxy/listener"
 	"sundry/proxy/live"
+	"sundry/proxy/logwriter"
 	"sundry/proxy/ratelimit"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -38,7 +41,7 @@ type serveCmd struct {
 	LogLevel  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" complete:"debug,info,warn,error"`
 }
 
-func (s *serveCmd) config(w *process) (*config, error) {
+func (s *serveCmd) config(w *process) (*config.Config, error) {
 	c, err := s.loadConfig(w, map[string]string{
 		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "state": s.State, "log_format": s.LogFormat, "log_level": s.LogLevel,
 	})
@@ -51,7 +54,7 @@ func (s *serveCmd) config(w *process) (*config, error) {
 // server is what serve runs, wired together.
 type server struct {
 	cmd        *serveCmd
-	config     *config
+	config     *config.Config
 	process    *process
 	log        *slog.Logger
 	level      *slog.LevelVar
@@ -63,12 +66,10 @@ type server struct {
 	snapshot   *snapshot // nil: none is kept
 	front      *proxy.Server
 	lane       *express.Lane // nil: turned off
+	listener   *listener.Listener
 	reload     *metrics.Reload
 	replicator *live.Replicator
 	autopilot  *autopilot.Pilot
-
-	acceptFailures *acceptFailures
-	connections    *connections
 
 	mu     sync.Mutex // guards what reloads and operators' changes write
 	loaded *inputs    // what the catalog in force was compiled from
@@ -85,7 +86,7 @@ func (s *serveCmd) Run(w *process) error {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a log that nobody reads any more is no reason to end
 	log, level, lines := newLogger(c, w)
-	defer lines.end()
+	defer lines.End()
 	defer ballast(int64(c.Cache.Memory))()
 	srv := &server{cmd: s, config: c, process: w, log: log, level: level}
 	all := metrics.New(version())
@@ -93,7 +94,7 @@ func (s *serveCmd) Run(w *process) error {
 		return err
 	}
 	reg := srv.panics.Registerer(all)
-	reg.MustRegister(lines.counter)
+	reg.MustRegister(lines.Lost())
 	if err := srv.build(reg); err != nil {
 		return err
 	}
@@ -109,6 +110,21 @@ func (s *serveCmd) Run(w *process) error {
 		return err
 	}
 	return srv.run(w.ctx, private)
+}
+
+// newLogger also returns the level, which a reload may change, and what writes the lines:
+// call its End when the process ends.
+func newLogger(c *config.Config, w *process) (*slog.Logger, *slog.LevelVar, *logwriter.Writer) {
+	level := &slog.LevelVar{}
+	level.Set(logLevel(c))
+	log, lines := logwriter.New(w.stderr, c.LogFormat, level, proxy.RequestMessage, proxy.FillMessage)
+	return log, level, lines
+}
+
+func logLevel(c *config.Config) slog.Level {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the setting allows valid levels only
+	return level
 }
 
 // build makes the parts of the server, from the environment of the sources up to the
@@ -164,10 +180,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 			return err
 		}
 	}
-	if s.acceptFailures, err = newAcceptFailures(reg, s.log); err != nil {
-		return err
-	}
-	if s.connections, err = newConnections(reg, publicPart(filesLimit())); err != nil {
+	if s.listener, err = listener.New(reg, s.log); err != nil {
 		return err
 	}
 	if err := reg.Register(s.observer.Collector()); err != nil {
@@ -176,11 +189,23 @@ func (s *server) build(reg prometheus.Registerer) error {
 	s.reload = metrics.NewReload(reg)
 	s.reload.Success.Set(1)
 	s.reload.Time.SetToCurrentTime()
-	if err := s.front.Reload(set, s.config.frontSettings()); err != nil {
+	if err := s.front.Reload(set, frontSettings(s.config)); err != nil {
 		return err
 	}
 	s.observer.Rules(s.rules(), time.Now())
 	return nil
+}
+
+// frontSettings are the settings of the front that a reload applies.
+func frontSettings(c *config.Config) proxy.Settings {
+	f := proxy.Settings{
+		Trusted: c.Trusted, Forwarded: proxy.Forwarded(c.Forwarded), Limits: c.Limits, HitSample: c.LogHits, RefusalSample: c.LogRefusals,
+		LogKeys: c.LogKeys, PublicURL: c.PublicURL, Contact: c.Contact, Mark: loopMark(c),
+	}
+	if c.MCP {
+		f.MCP = &proxy.MCP{Origins: c.MCPOrigins}
+	}
+	return f
 }
 
 // fleet is where the instances share the rate limit; nil without Redis.

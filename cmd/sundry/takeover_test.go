@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"log/slog"
+	"sundry/proxy/listener"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -41,7 +44,10 @@ func TestTakeoverFailsNobody(t *testing.T) {
 // unless both are told that it is not.
 func TestPortIsNotSharedByAccident(t *testing.T) {
 	first := serveWith(t, onlyIn(t, "60s"), "--replay")
-	_, err := openGate(t.Context(), &net.ListenConfig{Control: reusePort}, strings.TrimPrefix(first.public, "http://"))
+	l, err := listener.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	if err == nil {
+		err = l.Open(t.Context(), strings.TrimPrefix(first.public, "http://"), true)
+	}
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("a second server beside one without reuse_port: %v", err)
 	}

@@ -23,12 +23,12 @@ type tryCmd struct {
 
 // Run makes one call without the cache and shows each stage of every attempt.
 func (t *tryCmd) Run(w *process) error {
-	set, env, err := t.loadForOnce(w)
+	l, err := t.load(w, nil)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	defer env.CloseIdle()
-	fill, err := t.input(set)
+	fill, err := t.input(l.set)
 	if err != nil {
 		return misused(err)
 	}

@@ -38,6 +38,15 @@ func consequence(v *catalog.VariableUse) string {
 	return strings.Join(parts, "; ")
 }
 
+// sourceVariables are those that sources may need.
+func sourceVariables(set *catalog.Catalog) []string {
+	known := set.Described()
+	for _, v := range set.Variables() {
+		known = append(known, v.Name)
+	}
+	return known
+}
+
 // leftOut lists the sources that lack a variable, each with the first that it lacks, such
 // as "kd/kdniao (SUNDRY_KDNIAO_ID)". nil stands for a catalog without any.
 func leftOut(set *catalog.Catalog) []string {

@@ -2,12 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/alecthomas/kong"
 )
 
 // What the linker writes into a release (-X main.stampedVersion=0.1.0). Nothing else
@@ -74,19 +71,7 @@ func version() string { return thisBuild().Version }
 type versionCmd struct{}
 
 // Run prints the version.
-func (versionCmd) Run(w *process) error { return printVersion(w.stdout) }
-
-// versionFlag prints the version in the place of running a command.
-type versionFlag bool
-
-// BeforeReset prints before the parser misses a command.
-func (versionFlag) BeforeReset(app *kong.Kong) error {
-	err := printVersion(app.Stdout)
-	app.Exit(statusOK)
-	return err
-}
-
-func printVersion(out io.Writer) error {
-	_, err := fmt.Fprintln(out, "sundry", thisBuild())
+func (versionCmd) Run(w *process) error {
+	_, err := fmt.Fprintln(w.stdout, "sundry", thisBuild())
 	return err
 }

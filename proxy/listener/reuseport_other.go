@@ -1,6 +1,6 @@
 //go:build !linux
 
-package main
+package listener
 
 import (
 	"errors"
@@ -8,6 +8,6 @@ import (
 	"syscall"
 )
 
-func reusePort(string, string, syscall.RawConn) error {
+func setReusePort(string, string, syscall.RawConn) error {
 	return fmt.Errorf("reuse_port: expected Linux: %w", errors.ErrUnsupported)
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// read reads the settings of the file.
-func (c *config) read(all []setting, file string) error {
-	b, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+// readFile reads the settings of the file.
+func (c *Config) readFile(all []setting) error {
+	b, err := os.ReadFile(c.File)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -25,12 +25,12 @@ func (c *config) read(all []setting, file string) error {
 		}
 		var problems declare.Problems
 		problems.AddYAML(err)
-		return errors.Join(catalog.Mistakes(file, problems)...)
+		return errors.Join(catalog.Mistakes(c.File, problems)...)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
 		return nil // nothing but comments
 	}
-	r := &fileReader{config: c, all: all, file: file}
+	r := &fileReader{config: c, all: all}
 	r.mapping("", doc.Content[0])
 	return errors.Join(r.mistakes...)
 }
@@ -47,31 +47,32 @@ func blank(text string) bool {
 
 // fileReader reads a document by the keys of the settings.
 type fileReader struct {
-	config   *config
+	config   *Config
 	all      []setting
-	file     string
 	mistakes []error
 }
 
 // wrong adds a mistake in the line of a node.
 func (r *fileReader) wrong(n *yaml.Node, format string, args ...any) {
-	r.mistakes = append(r.mistakes, catalog.Mistake{File: r.file, Line: n.Line, Msg: fmt.Sprintf(format, args...)})
+	r.mistakes = append(r.mistakes, r.at(n).mistake(fmt.Sprintf(format, args...)))
 }
 
-// mapping reads the keys of a section; "" is the whole document.
+func (r *fileReader) at(n *yaml.Node) place { return place{file: r.config.File, line: n.Line} }
+
+// mapping reads the keys of a section, such as "limits."; "" is the whole document.
 func (r *fileReader) mapping(section string, n *yaml.Node) {
 	n = resolved(n)
 	if absent(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.wrong(n, "%sexpected keys with values", labelled(section))
+		label := strings.TrimSuffix(section, ".")
+		r.wrong(n, "%sexpected keys with values", strings.TrimPrefix(label+": ", ": "))
 		return
 	}
 	r.merged(section, n)
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], resolved(n.Content[i+1])
+	for name, value := range pairs(n) {
 		if name.Tag == "!!merge" {
 			continue
 		}
@@ -86,17 +87,15 @@ func (r *fileReader) mapping(section string, n *yaml.Node) {
 
 // merged reads the mappings under << first: the mapping's own keys override them.
 func (r *fileReader) merged(section string, n *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Tag != "!!merge" {
-			continue
-		}
-		from := resolved(n.Content[i+1])
-		if from.Kind != yaml.SequenceNode {
+	for name, from := range pairs(n) {
+		switch {
+		case name.Tag != "!!merge":
+		case from.Kind == yaml.SequenceNode:
+			for _, one := range from.Content {
+				r.mapping(section, one)
+			}
+		default:
 			r.mapping(section, from)
-			continue
-		}
-		for _, one := range from.Content {
-			r.mapping(section, one)
 		}
 	}
 }
@@ -135,96 +134,93 @@ func (r *fileReader) keys() []string {
 }
 
 func (r *fileReader) setting(s *setting, n *yaml.Node) {
-	if absent(n) {
-		return
-	}
-	var err error
-	text := n.Value
 	switch {
+	case absent(n):
 	case s.pairs && n.Kind == yaml.MappingNode:
-		r.pairs(s, n)
-		return
+		r.list(s, n, r.assignments(s, n))
 	case s.items != nil && n.Kind == yaml.SequenceNode:
-		r.list(s, n)
-		return
+		r.list(s, n, n.Content)
 	case n.Kind != yaml.ScalarNode:
 		r.wrong(n, "%s: expected %s, such as %s", s.key, s.expected, s.example)
-		return
-	case text == "" && !s.empty:
-		err = errInvalid
 	default:
-		err = s.read(r.config, text)
+		r.single(s, n)
 	}
-	if err != nil {
-		r.wrong(n, "%s", s.mistake(text, err))
-		return
-	}
-	r.config.places[s.key] = place{file: r.file, line: n.Line}
 }
 
-// pairs reads a setting of values by name.
-func (r *fileReader) pairs(s *setting, n *yaml.Node) {
-	var items []*yaml.Node
+func (r *fileReader) single(s *setting, n *yaml.Node) {
+	err := errInvalid
+	if n.Value != "" || s.empty {
+		err = s.read(r.config, n.Value)
+	}
+	if err != nil {
+		r.wrong(n, "%s", s.mistake(n.Value, err))
+		return
+	}
+	r.config.places[s.key] = r.at(n)
+}
+
+// assignments makes a list of name=value of a mapping.
+func (r *fileReader) assignments(s *setting, n *yaml.Node) (items []*yaml.Node) {
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], resolved(n.Content[i+1])
+	for name, value := range pairs(n) {
 		if seen[name.Value] {
 			r.wrong(name, "%s: %s: set twice", s.key, name.Value)
 		}
 		seen[name.Value] = true
 		items = append(items, &yaml.Node{Kind: yaml.ScalarNode, Value: name.Value + "=" + value.Value, Line: value.Line})
 	}
-	r.items(s, items, n)
+	return items
 }
 
 // list reads a setting of several values, each with its own line.
-func (r *fileReader) list(s *setting, n *yaml.Node) { r.items(s, n.Content, n) }
-
-func (r *fileReader) items(s *setting, items []*yaml.Node, n *yaml.Node) {
+func (r *fileReader) list(s *setting, n *yaml.Node, items []*yaml.Node) {
 	texts, before := make([]string, len(items)), len(r.mistakes)
 	for i, item := range items {
 		texts[i] = resolved(item).Value
-		if err := s.items(&config{}, texts[i:i+1]); err != nil {
+		if err := s.items(&Config{}, texts[i:i+1]); err != nil {
 			r.wrong(item, "%s", s.mistake(texts[i], err))
 		}
 	}
-	if len(r.mistakes) > before {
-		return
+	if len(r.mistakes) == before {
+		_ = s.items(r.config, texts) // each was read above
+		r.config.places[s.key] = r.at(n)
 	}
-	_ = s.items(r.config, texts) // each was read above
-	r.config.places[s.key] = place{file: r.file, line: n.Line}
 }
 
+// endpoints reads the section of that name. Where it cannot be read, its names are kept, so that
+// unknown ones are reported too.
 func (r *fileReader) endpoints(n *yaml.Node) {
 	if absent(n) {
 		return
 	}
 	var over map[string]catalog.Overrides
 	var problems declare.Problems
-	if !declare.Decode(n, "endpoints", &over, &problems) {
-		over = namesOnly(n)
+	readable := declare.Decode(n, "endpoints", &over, &problems)
+	if !readable {
+		over = map[string]catalog.Overrides{}
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if o, ok := over[n.Content[i].Value]; ok {
-			o.Line = n.Content[i].Line
-			over[n.Content[i].Value] = o
+	for name := range pairs(n) {
+		if o, ok := over[name.Value]; ok || !readable {
+			o.Line = name.Line
+			over[name.Value] = o
 		}
 	}
-	r.mistakes = append(r.mistakes, catalog.Mistakes(r.file, problems)...)
-	r.config.Endpoints, r.config.endpointsFrom = over, r.file
+	r.mistakes = append(r.mistakes, catalog.Mistakes(r.config.File, problems)...)
+	r.config.Endpoints, r.config.EndpointsFrom = over, r.config.File
 }
 
-// namesOnly has the endpoints of a section that cannot be read, so that names of
-// unknown ones are reported too.
-func namesOnly(n *yaml.Node) map[string]catalog.Overrides {
-	names := map[string]catalog.Overrides{}
-	if n.Kind != yaml.MappingNode {
-		return names
+// pairs are the keys of a mapping with their values; none of another node.
+func pairs(n *yaml.Node) func(yield func(name, value *yaml.Node) bool) {
+	return func(yield func(name, value *yaml.Node) bool) {
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if !yield(n.Content[i], resolved(n.Content[i+1])) {
+				return
+			}
+		}
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		names[n.Content[i].Value] = catalog.Overrides{}
-	}
-	return names
 }
 
 // resolved returns the node that an alias stands for, or the node itself.
@@ -237,12 +233,3 @@ func resolved(n *yaml.Node) *yaml.Node {
 
 // absent reports whether a key has no value, and so keeps its default.
 func absent(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-// labelled returns the name of a section as the beginning of a message; "" for the
-// whole document.
-func labelled(section string) string {
-	if section == "" {
-		return ""
-	}
-	return strings.TrimSuffix(section, ".") + ": "
-}

@@ -1,4 +1,4 @@
-package main
+package listener
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reusePort implements net.ListenConfig.Control: processes of the same user may listen
+// setReusePort implements net.ListenConfig.Control: processes of the same user may listen
 // on the address as well, and the kernel divides new connections among them.
-func reusePort(_, _ string, raw syscall.RawConn) error {
+func setReusePort(_, _ string, raw syscall.RawConn) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) {
 		failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)

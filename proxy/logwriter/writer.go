@@ -1,4 +1,4 @@
-package main
+package logwriter
 
 import (
 	"bytes"
@@ -25,13 +25,13 @@ const (
 	flushTime = 2 * time.Second
 )
 
-// lineWriter writes lines behind those who log them: what cannot be written in time, or
+// Writer writes lines behind those who log them: what cannot be written in time, or
 // at all, is lost, counted, and told of by a line of its own in their place once writing
 // works. It writes a line at once, and what follows it within burstSpan together: at ten
 // thousand requests a second, a system call for each line would cost as much as a hit. A
 // process that is killed loses what waits, which is the lines of the last burstSpan
 // unless writing is slow. While nothing waits it has no goroutine.
-type lineWriter struct {
+type Writer struct {
 	out     io.Writer
 	tell    func(lost uint64) []byte // the line that says how many were lost
 	counter prometheus.Counter       // of lost lines
@@ -49,23 +49,26 @@ type lineWriter struct {
 	ended   bool
 }
 
-func newLineWriter(out io.Writer, tell func(lost uint64) []byte) *lineWriter {
-	return &lineWriter{out: out, tell: tell, hurry: make(chan struct{}, 1), counter: prometheus.NewCounter(prometheus.CounterOpts{
+func newWriter(out io.Writer, tell func(lost uint64) []byte) *Writer {
+	return &Writer{out: out, tell: tell, hurry: make(chan struct{}, 1), counter: prometheus.NewCounter(prometheus.CounterOpts{
 		Namespace: metrics.Namespace, Name: "log_lines_lost_total",
 		Help: "Lines of the log that were lost, because it could not be written, or not as fast as there were lines.",
 	})}
 }
 
+// Lost counts the lines that were lost, for the metrics.
+func (w *Writer) Lost() prometheus.Collector { return w.counter }
+
 // Write implements io.Writer. It blocks for no longer than promptTime, and that after end
 // alone, and returns no error.
-func (w *lineWriter) Write(line []byte) (int, error) {
+func (w *Writer) Write(line []byte) (int, error) {
 	if ended := w.add(line); ended {
 		w.flush()
 	}
 	return len(line), nil
 }
 
-func (w *lineWriter) add(line []byte) (ended bool) {
+func (w *Writer) add(line []byte) (ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lost > 0 || w.bytes+len(line) > maxWaiting {
@@ -81,7 +84,7 @@ func (w *lineWriter) add(line []byte) (ended bool) {
 }
 
 // keep puts a line behind those that wait. The lock is held, as it is for lose.
-func (w *lineWriter) keep(line []byte) {
+func (w *Writer) keep(line []byte) {
 	w.bytes += len(line)
 	if w.written == nil {
 		w.written = make(chan struct{})
@@ -99,16 +102,16 @@ func (w *lineWriter) keep(line []byte) {
 }
 
 // full reports whether enough waits for a write.
-func (w *lineWriter) full() bool {
+func (w *Writer) full() bool {
 	return len(w.waiting) > 1 || len(w.waiting) == 1 && len(w.waiting[0]) >= burstBytes
 }
 
-func (w *lineWriter) lose(lines int) {
+func (w *Writer) lose(lines int) {
 	w.lost += uint64(lines)
 	w.counter.Add(float64(lines))
 }
 
-func (w *lineWriter) rush() {
+func (w *Writer) rush() {
 	select {
 	case w.hurry <- struct{}{}:
 	default:
@@ -117,7 +120,7 @@ func (w *lineWriter) rush() {
 
 // flush waits until what waits is written: for promptTime at most, and not at all for a
 // write that has taken longer already.
-func (w *lineWriter) flush() {
+func (w *Writer) flush() {
 	w.mu.Lock()
 	written := w.written
 	stuck := written == nil || w.lost > 0 || !w.began.IsZero() && time.Since(w.began) > promptTime
@@ -130,8 +133,8 @@ func (w *lineWriter) flush() {
 	}
 }
 
-// end writes what waits, within flushTime. From then on no line waits for others.
-func (w *lineWriter) end() {
+// End writes what waits, for two seconds at most. From then on no line waits for others.
+func (w *Writer) End() {
 	w.mu.Lock()
 	working := w.working
 	w.ended = true
@@ -153,7 +156,7 @@ func await(closed <-chan struct{}, d time.Duration) {
 }
 
 // work writes until nothing waits, or until it fails after the end.
-func (w *lineWriter) work(done chan<- struct{}) {
+func (w *Writer) work(done chan<- struct{}) {
 	defer close(done)
 	for {
 		block, told := w.next()
@@ -169,7 +172,7 @@ func (w *lineWriter) work(done chan<- struct{}) {
 	}
 }
 
-func (w *lineWriter) pause(d time.Duration) {
+func (w *Writer) pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -180,7 +183,7 @@ func (w *lineWriter) pause(d time.Duration) {
 
 // next takes what is to be written next: a block, or the line about so many lost ones. nil:
 // there is nothing, and the goroutine ends.
-func (w *lineWriter) next() (block []byte, told uint64) {
+func (w *Writer) next() (block []byte, told uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
@@ -206,7 +209,7 @@ func (w *lineWriter) next() (block []byte, told uint64) {
 }
 
 // wrote ends a write of n bytes of a block. It returns how long to pause before the next.
-func (w *lineWriter) wrote(block []byte, n int, told uint64, err error) (pause time.Duration) {
+func (w *Writer) wrote(block []byte, n int, told uint64, err error) (pause time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.began = time.Time{}
@@ -240,7 +243,7 @@ func (w *lineWriter) wrote(block []byte, n int, told uint64, err error) (pause t
 
 // loseAll loses what a write that failed has left, unless that was the line about lost
 // ones, and what waits behind it: so there is one place where lines are missing.
-func (w *lineWriter) loseAll(left []byte, told uint64) {
+func (w *Writer) loseAll(left []byte, told uint64) {
 	if w.lost += told; told == 0 {
 		w.lose(bytes.Count(left, []byte("\n")))
 	}

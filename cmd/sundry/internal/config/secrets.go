@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 // secret.
 func plainFile(name string) bool { return name == "SUNDRY_GEO_FILE" }
 
-// secretFiles returns a lookup of environment variables, in which SUNDRY_X_FILE may
+// Secrets returns a lookup of environment variables, in which SUNDRY_X_FILE may
 // name a file with the value of SUNDRY_X: the token, the address of Redis with its password,
 // the keys of sources. Each file must be readable and not empty, and the variable
 // itself must not be set as well. Files are read when the value is needed, so a
 // changed key takes effect with the next reload.
-func secretFiles(environ []string) (func(string) (string, bool), error) {
+func Secrets(environ []string) (func(string) (string, bool), error) {
 	values := make(map[string]string, len(environ))
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
@@ -27,7 +27,7 @@ func secretFiles(environ []string) (func(string) (string, bool), error) {
 	var failed []error
 	for variable, file := range values {
 		name, ok := strings.CutSuffix(variable, "_FILE")
-		if !ok || !strings.HasPrefix(name, "SUNDRY_") || plainFile(variable) || file == "" {
+		if !ok || !strings.HasPrefix(name, Prefix) || plainFile(variable) || file == "" {
 			continue
 		}
 		if values[name] != "" {

@@ -1,4 +1,4 @@
-package main
+package listener
 
 import (
 	"container/heap"

@@ -1,8 +1,9 @@
-package main
+package logwriter
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,9 +12,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"sundry/proxy"
 )
+
+// request is the message of the lines that may wait.
+const request = "request"
 
 // writes records the calls of its Write, each with what it wrote.
 type writes struct {
@@ -69,7 +71,7 @@ func (w *writes) want(t *testing.T, want ...string) {
 
 func lost(n uint64) []byte { return fmt.Appendf(nil, "lost %d\n", n) }
 
-func add(w *lineWriter, lines ...string) {
+func add(w *Writer, lines ...string) {
 	for _, line := range lines {
 		_, _ = w.Write([]byte(line + "\n"))
 	}
@@ -79,8 +81,8 @@ func add(w *lineWriter, lines ...string) {
 func TestLinesOfABurstAreWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		w := newLineWriter(got, lost)
-		defer w.end()
+		w := newWriter(got, lost)
+		defer w.End()
 		add(w, "a")
 		got.want(t, "a\n")
 		add(w, "b", "c")
@@ -94,7 +96,7 @@ func TestLinesOfABurstAreWrittenTogether(t *testing.T) {
 		add(w, "e")
 		got.want(t, "a\n", "b\nc\n", "d\n", "e\n")
 		add(w, "f")
-		w.end()
+		w.End()
 		if calls := got.all(); len(calls) != 5 {
 			t.Errorf("wrote %q by the end", calls)
 		}
@@ -109,8 +111,8 @@ func TestLinesOfABurstAreWrittenTogether(t *testing.T) {
 func TestLongBurstIsWrittenInPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		w := newLineWriter(got, lost)
-		defer w.end()
+		w := newWriter(got, lost)
+		defer w.End()
 		line := strings.Repeat("x", burstBytes/2-1)
 		add(w, line)
 		synctest.Wait()
@@ -128,8 +130,8 @@ func TestLongBurstIsWrittenInPieces(t *testing.T) {
 func TestALineBehindAFullBlockWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		w := newLineWriter(got, lost)
-		defer w.end()
+		w := newWriter(got, lost)
+		defer w.End()
 		hold := make(chan struct{})
 		got.set(-1, hold)
 		line := strings.Repeat("x", burstBytes/2-1)
@@ -153,9 +155,9 @@ func TestALineBehindAFullBlockWaits(t *testing.T) {
 func TestOnlyLinesOfRequestsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		log, _, lines := newLogger(&config{}, &process{stderr: got})
+		log, lines := New(got, "text", slog.LevelInfo, request)
 		log.Info("reloaded")
-		log.With("k", "v").WithGroup("g").Info(proxy.RequestMessage)
+		log.With("k", "v").WithGroup("g").Info(request)
 		if calls := got.all(); len(calls) != 1 {
 			t.Errorf("wrote %q", calls)
 		}
@@ -163,8 +165,8 @@ func TestOnlyLinesOfRequestsWait(t *testing.T) {
 		if calls := got.all(); len(calls) != 2 || !strings.Contains(calls[1], "msg=request") || !strings.Contains(calls[1], "msg=reloaded") {
 			t.Errorf("wrote %q", calls)
 		}
-		log.Warn(proxy.RequestMessage)
-		lines.end()
+		log.Warn(request)
+		lines.End()
 		if calls := got.all(); len(calls) != 3 {
 			t.Errorf("wrote %q", calls)
 		}
@@ -176,14 +178,14 @@ func TestOnlyLinesOfRequestsWait(t *testing.T) {
 func TestLinesThatCannotBeWrittenAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		log, _, lines := newLogger(&config{}, &process{stderr: got})
-		defer lines.end()
+		log, lines := New(got, "text", slog.LevelInfo, request)
+		defer lines.End()
 		hold := make(chan struct{})
 		got.set(-1, hold)
 		const count = 3 * maxWaiting / 1000
 		begin := time.Now()
 		for i := range count {
-			log.Info(proxy.RequestMessage, "n", i, "text", strings.Repeat("x", 1000))
+			log.Info(request, "n", i, "text", strings.Repeat("x", 1000))
 		}
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("requests waited for %v", took)
@@ -201,7 +203,7 @@ func TestLinesThatCannotBeWrittenAreLost(t *testing.T) {
 		got.set(-1, nil)
 		close(hold)
 		time.Sleep(time.Minute)
-		log.Info(proxy.RequestMessage, "n", "last")
+		log.Info(request, "n", "last")
 		synctest.Wait()
 		all := strings.Split(strings.TrimSuffix(strings.Join(got.all(), ""), "\n"), "\n")
 		kept := all[:len(all)-2]
@@ -224,8 +226,8 @@ func TestLinesThatCannotBeWrittenAreLost(t *testing.T) {
 func TestAFullDiskLosesLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := newWrites()
-		w := newLineWriter(got, lost)
-		defer w.end()
+		w := newWriter(got, lost)
+		defer w.End()
 		got.set(3, nil)
 		add(w, "first")
 		got.want(t, "fir")
@@ -261,7 +263,7 @@ func TestTheEndOfTheLogIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got := newWrites()
-				w := newLineWriter(got, lost)
+				w := newWriter(got, lost)
 				var hold chan struct{}
 				if row.stuck {
 					hold = make(chan struct{})
@@ -272,7 +274,7 @@ func TestTheEndOfTheLogIsBounded(t *testing.T) {
 					add(w, strings.Repeat("x", 1000))
 				}
 				begin := time.Now()
-				w.end()
+				w.End()
 				if took := time.Since(begin); took != row.within {
 					t.Errorf("the end took %v", took)
 				}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
+)
+
+// parseProxy reads the address of a proxy; "" for that of the environment.
+func parseProxy(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	_, err := upstreams.ParseProxy(s)
+	return s, err
+}
+
+// parseProxyOf reads the proxy of an endpoint or of one of its sources.
+func parseProxyOf(s string) (string, error) {
+	name, address, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return "", errors.New("expected an endpoint, or an endpoint and a source, with the URL of its proxy or direct, such as vidparse=socks5://127.0.0.1:1080 or vidparse/bilibili=direct")
+	}
+	if _, err := upstreams.ParseProxy(address); err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// OutgoingProxies are those of the settings, which were checked.
+func (c *Config) OutgoingProxies() upstreams.Proxies {
+	out := upstreams.Proxies{Of: map[string]*upstreams.Proxy{}}
+	if p, err := upstreams.ParseProxy(c.Proxy); c.Proxy != "" && err == nil {
+		out.Default = &p
+	}
+	for _, rule := range c.Proxies {
+		name, address, _ := strings.Cut(rule, "=")
+		if p, err := upstreams.ParseProxy(address); err == nil {
+			out.Of[name] = &p
+		}
+	}
+	return out
+}
+
+// UnknownProxies returns an error for proxies that would never be used, because
+// their endpoint or source is not among those that are known.
+func (c *Config) UnknownProxies(known []string) error {
+	var mistakes []error
+	for _, rule := range c.Proxies {
+		if name, _, _ := strings.Cut(rule, "="); !slices.Contains(known, name) {
+			text := name + ": unknown endpoint or source" + declare.Suggestion(name, known)
+			mistakes = append(mistakes, c.Mistake("proxies", text))
+		}
+	}
+	return errors.Join(mistakes...)
+}
+
+// Agents are the User-Agents of requests. version is that of the program.
+func (c *Config) Agents(version string) upstreams.Agents {
+	agents := upstreams.DefaultAgents()
+	agents.Own = "Sundry/" + strings.Trim(version, "()")
+	if c.Contact != "" {
+		agents.Own += " (+" + c.Contact + ")"
+	}
+	if c.UserAgent != "" {
+		agents.Browser = c.UserAgent
+	}
+	return agents
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/declare/describe"
+	"sundry/upstreams/lib/plainjson"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestSchemaGoldenFile: the schema says what the settings read.
+func TestSchemaGoldenFile(t *testing.T) {
+	const file = "../../sundry.schema.json"
+	b, err := plainjson.MarshalIndent(settingsSchema(t, describe.NewComments("../../../..", "sundry")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.TrimRight(string(b), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(text, readFile(t, file)); diff != "" {
+		t.Errorf("%s: make golden, then read the diff (-want +got):\n%s", file, diff)
+	}
+}
+
+// settingsSchema is the schema of sundry.yaml.
+func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
+	t.Helper()
+	s, all := describe.NewSchemas(comments), settings()
+	about := settingDescriptions(t)
+	root := describe.Object{}
+	for i := range all {
+		into, name := root, all[i].key
+		if section, rest, ok := strings.Cut(name, "."); ok {
+			if root[section] == nil {
+				root[section] = sectionSchema(describe.Object{})
+			}
+			into, name = root[section].(describe.Object)["properties"].(describe.Object), rest
+		}
+		schema := all[i].schema()
+		if schema["description"] = about[all[i].key]; about[all[i].key] == "" {
+			t.Errorf("settings.md: no row for %s", all[i].key)
+		}
+		into[name] = schema
+	}
+	overrides := s.Of(declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+	root["endpoints"] = describe.Object{"type": []any{"object", "null"}, "description": about["endpoints"], "additionalProperties": overrides}
+	out, err := s.Document("sundry.yaml", "The settings of Sundry.", sectionSchema(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// sectionSchema is the schema of a section with these keys. Without any value, each keeps
+// its default.
+func sectionSchema(properties describe.Object) describe.Object {
+	return describe.Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
+}
+
+var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
+
+// settingDescriptions are those of the reference of settings.
+func settingDescriptions(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, row := range settingRow.FindAllStringSubmatch(readFile(t, samples+"/settings.md"), -1) {
+		about := strings.ToUpper(row[3][:1]) + row[3][1:] + ". Variable: " + strings.ReplaceAll(row[2], "`", "") + "."
+		out[row[1]] = strings.ReplaceAll(about, "..", ".")
+	}
+	return out
+}
+
+// reads reports whether a text is a value of the setting.
+func (s *setting) reads(text string) bool { return s.read(&Config{}, text) == nil }
+
+var bounds = regexp.MustCompile(`from ([0-9.]+) to ([0-9.]+)`)
+
+// schema finds out what the setting reads.
+func (s *setting) schema() describe.Object {
+	one := s.valueSchema()
+	if s.items == nil {
+		if s.empty {
+			return describe.Object{"anyOf": []any{one, describe.Object{"enum": []any{"", nil}}}}
+		}
+		return describe.Object{"anyOf": []any{one, describe.Object{"type": "null"}}}
+	}
+	many := []any{describe.Object{"type": "array", "items": one}}
+	if s.pairs {
+		many = append(many, describe.Object{"type": "object", "additionalProperties": describe.Object{"type": "string"}})
+	}
+	return describe.Object{"anyOf": append(many, describe.Object{"type": []any{"string", "null"}})}
+}
+
+func (s *setting) valueSchema() describe.Object {
+	if values := s.values(); values != nil {
+		return describe.Object{"enum": values}
+	}
+	var number float64
+	_, noDuration := time.ParseDuration(s.example)
+	switch err := json.Unmarshal([]byte(s.example), &number); {
+	case err == nil && s.reads(s.example) && !s.reads("x"):
+		out := describe.Object{"type": "integer"}
+		if s.reads("0.5") {
+			out["type"] = "number"
+		}
+		if m := bounds.FindStringSubmatch(s.expected); m != nil {
+			out["minimum"], out["maximum"] = json.Number(m[1]), json.Number(m[2])
+		}
+		if s.reads("0") {
+			out["minimum"] = 0
+		}
+		return out
+	case strings.HasSuffix(s.example, "MiB"):
+		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^[0-9.]+ *(KiB|MiB|GiB)?$`}, describe.Object{"type": "integer"}}}
+	case noDuration == nil && !s.reads("x"):
+		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, describe.Object{"const": 0}}}
+	}
+	return describe.Object{"type": []any{"string", "number"}}
+}
+
+// values are those that the setting's text lists, if each is read and nothing else.
+func (s *setting) values() []any {
+	var out []any
+	for text := range strings.SplitSeq(strings.NewReplacer("one of ", "", " or ", ", ", " and ", ", ").Replace(s.expected), ", ") {
+		if !s.reads(text) || s.reads("not "+text) {
+			return nil
+		}
+		switch text {
+		case "true", "false":
+			out = append(out, text == "true")
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSecretFiles(t *testing.T) {
+	dir := t.TempDir()
+	token := write(t, dir, "token", "a b\r\n")
+	getenv, err := Secrets([]string{
+		"SUNDRY_ADMIN_TOKEN_FILE=" + token, "SUNDRY_LISTEN=:1", "SUNDRY_GEO_FILE=/not/a/secret", "OTHER_FILE=/x",
+		"SUNDRY_REDIS_URL=", "SUNDRY_REDIS_URL_FILE=" + write(t, dir, "redis", "redis://a"), "SUNDRY_KDNIAO_KEY_FILE=",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"SUNDRY_ADMIN_TOKEN": "a b", "SUNDRY_LISTEN": ":1", "SUNDRY_GEO_FILE": "/not/a/secret", "SUNDRY_REDIS_URL": "redis://a",
+	} {
+		if got, ok := getenv(name); !ok || got != want {
+			t.Errorf("%s: %q %v, want %q", name, got, ok, want)
+		}
+	}
+	for _, name := range []string{"SUNDRY_GEO", "OTHER", "SUNDRY_KDNIAO_KEY", "SUNDRY_CONFIG"} {
+		if got, ok := getenv(name); ok {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	write(t, dir, "token", "new\n")
+	if got, _ := getenv("SUNDRY_ADMIN_TOKEN"); got != "new" {
+		t.Errorf("after a change: %q", got)
+	}
+	if err := os.Remove(token); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := getenv("SUNDRY_ADMIN_TOKEN"); ok {
+		t.Errorf("of a file that is gone: %q", got)
+	}
+}
+
+func TestSecretFilesMistakes(t *testing.T) {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none")
+	_, err := Secrets([]string{
+		"SUNDRY_ADMIN_TOKEN_FILE=" + none, "SUNDRY_KDNIAO_KEY_FILE=" + write(t, dir, "empty", "\n"),
+		"SUNDRY_REDIS_URL=redis://a", "SUNDRY_REDIS_URL_FILE=" + write(t, dir, "redis", "redis://b"),
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{"SUNDRY_ADMIN_TOKEN_FILE: open " + none, "SUNDRY_KDNIAO_KEY_FILE: ", "empty", "SUNDRY_REDIS_URL and SUNDRY_REDIS_URL_FILE are both set"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+}

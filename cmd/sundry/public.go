@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"sundry/proxy/express"
+	"sundry/proxy/listener"
+)
+
+// idleTime is how long idle connections stay open after the listener is closed,
+// in case a request is under way on them.
+const idleTime = time.Second
+
+// public is the public listener with its server.
+type public struct {
+	*http.Server
+	listener *listener.Listener
+	lane     *express.Lane // nil: turned off
+	accepts  net.Listener  // the listener, with the lane behind it
+	served   chan struct{} // closed when no more connections are accepted
+}
+
+func newPublic(srv *http.Server, l *listener.Listener, lane *express.Lane) *public {
+	p := &public{Server: srv, listener: l, lane: lane, accepts: l, served: make(chan struct{})}
+	srv.ConnState = l.ConnState
+	if lane != nil {
+		p.accepts = lane.Attach(srv, l)
+	}
+	return p
+}
+
+// drain leaves all requests to net/http, which closes each connection after its
+// answer.
+func (p *public) drain() {
+	if p.lane != nil {
+		p.lane.Drain()
+	}
+}
+
+// run serves until the listener is closed.
+func (p *public) run() error {
+	defer close(p.served)
+	if err := p.Serve(p.accepts); !p.listener.Closing() {
+		return ignoreClosed(err)
+	}
+	return nil
+}
+
+// waitClosed waits until no connection is open.
+func (p *public) waitClosed(ctx context.Context) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for p.listener.Connections() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// shutDown waits for idle connections to be used for the last time, but no longer than
+// idleTime, and then for requests in flight.
+func (p *public) shutDown(ctx context.Context) error {
+	idle, cancel := context.WithTimeout(ctx, idleTime)
+	defer cancel()
+	_ = p.waitClosed(idle)
+	if err := p.Shutdown(ctx); err != nil {
+		return err
+	}
+	return p.waitClosed(ctx) // for answers of the lane, which Shutdown knows nothing of
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"sundry/metrics/panics"
+)
+
+// watch reloads configuration and catalog on SIGHUP, and when their files
+// change. After a mistake the old ones stay in force.
+func (s *server) watch(ctx context.Context) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	changed, stop := s.watchFiles(ctx)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			_, _ = s.reloadOnce("SIGHUP") // logged
+		case <-changed:
+			debounce(ctx, changed)
+			_, _ = s.reloadOnce("files changed") // logged
+		}
+	}
+}
+
+// debounceTime is how long files must stay unchanged before a reload: editors and deployments
+// write in several steps.
+const debounceTime = 300 * time.Millisecond
+
+func debounce(ctx context.Context, changed <-chan struct{}) {
+	timer := time.NewTimer(debounceTime)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			timer.Reset(debounceTime)
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// watchedFiles are the files of the operator that are loaded.
+type watchedFiles struct {
+	file    string // of the configuration; "" for none
+	catalog string // the directory of catalog files, without a slash at its end; "" for none
+}
+
+// watchFiles watches the directories of what was loaded from files: a watch on
+// a file itself ends when an editor replaces it, and Kubernetes swaps a symbolic
+// link beside it.
+func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
+	of := watchedFiles{file: s.config.File}
+	if s.config.Catalog != "" {
+		of.catalog = filepath.Clean(s.config.Catalog)
+	}
+	dirs := of.directories()
+	if len(dirs) == 0 {
+		return nil, func() {}
+	}
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		s.log.Warn("files are not watched; send SIGHUP to reload", "error", err)
+		return nil, func() {}
+	}
+	for _, dir := range dirs {
+		if err := w.Add(dir); err != nil {
+			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
+		}
+	}
+	changed := make(chan struct{}, 1)
+	s.panics.Go(panics.Reload, s.panics.Loop(ctx, panics.Reload, func(context.Context) { s.filter(w, &of, changed) }))
+	return changed, func() { _ = w.Close() } // its error has no consequence
+}
+
+// directories are that of the configuration, and that of catalog files with its folders.
+func (of *watchedFiles) directories() []string {
+	var dirs []string
+	if of.file != "" {
+		dirs = append(dirs, filepath.Dir(of.file))
+	}
+	if of.catalog == "" {
+		return dirs
+	}
+	dirs = append(dirs, of.catalog)
+	entries, _ := os.ReadDir(of.catalog) // what cannot be read was reported when it was loaded
+	for _, entry := range entries {
+		if entry.IsDir() {
+			dirs = append(dirs, filepath.Join(of.catalog, entry.Name()))
+		}
+	}
+	return dirs
+}
+
+// filter passes on events that concern this instance's files, until the watcher
+// is closed.
+func (s *server) filter(w *fsnotify.Watcher, of *watchedFiles, changed chan<- struct{}) {
+	for {
+		select {
+		case e, open := <-w.Events:
+			if !open {
+				return
+			}
+			if e.Op.Has(fsnotify.Create) && of.isFolder(e.Name) {
+				_ = w.Add(e.Name) // it is no directory, or gone again
+			}
+			if of.concerned(e) {
+				select {
+				case changed <- struct{}{}:
+				default: // a reload is due already
+				}
+			}
+		case err, open := <-w.Errors:
+			if !open {
+				return
+			}
+			s.log.Warn("watching files failed", "error", err)
+		}
+	}
+}
+
+// concerned reports whether an event is of the configuration file, of a catalog file or
+// folder, or of the symbolic link that Kubernetes swaps.
+func (of *watchedFiles) concerned(e fsnotify.Event) bool {
+	switch name := filepath.Base(e.Name); {
+	case e.Op == fsnotify.Chmod:
+		return false
+	case of.file != "" && name == filepath.Base(of.file), name == "..data":
+		return true
+	}
+	dir := filepath.Dir(e.Name)
+	file := of.catalog != "" && filepath.Ext(e.Name) == ".yaml" && (dir == of.catalog || of.isFolder(dir))
+	return file || of.isFolder(e.Name)
+}
+
+// isFolder reports whether a path is one that a folder of the catalog may have. It may not
+// be there any more.
+func (of *watchedFiles) isFolder(path string) bool {
+	return of.catalog != "" && filepath.Ext(path) == "" && filepath.Dir(path) == of.catalog
+}
