@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sundry/cache/advise"
-	"sundry/cache/advise/advisetest"
 )
 
 // TestReasons name what matters.
@@ -19,14 +18,14 @@ func TestReasons(t *testing.T) {
 		"always another": {"every refresh of some keys found a change", "每次刷新内容都有变化"},
 		"an hour":        {"the longest TTL under which 2 %", "旧响应不超过 2 %"},
 	}
-	worlds := advisetest.Worlds()
+	worlds := Worlds()
 	for i := range worlds {
 		want, ok := words[worlds[i].Name]
 		if !ok {
 			continue
 		}
 		delete(words, worlds[i].Name)
-		if why := worlds[i].Judge(1, advisetest.All, 1).Reason; !strings.Contains(why.EN, want[0]) || !strings.Contains(why.ZH, want[1]) {
+		if why := worlds[i].Judge(1, All, 1).Reason; !strings.Contains(why.EN, want[0]) || !strings.Contains(why.ZH, want[1]) {
 			t.Errorf("%s: %s / %s", worlds[i].Name, why.EN, why.ZH)
 		}
 	}

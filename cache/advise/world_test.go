@@ -2,11 +2,9 @@ package advise_test
 
 import (
 	"testing"
-
-	"sundry/cache/advise/advisetest"
 )
 
-// The whole of this, with more seeds, is deploy/bench/advice.
+// The whole of this, with more seeds, is TestTable.
 
 const futures = 3
 
@@ -28,10 +26,10 @@ func atLeast(t *testing.T, right, all int, least float64, what string) {
 	}
 }
 
-func judge(t *testing.T, worlds []advisetest.World, seed uint64) (sum advisetest.Tally) {
+func judge(t *testing.T, worlds []World, seed uint64) (sum Tally) {
 	t.Helper()
 	for i := range worlds {
-		v := worlds[i].Judge(seed, advisetest.All, futures)
+		v := worlds[i].Judge(seed, All, futures)
 		for _, line := range v.Wrong {
 			t.Logf("%s: %s", worlds[i].Name, line)
 		}
@@ -46,7 +44,7 @@ func judge(t *testing.T, worlds []advisetest.World, seed uint64) (sum advisetest
 // TestWorlds: beside brute force over the days after, at five TTLs each.
 func TestWorlds(t *testing.T) {
 	skipSlow(t)
-	sum := judge(t, advisetest.Worlds(), 0)
+	sum := judge(t, Worlds(), 0)
 	atLeast(t, sum.Old, sum.All, 0.85, "old share right")
 	atLeast(t, sum.Calls, sum.All, 0.95, "calls right")
 	atLeast(t, sum.Bands, sum.All, 0.88, "bands hold")
@@ -57,9 +55,9 @@ func TestWorlds(t *testing.T) {
 // TestRandomWorlds: worlds that nothing was tuned on.
 func TestRandomWorlds(t *testing.T) {
 	skipSlow(t)
-	var worlds []advisetest.World
+	var worlds []World
 	for seed := range uint64(40) {
-		worlds = append(worlds, advisetest.Random(1000+seed))
+		worlds = append(worlds, Random(1000+seed))
 	}
 	sum := judge(t, worlds, 1000)
 	atLeast(t, sum.Old, sum.All, 0.75, "old share right")
@@ -72,8 +70,8 @@ func TestRandomWorlds(t *testing.T) {
 // never raises the TTL while more than twice the target is old.
 func TestClosedLoops(t *testing.T) {
 	skipSlow(t)
-	var sum advisetest.LoopTally
-	worlds := advisetest.Worlds()
+	var sum LoopTally
+	worlds := Worlds()
 	for i := range worlds {
 		l := worlds[i].Control(1)
 		for _, line := range l.Wrong {
@@ -88,10 +86,10 @@ func TestClosedLoops(t *testing.T) {
 // TestOneOfTwoInstances: what one of them has seen alone leads to a TTL that keeps the target
 // of both, though it counts its own calls only.
 func TestOneOfTwoInstances(t *testing.T) {
-	worlds := advisetest.Worlds()
+	worlds := Worlds()
 	for i := range worlds {
 		if w := &worlds[i]; w.Instances > 1 {
-			if v := w.Judge(1, advisetest.First, 1); !v.Old || !v.Within {
+			if v := w.Judge(1, First, 1); !v.Old || !v.Within {
 				t.Errorf("%s: advised %v; %s", w.Name, v.Advised, v.Wrong)
 			}
 		}

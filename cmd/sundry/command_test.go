@@ -273,7 +273,6 @@ func dependencies() map[string][]string {
 		"cache/entry":                    {},
 		"cache/policy":                   {"cache/entry"},
 		"cache/advise":                   {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics"},
-		"cache/advise/advisetest":        {"cache/advise", "cache/policy"},
 		"cache/far":                      {"cache/jitter", "metrics"},
 		"upstreams/declare/describe":     {"upstreams/declare"},
 		"upstreams/scaffold":             {"upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},

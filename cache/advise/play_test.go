@@ -1,7 +1,8 @@
-// Package advisetest judges advice by brute force: worlds in which it is known when each
-// content changes, and a cache of its own that plays any rule over them. It says what is
-// fresh by the words of the design alone, and shares no code with what it judges.
-package advisetest
+package advise_test
+
+// Advice is judged by brute force: by worlds in which it is known when each content changes, and
+// a cache of its own that plays any rule over them. That says what is fresh by the words of the
+// design alone, and shares no code with what it judges.
 
 import (
 	"math/rand/v2"

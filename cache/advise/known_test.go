@@ -1,4 +1,4 @@
-package advisetest
+package advise_test
 
 import (
 	"math/rand/v2"
