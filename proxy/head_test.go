@@ -115,7 +115,7 @@ func (c *composed) raw(limiter rateLimiter) string {
 // TestRawBytesAreWhatNetHTTPSends: the two writers of a reply write the same bytes,
 // but for the Date.
 func TestRawBytesAreWhatNetHTTPSends(t *testing.T) {
-	limiter := newRateLimiter(Limits{Rate: 1, Burst: 20}, nil)
+	limiter := newRateLimiter(Limits{Rate: 1, Burst: 20})
 	s := &Server{preset: newPresetHeaders()}
 	rows := everyReply()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

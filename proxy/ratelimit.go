@@ -50,10 +50,9 @@ type rateLimiter struct {
 	policy string
 }
 
-// newRateLimiter returns the limiter of these limits. From the one before, which may be
-// nil, it takes over how the fleet names its clients.
-func newRateLimiter(limits Limits, before *ratelimit.Limiter) rateLimiter {
-	l := rateLimiter{Limiter: ratelimit.New(limits.Rate, limits.Burst, before)}
+// newRateLimiter returns the limiter of these limits.
+func newRateLimiter(limits Limits) rateLimiter {
+	l := rateLimiter{Limiter: ratelimit.New(limits.Rate, limits.Burst)}
 	if l.Limiter != nil {
 		l.policy = ratePolicy(l.Burst())
 	}

@@ -49,7 +49,7 @@ type Config struct {
 	Registerer    prometheus.Registerer
 	// Version of the program, for the OpenAPI document; "" where it is not known.
 	Version string
-	// Fleet is where the instances leave reports for each other, to share the rate
+	// Fleet is where the instances tell each other what clients have used, to share the rate
 	// limit; nil for an instance by itself.
 	Fleet ratelimit.Fleet
 }
@@ -120,9 +120,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.Cache.OnFill(s.logFill)
 	}
 	if cfg.Fleet != nil {
-		if s.sharing, err = ratelimit.NewSharing(cfg.Fleet, cfg.Registerer, cfg.Log); err != nil {
-			return nil, fmt.Errorf("proxy: rate limit: %w", err)
-		}
+		s.sharing = ratelimit.NewSharing(cfg.Fleet, cfg.Registerer, cfg.Log)
 	}
 	return s, nil
 }

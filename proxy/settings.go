@@ -79,13 +79,10 @@ func newActiveSettings(settings Settings, before *activeSettings) *activeSetting
 		settings.RefusalSample = 100
 	}
 	active := &activeSettings{Settings: settings}
-	switch l := settings.Limits; {
-	case before == nil:
-		active.limiter = newRateLimiter(l, nil)
-	case l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst:
+	if l := settings.Limits; before != nil && l.Rate == before.Limits.Rate && l.Burst == before.Limits.Burst {
 		active.limiter = before.limiter
-	default:
-		active.limiter = newRateLimiter(l, before.limiter.Limiter)
+	} else {
+		active.limiter = newRateLimiter(l)
 	}
 	return active
 }

@@ -88,8 +88,8 @@ func TestAClientIsLimitedByAllInstances(t *testing.T) {
 	if n := all[0].metric("sundry_rate_limit_told_clients_total"); n < 1 {
 		t.Errorf("%v clients were told", n)
 	}
-	if n := redis.Must("EXISTS sundry:gossip:rates"); n != ":1\r\n" {
-		t.Errorf("there is no stream: %s", n)
+	if n := redis.Must("EXISTS sundry:rates:clients"); n != ":1\r\n" {
+		t.Errorf("nothing is shared: %s", n)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
 		t.Errorf("%d of 50 are admitted where the client has not been", n)
 	}
 	for i, p := range all {
-		if n := strings.Count(p.stderr.String(), "gossip"); n > 0 {
+		if n := strings.Count(p.stderr.String(), "rates of the fleet"); n > 0 {
 			t.Errorf("instance %d: %d lines in the log", i, n)
 		}
 		if n, _ := p.admitted(20); n > 10 {
@@ -137,8 +137,8 @@ func TestRateLimitsAreNotSharedWhereTurnedOff(t *testing.T) {
 			t.Errorf("instance %d: %d of a burst of 60", i, n)
 		}
 	}
-	if n := redis.Must("EXISTS sundry:gossip:rates"); n != ":0\r\n" {
-		t.Errorf("there is a stream: %s", n)
+	if n := redis.Must("EXISTS sundry:rates:clients"); n != ":0\r\n" {
+		t.Errorf("something is shared: %s", n)
 	}
 	for _, p := range all {
 		p.reloaded(t, file, limitsFile(true))

@@ -213,7 +213,7 @@ func (s *server) fleet() ratelimit.Fleet {
 	if s.far == nil {
 		return nil
 	}
-	return s.far.Gossip("rates")
+	return s.far.Rates("clients")
 }
 
 // warms reports whether endpoints are filled ahead of requests: by default yes, but

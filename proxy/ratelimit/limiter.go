@@ -9,10 +9,10 @@
 package ratelimit
 
 import (
+	"hash/maphash"
 	"math"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -23,7 +23,7 @@ const defaultBurst = 4
 // burst remains.
 const lowDivisor = 4
 
-// Sizes of the table of clients: 4 MiB of address space, of which memory is used
+// Sizes of the table of clients: 5 MiB of address space, of which memory is used
 // as it fills.
 const (
 	limiterShards = 64
@@ -41,19 +41,19 @@ type Limiter struct {
 	epoch    time.Time
 	interval int64 // nanoseconds until one more request is allowed
 	burst    int64 // nanoseconds that may be used up: the burst's intervals
-	names    atomic.Pointer[names]
+	seed     maphash.Seed
 	shards   [limiterShards]shard
 }
 
 type shard struct {
 	mu      sync.Mutex
 	buckets [shardBuckets][bucketWays]slot
-	tallies *tallies // nil while there is nobody to tell
+	untold  [shardBuckets][bucketWays]uint32 // requests of each that Sharing has not taken
 }
 
 // slot is free once full has passed.
 type slot struct {
-	client pseudonym
+	client client
 	full   int64 // when the burst is restored, in nanoseconds after the epoch
 }
 
@@ -67,9 +67,8 @@ type Allowance struct {
 
 // New returns a limiter for rate requests per second and client, and burst at once;
 // nil for a rate of 0, which is no limit. A burst of 0 means four seconds of the
-// rate. From the limiter before, which may be nil, it takes over by which secret
-// the fleet names its clients.
-func New(rate float64, burst int, before *Limiter) *Limiter {
+// rate.
+func New(rate float64, burst int) *Limiter {
 	if rate <= 0 {
 		return nil
 	}
@@ -78,13 +77,7 @@ func New(rate float64, burst int, before *Limiter) *Limiter {
 		n = max(1, int64(defaultBurst*rate))
 	}
 	interval := max(1, int64(float64(time.Second)/rate))
-	l := &Limiter{epoch: time.Now(), interval: interval, burst: min(n, math.MaxInt64/4/interval) * interval}
-	if before == nil {
-		l.names.Store(&names{secret: newSecret()})
-	} else {
-		l.names.Store(&names{secret: before.names.Load().secret})
-	}
-	return l
+	return &Limiter{epoch: time.Now(), interval: interval, burst: min(n, math.MaxInt64/4/interval) * interval, seed: maphash.MakeSeed()}
 }
 
 // Burst returns how many requests a client may make at once, and the time in which a
@@ -94,15 +87,11 @@ func (l *Limiter) Burst() (requests int64, restored time.Duration) {
 }
 
 // Allow counts a request at now, unless the client is over its limit.
-func (l *Limiter) Allow(client netip.Addr, now time.Time) Allowance {
+func (l *Limiter) Allow(from netip.Addr, now time.Time) Allowance {
 	if l == nil {
 		return Allowance{OK: true}
 	}
-	names, t := l.names.Load(), l.at(now)
-	who := names.pseudonymOf(client)
-	if t < names.until {
-		l.rename(names.before.pseudonymOf(client), who)
-	}
+	who, t := clientOf(from), l.at(now)
 	s, b := l.place(who)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,10 +103,8 @@ func (l *Limiter) Allow(client netip.Addr, now time.Time) Allowance {
 	if full += l.interval; full-t > l.burst {
 		return Allowance{Low: true, Next: time.Duration(full - t - l.burst)}
 	}
-	s.buckets[b][way] = slot{who, full}
-	if s.tallies != nil {
-		s.tallies.count(b, way, known, t, l.interval)
-	}
+	s.store(b, way, known, slot{who, full})
+	s.untold[b][way]++
 	return l.allowance(full - t)
 }
 
@@ -131,13 +118,14 @@ func (l *Limiter) allowance(used int64) Allowance {
 func (l *Limiter) at(now time.Time) int64 { return int64(now.Sub(l.epoch)) }
 
 // place returns the shard and the number of the bucket where a client is stored.
-func (l *Limiter) place(who pseudonym) (*shard, int) {
-	return &l.shards[who%limiterShards], int(who / limiterShards % shardBuckets)
+func (l *Limiter) place(who client) (*shard, int) {
+	hash := maphash.Comparable(l.seed, who)
+	return &l.shards[hash%limiterShards], int(hash / limiterShards % shardBuckets)
 }
 
 // find returns the client's slot, or the one to evict for it: the one that is free
 // or will be free first.
-func find(bucket *[bucketWays]slot, who pseudonym) (way int, known bool) {
+func find(bucket *[bucketWays]slot, who client) (way int, known bool) {
 	for i := range bucket {
 		switch {
 		case bucket[i].client == who:
@@ -147,6 +135,14 @@ func find(bucket *[bucketWays]slot, who pseudonym) (way int, known bool) {
 		}
 	}
 	return way, false
+}
+
+// store puts a client into a slot, which was another one's where it was not known.
+func (s *shard) store(b, way int, known bool, c slot) {
+	s.buckets[b][way] = c
+	if !known {
+		s.untold[b][way] = 0
+	}
 }
 
 // Clients returns how many clients are stored: those whose burst is not restored.

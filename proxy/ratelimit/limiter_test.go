@@ -54,7 +54,7 @@ func TestClientsAreHeldToTheirRate(t *testing.T) {
 	}
 	for what, row := range rows {
 		t.Run(what, func(t *testing.T) {
-			c := New(row.limits.rate, row.limits.burst, nil)
+			c := New(row.limits.rate, row.limits.burst)
 			for i, call := range row.calls {
 				got := c.Allow(netip.MustParseAddr(call.who), c.epoch.Add(call.at))
 				if got.OK != call.ok || got.Remaining != call.left || got.Next != call.more {
@@ -74,7 +74,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	c := New(0.01, 3, nil)
+	c := New(0.01, 3)
 	greedy, now := netip.MustParseAddr("192.0.2.1"), c.epoch
 	for range 3 {
 		c.Allow(greedy, now)
@@ -107,7 +107,7 @@ func TestAFloodOfAddressesIsBounded(t *testing.T) {
 // TestOrdinaryCallersAreNotForgotten: at the default rate a hundred thousand active
 // clients do not evict each other.
 func TestOrdinaryCallersAreNotForgotten(t *testing.T) {
-	c := New(1, 2, nil)
+	c := New(1, 2)
 	var b [4]byte
 	for round, ok := range []bool{true, true, false} {
 		wrong := 0
@@ -123,30 +123,21 @@ func TestOrdinaryCallersAreNotForgotten(t *testing.T) {
 	}
 }
 
-// TestADecisionAllocatesNothing, also where it is counted for the others.
 func TestADecisionAllocatesNothing(t *testing.T) {
-	c, who := New(1e9, 1e9, nil), netip.MustParseAddr("192.0.2.1")
-	for _, worth := range []uint32{0, 1} {
-		c.tell(worth)
-		if n := testing.AllocsPerRun(1000, func() { c.Allow(who, c.epoch) }); n > 0 {
-			t.Errorf("worth %d: %v allocations", worth, n)
-		}
+	c, who := New(1e9, 1e9), netip.MustParseAddr("192.0.2.1")
+	if n := testing.AllocsPerRun(1000, func() { c.Allow(who, c.epoch) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
 func BenchmarkClients(b *testing.B) {
-	for name, worth := range map[string]uint32{"alone": 0, "in a fleet": 8} {
-		b.Run(name, func(b *testing.B) {
-			c := New(50, 0, nil)
-			c.tell(worth)
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				var a [4]byte
-				for i := uint32(0); pb.Next(); i++ {
-					binary.BigEndian.PutUint32(a[:], i)
-					c.Allow(netip.AddrFrom4(a), c.epoch.Add(time.Duration(i)))
-				}
-			})
-		})
-	}
+	c := New(50, 0)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		var a [4]byte
+		for i := uint32(0); pb.Next(); i++ {
+			binary.BigEndian.PutUint32(a[:], i)
+			c.Allow(netip.AddrFrom4(a), c.epoch.Add(time.Duration(i)))
+		}
+	})
 }

@@ -1,13 +1,15 @@
 package ratelimit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/far"
 	"sundry/cache/jitter"
@@ -15,38 +17,33 @@ import (
 )
 
 const (
-	// interval is the time between two rounds of gossip; it varies by the share of spread, so
-	// that the instances of a fleet do not all call at the same instant.
+	// interval is the time between two rounds; it varies by the share of spread, so that
+	// the instances of a fleet do not all call at the same instant.
 	interval    = time.Second
 	spread      = 0.2
 	maxInterval = interval + interval/5
 	// lag is the time after which what an instance admits is known to the others,
 	// unless something is wrong: one waits to tell it, the other to hear it.
 	lag = 2*maxInterval + 100*time.Millisecond
-	// maxAge: older reports are of no use. After an outage nobody is refused for
-	// what happened before it.
-	maxAge = 3 * time.Second
-	// silentAfter is how long an instance counts that is no longer heard of.
-	silentAfter = 5 * time.Second
-	// maxTold bounds the clients in a report, and fleetTold those in the reports of all
-	// instances; each tells at least minTold.
-	maxTold, minTold, fleetTold = 512, 64, 4096
+	// maxTold bounds the clients that an instance tells of in a round.
+	maxTold = 512
 	// untoldShare is the part of a burst, as a divisor, that all instances together do
 	// not tell of a client.
 	untoldShare = 8
+	// longestDebt bounds for how long a client is refused because of what others have
+	// admitted.
+	longestDebt = time.Minute
 )
 
-// Fleet is where the instances leave reports for each other, such as far.Gossip.
+// Fleet is where the instances tell each other what clients have used, such as far.Rates.
 type Fleet interface {
-	// Round posts a report, and returns those that others posted since the last
-	// round, the oldest first, and the secret of the fleet: the offered one, if there
-	// was none.
-	Round(ctx context.Context, offered, report []byte) (secret []byte, reports []far.Report, err error)
+	// Exchange adds a report, and returns what all instances have told.
+	Exchange(ctx context.Context, told far.Report) (far.Fleet, error)
 }
 
 // Sharing lets the limiters of a fleet act nearly as one. Each decides for itself and at
-// once. About every second it reports the clients that have used much here,
-// in one round trip, and debits its own clients by what the others report.
+// once. About every second it tells which clients have used much here, hears in the same
+// round trip what they have used at all instances together, and debits them by that.
 //
 // Of n instances that hear each other, all together admit of a client, however it
 // spreads its requests, in any time T up to a minute no more than
@@ -57,119 +54,108 @@ type Fleet interface {
 // instance admits is known to another: two intervals and a round trip at most (2.5
 // s), half of that on average. The excess over 9/8 becomes a debt, so that a client that
 // never pauses gets no more than 9/8 of its rate in the long run. That holds as long as
-// no more clients are worth telling than a report has room for: 512, less in
-// fleets of more than eight, but at least 64; beyond, the heaviest are told.
+// no more clients are worth telling than a report has room for, 512; beyond, the heaviest
+// are told.
 //
 // A client of one instance alone is limited as without Sharing, and one that keeps to its
 // limit at all instances together is refused by none.
 //
 // What cannot be told is dropped: without the others, each limits for itself.
 type Sharing struct {
-	fleet     Fleet
-	log       *slog.Logger
-	limiter   *Limiter             // of the last round; nil: none was shared
-	heard     map[string]time.Time // when each of the others made its last report
-	told      prometheus.Counter
-	debits    prometheus.Counter
-	instances prometheus.Gauge
+	fleet      Fleet
+	log        *slog.Logger
+	pseudonyms *pseudonyms
+	others     int       // instances in the last round, without this one
+	forgotten  time.Time // when what was not worth telling was last forgotten
+	told       prometheus.Counter
+	debits     prometheus.Counter
+	instances  prometheus.Gauge
 }
 
-// NewSharing returns a Sharing that Run starts.
-func NewSharing(fleet Fleet, reg prometheus.Registerer, log *slog.Logger) (*Sharing, error) {
+// NewSharing returns a Sharing that Run starts. reg takes the metrics; nil for none.
+func NewSharing(fleet Fleet, reg prometheus.Registerer, log *slog.Logger) *Sharing {
 	const namespace, subsystem = metrics.Namespace, "rate_limit"
+	make := promauto.With(reg)
 	s := &Sharing{
-		fleet: fleet, log: log, heard: map[string]time.Time{},
-		told: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "told_clients_total",
+		fleet: fleet, log: log, pseudonyms: newPseudonyms(),
+		told: make.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "told_clients_total",
 			Help: "Clients in reports to the other instances: those that have used much since the last."}),
-		debits: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "debits_total",
+		debits: make.NewCounter(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "debits_total",
 			Help: "Debits of clients by what other instances admitted."}),
-		instances: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "instances",
+		instances: make.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "instances",
 			Help: "Instances that share the rate limit, this one included; 1: it is limiting for itself."}),
 	}
 	s.instances.Set(1)
-	if reg == nil {
-		return s, nil
-	}
-	for _, c := range []prometheus.Collector{s.told, s.debits, s.instances} {
-		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("metrics: %w", err)
-		}
-	}
-	return s, nil
+	return s
 }
 
-// Run exchanges reports with the others at once and then about every second, until
-// ctx ends. current returns the limiter in force; nil while there is none to share.
+// Run makes a round at once and then about every second, until ctx ends. current returns
+// the limiter in force; nil while there is none to share.
 func (s *Sharing) Run(ctx context.Context, current func() *Limiter) {
 	for ctx.Err() == nil {
-		s.round(ctx, current())
+		others := 0
+		if l := current(); l != nil {
+			others = s.round(ctx, l)
+		}
+		s.others = others
+		s.instances.Set(float64(1 + others))
 		_ = jitter.Pause(ctx, interval, spread) // the loop asks ctx
 	}
 }
 
-// round makes one round for the limiter, which may be another one than in the
-// last.
-func (s *Sharing) round(ctx context.Context, l *Limiter) {
-	if s.limiter != nil && s.limiter != l {
-		s.limiter.tell(0)
-	}
-	if s.limiter = l; l == nil {
-		s.heard = map[string]time.Time{}
-		s.instances.Set(1)
-		return
-	}
-	uses, own := l.takeUses(roomFor(len(s.heard)+1), time.Now()), l.secret()
-	secret, reports, err := s.fleet.Round(ctx, own.bytes(), newReport(own, uses))
+// round tells what clients have used here, and debits them by what they have used at all
+// instances. It returns how many others there are; 0 where that is not known.
+func (s *Sharing) round(ctx context.Context, l *Limiter) (others int) {
 	now := time.Now()
-	if common, ok := parseSecret(secret); err == nil && ok {
-		s.told.Add(float64(len(uses)))
-		l.adopt(common, now)
-	} else if reports = nil; err == nil {
-		err = fmt.Errorf("the secret of the fleet has %d bytes", len(secret))
+	used := s.take(l, now)
+	fleet, err := s.fleet.Exchange(ctx, far.Report{Secret: s.pseudonyms.secret, Used: used, Lag: lag, Most: l.mostUsed()})
+	if err == nil {
+		err = s.adopt(fleet.Secret)
 	}
 	if err != nil {
 		s.log.Debug("rate limits not shared", "error", err)
+		return 0
 	}
-	s.meet(l, reports, now)
-	s.debit(l, reports, now)
-}
-
-// debit debits the clients in the reports.
-func (s *Sharing) debit(l *Limiter, reports []far.Report, now time.Time) {
-	common := l.secret()
-	for _, r := range reports {
-		if r.Age > maxAge {
-			continue
-		}
-		for _, u := range parseReport(r.Body, common) {
-			if l.debit(u, now) {
-				s.debits.Inc()
-			}
+	s.told.Add(float64(len(used)))
+	for _, u := range fleet.Used {
+		if who, ok := s.pseudonyms.client(u.Client); ok && l.debit(who, u.Time, now) {
+			s.debits.Inc()
 		}
 	}
+	return fleet.Instances - 1
 }
 
-// meet finds out who is there, and tells the limiter what is worth telling them.
-func (s *Sharing) meet(l *Limiter, reports []far.Report, now time.Time) {
-	for _, r := range reports {
-		s.heard[r.From] = now.Add(-r.Age)
+// take returns what is to be told. What is not worth it is forgotten after a time in which
+// it is restored, and so is what nobody is there to hear.
+func (s *Sharing) take(l *Limiter, now time.Time) (used []far.Used) {
+	burst, restored := l.Burst()
+	if s.others > 0 {
+		for _, u := range l.takeUses(worthTelling(burst, s.others+1)) {
+			used = append(used, far.Used{Client: s.pseudonyms.of(u.client), Time: l.restored(u.n)})
+		}
 	}
-	maps.DeleteFunc(s.heard, func(_ string, at time.Time) bool { return now.Sub(at) > silentAfter })
-	n := len(s.heard) + 1
-	s.instances.Set(float64(n))
-	burst, _ := l.Burst()
-	l.tell(worthTelling(burst, n))
+	if s.others == 0 || now.Sub(s.forgotten) > max(restored, lag) {
+		l.forgetUses()
+		s.forgotten = now
+	}
+	return used
 }
 
 // worthTelling is from how many requests on a client is worth telling in a fleet of n
-// instances; 0 where there is only one.
+// instances.
 func worthTelling(burst int64, n int) uint32 {
-	if n < 2 {
-		return 0
-	}
-	return uint32(min(max(1, burst/int64(untoldShare*n)), 1<<31))
+	return uint32(min(max(1, burst/int64(untoldShare*n)), math.MaxUint32))
 }
 
-// roomFor is how many clients are told in a report in a fleet of n instances, each of
-// which reads the reports of all.
-func roomFor(n int) int { return min(maxTold, max(minTold, fleetTold/n)) }
+// adopt names clients by the secret of the fleet from now on.
+func (s *Sharing) adopt(secret []byte) error {
+	if bytes.Equal(secret, s.pseudonyms.secret) {
+		return nil
+	}
+	common, err := pseudonymsBy(secret)
+	if err != nil {
+		return fmt.Errorf("the secret of the fleet: %w", err)
+	}
+	s.pseudonyms = common
+	return nil
+}

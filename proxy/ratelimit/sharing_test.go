@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,18 +25,19 @@ import (
 // roundTrip to a board takes this long.
 const roundTrip = 20 * time.Millisecond
 
-// board is where the instances of a test leave their reports.
+// board is where the instances of a test tell each other what clients have used: the script
+// of far.Rates, without Redis.
 type board struct {
-	mu     sync.Mutex
-	away   error
-	secret []byte
-	posts  []post
+	mu      sync.Mutex
+	away    error
+	secret  []byte
+	seen    map[int]time.Time    // each instance
+	full    map[string]time.Time // when what each client has used is restored
+	reports map[int][]far.Report // of each instance
 }
 
-type post struct {
-	from int
-	at   time.Time
-	body []byte
+func newBoard() *board {
+	return &board{seen: map[int]time.Time{}, full: map[string]time.Time{}, reports: map[int][]far.Report{}}
 }
 
 func (b *board) set(away error) {
@@ -46,29 +49,35 @@ func (b *board) set(away error) {
 // seat is the board as one instance knows it.
 type seat struct {
 	*board
-	self, read int
-	cut, off   atomic.Bool // from the board; by a setting
+	self     int
+	cut, off atomic.Bool // from the board; by a setting
 }
 
-func (s *seat) Round(_ context.Context, offered, report []byte) (secret []byte, reports []far.Report, err error) {
+func (s *seat) Exchange(_ context.Context, told far.Report) (f far.Fleet, err error) {
 	time.Sleep(roundTrip / 2)
 	defer time.Sleep(roundTrip / 2)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away != nil || s.cut.Load() {
-		return nil, nil, errors.Join(s.away, errors.New("cut off"))
+		return f, errors.Join(s.away, errors.New("cut off"))
 	}
 	if s.secret == nil {
-		s.secret = offered
+		s.secret = told.Secret
 	}
-	for _, p := range s.posts[s.read:] {
-		if p.from != s.self {
-			reports = append(reports, far.Report{From: string(rune('a' + p.from)), Age: time.Since(p.at), Body: p.body})
+	now := time.Now()
+	s.seen[s.self], s.reports[s.self] = now, append(s.reports[s.self], told)
+	maps.DeleteFunc(s.seen, func(_ int, at time.Time) bool { return now.Sub(at) > 5*time.Second })
+	for _, u := range told.Used {
+		left := max(-told.Lag, s.full[u.Client].Sub(now)) + u.Time
+		s.full[u.Client] = now.Add(min(left, told.Most))
+	}
+	for client, full := range s.full {
+		if full.After(now) {
+			f.Used = append(f.Used, far.Used{Client: client, Time: full.Sub(now)})
 		}
 	}
-	s.posts = append(s.posts, post{s.self, time.Now(), report})
-	s.read = len(s.posts)
-	return s.secret, reports, nil
+	f.Secret, f.Instances = s.secret, len(s.seen)
+	return f, nil
 }
 
 // limiter returns the one in force.
@@ -79,14 +88,6 @@ func (s *seat) limiter(l *Limiter) func() *Limiter {
 		}
 		return l
 	}
-}
-
-// counts reports whether anything is counted for the others.
-func (l *Limiter) counts() bool {
-	s := &l.shards[0]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tallies != nil
 }
 
 // fleet is a number of instances at one board.
@@ -101,17 +102,14 @@ type fleet struct {
 func run(t *testing.T, n int, l limits, f func(t *testing.T, fleet *fleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		fl := &fleet{board: &board{}}
+		fl := &fleet{board: newBoard()}
 		ctx, stop := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		defer done.Wait()
 		defer stop()
 		for i := range n {
-			limiter, at := New(l.rate, l.burst, nil), &seat{board: fl.board, self: i}
-			s, err := NewSharing(at, nil, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
+			limiter, at := New(l.rate, l.burst), &seat{board: fl.board, self: i}
+			s := NewSharing(at, nil, slog.New(slog.DiscardHandler))
 			fl.seats, fl.limiters, fl.sharing = append(fl.seats, at), append(fl.limiters, limiter), append(fl.sharing, s)
 			done.Go(func() { s.Run(ctx, at.limiter(limiter)) })
 		}
@@ -155,7 +153,7 @@ func TestAClientThatSpreadsIsHeldToItsLimit(t *testing.T) {
 					for step := range steps {
 						n := 0
 						for i, l := range f.limiters {
-							n += request(l, client(1), times(step, i, row.n), time.Now())
+							n += request(l, caller(1), times(step, i, row.n), time.Now())
 						}
 						total = append(total, total[step]+n)
 						time.Sleep(10 * time.Millisecond)
@@ -206,14 +204,14 @@ func TestTheBoundMeansSomething(t *testing.T) {
 func TestAClientWithinItsLimitMaySpread(t *testing.T) {
 	for _, l := range []limits{{50, 200}, {50, 5}, {1, 20}} {
 		run(t, 5, l, func(t *testing.T, f *fleet) {
-			alone, admitted := New(l.rate, l.burst, nil), 0
+			alone, admitted := New(l.rate, l.burst), 0
 			for range 60 * 100 {
 				for range rand.IntN(3) {
-					if !alone.Allow(client(1), time.Now()).OK {
+					if !alone.Allow(caller(1), time.Now()).OK {
 						continue
 					}
 					admitted++
-					if !f.limiters[rand.IntN(5)].Allow(client(1), time.Now()).OK {
+					if !f.limiters[rand.IntN(5)].Allow(caller(1), time.Now()).OK {
 						t.Fatalf("%v: request %d is refused", l, admitted)
 					}
 				}
@@ -241,14 +239,14 @@ func (f *fleet) debits() (n float64) {
 // elsewhere.
 func TestAClientOfOneInstanceIsLimitedAsEver(t *testing.T) {
 	run(t, 3, limits{20, 30}, func(t *testing.T, f *fleet) {
-		alone := New(20, 30, nil)
+		alone := New(20, 30)
 		for step := range 6000 {
 			for range rand.IntN(3) {
-				if got, want := f.limiters[0].Allow(client(1), time.Now()), alone.Allow(client(1), time.Now()); got != want {
+				if got, want := f.limiters[0].Allow(caller(1), time.Now()), alone.Allow(caller(1), time.Now()); got != want {
 					t.Fatalf("step %d: %+v, alone %+v", step, got, want)
 				}
 			}
-			f.admittedByAll(client(2), 1)
+			f.admittedByAll(caller(2), 1)
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
@@ -259,26 +257,26 @@ func TestAClientOfOneInstanceIsLimitedAsEver(t *testing.T) {
 func TestWithoutTheOthersEachLimitsForItself(t *testing.T) {
 	run(t, 3, limits{1, 100}, func(t *testing.T, f *fleet) {
 		f.set(errors.New("away"))
-		time.Sleep(silentAfter + 2*maxInterval)
-		if n := f.admittedByAll(client(1), 1000); n != 300 {
+		time.Sleep(2 * maxInterval)
+		if n := f.admittedByAll(caller(1), 1000); n != 300 {
 			t.Errorf("%d of three bursts are admitted", n)
 		}
 		for i, s := range f.sharing {
-			if n := testutil.ToFloat64(s.instances); n != 1 || f.limiters[i].counts() {
-				t.Errorf("instance %d counts %v, and still for the others", i, n)
+			if n := testutil.ToFloat64(s.instances); n != 1 {
+				t.Errorf("instance %d counts %v", i, n)
 			}
 		}
-		request(f.limiters[0], client(2), 100, time.Now())
+		request(f.limiters[0], caller(2), 100, time.Now())
 		f.set(nil)
 		time.Sleep(4 * maxInterval)
 		if n := f.debits(); n != 0 {
 			t.Errorf("%v debits for what happened during the outage", n)
 		}
-		if n := request(f.limiters[1], client(2), 1000, time.Now()); n != 100 {
+		if n := request(f.limiters[1], caller(2), 1000, time.Now()); n != 100 {
 			t.Errorf("%d are admitted afterwards at another", n)
 		}
 		time.Sleep(3 * maxInterval)
-		if n := request(f.limiters[2], client(2), 1000, time.Now()); n > 10 {
+		if n := request(f.limiters[2], caller(2), 1000, time.Now()); n > 10 {
 			t.Errorf("%d are admitted at the third once it heard of those", n)
 		}
 		if n := testutil.ToFloat64(f.sharing[0].instances); n != 3 {
@@ -287,17 +285,17 @@ func TestWithoutTheOthersEachLimitsForItself(t *testing.T) {
 	})
 }
 
-// TestWhatIsOldIsNotHeld: an instance that was cut off alone reads what the others told
-// meanwhile; of that, only the last seconds count.
-func TestWhatIsOldIsNotHeld(t *testing.T) {
-	for away, want := range map[time.Duration]int{2 * maxAge: 100, maxInterval: 5} {
+// TestWhatWasMissedIsHeard: an instance that was cut off alone hears what a client has used
+// elsewhere, less what is restored.
+func TestWhatWasMissedIsHeard(t *testing.T) {
+	for away, want := range map[time.Duration]int{5 * maxInterval: 10, maxInterval: 5} {
 		run(t, 3, limits{1, 100}, func(t *testing.T, f *fleet) {
 			f.seats[0].cut.Store(true)
-			request(f.limiters[1], client(1), 100, time.Now())
+			request(f.limiters[1], caller(1), 100, time.Now())
 			time.Sleep(away)
 			f.seats[0].cut.Store(false)
 			time.Sleep(maxInterval + 2*roundTrip)
-			if n := request(f.limiters[0], client(1), 1000, time.Now()); n > want+5 || n < want-5 {
+			if n := request(f.limiters[0], caller(1), 1000, time.Now()); n > want+5 || n < want-5 {
 				t.Errorf("after %v: %d are admitted, want about %d", away, n, want)
 			}
 		})
@@ -307,12 +305,12 @@ func TestWhatIsOldIsNotHeld(t *testing.T) {
 // TestALostAnswerIsNotToldAgain: the report may have arrived.
 func TestALostAnswerIsNotToldAgain(t *testing.T) {
 	run(t, 2, limits{1, 100}, func(t *testing.T, f *fleet) {
-		request(f.limiters[0], client(1), 50, time.Now())
+		request(f.limiters[0], caller(1), 50, time.Now())
 		f.set(errors.New("timeout"))
 		time.Sleep(maxInterval + roundTrip)
 		f.set(nil)
 		time.Sleep(3 * maxInterval)
-		if n := request(f.limiters[1], client(1), 1000, time.Now()); n != 100 {
+		if n := request(f.limiters[1], caller(1), 1000, time.Now()); n != 100 {
 			t.Errorf("%d are admitted", n)
 		}
 	})
@@ -321,46 +319,49 @@ func TestALostAnswerIsNotToldAgain(t *testing.T) {
 // TestANewcomerLearns: the secret of the others, and what they told a moment ago.
 func TestANewcomerLearns(t *testing.T) {
 	run(t, 2, limits{1, 100}, func(t *testing.T, f *fleet) {
-		f.admittedByAll(client(1), 50)
+		f.admittedByAll(caller(1), 50)
 		time.Sleep(2 * maxInterval)
-		l := New(1, 100, nil)
-		s, err := NewSharing(&seat{board: f.board, self: 2}, nil, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := New(1, 100)
+		s := NewSharing(&seat{board: f.board, self: 2}, nil, slog.New(slog.DiscardHandler))
 		s.round(t.Context(), l)
-		if !bytes.Equal(l.secret().bytes(), f.secret) {
+		if !bytes.Equal(s.pseudonyms.secret, f.secret) {
 			t.Error("it knows clients by its own secret")
 		}
-		if n := request(l, client(1), 1000, time.Now()); n > 10 {
+		if n := request(l, caller(1), 1000, time.Now()); n > 10 {
 			t.Errorf("%d are admitted by an instance that has just started", n)
 		}
-		if n := request(l, client(2), 1000, time.Now()); n != 100 {
+		if n := request(l, caller(2), 1000, time.Now()); n != 100 {
 			t.Errorf("another client: %d are admitted", n)
 		}
 	})
 }
 
-// TestTurnedOffItIsSilent: while there is no limiter to share, nothing is told,
-// and nothing is counted for the others.
+// TestTurnedOffItIsSilent: while there is no limiter to share, nothing is told, and what
+// was admitted meanwhile is not told afterwards.
 func TestTurnedOffItIsSilent(t *testing.T) {
 	run(t, 2, limits{1, 100}, func(t *testing.T, f *fleet) {
 		f.seats[0].off.Store(true)
 		time.Sleep(maxInterval)
 		f.mu.Lock()
-		f.posts = nil
-		f.seats[0].read, f.seats[1].read = 0, 0
+		clear(f.reports)
 		f.mu.Unlock()
-		time.Sleep(silentAfter + 2*maxInterval)
+		request(f.limiters[0], caller(1), 50, time.Now())
+		time.Sleep(6 * maxInterval)
 		for i, s := range f.sharing {
-			if n := testutil.ToFloat64(s.instances); n != 1 || f.limiters[i].counts() {
-				t.Errorf("instance %d counts %v, or still for the others", i, n)
+			if n := testutil.ToFloat64(s.instances); n != 1 {
+				t.Errorf("instance %d counts %v", i, n)
 			}
 		}
 		f.mu.Lock()
-		defer f.mu.Unlock()
-		if slices.ContainsFunc(f.posts, func(p post) bool { return p.from == 0 }) {
+		silent := len(f.reports[0]) == 0
+		f.mu.Unlock()
+		if !silent {
 			t.Error("it reports on")
+		}
+		f.seats[0].off.Store(false)
+		time.Sleep(3 * maxInterval)
+		if n := request(f.limiters[1], caller(1), 1000, time.Now()); n != 100 {
+			t.Errorf("%d are admitted", n)
 		}
 	})
 }
@@ -369,12 +370,12 @@ func TestTurnedOffItIsSilent(t *testing.T) {
 // forget its clients.
 func TestReportsAreIgnoredWhereTheSecretIsNone(t *testing.T) {
 	run(t, 2, limits{1, 100}, func(t *testing.T, f *fleet) {
-		f.admittedByAll(client(1), 100)
+		f.admittedByAll(caller(1), 100)
 		f.mu.Lock()
 		f.secret = []byte("short")
 		f.mu.Unlock()
 		time.Sleep(2 * maxInterval)
-		if n := f.admittedByAll(client(1), 1000); n > 10 {
+		if n := f.admittedByAll(caller(1), 1000); n > 10 {
 			t.Errorf("%d are admitted", n)
 		}
 	})
@@ -389,17 +390,15 @@ func TestReportsNameNoAddress(t *testing.T) {
 		time.Sleep(2 * maxInterval)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		size := 0
-		for _, p := range f.posts {
-			size = max(size, len(p.body))
-			for name, b := range map[string][]byte{"address": who.AsSlice(), "number": binary.BigEndian.AppendUint64(nil, numberOf(who)), "text": []byte(who.String())} {
-				if bytes.Contains(p.body, b) {
-					t.Errorf("the %s is in %x", name, p.body)
+		if len(f.full) != 1 {
+			t.Errorf("%d names are told", len(f.full))
+		}
+		for told := range f.full {
+			for name, b := range map[string][]byte{"address": who.AsSlice(), "number": binary.BigEndian.AppendUint64(nil, uint64(clientOf(who))), "text": []byte(who.String())} {
+				if strings.Contains(told, string(b)) {
+					t.Errorf("the %s is in %x", name, told)
 				}
 			}
-		}
-		if want := 9 + 8 + 1; size != want {
-			t.Errorf("the longest report has %d bytes, that of one client %d", size, want)
 		}
 	})
 }
@@ -409,16 +408,9 @@ func TestWorthTelling(t *testing.T) {
 		burst int64
 		n     int
 		want  uint32
-	}{{200, 1, 0}, {200, 2, 12}, {200, 3, 8}, {200, 10, 2}, {200, 100, 1}, {1, 2, 1}, {1 << 60, 2, 1 << 31}} {
+	}{{200, 2, 12}, {200, 3, 8}, {200, 10, 2}, {200, 100, 1}, {1, 2, 1}, {1 << 60, 2, math.MaxUint32}} {
 		if got := worthTelling(row.burst, row.n); got != row.want {
 			t.Errorf("a burst of %d, %d instances: %d, want %d", row.burst, row.n, got, row.want)
 		}
-	}
-	rooms := []int{}
-	for _, n := range []int{1, 2, 8, 16, 64, 1000} {
-		rooms = append(rooms, roomFor(n))
-	}
-	if want := []int{512, 512, 512, 256, 64, 64}; !slices.Equal(rooms, want) {
-		t.Errorf("%v, want %v", rooms, want)
 	}
 }

@@ -67,8 +67,7 @@ func TestWhatCommandsAreFor(t *testing.T) {
 		"set sundry:60s:1| entry": store, "del sundry:60s:1|": store, "evalsha sum 1 sundry:60s:1| write entry 1000 channel name 1": store, "eval text 1 sundry:60s:1| delete 1": store,
 		"eval text 1 sundry:lease:60s:1| ! 1000": denied, "evalsha sum 1 sundry:lease:60s:1| token 900": renewal,
 		"evalsha sum 1 sundry:lease:60s:1| release token channel text": release, "eval text 1 sundry:quota:host 1 1000": quota,
-		"eval text 1 sundry:settings old new": settings, "get sundry:settings": settings, "set sundry:secret:{rates} text": gossip,
-		"xadd sundry:gossip:rates *": gossip, "xread streams sundry:gossip:rates 0": gossip, "ping": others, "hello 3": others, "hkeys sundry:advisor": others, "eval text 1 sundry:advisor name": others,
+		"eval text 1 sundry:settings old new": settings, "get sundry:settings": settings, "eval text 3 sundry:secret:{clients} sundry:instances:{clients} sundry:rates:{clients} self": rates, "ping": others, "hello 3": others, "hkeys sundry:advisor": others, "eval text 1 sundry:advisor name": others,
 		"subscribe sundry:announcements:0": others,
 	} {
 		if got := stepOf(strings.Fields(command)); got != want {

@@ -17,7 +17,7 @@ const (
 	store   step = "store"   // the entry, or the record of a failure
 	release step = "release" // of the lease
 
-	gossip   step = "gossip"
+	rates    step = "rates"
 	settings step = "settings" // what operators change while it runs
 	others   step = "others"   // connections, what the advisor knows
 )
@@ -25,7 +25,7 @@ const (
 // requestSteps are those of requests, in their order.
 func requestSteps() []step { return []step{look, lease, denied, quota, renewal, store, release} }
 
-func (s step) ofRequests() bool { return s != gossip && s != settings && s != others }
+func (s step) ofRequests() bool { return s != rates && s != settings && s != others }
 
 // stepOf tells what a command is for, by its name and its key.
 func stepOf(args []string) step {
@@ -37,8 +37,6 @@ func stepOf(args []string) step {
 		return stepOfScript(args[3], args[4:])
 	}
 	switch {
-	case strings.Contains(key, ":gossip:"), strings.Contains(key, ":secret:"), name == "xread":
-		return gossip
 	case strings.HasSuffix(key, ":settings"):
 		return settings
 	case name == "mget", name == "get", name == "exists":
@@ -54,6 +52,8 @@ func stepOf(args []string) step {
 // stepOfScript tells it of a script, by its key and its further arguments.
 func stepOfScript(key string, args []string) step {
 	switch {
+	case strings.Contains(key, ":secret:"):
+		return rates
 	case strings.HasSuffix(key, ":settings"):
 		return settings
 	case strings.Contains(key, ":quota:"):
