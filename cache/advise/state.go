@@ -45,8 +45,11 @@ type kept struct {
 }
 
 // WriteFile puts what was seen into a file, in the place of the one before: whoever reads it
-// finds the one or the other. Only this user can read it.
+// finds the one or the other. Only this user can read it. "" is no file: nothing happens.
 func (o *Observer) WriteFile(name string) error {
+	if name == "" {
+		return nil
+	}
 	if old, err := os.ReadFile(name); err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(stateKind[:len(stateKind)-2])) { //nolint:gosec // the operator names the file
 		return fmt.Errorf("%s: %w", name, ErrForeign)
 	}
@@ -76,7 +79,7 @@ func (s *space) kept(name string) kept {
 }
 
 // ReadFile takes over what an earlier process has kept of the spaces that a rule is in force
-// for. Where there is no file, nothing happens. An error means that the observer knows no
+// for. Where there is no file, or the name is "", nothing happens. An error means that the observer knows no
 // more than before.
 func (o *Observer) ReadFile(name string, now time.Time) error {
 	info, err := os.Stat(name)

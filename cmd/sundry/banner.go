@@ -40,25 +40,21 @@ func browserURL(a net.Addr) string {
 // or read by a program they are part of a line.
 func (s *server) announce(all []address) {
 	w := s.process
-	if s.config.LogFormat != "text" || !w.isTerminal(w.stderr) {
-		return
+	if s.config.LogFormat == "text" && w.isTerminal(w.stderr) {
+		_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
 	}
-	_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
 }
 
 // banner is the text for the terminal.
 func banner(all []address, p palette, replay, zh bool) string {
-	var b strings.Builder
-	state, stop := "", "Ctrl-C stops it."
+	state, stop := ", replaying recorded exchanges without any network", "Ctrl-C stops it."
 	if zh {
-		stop = "按 Ctrl-C 停止。"
+		state, stop = "，回放录制的数据，不访问网络", "按 Ctrl-C 停止。"
 	}
-	switch {
-	case replay && zh:
-		state = "，回放录制的数据，不访问网络"
-	case replay:
-		state = ", replaying recorded exchanges without any network"
+	if !replay {
+		state = ""
 	}
+	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s %s%s\n\n", p.paint(green, "Sundry"), version(), state)
 	for _, a := range all {
 		name := fmt.Sprintf("%-9s", a.en)

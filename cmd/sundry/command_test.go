@@ -340,6 +340,7 @@ func dependencies() map[string][]string {
 		},
 		"proxy/listener":   {"metrics"},
 		"proxy/logwriter":  {"metrics"},
+		"proxy/logmarks":   {"cache/durable", "cache/far", "proxy"},
 		"proxy/requestlog": {"cache/advise", "proxy", "upstreams/catalog"},
 		"cmd/sundry/internal/config": {
 			"cache", "cache/far", "proxy", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/lib/guard", "upstreams/loop",

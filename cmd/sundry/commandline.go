@@ -83,7 +83,7 @@ func (l *commandLine) candidates(last string) []candidate {
 	case flag != nil && strings.Contains(last, "="):
 		return prefixed("--"+flag.Name+"=", l.values(flag.Value, last))
 	case !l.ended && strings.HasPrefix(last, "-"):
-		return l.flags()
+		return flagsOf(l.node)
 	case len(l.node.Children) > 0:
 		return commands(l.node)
 	case len(l.node.Positional) > 0:
@@ -104,9 +104,9 @@ func commands(n *kong.Node) []candidate {
 	return out
 }
 
-func (l *commandLine) flags() []candidate {
+func flagsOf(n *kong.Node) []candidate {
 	var out []candidate
-	for _, group := range l.node.AllFlags(true) {
+	for _, group := range n.AllFlags(true) {
 		for _, f := range group {
 			out = append(out, candidate{"--" + f.Name, f.Help})
 		}

@@ -56,7 +56,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	case <-publicServer.served:
 	case <-ctx.Done():
 	}
-	kept := []<-chan struct{}{s.writeSnapshot(ctx), s.leaveAdvice(ctx)}
+	kept := []<-chan struct{}{s.writeSnapshot(ctx), s.leaveSeen(ctx)}
 	err := publicServer.shutDown(ctx)
 	for _, done := range kept {
 		select {

@@ -79,11 +79,11 @@ func report(out io.Writer, program string, err error) {
 // hints are what is allowed, an example, and where to read more.
 func hints(n *kong.Node, program string, err error) []string {
 	if n.Parent == nil {
-		return []string{"Commands: " + strings.Join(childNames(n), ", "), "Example:  " + program + " serve --replay", "More:     " + program + " help"}
+		return []string{"Commands: " + namesOf(commands(n)), "Example:  " + program + " serve --replay", "More:     " + program + " help"}
 	}
 	lines := []string{"Usage:   " + program + " " + n.Summary()}
 	if strings.HasPrefix(err.Error(), "unknown flag") {
-		lines = append(lines, "Flags:   "+strings.Join(flagNames(n), ", "))
+		lines = append(lines, "Flags:   "+namesOf(flagsOf(n)))
 	}
 	if example := n.Tag.Get("example"); example != "" {
 		lines = append(lines, "Example: "+typed(program, example))
@@ -91,24 +91,10 @@ func hints(n *kong.Node, program string, err error) []string {
 	return append(lines, "More:    "+program+" help "+n.Name)
 }
 
-// childNames are the commands below a node.
-func childNames(n *kong.Node) []string {
-	var names []string
-	for _, c := range n.Children {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
+func namesOf(all []candidate) string {
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.word
 	}
-	return names
-}
-
-// flagNames are the flags of a command, with their dashes.
-func flagNames(n *kong.Node) []string {
-	var names []string
-	for _, group := range n.AllFlags(true) {
-		for _, f := range group {
-			names = append(names, "--"+f.Name)
-		}
-	}
-	return names
+	return strings.Join(names, ", ")
 }

@@ -48,8 +48,8 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	group.Go(s.panics.FuncErr(panics.Listener, func() error { return ignoreClosed(adminServer.Serve(s.panics.Listener(private))) }))
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
 	s.startMarks(ctx, &loops)
-	s.readAdvice()
-	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepAdvice))
+	s.readSeen()
+	loops.Go(s.panics.Loop(ctx, panics.Advice, s.keepSeen))
 	s.awaitSnapshot(ctx)
 	if s.config.ReusePort {
 		if err := s.listen(ctx); err != nil {
@@ -90,7 +90,7 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 
 // listen opens the public address, unless systemd has opened it already.
 func (s *server) listen(ctx context.Context) error {
-	l, err := inherited(s.process.getenv)
+	l, err := listener.Inherited(s.process.getenv)
 	switch {
 	case err != nil:
 	case l != nil:
@@ -132,7 +132,7 @@ func nextTo(address string) string {
 
 // notify tells systemd the state of this process.
 func (s *server) notify(state string) {
-	if err := notify(s.process.getenv, state); err != nil {
+	if err := listener.Notify(s.process.getenv, state); err != nil {
 		s.log.Warn("systemd could not be notified", "state", state, "error", err)
 	}
 }

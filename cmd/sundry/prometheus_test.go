@@ -37,7 +37,7 @@ const adminToken = "a-token-of-the-tests"
 func serveWithToken(t *testing.T, args ...string) *instance {
 	t.Helper()
 	getenv := func(name string) (string, bool) { return adminToken, name == "SUNDRY_ADMIN_TOKEN" }
-	return launch(t, &process{getenv: getenv, adviceEvery: time.Second}, args...)
+	return launch(t, &process{getenv: getenv, adviseEvery: time.Second}, args...)
 }
 
 // scraper is a real Prometheus, which scrapes as deploy/prometheus has it, but for

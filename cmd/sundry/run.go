@@ -32,8 +32,8 @@ type process struct {
 	// onEnvironment, unless nil, is called with the environment of the sources
 	// before serve compiles them.
 	onEnvironment func(*upstreams.Environment)
-	// adviceEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
-	adviceEvery time.Duration
+	// adviseEvery is how often serve makes reports, and keeps what was seen; 0: every few minutes.
+	adviseEvery time.Duration
 }
 
 // cli is the command line. The tag example is shown beside a mistake.
@@ -127,14 +127,14 @@ type helpCmd struct {
 
 // Run prints what a command does.
 func (h *helpCmd) Run(w *process, parser *kong.Kong) error {
-	names := childNames(parser.Model.Node)
-	for _, name := range names {
-		if name == h.Command {
-			return execute(w, []string{name, "--help"})
-		}
-	}
 	if h.Command == "" {
 		return execute(w, []string{"--help"})
+	}
+	var names []string
+	for _, command := range parser.Model.Children {
+		if names = append(names, command.Name); command.Name == h.Command {
+			return execute(w, []string{command.Name, "--help"})
+		}
 	}
 	return misused(fmt.Errorf("unknown command %q%s", h.Command, declare.Expected(h.Command, names)))
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sundry/proxy/listener"
 	"syscall"
 	"testing"
 	"time"
@@ -216,10 +217,10 @@ func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
 			return v, ok
 		}
 	}
-	if l, err := inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "expected one socket") {
+	if l, err := listener.Inherited(of(strconv.Itoa(os.Getpid()), "2")); err == nil || !strings.Contains(err.Error(), "expected one socket") {
 		t.Errorf("two sockets: %v %v", l, err)
 	}
-	if l, err := inherited(of(strconv.Itoa(os.Getppid()), "1")); l != nil || err != nil {
+	if l, err := listener.Inherited(of(strconv.Itoa(os.Getppid()), "1")); l != nil || err != nil {
 		t.Errorf("a socket for another process: %v %v", l, err)
 	}
 }
@@ -228,13 +229,13 @@ func TestNotify(t *testing.T) {
 	at := func(path string) func(string) (string, bool) {
 		return func(string) (string, bool) { return path, true }
 	}
-	if err := notify(noEnv, "READY=1"); err != nil {
+	if err := listener.Notify(noEnv, "READY=1"); err != nil {
 		t.Error(err)
 	}
-	if err := notify(at(""), "READY=1"); err != nil {
+	if err := listener.Notify(at(""), "READY=1"); err != nil {
 		t.Error(err)
 	}
-	if err := notify(at(filepath.Join(t.TempDir(), "none")), "READY=1"); err == nil {
+	if err := listener.Notify(at(filepath.Join(t.TempDir(), "none")), "READY=1"); err == nil {
 		t.Error("told nobody without a word")
 	}
 	abstract, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@sundry-test-" + strconv.Itoa(os.Getpid()), Net: "unixgram"})
@@ -242,7 +243,7 @@ func TestNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer abstract.Close()
-	if err := notify(at(abstract.LocalAddr().String()), "READY=1"); err != nil {
+	if err := listener.Notify(at(abstract.LocalAddr().String()), "READY=1"); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 100)
@@ -251,7 +252,7 @@ func TestNotify(t *testing.T) {
 	}
 	var full error
 	for range 10_000 { // until the queue is full, which nobody reads
-		if full = notify(at(abstract.LocalAddr().String()), "READY=1"); full != nil {
+		if full = listener.Notify(at(abstract.LocalAddr().String()), "READY=1"); full != nil {
 			break
 		}
 	}

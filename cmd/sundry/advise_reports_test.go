@@ -14,7 +14,7 @@ import (
 // metrics, and says what it does not know.
 func TestAdviceSeesRequestsAndRefreshes(t *testing.T) {
 	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only("sfz"))
-	p := launch(t, &process{getenv: noEnv, adviceEvery: 20 * time.Millisecond}, "--config", config, "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
+	p := launch(t, &process{getenv: noEnv, adviseEvery: 20 * time.Millisecond}, "--config", config, "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
 	for range 20 {
 		mustGet(t, p.public+"/api/own")
 	}

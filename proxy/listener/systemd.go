@@ -1,4 +1,4 @@
-package main
+package listener
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 // firstInherited is the descriptor that sd_listen_fds(3) counts from.
 const firstInherited = 3
 
-// inherited is the public listener that systemd has opened for this process, as
+// Inherited is the public listener that systemd has opened for this process, as
 // the unit sundry.socket makes it do; nil where it has not. It stays open in
 // systemd during a restart, so that clients wait instead of being refused.
-func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
+func Inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 	if pid, _ := getenv("LISTEN_PID"); pid != strconv.Itoa(os.Getpid()) {
 		return nil, nil // none, or meant for the parent process
 	}
@@ -37,9 +37,9 @@ func inherited(getenv func(string) (string, bool)) (net.Listener, error) {
 // notifyTime bounds a message to systemd: where nobody reads, its queue is soon full.
 const notifyTime = time.Second
 
-// notify tells systemd the state of this process, as sd_notify(3) does. Without
+// Notify tells systemd the state of this process, as sd_notify(3) does. Without
 // NOTIFY_SOCKET it does nothing.
-func notify(getenv func(string) (string, bool), state string) error {
+func Notify(getenv func(string) (string, bool), state string) error {
 	path, ok := getenv("NOTIFY_SOCKET")
 	if !ok || path == "" {
 		return nil

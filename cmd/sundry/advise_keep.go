@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"sundry/cache/jitter"
+	"sundry/metrics/panics"
+)
+
+const (
+	// adviseEvery is how often the reports for the metrics are made, and what was seen is
+	// kept, and adviseSpread the share by which that varies.
+	adviseEvery  = 5 * time.Minute
+	adviseSpread = 0.2
+)
+
+// adviseFile is where what was seen is kept over a restart: beside the snapshot, or else
+// beside the settings; "" for nowhere.
+func (s *server) adviseFile() string {
+	if beside := cmp.Or(s.config.Cache.Snapshot, s.config.State); beside != "" {
+		return beside + ".advice"
+	}
+	return ""
+}
+
+// readSeen reads what an earlier process has seen.
+func (s *server) readSeen() {
+	read := func() error { return s.observer.ReadFile(s.adviseFile(), time.Now()) }
+	if err := s.panics.FuncErr(panics.Advice, read)(); err != nil {
+		s.log.Warn("advice begins anew", "error", err)
+	}
+}
+
+// keepSeen makes reports, and keeps what was seen, now and then, until ctx ends.
+func (s *server) keepSeen(ctx context.Context) {
+	every := cmp.Or(s.process.adviseEvery, adviseEvery)
+	s.observer.Update()
+	for jitter.Pause(ctx, every, adviseSpread) == nil {
+		s.observer.Update()
+		s.writeSeen()
+	}
+}
+
+func (s *server) writeSeen() {
+	if err := s.observer.WriteFile(s.adviseFile()); err != nil {
+		s.log.Warn("what advice has seen was not kept", "error", err)
+	}
+}
+
+// leaveSeen keeps for the last time what was seen, if there is time left. The channel is
+// closed when it is done.
+func (s *server) leaveSeen(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	s.panics.Go(panics.Advice, func() {
+		defer close(done)
+		if ctx.Err() == nil {
+			s.writeSeen()
+		}
+	})
+	return done
+}

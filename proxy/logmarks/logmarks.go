@@ -1,0 +1,73 @@
+// Package logmarks keeps the secret that the marks of keys in the log are made with. It promises
+// that the lines before a restart, and those of the other instances, are about the same keys.
+package logmarks
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"sundry/cache/durable"
+	"sundry/cache/far"
+	"sundry/proxy"
+)
+
+// Secret is what marks are made with.
+type Secret = [proxy.MarkSecretBytes]byte
+
+// ErrDamaged is returned for a secret that is none, and is left as it is.
+var ErrDamaged = fmt.Errorf("expected a secret of %d hexadecimal digits", 2*proxy.MarkSecretBytes)
+
+// OfFleet returns the secret that the first instance has written to Redis.
+func OfFleet(ctx context.Context, tier *far.Tier) (Secret, error) {
+	shared := tier.SharedValue("marks")
+	text, err := shared.Load(ctx)
+	if err == nil && text == nil {
+		if _, err = shared.Swap(ctx, nil, newSecret()); err == nil {
+			text, err = shared.Load(ctx) // another instance may have been faster
+		}
+	}
+	if err != nil {
+		return Secret{}, err
+	}
+	secret, err := parse(text)
+	if err != nil {
+		return secret, fmt.Errorf("marks in Redis: %w; remove it", err)
+	}
+	return secret, nil
+}
+
+// OfFile returns the secret in a file, which is written unless it is there.
+func OfFile(file string) (Secret, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // beside one that the operator names
+	if errors.Is(err, fs.ErrNotExist) {
+		text = newSecret()
+		err = durable.WriteFile(file, text)
+	}
+	if err != nil {
+		return Secret{}, err
+	}
+	secret, err := parse(text)
+	if err != nil {
+		return secret, fmt.Errorf("%s: %w; remove the file", file, err)
+	}
+	return secret, nil
+}
+
+func newSecret() []byte {
+	secret := proxy.RandomSecret()
+	return hex.AppendEncode(nil, secret[:])
+}
+
+func parse(text []byte) (secret Secret, err error) {
+	if len(text) != hex.EncodedLen(len(secret)) {
+		return secret, ErrDamaged
+	}
+	if _, err := hex.Decode(secret[:], text); err != nil {
+		return Secret{}, ErrDamaged
+	}
+	return secret, nil
+}
