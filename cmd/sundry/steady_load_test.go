@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"sundry/deploy/bench/openloop"
 )
 
 // What a steady load asks for.
@@ -175,9 +173,18 @@ func (l *steadyLoad) between(kind string, from, to time.Time) (took []time.Durat
 	return took
 }
 
+// quantileOf is the latency that a share q of all did not exceed; 0 of none. It sorts.
+func quantileOf(took []time.Duration, q float64) time.Duration {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	return took[int(q*float64(len(took)-1))]
+}
+
 // quantile of the latencies of what was due then.
 func (l *steadyLoad) quantile(q float64, kind string, from, to time.Time) time.Duration {
-	return openloop.Quantile(l.between(kind, from, to), q)
+	return quantileOf(l.between(kind, from, to), q)
 }
 
 // typical is the quantile of the instance that is neither the best nor the worst. What
@@ -194,7 +201,7 @@ func (l *steadyLoad) typical(q float64, kind string, from, to time.Time) time.Du
 	}
 	var each []time.Duration
 	for _, m := range l.fleet {
-		each = append(each, openloop.Quantile(took[hostOf(m.public)], q))
+		each = append(each, quantileOf(took[hostOf(m.public)], q))
 	}
 	slices.Sort(each)
 	return each[len(each)/2]

@@ -1,0 +1,18 @@
+-- Tells what came of a load. With PATHS in the environment it asks for the paths in that file, over and over; without,
+-- there is no function request, and wrk repeats one request by itself.
+if os.getenv("PATHS") then
+  local requests, n = {}, 0
+  function init()
+    for path in io.lines(os.getenv("PATHS")) do requests[#requests + 1] = wrk.format(nil, path) end
+  end
+  function request()
+    n = n % #requests + 1
+    return requests[n]
+  end
+end
+
+function done(summary)
+  local e = summary.errors
+  local failed = e.connect + e.read + e.write + e.timeout + e.status
+  io.write(string.format("\nDONE %d %d %d\n", summary.requests, summary.bytes, failed))
+end

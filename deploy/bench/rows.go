@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Columns of the table of costs.
+const (
+	withExpress    = "Sundry"
+	withoutExpress = "express: false"
+	bareHandler    = "net/http"
+	nginx          = "nginx"
+	varnish        = "Varnish"
+)
+
+func columns() []string {
+	return []string{withExpress, withoutExpress, bareHandler, nginx, varnish}
+}
+
+// row is a row of the table: who is asked, and what for. To measure something else, add
+// a row here, a server to specs where it needs one, and a bound to goals.
+type row struct {
+	name, title string
+	servers     []string // their names
+	// paths are asked for one after the other, over and over.
+	paths   func(b *bench, s *server) []string
+	method  string // "" is GET
+	header  map[string]string
+	status  int    // 0 is 200
+	varies  bool   // answers to one path differ, as those of a pool do
+	counted string // as which outcome Sundry counts the requests
+	// ready is called before the rounds; nil: there is nothing to do.
+	ready func(b *bench, r *row) error
+	// each measures a server in every round; or once does all in the first.
+	each   func(b *bench, r *row, s *server) error
+	once   func(b *bench, r *row) error
+	size   int               // of the first body that was seen
+	bodies map[string]string // the first that were seen, by path
+}
+
+func allRows() []*row {
+	alone, besideNginx := []string{sundryReplay}, []string{sundryReplay, nginxCache}
+	everyone := []string{sundryReplay, sundryPlain, bareMirror, nginxCache, varnishCache}
+	return []*row{
+		{name: "hit-1k", title: "hit, 1 kB (`60s`)", servers: everyone, paths: always(digestPath),
+			counted: "hit", each: cost},
+		{name: "hit-8k", title: "hit, 8 kB (`ipinfo`, a PNG)", servers: besideNginx, paths: always(cardPath),
+			counted: "hit", each: cost},
+		{name: "pool-10", title: "hit, 1 kB, a random pick of 10", servers: besideNginx, paths: always(poolPath + "ten"),
+			varies: true, counted: "hit", each: cost},
+		{name: "pool-10000", title: "hit, 1 kB, a random pick of 10,000", servers: alone, paths: always(poolPath + "many"),
+			varies: true, counted: "hit", each: cost},
+		{name: "304", title: "304 to `If-None-Match` (`60s`)", servers: besideNginx, paths: always(digestPath),
+			ready: takeETag, status: http.StatusNotModified, counted: "not_modified", each: cost},
+		{name: "head", title: "HEAD (`60s`)", servers: besideNginx, paths: always(digestPath),
+			method: http.MethodHead, counted: "hit", each: cost},
+		{name: "one-key", title: "hit, 1 kB, one key", servers: alone, paths: oneKey, counted: "hit", each: cost},
+		{name: "zipf", title: "hit, 1 kB, 10,000 keys of Zipf popularity", servers: alone, paths: zipf,
+			ready: fillKeys, counted: "hit", each: cost},
+		{name: "miss", title: "miss, 1 kB, one HTTP source; net/http: `httputil.ReverseProxy`",
+			servers: []string{sundryFetches, bareProxy}, paths: freshItems,
+			counted: "miss", each: cost},
+		{name: "redis", title: "hit of Redis, 1 kB; net/http: one GET by go-redis",
+			servers: []string{sundryRedis, bareRedis}, paths: storedKeys,
+			ready: fillRedis, varies: true, counted: "hit", each: cost},
+		{name: "latency", servers: everyone, paths: always(digestPath), counted: "hit", each: latency},
+		{name: "memory", once: memory},
+		{name: "overload", once: overload},
+		{name: "fleet", once: fleet},
+	}
+}
+
+// goal is a bound of the ratio of two figures, or of one figure.
+type goal struct {
+	what   string
+	of, to figure // to is empty where the figure counts by itself
+	most   float64
+}
+
+func goals() []goal {
+	return []goal{
+		{"hit, 1 kB, to nginx", figure{"hit-1k", withExpress}, figure{"hit-1k", nginx}, 0.80},
+		{"hit, 8 kB, to nginx", figure{"hit-8k", withExpress}, figure{"hit-8k", nginx}, 1},
+		{"pool of 10, to nginx", figure{"pool-10", withExpress}, figure{"pool-10", nginx}, 1},
+		{"304, to nginx", figure{"304", withExpress}, figure{"304", nginx}, 1},
+		{"HEAD, to nginx", figure{"head", withExpress}, figure{"head", nginx}, 1},
+		{"hit, 1 kB, with `express: false`, to net/http", figure{"hit-1k", withoutExpress},
+			figure{"hit-1k", bareHandler}, 1.12},
+		{"10,000 keys, to one key", figure{"zipf", withExpress}, figure{"one-key", withExpress}, 1.15},
+		{"pool of 10,000, to pool of 10", figure{"pool-10000", withExpress}, figure{"pool-10", withExpress}, 1.05},
+		{"miss, 1 kB, to `httputil.ReverseProxy`", figure{"miss", withExpress}, figure{"miss", bareHandler}, 2},
+		{"hit of Redis, to one GET by go-redis", figure{"redis", withExpress}, figure{"redis", bareHandler}, 1.2},
+		{"p99 at 5,000 requests a second, to nginx", figure{"p99", withExpress}, figure{"p99", nginx}, 1.3},
+		{"memory of 100,000 entries of 1 kB, to their bytes", figure{"memory", withExpress}, figure{}, 1.5},
+		{"p99 of hits at four times the capacity, ms", figure{"overload", "hits p99"}, figure{}, 20},
+		{"hits shed and requests failed then", figure{"overload", "lost"}, figure{}, 0},
+	}
+}
+
+func rowNames() []string {
+	var out []string
+	for _, r := range allRows() {
+		out = append(out, r.name)
+	}
+	return out
+}
+
+// chooseRows are those with these names; without any, all.
+func chooseRows(names []string) ([]*row, error) {
+	if len(names) == 0 {
+		return allRows(), nil
+	}
+	rows := slices.DeleteFunc(allRows(), func(r *row) bool { return !slices.Contains(names, r.name) })
+	if len(rows) != len(names) {
+		return nil, fmt.Errorf("expected some of the rows %s", strings.Join(rowNames(), ", "))
+	}
+	return rows, nil
+}
