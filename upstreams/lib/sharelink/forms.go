@@ -1,23 +1,26 @@
 package sharelink
 
 import (
+	"encoding/base64"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
+// These platforms have links that are more than a path or a parameter with an id.
+
 // Paths are matched whole. The bounds are generous: they only prevent that other
 // data is passed off as an id.
+const (
+	code   = `^/([A-Za-z0-9_-]{1,64})/?$`
+	number = `([0-9]{1,24})`
+)
+
 var (
-	codePath = regexp.MustCompile(`^/([A-Za-z0-9_-]{1,64})/?$`)
-	digits   = regexp.MustCompile(`^[0-9]{1,24}$`)
-	word     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-	douyinPath = regexp.MustCompile(`^/(?:share/|m/)?(video|note|slides)/([0-9]{1,24})/?$`)
-
-	kuaishouPath  = regexp.MustCompile(`^/(short-video|fw/photo|fw/long-video)/([A-Za-z0-9_-]{1,64})/?$`)
-	kuaishouShort = regexp.MustCompile(`^/f/([A-Za-z0-9_-]{1,64})/?$`)
-	kuaishouOther = regexp.MustCompile(`^/(?:fw/(?:user|live)|profile|live|u)(?:/|$)`)
+	codePath = regexp.MustCompile(code)
+	digits   = regexp.MustCompile(`^` + number + `$`)
+	word     = regexp.MustCompile(`^([A-Za-z0-9_-]{1,64})$`)
 )
 
 func short(host, path string) (Link, bool) {
@@ -42,42 +45,30 @@ func (a address) get(name string, form *regexp.Regexp) string {
 	return ""
 }
 
-func douyin(a address) (Link, bool) {
-	if a.host == "v.douyin.com" || a.host == "jx.douyin.com" {
-		return a.code("/")
-	}
-	kind, id := "video", a.get("modal_id", digits)
-	if m := douyinPath.FindStringSubmatch(a.path); m != nil {
-		kind, id = m[1], m[2]
-	}
-	return Link{ID: id, Kind: kind, URL: "https://www.iesdouyin.com/share/" + kind + "/" + id + "/"}, id != ""
-}
+var (
+	kuaishouOther = regexp.MustCompile(`^/(?:fw/(?:user|live)|profile|live|u)(?:/|$)`)
+	kuaishouPosts = by(
+		rule{host: "v.kuaishou.com", path: code, url: "https://v.kuaishou.com/$1", short: true},
+		rule{path: `^/f/([A-Za-z0-9_-]{1,64})/?$`, url: "https://www.kuaishou.com/f/$1", short: true},
+		rule{path: `^/(?:short-video|fw/photo)/([A-Za-z0-9_-]{1,64})/?$`, kind: "video", url: kuaishouVideo},
+		rule{
+			path: `^/fw/long-video/([A-Za-z0-9_-]{1,64})/?$`, kind: "long-video",
+			url: "https://m.gifshow.com/fw/long-video/$1",
+		},
+		rule{param: "photoId", form: word, kind: "video", url: kuaishouVideo},
+		rule{param: "shareObjectId", form: word, kind: "video", url: kuaishouVideo},
+	)
+)
 
+const kuaishouVideo = "https://www.kuaishou.com/short-video/$1"
+
+// kuaishou's parameters tell nothing on profiles and live rooms: the shared object is not
+// a video there.
 func kuaishou(a address) (Link, bool) {
-	if a.host == "v.kuaishou.com" {
-		return a.code("")
-	}
-	if m := kuaishouShort.FindStringSubmatch(a.path); m != nil {
-		return short("www.kuaishou.com", "/f/"+m[1])
-	}
-	if m := kuaishouPath.FindStringSubmatch(a.path); m != nil {
-		if m[1] == "fw/long-video" {
-			return Link{ID: m[2], Kind: "long-video", URL: "https://m.gifshow.com/fw/long-video/" + m[2]}, true
-		}
-		return kuaishouVideo(m[2])
-	}
-	// On profiles and live rooms the shared object is not a video.
-	if kuaishouOther.MatchString(a.path) {
+	if a.host != "v.kuaishou.com" && kuaishouOther.MatchString(a.path) {
 		return Link{}, false
 	}
-	if id := a.get("photoId", word); id != "" {
-		return kuaishouVideo(id)
-	}
-	return kuaishouVideo(a.get("shareObjectId", word))
-}
-
-func kuaishouVideo(id string) (Link, bool) {
-	return Link{ID: id, Kind: "video", URL: "https://www.kuaishou.com/short-video/" + id}, id != ""
+	return kuaishouPosts(a)
 }
 
 var (
@@ -205,20 +196,7 @@ func (a address) weiboVideo(oid string) (Link, bool) {
 	return l, oid != ""
 }
 
-var (
-	pipixiaShort    = regexp.MustCompile(`^/s/([A-Za-z0-9_-]{1,64})/?$`)
-	pipixiaPath     = regexp.MustCompile(`^/(?:ppx/)?item/([0-9]{1,24})/?$`)
-	weishiPath      = regexp.MustCompile(`^/weishi/feed/([0-9A-Za-z]{1,64})(?:/|$)`)
-	huyaPath        = regexp.MustCompile(`^/(?:(?:video/)?play/)?([0-9]{1,24})\.html$`)
-	pipigaoxiaoPath = regexp.MustCompile(`^/pp/post/([0-9]{1,24})/?$`)
-)
-
-func pipixia(a address) (Link, bool) {
-	if m := pipixiaShort.FindStringSubmatch(a.path); m != nil {
-		return short(a.host, "/s/"+m[1]+"/")
-	}
-	return a.numbered(pipixiaPath, "https://h5.pipix.com/item/", "")
-}
+var weishiPath = regexp.MustCompile(`^/weishi/feed/([0-9A-Za-z]{1,64})(?:/|$)`)
 
 // weishi's pages below /weishi are named by what they show, and only its feed
 // is a video's; the others tell by the parameter.
@@ -235,24 +213,115 @@ func weishi(a address) (Link, bool) {
 	return Link{ID: id, URL: "https://h5.weishi.qq.com/weishi/feed/" + id}, id != ""
 }
 
-func zuiyou(a address) (Link, bool) {
-	id := a.get("pid", digits)
-	return Link{ID: id, URL: "https://share.xiaochuankeji.cn/hybrid/share/post?pid=" + id}, id != ""
+var (
+	acfunPath = regexp.MustCompile(`^/v/ac([0-9]{1,20})(?:_([0-9]{1,4}))?/?$`)
+	acfunID   = regexp.MustCompile(`^(?:ac)?[0-9]{1,20}$`)
+)
+
+// acfun's videos may have several parts, of which the first is not named.
+func acfun(a address) (Link, bool) {
+	id, part := strings.TrimPrefix(a.get("ac", acfunID), "ac"), ""
+	if m := acfunPath.FindStringSubmatch(a.path); m != nil {
+		id, part = m[1], m[2]
+	}
+	l := Link{ID: id, URL: "https://www.acfun.cn/v/ac" + id}
+	if page.MatchString(part) {
+		l.URL += "_" + part
+		l.Extra = map[string]string{"page": part}
+	}
+	return l, id != ""
 }
 
-func huya(a address) (Link, bool) {
-	return a.numbered(huyaPath, "https://v.huya.com/play/", ".html")
-}
+var (
+	sohuPath  = regexp.MustCompile(`^/?us/([0-9]{1,20})/([0-9]{1,20})\.shtml$`)
+	sohuCoded = regexp.MustCompile(`^/v/([A-Za-z0-9+/=_-]{1,128})\.html$`)
+)
 
-func pipigaoxiao(a address) (Link, bool) {
-	return a.numbered(pipigaoxiaoPath, "https://h5.pipigx.com/pp/post/", "")
-}
-
-// numbered reads an id from the path; the URL is the id between two texts.
-func (a address) numbered(path *regexp.Regexp, before, after string) (Link, bool) {
-	m := path.FindStringSubmatch(a.path)
+// sohu's links have the path on its host for people's own videos, plain or in base
+// 64. Others, to films and series, are not supported.
+func sohu(a address) (Link, bool) {
+	path := a.path
+	if m := sohuCoded.FindStringSubmatch(path); m != nil {
+		coded := strings.NewReplacer("-", "+", "_", "/", "=", "").Replace(m[1])
+		decoded, err := base64.RawStdEncoding.DecodeString(coded)
+		if err != nil {
+			return Link{}, false
+		}
+		path = string(decoded)
+	}
+	m := sohuPath.FindStringSubmatch(path)
 	if m == nil {
 		return Link{}, false
 	}
-	return Link{ID: m[1], URL: before + m[1] + after}, true
+	return Link{ID: m[2], URL: "https://my.tv.sohu.com/us/" + m[1] + "/" + m[2] + ".shtml"}, true
+}
+
+var (
+	blueskyPath = regexp.MustCompile(`^/profile/([A-Za-z0-9.:_-]{1,253})/post/([A-Za-z0-9]{1,64})/?$`)
+	lofterPath  = regexp.MustCompile(`^/post/([0-9a-f]{1,15})_([0-9a-f]{1,15})/?$`)
+	lofterShort = regexp.MustCompile(`^/-s/([0-9A-Za-z]{1,64})/?$`)
+	lofterBlog  = regexp.MustCompile(`^[a-z0-9-]{1,63}\.lofter\.com$`)
+	doubaoPath  = regexp.MustCompile(`^/video-sharing/?$`)
+)
+
+// bluesky's posts are numbered by account, which is a name (a domain) or a DID.
+func bluesky(a address) (Link, bool) {
+	m := blueskyPath.FindStringSubmatch(a.path)
+	if m == nil {
+		return Link{}, false
+	}
+	account := strings.ToLower(m[1])
+	if strings.HasPrefix(account, "did:") {
+		account = m[1]
+	}
+	return Link{
+		ID: m[2], URL: "https://bsky.app/profile/" + account + "/post/" + m[2],
+		Extra: map[string]string{"account": account},
+	}, true
+}
+
+var miyousheArticle = by(rule{
+	path: `^/(?:[a-z0-9]{1,16}/)?article/([0-9]{1,20})/?$`, url: "https://www.miyoushe.com/ys/article/$1",
+})
+
+// miyoushe's pages for phones have the article in the fragment.
+func miyoushe(a address) (Link, bool) {
+	if strings.HasPrefix(a.fragment, "/article/") {
+		a.path = a.fragment
+	}
+	return miyousheArticle(a)
+}
+
+// lofter's ids are those of the blog and of the post in base 16; its API takes
+// them in base 10.
+func lofter(a address) (Link, bool) {
+	if a.host == "s.lofter.com" {
+		m := lofterShort.FindStringSubmatch(a.path)
+		if m == nil {
+			return Link{}, false
+		}
+		return short(a.host, "/-s/"+m[1])
+	}
+	m := lofterPath.FindStringSubmatch(a.path)
+	if m == nil || !lofterBlog.MatchString(a.host) {
+		return Link{}, false
+	}
+	blog, _ := strconv.ParseInt(m[1], 16, 64) // fits: 15 digits
+	post, _ := strconv.ParseInt(m[2], 16, 64)
+	return Link{
+		ID: m[1] + "_" + m[2], URL: "https://" + a.host + "/post/" + m[1] + "_" + m[2],
+		Extra: map[string]string{"blog": strconv.FormatInt(blog, 10), "post": strconv.FormatInt(post, 10)},
+	}, true
+}
+
+// doubao's links name the share as well as the video, and both are asked for.
+func doubao(a address) (Link, bool) {
+	video, share := a.get("video_id", word), a.get("share_id", digits)
+	if !doubaoPath.MatchString(a.path) || video == "" || share == "" {
+		return Link{}, false
+	}
+	return Link{
+		ID: video, URL: "https://www.doubao.com/video-sharing?share_id=" + share + "&video_id=" + video,
+		Extra: map[string]string{"share": share},
+	}, true
 }
