@@ -110,7 +110,8 @@ func described(fields []*field, indent string) string {
 		if demand != "" {
 			fmt.Fprintf(&b, "%s  %s\n", indent, strings.TrimSuffix(demand, ", "))
 		}
-		fmt.Fprintf(&b, "%s  en: %s\n%[1]s  zh: %[3]s\n%[1]s  fields:\n%[4]s", indent, quote(en), quote(zh), described(f.fields, indent+"    "))
+		inner := described(f.fields, indent+"    ")
+		fmt.Fprintf(&b, "%s  en: %s\n%[1]s  zh: %[3]s\n%[1]s  fields:\n%[4]s", indent, quote(en), quote(zh), inner)
 	}
 	return b.String()
 }

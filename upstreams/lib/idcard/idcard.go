@@ -112,7 +112,8 @@ func addBirthday(data map[string]any, date string, now time.Time) (birthday time
 	if !ok {
 		return time.Time{}, badDate
 	}
-	data["birthday"], data["zodiac"], data["constellation"] = birthday.Format(time.DateOnly), animal(birthday), constellation(birthday)
+	data["birthday"] = birthday.Format(time.DateOnly)
+	data["zodiac"], data["constellation"] = animal(birthday), constellation(birthday)
 	if now = now.In(chinatime.Zone()); birthday.After(now) {
 		return birthday, futureDate
 	}
