@@ -72,15 +72,10 @@ func (f *Fault) set(item string) (err error) {
 	return err
 }
 
-// faultReply is sent in place of the recorded reply; status 0: there is none.
-type faultReply struct {
-	status int
-	body   string
-}
-
 // inject applies the faults of the endpoint and of the source: it waits, then
-// returns an error (a broken connection) or a reply, or neither.
-func (n *Network) inject(ctx context.Context, position upstreams.Position) (faultReply, error) {
+// returns an error (a broken connection), or a reply in place of the recorded one, or
+// neither.
+func (n *Network) inject(ctx context.Context, position upstreams.Position) (*RoundTrip, error) {
 	faults := *n.faults.Load()
 	for _, target := range []string{position.Endpoint, position.Endpoint + "/" + position.Source} {
 		f, ok := faults[target]
@@ -91,25 +86,25 @@ func (n *Network) inject(ctx context.Context, position upstreams.Position) (faul
 			select {
 			case <-time.After(f.Latency):
 			case <-ctx.Done():
-				return faultReply{}, ctx.Err()
+				return nil, ctx.Err()
 			}
 		}
 		if rand.Float64() < f.Error {
 			return f.reply()
 		}
 	}
-	return faultReply{}, nil
+	return nil, nil
 }
 
 // reply is what a failing call gets: a reply, or the error of its connection.
-func (f *Fault) reply() (faultReply, error) {
+func (f *Fault) reply() (*RoundTrip, error) {
 	switch {
 	case f.Body == "html":
-		return faultReply{http.StatusOK, loginPage}, nil
+		return &RoundTrip{Status: http.StatusOK, Body: []byte(loginPage)}, nil
 	case f.Body == "empty":
-		return faultReply{http.StatusOK, ""}, nil
+		return &RoundTrip{Status: http.StatusOK}, nil
 	case f.Status != 0:
-		return faultReply{f.Status, ""}, nil
+		return &RoundTrip{Status: f.Status}, nil
 	}
-	return faultReply{}, &upstreams.Error{Kind: upstreams.Unavailable, Err: errors.New("injected fault: connection refused")}
+	return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: errors.New("injected fault: connection refused")}
 }

@@ -92,8 +92,8 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fault.status != 0 {
-		return response(req, fault.status, http.Header{}, []byte(fault.body)), nil
+	if fault != nil {
+		return response(req, fault.Status, http.Header{}, fault.Body), nil
 	}
 	sent, err := requestBody(req)
 	if err != nil {
@@ -264,9 +264,9 @@ func (n *Network) DialContext(ctx context.Context, _, _ string) (net.Conn, error
 	if !ok {
 		return nil, errors.New("replay: connection does not belong to a source")
 	}
-	if fault, err := n.inject(ctx, position); fault.status != 0 || err != nil {
+	if fault, err := n.inject(ctx, position); fault != nil || err != nil {
 		if err == nil {
-			err = fmt.Errorf("injected fault: status %d", fault.status)
+			err = fmt.Errorf("injected fault: status %d", fault.Status)
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}
