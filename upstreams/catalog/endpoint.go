@@ -41,8 +41,8 @@ type Endpoint struct {
 	variables map[string]upstreams.Variable
 	// place says where a line is, while the endpoint is compiled.
 	place  func(line int) string
-	places map[string]Place // of its parts
-	own    bool             // its file is an operator's
+	places map[string]Mistake // of its parts
+	own    bool               // its file is an operator's
 }
 
 // Replayed reports whether recorded exchanges replace its upstreams.

@@ -21,7 +21,7 @@ type Files struct {
 	specs     map[string]catalogFile // of endpoints
 	shared    map[string]catalogFile // that they may use
 	stray     []Mistake              // about files of folders without an endpoint
-	variables []variableFile
+	variables []catalogFile
 	data      *cachedFS
 }
 
@@ -33,10 +33,8 @@ func ReadFiles(dir string) (*Files, error) {
 		return nil, err
 	}
 	var err error
-	if f.variables, err = readVariables(dir); err != nil {
-		return nil, fmt.Errorf("catalog file: %w", err)
-	}
-	return f, nil
+	f.variables, err = readVariables(dir)
+	return f, err
 }
 
 // Data are the files that embedded sources name: each is read when it is first

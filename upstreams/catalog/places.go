@@ -1,21 +1,17 @@
 package catalog
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
 
-// Place is where a part of an endpoint is declared.
-type Place struct {
-	File string
-	Line int
-}
+	"sundry/upstreams/declare"
+)
 
 // places are those of its sources, forms and fields, as in "source first", "form text" and
-// "field list.title".
-func (d *declaration) places() map[string]Place {
-	out := map[string]Place{}
-	add := func(kind, name string, line int) {
-		file, number := d.fileOf(line)
-		out[kind+" "+name] = Place{file, number}
-	}
+// "field list.title": mistakes that say nothing yet.
+func (d *declaration) places() map[string]Mistake {
+	out := map[string]Mistake{}
+	add := func(kind, name string, line int) { out[kind+" "+name] = d.mistake(declare.Problem{Line: line}) }
 	sources := d.spec.allSources()
 	for i := range sources {
 		add("source", sources[i].Name.Value, sources[i].Name.Line)
@@ -39,11 +35,9 @@ func (s fieldSpecs) each(above string, yield func(path string, line int)) {
 // Mistake is one in the file of the endpoint, at a part such as "source first", "form text"
 // or "field list.title".
 func (e *Endpoint) Mistake(part, format string, args ...any) Mistake {
-	at := e.places[part]
-	if at.File == "" {
-		at.File = e.File
-	}
-	return Mistake{at.File, at.Line, fmt.Sprintf(format, args...)}
+	m := e.places[part]
+	m.File, m.Msg = cmp.Or(m.File, e.File), fmt.Sprintf(format, args...)
+	return m
 }
 
 // IsOwn reports whether the endpoint is the operator's, and not one that comes with the

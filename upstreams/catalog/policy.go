@@ -153,16 +153,15 @@ func (s *cacheSpec) live(settings map[string]string, problems *declare.Problems)
 	if len(settings) == 0 || s.Off || CheckSettings(settings) != nil {
 		return
 	}
-	rule := maps.Clone(settings)
-	delete(rule, settingTarget)
-	delete(rule, settingAutopilot)
-	b, err := yaml.Dump(rule)
-	if err == nil {
-		var n yaml.Node
-		if err = yaml.Load(b, &n); err == nil {
-			s.override(&n, problems)
-			return
+	rule := yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, name := range SettingNames() {
+		if text, ok := settings[name]; ok {
+			rule.Content = append(rule.Content, scalar(name), scalar(text))
 		}
 	}
-	problems.Add(0, "live settings: %v", err)
+	s.override(&rule, problems)
+}
+
+func scalar(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }

@@ -1,10 +1,8 @@
 package catalog
 
 import (
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 
@@ -32,34 +30,20 @@ type variableSpec struct {
 	Cost declare.Text `yaml:"cost" required:"true" enum:"free,paid,own" example:"free"`
 }
 
-// variableFile is one of the files that describe variables.
-type variableFile struct {
-	path string
-	data []byte
-}
-
 // readVariables reads what comes with the program, then what the operator adds.
-func readVariables(dir string) ([]variableFile, error) {
-	b, err := fs.ReadFile(builtin, variablesFile)
-	if err != nil {
-		return nil, err
+func readVariables(dir string) (files []catalogFile, err error) {
+	add := func(_ string, file catalogFile) error {
+		files = append(files, file)
+		return nil
 	}
-	files := []variableFile{{variablesFile, b}}
-	if dir == "" {
-		return files, nil
+	if err = eachFile(builtin, "", add, variablesFile); err == nil && dir != "" {
+		err = eachFile(os.DirFS(dir), dir, add, variablesFile)
 	}
-	b, err = os.ReadFile(path.Join(dir, variablesFile)) //nolint:gosec // the operator names the directory
-	switch {
-	case os.IsNotExist(err):
-		return files, nil
-	case err != nil:
-		return nil, err
-	}
-	return append(files, variableFile{path.Join(dir, variablesFile), b}), nil
+	return files, err
 }
 
 // compileVariables decodes the files; a later one overrides an earlier one.
-func compileVariables(files []variableFile) (map[string]upstreams.Variable, []error) {
+func compileVariables(files []catalogFile) (map[string]upstreams.Variable, []error) {
 	all := map[string]upstreams.Variable{}
 	var failed []error
 	for _, f := range files {
