@@ -24,9 +24,6 @@ func (countryTable) Lookup(a netip.Addr) (Place, bool, error) {
 	return Place{Country: countryName(code), CountryCode: code}, true, nil
 }
 
-// Close implements DB.
-func (countryTable) Close() error { return nil }
-
 // CountryName is the Chinese name of an ISO code; empty for a code that is no
 // country's.
 func CountryName(code string) string {

@@ -22,21 +22,19 @@ type file struct {
 	changed time.Time
 }
 
-// OpenFiles opens database files as Open does, each once. Files that are no longer
-// used need not be closed: the garbage collector does so once no lookup uses them.
+// OpenFiles opens database files as Open does, each once.
 func OpenFiles(paths []string) (*Files, error) {
 	f := &Files{}
 	for _, path := range distinct(paths) {
 		st, err := os.Stat(path)
-		if err == nil {
-			var db DB
-			if db, err = Open(path); err == nil {
-				f.opened = append(f.opened, file{db, path, st.Size(), st.ModTime()})
-				continue
-			}
+		if err != nil {
+			return nil, err
 		}
-		_ = f.Close() // the error that counts is that of opening
-		return nil, err
+		db, err := Open(path)
+		if err != nil {
+			return nil, err
+		}
+		f.opened = append(f.opened, file{db, path, st.Size(), st.ModTime()})
 	}
 	return f, nil
 }
@@ -79,17 +77,6 @@ func (f *Files) Lookup(a netip.Addr) (Place, bool, error) {
 		return merged, true, nil
 	}
 	return Place{}, false, failed
-}
-
-// Close implements DB.
-func (f *Files) Close() error {
-	var first error
-	for i := range f.opened {
-		if err := f.opened[i].Close(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
 }
 
 // Add takes from another database what is not known. One that puts the address into

@@ -26,7 +26,6 @@ func openFiles(t *testing.T, paths ...string) *Files {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
 

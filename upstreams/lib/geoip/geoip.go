@@ -64,15 +64,15 @@ func (p Place) Data() map[string]any {
 	return d
 }
 
-// DB finds places. It is safe for concurrent use until it is closed.
+// DB finds places. It is safe for concurrent use. What it has open, the garbage collector
+// closes once no lookup uses it.
 type DB interface {
 	// Lookup returns false when the database does not know the address.
 	Lookup(a netip.Addr) (Place, bool, error)
-	Close() error
 }
 
 // Open opens a database file by its extension: .mmdb (MaxMind and DB-IP: city,
-// country or ASN) or .xdb (ip2region). The caller closes it.
+// country or ASN) or .xdb (ip2region).
 func Open(path string) (DB, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".mmdb":

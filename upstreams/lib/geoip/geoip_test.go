@@ -158,9 +158,6 @@ func TestXDB(t *testing.T) {
 			t.Errorf("%s: %+v %v %v", in, got, ok, err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -277,7 +274,6 @@ func TestMMDB(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = db.Close() }()
 			got, ok, err := db.Lookup(netip.MustParseAddr("8.8.8.8"))
 			if diff := cmp.Diff(r.want, got); err != nil || !ok || diff != "" {
 				t.Errorf("%v %v %s", ok, err, diff)

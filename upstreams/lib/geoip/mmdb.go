@@ -132,6 +132,3 @@ func (r *flatRecord) place() Place {
 		Timezone: r.Zone, ASN: number, ASName: cmp.Or(r.ASName, r.Name),
 	}
 }
-
-// Close implements DB.
-func (m mmdb) Close() error { return m.r.Close() }

@@ -146,6 +146,3 @@ func parseRegion(text string) Place {
 }
 
 func isLetters(s string) bool { return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" }
-
-// Close implements DB.
-func (*xdb) Close() error { return nil }
