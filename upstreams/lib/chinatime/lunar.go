@@ -64,7 +64,7 @@ func within(lengths string, left int) (name string, rest int, ok bool) {
 			number++
 		}
 		if left < days {
-			return leap + monthNames[number-1] + "月" + dayName(left+1), 0, true
+			return leap + monthNames[number-1] + "月" + strings.Fields(dayNames)[left], 0, true
 		}
 		left -= days
 	}
@@ -79,18 +79,8 @@ func yearName(year int) string {
 	return fmt.Sprintf("%c%c", stems[(year-4)%10], branches[(year-4)%12])
 }
 
-func dayName(n int) string {
-	digits := []rune("十一二三四五六七八九")
-	switch n {
-	case 10:
-		return "初十"
-	case 20:
-		return "二十"
-	case 30:
-		return "三十"
-	}
-	return string([]rune("初十廿")[n/10]) + string(digits[n%10])
-}
+const dayNames = "初一 初二 初三 初四 初五 初六 初七 初八 初九 初十 十一 十二 十三 十四 十五 十六 十七 十八 十九 二十 " +
+	"廿一 廿二 廿三 廿四 廿五 廿六 廿七 廿八 廿九 三十"
 
 // newYears has a letter for each year from lunarFirst on: how many days after
 // 20 January the lunar year begins, A for one. Computed with the npm package

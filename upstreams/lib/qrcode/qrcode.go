@@ -56,17 +56,13 @@ func Encode(text, level string) (*Code, error) {
 
 // levelsOf are the levels to try, by the name of one.
 func levelsOf(name string) ([]coding.Level, bool) {
-	switch name {
-	case "":
+	if name == "" {
 		return []coding.Level{coding.M, coding.L}, true
-	case "L":
-		return []coding.Level{coding.L}, true
-	case "M":
-		return []coding.Level{coding.M}, true
-	case "Q":
-		return []coding.Level{coding.Q}, true
-	case "H":
-		return []coding.Level{coding.H}, true
+	}
+	for _, level := range []coding.Level{coding.L, coding.M, coding.Q, coding.H} {
+		if level.String() == name {
+			return []coding.Level{level}, true
+		}
 	}
 	return nil, false
 }
