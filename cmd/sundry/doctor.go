@@ -66,13 +66,13 @@ func (d *doctorCmd) Run(w *process) error {
 	shown := d.newProgress(w, len(subjects))
 	findings := examine(w.ctx, subjects, shown.finished)
 	shown.end()
-	fixtures.Relate(w.ctx, subjects, findings)
+	fixtures.Relate(w.ctx, findings)
 	if d.Record {
-		if err := record(into, recorder, subjects, findings, d.Force); err != nil {
+		if err := record(into, recorder, findings, d.Force); err != nil {
 			return err
 		}
 	}
-	prospects := fixtures.Prospects(subjects, findings)
+	prospects := fixtures.Prospects(findings)
 	if err := d.print(w, findings, prospects); err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func examine(ctx context.Context, subjects []fixtures.Subject, finished func(*fi
 
 // record saves the exchanges of the sources that answered. Sources with a key are
 // skipped: their requests contain it or are signed with it.
-func record(dir string, recorder *replay.Recorder, subjects []fixtures.Subject, findings []fixtures.Finding, force bool) error {
+func record(dir string, recorder *replay.Recorder, findings []fixtures.Finding, force bool) error {
 	for i := range findings {
 		f := &findings[i]
 		steps := recorder.Take(f.Call)
@@ -175,7 +175,7 @@ func record(dir string, recorder *replay.Recorder, subjects []fixtures.Subject, 
 			f.Notes = append(f.Notes, "not recorded: it would be known for what says nothing")
 		case f.Retyped && !force:
 			f.Notes = append(f.Notes, "not recorded: look at what has changed, then record it with --force")
-		case subjects[i].Source.Keyed():
+		case f.Keyed():
 			f.Notes = append(f.Notes, "not recorded: its requests contain a key")
 		default:
 			if err := f.Record(dir, steps); err != nil {
