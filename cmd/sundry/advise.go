@@ -68,7 +68,7 @@ func (a *adviseCmd) Run(w *process) error {
 	case len(out.Endpoints) == 0:
 		return fmt.Errorf("%s: %s", strings.Join(a.Log, ", "), cmp.Or(keyless, nothing(&log.Counts)))
 	case a.JSON:
-		return out.printJSON(w.stdout)
+		return printJSON(w, out)
 	}
 	return out.print(w.stdout, len(ttls) > 0, keyless)
 }

@@ -49,15 +49,9 @@ func (s *server) writeSeen() {
 	}
 }
 
-// leaveSeen keeps for the last time what was seen, if there is time left. The channel is
-// closed when it is done.
-func (s *server) leaveSeen(ctx context.Context) <-chan struct{} {
-	done := make(chan struct{})
-	s.panics.Go(panics.Advice, func() {
-		defer close(done)
-		if ctx.Err() == nil {
-			s.writeSeen()
-		}
-	})
-	return done
+// leaveSeen keeps for the last time what was seen, if there is time left.
+func (s *server) leaveSeen(ctx context.Context) {
+	if ctx.Err() == nil {
+		s.writeSeen()
+	}
 }

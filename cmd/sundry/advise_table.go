@@ -12,22 +12,12 @@ import (
 
 	"sundry/cache/advise"
 	"sundry/proxy/requestlog"
-	"sundry/upstreams/lib/plainjson"
 )
 
 // advised is what logs advise.
 type advised struct {
 	Logs      requestlog.Counts `json:"logs"`
 	Endpoints []advise.View     `json:"endpoints"` // the busiest first
-}
-
-func (a *advised) printJSON(w io.Writer) error {
-	b, err := plainjson.MarshalIndent(a)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b)
-	return err
 }
 
 // print writes a row for each endpoint, or for each rule, what became of the lines, and a note,

@@ -6,8 +6,6 @@ import (
 	"sundry/cache/advise"
 	"sundry/proxy/autopilot"
 	"sundry/upstreams/catalog"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // rules are those in force.
@@ -31,30 +29,12 @@ func (s *server) advise(e *catalog.Endpoint, ttls []time.Duration, target advise
 	}
 }
 
-// newAutopilot makes the autopilot, for the endpoints that the catalog in force has it on.
-func (s *server) newAutopilot(reg prometheus.Registerer) (*autopilot.Pilot, error) {
-	return autopilot.New(autopilot.Config{Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log})
-}
-
 // piloted are the endpoints whose TTL the autopilot may change.
 func (s *server) piloted() (all []autopilot.Endpoint) {
 	for _, e := range s.front.Catalog().Endpoints {
 		if e.Autopilot != nil {
-			all = append(all, pilotedEndpoint(e))
+			all = append(all, autopilot.Endpoint{Name: e.Name, TTL: e.Policy.TTL, Min: e.Autopilot.Min, Max: e.Autopilot.Max})
 		}
 	}
 	return all
-}
-
-func pilotedEndpoint(e *catalog.Endpoint) autopilot.Endpoint {
-	return autopilot.Endpoint{Name: e.Name, TTL: e.Policy.TTL, Min: e.Autopilot.Min, Max: e.Autopilot.Max}
-}
-
-// pilotStatus is what the autopilot does about an endpoint.
-func (s *server) pilotStatus(e *catalog.Endpoint) autopilot.Status {
-	if e.Autopilot == nil {
-		return autopilot.Status{}
-	}
-	of := pilotedEndpoint(e)
-	return s.autopilot.Status(&of)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,8 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
@@ -21,10 +18,6 @@ import (
 	"sundry/upstreams/lib/plainjson"
 	"sundry/upstreams/replay"
 )
-
-// examineParallel is how many sources are called at a time: enough to finish in a
-// minute, too few to be taken for an attack.
-const examineParallel = 6
 
 type doctorCmd struct {
 	flags
@@ -64,11 +57,11 @@ func (d *doctorCmd) Run(w *process) error {
 		h.Force(host.ForceClosed) // each source is to be called, whatever became of the others
 	}
 	shown := d.newProgress(w, len(subjects))
-	findings := examine(w.ctx, subjects, shown.finished)
+	findings := fixtures.Examine(w.ctx, subjects, shown.finished)
 	shown.end()
 	fixtures.Relate(w.ctx, findings)
 	if d.Record {
-		if err := record(into, recorder, findings, d.Force); err != nil {
+		if err := fixtures.Record(into, recorder, findings, d.Force); err != nil {
 			return err
 		}
 	}
@@ -76,7 +69,7 @@ func (d *doctorCmd) Run(w *process) error {
 	if err := d.print(w, findings, prospects); err != nil {
 		return err
 	}
-	return verdict(findings, prospects)
+	return verdict(prospects)
 }
 
 // checkFlags refuses flags that contradict each other.
@@ -146,50 +139,17 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 	return names, values, nil
 }
 
-// examine calls the sources, a few at a time, and reports each when it is finished.
-func examine(ctx context.Context, subjects []fixtures.Subject, finished func(*fixtures.Finding)) []fixtures.Finding {
-	findings := make([]fixtures.Finding, len(subjects))
-	var group errgroup.Group
-	group.SetLimit(examineParallel)
-	for i := range subjects {
-		group.Go(func() error {
-			findings[i] = subjects[i].Examine(ctx, time.Now())
-			finished(&findings[i])
-			return nil
-		})
-	}
-	_ = group.Wait() // failures are findings
-	return findings
-}
-
-// record saves the exchanges of the sources that answered. Sources with a key are
-// skipped: their requests contain it or are signed with it.
-func record(dir string, recorder *replay.Recorder, findings []fixtures.Finding, force bool) error {
-	for i := range findings {
-		f := &findings[i]
-		steps := recorder.Take(f.Call)
-		answered := f.Answer.Data != nil || f.Answer.Blob != nil
-		switch {
-		case len(steps) == 0 || !answered:
-		case f.Health == fixtures.Indifferent:
-			f.Notes = append(f.Notes, "not recorded: it would be known for what says nothing")
-		case f.Retyped && !force:
-			f.Notes = append(f.Notes, "not recorded: look at what has changed, then record it with --force")
-		case f.Keyed():
-			f.Notes = append(f.Notes, "not recorded: its requests contain a key")
-		default:
-			if err := f.Record(dir, steps); err != nil {
-				return err
-			}
-			f.Notes = append(f.Notes, "recorded")
-		}
-	}
-	return nil
-}
-
 func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []fixtures.Prospect) error {
 	if d.JSON {
-		return printJSON(w, findings)
+		type line struct {
+			fixtures.Finding
+			Milliseconds int64 `json:"ms"`
+		}
+		lines := make([]line, len(findings))
+		for i, f := range findings {
+			lines[i] = line{f, f.Took.Milliseconds()}
+		}
+		return printJSON(w, lines)
 	}
 	table := tabwriter.NewWriter(w.stdout, 0, 0, 2, ' ', 0)
 	p := w.paletteOf(w.stdout)
@@ -225,38 +185,25 @@ func sourceOf(f *fixtures.Finding) string {
 	return f.Source + " (" + f.Chain + ")"
 }
 
-func printJSON(w *process, findings []fixtures.Finding) error {
-	type line struct {
-		fixtures.Finding
-		Milliseconds int64 `json:"ms"`
+// verdict returns an error that names the endpoints without a working source.
+func verdict(prospects []fixtures.Prospect) error {
+	var without []string
+	for i := range prospects {
+		if e := &prospects[i]; !e.Served() {
+			without = append(without, e.Endpoint)
+		}
 	}
-	lines := make([]line, len(findings))
-	for i, f := range findings {
-		lines[i] = line{f, f.Took.Milliseconds()}
+	if len(without) == 0 {
+		return nil
 	}
-	b, err := plainjson.MarshalIndent(lines)
+	return exitWith(statusUnserved, fmt.Errorf("no working source: %s", strings.Join(without, ", ")))
+}
+
+func printJSON(w *process, v any) error {
+	b, err := plainjson.MarshalIndent(v)
 	if err != nil {
 		return err
 	}
 	_, err = w.stdout.Write(b)
 	return err
-}
-
-// verdict returns an error that names the endpoints without a working source, in the
-// order of the findings.
-func verdict(findings []fixtures.Finding, prospects []fixtures.Prospect) error {
-	served := map[string]bool{}
-	for i := range prospects {
-		served[prospects[i].Endpoint] = prospects[i].Served()
-	}
-	var without []string
-	for _, f := range findings {
-		if !served[f.Endpoint] && !slices.Contains(without, f.Endpoint) {
-			without = append(without, f.Endpoint)
-		}
-	}
-	if len(without) > 0 {
-		return exitWith(statusUnserved, fmt.Errorf("no working source: %s", strings.Join(without, ", ")))
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"sundry/upstreams/fixtures"
@@ -26,7 +25,7 @@ func summarize(out io.Writer, p palette, prospects []fixtures.Prospect) error {
 			alone++
 			color = yellow
 		}
-		if _, err = fmt.Fprintf(table, "%s\t%d of %d\t%s\n", e.Endpoint, e.Working, e.Sources, p.paint(color, outlook(e))); err != nil {
+		if _, err = fmt.Fprintf(table, "%s\t%d of %d\t%s\n", e.Endpoint, e.Working, e.Sources, p.paint(color, e.Outlook())); err != nil {
 			return err
 		}
 	}
@@ -47,23 +46,4 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// outlook says what becomes of an endpoint when one of its sources fails.
-func outlook(p *fixtures.Prospect) string {
-	switch {
-	case !p.Served() && len(p.Others) > 0:
-		return "no source works now; what is left: " + strings.Join(p.Others, ", ")
-	case !p.Served():
-		return "no source works now"
-	case p.Working == 0:
-		return "answered by this service itself: " + strings.Join(p.StandIns, ", ")
-	case len(p.DependsOn) > 0 && len(p.LastResorts) > 0:
-		return fmt.Sprintf("only a last resort (%s) answers what is answered by %s", strings.Join(p.LastResorts, ", "), strings.Join(p.DependsOn, ", "))
-	case len(p.DependsOn) > 0:
-		return "nobody else answers what is answered by " + strings.Join(p.DependsOn, ", ")
-	case !p.Remote:
-		return "computes its answers"
-	}
-	return "another source answers"
 }

@@ -462,7 +462,7 @@ cache: {class: shared, ttl: 1h}
 forms: [{name: json, json: .}]
 sources:
 `
-	const sources = 3 * examineParallel
+	const sources = 18
 	for i := range sources {
 		file += fmt.Sprintf("  - {name: s%d, http: {url: %q}}\n", i, gone.URL)
 	}

@@ -56,7 +56,9 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	case <-publicServer.served:
 	case <-ctx.Done():
 	}
-	kept := []<-chan struct{}{s.writeSnapshot(ctx), s.leaveSeen(ctx)}
+	kept := []<-chan struct{}{
+		s.leave(ctx, panics.Snapshot, s.leaveSnapshot), s.leave(ctx, panics.Advice, s.leaveSeen),
+	}
 	err := publicServer.shutDown(ctx)
 	for _, done := range kept {
 		select {
@@ -68,6 +70,17 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 		err = fmt.Errorf("drain: drain_timeout exceeded: %d connections with requests in flight were cut off", publicServer.listener.Connections())
 	}
 	return errors.Join(err, publicServer.Close())
+}
+
+// leave does something while requests in flight are waited for. The channel is closed when it is
+// done; what does not heed the end of ctx, because the disk hangs, is abandoned.
+func (s *server) leave(ctx context.Context, task panics.Task, do func(context.Context)) <-chan struct{} {
+	done := make(chan struct{})
+	s.panics.Go(task, func() {
+		defer close(done)
+		do(ctx)
+	})
+	return done
 }
 
 // finishAdmin closes the admin listener last, so that metrics can be read until

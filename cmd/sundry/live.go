@@ -10,6 +10,7 @@ import (
 	"sundry/cache"
 	"sundry/cache/policy"
 	"sundry/proxy/admin"
+	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
 )
 
@@ -27,11 +28,14 @@ func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) 
 	if err != nil {
 		return nil, err
 	}
-	if s.autopilot, err = s.newAutopilot(reg); err != nil {
+	s.autopilot, err = autopilot.New(autopilot.Config{
+		Endpoints: s.piloted, Step: s.observer.Step, Replicator: s.replicator, Registerer: reg, Log: s.log,
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &admin.System{
-		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.pilotStatus, Replicator: s.replicator, Metrics: all, Log: s.log,
+		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Metrics: all, Log: s.log,
 		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		Declaration: s.declaration, Grafana: s.grafana, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",

@@ -198,14 +198,6 @@ func memoized(secret func(string) (string, bool)) func(string) (string, bool) {
 	}
 }
 
-// compile makes a catalog of the inputs. changed are the cache settings that
-// operators changed while Sundry runs; nil for none. With one environment, only one catalog
-// may be compiled at a time.
-func (in *inputs) compile(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
-	env.Data, env.Secret = in.files.Data(), in.secret
-	return in.files.Compile(in.options(changed), env)
-}
-
 // compileLive makes a catalog with other cache settings than one that was compiled of
 // these inputs in the same environment.
 func (in *inputs) compileLive(from *catalog.Catalog, env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
@@ -218,9 +210,11 @@ func (in *inputs) options(changed map[string]map[string]string) catalog.Options 
 }
 
 // compileAnew compiles what was just read, and in replay hands the environment
-// its recorded exchanges.
+// its recorded exchanges. changed are the cache settings that operators changed while Sundry
+// runs; nil for none. With one environment, only one catalog may be compiled at a time.
 func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map[string]string) (*catalog.Catalog, error) {
-	set, err := in.compile(env, changed)
+	env.Data, env.Secret = in.files.Data(), in.secret
+	set, err := in.files.Compile(in.options(changed), env)
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,8 @@ import (
 const (
 	// marksWait bounds how long a start waits for the secret of the marks in Redis, and
 	// marksPause is the time between two later tries, about.
-	marksWait   = 500 * time.Millisecond
-	marksPause  = 10 * time.Second
-	marksSpread = 0.2
+	marksWait  = 500 * time.Millisecond
+	marksPause = 10 * time.Second
 )
 
 // startMarks has the log mark with the secret that is kept: in Redis, or beside the state or
@@ -37,7 +36,7 @@ func (s *server) startMarks(ctx context.Context, loops *sync.WaitGroup) {
 }
 
 func (s *server) markByFleetAtLast(ctx context.Context) {
-	for jitter.Pause(ctx, marksPause, marksSpread) == nil && !s.markByFleet(ctx) {
+	for jitter.Pause(ctx, marksPause, 0.2) == nil && !s.markByFleet(ctx) {
 	}
 }
 

@@ -42,13 +42,9 @@ type serveCmd struct {
 }
 
 func (s *serveCmd) config(w *process) (*config.Config, error) {
-	c, err := s.loadConfig(w, map[string]string{
+	return s.loadConfig(w, map[string]string{
 		"listen": s.Listen, "admin": s.Admin, "redis": s.Redis, "state": s.State, "log_format": s.LogFormat, "log_level": s.LogLevel,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // server is what serve runs, wired together.

@@ -54,16 +54,9 @@ func reportUntil(ctx context.Context, stderr io.Writer, err error) {
 	select {
 	case <-reported:
 	case <-ctx.Done():
-		await(reported, exitTime)
-	}
-}
-
-// await waits until a channel is closed, but no longer than d.
-func await(closed <-chan struct{}, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-closed:
-	case <-timer.C:
+		select {
+		case <-reported:
+		case <-time.After(exitTime):
+		}
 	}
 }

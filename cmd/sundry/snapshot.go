@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
-	"sundry/metrics/panics"
+	"sundry/cache/jitter"
 )
 
 const (
@@ -33,7 +33,8 @@ func (s *server) newSnapshot(reg prometheus.Registerer) (*snapshot, error) {
 		return nil, nil
 	}
 	kept, err := s.cache.Snapshot(cache.SnapshotConfig{
-		File: s.config.Cache.Snapshot, Keeps: s.keeps, DropsKnownSince: s.dropsKnownSince, Registerer: reg, Log: s.log,
+		File: s.config.Cache.Snapshot, Keeps: s.keeps, Registerer: reg, Log: s.log,
+		DropsKnownSince: func() time.Time { return s.replicator.DropsKnownSince() }, // which is made after the snapshot
 	})
 	return &snapshot{Snapshot: kept, done: make(chan struct{})}, err
 }
@@ -43,9 +44,6 @@ func (s *server) keeps(key string) bool {
 	set := s.front.Catalog()
 	return set != nil && set.Keeps(key)
 }
-
-// dropsKnownSince is what the replicator says, which is made after the snapshot.
-func (s *server) dropsKnownSince() time.Time { return s.replicator.DropsKnownSince() }
 
 // keepSnapshot reads the file once all purges are known, then writes it now and then, until
 // ctx ends.
@@ -62,13 +60,9 @@ func (s *server) keepSnapshot(ctx context.Context) {
 
 // awaitSync returns false when ctx ends before this instance knows all purges.
 func (s *server) awaitSync(ctx context.Context) bool {
-	tick := time.NewTicker(syncLook)
-	defer tick.Stop()
 	for !s.inSync() {
-		select {
-		case <-ctx.Done():
+		if jitter.Pause(ctx, syncLook, 0) != nil {
 			return false
-		case <-tick.C:
 		}
 	}
 	return true
@@ -90,18 +84,9 @@ func (s *server) awaitSnapshot(ctx context.Context) {
 	}
 }
 
-// writeSnapshot writes the file for the last time, while requests in flight are waited for.
-// The channel is closed when it is done; a write that does not heed the end of ctx, because
-// the disk hangs, is abandoned.
-func (s *server) writeSnapshot(ctx context.Context) <-chan struct{} {
-	done := make(chan struct{})
-	if s.snapshot == nil {
-		close(done)
-		return done
-	}
-	s.panics.Go(panics.Snapshot, func() {
-		defer close(done)
+// leaveSnapshot writes the file for the last time.
+func (s *server) leaveSnapshot(ctx context.Context) {
+	if s.snapshot != nil {
 		_ = s.snapshot.Write(ctx) // logged
-	})
-	return done
+	}
 }

@@ -35,7 +35,7 @@ type System struct {
 	// the endpoint.
 	Advise func(e *catalog.Endpoint, ttls []time.Duration, target advise.Target) advise.Report
 	// Autopilot says what the autopilot does about an endpoint.
-	Autopilot  func(*catalog.Endpoint) autopilot.Status
+	Autopilot  func(endpoint string) autopilot.Status
 	Replicator *live.Replicator
 	// History returns how the requests of the last day have ended.
 	History func() history.View

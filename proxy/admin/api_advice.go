@@ -110,7 +110,7 @@ func ruleView(r *advise.Rule) *advise.RuleView {
 
 func (a *api) autopilot(e *catalog.Endpoint) autopilotView {
 	v := autopilotView{Last: lastStep(a.Replicator.Settings().Audit, e)}
-	if s := a.Autopilot(e); s.On {
+	if s := a.Autopilot(e.Name); s.On {
 		v.On, v.MinS, v.MaxS, v.TTLS = true, s.Min.Seconds(), s.Max.Seconds(), s.TTL.Seconds()
 		v.Reason = map[string]string{"en": s.Why.EN, "zh": s.Why.ZH}
 	}

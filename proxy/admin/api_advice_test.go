@@ -59,7 +59,7 @@ func advising(t *testing.T, file string) *api {
 			r, _ := observer.Report(e.Name, ttls, target)
 			return r
 		},
-		Autopilot: func(*catalog.Endpoint) autopilot.Status {
+		Autopilot: func(string) autopilot.Status {
 			return autopilot.Status{On: true, Min: time.Minute, Max: 24 * time.Hour, Why: advise.Reason{EN: "because", ZH: "因为"}}
 		},
 	}}

@@ -99,11 +99,15 @@ type Status struct {
 	Why advise.Reason
 }
 
-// Status of an endpoint that it is on for.
-func (p *Pilot) Status(e *Endpoint) Status {
-	now := time.Now()
-	ttl, why := p.decide(e, p.cfg.Replicator.Settings(), now)
-	return Status{On: true, Min: e.Min, Max: e.Max, TTL: ttl, Why: why}
+// Status of an endpoint; zero where the autopilot is off.
+func (p *Pilot) Status(endpoint string) Status {
+	for _, e := range p.cfg.Endpoints() {
+		if e.Name == endpoint {
+			ttl, why := p.decide(&e, p.cfg.Replicator.Settings(), time.Now())
+			return Status{On: true, Min: e.Min, Max: e.Max, TTL: ttl, Why: why}
+		}
+	}
+	return Status{}
 }
 
 // decide returns the TTL in force for no step.

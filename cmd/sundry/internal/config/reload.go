@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Reconcile compares the settings with those in force and returns the differences, a line for
 // each. Settings that only a restart can change keep the value that this process was started
@@ -28,12 +31,5 @@ func (s *setting) difference(was, is *Config) []string {
 	case s.secret:
 		return []string{s.key + " has changed (its value is not shown)"}
 	}
-	return []string{fmt.Sprintf("%s: %s, was %s", s.key, orUnset(b), orUnset(a))}
-}
-
-func orUnset(s string) string {
-	if s == "" {
-		return "not set"
-	}
-	return s
+	return []string{fmt.Sprintf("%s: %s, was %s", s.key, cmp.Or(b, "not set"), cmp.Or(a, "not set"))}
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// plainFile reports whether a variable ends in _FILE but does not name a file with a
-// secret.
-func plainFile(name string) bool { return name == "SUNDRY_GEO_FILE" }
+// plainFile ends in _FILE but does not name a file with a secret.
+const plainFile = "SUNDRY_GEO_FILE"
 
 // Secrets returns a lookup of environment variables, in which SUNDRY_X_FILE may
 // name a file with the value of SUNDRY_X: the token, the address of Redis with its password,
@@ -27,7 +26,7 @@ func Secrets(environ []string) (func(string) (string, bool), error) {
 	var failed []error
 	for variable, file := range values {
 		name, ok := strings.CutSuffix(variable, "_FILE")
-		if !ok || !strings.HasPrefix(name, Prefix) || plainFile(variable) || file == "" {
+		if !ok || !strings.HasPrefix(name, Prefix) || variable == plainFile || file == "" {
 			continue
 		}
 		if values[name] != "" {
