@@ -122,7 +122,7 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, 
 			if s.formChain(i) == name {
 				f.Chain, f.index = c, len(c.Forms)
 				if f.Kind == "json" {
-					f.order = s.Forms[i].fieldOrder(e.Fields, sources, defs)
+					f.fields = e.Fields
 				}
 				c.Forms = append(c.Forms, f)
 			}

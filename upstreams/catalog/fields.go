@@ -10,7 +10,6 @@ import (
 
 	"sundry/upstreams/declare"
 	"sundry/upstreams/fields"
-	"sundry/upstreams/jq"
 )
 
 // Field describes a field of an endpoint's JSON answer.
@@ -123,17 +122,6 @@ func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
 		}
 		f.Fields.undescribed(at, problems)
 	}
-}
-
-// orderOf is the order of declared fields. It is the same in an object and in
-// the items of a list.
-func orderOf(declared []*Field) *jq.Fields {
-	var out *jq.Fields
-	for _, f := range declared {
-		out = out.With(f.Name, orderOf(f.Fields))
-	}
-	out = out.Declare()
-	return out.WithItems(out)
 }
 
 // poolPath matches an each: program that only says where the candidates are.

@@ -16,11 +16,11 @@ type Form struct {
 	Kind string
 	Pool bool // one candidate is picked for every request
 	// Chain that makes it.
-	Chain *Chain
-	index int // within its chain
-	each  *jq.Program
-	order *jq.Fields  // of its JSON
-	make  *jq.Program // nil: the source's own picture
+	Chain  *Chain
+	index  int // within its chain
+	each   *jq.Program
+	fields []*Field    // of its JSON
+	make   *jq.Program // nil: the source's own picture
 	// PictureProxy serves the picture that the redirect leads to; nil: the
 	// caller is redirected.
 	PictureProxy *PictureProxy

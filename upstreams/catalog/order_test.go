@@ -3,13 +3,13 @@ package catalog
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"sundry/upstreams/declare"
-	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -32,54 +32,32 @@ func answerOf(t *testing.T, file string) string {
 	return string(content.Forms[0][0].Data)
 }
 
-// Fields come as the programs of the file write them.
-func TestFieldsComeInTheOrderOfTheFile(t *testing.T) {
+// Declared fields come as the file declares them, at each depth; the others after them, by name.
+func TestOrderOfFields(t *testing.T) {
+	const declared = "fields: {z: {en: Z., zh: Z。}, a: {fields: {y: {en: Y., zh: Y。}, b: {en: B., zh: B。}}}}\nforms:"
 	const mapped = "map: '{n: $params.n}'"
+	file := strings.Replace(whole, "forms:", declared, 1)
 	for by, want := range map[string]string{
-		"map: '{z: 1, a: {y: 2, b: 3}}'":                               `{"z":1,"a":{"y":2,"b":3}}`,
-		"map: '[{z: 1, a: 2}, {a: 3, q: 4, z: 5}]'":                    `[{"z":1,"a":2},{"z":5,"a":3,"q":4}]`,
-		"map: '{z: 1} + ({c: 1, b: 2} | with_entries(.))'":             `{"z":1,"c":1,"b":2}`,
-		"map: '{z: 1} + (\"{\\\"k\\\":1,\\\"b\\\":2}\" | fromjson)'":   `{"z":1,"b":2,"k":1}`,
-		"vars: {v: '{z: 1, a: 2}'}\n    map: '{w: $vars.v, list: []}'": `{"w":{"z":1,"a":2},"list":[]}`,
+		"map: '{a: {b: 3, y: 2}, z: 1}'":       `{"z":1,"a":{"y":2,"b":3}}`,
+		"map: '[{a: [{b: 2}], z: 1}, {z: 5}]'": `[{"z":1,"a":[{"y":null,"b":2}]},{"z":5,"a":null}]`,
+		"map: '{w: {z: 1, a: 2}, c: 1, z: 3}'": `{"z":3,"a":null,"c":1,"w":{"a":2,"z":1}}`,
 	} {
-		got := answerOf(t, strings.Replace(whole, mapped, by, 1))
+		got := answerOf(t, strings.Replace(file, mapped, by, 1))
 		if want = `{"code":200,"message":"ok","data":` + want + `}`; got != want {
 			t.Errorf("%s:\n%s, want\n%s", by, got, want)
 		}
 	}
 }
 
-// The order of an object that a def makes is the def's.
-func TestFieldsOfADefComeInItsOrder(t *testing.T) {
-	const defs = "defs:\n  author: '{z: 1, name: 2}'\n  work(n): '{title: 0, author: author, id: n}'\nparams:"
-	file := strings.NewReplacer("params:", defs, "map: '{n: $params.n}'", "map: '{works: [work(1)], first: work(2)}'").Replace(whole)
-	const work = `{"title":0,"author":{"z":1,"name":2},"id":`
-	if got, want := answerOf(t, file), `"data":{"works":[`+work+`1}],"first":`+work+`2}}}`; !strings.HasSuffix(got, want) {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// A form may put an object of its own around the data, or emit parts of it.
-func TestOrderOfAForm(t *testing.T) {
-	file := strings.Replace(whole, "map: '{n: $params.n}'", "map: '{z: 1, a: {y: 2, b: 3}, u: 0}'", 1)
-	for form, want := range map[string]string{
-		"json: '{of: .a, all: .}'":            `{"of":{"y":2,"b":3},"all":{"z":1,"a":{"y":2,"b":3},"u":0}}`,
-		"each: '., .', json: '{n: 1, a: .a}'": `{"n":1,"a":{"y":2,"b":3}}`,
-	} {
-		if got := answerOf(t, strings.Replace(file, "json: .", form, 1)); !strings.Contains(got, `"data":`+want+`}`) {
-			t.Errorf("%s:\n%s, want\n%s", form, got, want)
-		}
-	}
-}
-
 func TestEncode(t *testing.T) {
-	fields := jq.FieldsOf(&declare.Expr{Text: "{b, a: {d}, list: [{y, x}]}"}, nil, nil, nil)
+	fields := named("b", "a", "list")
+	fields[1].Fields, fields[2].Fields = named("d"), named("y", "x")
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	got, err := encode("", map[string]any{
 		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
 		"list": []any{map[string]any{"x": 1, "y": json.Number("2.50")}, []any{}, []any(nil), map[string]any{}},
 	}, fields, "")
-	want := `{"b":1.5,"a":{"d":null,"c":"<中&\u2028>"},"list":[{"y":2.50,"x":1},[],null,{}],"aa":123456789012345678901234567890,"z":true}`
+	want := `{"b":1.5,"a":{"d":null,"c":"<中&\u2028>"},"list":[{"y":2.50,"x":1},[],null,{"y":null,"x":null}],"aa":123456789012345678901234567890,"z":true}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
@@ -88,19 +66,31 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// FuzzEncode: whatever the order, it is the same JSON.
+// named are declared fields of these names.
+func named(names ...string) []*Field {
+	var out []*Field
+	for _, name := range names {
+		out = append(out, &Field{Name: name})
+	}
+	return out
+}
+
+// FuzzEncode: whatever the order, it is the same JSON, with null for what is declared and absent.
 func FuzzEncode(f *testing.F) {
-	f.Add(`{"b":[1,2.5e300,{"x":null,"a":"\u2028<"}],"a":{"b":{"c":[]}}}`, "{a: {b}, z}")
-	f.Add(`[{"":0},"",{"b":1,"a":[[{"b":1,"a":2}]]}]`, "[{b, a: [[{b}]]}]")
+	f.Add(`{"b":[1,2.5e300,{"x":null,"a":"\u2028<"}],"a":{"b":{"c":[]}}}`, "a z")
+	f.Add(`[{"":0},"",{"b":1,"a":[[{"b":1,"a":2}]]}]`, "b a")
 	f.Fuzz(func(t *testing.T, document, order string) {
 		var v any
 		if json.Unmarshal([]byte(document), &v) != nil {
 			return
 		}
-		got, err := encode("", v, jq.FieldsOf(&declare.Expr{Text: order}, nil, nil, nil), "")
+		names := slices.DeleteFunc(strings.Fields(order), func(name string) bool { return !utf8.ValidString(name) })
+		declared := named(slices.Compact(slices.Sorted(slices.Values(names)))...)
+		got, err := encode("", v, declared, "")
 		if err != nil {
 			t.Fatal(err)
 		}
+		addAbsent(v, declared)
 		plain, err := plainjson.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -110,4 +100,20 @@ func FuzzEncode(f *testing.F) {
 			t.Fatalf("%v: %s of %s", err, got, plain)
 		}
 	})
+}
+
+// addAbsent adds null for the declared fields that an object, or those in a list, lack.
+func addAbsent(v any, declared []*Field) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			addAbsent(item, declared)
+		}
+	case map[string]any:
+		for _, f := range declared {
+			if _, ok := v[f.Name]; !ok {
+				v[f.Name] = nil
+			}
+		}
+	}
 }

@@ -171,7 +171,7 @@ func (f *Form) jsonBody(v any) (*entry.Body, error) {
 // Answer is the JSON around data that the form presents: with all fields that are
 // declared, in the order of the file.
 func (f *Form) Answer(data any) ([]byte, error) {
-	b, err := encode(envelopeHead, data, f.order, envelopeTail)
+	b, err := encode(envelopeHead, data, f.fields, envelopeTail)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
@@ -180,7 +180,7 @@ func (f *Form) Answer(data any) ([]byte, error) {
 
 // Ordered is the JSON of data that a source mapped, with its fields in the order of
 // this form's answer.
-func (f *Form) Ordered(data any) ([]byte, error) { return encode("", data, f.order, "") }
+func (f *Form) Ordered(data any) ([]byte, error) { return encode("", data, f.fields, "") }
 
 // plain is a text body with its ETag: a weak one, since it is the same for all
 // codings.
