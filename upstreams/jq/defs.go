@@ -22,11 +22,7 @@ type def struct {
 	text   string // of its program
 	needs  []*def // the earlier ones that it calls, directly or not
 	called bool   // or shared
-
-	// Of the body alone: it is looked at once, and not for each program that calls it.
-	variables needs
-	reads     map[string]bool
-	members   []Member
+	facts  facts  // of the body alone: it is looked at once, and not for each program that calls it
 }
 
 // CompileDefs compiles named programs, each of which may call those before it.
@@ -105,26 +101,24 @@ func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problem
 		d.report(&spec.Program, of, err, problems)
 	} else {
 		checkRegexps(body, &spec.Program, of, problems)
-		added.needs, f.Body = d.calledBy(body), body
+		added.facts, f.Body = factsIn(body), body
+		added.needs = d.calledBy(&added.facts)
 		if _, err := compile(none, append(slices.Clip(added.needs), added)); err != nil {
 			d.report(&spec.Program, of, err, problems)
-			f.Body = none
+			added.facts, f.Body = facts{}, none
 		}
 	}
-	added.variables.note(f.Body)
-	added.reads, added.members = readsOf(f.Body), membersOf(f.Body)
 	d.list = append(d.list, added)
 }
 
-// calledBy are those that a program calls, directly or not, in their order.
-func (d *Defs) calledBy(q *gojq.Query) []*def {
+// calledBy are those that a program of these facts calls, directly or not, in their order.
+func (d *Defs) calledBy(program *facts) []*def {
 	if d == nil {
 		return nil
 	}
-	called := functionsIn(q)
 	reached := map[*def]bool{}
 	for _, f := range d.list {
-		if !called[signature(f.Name, len(f.Args))] {
+		if !program.calls[signature(f.Name, len(f.Args))] {
 			continue
 		}
 		reached[f] = true
@@ -141,26 +135,16 @@ func (d *Defs) calledBy(q *gojq.Query) []*def {
 	return out
 }
 
-// functionsIn are the signatures of all functions that a program calls.
-func functionsIn(q *gojq.Query) map[string]bool {
-	found := map[string]bool{}
-	walk(q, func(node any) bool {
-		if f, ok := node.(*gojq.Func); ok {
-			found[signature(f.Name, len(f.Args))] = true
-		}
-		return true
-	})
-	return found
-}
+// signature tells functions of the same name apart by how many parameters they have.
+func signature(name string, params int) string { return name + strings.Repeat("/", params) }
 
 // textsOf returns the text of a program and those of the defs that it calls,
 // directly or not.
 func (d *Defs) textsOf(e *declare.Expr) []string {
 	texts := []string{e.Text}
-	if q, err := gojq.Parse(e.Text); err == nil {
-		for _, f := range d.calledBy(q) {
-			texts = append(texts, f.text)
-		}
+	_, called := d.factsOf(e)
+	for _, f := range called {
+		texts = append(texts, f.text)
 	}
 	return texts
 }

@@ -145,27 +145,6 @@ through(f): f
 	}
 }
 
-// The order of an object's fields is that of the def that makes it.
-func TestFieldsOfADef(t *testing.T) {
-	var problems declare.Problems
-	defs := defsOf(t, `
-author: '{uid: .id, name}'
-work(url): '{title, author: (.user | author), url: url}'
-found: $vars.step
-`, &problems)
-	vars := fieldsOf(`{step: {q, p}}`, nil, nil)
-	for program, want := range map[string]string{
-		"work(.link)":                   "{title author{uid name} url}",
-		"{z: 1} + work(author)":         "{z title author{uid name} url{uid name}}",
-		"{list: [.items[] | work(.u)]}": "{list[{title author{uid name} url}]}",
-		"found as $f | {b: $f, a: 1}":   "{b{q p} a}",
-	} {
-		if got := written(FieldsOf(&declare.Expr{Text: program}, defs, nil, vars)); got != want {
-			t.Errorf("%s: %s, want %s", program, got, want)
-		}
-	}
-}
-
 // The text of a program changes with that of the defs that it calls, and no
 // other.
 func TestTextOfAProgram(t *testing.T) {

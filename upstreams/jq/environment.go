@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/itchyny/gojq"
 )
 
 // Env has the variables of every program: $params, $now (Unix seconds), $vars,
@@ -31,31 +29,13 @@ func variables() []string {
 type needs struct{ cookies, headers bool }
 
 // needsOf are those of a program and the defs that it calls.
-func needsOf(q *gojq.Query, called []*def) needs {
-	var n needs
-	n.note(q)
+func needsOf(own *facts, called []*def) needs {
+	n := needs{own.calls["$cookies"], own.calls["$headers"]}
 	for _, f := range called {
-		n.cookies = n.cookies || f.variables.cookies
-		n.headers = n.headers || f.variables.headers
+		n.cookies = n.cookies || f.facts.calls["$cookies"]
+		n.headers = n.headers || f.facts.calls["$headers"]
 	}
 	return n
-}
-
-func (n *needs) note(q *gojq.Query) {
-	walk(q, func(node any) bool {
-		switch node := node.(type) {
-		case *gojq.Func:
-			n.noteName(node.Name)
-		case *gojq.ObjectKeyVal:
-			n.noteName(node.Key) // {$headers}
-		}
-		return true
-	})
-}
-
-func (n *needs) noteName(name string) {
-	n.cookies = n.cookies || name == "$cookies"
-	n.headers = n.headers || name == "$headers"
 }
 
 // values are those of all variables; what the program does not need is empty.

@@ -38,7 +38,8 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		return nil
 	}
 	checkRegexps(q, e, "", problems)
-	called := defs.calledBy(q)
+	own := factsIn(q)
+	called := defs.calledBy(&own)
 	for _, f := range called {
 		f.called = true
 	}
@@ -47,7 +48,7 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 		defs.report(e, "", err, problems)
 		return nil
 	}
-	return &Program{code, needsOf(q, called), straighten(q, called)}
+	return &Program{code, needsOf(&own, called), straighten(q, called)}
 }
 
 // compile compiles a syntax tree, with defs before it.

@@ -6,12 +6,10 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// walk visits every node of a syntax tree, of whichever type: none can be forgotten.
-// Nodes are pointers, such as *gojq.Func. It does not look below a node of which
+// walk visits a node of a syntax tree and every one below it, of whichever type: none can be
+// forgotten. Nodes are pointers, such as *gojq.Func. It does not look below a node of which
 // visit returns false.
-func walk(q *gojq.Query, visit func(node any) bool) {
-	walkFrom(reflect.ValueOf(q), visit)
-}
+func walk(node any, visit func(node any) bool) { walkFrom(reflect.ValueOf(node), visit) }
 
 func walkFrom(v reflect.Value, visit func(node any) bool) {
 	switch v.Kind() {
