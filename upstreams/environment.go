@@ -148,3 +148,70 @@ func (env *Environment) Recorded(rt http.RoundTripper) http.RoundTripper {
 	}
 	return env.Record.Through(rt)
 }
+
+// Agents are the User-Agents of requests to declared hosts.
+type Agents struct {
+	// Own names this service, and the operator's contact where one is set.
+	Own string
+	// Browser is for services that answer browsers only.
+	Browser string
+}
+
+// DefaultAgents are used until SetAgents is called.
+func DefaultAgents() Agents {
+	return Agents{
+		Own:     "Sundry/1.0",
+		Browser: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36",
+	}
+}
+
+// SetAgents may be called while requests run.
+func (env *Environment) SetAgents(a Agents) { env.agents.Store(&a) }
+
+// Agents are those in force.
+func (env *Environment) Agents() Agents {
+	if a := env.agents.Load(); a != nil {
+		return *a
+	}
+	return DefaultAgents()
+}
+
+// positionKey finds the position in a request's context.
+type positionKey struct{}
+
+// Position says which request of which attempt a context belongs to. A replay finds
+// the recorded exchange by it, a recorder names what it records by it.
+type Position struct {
+	Endpoint, Source string // as declared
+	Call             *Call
+	Step             string // "" for the source's own request
+	Nth              int    // among those of the step
+}
+
+// PositionOf is the position that ctx holds; false where nothing is replayed or
+// recorded.
+func PositionOf(ctx context.Context) (Position, bool) {
+	at, ok := ctx.Value(positionKey{}).(Position)
+	return at, ok
+}
+
+// WithPosition is ctx with a position.
+func WithPosition(ctx context.Context, at Position) context.Context {
+	return context.WithValue(ctx, positionKey{}, at)
+}
+
+// AtStep is ctx with the position of the nth request of a step of the same attempt.
+func AtStep(ctx context.Context, step string, nth int) context.Context {
+	at, ok := PositionOf(ctx)
+	if !ok {
+		return ctx
+	}
+	at.Step, at.Nth = step, nth
+	return WithPosition(ctx, at)
+}
+
+// AtNth is ctx with the position of the nth request of the same step.
+func AtNth(ctx context.Context, nth int) context.Context {
+	at, _ := PositionOf(ctx)
+	return AtStep(ctx, at.Step, nth)
+}

@@ -2,9 +2,6 @@ package upstreams
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -73,6 +70,23 @@ type SourceConfig struct {
 	Picture Picture       // nil: none
 }
 
+// After is what the sources before a source must have said together for it to be asked.
+type After string
+
+// The values of After. The zero value is whatever they said.
+const (
+	// AfterFailure: none of them could find out.
+	AfterFailure After = "failure"
+	// AfterNegative: what was asked for does not exist.
+	AfterNegative After = "negative"
+)
+
+// follows reports whether a source with one of these values is asked after what the
+// others came to.
+func (a After) follows(err error) bool {
+	return (KindOf(err) == Negative) == (a == AfterNegative)
+}
+
 // Credentials are the values of the environment variables that a source declares
 // below secrets: and options:.
 type Credentials struct {
@@ -84,6 +98,21 @@ type Credentials struct {
 	// that is not set.
 	Secrets map[string]any
 	Hidden  []string // the forms of Secrets, as redact.Forms gives them
+}
+
+// Variable describes an environment variable that only an operator can give a value:
+// the key of a service, a cookie, the address of a service of their own.
+type Variable struct {
+	Name string
+	// EN and ZH say what it is and what it is good for.
+	EN, ZH  string
+	Example string
+	// From is the page where it is to be had.
+	From string
+	// Cost of having it: free, paid, or own for what the operator hosts.
+	Cost string
+	// Secret: the value is redacted wherever it is shown.
+	Secret bool
 }
 
 // Source is a compiled source. It is safe for concurrent use.
@@ -129,176 +158,6 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
 }
 
-// longest is how long its attempts may take together.
-func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
-
-// do makes an attempt, and repeats it once with a new session where one was refused, and
-// after a transient failure as far as the retry budget of the host allows. It ends at
-// until; zero: when ctx does.
-func (s *Source) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
-	renewed, retries := false, 0
-	for {
-		answer, refused, err := s.attempt(ctx, until, call, hasCopy, renewed, watch)
-		switch {
-		case refused && (deadline{ctx, until}).Err() == nil:
-			renewed = true
-		case err != nil && transient(err) && retries < s.Retry && !outrun(ctx) && s.worthRetry(until):
-			retries++
-		default:
-			return answer, err
-		}
-	}
-}
-
-// transient reports whether a repeated attempt may succeed. After 404 or 403 it
-// would not.
-func transient(err error) bool {
-	status := StatusOf(err)
-	return KindOf(err) == Unavailable && (status == 0 || status/100 == 2 || status >= 500 || status == http.StatusRequestTimeout)
-}
-
-// worthRetry reports whether the host's retry budget allows one more attempt, and
-// at least half of its timeout is left.
-func (s *Source) worthRetry(until time.Time) bool {
-	if !until.IsZero() && time.Until(until) < s.Timeout/2 {
-		return false
-	}
-	return s.Kind.Host != nil && s.Kind.Host.AllowRetry()
-}
-
-// attempt makes one attempt and reports it to metrics, journal and watch. refused says
-// that a session may have ended: the next attempt makes a new one, or uses one that another
-// has made meanwhile.
-func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCopy, renewed bool, watch func(Attempt)) (answer Answer, refused bool, err error) {
-	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.LoopMark()}
-	defer in.Memory.Release()
-	var stages []Stage
-	if watch != nil {
-		in.stages = &stages
-	}
-	start := time.Now()
-	answer, err = s.run(ctx, until, hasCopy, in)
-	took, result := time.Since(start), "success"
-	if err == nil {
-		call.Kept.keep(&in.Memory)
-	} else {
-		err = in.Redactor().Err(s.attribute(err))
-		result = resultOf(ctx, err)
-	}
-	if refused = in.RefusedSession(err); refused {
-		in.forgetSessions()
-	} else if err == nil || KindOf(err) == Negative {
-		in.acceptSessions()
-	}
-	s.metrics.observe(result, took)
-	s.observeLatency(result, took)
-	s.env.Journal.add(s.record(call, start, took, result, err))
-	if watch != nil {
-		hide := in.Redactor()
-		for i := range stages {
-			stages[i].Detail = hide.Value(stages[i].Detail)
-		}
-		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: in.changes, Redactor: hide})
-	}
-	return answer, refused, err
-}
-
-// resultOutrun is the result of an attempt that was given up because another source had
-// answered.
-const resultOutrun = "outrun"
-
-func resultOf(ctx context.Context, err error) string {
-	if outrun(ctx) && errors.Is(err, context.Canceled) {
-		return resultOutrun
-	}
-	return KindOf(err).String()
-}
-
-// observeLatency takes note of how long it takes until the source answers, or would take
-// at least.
-func (s *Source) observeLatency(result string, took time.Duration) {
-	switch {
-	case s.latency == nil:
-	case result == "success", result == Negative.String(), result == Timeout.String(), result == resultOutrun:
-		s.latency.observe(took)
-	}
-}
-
-// notAsked reports a source that was skipped.
-func (s *Source) notAsked(err error, watch func(Attempt)) error {
-	err = s.attribute(err)
-	result := KindOf(err).String()
-	s.metrics.observe(result, 0)
-	if watch != nil {
-		watch(Attempt{Source: s.Name, Result: result, Err: err})
-	}
-	return err
-}
-
-// attribute puts the source's name into the error.
-func (s *Source) attribute(err error) error {
-	if typed, ok := errors.AsType[*Error](err); ok {
-		attributed := *typed
-		attributed.Source = s.Name
-		return &attributed
-	}
-	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
-}
-
-func (s *Source) run(ctx context.Context, until time.Time, hasCopy bool, in *Input) (Answer, error) {
-	if s.throttled(ctx, hasCopy) {
-		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
-	}
-	ctx, cancel := context.WithDeadline(ctx, earlier(until, time.Now().Add(s.Timeout)))
-	defer cancel()
-	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets}
-	if err := s.prepare(ctx, in); err != nil {
-		return Answer{}, err
-	}
-	in.Rules = s.Rules
-	r, err := s.ask(ctx, in)
-	if in.stages != nil && r != nil {
-		in.changes = s.own.Compare(r.Body)
-	}
-	if err != nil {
-		return Answer{}, err
-	}
-	s.own.Observe(r.Body)
-	in.Env.Secrets = nil // programs that map the answer must not see them
-	return s.mapReply(ctx, in, r)
-}
-
-// errThrottled says why a source was not called.
-var errThrottled = errors.New("the declared rate is used up")
-
-// throttled reports whether the source's rate is used up; where there is a copy to serve,
-// up to the reserve. A call that the breaker will reject takes nothing of it, nor does a
-// replayed one.
-func (s *Source) throttled(ctx context.Context, hasCopy bool) bool {
-	switch {
-	case s.Quota == nil, s.env.Replay != nil, s.rejects():
-		return false
-	case hasCopy:
-		return !s.Quota.TakeToRefresh(ctx, time.Now())
-	}
-	return !s.Quota.Take(ctx, time.Now())
-}
-
-// rejects reports whether the breaker of its host is open.
-func (s *Source) rejects() bool { return s.Kind.Host != nil && s.Kind.Host.State() == "open" }
-
-// ask makes the source's own request, or does its work, once it is admitted.
-func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
-	if a, ok := s.Kind.Fetcher.(Admitter); ok && s.Kind.Host == nil {
-		release, err := a.Admit(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-	}
-	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in) })
-}
-
 // Drawer is a Fetcher whose pictures are drawn here.
 type Drawer interface {
 	// DrawsSVG reports whether they are SVG, else PNG.
@@ -328,131 +187,9 @@ func (s *Source) Keyed() bool {
 	return false
 }
 
-// Probe asks this source alone. watch, when not nil, is called after each attempt,
-// with its stages.
-func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
-	t := planned{source: s}
-	t.serves, t.failed = s.serves(ctx, call)
-	return t.do(ctx, deadlineOf(ctx), call, false, watch)
-}
-
 // Host is its declared host; nil for a source of a caller-supplied target, and for
 // a local one.
 func (s *Source) Host() *host.Host { return s.Kind.Host }
-
-// prepare makes the steps before the source's own request, then computes the
-// source's variables.
-func (s *Source) prepare(ctx context.Context, in *Input) error {
-	in.Values, in.shared = in.Env.Params, true
-	for name, value := range s.Secrets {
-		in.SetPlaceholder(name, value)
-	}
-	for i := range s.Before {
-		if err := s.Before[i].Do(s.withPosition(ctx, in), in); err != nil {
-			return err
-		}
-	}
-	return in.Compute(ctx, s.Vars)
-}
-
-// withPosition puts the position of the request into ctx, for a replay or a recorder.
-func (s *Source) withPosition(ctx context.Context, in *Input) context.Context {
-	if s.env.Replay == nil && s.env.Record == nil {
-		return ctx
-	}
-	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.Call})
-}
-
-// mapReply maps the reply to data, and fetches the picture that the data links.
-func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, error) {
-	env := in.Env
-	a := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: in.since, LastResort: s.LastResort}
-	var err error
-	if s.Map != nil {
-		if a.Data, err = s.Map.One(ctx, r.Body, env); err != nil {
-			return Answer{}, Errorf(Malformed, "map: %w", err)
-		}
-		if a.Data == nil {
-			return Answer{}, Errorf(Malformed, "map: the answer holds nothing to map")
-		}
-	}
-	if s.Expires != nil {
-		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
-			return Answer{}, err
-		}
-	}
-	if a.Data, err = s.judge(ctx, a.Data, r, env); err != nil {
-		in.Stage(StageData, a.Data)
-		return Answer{}, err
-	}
-	in.Stage(StageData, a.Data)
-	if s.Picture != nil {
-		a.Blob, err = s.Picture.Fetch(AtStep(s.withPosition(ctx, in), "picture", 0), a.Data, in, env)
-	}
-	return a, err
-}
-
-// judge judges what the map has made of a reply: data without what an answer must hold
-// are a failure of the source, whatever its status was.
-func (s *Source) judge(ctx context.Context, data any, r *Reply, env *jq.Env) (any, error) {
-	if s.Answer == nil {
-		return data, nil
-	}
-	empty := false
-	if s.Empty != nil {
-		var err error
-		if empty, err = s.Empty.True(ctx, r.Body, env); err != nil {
-			return data, Errorf(Malformed, "empty: %w", err)
-		}
-	}
-	judged, err := s.Answer.Judge(data, empty)
-	if err != nil {
-		return data, Errorf(Malformed, "the answer is hollow: %w", err)
-	}
-	return judged, nil
-}
-
-func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, error) {
-	v, err := s.Expires.One(ctx, data, env)
-	if err != nil {
-		return time.Time{}, Errorf(Malformed, "expires: %w", err)
-	}
-	switch v := v.(type) {
-	case nil:
-		return time.Time{}, nil
-	case int:
-		return time.Unix(int64(v), 0), nil
-	case float64:
-		return time.Unix(int64(v), 0), nil
-	}
-	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: expected unix seconds, got %T", v)}
-}
-
-// ThroughBreaker makes one request through the breaker of its host, and judges the
-// reply. The breaker learns the verdict, not the status alone, because upstreams
-// say "not now" with status 200. A nil host has no breaker.
-func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, ask func(context.Context) (*Reply, error)) (*Reply, error) {
-	done := func(host.Outcome) {}
-	if h != nil {
-		var err error
-		if ctx, done, err = h.Enter(ctx, in.Call.Caller); err != nil {
-			return nil, err
-		}
-	}
-	returned := false
-	defer func() {
-		if !returned { // ask panicked: the slot must be released
-			done(host.Healthy)
-		}
-	}()
-	r, err := ask(ctx)
-	if err == nil && !r.Judged {
-		err = Judge(ctx, rules, r, in.Env)
-	}
-	returned = true
-	done(in.outcome(err))
-	return r, err
-}
 
 // LargestPicture is the limit of a picture's size in bytes; 0 for a source whose
 // answers are not pictures.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"sundry/upstreams/host"
 )
 
 // StepCache caches the results of steps for later calls: signing keys, sessions,
@@ -67,5 +70,87 @@ func (in *Input) Join(sub *Input) {
 func (in *Input) NoteCreated(at time.Time) {
 	if in.since.IsZero() || at.Before(in.since) {
 		in.since = at
+	}
+}
+
+// youngSession is the age below which a refused session may have ended only if it was
+// accepted before. A host that refuses one which it has just given refuses everybody: it is
+// failing, and one more log-in would only be one more request. From a minute on, a session
+// that nobody has used with success may have ended unnoticed; then a log-in a minute is
+// little, and no refusal by mistake lasts as long as the session is cached. Not the age
+// alone decides, because some services end sessions after seconds, or with the next log-in.
+const youngSession = time.Minute
+
+// Sessions are the results of a step that logs in. It is safe for concurrent use.
+type Sessions struct {
+	Results StepResults
+	// accepted is when the newest was created that the upstream has accepted, in Unix
+	// nanoseconds; 0: none was.
+	accepted atomic.Int64
+}
+
+// accept notes that the upstream accepts a session.
+func (s *Sessions) accept(created time.Time) {
+	for at := s.accepted.Load(); created.UnixNano() > at && !s.accepted.CompareAndSwap(at, created.UnixNano()); {
+		at = s.accepted.Load()
+	}
+}
+
+// session is one that an attempt uses.
+type session struct {
+	of      *Sessions
+	id      string
+	created time.Time
+	own     bool // made by the attempt itself
+}
+
+// mayHaveEnded reports whether a refusal may be due to its age, or to another log-in.
+func (s session) mayHaveEnded() bool {
+	return !s.own && (s.created.UnixNano() <= s.of.accepted.Load() || time.Since(s.created) >= youngSession)
+}
+
+// UseSession notes that the attempt uses a session. own is one that it has made itself.
+func (in *Input) UseSession(of *Sessions, id string, created time.Time, own bool) {
+	in.sessions = append(in.sessions, session{of, id, created, own})
+}
+
+// RefusedSession reports whether an error, or nil, may be due to a session that has ended.
+// The attempt is then made once more, with a new one; unless its sessions have just been
+// renewed.
+func (in *Input) RefusedSession(err error) bool {
+	return err != nil && !in.renewed && KindOf(err) == Limited && slices.ContainsFunc(in.sessions, session.mayHaveEnded)
+}
+
+// Tolerate notes that the attempt goes on without what failed. It then says nothing for
+// the sessions that were refused.
+func (in *Input) Tolerate(err error) {
+	if KindOf(err) == Limited {
+		in.sessions = nil
+	}
+}
+
+// outcome is what the result of a request says about its host: nothing, where it is made
+// once more with a new session.
+func (in *Input) outcome(err error) host.Outcome {
+	if in.RefusedSession(err) {
+		return host.Ignored
+	}
+	return outcome(err)
+}
+
+// acceptSessions notes that the upstream answers to those of the attempt.
+func (in *Input) acceptSessions() {
+	for _, s := range in.sessions {
+		s.of.accept(s.created)
+	}
+}
+
+// forgetSessions drops the sessions that the upstream no longer accepts, and none that
+// others have made since.
+func (in *Input) forgetSessions() {
+	for _, s := range in.sessions {
+		if !s.own {
+			s.of.Results.Drop(s.id, s.created)
+		}
 	}
 }
