@@ -16,16 +16,16 @@ import (
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
-	return t.do(ctx, deadlineOf(ctx), call, false, watch)
+	return t.try(ctx, deadlineOf(ctx), call, false, watch)
 }
 
 // longest is how long its attempts may take together.
 func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
-// do makes an attempt, and repeats it once with a new session where one was refused, and
+// repeat makes an attempt, and repeats it once with a new session where one was refused, and
 // after a transient failure as far as the retry budget of the host allows. It ends at
 // until; zero: when ctx does.
-func (s *Source) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
+func (s *Source) repeat(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	renewed, retries := false, 0
 	for {
 		answer, refused, err := s.attempt(ctx, until, call, hasCopy, renewed, watch)
@@ -67,7 +67,7 @@ func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCo
 		in.stages = &stages
 	}
 	start := time.Now()
-	answer, err = s.run(ctx, until, hasCopy, in)
+	answer, err = s.answer(ctx, until, hasCopy, in)
 	took, result := time.Since(start), "success"
 	if err == nil {
 		call.Kept.keep(&in.Memory)
@@ -135,7 +135,9 @@ func (s *Source) attribute(err error) error {
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
 
-func (s *Source) run(ctx context.Context, until time.Time, hasCopy bool, in *Input) (Answer, error) {
+// answer makes the steps, then the source's own request, and data of the reply, within the
+// source's timeout.
+func (s *Source) answer(ctx context.Context, until time.Time, hasCopy bool, in *Input) (Answer, error) {
 	if s.throttled(ctx, hasCopy) {
 		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
 	}
@@ -146,7 +148,7 @@ func (s *Source) run(ctx context.Context, until time.Time, hasCopy bool, in *Inp
 		return Answer{}, err
 	}
 	in.Rules = s.Rules
-	r, err := s.ask(ctx, in)
+	r, err := s.request(ctx, in)
 	if in.stages != nil && r != nil {
 		in.changes = s.own.Compare(r.Body)
 	}
@@ -177,8 +179,8 @@ func (s *Source) throttled(ctx context.Context, hasCopy bool) bool {
 // rejects reports whether the breaker of its host is open.
 func (s *Source) rejects() bool { return s.Kind.Host != nil && s.Kind.Host.State() == "open" }
 
-// ask makes the source's own request, or does its work, once it is admitted.
-func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
+// request makes the source's own request, or does its work, once it is admitted.
+func (s *Source) request(ctx context.Context, in *Input) (*Reply, error) {
 	if a, ok := s.Kind.Fetcher.(Admitter); ok && s.Kind.Host == nil {
 		release, err := a.Admit(ctx, in)
 		if err != nil {
@@ -186,7 +188,9 @@ func (s *Source) ask(ctx context.Context, in *Input) (*Reply, error) {
 		}
 		defer release()
 	}
-	return ThroughBreaker(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) { return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in) })
+	return Exchange(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) {
+		return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in)
+	})
 }
 
 // prepare makes the steps before the source's own request, then computes the
@@ -197,7 +201,7 @@ func (s *Source) prepare(ctx context.Context, in *Input) error {
 		in.SetPlaceholder(name, value)
 	}
 	for i := range s.Before {
-		if err := s.Before[i].Do(s.withPosition(ctx, in), in); err != nil {
+		if err := s.Before[i].Make(s.withPosition(ctx, in), in); err != nil {
 			return err
 		}
 	}
@@ -277,10 +281,9 @@ func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, 
 	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: expected unix seconds, got %T", v)}
 }
 
-// ThroughBreaker makes one request through the breaker of its host, and judges the
-// reply. The breaker learns the verdict, not the status alone, because upstreams
+// Exchange makes one request through the breaker of its host, and judges the reply. The breaker learns the verdict, not the status alone, because upstreams
 // say "not now" with status 200. A nil host has no breaker.
-func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, ask func(context.Context) (*Reply, error)) (*Reply, error) {
+func Exchange(ctx context.Context, h *host.Host, rules []Rule, in *Input, send func(context.Context) (*Reply, error)) (*Reply, error) {
 	done := func(host.Outcome) {}
 	if h != nil {
 		var err error
@@ -290,11 +293,11 @@ func ThroughBreaker(ctx context.Context, h *host.Host, rules []Rule, in *Input, 
 	}
 	returned := false
 	defer func() {
-		if !returned { // ask panicked: the slot must be released
+		if !returned { // send panicked: the slot must be released
 			done(host.Healthy)
 		}
 	}()
-	r, err := ask(ctx)
+	r, err := send(ctx)
 	if err == nil && !r.Judged {
 		err = Judge(ctx, rules, r, in.Env)
 	}

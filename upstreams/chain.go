@@ -77,7 +77,7 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 		p.watch = w.see
 	}
 	defer p.finish()
-	return p.run()
+	return p.failover()
 }
 
 // pass is one pass through a chain.
@@ -93,7 +93,8 @@ type pass struct {
 	ended   int    // the index of the source that ended the pass; -1: none has
 }
 
-func (p *pass) run() (Answer, error) {
+// failover goes from source to source until one gives a definite answer.
+func (p *pass) failover() (Answer, error) {
 	c := p.chain
 	var failures []failure
 	for i := range p.plan {
@@ -135,7 +136,7 @@ func (p *pass) ask(i int, until time.Time) (Answer, error) {
 	if h, after := p.newHedge(i); h != nil {
 		return p.race(h, after, until)
 	}
-	return p.plan[i].do(p.ctx, until, p.call, p.hasCopy, p.watch)
+	return p.plan[i].try(p.ctx, until, p.call, p.hasCopy, p.watch)
 }
 
 // answered counts a failover, or an answer of a last resort.
@@ -199,15 +200,15 @@ func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 	return out
 }
 
-// do asks the source, or reports why it is not asked.
-func (t *planned) do(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
+// try lets the source answer, or reports why it is not asked.
+func (t *planned) try(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, watch)
 	case !t.serves:
 		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
 	}
-	return t.source.do(ctx, until, call, hasCopy, watch)
+	return t.source.repeat(ctx, until, call, hasCopy, watch)
 }
 
 // reserve is the time before a deadline that remote sources cannot use up: it is

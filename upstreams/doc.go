@@ -14,7 +14,13 @@
 //     verified, redirects stay with declared hosts.
 //   - No upstream text, address or credential gets into an error for a caller.
 //
-// An attempt, from beginning to end: make the steps before the request, render the
-// request, send it, read the reply up to its limit, decode it, judge it, map it to
-// data, fetch the picture that the data links.
+// A call goes down through these, each of which may do the next more than once:
+//
+//   - Chain.Do answers a call; pass.failover goes from source to source.
+//   - pass.ask asks one of them, and another beside it where that is slow (hedge).
+//   - Source.repeat makes attempts, while one more may succeed.
+//   - Source.attempt makes one, and reports it.
+//   - Source.answer makes the steps, the source's own request, and data of the reply.
+//   - Exchange makes one request through the breaker of its host, and judges the reply.
+//   - Fetcher.Fetch sends it, reads the reply up to its limit, and decodes it.
 package upstreams

@@ -21,7 +21,7 @@ type Fetcher interface {
 
 // Step is made before a source's own request. It sets its result in the input.
 type Step interface {
-	Do(ctx context.Context, in *Input) error
+	Make(ctx context.Context, in *Input) error
 }
 
 // Picture is fetched after the data, from a link in it.

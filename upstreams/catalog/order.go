@@ -83,7 +83,7 @@ func (e *encoder) field(first int, name string, v any, declared []*Field) error 
 	if len(e.b) > first {
 		e.b = append(e.b, ',')
 	}
-	e.b = append(plainjson.AppendText(e.b, name), ':')
+	e.b = append(plainjson.AppendString(e.b, name), ':')
 	return e.value(v, declared)
 }
 

@@ -59,7 +59,7 @@ func (p *picture) Fetch(ctx context.Context, data any, in *upstreams.Input, vars
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	r, err := upstreams.ThroughBreaker(ctx, p.env.Hosts.Get(name), nil, in, func(ctx context.Context) (*upstreams.Reply, error) { return p.get(ctx, u, in) })
+	r, err := upstreams.Exchange(ctx, p.env.Hosts.Get(name), nil, in, func(ctx context.Context) (*upstreams.Reply, error) { return p.get(ctx, u, in) })
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link shar
 	req.Header.Set("User-Agent", st.shareUserAgent(link))
 	client.HTTP = st.shareClient(req)
 	next := link
-	_, err = upstreams.ThroughBreaker(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
+	_, err = upstreams.Exchange(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
 		resp, err := client.Do(req.WithContext(ctx))
 		if err != nil {
 			return nil, ForbiddenParameter("url", ClassifyError(err))

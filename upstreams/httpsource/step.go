@@ -108,9 +108,9 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 	}
 }
 
-// Do implements upstreams.BeforeStep: it makes the request, unless its result is
+// Make implements upstreams.Step: it makes the request, unless its result is
 // cached, and sets the step's variable to the result.
-func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
+func (st *step) Make(ctx context.Context, in *upstreams.Input) error {
 	if st.when != nil {
 		applies, err := st.when.True(ctx, nil, in.Env)
 		if err != nil || !applies {
@@ -121,7 +121,7 @@ func (st *step) Do(ctx context.Context, in *upstreams.Input) error {
 	if err := in.Compute(ctx, st.vars); err != nil {
 		return err
 	}
-	value, err := st.run(ctx, in)
+	value, err := st.value(ctx, in)
 	switch {
 	case err == nil:
 		in.Stage("result of "+st.name, value)
@@ -152,8 +152,8 @@ func (st *step) noteSecrets(in *upstreams.Input, value any) {
 	}
 }
 
-// run returns the step's result, within the step's own timeout.
-func (st *step) run(ctx context.Context, in *upstreams.Input) (any, error) {
+// value returns the step's result, within the step's own timeout.
+func (st *step) value(ctx context.Context, in *upstreams.Input) (any, error) {
 	if st.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, st.timeout)
@@ -163,17 +163,17 @@ func (st *step) run(ctx context.Context, in *upstreams.Input) (any, error) {
 	if st.share != nil {
 		return st.readShare(ctx, in)
 	}
-	return st.fetch(ctx, in)
+	return st.request(ctx, in)
 }
 
-// fetch makes the step's request, unless the result of an equal one is cached.
-func (st *step) fetch(ctx context.Context, in *upstreams.Input) (any, error) {
+// request makes the step's request, unless the result of an equal one is cached.
+func (st *step) request(ctx context.Context, in *upstreams.Input) (any, error) {
 	req, body, err := st.http.render(ctx, in)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
 	return st.cached(ctx, in, requestLine(req)+" "+string(body), func(ctx context.Context, in *upstreams.Input) (any, error) {
-		r, err := upstreams.ThroughBreaker(ctx, st.http.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) {
+		r, err := upstreams.Exchange(ctx, st.http.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) {
 			return st.http.roundTrip(req.WithContext(ctx), in)
 		})
 		if err != nil {

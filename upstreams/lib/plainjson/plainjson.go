@@ -48,7 +48,7 @@ func Append(b []byte, v any) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(b, v), nil
 	case string:
-		return AppendText(b, v), nil
+		return AppendString(b, v), nil
 	case int:
 		return strconv.AppendInt(b, int64(v), 10), nil
 	case json.Number:
@@ -60,25 +60,20 @@ func Append(b []byte, v any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// AppendText appends a string as Marshal encodes it.
-func AppendText(b []byte, s string) []byte {
+// AppendString appends a string as Marshal encodes it, without an allocation.
+func AppendString(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
-		return appendInvalid(b, s)
+		text, _ := Marshal(s) // no string fails
+		return append(b, text...)
 	}
-	return appendQuoted(b, s, appendEscape)
-}
-
-// appendQuoted appends valid UTF-8 in quotes, with the escapes for quotes, backslashes
-// and control characters, and with those of the line separators of JavaScript.
-func appendQuoted(b []byte, s string, escape func(b []byte, c byte) []byte) []byte {
 	b = append(b, '"')
 	done := 0
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c == '"' || c == '\\':
-			b = escape(append(b, s[done:i]...), c)
+			b = appendEscape(append(b, s[done:i]...), c)
 			done = i + 1
-		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"):
+		case c == 0xe2 && (s[i:i+3] == "\u2028" || s[i:i+3] == "\u2029"): // the line separators of JavaScript
 			b = append(append(b, s[done:i]...), '\\', 'u', '2', '0', '2', '8'+s[i+2]&1)
 			done = i + 3
 		}
@@ -86,51 +81,16 @@ func appendQuoted(b []byte, s string, escape func(b []byte, c byte) []byte) []by
 	return append(append(b, s[done:]...), '"')
 }
 
-// appendInvalid appends a string that is not UTF-8, with an escape for each byte that
-// belongs to no character.
-func appendInvalid(b []byte, s string) []byte {
-	text, _ := Marshal(s) // no string fails
-	return append(b, text...)
-}
-
-const hexDigits = "0123456789abcdef"
-
 // appendEscape appends the escape of a quote, a backslash or a control character.
 func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\b':
-		return append(b, '\\', 'b')
-	case '\f':
-		return append(b, '\\', 'f')
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\r':
-		return append(b, '\\', 'r')
-	case '\t':
-		return append(b, '\\', 't')
+	if i := strings.IndexByte("\b\f\n\r\t", c); i >= 0 {
+		return append(b, '\\', "bfnrt"[i])
 	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-}
-
-// AppendString appends a string, without an allocation of its own. It escapes
-// what JSON or a script (U+2028 and U+2029) cannot hold, and replaces what is not
-// UTF-8.
-func AppendString(b []byte, s string) []byte {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\ufffd")
-	}
-	return appendQuoted(b, s, appendNumericEscape)
-}
-
-// appendNumericEscape appends the escape of a control character as a number, even if it
-// has a short one.
-func appendNumericEscape(b []byte, c byte) []byte {
 	if c >= ' ' {
 		return append(b, '\\', c)
 	}
-	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+	const digits = "0123456789abcdef"
+	return append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
 // Object is a JSON object whose members keep their order.
