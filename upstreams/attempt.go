@@ -181,15 +181,15 @@ func (s *Source) rejects() bool { return s.Kind.Host != nil && s.Kind.Host.State
 
 // request makes the source's own request, or does its work, once it is admitted.
 func (s *Source) request(ctx context.Context, in *Input) (*Reply, error) {
-	if a, ok := s.Kind.Fetcher.(Admitter); ok && s.Kind.Host == nil {
-		release, err := a.Admit(ctx, in)
+	if s.Kind.Admit != nil {
+		release, err := s.Kind.Admit(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 	}
 	return Exchange(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) {
-		return s.Kind.Fetcher.Fetch(s.withPosition(ctx, in), in)
+		return s.Kind.Fetch(s.withPosition(ctx, in), in)
 	})
 }
 

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"context"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -64,8 +65,10 @@ func (c *Compiler) Rules(specs []RuleSpec) []Rule {
 
 // Compiled is what the section of a source's kind compiles to.
 type Compiled struct {
-	// Fetcher asks; nil leaves the source out.
-	Fetcher Fetcher
+	// Fetch asks; nil leaves the source out.
+	Fetch Fetch
+	// Admit takes a slot for a source without a declared host; nil: nothing bounds it.
+	Admit func(ctx context.Context, in *Input) (release func(), err error)
 	// Host is its declared host; nil for a caller-supplied target, and for a local
 	// source.
 	Host *host.Host
@@ -73,4 +76,11 @@ type Compiled struct {
 	Remote bool
 	// Repeatable: it makes one GET of a declared host, so that to ask twice does no harm.
 	Repeatable bool
+	// SVG: its pictures are drawn here, as SVG.
+	SVG bool
+	// LargestPicture is the greatest size of the pictures that it receives, in bytes; 0: its
+	// replies are none.
+	LargestPicture int64
+	// DecodeKnown decodes the bodies of a known reply; nil: none is known.
+	DecodeKnown func(bodies [][]byte) (any, error)
 }

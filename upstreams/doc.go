@@ -22,5 +22,5 @@
 //   - Source.attempt makes one, and reports it.
 //   - Source.answer makes the steps, the source's own request, and data of the reply.
 //   - Exchange makes one request through the breaker of its host, and judges the reply.
-//   - Fetcher.Fetch sends it, reads the reply up to its limit, and decodes it.
+//   - Fetch sends it, reads the reply up to its limit, and decodes it.
 package upstreams

@@ -70,8 +70,8 @@ func newHedged(t *testing.T, change ...func(first, second *SourceConfig)) *hedge
 	if h.env.Metrics, err = NewMetrics(prometheus.NewRegistry(), &h.env.Hosts, &h.env.Quotas); err != nil {
 		t.Fatal(err)
 	}
-	one := SourceConfig{Declared: "first", Timeout: 3 * time.Second, Hedge: true, Kind: Compiled{Fetcher: &h.first, Host: h.env.Hosts.Get("first"), Remote: true, Repeatable: true}}
-	two := SourceConfig{Declared: "second", Timeout: 3 * time.Second, Kind: Compiled{Fetcher: &h.second, Host: h.env.Hosts.Get("second"), Remote: true, Repeatable: true}}
+	one := SourceConfig{Declared: "first", Timeout: 3 * time.Second, Hedge: true, Kind: Compiled{Fetch: h.first.Fetch, Host: h.env.Hosts.Get("first"), Remote: true, Repeatable: true}}
+	two := SourceConfig{Declared: "second", Timeout: 3 * time.Second, Kind: Compiled{Fetch: h.second.Fetch, Host: h.env.Hosts.Get("second"), Remote: true, Repeatable: true}}
 	for _, f := range change {
 		f(&one, &two)
 	}
@@ -287,7 +287,7 @@ func TestARefusedHedgeCostsNothing(t *testing.T) {
 // TestAHedgeThatPanics is one that fails.
 func TestAHedgeThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHedged(t, func(_, second *SourceConfig) { second.Kind.Fetcher = panicking{} })
+		h := newHedged(t, func(_, second *SourceConfig) { second.Kind.Fetch = panicking{}.Fetch })
 		h.learn()
 		h.first.set(time.Second, nil)
 		if source, _, err := h.ask(false); err != nil || source != "first" {

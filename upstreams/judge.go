@@ -50,23 +50,11 @@ type Rule struct {
 
 // verdict reads what a rule may say; success has no Kind.
 func verdict(name string) (kind ErrorKind, success, ok bool) {
-	switch name {
-	case "success":
+	if name == "success" {
 		return 0, true, true
-	case Negative.String():
-		return Negative, false, true
-	case Limited.String():
-		return Limited, false, true
-	case Unavailable.String():
-		return Unavailable, false, true
-	case Malformed.String():
-		return Malformed, false, true
-	case Skipped.String():
-		return Skipped, false, true
-	case Invalid.String():
-		return Invalid, false, true
 	}
-	return 0, false, false
+	kind, _ = ParseErrorKind(name)
+	return kind, false, slices.Contains([]ErrorKind{Negative, Limited, Unavailable, Malformed, Skipped, Invalid}, kind)
 }
 
 // CompileRules compiles judge rules, whose conditions may call defs. Mistakes go
@@ -111,7 +99,7 @@ type Reply struct {
 // that matches decides, then the default table. It sets the variables of the reply
 // in env.
 func Judge(ctx context.Context, rules []Rule, r *Reply, env *jq.Env) error {
-	setReplyVariables(env, r)
+	env.Status, env.Header = r.Status, r.Header // $status, $location, $cookies and $headers
 	for i := range rules {
 		fits, err := rules[i].fits(ctx, r, env)
 		switch {
@@ -199,11 +187,6 @@ func retryAfter(h http.Header) time.Duration {
 		return 0
 	}
 	return min(time.Duration(n)*time.Second, time.Hour)
-}
-
-// setReplyVariables sets $status, $location, $cookies and $headers.
-func setReplyVariables(e *jq.Env, r *Reply) {
-	e.Status, e.Header = r.Status, r.Header
 }
 
 // MessageSpec is a text for callers in a declaration: in both languages, or one for both.

@@ -61,7 +61,7 @@ func NewMetrics(reg prometheus.Registerer, hosts *host.Hosts, quotas *host.Quota
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, m.withheld, m.hedges, host.NewCollector(hosts), host.NewQuotaCollector(quotas)} {
+	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.failovers, m.lastResorts, m.answered, m.drift, m.withheld, m.hedges, host.NewCollector(hosts, quotas)} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

@@ -13,11 +13,9 @@ import (
 // DefaultTimeout bounds an attempt of a source without a timeout of its own.
 const DefaultTimeout = 3 * time.Second
 
-// Fetcher is what a kind of source compiles to. It returns a reply to be judged, or
+// Fetch is what a kind of source compiles to. It returns a reply to be judged, or
 // an Error. It must be safe for concurrent use.
-type Fetcher interface {
-	Fetch(ctx context.Context, in *Input) (*Reply, error)
-}
+type Fetch func(ctx context.Context, in *Input) (*Reply, error)
 
 // Step is made before a source's own request. It sets its result in the input.
 type Step interface {
@@ -158,17 +156,6 @@ func (s *Source) serves(ctx context.Context, call *Call) (bool, error) {
 	return s.When.True(ctx, nil, &jq.Env{Params: call.Params, Now: call.Now, Secrets: s.Secrets})
 }
 
-// Drawer is a Fetcher whose pictures are drawn here.
-type Drawer interface {
-	// DrawsSVG reports whether they are SVG, else PNG.
-	DrawsSVG() bool
-}
-
-// Admitter is a Fetcher without a declared host whose concurrency is bounded.
-type Admitter interface {
-	Admit(ctx context.Context, in *Input) (release func(), err error)
-}
-
 // CallsDeclaredHost reports whether the source or a step before it calls a declared
 // host.
 func (s *Source) CallsDeclaredHost() bool { return s.Kind.Host != nil || len(s.Before) > 0 }
@@ -197,8 +184,5 @@ func (s *Source) LargestPicture() int64 {
 	if s.Picture != nil {
 		return s.Picture.LargestPicture()
 	}
-	if f, ok := s.Kind.Fetcher.(interface{ LargestPicture() int64 }); ok {
-		return f.LargestPicture()
-	}
-	return 0
+	return s.Kind.LargestPicture
 }

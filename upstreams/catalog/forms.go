@@ -39,10 +39,7 @@ func (f *Form) IsPicture() bool { return f.Kind == "picture" || f.PictureProxy !
 
 // IsSVG reports whether its pictures are drawn here, as SVG.
 func (f *Form) IsSVG() bool {
-	return f.IsPicture() && slices.ContainsFunc(f.Chain.Sources, func(s *upstreams.Source) bool {
-		drawer, ok := s.Kind.Fetcher.(upstreams.Drawer)
-		return ok && drawer.DrawsSVG()
-	})
+	return f.IsPicture() && slices.ContainsFunc(f.Chain.Sources, func(s *upstreams.Source) bool { return s.Kind.SVG })
 }
 
 // JSON is the chain's form whose answers are JSON; nil for none.

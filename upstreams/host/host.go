@@ -11,6 +11,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,25 +45,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	pick := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
-		}
+	return Config{
+		Open: cmp.Or(c.Open, 10*time.Second), OpenMax: cmp.Or(c.OpenMax, 5*time.Minute), Probe: cmp.Or(c.Probe, 3*time.Second),
+		Failures: cmp.Or(c.Failures, 5), Ratio: cmp.Or(c.Ratio, 0.5), Window: cmp.Or(c.Window, 30*time.Second),
+		Concurrent: cmp.Or(c.Concurrent, 64),
 	}
-	pick(&c.Open, 10*time.Second)
-	pick(&c.OpenMax, 5*time.Minute)
-	pick(&c.Probe, 3*time.Second)
-	pick(&c.Window, 30*time.Second)
-	if c.Failures == 0 {
-		c.Failures = 5
-	}
-	if c.Ratio == 0 {
-		c.Ratio = 0.5
-	}
-	if c.Concurrent == 0 {
-		c.Concurrent = 64
-	}
-	return c
 }
 
 // Host is one upstream host: its breaker, its slots and its retry budget. It

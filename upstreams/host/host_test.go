@@ -67,7 +67,7 @@ sundry_upstream_breaker_state{host="a",state="open"} 0
 # TYPE sundry_upstream_breaker_openings_total counter
 sundry_upstream_breaker_openings_total{host="a"} 1
 `
-		if err := testutil.CollectAndCompare(NewCollector(hosts), strings.NewReader(expected)); err != nil {
+		if err := testutil.CollectAndCompare(NewCollector(hosts, &Quotas{}), strings.NewReader(expected)); err != nil {
 			t.Error(err)
 		}
 		h.Force(ForceClosed)
@@ -77,7 +77,7 @@ sundry_upstream_breaker_openings_total{host="a"} 1
 # TYPE sundry_upstream_breaker_forced gauge
 sundry_upstream_breaker_forced{host="a"} 1
 `
-		if err := testutil.CollectAndCompare(NewCollector(hosts), strings.NewReader(held), "sundry_upstream_breaker_forced"); err != nil {
+		if err := testutil.CollectAndCompare(NewCollector(hosts, &Quotas{}), strings.NewReader(held), "sundry_upstream_breaker_forced"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -8,35 +8,37 @@ import (
 	"sundry/metrics"
 )
 
-// breakerCollector reads the state of the breakers at scrape: one changes from open
-// to half-open by the clock alone, without a callback.
-type breakerCollector struct {
-	hosts                 *Hosts
-	state, opened, forced *prometheus.Desc
+// collector reads at scrape the state of the breakers, which change from open to half-open by
+// the clock alone, without a callback, and what is left of the quotas.
+type collector struct {
+	hosts                            *Hosts
+	quotas                           *Quotas
+	state, opened, forced, quotaLeft *prometheus.Desc
 }
 
-// NewCollector makes the collector of the breakers' metrics.
-func NewCollector(hosts *Hosts) *breakerCollector {
-	return &breakerCollector{
-		hosts: hosts,
-		state: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_state",
-			"1 for the state that the breaker of an upstream host is in, 0 for the other states.", []string{"host", "state"}, nil),
-		opened: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_openings_total",
-			"How often the breaker of an upstream host opened, including failed probes.", []string{"host"}, nil),
-		forced: prometheus.NewDesc(metrics.Namespace+"_upstream_breaker_forced",
-			"1 while an operator holds the breaker of an upstream host open or closed; none for hosts that decide by themselves.", []string{"host"}, nil),
+// NewCollector makes the collector of the metrics of hosts and quotas.
+func NewCollector(hosts *Hosts, quotas *Quotas) prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(metrics.Namespace+"_upstream_"+name, help, labels, nil)
+	}
+	return &collector{
+		hosts: hosts, quotas: quotas,
+		state:     desc("breaker_state", "1 for the state that the breaker of an upstream host is in, 0 for the other states.", "host", "state"),
+		opened:    desc("breaker_openings_total", "How often the breaker of an upstream host opened, including failed probes.", "host"),
+		forced:    desc("breaker_forced", "1 while an operator holds the breaker of an upstream host open or closed; none for hosts that decide by themselves.", "host"),
+		quotaLeft: desc("quota_left_ratio", "Share of the calls that a declared rate allows which may still be made, by what this instance knows of the calls of the others.", "quota"),
 	}
 }
 
 // Describe implements prometheus.Collector.
-func (c *breakerCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- c.state
-	ch <- c.opened
-	ch <- c.forced
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.state, c.opened, c.forced, c.quotaLeft} {
+		ch <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
-func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	one := func(is bool) float64 {
 		if is {
 			return 1
@@ -53,26 +55,7 @@ func (c *breakerCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(c.state, prometheus.GaugeValue, one(state == now), h.Name, state)
 		}
 	}
-}
-
-// quotaCollector reads at scrape what is left of the quotas.
-type quotaCollector struct {
-	quotas *Quotas
-	left   *prometheus.Desc
-}
-
-// NewQuotaCollector makes the collector of the quotas' metric.
-func NewQuotaCollector(quotas *Quotas) prometheus.Collector {
-	return &quotaCollector{quotas, prometheus.NewDesc(metrics.Namespace+"_upstream_quota_left_ratio",
-		"Share of the calls that a declared rate allows which may still be made, by what this instance knows of the calls of the others.", []string{"quota"}, nil)}
-}
-
-// Describe implements prometheus.Collector.
-func (c *quotaCollector) Describe(ch chan<- *prometheus.Desc) { ch <- c.left }
-
-// Collect implements prometheus.Collector.
-func (c *quotaCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, q := range c.quotas.All() {
-		ch <- prometheus.MustNewConstMetric(c.left, prometheus.GaugeValue, q.Left(time.Now()), q.Name())
+		ch <- prometheus.MustNewConstMetric(c.quotaLeft, prometheus.GaugeValue, q.Left(time.Now()), q.Name())
 	}
 }

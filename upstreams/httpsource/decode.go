@@ -88,16 +88,22 @@ func DecodeJSON(b []byte) (any, error) {
 	if err := checkBounds(b); err != nil {
 		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, d, err := decodeFirst(b)
+	if err != nil {
 		return nil, fmt.Errorf("body as JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("body as JSON: there is more text after the value")
 	}
 	return v, nil
+}
+
+// decodeFirst decodes the first value of a text with encoding/json, and returns the decoder.
+func decodeFirst(b []byte) (v any, d *json.Decoder, err error) {
+	d = json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, d, err
 }
 
 // decodeJSONP decodes the JSON value inside JSONP or a script, from the first brace
@@ -110,10 +116,8 @@ func decodeJSONP(b []byte) (any, error) {
 	if v, ok := plainjson.DecodeFirst(b[start:], maxDepth); ok {
 		return v, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(b[start:]))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	v, _, err := decodeFirst(b[start:])
+	if err != nil {
 		return nil, fmt.Errorf("body as JSONP: %w", err)
 	}
 	return v, nil
@@ -147,33 +151,18 @@ func FactsOf(b *upstreams.Blob) map[string]any {
 // limit applies after decompression, which bounds decompression bombs. length is what
 // the sender declares; it is believed for as much as is read at once.
 func readAtMost(r io.Reader, length, limit int64) ([]byte, error) {
-	b, err := readAll(&io.LimitedReader{R: r, N: limit + 1}, min(max(length, bytes.MinRead), limit, readChunk)+1)
+	var b bytes.Buffer
+	b.Grow(int(min(max(length, 0), limit, readChunk)) + bytes.MinRead) // which ReadFrom wants to be free at the end, too
+	_, err := b.ReadFrom(&io.LimitedReader{R: r, N: limit + 1})
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &upstreams.Error{Kind: upstreams.Unavailable, Err: fmt.Errorf("reply was cut off: %w", err)}
 	case err != nil:
 		return nil, err
-	case int64(len(b)) > limit:
+	case int64(b.Len()) > limit:
 		return nil, &upstreams.Error{Kind: upstreams.Malformed, Err: fmt.Errorf("%w of %d bytes", upstreams.ErrTooLarge, limit)}
 	}
-	return b, nil
-}
-
-// readAll is io.ReadAll for a body that is probably shorter than size.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	b := make([]byte, 0, size)
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return b, nil
-		case err != nil:
-			return b, err
-		case len(b) == cap(b):
-			b = slices.Grow(b, len(b))
-		}
-	}
+	return b.Bytes(), nil
 }
 
 // scriptDecoder decodes the object that a script of a page assigns to the marker,

@@ -72,7 +72,11 @@ func Compile(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &spec)
 	f := compileFetcher(&spec, c.Line, c)
 	once := spec.Form == nil && spec.JSON == nil && !spec.Parts.declared()
-	return upstreams.Compiled{Fetcher: f, Host: f.host, Remote: true, Repeatable: once && f.host != nil}
+	out := upstreams.Compiled{Fetch: f.fetch, Host: f.host, Remote: true, Repeatable: once && f.host != nil, DecodeKnown: f.decodeKnown}
+	if f.decoder == nil {
+		out.LargestPicture = f.maxBytes
+	}
+	return out
 }
 
 // compileFetcher compiles a request that is declared at a line.
@@ -196,21 +200,16 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	return r, nil
 }
 
-// DecodeKnown decodes the bodies of one call: with parts, several are an array.
-func (f *fetcher) DecodeKnown(bodies [][]byte) (any, error) {
+// decodeKnown decodes the bodies of one call: with parts, several are an array.
+func (f *fetcher) decodeKnown(bodies [][]byte) (any, error) {
 	if f.parts == nil && f.partsProgram == nil {
-		return f.DecodeReply(bodies[0])
+		return f.decode(context.Background(), bodies[0], f.base)
 	}
 	parts := make([]any, len(bodies))
 	for i, body := range bodies {
-		parts[i], _ = f.DecodeReply(body) // null, as of a part that failed
+		parts[i], _ = f.decode(context.Background(), body, f.base) // null, as of a part that failed
 	}
 	return parts, nil
-}
-
-// DecodeReply decodes the body of a reply; that of a picture is nil.
-func (f *fetcher) DecodeReply(body []byte) (any, error) {
-	return f.decode(context.Background(), body, f.base)
 }
 
 // sendsSecret reports whether the request contains a secret, or is signed with
@@ -221,13 +220,4 @@ func (f *fetcher) sendsSecret(scope *jq.Scope) bool {
 		found = found || scope.ShowsSecret(field.value)
 	}
 	return found
-}
-
-// LargestPicture is the greatest size of the source's pictures, in bytes; 0 for a
-// source whose replies are not pictures.
-func (f *fetcher) LargestPicture() int64 {
-	if f.decoder == nil {
-		return f.maxBytes
-	}
-	return 0
 }

@@ -16,8 +16,8 @@ const partsMax = 20
 // others are not asked for: one refusal may be about that part alone.
 const refusedMax = 2
 
-// Fetch implements upstreams.Fetcher.
-func (f *fetcher) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+// fetch makes the request, or those of its parts.
+func (f *fetcher) fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	parts, err := f.listParts(ctx, in)
 	if err != nil {
 		return nil, err

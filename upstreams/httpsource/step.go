@@ -66,7 +66,7 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 	if spec.HTTP != nil {
 		st.http = compileFetcher(spec.HTTP, spec.Name.Line, c)
 		st.sendsSecret = st.http.sendsSecret(c.Scope)
-		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.DecodeKnown)
+		st.Replies = c.WatchReplies(st.name, c.Scope.Defs.Reads(append(of, spec.programs()...)...), st.http.decodeKnown)
 	}
 	st.keepsSecret = c.Scope.ReadsSecret(spec.Keep)
 	c.Scope.Add(st.name, spec.Name.Line, st.keepsSecret)

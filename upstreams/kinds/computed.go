@@ -12,14 +12,9 @@ import (
 // map program, which gets an empty object.
 type ComputedSpec struct{}
 
-type computed struct{}
-
 func compileComputed(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &ComputedSpec{})
-	return upstreams.Compiled{Fetcher: computed{}}
-}
-
-// Fetch implements upstreams.Fetcher.
-func (computed) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
-	return &upstreams.Reply{Body: map[string]any{}}, nil
+	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+		return &upstreams.Reply{Body: map[string]any{}}, nil
+	}}
 }

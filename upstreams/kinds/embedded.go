@@ -17,8 +17,6 @@ type EmbeddedSpec struct {
 	File declare.Text `yaml:"file" required:"true" example:"holidays.json"`
 }
 
-type embedded struct{ body any }
-
 func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec EmbeddedSpec
 	c.Decode(section, &spec)
@@ -32,12 +30,9 @@ func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compil
 	if err != nil {
 		c.Problems.Add(line, "embedded: file %q: %v", spec.File.Value, err)
 	}
-	return upstreams.Compiled{Fetcher: embedded{v}}
-}
-
-// Fetch implements upstreams.Fetcher.
-func (e embedded) Fetch(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
-	return &upstreams.Reply{Body: e.body}, nil
+	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+		return &upstreams.Reply{Body: v}, nil
+	}}
 }
 
 // DataFile is the name of the file that an embedded source answers from; "" for a

@@ -9,7 +9,6 @@ import (
 
 	"sundry/upstreams"
 	"sundry/upstreams/httpsource"
-	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/favicon"
 )
 
@@ -34,22 +33,15 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	switch spec.At {
 	case "root", "page":
 	case "letter":
-		return upstreams.Compiled{Fetcher: letterDrawer{compileDrawing(c, "favicon", "png")}}
+		return compileDrawing(c, "favicon", "png", drawLetter)
 	default:
 		c.Add("favicon: at: expected root, page or letter, got %q", spec.At)
 	}
-	return upstreams.Compiled{Fetcher: &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+	f := &iconFinder{page: spec.At == "page", client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}
+	return upstreams.Compiled{Fetch: f.find, Admit: targetSlot(c.Env, "url"), Remote: true}
 }
 
-var _ upstreams.Admitter = (*iconFinder)(nil)
-
-// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
-func (f *iconFinder) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
-	return f.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["url"]))
-}
-
-// Fetch implements upstreams.Fetcher.
-func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func (f *iconFinder) find(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["url"].(string)
 	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL}
 	finder.Size, _ = in.Call.Params["size"].(int)
@@ -73,11 +65,8 @@ func (f *iconFinder) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams
 // letterSize is the width of a drawn icon where none is wanted.
 const letterSize = 64
 
-// letterDrawer draws an icon for a site that has none.
-type letterDrawer struct{ drawing }
-
-// Fetch implements upstreams.Fetcher.
-func (d letterDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+// drawLetter draws an icon for a site that has none.
+func drawLetter(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["url"].(string)
 	size, ok := in.Call.Params["size"].(int)
 	if !ok {

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"net/netip"
 
 	"go.yaml.in/yaml/v4"
 
@@ -18,37 +19,38 @@ type GeoIPSpec struct {
 	Use string `yaml:"use" required:"true" enum:"scope,file,country"`
 }
 
-type scopeFinder struct{}
-
-type placeFinder struct {
-	db     geoip.DB
-	always bool // an address that is not in db has an answer, too
-}
-
 func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec GeoIPSpec
 	c.Decode(section, &spec)
 	switch spec.Use {
 	case "scope":
-		return upstreams.Compiled{Fetcher: scopeFinder{}}
+		return upstreams.Compiled{Fetch: findScope}
 	case "file":
 		if c.Env.GeoFile == nil {
 			return upstreams.Compiled{}
 		}
-		return upstreams.Compiled{Fetcher: placeFinder{db: c.Env.GeoFile}}
+		return upstreams.Compiled{Fetch: placeFinder{db: c.Env.GeoFile}.find}
 	case "country":
-		return upstreams.Compiled{Fetcher: placeFinder{db: geoip.Country(), always: true}}
+		return upstreams.Compiled{Fetch: placeFinder{db: geoip.Country(), always: true}.find}
 	}
 	c.Add("geoip: use: expected scope, file or country, got %q", spec.Use)
 	return upstreams.Compiled{}
 }
 
-// Fetch implements upstreams.Fetcher.
-func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+// addressOf reads the parameter ip.
+func addressOf(in *upstreams.Input) (netip.Addr, error) {
 	ip, _ := in.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {
-		return nil, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
+		return addr, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
+	}
+	return addr, nil
+}
+
+func findScope(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	addr, err := addressOf(in)
+	if err != nil {
+		return nil, err
 	}
 	scope := geoip.Scope(addr)
 	if scope == "" {
@@ -57,12 +59,16 @@ func (scopeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Rep
 	return &upstreams.Reply{Body: map[string]any{"scope": scope}}, nil
 }
 
-// Fetch implements upstreams.Fetcher.
-func (f placeFinder) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	ip, _ := in.Call.Params["ip"].(string)
-	addr, err := geoip.ParseAddr(ip)
+// placeFinder looks an address up in a database.
+type placeFinder struct {
+	db     geoip.DB
+	always bool // an address that is not in db has an answer, too
+}
+
+func (f placeFinder) find(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+	addr, err := addressOf(in)
 	if err != nil {
-		return nil, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
+		return nil, err
 	}
 	place, found, err := f.db.Lookup(addr)
 	if err != nil {

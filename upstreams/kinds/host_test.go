@@ -94,7 +94,7 @@ func TestBreakerCounts(t *testing.T) {
 	if s.Kind.Host.State() != "closed" {
 		t.Errorf("the breaker did not heal: %s", s.Kind.Host.State())
 	}
-	collector := host.NewCollector(&env.Hosts)
+	collector := host.NewCollector(&env.Hosts, &env.Quotas)
 	if n := testutil.CollectAndCount(collector, "sundry_upstream_breaker_state"); n != 3 {
 		t.Errorf("%d series for one host, want one per state", n)
 	}

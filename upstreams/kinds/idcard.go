@@ -14,15 +14,12 @@ import (
 // says about its holder. It is computed locally: the number is not sent anywhere.
 type IDCardSpec struct{}
 
-type cardReader struct{}
-
 func compileIDCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &IDCardSpec{})
-	return upstreams.Compiled{Fetcher: cardReader{}}
+	return upstreams.Compiled{Fetch: readCard}
 }
 
-// Fetch implements upstreams.Fetcher.
-func (cardReader) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func readCard(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card, _ := in.Call.Params["card"].(string)
 	data, err := idcard.Parse(card, in.Call.Now)
 	if err != nil {

@@ -25,20 +25,20 @@ type IPCardSpec struct {
 }
 
 type cardDrawer struct {
-	drawing
+	as   string
 	file geoip.DB // nil: none
 }
 
 func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec IPCardSpec
 	c.Decode(section, &spec)
-	return upstreams.Compiled{Fetcher: &cardDrawer{compileDrawing(c, "ipcard", spec.As), c.Env.GeoFile}}
+	d := &cardDrawer{spec.As, c.Env.GeoFile}
+	return compileDrawing(c, "ipcard", spec.As, d.draw)
 }
 
-// Fetch implements upstreams.Fetcher.
-func (d *cardDrawer) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func (d *cardDrawer) draw(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	card, place := d.card(in.Call)
-	blob, err := d.draw(card.SVG, card.PNG)
+	blob, err := draw(d.as, card.SVG, card.PNG)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "draw a card: %w", err)
 	}

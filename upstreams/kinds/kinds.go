@@ -4,6 +4,8 @@
 package kinds
 
 import (
+	"context"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/declare"
 	"sundry/upstreams/httpsource"
+	"sundry/upstreams/jq"
 )
 
 // kind is a kind of source: the name of its section, and how that is compiled.
@@ -45,6 +48,19 @@ func (SourceSpec) KeyShapes() []declare.KeyShape {
 		out = append(out, declare.KeyShape{Name: k.name, Value: k.section})
 	}
 	return out
+}
+
+// targetSlot takes a slot for a call of the target that a parameter names: a host, or a link to
+// one. Only that host has a bound of its own; those that it leads to count towards that of all
+// targets.
+func targetSlot(env *upstreams.Environment, parameter string) func(context.Context, *upstreams.Input) (func(), error) {
+	return func(ctx context.Context, in *upstreams.Input) (func(), error) {
+		target := jq.AsText(in.Call.Params[parameter])
+		if u, err := url.Parse(target); err == nil && u.Host != "" {
+			target = u.Hostname()
+		}
+		return env.Work.EnterTarget(ctx, target)
+	}
 }
 
 // compileKind compiles the section of the source's kind. It reports sections of

@@ -9,7 +9,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
-	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/lib/minecraft"
 	"sundry/upstreams/lib/words"
@@ -31,23 +30,17 @@ type pinger struct {
 func compileMinecraft(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	var spec MinecraftSpec
 	c.Decode(section, &spec)
-	return upstreams.Compiled{Fetcher: &pinger{assume: spec.Assume, env: c.Env}, Remote: !spec.Assume}
-}
-
-var _ upstreams.Admitter = (*pinger)(nil)
-
-// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
-func (p *pinger) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
-	if p.assume {
-		return func() {}, nil
+	out := upstreams.Compiled{Fetch: (&pinger{assume: spec.Assume, env: c.Env}).ping, Remote: !spec.Assume}
+	if !spec.Assume {
+		out.Admit = targetSlot(c.Env, "host")
 	}
-	return p.env.Work.EnterTarget(ctx, jq.AsText(in.Call.Params["host"]))
+	return out
 }
 
-// Fetch implements upstreams.Fetcher. A server that refuses the connection, or whose
+// ping asks the server. One that refuses the connection, or whose
 // name does not exist, is offline, which is an answer. Any other failure is an error:
 // the next source may know more.
-func (p *pinger) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func (p *pinger) ping(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	host, _ := in.Call.Params["host"].(string)
 	target, err := minecraft.ParseTarget(host)
 	if err != nil {

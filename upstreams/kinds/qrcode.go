@@ -23,7 +23,6 @@ type QRCodeSpec struct {
 }
 
 type qrMaker struct {
-	drawing
 	as      string
 	painter *qrcode.Painter
 }
@@ -35,11 +34,11 @@ func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	if picture == "data" || picture == "text" {
 		picture = "png"
 	}
-	return upstreams.Compiled{Fetcher: qrMaker{compileDrawing(c, "qrcode", picture), spec.As, &qrcode.Painter{}}}
+	q := qrMaker{spec.As, &qrcode.Painter{}}
+	return compileDrawing(c, "qrcode", picture, q.draw)
 }
 
-// Fetch implements upstreams.Fetcher.
-func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func (q qrMaker) draw(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	params := in.Call.Params
 	text, _ := params["text"].(string)
 	level, _ := params["level"].(string)
@@ -58,7 +57,7 @@ func (q qrMaker) Fetch(_ context.Context, in *upstreams.Input) (*upstreams.Reply
 	if !given {
 		size = code.Size(style)
 	}
-	blob, err := q.draw(
+	blob, err := draw(q.as,
 		func() ([]byte, error) { return code.SVG(size, style) },
 		func() ([]byte, error) { return q.painter.PNG(code, size, style) },
 	)

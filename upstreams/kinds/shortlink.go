@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams"
 	"sundry/upstreams/httpsource"
-	"sundry/upstreams/jq"
 	"sundry/upstreams/lib/shortlink"
 )
 
@@ -25,24 +23,11 @@ type linkFollower struct {
 
 func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &ShortlinkSpec{})
-	return upstreams.Compiled{Fetcher: &linkFollower{client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}, Remote: true}
+	f := &linkFollower{client: httpsource.NewTargetHTTPClient(c.Env, c.Timeout), env: c.Env}
+	return upstreams.Compiled{Fetch: f.follow, Admit: targetSlot(c.Env, "url"), Remote: true}
 }
 
-var _ upstreams.Admitter = (*linkFollower)(nil)
-
-// Admit implements upstreams.Admitter: it takes a slot for a call of the target.
-// Only the link's own host has a bound of its own; the hosts of further redirects
-// count towards that of all targets.
-func (f *linkFollower) Admit(ctx context.Context, in *upstreams.Input) (func(), error) {
-	target := jq.AsText(in.Call.Params["url"])
-	if u, err := url.Parse(target); err == nil {
-		target = u.Hostname()
-	}
-	return f.env.Work.EnterTarget(ctx, target)
-}
-
-// Fetch implements upstreams.Fetcher.
-func (f *linkFollower) Fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
+func (f *linkFollower) follow(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	link, _ := in.Call.Params["url"].(string)
 	resolver := &shortlink.Resolver{
 		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),

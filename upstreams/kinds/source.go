@@ -69,13 +69,11 @@ func Compile(endpoint Endpoint, spec *SourceSpec, env *upstreams.Environment, pr
 	if spec.Draw != "" {
 		cfg.Picture = compileDraw(c, spec.Draw)
 	}
-	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetcher == nil {
+	if cfg.Canary = spec.canary(endpoint.Params, problems); cfg.Kind.Fetch == nil {
 		return nil
 	}
-	if f, ok := cfg.Kind.Fetcher.(interface {
-		DecodeKnown(bodies [][]byte) (any, error)
-	}); ok {
-		watch(&cfg, c.WatchReplies("", endpoint.Defs.Reads(spec.readers()...), f.DecodeKnown))
+	if decode := cfg.Kind.DecodeKnown; decode != nil {
+		watch(&cfg, c.WatchReplies("", endpoint.Defs.Reads(spec.readers()...), decode))
 	}
 	cfg.Quota = spec.quota(c, cfg.Kind.Host)
 	return upstreams.NewSource(endpoint.Name, cfg, env)
