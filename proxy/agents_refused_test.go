@@ -155,7 +155,7 @@ func TestToolDoesNotCallItself(t *testing.T) {
 	t.Cleanup(self.Close)
 	file := strings.Replace(simple("ttl: 1h", self), `/item", query: {id: "{id}"}}`,
 		`/mcp", json: '{jsonrpc: "2.0", id: 1, method: "tools/call", params: {name: "simple", arguments: {id: $params.id}}}'}`, 1)
-	f := newFront(t, map[string]string{"simple": file}, func(_ *Config, env *upstreams.Environment) { env.SetLoopMark(mark) })
+	f := newFront(t, map[string]string{"simple": file}, func(_ *Config, env *upstreams.Environment) { env.SetOutgoing(upstreams.Outgoing{Mark: mark}) })
 	own.Store(f)
 	if err := f.server.Reload(f.server.Catalog(), Settings{Mark: mark, MCP: &MCP{}}); err != nil {
 		t.Fatal(err)

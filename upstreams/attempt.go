@@ -16,7 +16,7 @@ import (
 func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
 	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
-	return t.try(ctx, deadlineOf(ctx), call, false, watch)
+	return t.try(ctx, deadlineOf(ctx), &pass{call: call, watch: watch})
 }
 
 // longest is how long its attempts may take together.
@@ -25,10 +25,10 @@ func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.
 // repeat makes an attempt, and repeats it once with a new session where one was refused, and
 // after a transient failure as far as the retry budget of the host allows. It ends at
 // until; zero: when ctx does.
-func (s *Source) repeat(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
+func (s *Source) repeat(ctx context.Context, until time.Time, p *pass) (Answer, error) {
 	renewed, retries := false, 0
 	for {
-		answer, refused, err := s.attempt(ctx, until, call, hasCopy, renewed, watch)
+		answer, refused, err := s.attempt(ctx, until, p, renewed)
 		switch {
 		case refused && (deadline{ctx, until}).Err() == nil:
 			renewed = true
@@ -59,18 +59,18 @@ func (s *Source) worthRetry(until time.Time) bool {
 // attempt makes one attempt and reports it to metrics, journal and watch. refused says
 // that a session may have ended: the next attempt makes a new one, or uses one that another
 // has made meanwhile.
-func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCopy, renewed bool, watch func(Attempt)) (answer Answer, refused bool, err error) {
-	in := &Input{Call: call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.LoopMark()}
+func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed bool) (answer Answer, refused bool, err error) {
+	in := &Input{Call: p.call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.Outgoing().Mark}
 	defer in.Memory.Release()
 	var stages []Stage
-	if watch != nil {
+	if p.watch != nil {
 		in.stages = &stages
 	}
 	start := time.Now()
-	answer, err = s.answer(ctx, until, hasCopy, in)
+	answer, err = s.answer(ctx, until, p.hasCopy, in)
 	took, result := time.Since(start), "success"
 	if err == nil {
-		call.Kept.keep(&in.Memory)
+		p.call.Kept.keep(&in.Memory)
 	} else {
 		err = in.Redactor().Err(s.attribute(err))
 		result = resultOf(ctx, err)
@@ -82,13 +82,13 @@ func (s *Source) attempt(ctx context.Context, until time.Time, call *Call, hasCo
 	}
 	s.metrics.observe(result, took)
 	s.observeLatency(result, took)
-	s.env.Journal.add(s.record(call, start, took, result, err))
-	if watch != nil {
+	s.env.Journal.add(s.record(p.call, start, took, result, err))
+	if p.watch != nil {
 		hide := in.Redactor()
 		for i := range stages {
 			stages[i].Detail = hide.Value(stages[i].Detail)
 		}
-		watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: in.changes, Redactor: hide})
+		p.watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: in.changes, Redactor: hide})
 	}
 	return answer, refused, err
 }

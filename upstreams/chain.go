@@ -136,7 +136,7 @@ func (p *pass) ask(i int, until time.Time) (Answer, error) {
 	if h, after := p.newHedge(i); h != nil {
 		return p.race(h, after, until)
 	}
-	return p.plan[i].try(p.ctx, until, p.call, p.hasCopy, p.watch)
+	return p.plan[i].try(p.ctx, until, p)
 }
 
 // answered counts a failover, or an answer of a last resort.
@@ -201,14 +201,14 @@ func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 }
 
 // try lets the source answer, or reports why it is not asked.
-func (t *planned) try(ctx context.Context, until time.Time, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
+func (t *planned) try(ctx context.Context, until time.Time, p *pass) (Answer, error) {
 	switch {
 	case t.failed != nil:
-		return Answer{}, t.source.notAsked(t.failed, watch)
+		return Answer{}, t.source.notAsked(t.failed, p.watch)
 	case !t.serves:
-		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, watch)
+		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, p.watch)
 	}
-	return t.source.repeat(ctx, until, call, hasCopy, watch)
+	return t.source.repeat(ctx, until, p)
 }
 
 // reserve is the time before a deadline that remote sources cannot use up: it is

@@ -1,6 +1,7 @@
 package upstreams
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
@@ -37,12 +38,8 @@ type Environment struct {
 	// Drifts are the differences that were found.
 	Drifts Drifts
 	// Guard connects to caller-supplied targets.
-	Guard *guard.Guard
-	// ownHosts are the names of this service itself: no link to them is followed.
-	ownHosts atomic.Pointer[[]string]
-	loop     atomic.Pointer[loop.Mark]
-	agents   atomic.Pointer[Agents]
-	proxies  atomic.Pointer[Proxies]
+	Guard    *guard.Guard
+	outgoing atomic.Pointer[Outgoing]
 	// Transport carries requests to declared hosts, unless Replay does.
 	Transport http.RoundTripper
 	// Replay takes the place of every network; nil: requests are made.
@@ -75,17 +72,30 @@ type Recorder interface {
 	Through(next http.RoundTripper) http.RoundTripper
 }
 
-// SetOwnHosts says under which names, in lower case, this service is reached. It
-// may be called while requests run.
-func (env *Environment) SetOwnHosts(names []string) { env.ownHosts.Store(&names) }
+// Outgoing is what an operator may change of requests while they are made.
+type Outgoing struct {
+	// OwnHosts are the names under which this service is reached, in lower case: no link
+	// to them is followed.
+	OwnHosts []string
+	// Mark of this service in the requests that it sends; "": they have none.
+	Mark loop.Mark
+	// Agents; the zero value stands for DefaultAgents.
+	Agents  Agents
+	Proxies Proxies
+}
 
-// OwnHosts are the names under which this service is reached; nil while they are
-// not set.
-func (env *Environment) OwnHosts() []string {
-	if names := env.ownHosts.Load(); names != nil {
-		return *names
+// SetOutgoing may be called while requests run.
+func (env *Environment) SetOutgoing(o Outgoing) {
+	o.Agents = cmp.Or(o.Agents, DefaultAgents())
+	env.outgoing.Store(&o)
+}
+
+// Outgoing is what is in force.
+func (env *Environment) Outgoing() *Outgoing {
+	if o := env.outgoing.Load(); o != nil {
+		return o
 	}
-	return nil
+	return &Outgoing{Agents: DefaultAgents()}
 }
 
 // NewTransport makes the transport for declared hosts: pooled, with a bound on
@@ -120,18 +130,6 @@ func (env *Environment) sourceName(source string) string {
 	return source
 }
 
-// SetLoopMark sets the mark of this service in the requests that it sends. It may be
-// called while requests run; until then they have no mark.
-func (env *Environment) SetLoopMark(m loop.Mark) { env.loop.Store(&m) }
-
-// LoopMark is the mark of this service; "" while none is set.
-func (env *Environment) LoopMark() loop.Mark {
-	if m := env.loop.Load(); m != nil {
-		return *m
-	}
-	return ""
-}
-
 // DeclaredHosts carries the requests of a source to declared hosts.
 func (env *Environment) DeclaredHosts(endpoint, source string) http.RoundTripper {
 	if env.Replay != nil {
@@ -157,23 +155,12 @@ type Agents struct {
 	Browser string
 }
 
-// DefaultAgents are used until SetAgents is called.
+// DefaultAgents are used where no others are set.
 func DefaultAgents() Agents {
 	return Agents{
 		Own:     "Sundry/1.0",
 		Browser: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36",
 	}
-}
-
-// SetAgents may be called while requests run.
-func (env *Environment) SetAgents(a Agents) { env.agents.Store(&a) }
-
-// Agents are those in force.
-func (env *Environment) Agents() Agents {
-	if a := env.agents.Load(); a != nil {
-		return *a
-	}
-	return DefaultAgents()
 }
 
 // positionKey finds the position in a request's context.

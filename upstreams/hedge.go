@@ -88,7 +88,7 @@ func (p *pass) race(h *hedge, after time.Duration, until time.Time) (Answer, err
 	defer cancel(nil)
 	p.hedge, h.outrunBefore = h, cancel
 	timer := time.AfterFunc(after, h.panics().Func(panics.Hedge, h.run))
-	answer, err := p.plan[h.slow].try(ctx, until, p.call, false, p.watch)
+	answer, err := p.plan[h.slow].try(ctx, until, p)
 	if timer.Stop() {
 		h.end(nil)
 		p.hedge = nil
@@ -148,7 +148,7 @@ func (h *hedge) panics() *panics.Catcher { return h.plan[h.index].source.env.Pan
 // try turns a panic into an error, so that the attempt beside it goes on.
 func (h *hedge) try() (answer Answer, err error) {
 	defer h.panics().Catch(panics.Hedge, &err)
-	return h.plan[h.index].try(h.within, share(h.asking.until, h.plan[h.index:]), h.call, false, h.watch)
+	return h.plan[h.index].try(h.within, share(h.asking.until, h.plan[h.index:]), &h.pass)
 }
 
 // wait waits until the attempt has ended; begun is false where it is still to be made.

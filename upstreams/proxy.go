@@ -44,18 +44,9 @@ type Proxies struct {
 	Of map[string]*Proxy
 }
 
-// SetProxies may be called while requests run.
-func (env *Environment) SetProxies(p Proxies) { env.proxies.Store(&p) }
-
 // proxyOf is the proxy of a source; nil: that of the process's environment.
 func (env *Environment) proxyOf(endpoint, source string) *Proxy {
-	all := env.proxies.Load()
-	if all == nil {
-		return nil
-	}
-	if len(all.Of) == 0 {
-		return all.Default
-	}
+	all := &env.Outgoing().Proxies
 	return cmp.Or(all.Of[endpoint+"/"+source], all.Of[endpoint], all.Default)
 }
 

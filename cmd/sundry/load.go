@@ -118,10 +118,9 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 
 // configure puts what the settings say of outgoing requests into force.
 func configure(env *upstreams.Environment, c *config.Config) {
-	env.SetOwnHosts(c.OwnHosts)
-	env.SetLoopMark(loopMark(c))
-	env.SetAgents(c.Agents(version()))
-	env.SetProxies(c.OutgoingProxies())
+	env.SetOutgoing(upstreams.Outgoing{
+		OwnHosts: c.OwnHosts, Mark: loopMark(c), Agents: c.Agents(version()), Proxies: c.OutgoingProxies(),
+	})
 	env.Guard.Allow(c.AllowTargets)
 }
 

@@ -193,9 +193,9 @@ func (s *Spec) checkAgent(problems *declare.Problems) {
 func (a agent) value() string {
 	switch a.name {
 	case "browser":
-		return a.env.Agents().Browser
+		return a.env.Outgoing().Agents.Browser
 	case "phone":
 		return phoneAgent
 	}
-	return a.env.Agents().Own
+	return a.env.Outgoing().Agents.Own
 }

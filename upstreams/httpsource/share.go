@@ -20,7 +20,7 @@ const (
 // shareUserAgent is the agent that the host of a short link redirects.
 func (st *step) shareUserAgent(link sharelink.Link) string {
 	if link.ScriptedForBrowsers() {
-		return st.env.Agents().Own
+		return st.env.Outgoing().Agents.Own
 	}
 	return phoneAgent
 }

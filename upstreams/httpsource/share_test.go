@@ -38,7 +38,7 @@ func TestClientsOfShortLinksAreKept(t *testing.T) {
 	}
 	clients := map[*http.Client]bool{}
 	for _, proxies := range []upstreams.Proxies{{}, {Default: &proxy}} {
-		env.SetProxies(proxies)
+		env.SetOutgoing(upstreams.Outgoing{Proxies: proxies})
 		clients[st.shareClient(req)] = true
 		clients[st.shareClient(req)] = true
 	}

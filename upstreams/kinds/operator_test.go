@@ -226,7 +226,7 @@ func TestAgents(t *testing.T) {
 		{upstreams.DefaultAgents(), []string{"Sundry/1.0", upstreams.DefaultAgents().Browser, "phone"}},
 		{upstreams.Agents{Own: "Sundry/2 (+a@example.org)", Browser: "Mozilla/5.0 mine"}, []string{"Sundry/2 (+a@example.org)", "Mozilla/5.0 mine", "phone"}},
 	} {
-		env.SetAgents(step.set)
+		env.SetOutgoing(upstreams.Outgoing{Agents: step.set})
 		for i, s := range []*upstreams.Source{own, browser, named} {
 			if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); err != nil || got != step.want[i] {
 				t.Errorf("%q %v, want %q", got, err, step.want[i])

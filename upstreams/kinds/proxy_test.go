@@ -195,7 +195,7 @@ func mustProxy(t *testing.T, address string) upstreams.Proxy {
 func through(t *testing.T, env *upstreams.Environment, host, proxy string) *upstreams.Source {
 	t.Helper()
 	p := mustProxy(t, proxy)
-	env.SetProxies(upstreams.Proxies{Default: &p})
+	env.SetOutgoing(upstreams.Outgoing{Proxies: upstreams.Proxies{Default: &p}})
 	return compile(t, env, "name: one\nhttp: {url: "+host+"/x}")
 }
 
@@ -296,7 +296,7 @@ func TestProxiesOfSources(t *testing.T) {
 		{upstreams.Proxies{Of: map[string]*upstreams.Proxy{"test": &none, "test/one": &proxy}}, 1},
 		{upstreams.Proxies{Default: &proxy, Of: map[string]*upstreams.Proxy{"test/other": &none, "other": &none}}, 1},
 	} {
-		env.SetProxies(row.set)
+		env.SetOutgoing(upstreams.Outgoing{Proxies: row.set})
 		before := web.passed.Load()
 		if _, err := s.Probe(t.Context(), &upstreams.Call{}, nil); err != nil || web.passed.Load()-before != row.used {
 			t.Errorf("row %d: %v, used %d times, want %d", i, err, web.passed.Load()-before, row.used)
@@ -313,7 +313,7 @@ func TestTargetsAreNeverReachedThroughTheProxy(t *testing.T) {
 	web, env := newHTTPProxy(t), environment(t)
 	env.Guard = guard.New(guard.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Web: func(uint16) bool { return true }})
 	proxy := mustProxy(t, withPassword(web.Listener.Addr().String(), "http", proxyPassword))
-	env.SetProxies(upstreams.Proxies{Default: &proxy})
+	env.SetOutgoing(upstreams.Outgoing{Proxies: upstreams.Proxies{Default: &proxy}})
 	s := compile(t, env, "name: one\nshortlink: {}\nmap: .", "url")
 	if _, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"url": host + "/x"}}, nil); err != nil {
 		t.Error(err)
@@ -334,7 +334,7 @@ func TestShortLinksAreResolvedThroughTheProxy(t *testing.T) {
 	t.Cleanup(web.Close)
 	env := environment(t)
 	proxy := mustProxy(t, web.URL)
-	env.SetProxies(upstreams.Proxies{Default: &proxy})
+	env.SetOutgoing(upstreams.Outgoing{Proxies: upstreams.Proxies{Default: &proxy}})
 	s := compile(t, env, "name: one\nbefore: [{name: link, share: $params.url}]\ncomputed: {}\nmap: $vars.link", "url")
 	_, err := s.Probe(t.Context(), &upstreams.Call{Params: map[string]any{"url": "https://t.co/abc"}}, nil)
 	if got, _ := asked.Load().(string); got != "CONNECT t.co:443" || err == nil || !strings.Contains(err.Error(), "proxy") {

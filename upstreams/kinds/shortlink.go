@@ -30,7 +30,7 @@ func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 func (f *linkFollower) follow(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
 	link, _ := in.Call.Params["url"].(string)
 	resolver := &shortlink.Resolver{
-		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.OwnHosts(),
+		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.Outgoing().OwnHosts,
 	}
 	result, err := resolver.Resolve(ctx, link)
 	switch {
