@@ -6,10 +6,7 @@ import (
 	"time"
 )
 
-// Env has the variables of every program: $params, $now (Unix seconds), $vars,
-// $status, $location (of a redirect that is not followed, or ""), $cookies (set by
-// the reply, by name), $headers (of the reply, by name in lower case) and, until the
-// reply is received, $secrets. A nil map is an empty object.
+// Env has the values of Variables. A nil map is an empty object.
 type Env struct {
 	Params map[string]any
 	Now    time.Time
@@ -20,9 +17,30 @@ type Env struct {
 	Secrets map[string]any
 }
 
-// variables are the names, in the order of values.
+// Given is a variable that programs may read.
+type Given struct{ Name, About string }
+
+// Variables are those of every program, in the order of their values.
+func Variables() []Given {
+	return []Given{
+		{"$params", "the input of the call, by the names of its parameters"},
+		{"$now", "the time of the call, in Unix seconds"},
+		{"$vars", "results of steps and variables, by name"},
+		{"$status", "the status of the reply"},
+		{"$location", "the target of a redirect that is not followed, or an empty text"},
+		{"$cookies", "the cookies that the reply sets, by name"},
+		{"$headers", "the headers of the reply, by name in lower case"},
+		{"$secrets", "keys and options, by name; only until the reply is received"},
+	}
+}
+
+// variables are their names.
 func variables() []string {
-	return []string{"$params", "$now", "$vars", "$status", "$location", "$cookies", "$headers", "$secrets"}
+	var names []string
+	for _, v := range Variables() {
+		names = append(names, v.Name)
+	}
+	return names
 }
 
 // needs says which variables a program reads that take work to make.

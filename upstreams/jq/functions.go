@@ -18,80 +18,132 @@ import (
 	"sundry/upstreams/lib/tracking"
 )
 
-// functions are what programs may call beside the built-in functions of jq. Each is a
+// Function describes a function that programs may call beside those of jq.
+type Function struct {
+	// Call is how it is called, with its parameters.
+	Call string
+	// About says what it makes of its input.
+	About string
+	// Example is a program that calls it, and Result what that emits, in JSON; "" where
+	// it depends on the time or on a long input.
+	Example, Result string
+	// call gets its input and its arguments. An error is a value.
+	call func(v any, args []any) any
+}
+
+// name is that of its Call.
+func (f *Function) name() string {
+	name, _, _ := strings.Cut(f.Call, "(")
+	return name
+}
+
+// option makes the function known to gojq.
+func (f *Function) option() gojq.CompilerOption {
+	arguments := 0
+	if strings.Contains(f.Call, "(") {
+		arguments = 1 + strings.Count(f.Call, ";")
+	}
+	return gojq.WithFunction(f.name(), arguments, arguments, f.call)
+}
+
+// Functions are what programs may call beside the built-in functions of jq. Each is a
 // small Go function for something that jq cannot do: signing, decoding, recognizing.
 // A value of the wrong type is an error that says so.
+func Functions() []Function {
+	return []Function{
+		{"filled", "The value, or null for one that says nothing: a blank text, the text null, an empty list or object.", `[" ", "null", [], "a"] | map(filled)`, `[null,null,null,"a"]`,
+			plain(filled)},
+		{"https", "Makes http and protocol-relative links https; leaves any other value as it is.", `"//img.example.org/a.png" | https`, `"https://img.example.org/a.png"`,
+			plain(toHTTPS)},
+		{"web_link", "An address as `https` makes it, or null for what is none: a path, a text without a host, an address with a null in it.", `["http://img.example.org/a.png", "/a.png", "https://example.org/null.png"] | map(web_link)`, `["https://img.example.org/a.png",null,null]`,
+			plain(webLink)},
+		{"html_text", "HTML without tags, with entities decoded and white space collapsed.", `"<p>Fish &amp;\n chips</p>" | html_text`, `"Fish & chips"`,
+			plain(plainText)},
+		{"china_time", "A time in China, in RFC 3339, of what services write: `2026-11-21 08:00:00`, also with / or 年月日 for - or with a zone, the times of RFC 3339 and RFC 1123, Unix seconds and milliseconds; null for what is none of these.", `["2026/11/21 8:00", 1795219200000, "Sat, 21 Nov 2026 00:00:00 GMT", "soon"] | map(china_time)`, `["2026-11-21T08:00:00+08:00","2026-11-21T08:00:00+08:00","2026-11-21T08:00:00+08:00",null]`,
+			plain(chinaTime)},
+		{"china_date", "The day of such a time in China, or a date: `2026/11/21`, `2026年11月21日`, `20261121`; null for what is neither.", `["2026年1月2日", "20260102", "2026-01-01T20:00:00Z"] | map(china_date)`, `["2026-01-02","2026-01-02","2026-01-02"]`,
+			plain(chinaDate)},
+		{"md5", "The MD5 sum of a text in hexadecimal, which some services sign requests with.", `"a" | md5`, `"0cc175b9c0f1b6a831c399e269772661"`,
+			ofText("md5", md5Hex)},
+		{"share", "What a share link of a video platform says without a request: {platform, id, kind, url, extra}. An error for other texts.", `"https://www.bilibili.com/video/BV1GJ411x7h7" | share | .platform`, `"bilibili"`,
+			ofText("share", shareLink)},
+		{"wbi_key(img; sub)", "The key that signs queries to Bilibili, of the names of two pictures.", `wbi_key("7cd084941338484aae1ad9425b84077c"; "4932caff0ff746eab6f01bf08b70ac45")`, `"ea1db124af3c7062474693fa704f4ff8"`,
+			wbiKey},
+		{"wbi_sign(key; now)", "A query string, signed for Bilibili.", `"bvid=BV1GJ411x7h7" | wbi_sign($vars.key; $now)`, "",
+			wbiSign},
+		{"bilibili_player(now)", "A query string with what Bilibili's player says about the browser.", `"bvid=BV1GJ411x7h7" | bilibili_player($now)`, "",
+			bilibiliPlayer},
+		{"twitter_token", "The token with which X is asked for an embedded post, of the post's number.", `"1790000000000000000" | twitter_token`, "",
+			ofText("twitter_token", func(id string) any { return orError(signing.TwitterToken(id)) })},
+		{"country", "What a country's code of two letters says, in Chinese: {country, country_code, continent, continent_code}; an empty object for an unknown one.", `"US" | country | .country_code`, `"US"`,
+			ofText("country", country)},
+		{"lunar_date", "A day, 2006-01-02, in the traditional Chinese calendar; null for a day beyond its table.", `"2026-02-17" | lunar_date`, `"丙午年正月初一"`,
+			ofText("lunar_date", lunarDate)},
+		{"link_expiry", "When a signed link to a file ends, in Unix seconds; null for a link that does not say.", `"https://v.example.org/a.mp4?deadline=1795219200" | link_expiry`, "1795219200",
+			plain(linkExpiry)},
+		{"douyin_page", "What the next request takes from a share page of Douyin: {web_id, user_ip, token}.", `.page | douyin_page`, "",
+			ofText("douyin_page", douyinPage)},
+		{"douyin_reflow(web_id)", "The token of such a page, encrypted.", `.token | douyin_reflow(.web_id)`, "",
+			douyinReflow},
+		{"carriers", "The carriers that a parcel with this number may belong to: [{code, name, confidence, why}].", `"SF1234567890123" | carriers | .[0].code`, `"shunfeng"`,
+			ofText("carriers", carriers)},
+		{"carrier_name", "The name of a carrier's code; null for an unknown one.", `"shunfeng" | carrier_name`, `"顺丰速运"`,
+			ofText("carrier_name", carrierName)},
+		{"needs_phone", "Whether a carrier asks for the last digits of a phone number.", `"shunfeng" | needs_phone`, "true",
+			ofText("needs_phone", func(code string) any { return tracking.NeedsPhone(code) })},
+		{"to_kdniao", "A carrier's code in the words of kdniao; null for one it does not know.", `"shunfeng" | to_kdniao`, `"SF"`,
+			ofText("to_kdniao", toKdniao)},
+		{"from_kdniao", "The code of a carrier that kdniao names; null for an unknown one.", `"SF" | from_kdniao`, `"shunfeng"`,
+			ofText("from_kdniao", func(code string) any { return NilIfEmpty(tracking.FromKdniao(code)) })},
+		{"from_ali", "The code of a carrier that Alibaba's services name; null for an unknown one.", `"SFEXPRESS" | from_ali`, `"shunfeng"`,
+			ofText("from_ali", func(code string) any { return NilIfEmpty(tracking.FromAli(code)) })},
+		{"kuaidi100_state", "A parcel's state, of kuaidi100's.", `"3" | kuaidi100_state`, `"delivered"`,
+			plain(func(v any) any { return tracking.FromKuaidi100(AsText(v)) })},
+		{"kdniao_state(detail)", "A parcel's state, of kdniao's two.", `"3" | kdniao_state("")`, `"delivered"`,
+			func(v any, args []any) any { return tracking.FromKdniaoState(AsText(v), AsText(args[0])) }},
+		{"ali_state", "A parcel's state, of Alibaba's.", `"3" | ali_state`, `"delivered"`,
+			plain(func(v any) any { return tracking.FromAliStatus(AsText(v)) })},
+		{"cainiao_state", "A parcel's state, of Cainiao's.", `"DELIVERED" | cainiao_state`, `"delivered"`,
+			plain(func(v any) any { return tracking.FromCainiao(AsText(v)) })},
+		{"trail_state", "A parcel's state, of the text of its last event.", `"快件已签收" | trail_state`, `"delivered"`,
+			ofText("trail_state", func(text string) any { return tracking.State(text) })},
+		{"state_name", "The Chinese name of a parcel's state.", `"delivered" | state_name`, `"已签收"`,
+			ofText("state_name", func(state string) any { return tracking.StateName(state) })},
+		{"trail", "Sorts events {time, text, place}, newest first, and masks phone numbers.", `[{time: "2026-01-02 03:04:05", text: "已揽收"}] | trail | .[0].text`, `"已揽收"`,
+			plain(trail)},
+	}
+}
+
+// functions makes them known to gojq.
 func functions() []gojq.CompilerOption {
-	options := make([]gojq.CompilerOption, 0, 32)
-	for name, f := range plainFunctions() {
-		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return f(v) }))
-	}
-	for name, f := range textFunctions() {
-		options = append(options, gojq.WithFunction(name, 0, 0, func(v any, _ []any) any { return callWithText(name, v, f) }))
-	}
-	for name, f := range functionsOfArguments() {
-		options = append(options, gojq.WithFunction(name, f.arguments, f.arguments, f.call))
+	table := Functions()
+	options := make([]gojq.CompilerOption, 0, len(table)+1)
+	for i := range table {
+		options = append(options, table[i].option())
 	}
 	return options
 }
 
-// withArguments is a function that takes arguments beside a value.
-type withArguments struct {
-	arguments int
-	call      func(v any, args []any) any
+// plain is a function of a value of any type.
+func plain(f func(any) any) func(any, []any) any {
+	return func(v any, _ []any) any { return f(v) }
 }
 
-// functionsOfArguments are those that take arguments.
-func functionsOfArguments() map[string]withArguments {
-	return map[string]withArguments{
-		"wbi_key": {2, wbiKey}, "wbi_sign": {2, wbiSign}, "bilibili_player": {1, bilibiliPlayer}, "douyin_reflow": {1, douyinReflow},
-		"kdniao_state": {1, func(v any, args []any) any { return tracking.FromKdniaoState(AsText(v), AsText(args[0])) }},
+// ofText is a function of a string.
+func ofText(name string, f func(string) any) func(any, []any) any {
+	return func(v any, _ []any) any {
+		s, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("%s: expected a string, got %s", name, gojq.TypeOf(v))
+		}
+		return f(s)
 	}
 }
 
-// plainFunctions take a value of any type.
-func plainFunctions() map[string]func(any) any {
-	return map[string]func(any) any{
-		"filled": filled, "https": toHTTPS, "web_link": webLink, "html_text": plainText, "trail": trail, "link_expiry": linkExpiry,
-		"china_time": chinaTime, "china_date": chinaDate,
-		"kuaidi100_state": func(v any) any { return tracking.FromKuaidi100(AsText(v)) },
-		"ali_state":       func(v any) any { return tracking.FromAliStatus(AsText(v)) },
-		"cainiao_state":   func(v any) any { return tracking.FromCainiao(AsText(v)) },
-	}
-}
-
-// textFunctions take a string.
-func textFunctions() map[string]func(string) any {
-	return map[string]func(string) any{
-		"md5": md5Hex, "share": shareLink, "douyin_page": douyinPage,
-		"twitter_token": func(id string) any { return orError(signing.TwitterToken(id)) },
-		"country":       country,
-		"carriers":      carriers, "carrier_name": carrierName, "to_kdniao": toKdniao,
-		"needs_phone": func(code string) any { return tracking.NeedsPhone(code) },
-		"from_kdniao": func(code string) any { return NilIfEmpty(tracking.FromKdniao(code)) },
-		"from_ali":    func(code string) any { return NilIfEmpty(tracking.FromAli(code)) },
-		"lunar_date":  lunarDate,
-		"trail_state": func(text string) any { return tracking.State(text) },
-		"state_name":  func(state string) any { return tracking.StateName(state) },
-	}
-}
-
-// callWithText calls a function that takes a string.
-func callWithText(name string, v any, f func(string) any) any {
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("%s: expected a string, got %s", name, gojq.TypeOf(v))
-	}
-	return f(s)
-}
-
-// wbiKey is the function wbi_key(img; sub): the key that signs queries to Bilibili.
 func wbiKey(_ any, args []any) any {
 	return orError(signing.WBIKey(AsText(args[0]), AsText(args[1])))
 }
 
-// wbiSign is the function wbi_sign(key; now): it signs a query. now is in Unix
-// seconds.
 func wbiSign(v any, args []any) any {
 	now, err := unixTime("wbi_sign", args[1])
 	if err != nil {
@@ -100,8 +152,6 @@ func wbiSign(v any, args []any) any {
 	return orError(signing.WBISign(AsText(v), AsText(args[0]), now))
 }
 
-// bilibiliPlayer is the function bilibili_player(now): it adds to a query what the
-// site's player sends about the browser. now is in Unix seconds.
 func bilibiliPlayer(v any, args []any) any {
 	now, err := unixTime("bilibili_player", args[0])
 	if err != nil {
@@ -119,14 +169,10 @@ func unixTime(function string, v any) (time.Time, error) {
 	return time.Unix(int64(seconds), 0), nil
 }
 
-// douyinReflow is the function douyin_reflow(web_id): it encrypts the token of a share
-// page.
 func douyinReflow(v any, args []any) any {
 	return orError(signing.DouyinReflow(AsText(v), AsText(args[0])))
 }
 
-// douyinPage is the function douyin_page: what the next request takes from a share
-// page.
 func douyinPage(page string) any {
 	p, err := signing.ReadDouyinPage([]byte(page))
 	if err != nil {
@@ -135,8 +181,6 @@ func douyinPage(page string) any {
 	return map[string]any{"web_id": p.WebID, "user_ip": p.UserIP, "token": p.Token}
 }
 
-// lunarDate is the function lunar_date: a day, 2006-01-02, in the traditional Chinese
-// calendar; null for a day beyond its table.
 func lunarDate(date string) any {
 	day, err := time.ParseInLocation(time.DateOnly, date, chinatime.Zone())
 	if err != nil {
@@ -146,8 +190,6 @@ func lunarDate(date string) any {
 	return NilIfEmpty(name)
 }
 
-// chinaTime is the function china_time: a time as services write it, in RFC 3339; null for what
-// is none.
 func chinaTime(v any) any {
 	if at, ok := chinatime.Parse(AsText(v)); ok {
 		return at.In(chinatime.Zone()).Format(time.RFC3339)
@@ -155,7 +197,6 @@ func chinaTime(v any) any {
 	return nil
 }
 
-// chinaDate is the function china_date: its day, or that of a date; null for what is neither.
 func chinaDate(v any) any {
 	if day, ok := chinatime.ParseDay(AsText(v)); ok {
 		return day.Format(time.DateOnly)
@@ -171,14 +212,11 @@ func orError(s string, err error) any {
 	return s
 }
 
-// md5Hex is the function md5, which some services sign requests with.
 func md5Hex(s string) any {
 	sum := md5.Sum([]byte(s)) //nolint:gosec // the services demand it
 	return hex.EncodeToString(sum[:])
 }
 
-// filled is the function filled: null for what says nothing. Services write that in many
-// ways.
 func filled(v any) any {
 	switch s := v.(type) {
 	case string:
@@ -197,7 +235,6 @@ func filled(v any) any {
 	return v
 }
 
-// toHTTPS is the function https: it makes http and protocol-relative links https.
 func toHTTPS(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -212,8 +249,6 @@ func toHTTPS(v any) any {
 	return s
 }
 
-// webLink is the function web_link: an address as https makes it, or null for one that leads
-// nowhere.
 func webLink(v any) any {
 	if s, ok := toHTTPS(v).(string); ok && fields.IsLink(s) {
 		return s
@@ -221,8 +256,6 @@ func webLink(v any) any {
 	return nil
 }
 
-// linkExpiry is the function link_expiry: when a signed link ends, in Unix seconds;
-// null for a link that does not say, and for what is no link.
 func linkExpiry(v any) any {
 	link, _ := v.(string)
 	if at, ok := signing.LinkExpiry(link); ok {
@@ -231,7 +264,6 @@ func linkExpiry(v any) any {
 	return nil
 }
 
-// shareLink is the function share: what a share link says without a request.
 func shareLink(text string) any {
 	l, err := sharelink.Parse(text)
 	if err != nil {
@@ -240,14 +272,12 @@ func shareLink(text string) any {
 	return l.Data()
 }
 
-// plainText is the function html_text: HTML without tags, with entities decoded and
-// white space collapsed. A tag that is cut off at the end is removed as well.
 func plainText(v any) any {
 	s, ok := v.(string)
 	if !ok {
 		return v
 	}
-	if at := strings.LastIndexByte(s, '<'); at >= 0 && !strings.Contains(s[at:], ">") {
+	if at := strings.LastIndexByte(s, '<'); at >= 0 && !strings.Contains(s[at:], ">") { // a tag that is cut off
 		s = s[:at]
 	}
 	var b strings.Builder
@@ -262,8 +292,6 @@ func plainText(v any) any {
 	}
 }
 
-// country is the function country: what a country's code says, in Chinese; an empty
-// object for an unknown code.
 func country(code string) any {
 	name := geoip.CountryName(code)
 	if name == "" {
@@ -273,8 +301,6 @@ func country(code string) any {
 	return map[string]any{"country": name, "country_code": code, "continent": continent, "continent_code": continentCode}
 }
 
-// carriers is the function carriers: the carriers that a parcel with this number may
-// belong to.
 func carriers(id string) any {
 	var out = []any{}
 	for _, c := range tracking.Recognize(id) {
@@ -283,7 +309,6 @@ func carriers(id string) any {
 	return out
 }
 
-// carrierName is the function carrier_name; null for an unknown code.
 func carrierName(code string) any {
 	if name, ok := tracking.Carrier(code); ok {
 		return name
@@ -291,8 +316,6 @@ func carrierName(code string) any {
 	return nil
 }
 
-// trail is the function trail: it sorts events of {time, text, place, status}, newest
-// first, and masks phone numbers in their texts. An unknown status is null.
 func trail(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -328,8 +351,6 @@ func NilIfEmpty(s string) any {
 	return s
 }
 
-// toKdniao is the function to_kdniao; null for a carrier that the service does not
-// know.
 func toKdniao(code string) any {
 	if c, ok := tracking.ToKdniao(code); ok {
 		return c
