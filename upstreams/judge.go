@@ -89,10 +89,12 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 type Reply struct {
 	Status int // 0 for sources without one
 	Header http.Header
-	Body   any   // decoded; nil when it could not be
-	Blob   *Blob // instead of a body
-	Broken error // why it could not be decoded
-	Judged bool  // its parts were judged one by one
+	Body   any    // decoded; nil when it could not be
+	Blob   *Blob  // instead of a body
+	Broken error  // why it could not be decoded
+	Page   bool   // it could not, because it is a page for people
+	Title  string // of that page
+	Judged bool   // its parts were judged one by one
 }
 
 // Judge returns nil for a success, else an *Error with the verdict. The first rule
@@ -170,8 +172,8 @@ func ByStatus(status int) (kind ErrorKind, ok bool) {
 // failure is the error of a reply, by the rule with this number, 0 for none.
 func (r *Reply) failure(kind ErrorKind, rule int, place string) *Error {
 	why := &Refusal{Rule: rule, Place: place, Said: said(r.Body), Broken: r.Broken}
-	if page, ok := errors.AsType[*PageError](r.Broken); ok {
-		why.Said, why.Page = page.Title, true
+	if r.Page {
+		why.Said, why.Page = r.Title, true
 	}
 	failed := &Error{Kind: kind, Status: r.Status, RetryAfter: retryAfter(r.Header)}
 	if why.Error() != "" {

@@ -71,17 +71,6 @@ func said(body any) string {
 	return ""
 }
 
-// PageError is a page for people where data were expected.
-type PageError struct {
-	Title string
-	Err   error // of decoding it
-}
-
-func (e *PageError) Error() string { return fmt.Sprintf("a page titled %q: %v", e.Title, e.Err) }
-
-// Unwrap gives the error of decoding it.
-func (e *PageError) Unwrap() error { return e.Err }
-
 // TitleOf is the title of an HTML page; page is false for another text.
 func TitleOf(text []byte) (title string, page bool) {
 	head := text[:min(len(text), 64<<10)]

@@ -193,9 +193,7 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 		return nil, err
 	}
 	if r.Body, r.Broken = f.decode(req.Context(), body, from); r.Broken != nil {
-		if title, page := upstreams.TitleOf(body); page {
-			r.Broken = &upstreams.PageError{Title: title, Err: r.Broken}
-		}
+		r.Title, r.Page = upstreams.TitleOf(body)
 	}
 	return r, nil
 }
