@@ -38,7 +38,7 @@ const (
 type fetcher struct {
 	host            *host.Host
 	base            *url.URL // scheme and host; the path is a template
-	target          origin
+	origin          string   // base as a text
 	agent           agent
 	path            jq.Template
 	query           []field

@@ -1,6 +1,7 @@
 package httpsource
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,11 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := f.target.request(ctx, method, f.path.Render(in.Values, jq.EscapePath), f.encodeQuery(in), body)
+	address := f.origin + f.path.Render(in.Values, jq.EscapePath)
+	if query := f.encodeQuery(in); query != "" {
+		address += "?" + query
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body)) // which net/http can rewind
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
@@ -99,7 +104,7 @@ func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ st
 
 // send sends the request and reads the reply up to its limit.
 func (f *fetcher) send(req *http.Request, in *upstreams.Input) (r *upstreams.Reply, body []byte, from *url.URL, err error) {
-	resp, err := do(f.client, req)
+	resp, err := f.client.Do(req)
 	if err != nil {
 		return nil, nil, nil, ClassifyError(err)
 	}
@@ -133,33 +138,6 @@ func requestLine(r *http.Request) string { return r.Method + " " + r.URL.Redacte
 
 func replyLine(r *upstreams.Reply, body []byte) string {
 	return fmt.Sprintf("%d %s, %s, %d bytes", r.Status, http.StatusText(r.Status), r.Header.Get("Content-Type"), len(body))
-}
-
-// do sends a request as the client does, which copies its headers in case there is a
-// redirect. Only where there is one, the client goes on with it.
-func do(client *http.Client, req *http.Request) (*http.Response, error) {
-	resp, err := client.Transport.RoundTrip(req)
-	if err != nil || !webpage.IsRedirect(resp.StatusCode) {
-		return resp, err
-	}
-	following := *client
-	following.Transport = &redirected{first: resp, next: client.Transport}
-	return following.Do(req)
-}
-
-// redirected gives its first reply to the first request, and sends the others.
-type redirected struct {
-	first *http.Response
-	next  http.RoundTripper
-}
-
-// RoundTrip implements http.RoundTripper.
-func (r *redirected) RoundTrip(req *http.Request) (*http.Response, error) {
-	if first := r.first; first != nil {
-		r.first = nil
-		return first, nil
-	}
-	return r.next.RoundTrip(req)
 }
 
 // phoneAgent is the User-Agent of a phone's browser. Some hosts redirect that of a desktop
