@@ -50,8 +50,8 @@ func TestOrderOfFields(t *testing.T) {
 }
 
 func TestEncode(t *testing.T) {
-	fields := named("b", "a", "list")
-	fields[1].Fields, fields[2].Fields = named("d"), named("y", "x")
+	fields := fieldsNamed("b", "a", "list")
+	fields[1].Fields, fields[2].Fields = fieldsNamed("d"), fieldsNamed("y", "x")
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	got, err := encode("", map[string]any{
 		"a": map[string]any{"c": "<中&\u2028>", "d": nil}, "b": 1.5, "z": true, "aa": huge,
@@ -66,8 +66,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// named are declared fields of these names.
-func named(names ...string) []*Field {
+// fieldsNamed are declared fields of these names.
+func fieldsNamed(names ...string) []*Field {
 	var out []*Field
 	for _, name := range names {
 		out = append(out, &Field{Name: name})
@@ -85,7 +85,7 @@ func FuzzEncode(f *testing.F) {
 			return
 		}
 		names := slices.DeleteFunc(strings.Fields(order), func(name string) bool { return !utf8.ValidString(name) })
-		declared := named(slices.Compact(slices.Sorted(slices.Values(names)))...)
+		declared := fieldsNamed(slices.Compact(slices.Sorted(slices.Values(names)))...)
 		got, err := encode("", v, declared, "")
 		if err != nil {
 			t.Fatal(err)
