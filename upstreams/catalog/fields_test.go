@@ -24,8 +24,8 @@ func TestDeclaredFields(t *testing.T) {
 			`{"names":["x"],"list":[{"a":null,"z":1},{"a":2,"z":null},null],"empty":[]}`},
 		"a list":         {`[{z: 1}, {}]`, "json: .", "{a: {}, z: {}}", `[{"a":null,"z":1},{"a":null,"z":null}]`},
 		"candidates":     {`[{z: 1}]`, "each: '.[]', json: .", "{a: {}, z: {}}", `{"a":null,"z":1}`},
-		"not declared":   {`{y: 1, of: {c: 2, b: 3}, x: 0}`, "json: .", "{of: {fields: {a: {}, b: {}}}}", `{"of":{"a":null,"b":3,"c":2},"y":1,"x":0}`},
-		"none is needed": {`{z: 1, b: 2}`, "json: .", "{}", `{"z":1,"b":2}`},
+		"not declared":   {`{y: 1, of: {c: 2, b: 3}, x: 0}`, "json: .", "{of: {fields: {a: {}, b: {}}}}", `{"of":{"a":null,"b":3,"c":2},"x":0,"y":1}`},
+		"none is needed": {`{z: 1, b: 2}`, "json: .", "{}", `{"b":2,"z":1}`},
 	}
 	for name, row := range rows {
 		file := strings.NewReplacer(mapped, "map: '"+row.data+"'", form, "{name: json, "+row.form+"}", "forms:", "fields: "+row.fields+"\nforms:").Replace(whole)
