@@ -68,13 +68,29 @@ func (e *encoder) object(object map[string]any, declared []*Field) error {
 		}
 	}
 	if found < len(object) {
-		for _, name := range undeclared(object, declared) {
-			if err := e.field(first, name, object[name], nil); err != nil {
-				return err
-			}
+		if err := e.undeclared(first, object, declared); err != nil {
+			return err
 		}
 	}
 	e.b = append(e.b, '}')
+	return nil
+}
+
+// undeclared writes the other fields of an object, by name.
+func (e *encoder) undeclared(first int, object map[string]any, declared []*Field) error {
+	var few [16]string
+	names := few[:0]
+	for name := range object {
+		if !slices.ContainsFunc(declared, func(f *Field) bool { return f.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := e.field(first, name, object[name], nil); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -85,16 +101,4 @@ func (e *encoder) field(first int, name string, v any, declared []*Field) error 
 	}
 	e.b = append(plainjson.AppendString(e.b, name), ':')
 	return e.value(v, declared)
-}
-
-// undeclared are the names of an object's other fields, sorted.
-func undeclared(object map[string]any, declared []*Field) []string {
-	var out []string
-	for name := range object {
-		if !slices.ContainsFunc(declared, func(f *Field) bool { return f.Name == name }) {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -28,7 +28,11 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if query := f.encodeQuery(in); query != "" {
 		address += "?" + query
 	}
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body)) // which net/http can rewind
+	var sent io.Reader = http.NoBody
+	if body != nil {
+		sent = bytes.NewReader(body) // which net/http can rewind
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, sent)
 	if err != nil {
 		return nil, nil, errors.New("request cannot be built") // without the cause, which contains the URL and so its secrets
 	}
