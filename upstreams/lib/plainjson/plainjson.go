@@ -48,7 +48,9 @@ func Append(b []byte, v any) ([]byte, error) {
 	case bool:
 		return strconv.AppendBool(b, v), nil
 	case string:
-		return AppendString(b, v), nil
+		if utf8.ValidString(v) {
+			return AppendString(b, v), nil
+		}
 	case int:
 		return strconv.AppendInt(b, int64(v), 10), nil
 	case json.Number:
@@ -60,11 +62,11 @@ func Append(b []byte, v any) ([]byte, error) {
 	return append(b, text...), err
 }
 
-// AppendString appends a string as Marshal encodes it, without an allocation.
+// AppendString appends a string as Marshal encodes it, without an allocation. Bytes that
+// are not UTF-8 are replaced, together, by U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	if !utf8.ValidString(s) {
-		text, _ := Marshal(s) // no string fails
-		return append(b, text...)
+		s = strings.ToValidUTF8(s, "\ufffd")
 	}
 	b = append(b, '"')
 	done := 0
