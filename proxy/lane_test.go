@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,9 @@ type twoWays struct {
 
 func newTwoWays(t testing.TB, files map[string]string, options ...option) *twoWays {
 	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the lane is for Linux")
+	}
 	w := &twoWays{reg: prometheus.NewRegistry()}
 	w.front = newFront(t, files, append(options, func(c *Config, _ *upstreams.Environment) {
 		var err error

@@ -17,7 +17,7 @@ type conn struct {
 	lane     *Lane
 	timeouts *timeouts
 	peer     netip.Addr
-	socket   *socket // nil: the lane reads and writes by Conn
+	socket   *socket
 
 	place   place
 	phase   atomic.Int32
@@ -53,9 +53,9 @@ const (
 	surrendered              // anywhere: the lane has left the connection for good
 )
 
-func newConn(nc net.Conn, l *Lane, t *timeouts) *conn {
-	c := &conn{Conn: nc, lane: l, timeouts: t, peer: addrOf(nc.RemoteAddr()), first: true}
-	c.socket = openSocket(c)
+func newConn(nc net.Conn, s *socket, l *Lane, t *timeouts) *conn {
+	c := &conn{Conn: nc, lane: l, timeouts: t, peer: addrOf(nc.RemoteAddr()), socket: s, first: true}
+	s.conn = c
 	c.idle.Store(int64(l.instant(time.Now())))
 	return c
 }
@@ -113,7 +113,7 @@ func (c *conn) Read(p []byte) (n int, err error) {
 		return 0, nil
 	case c.place == boundary && len(p) >= max(leastBuffer, len(c.pending)):
 		return c.serve(p)
-	case c.place == handling && len(p) == 1 && c.socket != nil:
+	case c.place == handling && len(p) == 1:
 		return 0, c.socket.watch()
 	}
 	return c.readThrough(p)
@@ -139,11 +139,7 @@ func (c *conn) serve(p []byte) (int, error) {
 	c.buf, c.filled, c.begun, c.n, c.err = p, copy(p, c.pending), false, 0, nil
 	c.pending = nil
 	c.expires = instant(c.armed.Load())
-	if c.socket != nil {
-		c.socket.serve()
-	} else {
-		c.serveByConn()
-	}
+	c.socket.serve()
 	c.buf = nil
 	return c.n, c.err
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package express
 
 import (
@@ -48,8 +50,8 @@ func converse(t testing.TB, s *site, pieces ...string) string {
 // twins are two servers for the same, with the lane and without.
 type twins struct{ lane, plain *site }
 
-func openTwins(t testing.TB, wrap func(net.Conn) net.Conn) twins {
-	return twins{openSite(t, wrap), openPlainSite(t)}
+func openTwins(t testing.TB) twins {
+	return twins{openSite(t), openPlainSite(t)}
 }
 
 // compare sends the same to both.
@@ -73,41 +75,37 @@ const last = "GET /hit?last HTTP/1.1\r\nHost: a.example\r\n\r\n"
 // alone, and before others, which shows whether the connection stays open and where
 // the next request begins.
 func TestDifference(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		w := openTwins(t, wrap)
-		for _, request := range corpus() {
-			w.compare(t, request)
-			w.compare(t, request+last)
-		}
-		if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
-			t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
-		}
-	})
+	w := openTwins(t)
+	for _, request := range corpus() {
+		w.compare(t, request)
+		w.compare(t, request+last)
+	}
+	if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
+		t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
+	}
 }
 
 // TestPipelinesMakeNoDifference: requests of all kinds, several on a connection, cut
 // anywhere.
 func TestPipelinesMakeNoDifference(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		w := openTwins(t, wrap)
-		all := corpus()
-		random := rand.New(rand.NewPCG(1, 2))
-		for range 400 {
-			var text string
-			for range 2 + random.IntN(6) {
-				text += []string{hit, hit, get("/miss"), get("/medium"), all[random.IntN(len(all))]}[random.IntN(5)]
-			}
-			var pieces []string
-			for range random.IntN(4) {
-				cut := random.IntN(len(text))
-				pieces, text = append(pieces, text[:cut]), text[cut:]
-			}
-			w.compare(t, append(pieces, text)...)
+	w := openTwins(t)
+	all := corpus()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		var text string
+		for range 2 + random.IntN(6) {
+			text += []string{hit, hit, get("/miss"), get("/medium"), all[random.IntN(len(all))]}[random.IntN(5)]
 		}
-		if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
-			t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
+		var pieces []string
+		for range random.IntN(4) {
+			cut := random.IntN(len(text))
+			pieces, text = append(pieces, text[:cut]), text[cut:]
 		}
-	})
+		w.compare(t, append(pieces, text)...)
+	}
+	if w.lane.answered.Load() < 500 || w.lane.handled.Load() < 500 {
+		t.Errorf("the lane answered %d, net/http %d: hardly a comparison", w.lane.answered.Load(), w.lane.handled.Load())
+	}
 }
 
 // FuzzDifference: nobody can tell whether the lane is there, whatever is sent and in
@@ -117,14 +115,13 @@ func FuzzDifference(f *testing.F) {
 		f.Add([]byte(s+last), uint16(len(s)))
 		f.Add([]byte(last+s+last), uint16(10))
 	}
-	sockets, conns := openTwins(f, bySocket), openTwins(f, byConn)
+	w := openTwins(f)
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
 		text := string(b)
 		if strings.Contains(text, "/wait") || strings.Contains(text, "/huge") {
 			return
 		}
 		at := int(cut) % (len(text) + 1)
-		sockets.compare(t, text[:at], text[at:])
-		conns.compare(t, text[:at], text[at:])
+		w.compare(t, text[:at], text[at:])
 	})
 }

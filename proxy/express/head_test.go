@@ -1,3 +1,5 @@
+//go:build linux
+
 package express
 
 import (
@@ -10,6 +12,9 @@ import (
 	"strings"
 	"testing"
 )
+
+// shopFields are the fields that the shop reads.
+var shopFields = []string{"Accept", "Accept-Encoding", "If-None-Match", "X-Forwarded-For"}
 
 func newHead(t testing.TB) *head {
 	t.Helper()

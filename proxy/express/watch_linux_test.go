@@ -14,7 +14,7 @@ import (
 func TestEndBehindARequestIsNoDisconnect(t *testing.T) {
 	for name, sent := range map[string][2]string{"kept by the lane": {get("/wait") + hit, ""}, "not read yet": {get("/wait"), hit}} {
 		t.Run(name, func(t *testing.T) {
-			s := openSite(t, bySocket)
+			s := openSite(t)
 			c := s.dial(t)
 			send(t, c, sent[0])
 			<-s.enter
