@@ -19,7 +19,8 @@ import (
 type socket struct {
 	conn *conn
 	raw  syscall.RawConn
-	// hinted is true if the kernel says with what it returns whether there is more.
+	// hinted is true if the kernel says with what it returns whether there is more: without
+	// that, another read that finds nothing costs 5 % of a hit, its client included.
 	hinted bool
 	fd     int // during a call of onReadable
 	gone   error
