@@ -95,7 +95,7 @@ func serverOn(b testing.TB, limits Limits, files map[string]string, store cache.
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := New(Config{Cache: entries, Limits: limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
+	s, err := New(Config{Cache: entries, Settings: Settings{Limits: limits}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: reg}) //nolint:sloglint // formatting is part of what is measured
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (e *endpointMetrics) totals() history.Totals {
 			o.addTo(&t.Counts, read(e.requests[o][c]).GetCounter().GetValue())
 		}
 	}
-	t.Durations = perBucket(read(e.exemplars.duration.(prometheus.Metric)).GetHistogram()) //nolint:forcetypeassert // every histogram is one
+	t.Durations = perBucket(read(e.duration).GetHistogram())
 	return t
 }
 

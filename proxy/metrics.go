@@ -62,9 +62,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*serverMetrics, error) {
 // endpointMetrics holds the resolved series of an endpoint, so that counting a hit
 // needs no lookup by label.
 type endpointMetrics struct {
-	requests  [outcomes][6]prometheus.Counter
-	duration  prometheus.Observer
-	exemplars exemplars // of the same observer
+	requests [outcomes][6]prometheus.Counter
+	duration prometheus.Histogram
 }
 
 // durationBuckets are the upper bounds of the durations' buckets, in seconds.
@@ -73,8 +72,7 @@ func durationBuckets() []float64 {
 }
 
 func (m *serverMetrics) endpoint(name string) *endpointMetrics {
-	e := &endpointMetrics{duration: m.duration.WithLabelValues(name)}
-	e.exemplars = newExemplars(e.duration.(prometheus.ExemplarObserver)) // every histogram is one
+	e := &endpointMetrics{duration: m.duration.WithLabelValues(name).(prometheus.Histogram)} //nolint:forcetypeassert // those of a vector are
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
@@ -86,8 +84,8 @@ func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 // observe counts a request. Its id is short enough for an exemplar.
 func (e *endpointMetrics) observe(req *request, took time.Duration) {
 	e.count(req.outcome, req.status)
-	if req.outcome.hasExemplar() && e.exemplars.due(took, req.start.Add(took)) {
-		e.exemplars.duration.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": req.id.String()})
+	if exemplars, ok := e.duration.(prometheus.ExemplarObserver); ok && req.outcome.hasExemplar() {
+		exemplars.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"request_id": req.id.String()})
 		return
 	}
 	e.duration.Observe(took.Seconds())

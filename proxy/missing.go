@@ -9,36 +9,17 @@ import (
 	"sundry/upstreams/lib/words"
 )
 
-// noEndpoint says that there is no endpoint of a name. Its words are made when they are
-// needed, and then only those of one language.
-type noEndpoint struct{ name, near, list string }
-
-// EN implements words.Both.
-func (n noEndpoint) EN() string {
-	if n.near != "" {
-		return `there is no endpoint "` + n.name + `"; did you mean ` + n.near + "?"
-	}
-	return "there is no such endpoint; see the list at " + n.list
-}
-
-// ZH implements words.Both.
-func (n noEndpoint) ZH() string {
-	if n.near != "" {
-		return words.Join("没有接口 ", n.name, "，是不是要找 ", n.near, "？")
-	}
-	return "没有这个接口，接口列表见 " + n.list
-}
-
 // nothingAt says that there is nothing at a path, and which endpoint was probably meant.
 func (s *Server) nothingAt(path string) words.Both {
-	none := noEndpoint{list: s.cfg.BasePath + "/"}
 	below, inside := strings.CutPrefix(path, s.cfg.BasePath+"/api/")
-	now := s.current.Load()
-	if inside && now.catalog != nil {
-		none.name = endpointOf(below)
-		none.near = now.catalog.Nearest(none.name)
+	if now := s.current.Load(); inside && now.catalog != nil {
+		name := endpointOf(below)
+		if near := now.catalog.Nearest(name); near != "" {
+			return words.Say(`there is no endpoint "`+name+`"; did you mean `+near+"?", words.Join("没有接口 ", name, "，是不是要找 ", near, "？"))
+		}
 	}
-	return none
+	list := s.cfg.BasePath + "/"
+	return words.Say("there is no such endpoint; see the list at "+list, "没有这个接口，接口列表见 "+list)
 }
 
 // missingPage is the page for a visitor whose browser asks for one that there is not; nil

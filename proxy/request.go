@@ -75,8 +75,7 @@ func (s *Server) checkRequest(req *request) *failure {
 	if req.route == nil {
 		return notFound(s.nothingAt(req.r.URL.Path))
 	}
-	settings, h := req.route.settings, req.r.Header
-	req.caller = callerAddress(parseHop(req.r.RemoteAddr), h["X-Forwarded-For"], h["Forwarded"], settings.Trusted, settings.Forwarded)
+	req.caller = req.route.settings.callerOf(req.r)
 	return s.limitRate(req)
 }
 

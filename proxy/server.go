@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"strings"
 	"sync"
@@ -31,22 +30,15 @@ type Config struct {
 	Cache *cache.Cache
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
 	BasePath string
-	// Trusted are the proxies whose header with the client's address is believed.
-	Trusted []netip.Prefix
-	Limits  Limits
-	Log     *slog.Logger
+	// Settings are in force until the first Reload.
+	Settings
+	Log *slog.Logger
 	// Panics catches those of requests, and of what runs beside them.
 	Panics *panics.Catcher
 	// Recorded returns the recorded exchanges that show what answers look like;
 	// nil for none. It is called when a page that shows them is first requested.
-	Recorded func() []*fixtures.Case
-	// HitSample of N logs one of every N hits; 0 means 100.
-	HitSample uint64
-	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,
-	// 503, and 404 for an unknown endpoint), and for each outcome the first of each
-	// second; 0 means 100.
-	RefusalSample uint64
-	Registerer    prometheus.Registerer
+	Recorded   func() []*fixtures.Case
+	Registerer prometheus.Registerer
 	// Version of the program, for the OpenAPI document; "" where it is not known.
 	Version string
 	// Fleet is where the instances tell each other what clients have used, to share the rate
@@ -109,7 +101,7 @@ func New(cfg Config) (*Server, error) {
 	s.MarkWith(RandomSecret())
 	s.requests.New = func() any { return &request{} }
 	s.history, s.status.every = history.New(durationBuckets(), s.totals), statusEvery
-	s.use(&snapshot{settings: newActiveSettings(Settings{Trusted: cfg.Trusted, Limits: cfg.Limits, HitSample: cfg.HitSample, RefusalSample: cfg.RefusalSample}, nil)})
+	s.use(&snapshot{settings: newActiveSettings(cfg.Settings, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {

@@ -38,9 +38,11 @@ type Settings struct {
 	// Forwarded is that header; "" means ByEither.
 	Forwarded Forwarded
 	Limits    Limits
-	// HitSample is Config's.
+	// HitSample of N logs one of every N hits; 0 means 100.
 	HitSample uint64
-	// RefusalSample is Config's.
+	// RefusalSample of N logs one of every N refused requests (400, 403, 405, 429,
+	// 503, and 404 for an unknown endpoint), and for each outcome the first of each
+	// second; 0 means 100.
 	RefusalSample uint64
 	// LogKeys adds the marks of keys to the log.
 	LogKeys bool

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"sundry/upstreams"
@@ -11,24 +12,19 @@ import (
 // Context asks for at least 512 characters).
 const maxTraceState = 512
 
+// traceParents matches a traceparent: version, trace, parent, flags, and what a version to
+// come may add. All zeros are neither a trace nor a parent.
+var traceParents = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.{0,8})?$`)
+
 // traceParent returns the request's traceparent (W3C Trace Context); "" where there
 // is none, or where it is not well-formed.
 func traceParent(r *http.Request) string {
-	v := first(r.Header["Traceparent"])
-	if len(v) < 55 || len(v) > 64 || v[2] != '-' || v[35] != '-' || v[52] != '-' {
+	m := traceParents.FindStringSubmatch(first(r.Header["Traceparent"]))
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[4] != "" || strings.Trim(m[2], "0") == "" || strings.Trim(m[3], "0") == "" {
 		return ""
 	}
-	version, id, parent := v[:2], v[3:35], v[36:52]
-	switch {
-	case version == "ff", version == "00" && len(v) != 55, len(v) > 55 && v[55] != '-',
-		!lowerHex(version), !lowerHex(id), !lowerHex(parent), !lowerHex(v[53:55]),
-		strings.Trim(id, "0") == "", strings.Trim(parent, "0") == "":
-		return ""
-	}
-	return v
+	return m[0]
 }
-
-func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // traceOf is what is passed on to upstreams to join traces across services. This
 // service adds no span of its own: upstreams get the caller's as parent.

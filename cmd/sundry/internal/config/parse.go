@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,10 +56,14 @@ func parseRedis(s string) (string, error) {
 
 func isBasePath(s string) bool { return proxy.CheckBasePath(s) == nil }
 
+// hostName matches what the Host field of a plain request holds: a name, or an address,
+// and a port.
+var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+
 // webURL is an http or https URL with a host.
 func webURL(s string) (u *url.URL, ok bool) {
 	u, err := url.Parse(s)
-	ok = err == nil && (u.Scheme == "http" || u.Scheme == "https") && proxy.CheckHost(u.Host) == nil
+	ok = err == nil && (u.Scheme == "http" || u.Scheme == "https") && hostName.MatchString(u.Host)
 	return u, ok
 }
 
