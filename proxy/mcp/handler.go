@@ -30,7 +30,7 @@ func (s *Set) Serve(w http.ResponseWriter, r *http.Request) *Refusal {
 func (s *Set) serve(w http.ResponseWriter, r *http.Request, l i18n.Language) *Refusal {
 	h := w.Header()
 	if !s.allowOrigin(h, r.Header["Origin"]) {
-		return wrongOrigin()
+		return refuse(http.StatusForbidden, codeRefused, "pages of this origin may not send messages; see mcp_origins", "此源的网页不得发送消息，见 mcp_origins")
 	}
 	switch r.Method {
 	case http.MethodPost:
@@ -41,7 +41,7 @@ func (s *Set) serve(w http.ResponseWriter, r *http.Request, l i18n.Language) *Re
 		return nil
 	}
 	h.Set("Allow", "POST, OPTIONS")
-	return wrongMethod()
+	return refuse(http.StatusMethodNotAllowed, codeRefused, "expected POST: there are no streams or sessions here", "请使用 POST：这里不提供流和会话")
 }
 
 // allowOrigin refuses requests of pages, by their Origin, unless that is allowed. A name
@@ -68,10 +68,10 @@ func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l i18n.Language)
 	texts, err := s.texts[l]()
 	if err != nil {
 		s.cfg.Log.Error("making tools of the endpoints failed", "error", err)
-		return failed()
+		return &Refusal{Status: http.StatusInternalServerError, code: codeInternal, message: internalError()}
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		return wrongType()
+		return refuse(http.StatusUnsupportedMediaType, codeInvalidRequest, "expected Content-Type: application/json", "Content-Type 应为 application/json")
 	}
 	p, body, refused := s.read(w, r)
 	if refused != nil {
@@ -81,14 +81,16 @@ func (s *Set) servePost(w http.ResponseWriter, r *http.Request, l i18n.Language)
 	m, err := readMessage(body)
 	if err != nil || !m.callsOneOf(texts.tools) {
 		if wait, ok := s.cfg.Admit(r); !ok {
-			return limited(wait)
+			f := refuse(http.StatusTooManyRequests, codeRefused, "too many requests from your address; try again later", "你的地址发来的请求太多，请稍后再试")
+			f.wait = max(wait, time.Second)
+			return f
 		}
 	}
 	switch {
 	case err != nil:
-		return noMessage()
+		return refuse(http.StatusBadRequest, codeParse, "expected a single JSON-RPC message", "请求正文应为一条 JSON-RPC 消息")
 	case m.method == methodListen:
-		return noSubscriptions()
+		return refuse(http.StatusNotFound, codeNoMethod, "there are no subscriptions here", "这里不提供订阅")
 	}
 	return texts.serve(w, r, m)
 }
@@ -124,7 +126,7 @@ func (s *Set) read(w http.ResponseWriter, r *http.Request) (*place, []byte, *Ref
 		return nil, nil, overloaded()
 	}
 	p.release()
-	return nil, nil, cutOff()
+	return nil, nil, refuse(http.StatusBadRequest, codeParse, "the message did not arrive whole", "消息没有完整到达")
 }
 
 // callerKey is the key under which the context of a call has the request that it came

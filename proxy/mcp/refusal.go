@@ -33,50 +33,20 @@ type Refusal struct {
 	wait    time.Duration // 0: trying again is of no use
 }
 
-func wrongOrigin() *Refusal {
-	return &Refusal{Status: http.StatusForbidden, code: codeRefused,
-		message: words.Say("pages of this origin may not send messages; see mcp_origins", "此源的网页不得发送消息，见 mcp_origins")}
-}
-
-func wrongMethod() *Refusal {
-	return &Refusal{Status: http.StatusMethodNotAllowed, code: codeRefused,
-		message: words.Say("expected POST: there are no streams or sessions here", "请使用 POST：这里不提供流和会话")}
-}
-
-func wrongType() *Refusal {
-	return &Refusal{Status: http.StatusUnsupportedMediaType, code: codeInvalidRequest,
-		message: words.Say("expected Content-Type: application/json", "Content-Type 应为 application/json")}
+// refuse says in both languages what was expected.
+func refuse(status, code int, en, zh string) *Refusal {
+	return &Refusal{Status: status, code: code, message: words.Say(en, zh)}
 }
 
 func tooLarge() *Refusal {
-	return &Refusal{Status: http.StatusRequestEntityTooLarge, code: codeInvalidRequest,
-		message: words.Sayf("expected a message of at most %d bytes", "消息不得超过 %d 字节", maxMessage)}
-}
-
-func cutOff() *Refusal {
-	return &Refusal{Status: http.StatusBadRequest, code: codeParse, message: words.Say("the message did not arrive whole", "消息没有完整到达")}
-}
-
-func noMessage() *Refusal {
-	return &Refusal{Status: http.StatusBadRequest, code: codeParse, message: words.Say("expected a single JSON-RPC message", "请求正文应为一条 JSON-RPC 消息")}
-}
-
-func noSubscriptions() *Refusal {
-	return &Refusal{Status: http.StatusNotFound, code: codeNoMethod, message: words.Say("there are no subscriptions here", "这里不提供订阅")}
-}
-
-func limited(wait time.Duration) *Refusal {
-	return &Refusal{Status: http.StatusTooManyRequests, code: codeRefused, wait: max(wait, time.Second),
-		message: words.Say("too many requests from your address; try again later", "你的地址发来的请求太多，请稍后再试")}
+	most := strconv.Itoa(maxMessage)
+	return refuse(http.StatusRequestEntityTooLarge, codeInvalidRequest, "expected a message of at most "+most+" bytes", "消息不得超过 "+most+" 字节")
 }
 
 func overloaded() *Refusal {
-	return &Refusal{Status: http.StatusServiceUnavailable, code: codeRefused, wait: time.Second,
-		message: words.Say("too many requests are waiting; try again in a moment", "排队的请求太多，请稍后再试")}
-}
-
-func failed() *Refusal {
-	return &Refusal{Status: http.StatusInternalServerError, code: codeInternal, message: internalError()}
+	f := refuse(http.StatusServiceUnavailable, codeRefused, "too many requests are waiting; try again in a moment", "排队的请求太多，请稍后再试")
+	f.wait = time.Second
+	return f
 }
 
 func internalError() words.Text { return words.Say("internal error", "服务内部错误") }

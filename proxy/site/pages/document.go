@@ -82,25 +82,19 @@ func newPlain(typ string, body []byte) *Document {
 	return d
 }
 
-// gzipped is the body in gzip; nil for a level that there is not.
+// gzipped is the body in gzip.
 func gzipped(body []byte, level int) []byte {
 	var compressed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&compressed, level)
-	if err != nil {
-		return nil
-	}
-	_, _ = z.Write(body) // a Buffer takes everything
+	z, _ := gzip.NewWriterLevel(&compressed, level) // a constant of package gzip
+	_, _ = z.Write(body)                            // a Buffer takes everything
 	_ = z.Close()
 	return compressed.Bytes()
 }
 
-// zstandard is the body in zstd; nil where there is no encoder to be had.
+// zstandard is the body in zstd.
 func zstandard(body []byte) []byte {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression))
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = enc.Close() }() // it has written nothing
+	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression)) // sound options
+	defer func() { _ = enc.Close() }()                                                                              // it has written nothing
 	return enc.EncodeAll(body, nil)
 }
 
@@ -114,7 +108,7 @@ func hashOf(body []byte) string {
 func (d *Document) Body(accepted entry.Codings) ([]byte, entry.Coding) {
 	for _, c := range []entry.Coding{entry.Zstd, entry.Gzip} {
 		if of := d.compressed[c]; of != nil && accepted.Has(c) {
-			if body := of(); body != nil && len(body) < len(d.body) {
+			if body := of(); len(body) < len(d.body) {
 				return body, c
 			}
 		}

@@ -5,8 +5,10 @@ import (
 	"embed"
 	"html/template"
 	"net/url"
+	"time"
 
 	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/status"
 )
 
 //go:embed *.html
@@ -82,6 +84,10 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		},
 		// nameOf is the name of a language in itself.
 		"nameOf": func(l i18n.Language) string { return l.Say("English", "中文") },
+		// Of the status: what a state is called, a time, and the drawings of bars.
+		"state": func(of status.State) string { return stateWord(l, of) },
+		"time":  func(at time.Time) statusTime { return timeIn(l, at) },
+		"bars":  barsOf, "bar": oneBar,
 		// url is the link to a path below the base path.
 		"url": s.url,
 		// asset is the link to an asset, by its name without the hash.

@@ -72,12 +72,11 @@ func (s *Set) statusPage(l i18n.Language, r *status.Report) (*Document, error) {
 
 // statusView is what the template of the status shows.
 type statusView struct {
+	*status.Report
 	State    status.State // of the headline
 	Headline string
-	Trouble  []string // names of the endpoints in trouble
+	Troubled []string // names of the endpoints in trouble
 	Unasked  int      // endpoints of which nothing is known; 0 where that is the headline
-	At       statusTime
-	Legend   statusLegend
 	Groups   []statusGroup
 }
 
@@ -88,19 +87,8 @@ type statusGroup struct {
 
 // statusRow is an endpoint.
 type statusRow struct {
-	Name, Summary, Page string
-	State               status.State
-	Word                string // what the state is called
-	Day                 status.Shares
-	Bars                statusBars
-	Spells              []statusSpell // the latest first
-}
-
-// statusSpell is a time of trouble.
-type statusSpell struct {
-	From, Until statusTime
-	Lasts       bool // it is not over
-	Word        string
+	Card homeEndpoint
+	Is   *status.Endpoint
 }
 
 // statusTime is a time in the time zone that readers of a language expect.
@@ -111,21 +99,21 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 	for i := range r.Endpoints {
 		of[r.Endpoints[i].Name] = &r.Endpoints[i]
 	}
-	v := statusView{At: timeIn(l, r.At), Legend: newStatusLegend()}
+	v := statusView{Report: r}
 	v.State, v.Headline = headline(l, r)
 	if v.State != status.Unknown {
 		v.Unasked = r.Count(status.Unknown)
 	}
 	for _, g := range s.groups(l) {
 		group := statusGroup{Name: g.Name, Title: g.Title}
-		for i := range g.Endpoints {
-			e := of[g.Endpoints[i].Name]
+		for _, card := range g.Endpoints {
+			e := of[card.Name]
 			if e == nil {
 				continue
 			}
-			group.Rows = append(group.Rows, statusRowOf(l, r, e, &g.Endpoints[i]))
+			group.Rows = append(group.Rows, statusRow{card, e})
 			if e.State.Trouble() {
-				v.Trouble = append(v.Trouble, e.Name)
+				v.Troubled = append(v.Troubled, e.Name)
 			}
 		}
 		if group.Rows != nil {
@@ -133,19 +121,6 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 		}
 	}
 	return v
-}
-
-func statusRowOf(l i18n.Language, r *status.Report, e *status.Endpoint, card *homeEndpoint) statusRow {
-	row := statusRow{
-		Name: e.Name, Summary: card.Summary, Page: card.Page, State: e.State, Word: stateWord(l, e.State),
-		Day: e.Day, Bars: barsOf(e.Bars),
-	}
-	for _, spell := range r.Spells(e) {
-		row.Spells = append(row.Spells, statusSpell{
-			From: timeIn(l, spell.From), Until: timeIn(l, spell.Until), Lasts: spell.Until.After(r.At), Word: stateWord(l, spell.State),
-		})
-	}
-	return row
 }
 
 // headline says in a sentence how all endpoints are, with the state that it is in.

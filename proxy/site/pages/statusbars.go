@@ -1,7 +1,7 @@
 package pages
 
 import (
-	"strconv"
+	"fmt"
 
 	"sundry/proxy/site/status"
 )
@@ -49,17 +49,10 @@ func barsOf(bars []status.Bar) statusBars {
 
 // appendRect appends a rectangle to a path.
 func appendRect(path []byte, x, y, width, height int) []byte {
-	path = append(strconv.AppendInt(append(path, 'M'), int64(x), 10), ' ')
-	path = append(strconv.AppendInt(path, int64(y), 10), 'h')
-	path = append(strconv.AppendInt(path, int64(width), 10), 'v')
-	path = append(strconv.AppendInt(path, int64(height), 10), "h-"...)
-	return append(strconv.AppendInt(path, int64(width), 10), 'z')
+	return fmt.Appendf(path, "M%d %dh%dv%dh-%dz", x, y, width, height, width)
 }
 
-// statusLegend has a drawing of a bar of each kind.
-type statusLegend struct{ Works, Stale, Failing, Nobody statusBars }
-
-func newStatusLegend() statusLegend {
-	one := func(b status.Bar) statusBars { return barsOf([]status.Bar{b}) }
-	return statusLegend{one(status.Bar{Works: 10}), one(status.Bar{Works: 4, Stale: 6}), one(status.Bar{Works: 3, Failing: 7}), one(status.Bar{})}
+// oneBar is the drawing of a bar, for the legend.
+func oneBar(works, stale, failing int) statusBars {
+	return barsOf([]status.Bar{{Works: works, Stale: stale, Failing: failing}})
 }

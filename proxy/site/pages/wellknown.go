@@ -1,10 +1,14 @@
 package pages
 
 import (
+	"bytes"
+	_ "embed" // llms.tmpl
 	"fmt"
 	"strings"
+	"text/template"
 	"time"
 
+	"sundry/proxy/site/apidoc"
 	"sundry/proxy/site/i18n"
 	"sundry/upstreams/catalog"
 )
@@ -20,7 +24,7 @@ const (
 // addWellKnown adds these files. Without a contact there is no security.txt.
 func (s *Set) addWellKnown() {
 	s.addFile(robotsPath, func() *Document { return newDocument(typeText, []byte(s.robots())) })
-	s.addFile(llmsPath, func() *Document { return newDocument(typeText, []byte(s.llms())) })
+	s.places[llmsPath] = Place{File, once(s.llms)}
 	if s.cfg.Contact != "" {
 		// It says when it ends, and so is not made once and for all.
 		s.places[securityPath] = Place{File, func(i18n.Language) (*Document, error) {
@@ -45,45 +49,22 @@ func securityText(contact string, now time.Time) string {
 	return fmt.Sprintf("Contact: %s\nExpires: %s\nPreferred-Languages: zh, en\n", contact, expires)
 }
 
-// llms describes the API to language models, as llmstxt.org has it.
-func (s *Set) llms() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `# Sundry
+//go:embed llms.tmpl
+var llmsText string
 
-> Public, read-only HTTP endpoints: pictures, daily news, quotes and lookups. Call them with GET, without a key.
-
-An answer in JSON is {"code":200,"message":"ok","data":{…}}; fields that are not known are null. An error has code, message and error.type, and the HTTP status
-says the same. Texts are mostly Chinese. After 429 or 503, wait as long as Retry-After says.
-
-- [OpenAPI](%s): all parameters, fields and errors
-- [Docs](%s): the same for people
-`, s.url(OpenAPIPath), s.url(ReferencePath))
-	if s.cfg.Tools != "" {
-		fmt.Fprintf(&b, "- [MCP](%s): the endpoints as tools, by the Model Context Protocol over streamable HTTP (POST), without a log-in\n", s.url(s.cfg.Tools))
+// llms describes the API to language models, as llmstxt.org has it, in English.
+func (s *Set) llms(i18n.Language) (*Document, error) {
+	t, err := template.New("llms.txt").Funcs(template.FuncMap{"url": s.url, "page": EndpointPath, "api": apiPath}).Parse(llmsText)
+	if err != nil {
+		return nil, fmt.Errorf("template of %s: %w", llmsPath, err)
 	}
-	for _, g := range s.cfg.API.Groups() {
-		endpoints := s.cfg.API.InGroup(g.Name)
-		if len(endpoints) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n", g.EN)
-		}
-		for _, e := range endpoints {
-			s.llmsEndpoint(&b, e)
-		}
+	var b bytes.Buffer
+	if err := t.Execute(&b, struct {
+		Tools  string
+		Groups []catalog.Group
+		API    *apidoc.API
+	}{s.cfg.Tools, s.cfg.API.Groups(), s.cfg.API}); err != nil {
+		return nil, fmt.Errorf("%s: %w", llmsPath, err)
 	}
-	return b.String()
-}
-
-func (s *Set) llmsEndpoint(b *strings.Builder, e *catalog.Endpoint) {
-	fmt.Fprintf(b, "- [%s](%s): %s\n", e.Name, s.url(EndpointPath(e)), e.EN)
-	fmt.Fprintf(b, "  - GET %s\n", s.url(apiPath(e)))
-	for _, p := range e.Params {
-		if p.Derived() {
-			continue
-		}
-		need := ""
-		if p.Required {
-			need = ", required"
-		}
-		fmt.Fprintf(b, "  - `%s` (%s%s): %s\n", p.Name, p.Allowed, need, p.EN)
-	}
+	return newDocument(typeText, b.Bytes()), nil
 }
