@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"sundry/proxy/site/history"
+	"sundry/proxy/site/status"
 )
 
 // KeepHistory remembers, until ctx ends, how requests have ended.
 func (s *Server) KeepHistory(ctx context.Context) {
-	tick := time.NewTicker(history.Every)
+	tick := time.NewTicker(status.ObserveEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -26,16 +26,16 @@ func (s *Server) KeepHistory(ctx context.Context) {
 }
 
 // History is what is remembered of how requests have ended, up to now.
-func (s *Server) History() history.View {
+func (s *Server) History() status.View {
 	now := time.Now()
 	s.history.Observe(now)
 	return s.history.View(now)
 }
 
 // totals reads what is counted of each endpoint.
-func (s *Server) totals() map[string]history.Totals {
+func (s *Server) totals() map[string]status.Totals {
 	routes := s.current.Load().routes
-	all := make(map[string]history.Totals, len(routes))
+	all := make(map[string]status.Totals, len(routes))
 	for name, rt := range routes {
 		all[name] = rt.metrics.totals()
 	}
@@ -43,8 +43,8 @@ func (s *Server) totals() map[string]history.Totals {
 }
 
 // totals reads the counters of an endpoint.
-func (e *endpointMetrics) totals() history.Totals {
-	var t history.Totals
+func (e *endpointMetrics) totals() status.Totals {
+	var t status.Totals
 	for o := range outcomes {
 		for _, c := range o.classes() {
 			o.addTo(&t.Counts, read(e.requests[o][c]).GetCounter().GetValue())
@@ -76,7 +76,7 @@ func perBucket(h *dto.Histogram) []uint64 {
 }
 
 // addTo counts requests with this outcome.
-func (o outcome) addTo(c *history.Counts, value float64) {
+func (o outcome) addTo(c *status.Counts, value float64) {
 	n := uint64(value)
 	c.Requests += n
 	switch o {

@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/proxy/site/history"
+	"sundry/proxy/site/status"
 	"sundry/upstreams/lib/waittest"
 )
 
 // day is what is remembered of an endpoint.
-func (f *front) day(name string) (all history.Counts) {
+func (f *front) day(name string) (all status.Counts) {
 	for _, b := range f.server.History().Endpoints[name].Day {
 		all.Add(&b.Counts)
 	}
@@ -27,7 +27,7 @@ func TestHistoryOfOutcomes(t *testing.T) {
 	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, jitter: 0, grace: 0s, stale_if_error: 1h, soft_timeout: 5s, negative: 1m", up)})
 	f.get("/api/simple").want(t, http.StatusOK)
 	f.get("/api/simple?id=many").want(t, http.StatusBadRequest)
-	if got, want := f.day("simple"), (history.Counts{Requests: 2, Fetched: 1, Works: 1}); got != want {
+	if got, want := f.day("simple"), (status.Counts{Requests: 2, Fetched: 1, Works: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	f.load(nil)
@@ -47,7 +47,7 @@ func TestHistoryOfOutcomes(t *testing.T) {
 		t.Errorf("%d endpoints", len(view.Endpoints))
 	}
 	hour := view.Service.Hour
-	if b := hour[history.Minutes-1]; b.Known && b.Requests > 0 && b.P95 == 0 {
+	if b := hour[status.Minutes-1]; b.Known && b.Requests > 0 && b.P95 == 0 {
 		t.Errorf("no duration: %+v", b)
 	}
 	if view.Endpoints["simple"].Hour[0].Known {
@@ -60,7 +60,7 @@ func TestHistoryOfOutcomes(t *testing.T) {
 func TestEveryOutcomeHasItsPlaceInHistory(t *testing.T) {
 	judged := map[outcome]bool{outcomeInvalid: false, outcomeLimited: false, outcomeDisconnected: false}
 	for o := range outcomes {
-		var c history.Counts
+		var c status.Counts
 		o.addTo(&c, 3)
 		want, except := uint64(3), false
 		if _, except = judged[o]; except {
@@ -100,8 +100,8 @@ func TestHistoryOfAnswersAboveAllBounds(t *testing.T) {
 			ask(11 * time.Second)
 			ask(0)
 			v := s.History()
-			time.Sleep(history.Minute)
-			if b := v.Service.Hour[history.Minutes-1]; b.Requests != 2 || b.P95 != 10*time.Second {
+			time.Sleep(status.Minute)
+			if b := v.Service.Hour[status.Minutes-1]; b.Requests != 2 || b.P95 != 10*time.Second {
 				t.Errorf("%+v", b)
 			}
 		}

@@ -17,7 +17,6 @@ import (
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/site/apidoc"
-	"sundry/proxy/site/history"
 	"sundry/proxy/site/pages"
 	"sundry/proxy/site/status"
 	"sundry/upstreams/catalog"
@@ -57,7 +56,7 @@ type Server struct {
 	pictures  errorPictures
 	admission admission
 	sharing   *ratelimit.Sharing // of the rate limit; nil: without a fleet
-	history   *history.History
+	history   *status.History
 	status    statusBoard
 	ready     atomic.Bool
 	draining  atomic.Bool // every answer is the last of its connection
@@ -100,7 +99,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), messages: mcp.NewPlaces(maxMessages)}
 	s.MarkWith(RandomSecret())
 	s.requests.New = func() any { return &request{} }
-	s.history, s.status.every = history.New(durationBuckets(), s.totals), statusEvery
+	s.history, s.status.every = status.NewHistory(durationBuckets(), s.totals), statusEvery
 	s.use(&snapshot{settings: newActiveSettings(cfg.Settings, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)

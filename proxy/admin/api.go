@@ -15,7 +15,7 @@ import (
 	"sundry/cache/advise"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
-	"sundry/proxy/site/history"
+	"sundry/proxy/site/status"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -38,7 +38,7 @@ type System struct {
 	Autopilot  func(endpoint string) autopilot.Status
 	Replicator *live.Replicator
 	// History returns how the requests of the last day have ended.
-	History func() history.View
+	History func() status.View
 	// Reload reads configuration and catalog again.
 	Reload func() (Reloaded, error)
 	// Metrics of this instance.

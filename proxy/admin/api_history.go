@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"sundry/proxy/site/history"
+	"sundry/proxy/site/status"
 )
 
 // historyView is how the requests of the last hour and of the last day have ended, on
@@ -54,8 +54,8 @@ type dayView struct {
 func (a *api) history(*http.Request) (any, error) {
 	all := a.History()
 	v := historyView{
-		Hour:  timesView{all.HourFrom, int(history.Minute.Seconds()), history.Minutes},
-		Day:   timesView{all.DayFrom, int(history.HalfHour.Seconds()), history.HalfHours},
+		Hour:  timesView{all.HourFrom, int(status.Minute.Seconds()), status.Minutes},
+		Day:   timesView{all.DayFrom, int(status.HalfHour.Seconds()), status.HalfHours},
 		Total: lineViewOf(&all.Service), Endpoints: make(map[string]lineView, len(all.Endpoints)),
 	}
 	for name, line := range all.Endpoints {
@@ -64,27 +64,27 @@ func (a *api) history(*http.Request) (any, error) {
 	return v, nil
 }
 
-func lineViewOf(l *history.Line) lineView {
+func lineViewOf(l *status.Line) lineView {
 	return lineView{
 		Hour: hourView{
-			Requests: valuesOf(l.Hour, func(b *history.Bucket) (uint64, bool) { return b.Requests, true }),
-			Errors:   valuesOf(l.Hour, func(b *history.Bucket) (uint64, bool) { return b.Failing, true }),
-			HitRatio: valuesOf(l.Hour, func(b *history.Bucket) (float64, bool) { return b.HitRatio() }),
-			P95: valuesOf(l.Hour, func(b *history.Bucket) (float64, bool) {
+			Requests: valuesOf(l.Hour, func(b *status.Bucket) (uint64, bool) { return b.Requests, true }),
+			Errors:   valuesOf(l.Hour, func(b *status.Bucket) (uint64, bool) { return b.Failing, true }),
+			HitRatio: valuesOf(l.Hour, func(b *status.Bucket) (float64, bool) { return b.HitRatio() }),
+			P95: valuesOf(l.Hour, func(b *status.Bucket) (float64, bool) {
 				return float64(b.P95.Microseconds()) / 1000, b.Requests > 0
 			}),
 		},
 		Day: dayView{
-			Requests: valuesOf(l.Day, func(b *history.Bucket) (uint64, bool) { return b.Requests, true }),
-			Works:    valuesOf(l.Day, func(b *history.Bucket) (uint64, bool) { return b.Works, true }),
-			Stale:    valuesOf(l.Day, func(b *history.Bucket) (uint64, bool) { return b.Stale, true }),
-			Failing:  valuesOf(l.Day, func(b *history.Bucket) (uint64, bool) { return b.Failing, true }),
+			Requests: valuesOf(l.Day, func(b *status.Bucket) (uint64, bool) { return b.Requests, true }),
+			Works:    valuesOf(l.Day, func(b *status.Bucket) (uint64, bool) { return b.Works, true }),
+			Stale:    valuesOf(l.Day, func(b *status.Bucket) (uint64, bool) { return b.Stale, true }),
+			Failing:  valuesOf(l.Day, func(b *status.Bucket) (uint64, bool) { return b.Failing, true }),
 		},
 	}
 }
 
 // valuesOf lists a value of each bucket; nil where it has none, or nothing was observed.
-func valuesOf[T any](buckets []history.Bucket, value func(*history.Bucket) (T, bool)) []*T {
+func valuesOf[T any](buckets []status.Bucket, value func(*status.Bucket) (T, bool)) []*T {
 	out := make([]*T, len(buckets))
 	for i := range buckets {
 		if v, ok := value(&buckets[i]); ok && buckets[i].Known {

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"sundry/proxy/site/history"
+	"sundry/proxy/site/status"
 )
 
 // TestHistoryTellsUnknownFromNone: null is not zero.
 func TestHistoryTellsUnknownFromNone(t *testing.T) {
-	hour := []history.Bucket{{}, {Known: true}, {Known: true, P95: 1500 * time.Microsecond, Counts: history.Counts{Requests: 8, Cached: 3, Fetched: 1, Works: 4, Failing: 2}}}
-	line := history.Line{Hour: hour, Day: hour}
-	a := &api{System: System{Log: slog.New(slog.DiscardHandler), History: func() history.View {
-		return history.View{HourFrom: time.Unix(0, 0).UTC(), Service: line, Endpoints: map[string]history.Line{"ip": line}}
+	hour := []status.Bucket{{}, {Known: true}, {Known: true, P95: 1500 * time.Microsecond, Counts: status.Counts{Requests: 8, Cached: 3, Fetched: 1, Works: 4, Failing: 2}}}
+	line := status.Line{Hour: hour, Day: hour}
+	a := &api{System: System{Log: slog.New(slog.DiscardHandler), History: func() status.View {
+		return status.View{HourFrom: time.Unix(0, 0).UTC(), Service: line, Endpoints: map[string]status.Line{"ip": line}}
 	}}}
 	w := httptest.NewRecorder()
 	a.serveJSON(a.history).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))

@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"sundry/proxy/browsertest"
-	"sundry/proxy/site/history"
 	"sundry/proxy/site/i18n"
 	"sundry/proxy/site/status"
 	"sundry/upstreams/catalog"
@@ -27,18 +26,18 @@ var statusAt = time.Date(2026, 3, 2, 10, 20, 30, 0, time.UTC)
 // endpoint went, the oldest first: w worked, s got older answers, f failed, m a tenth
 // failed, and - nobody asked.
 func reportOf(c *catalog.Catalog, day func(name string) string) *status.Report {
-	v := history.View{DayFrom: statusAt.Add(-history.HalfHours * history.HalfHour).Truncate(history.HalfHour).Add(history.HalfHour), Endpoints: map[string]history.Line{}}
+	v := status.View{DayFrom: statusAt.Add(-status.HalfHours * status.HalfHour).Truncate(status.HalfHour).Add(status.HalfHour), Endpoints: map[string]status.Line{}}
 	var subjects []status.Subject
 	for _, e := range c.Endpoints {
-		line := history.Line{Hour: make([]history.Bucket, history.Minutes), Day: make([]history.Bucket, history.HalfHours)}
+		line := status.Line{Hour: make([]status.Bucket, status.Minutes), Day: make([]status.Bucket, status.HalfHours)}
 		halves := day(e.Name)
 		for i, how := range halves {
-			line.Day[history.HalfHours-len(halves)+i] = map[rune]history.Bucket{
-				'w': {Known: true, Counts: history.Counts{Works: 200}}, 's': {Known: true, Counts: history.Counts{Works: 40, Stale: 160}},
-				'm': {Known: true, Counts: history.Counts{Works: 180, Failing: 20}}, 'f': {Known: true, Counts: history.Counts{Failing: 200}},
+			line.Day[status.HalfHours-len(halves)+i] = map[rune]status.Bucket{
+				'w': {Known: true, Counts: status.Counts{Works: 200}}, 's': {Known: true, Counts: status.Counts{Works: 40, Stale: 160}},
+				'm': {Known: true, Counts: status.Counts{Works: 180, Failing: 20}}, 'f': {Known: true, Counts: status.Counts{Failing: 200}},
 			}[how]
 		}
-		line.Hour[history.Minutes-1] = line.Day[history.HalfHours-1]
+		line.Hour[status.Minutes-1] = line.Day[status.HalfHours-1]
 		v.Endpoints[e.Name] = line
 		subjects = append(subjects, status.Subject{Name: e.Name})
 	}

@@ -3,8 +3,6 @@ package status
 import (
 	"encoding/json"
 	"time"
-
-	"sundry/proxy/site/history"
 )
 
 // document is status.json.
@@ -34,7 +32,7 @@ type barsDoc struct {
 // MarshalJSON implements json.Marshaler.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	d := document{
-		At: r.At.Truncate(time.Second), Trouble: r.Trouble(), From: r.From, Seconds: int(history.HalfHour.Seconds()),
+		At: r.At.Truncate(time.Second), Trouble: r.Trouble(), From: r.From, Seconds: int(HalfHour.Seconds()),
 		Endpoints: make(map[string]endpointDoc, len(r.Endpoints)),
 	}
 	for i := range r.Endpoints {

@@ -3,8 +3,6 @@ package status
 import (
 	"slices"
 	"time"
-
-	"sundry/proxy/site/history"
 )
 
 // Subject is an endpoint that there is something to say about.
@@ -17,7 +15,7 @@ type Subject struct {
 // Report is what the public is told.
 type Report struct {
 	// At is when it was made, and From when the first bars begin. A bar is of
-	// history.HalfHour, and the last one is not over.
+	// HalfHour, and the last one is not over.
 	At, From  time.Time
 	Endpoints []Endpoint
 }
@@ -28,12 +26,12 @@ type Endpoint struct {
 	State State // now
 	// Day are the shares of the last day; the zero value: nobody has asked.
 	Day Shares
-	// Bars are history.HalfHours, the oldest first.
+	// Bars are HalfHours, the oldest first.
 	Bars []Bar
 }
 
 // Of makes the report about the subjects, in their order.
-func Of(v *history.View, at time.Time, subjects []Subject) Report {
+func Of(v *View, at time.Time, subjects []Subject) Report {
 	r := Report{At: at.UTC(), From: v.DayFrom, Endpoints: make([]Endpoint, len(subjects))}
 	for i, s := range subjects {
 		line := v.Endpoints[s.Name]
@@ -42,9 +40,9 @@ func Of(v *history.View, at time.Time, subjects []Subject) Report {
 	return r
 }
 
-func endpointOf(s Subject, line *history.Line) Endpoint {
-	e := Endpoint{Name: s.Name, State: stateNow(line, s.Blocked), Bars: make([]Bar, history.HalfHours)}
-	var day history.Counts
+func endpointOf(s Subject, line *Line) Endpoint {
+	e := Endpoint{Name: s.Name, State: stateNow(line, s.Blocked), Bars: make([]Bar, HalfHours)}
+	var day Counts
 	for i := range line.Day {
 		day.Add(&line.Day[i].Counts)
 		e.Bars[i] = barOf(&line.Day[i].Counts)
@@ -77,14 +75,14 @@ type Spell struct {
 func (r *Report) Spells(e *Endpoint) []Spell {
 	var all []Spell
 	for i, bar := range slices.Backward(e.Bars) {
-		from, state := r.From.Add(time.Duration(i)*history.HalfHour), bar.State()
+		from, state := r.From.Add(time.Duration(i)*HalfHour), bar.State()
 		last := len(all) - 1
 		switch {
 		case !state.Trouble():
-		case last >= 0 && all[last].State == state && all[last].From.Equal(from.Add(history.HalfHour)):
+		case last >= 0 && all[last].State == state && all[last].From.Equal(from.Add(HalfHour)):
 			all[last].From = from
 		default:
-			all = append(all, Spell{from, from.Add(history.HalfHour), state})
+			all = append(all, Spell{from, from.Add(HalfHour), state})
 		}
 	}
 	return all

@@ -1,7 +1,5 @@
 package status
 
-import "sundry/proxy/site/history"
-
 // Shares are how the requests of a time ended, in percent; together they are 100, or
 // all are 0 where nothing is known. What occurred at all has at least the smallest share
 // that can be shown.
@@ -20,22 +18,22 @@ func (b Bar) Known() bool { return b != Bar{} }
 
 // State of the requests of the bar.
 func (b Bar) State() State {
-	return stateOf(&history.Counts{Works: uint64(b.Works), Stale: uint64(b.Stale), Failing: uint64(b.Failing)})
+	return stateOf(&Counts{Works: uint64(b.Works), Stale: uint64(b.Stale), Failing: uint64(b.Failing)})
 }
 
-func sharesOf(c *history.Counts) Shares {
+func sharesOf(c *Counts) Shares {
 	p := parts(c, 1000)
 	return Shares{float64(p[0]) / 10, float64(p[1]) / 10, float64(p[2]) / 10}
 }
 
-func barOf(c *history.Counts) Bar {
+func barOf(c *Counts) Bar {
 	p := parts(c, 10)
 	return Bar{p[0], p[1], p[2]}
 }
 
 // parts divides a whole of that many parts as the requests that worked, got a stale
 // answer, and failed. What occurred has at least one, at the expense of the largest.
-func parts(c *history.Counts, whole int) [3]int {
+func parts(c *Counts, whole int) [3]int {
 	counts, judged := [3]uint64{c.Works, c.Stale, c.Failing}, c.Judged()
 	var out [3]int
 	if judged == 0 {

@@ -1,7 +1,5 @@
 package status
 
-import "sundry/proxy/site/history"
-
 // State is whether an endpoint does its work.
 type State uint8
 
@@ -33,7 +31,7 @@ func (s State) Trouble() bool { return s >= Stale }
 const noticeable = 5
 
 // stateOf judges by the requests of a time.
-func stateOf(c *history.Counts) State {
+func stateOf(c *Counts) State {
 	switch judged := c.Judged(); {
 	case judged == 0:
 		return Unknown
@@ -51,8 +49,8 @@ const recent = 10
 // stateNow judges by the latest requests, and by whether all sources are blocked: then
 // what is answered comes of the cache, and without requests lately there is no reason to
 // expect answers.
-func stateNow(line *history.Line, blocked bool) State {
-	var lately history.Counts
+func stateNow(line *Line, blocked bool) State {
+	var lately Counts
 	for i := range line.Hour[max(0, len(line.Hour)-recent):] {
 		lately.Add(&line.Hour[len(line.Hour)-1-i].Counts)
 	}
@@ -69,8 +67,8 @@ func stateNow(line *history.Line, blocked bool) State {
 }
 
 // lastState judges by the last requests of the day, however long ago they were.
-func lastState(line *history.Line) State {
-	for _, buckets := range [][]history.Bucket{line.Hour, line.Day} {
+func lastState(line *Line) State {
+	for _, buckets := range [][]Bucket{line.Hour, line.Day} {
 		for i := len(buckets) - 1; i >= 0; i-- {
 			if s := stateOf(&buckets[i].Counts); s != Unknown {
 				return s

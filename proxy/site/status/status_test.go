@@ -6,30 +6,28 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"sundry/proxy/site/history"
 )
 
 // counts are requests that worked, got a stale answer, and failed.
-func counts(works, stale, failing uint64) history.Bucket {
-	return history.Bucket{Known: true, Counts: history.Counts{Requests: works + stale + failing, Works: works, Stale: stale, Failing: failing}}
+func counts(works, stale, failing uint64) Bucket {
+	return Bucket{Known: true, Counts: Counts{Requests: works + stale + failing, Works: works, Stale: stale, Failing: failing}}
 }
 
 // refused are requests that say nothing about the endpoint.
-func refused() history.Bucket {
-	return history.Bucket{Known: true, Counts: history.Counts{Requests: 9}}
+func refused() Bucket {
+	return Bucket{Known: true, Counts: Counts{Requests: 9}}
 }
 
 // lineOf is a history that ends with these minutes and half hours.
-func lineOf(minutes, halfHours []history.Bucket) history.Line {
-	l := history.Line{Hour: make([]history.Bucket, history.Minutes), Day: make([]history.Bucket, history.HalfHours)}
-	copy(l.Hour[history.Minutes-len(minutes):], minutes)
-	copy(l.Day[history.HalfHours-len(halfHours):], halfHours)
+func lineOf(minutes, halfHours []Bucket) Line {
+	l := Line{Hour: make([]Bucket, Minutes), Day: make([]Bucket, HalfHours)}
+	copy(l.Hour[Minutes-len(minutes):], minutes)
+	copy(l.Day[HalfHours-len(halfHours):], halfHours)
 	return l
 }
 
 func TestStateNow(t *testing.T) {
-	type list = []history.Bucket
+	type list = []Bucket
 	longAgo := append(list{counts(0, 0, 3)}, make(list, recent)...)
 	for _, row := range []struct {
 		name      string
@@ -58,7 +56,7 @@ func TestStateNow(t *testing.T) {
 			t.Errorf("%s: %v, want %v", row.name, got, row.want)
 		}
 	}
-	if got := stateNow(&history.Line{}, false); got != Unknown {
+	if got := stateNow(&Line{}, false); got != Unknown {
 		t.Errorf("an endpoint without history: %v", got)
 	}
 }
@@ -91,15 +89,15 @@ func TestShares(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	bad := lineOf([]history.Bucket{counts(0, 0, 1)}, []history.Bucket{
+	bad := lineOf([]Bucket{counts(0, 0, 1)}, []Bucket{
 		counts(0, 0, 4), counts(0, 0, 4), counts(1, 0, 0), counts(0, 3, 0), counts(0, 0, 1),
 	})
-	v := &history.View{DayFrom: from, Endpoints: map[string]history.Line{"good": lineOf([]history.Bucket{counts(12345, 0, 0)}, []history.Bucket{counts(12345, 0, 0)}), "bad": bad}}
+	v := &View{DayFrom: from, Endpoints: map[string]Line{"good": lineOf([]Bucket{counts(12345, 0, 0)}, []Bucket{counts(12345, 0, 0)}), "bad": bad}}
 	r := Of(v, from.Add(24*time.Hour), []Subject{{Name: "good"}, {Name: "bad"}, {Name: "new"}})
 	if r.Trouble() != 1 || r.Count(Works) != 1 || r.Count(Unknown) != 1 {
 		t.Errorf("%+v", r)
 	}
-	at := func(halfHours int) time.Time { return from.Add(time.Duration(halfHours) * history.HalfHour) }
+	at := func(halfHours int) time.Time { return from.Add(time.Duration(halfHours) * HalfHour) }
 	want := []Spell{{at(47), at(48), Failing}, {at(46), at(47), Stale}, {at(43), at(45), Failing}}
 	if got := r.Spells(&r.Endpoints[1]); !slices.Equal(got, want) {
 		t.Errorf("spells %v, want %v", got, want)

@@ -1,4 +1,4 @@
-package history
+package status
 
 // Counts are requests by how they ended. As totals they count from any moment on, and
 // only grow.

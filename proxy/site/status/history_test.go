@@ -1,4 +1,4 @@
-package history
+package status
 
 import (
 	"maps"
@@ -51,10 +51,10 @@ var (
 
 // keep observes as the front does.
 func keep(t *testing.T, s *service) *History {
-	h := New(bounds, s.read)
+	h := NewHistory(bounds, s.read)
 	h.Observe(time.Now())
 	go func() {
-		tick := time.NewTicker(Every)
+		tick := time.NewTicker(ObserveEvery)
 		defer tick.Stop()
 		for {
 			select {
@@ -163,10 +163,10 @@ func TestHistoryForgets(t *testing.T) {
 func TestTimeWithoutObservationIsUnknown(t *testing.T) {
 	s := &service{}
 	s.count("ip", 1, hit, 0)
-	h, at := New(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 30, 0, time.UTC)
+	h, at := NewHistory(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 30, 0, time.UTC)
 	h.Observe(at)
 	for range 6 {
-		at = at.Add(Every)
+		at = at.Add(ObserveEvery)
 		h.Observe(at)
 	}
 	at = at.Add(20 * time.Minute)
@@ -192,9 +192,9 @@ func TestEndpointsComeAndGo(t *testing.T) {
 	s := &service{}
 	s.count("a", 1, hit, 0)
 	s.count("b", 1, hit, 0)
-	h, at := New(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	h, at := NewHistory(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	observe := func() View {
-		at = at.Add(Every)
+		at = at.Add(ObserveEvery)
 		h.Observe(at)
 		return h.View(at)
 	}

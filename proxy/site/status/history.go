@@ -1,4 +1,4 @@
-package history
+package status
 
 import (
 	"slices"
@@ -18,9 +18,9 @@ const (
 	HalfHours = 48
 )
 
-// Every is how often Observe should be called: often enough that what happened is put
+// ObserveEvery is how often Observe should be called: often enough that what happened is put
 // in the right minute.
-const Every = 10 * time.Second
+const ObserveEvery = 10 * time.Second
 
 // Totals are what an endpoint has counted so far.
 type Totals struct {
@@ -51,16 +51,16 @@ func newSeries() series {
 	return series{hour: newRing(Minute, Minutes), day: newRing(HalfHour, HalfHours)}
 }
 
-// New returns an empty history. read returns the totals of all endpoints that there are,
+// NewHistory returns an empty history. read returns the totals of all endpoints that there are,
 // by name; it is called by Observe alone, never twice at a time. bounds are the upper
 // bounds of the buckets of durations, in seconds, ascending.
-func New(bounds []float64, read func() map[string]Totals) *History {
+func NewHistory(bounds []float64, read func() map[string]Totals) *History {
 	return &History{read: read, bounds: bounds, all: newSeries(), endpoints: map[string]*series{}}
 }
 
 // Observe remembers what was counted since the last call. What an endpoint had counted
 // before it was first observed is left out; one that is gone is forgotten. It should be
-// called every Every, and when endpoints have come or gone.
+// called every ObserveEvery, and when endpoints have come or gone.
 func (h *History) Observe(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,9 +90,9 @@ func (h *History) Observe(now time.Time) {
 }
 
 // middle is the instant for which what was counted since the last call is remembered:
-// the middle of that time, or what would be the middle if it had been Every.
+// the middle of that time, or what would be the middle if it had been ObserveEvery.
 func (h *History) middle(now time.Time) time.Time {
-	since := min(max(now.Sub(h.observed), 0), Every)
+	since := min(max(now.Sub(h.observed), 0), ObserveEvery)
 	return now.Add(-since / 2)
 }
 
