@@ -1,6 +1,9 @@
 // Package jq compiles and runs the jq programs of catalog files, and the templates
 // beside them. A program is compiled once, at load; it runs for at most two seconds,
 // and can read nothing but its input and its variables.
+//
+// What most programs do needs no gojq (straight.go). Without that, a miss takes 2.88 instead
+// of 2.18 times the CPU of httputil.ReverseProxy (BenchmarkMiss in proxy).
 package jq
 
 import (

@@ -11,9 +11,9 @@ import (
 )
 
 // straight is a program that was compiled to plain Go functions, because all it does is
-// to pick, rename, compare and join: it runs at a tenth of gojq's cost. It knows no
-// errors. Where a value is not as it expects it, it is unsure, and gojq runs the program
-// from the beginning: what it emits until then is what gojq would emit.
+// to pick, rename, compare and join: it takes less than half of gojq's time
+// (BenchmarkStraight). It knows no errors. Where a value is not as it expects it, it is unsure,
+// and gojq runs the program from the beginning: what it emits until then is what gojq would emit.
 type straight struct {
 	root  node
 	slots int // of variables

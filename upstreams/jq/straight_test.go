@@ -310,3 +310,25 @@ func FuzzStraight(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkStraight runs a program as catalog files have them, and the same by gojq alone.
+func BenchmarkStraight(b *testing.B) {
+	q := compileText(`.data | {id, name, list: [.list[] | {title, url: .link, top: (.rank == 1)}]}`, nil)
+	input, ok := plainjson.Decode([]byte(`{"data":{"id":7,"name":"a","list":[`+strings.Repeat(`{"title":"b","link":"c","rank":2},`, 9)+`{}]}}`), 10)
+	if q == nil || q.straight == nil || !ok {
+		b.Fatal("it is not straight")
+	}
+	for name, run := range map[string]func() error{
+		"straight": func() error { _, err := q.One(b.Context(), input, &Env{}); return err },
+		"gojq":     func() error { _, err := emitted(b, q, input, &Env{}, 2); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

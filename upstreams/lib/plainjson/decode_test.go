@@ -90,18 +90,22 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	text := []byte(`{"code":0,"data":[` + strings.Repeat(`{"title":"一条新闻的标题","link":"https://www.example.org/1.html","rank":1,"hot":2.5},`, 9) + `{}]}`)
-	for name, decode := range map[string]func() error{
-		"plainjson": func() error { _, _ = Decode(text, depth); return nil },
-		"encoding":  func() error { _, err := asEncodingJSON(text); return err },
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := decode(); err != nil {
-					b.Fatal(err)
+	item := `{"title":"一条新闻的标题","link":"https://www.example.org/1.html","rank":1,"hot":2.5},`
+	escaped := `{"title":"\u4e00\u6761\u65b0\u95fb","link":"https:\/\/www.example.org\/1.html","rank":1,"hot":2.5},`
+	for name, item := range map[string]string{"plain": item, "escaped": escaped} {
+		text := []byte(`{"code":0,"data":[` + strings.Repeat(item, 9) + `{}]}`)
+		for by, decode := range map[string]func() error{
+			"plainjson": func() error { _, _ = Decode(text, depth); return nil },
+			"encoding":  func() error { _, err := asEncodingJSON(text); return err },
+		} {
+			b.Run(name+"/"+by, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := decode(); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
