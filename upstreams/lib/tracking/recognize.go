@@ -128,69 +128,50 @@ func verdict(fits bool) string {
 	return "though the check digit does not fit"
 }
 
-// addByDigits adds the carriers whose numbers have this many digits. The sources
-// for Chinese carriers contradict each other, so that none is better than likely.
+// digitShape is a number of digits, and what they begin with.
+type digitShape struct {
+	length     int
+	from       string            // any of these; "" for whatever
+	fits       func(string) bool // the check digit; nil for none
+	code       string
+	confidence string
+	why        string
+}
+
+// digitShapes are the numbers that are recognised by their digits alone. The sources for
+// Chinese carriers contradict each other, so that none is better than likely. A check digit
+// fits by chance as well: FedEx's in one of ten.
+var digitShapes = []digitShape{
+	{10, "", dhlFits, "dhl", Likely, "10 digits, the check digit fits"},
+	{10, "", nil, "yuantong", Possible, "10 digits, as in older numbers"},
+	{12, "", fedexFits, "fedex", Likely, "12 digits, the check digit fits"},
+	{12, "", nil, "shentong", Possible, "12 digits"},
+	{12, "", nil, "zhongtong", Possible, "12 digits"},
+	{12, "", nil, "shunfeng", Possible, "12 digits, as in older numbers"},
+	{13, "1", nil, "yunda", Possible, "13 digits from 1"},
+	{13, "1", nil, "youzhengguonei", Possible, "13 digits from 1"},
+	{13, "1", nil, "ems", Possible, "13 digits from 1"},
+	{13, "3 4 5", nil, "yunda", Likely, "13 digits from 3, 4 or 5"},
+	{13, "9", nil, "youzhengguonei", Likely, "13 digits from 9"},
+	{13, "", nil, "shentong", Possible, "13 digits"},
+	{14, "73 74 75 76 77 78 79", nil, "zhongtong", Likely, "14 digits from 73 to 79"},
+	{14, "", nil, "dpd", Possible, "14 digits"},
+	{15, "77", nil, "shentong", Likely, "15 digits from 77"},
+	{15, "3 4", nil, "yunda", Likely, "15 digits from 3 or 4"},
+}
+
+func (s *digitShape) begins(id string) bool {
+	begins := func(from string) bool { return strings.HasPrefix(id, from) }
+	return s.from == "" || slices.ContainsFunc(strings.Fields(s.from), begins)
+}
+
 func (f *candidates) addByDigits(id string) {
-	switch len(id) {
-	case 10:
-		f.ten(id)
-	case 12:
-		f.twelve(id)
-	case 13:
-		f.thirteen(id)
-	case 14:
-		f.fourteen(id)
-	case 15:
-		f.fifteen(id)
-	default:
-		f.addUSPS(id)
+	for _, s := range digitShapes {
+		if len(id) == s.length && s.begins(id) && (s.fits == nil || s.fits(id)) {
+			f.add(s.code, s.confidence, s.why)
+		}
 	}
-}
-
-func (f *candidates) ten(id string) {
-	if dhlFits(id) {
-		f.add("dhl", Likely, "10 digits, the check digit fits")
-	}
-	f.add("yuantong", Possible, "10 digits, as in older numbers")
-}
-
-func (f *candidates) twelve(id string) {
-	if fedexFits(id) { // by chance in one of ten
-		f.add("fedex", Likely, "12 digits, the check digit fits")
-	}
-	f.add("shentong", Possible, "12 digits")
-	f.add("zhongtong", Possible, "12 digits")
-	f.add("shunfeng", Possible, "12 digits, as in older numbers")
-}
-
-func (f *candidates) thirteen(id string) {
-	switch id[0] {
-	case '1':
-		f.add("yunda", Possible, "13 digits from 1")
-		f.add("youzhengguonei", Possible, "13 digits from 1")
-		f.add("ems", Possible, "13 digits from 1")
-	case '3', '4', '5':
-		f.add("yunda", Likely, "13 digits from 3, 4 or 5")
-	case '9':
-		f.add("youzhengguonei", Likely, "13 digits from 9")
-	}
-	f.add("shentong", Possible, "13 digits")
-}
-
-func (f *candidates) fourteen(id string) {
-	if id[0] == '7' && id[1] >= '3' {
-		f.add("zhongtong", Likely, "14 digits from 73 to 79")
-	}
-	f.add("dpd", Possible, "14 digits")
-}
-
-func (f *candidates) fifteen(id string) {
-	switch {
-	case strings.HasPrefix(id, "77"):
-		f.add("shentong", Likely, "15 digits from 77")
-	case id[0] == '3', id[0] == '4':
-		f.add("yunda", Likely, "15 digits from 3 or 4")
-	}
+	f.addUSPS(id)
 }
 
 // addUSPS adds the USPS: 22 to 26 digits beginning with 91 to 95, or 22 beginning
