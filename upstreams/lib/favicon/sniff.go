@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"net/http"
 	"strings"
 
 	"sundry/upstreams/lib/pixels"
@@ -37,21 +38,13 @@ func mediaType(b []byte) string {
 	if len(b) > maxIcon {
 		return ""
 	}
-	for _, p := range []struct{ magic, kind string }{
-		{"\x00\x00\x01\x00", "image/x-icon"},
-		{"\x89PNG\r\n\x1a\n", "image/png"},
-		{"GIF8", "image/gif"},
-		{"\xff\xd8\xff", "image/jpeg"},
-	} {
-		if bytes.HasPrefix(b, []byte(p.magic)) {
-			return p.kind
-		}
-	}
-	switch {
-	case len(b) >= 10 && bytes.HasPrefix(b, []byte("BM")) && bytes.Equal(b[6:10], make([]byte, 4)): // reserved bytes: many texts begin with the two letters
-		return "image/bmp"
-	case len(b) >= 12 && bytes.HasPrefix(b, []byte("RIFF")) && bytes.HasPrefix(b[8:], []byte("WEBP")):
-		return "image/webp"
+	switch kind := http.DetectContentType(b); {
+	case bytes.HasPrefix(b, []byte("\x00\x00\x02\x00")): // a cursor
+		return ""
+	case kind == "image/bmp" && (len(b) < 10 || !bytes.Equal(b[6:10], make([]byte, 4))): // reserved: texts may begin with BM
+		return ""
+	case strings.HasPrefix(kind, "image/"):
+		return kind
 	case isSVG(b):
 		return "image/svg+xml"
 	}
