@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math"
 	"net/netip"
 	"regexp"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"sundry/cache"
 	"sundry/cache/entry"
@@ -67,7 +68,7 @@ func (f *Fill) Withholds(ctx context.Context, worth func(left float64) bool) boo
 func (f *Fill) callerOf(c *Chain) host.Caller {
 	var caller host.Caller
 	if c.MayBeNegative() {
-		caller.Key = hashOf([]byte(f.Input.Key()))
+		caller.Key = xxhash.Sum64String(f.Input.Key())
 	}
 	if f.Client.IsValid() {
 		bits := f.Client.BitLen()
@@ -78,15 +79,9 @@ func (f *Fill) callerOf(c *Chain) host.Caller {
 		if err != nil {
 			return caller // an address with a zone, which no connection from elsewhere has
 		}
-		caller.Client = hashOf(network.Addr().AsSlice())
+		caller.Client = xxhash.Sum64(network.Addr().AsSlice())
 	}
 	return caller
-}
-
-func hashOf(b []byte) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(b) // a hash takes everything
-	return h.Sum64()
 }
 
 // sourceOf names the source of a negative answer; "" for a whole chain.

@@ -88,9 +88,11 @@ func (e *Endpoint) form(name string) *Form {
 }
 
 // FormNames lists its forms, the default first.
-func (e *Endpoint) FormNames() []string {
-	names := make([]string, len(e.Forms))
-	for i, f := range e.Forms {
+func (e *Endpoint) FormNames() []string { return namesOf(e.Forms) }
+
+func namesOf(forms []*Form) []string {
+	names := make([]string, len(forms))
+	for i, f := range forms {
 		names[i] = f.Name
 	}
 	return names
@@ -99,16 +101,18 @@ func (e *Endpoint) FormNames() []string {
 // FormNamesOf lists the forms of the entry of a cache key, in their places; nil for what is
 // no answer, such as a picture.
 func (e *Endpoint) FormNamesOf(key string) []string {
+	if c := e.chainOf(key); c != nil {
+		return namesOf(c.Forms)
+	}
+	return nil
+}
+
+// chainOf is the chain whose answers have a cache key; nil for a key of others.
+func (e *Endpoint) chainOf(key string) *Chain {
 	for _, c := range e.Chains {
-		rest, ok := strings.CutPrefix(key, c.prefix)
-		if !ok || !strings.HasPrefix(rest, ":") {
-			continue
+		if rest, ok := strings.CutPrefix(key, c.prefix); ok && strings.HasPrefix(rest, ":") {
+			return c
 		}
-		names := make([]string, len(c.Forms))
-		for i, f := range c.Forms {
-			names[i] = f.Name
-		}
-		return names
 	}
 	return nil
 }

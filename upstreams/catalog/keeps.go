@@ -11,13 +11,5 @@ func (c *Catalog) Keeps(key string) bool {
 	space, _, _ := strings.Cut(key, ":")
 	name, _, _ := strings.Cut(space, "/")
 	e, ok := c.Get(name)
-	if !ok || e.TakesSecrets() || e.Personal() && e.Policy.Local {
-		return false
-	}
-	for _, chain := range e.Chains {
-		if rest, ok := strings.CutPrefix(key, chain.prefix); ok && strings.HasPrefix(rest, ":") {
-			return true
-		}
-	}
-	return false
+	return ok && !e.TakesSecrets() && !(e.Personal() && e.Policy.Local) && e.chainOf(key) != nil
 }

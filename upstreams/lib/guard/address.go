@@ -3,6 +3,7 @@ package guard
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -80,12 +81,7 @@ func Public(a netip.Addr) bool {
 }
 
 func containsAddr(list []netip.Prefix, a netip.Addr) bool {
-	for _, p := range list {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // azureHost is the platform service on Azure's hosts, which is in no registry.

@@ -1,6 +1,7 @@
 package qrcode
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"rsc.io/qr/coding"
@@ -37,12 +38,7 @@ func modeOf(text string) mode {
 }
 
 func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // bits is the length of the mode's segments in a symbol of the version.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -89,12 +90,7 @@ func (d *document) tag(tag string, attr map[string]string, opened bool) bool {
 }
 
 func hasClass(attr map[string]string, class string) bool {
-	for c := range strings.FieldsSeq(attr["class"]) {
-		if c == class {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Fields(attr["class"]), class)
 }
 
 // interstitial are the targets that the warning page of a host shows: on lnkd.in

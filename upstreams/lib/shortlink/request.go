@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"sundry/upstreams/lib/webpage"
 )
@@ -116,12 +117,8 @@ func unreachable(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
-	for _, known := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, http.ErrSchemeMismatch} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	known := []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, http.ErrSchemeMismatch}
+	return slices.ContainsFunc(known, func(known error) bool { return errors.Is(err, known) })
 }
 
 // checkStatus returns an error for a status that means that the link does not work.
