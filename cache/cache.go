@@ -79,17 +79,14 @@ type Cache struct {
 	compressor *compressor // with far
 	flights    *flights
 	failures   *failures
-	withheld   *withheld
-	purges     purges
-	purgedKeys purgedKeySlots
-	dropped    purgedKeySlots
+	withheld   *failures // keys whose refresh was withheld a while ago
 	leaseEnds  leaseEnds
 	listening  sync.WaitGroup
 	deafen     context.CancelFunc // ends the listening
 	snapshot   *Snapshot          // nil: none is kept
 	metrics    *cacheMetrics
-	observer   Observer     // nil: none
-	told       func(Filled) // nil: nobody
+	observer   Observer // nil: none
+	told       []func(Filled)
 	log        *slog.Logger
 	panics     *panics.Catcher
 
@@ -98,6 +95,7 @@ type Cache struct {
 
 	mu     sync.Mutex
 	spaces map[string]*Space
+	purges purges
 }
 
 // New makes an empty cache.
@@ -118,9 +116,12 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics), failures: newFailures(), withheld: newWithheld(), log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
+		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics), failures: newFailures(), withheld: newFailures(), log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
 		metrics: newMetrics(), spaces: map[string]*Space{},
 		describe: cfg.Describe, restore: cfg.Restore,
+	}
+	if cfg.Observer != nil {
+		c.OnFill(cfg.Observer.Filled)
 	}
 	if c.far != nil {
 		if c.compressor, err = newCompressor(); err != nil {

@@ -60,24 +60,19 @@ func (f *Filled) Outcome() string {
 	return "unchanged"
 }
 
-// OnFill has a function told of each fill, as Observer.Filled is. It may be called once,
-// before the first request.
-func (c *Cache) OnFill(told func(Filled)) { c.told = told }
-
-func (c *Cache) observesFills() bool { return c.observer != nil || c.told != nil }
+// OnFill has a function told of each fill, as Observer.Filled is. It is called before the
+// first request.
+func (c *Cache) OnFill(told func(Filled)) { c.told = append(c.told, told) }
 
 func (c *Cache) tellOfFill(f Filled) {
-	if c.observer != nil {
-		c.observer.Filled(f)
-	}
-	if c.told != nil {
-		c.told(f)
+	for _, told := range c.told {
+		told(f)
 	}
 }
 
 // observeFill tells the observer of an entry that was stored in the place of old.
 func (s *Space) observeFill(key string, e, old *entry.Entry) {
-	if !s.cache.observesFills() || e.Meta.Replaceable() {
+	if len(s.cache.told) == 0 || e.Meta.Replaceable() {
 		return
 	}
 	f := Filled{Space: s.name, Key: xxhash.Sum64String(key), Name: key, Source: e.Meta.Source, At: e.Meta.Created, Digest: e.Digest}
@@ -89,7 +84,7 @@ func (s *Space) observeFill(key string, e, old *entry.Entry) {
 
 // observeFailure tells the observer of a fill that began at a time and came to nothing.
 func (f *fill) observeFailure(began time.Time) {
-	if !f.cache.observesFills() {
+	if len(f.cache.told) == 0 {
 		return
 	}
 	told := Filled{Space: f.name, Key: xxhash.Sum64String(f.key), Name: f.key, At: began, Failed: true}

@@ -10,39 +10,18 @@ import (
 	"sundry/cache/policy"
 )
 
-// purges are those in force, by endpoint. The zero value is ready.
-type purges struct {
-	mu    sync.Mutex
-	slots map[string]*atomic.Pointer[policy.Purge]
-	// ordered are the purges as they were ordered, heard as they apply here: see heard.
-	ordered, heard map[string]policy.Purge
-}
+// purges are those in force, by endpoint: as they were ordered, and as they apply here, see
+// heardAt. The zero value is ready. Protected by the cache's lock.
+type purges struct{ ordered, heard map[string]policy.Purge }
 
-// slot is where an endpoint's spaces read their purge; it holds nil while there is
-// none.
-func (m *purges) slot(name string) *atomic.Pointer[policy.Purge] {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.slots == nil {
-		m.slots = map[string]*atomic.Pointer[policy.Purge]{}
-	}
-	p, ok := m.slots[name]
-	if !ok {
-		p = &atomic.Pointer[policy.Purge]{}
-		m.slots[name] = p
-		m.store(name, p)
-	}
-	return p
-}
-
-func (m *purges) store(name string, p *atomic.Pointer[policy.Purge]) {
-	own, all := m.heard[name], m.heard[policy.AllEndpoints]
+// of is what applies to an endpoint; nil: nothing.
+func (m *purges) of(endpoint string) *policy.Purge {
+	own, all := m.heard[endpoint], m.heard[policy.AllEndpoints]
 	merged := policy.Purge{Soft: later(own.Soft, all.Soft), Hard: later(own.Hard, all.Hard)}
 	if merged == (policy.Purge{}) {
-		p.Store(nil)
-		return
+		return nil
 	}
-	p.Store(&merged)
+	return &merged
 }
 
 func later(a, b time.Time) time.Time {
@@ -57,7 +36,7 @@ func later(a, b time.Time) time.Time {
 // is ahead, counts as of now when it is first set; what was cached until then is purged.
 func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	now := time.Now()
-	added, hard := c.purges.set(byEndpoint, now)
+	added, hard := c.setPurges(byEndpoint, now)
 	if added {
 		c.snapshot.forget()
 	}
@@ -66,25 +45,33 @@ func (c *Cache) SetPurges(byEndpoint map[string]policy.Purge) {
 	}
 }
 
-// set replaces all purges, and reports whether one of them is new, and the endpoints
+// setPurges replaces all purges, and reports whether one of them is new, and the endpoints
 // with a new hard one.
-func (m *purges) set(ordered map[string]policy.Purge, now time.Time) (added bool, hard []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (c *Cache) setPurges(ordered map[string]policy.Purge, now time.Time) (added bool, hard []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	heard := make(map[string]policy.Purge, len(ordered))
 	for name, p := range ordered {
-		old, as := m.ordered[name], m.heard[name]
+		old, as := c.purges.ordered[name], c.purges.heard[name]
 		if !p.Hard.Equal(old.Hard) {
 			hard = append(hard, name)
 		}
 		added = added || p.Soft.After(old.Soft) || p.Hard.After(old.Hard)
 		heard[name] = policy.Purge{Soft: heardAt(p.Soft, old.Soft, as.Soft, now), Hard: heardAt(p.Hard, old.Hard, as.Hard, now)}
 	}
-	m.ordered, m.heard = maps.Clone(ordered), heard
-	for name, p := range m.slots {
-		m.store(name, p)
+	c.purges = purges{maps.Clone(ordered), heard}
+	for _, s := range c.spaces {
+		s.purge.Store(c.purges.of(s.endpoint))
 	}
 	return added, hard
+}
+
+// purged is what was purged of a space. Spaces of one name share it. The zero value is ready.
+type purged struct {
+	purge   atomic.Pointer[policy.Purge] // of its endpoint; nil: none
+	mu      sync.Mutex                   // held while keys are added
+	keys    atomic.Pointer[purgedKeys]   // nil while none was purged lately
+	dropped atomic.Pointer[purgedKeys]   // see tellDrop
 }
 
 // heardAt is the time up to which an order applies: its own, but not a later one than
@@ -159,28 +146,6 @@ func (k *purgedKeys) oldest() string {
 	return first
 }
 
-// purgedKeySlots are where spaces read their purged keys, by name. The zero value
-// is ready.
-type purgedKeySlots struct {
-	mu     sync.Mutex
-	byName map[string]*atomic.Pointer[purgedKeys]
-}
-
-// slot holds nil while no key was purged lately.
-func (s *purgedKeySlots) slot(name string) *atomic.Pointer[purgedKeys] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byName == nil {
-		s.byName = map[string]*atomic.Pointer[purgedKeys]{}
-	}
-	p, ok := s.byName[name]
-	if !ok {
-		p = &atomic.Pointer[purgedKeys]{}
-		s.byName[name] = p
-	}
-	return p
-}
-
 // PurgeKey makes the entries of a key unusable that were created at or before at, or any
 // part of which was, here and in Redis, and those of fills that began before it. What an
 // entry was made of is asked for anew: see dropped. The time is that of the operator's
@@ -207,20 +172,20 @@ func (s *Space) purgeKey(key string, at, now time.Time) {
 }
 
 func (s *Space) rememberPurge(key string, at, now time.Time) {
-	s.cache.purgedKeys.mu.Lock()
-	defer s.cache.purgedKeys.mu.Unlock()
-	s.purgedKeys.Store(s.purgedKeys.Load().with(key, at, now, purgedKeyTime))
+	s.purged.mu.Lock()
+	defer s.purged.mu.Unlock()
+	s.keys.Store(s.keys.Load().with(key, at, now, purgedKeyTime))
 }
 
 // keyPurgedBefore is the instant up to which entries of the key are gone by a
 // purge of the key. It costs a hit nothing while no key was purged lately.
 func (s *Space) keyPurgedBefore(key string, now time.Time) time.Time {
-	d := s.purgedKeys.Load()
+	d := s.keys.Load()
 	if d == nil {
 		return time.Time{}
 	}
 	if !now.Before(d.until) {
-		s.purgedKeys.CompareAndSwap(d, nil)
+		s.keys.CompareAndSwap(d, nil)
 		return time.Time{}
 	}
 	return d.before(key, now)

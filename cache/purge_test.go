@@ -290,7 +290,7 @@ func TestPurgeKeyReachesBothTiersAndFills(t *testing.T) {
 		wantText(t, mustFetch(t, two, "k", l), "answer 5")
 		time.Sleep(purgedKeyTime + time.Second)
 		_, _, _ = two.Look("k")
-		if two.purgedKeys.Load() != nil {
+		if two.keys.Load() != nil {
 			t.Error("purged keys are not forgotten")
 		}
 	})
@@ -334,7 +334,7 @@ func TestPurgedKeysAreBoundedAndSharedByName(t *testing.T) {
 		for i := range maxPurgedKeys + 10 {
 			s.PurgeKey(string(rune('a'+i)), time.Now())
 		}
-		if n := len(s.purgedKeys.Load().at); n != maxPurgedKeys {
+		if n := len(s.keys.Load().at); n != maxPurgedKeys {
 			t.Errorf("%d purged keys are remembered", n)
 		}
 		s.cache.Space("story", usual()).PurgeKey("k", time.Now())
@@ -362,7 +362,7 @@ func TestAPurgeThatIsDatedAnewBringsNothingBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.cache.near.put(policy.Shared, "story:k", e)
-				s.cache.purges.set(map[string]policy.Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
+				s.cache.setPurges(map[string]policy.Purge{"story": {Hard: time.Now()}}, time.Now().Add(time.Minute)) // as it was heard
 				s.cache.SetPurges(map[string]policy.Purge{"story": {Hard: time.Now().Add(-time.Minute)}})
 				time.Sleep(40 * time.Second)
 				wantText(t, mustFetch(t, s, "story:k", &script{text: "new"}), "new")

@@ -497,6 +497,6 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 		if _, ok := s.cache.near.head(policy.Keyed, "story:k"); ok {
 			t.Fatal("a purged entry is in the near tier")
 		}
-		s.purgedKeys.Store(nil)
+		s.keys.Store(nil)
 	}
 }

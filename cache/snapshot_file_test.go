@@ -71,7 +71,7 @@ func (k *keeper) found(t testing.TB, keys map[string]string) map[string]string {
 	got := map[string]string{}
 	for key := range keys {
 		s := spaceFor(k.Cache, key)
-		if hit, ok := s.Peek(t.Context(), key, Want{}, &script{err: errDown}); ok {
+		if hit := (Hit{}); s.Peek(t.Context(), key, Want{}, &script{err: errDown}, &hit) {
 			got[key] = string(hit.Rep.Data) + hit.Message
 		}
 		k.near.remove(s.policy.Class, key)

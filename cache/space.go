@@ -25,14 +25,12 @@ type Loader interface {
 
 // Space is one endpoint's part of the cache: its policy and its counters.
 type Space struct {
-	name       string
-	endpoint   string
-	policy     policy.Policy
-	cache      *Cache
-	purge      *atomic.Pointer[policy.Purge]
-	purgedKeys *atomic.Pointer[purgedKeys]
-	dropped    *atomic.Pointer[purgedKeys]
-	metrics    spaceMetrics
+	name     string
+	endpoint string
+	policy   policy.Policy
+	cache    *Cache
+	metrics  spaceMetrics
+	*purged
 	// sampled is how many requests the next one stands for that the observer is told
 	// of; 0 and 1: it is told of each.
 	sampled atomic.Uint32
@@ -44,12 +42,15 @@ type Space struct {
 // its answers under another policy: a purge of the endpoint applies to it too.
 func (c *Cache) Space(name string, p policy.Policy) *Space {
 	endpoint, _, _ := strings.Cut(name, "/")
-	s := &Space{
-		name: name, endpoint: endpoint, policy: p, cache: c,
-		purge: c.purges.slot(endpoint), purgedKeys: c.purgedKeys.slot(name), dropped: c.dropped.slot(name), metrics: c.metrics.space(name),
-	}
+	s := &Space{name: name, endpoint: endpoint, policy: p, cache: c, metrics: c.metrics.space(name)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if before := c.spaces[name]; before != nil {
+		s.purged = before.purged
+	} else {
+		s.purged = &purged{}
+		s.purge.Store(c.purges.of(endpoint))
+	}
 	c.spaces[name] = s
 	return s
 }
@@ -99,7 +100,7 @@ func (e *PausedError) Unwrap() error { return e.Err }
 //
 // The error is the loader's, the caller's context's, a PausedError, or ErrBusy.
 func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (hit Hit, err error) {
-	if s.peek(ctx, key, want, load, &hit) {
+	if s.Peek(ctx, key, want, load, &hit) {
 		return hit, nil
 	}
 	return s.Await(ctx, key, want, load, &hit)
@@ -108,15 +109,9 @@ func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (
 // Peek answers from the near tier without waiting: with a fresh entry, or with
 // one within grace, whose refresh it starts in the background; with neither if another
 // instance has announced a newer one, for which Await looks into Redis. When it is not
-// ready, pass the hit on to Await or Fallback.
-func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader) (hit Hit, ready bool) {
-	ready = s.peek(ctx, key, want, load, &hit)
-	return hit, ready
-}
-
-// peek is Peek, but fills in the caller's Hit, which is too large to be copied
-// on the way.
-func (s *Space) peek(ctx context.Context, key string, want Want, load Loader, hit *Hit) (ready bool) {
+// ready, pass the hit on to Await or Fallback. It fills in the caller's hit, which is too large
+// to be copied on the way.
+func (s *Space) Peek(ctx context.Context, key string, want Want, load Loader, hit *Hit) (ready bool) {
 	if !s.policy.Stores() {
 		return false
 	}
@@ -236,7 +231,7 @@ func (s *Space) state(key string, m *entry.Meta, now time.Time) (policy.State, t
 // stateBy is state by a deadline that is known already.
 func (s *Space) stateBy(deadline time.Time, key string, m *entry.Meta, now time.Time) (policy.State, time.Duration) {
 	state, left := s.policy.StateBy(deadline, m, now)
-	if s.purgedKeys.Load() != nil {
+	if s.keys.Load() != nil {
 		if before := s.keyPurgedBefore(key, now); m.MadeBefore(before, now) {
 			return policy.Gone, min(left, before.Sub(now))
 		}
@@ -310,8 +305,8 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	}
 	var softTimeout <-chan time.Time
 	if stale != nil {
-		if !stale.superseded && s.cache.withheld.paused(key, time.Now()) {
-			return s.fallback(stale, errWithheld), nil
+		if _, err := s.cache.withheld.paused(key, true, time.Now()); err != nil && !stale.superseded {
+			return s.fallback(stale, err), nil
 		}
 		timer := time.NewTimer(s.patience(stale))
 		defer timer.Stop()

@@ -364,7 +364,8 @@ func TestPeekAnswersWhatNeedsNoWaiting(t *testing.T) {
 					mustFetch(t, s, "k", l)
 					time.Sleep(row.after)
 				}
-				hit, ready := s.Peek(t.Context(), "k", Want{}, l)
+				var hit Hit
+				ready := s.Peek(t.Context(), "k", Want{}, l, &hit)
 				if ready != row.ready || hit.State != row.state {
 					t.Errorf("ready %v, state %v", ready, hit.State)
 				}
@@ -381,7 +382,8 @@ func TestFallback(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(30 * time.Minute)
-		seen, _ := s.Peek(t.Context(), "k", Want{}, l)
+		var seen Hit
+		s.Peek(t.Context(), "k", Want{}, l, &seen)
 		hit, ok := s.Fallback("k", &seen, errFull)
 		if !ok || !errors.Is(hit.Failed, errFull) {
 			t.Errorf("%v %+v", ok, hit)

@@ -348,7 +348,8 @@ func TestSupersededCopyIsAFallback(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, _ *fakeRemote, one, two *Space) {
 		l := &script{}
 		refreshed(t, one, two, l)
-		found, ready := two.Peek(t.Context(), "story:k", Want{}, l)
+		var found Hit
+		ready := two.Peek(t.Context(), "story:k", Want{}, l, &found)
 		if ready {
 			t.Fatal("it is ready")
 		}

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -102,18 +101,4 @@ func TestACopyThatMayNotBeServedIsNotWaitedFor(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		wantText(t, mustFetch(t, s, "k", l), "answer 2")
 	})
-}
-
-// TestWithheldKeysAreBounded: a flood of them costs no more memory than that of failures.
-func TestWithheldKeysAreBounded(t *testing.T) {
-	w, now := newWithheld(), time.Unix(1_795_219_200, 0)
-	for i := range maxFailures + 10 {
-		w.add(fmt.Sprint(i), now.Add(time.Minute))
-	}
-	if n := w.until.Len(); n != maxFailures {
-		t.Errorf("%d keys", n)
-	}
-	if w.paused("0", now) || !w.paused("20000", now) || w.paused("20000", now.Add(time.Minute)) {
-		t.Error("the newest are remembered, until their time")
-	}
 }

@@ -30,8 +30,8 @@ func (s *Server) lookup(req *request, space *cache.Space, key string, want cache
 // copy where one may be served as fallback.
 func (s *Server) lookupOrFill(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
 	ctx := waitContext{req}
-	hit, ready := space.Peek(ctx, key, want, load)
-	if req.near = ready; ready {
+	var hit cache.Hit
+	if req.near = space.Peek(ctx, key, want, load, &hit); req.near {
 		return hit, nil
 	}
 	if !s.admission.enter(req.route.load, req.start) {
