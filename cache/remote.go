@@ -22,12 +22,9 @@ type Remote interface {
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it
-	// is kept; 0: it is not written.
-	Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
-	// Replace is Set for a value that replaces an older one of this or of another
-	// instance. Once it is written, the other instances are told that there is one created
-	// then.
-	Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
+	// is kept; 0: it is not written. One that replaces an older one of this or of another
+	// instance is announced once it is written.
+	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
 	// Fail stores the record of a failed fill for the other instances. It never
 	// blocks.
 	Fail(key string, record []byte, ttl time.Duration)
@@ -216,11 +213,7 @@ func (s *Space) writeFar(key string, e *entry.Entry, replaces bool) {
 	if !s.usesFar() || len(e.Raw) > maxFarEntry {
 		return
 	}
-	write := s.cache.far.Set
-	if replaces {
-		write = s.cache.far.Replace
-	}
-	write(key, e.Meta.Created, e.Meta.Replaceable(), len(e.Raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
+	s.cache.far.Set(key, e.Meta.Created, e.Meta.Replaceable(), replaces, len(e.Raw), func() ([]byte, time.Duration) { return s.pack(key, e) })
 }
 
 // pack is what Redis keeps of an entry, and for how long; 0 when it was purged since.

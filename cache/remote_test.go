@@ -83,14 +83,10 @@ func (s *fakeRemote) announce(tell func(*listener)) {
 	}
 }
 
-func (s *fakeRemote) Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
-	if s.write(key, created, replaceable, make) {
+func (s *fakeRemote) Set(key string, created time.Time, replaceable, replaces bool, _ int, make func() ([]byte, time.Duration)) {
+	if s.write(key, created, replaceable, make) && replaces {
 		s.announce(func(l *listener) { l.replaced(key, created) })
 	}
-}
-
-func (s *fakeRemote) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
-	s.write(key, created, replaceable, make)
 }
 
 // write keeps the newer of two values, as Redis is asked to, and tells of it. (Only the
@@ -370,8 +366,8 @@ type slowRemote struct {
 	waiting []func()
 }
 
-func (s *slowRemote) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
-	s.waiting = append(s.waiting, func() { s.fakeRemote.Set(key, created, replaceable, size, make) })
+func (s *slowRemote) Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration)) {
+	s.waiting = append(s.waiting, func() { s.fakeRemote.Set(key, created, replaceable, replaces, size, make) })
 }
 
 func (s *slowRemote) Delete(key string, created time.Time) {

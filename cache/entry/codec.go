@@ -3,7 +3,6 @@ package entry
 import (
 	"encoding/binary"
 	"errors"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -185,20 +184,17 @@ func Encode(c *Content, m *Meta, gen uint64) ([]byte, error) {
 		return nil, errEntryTooLarge
 	}
 	out := appendHead(make([]byte, 0, size), c, m, gen, message, size)
-	out = appendTable(out, records, func(yield func(int) bool) {
-		for _, f := range c.Forms {
-			for i := range f {
-				if !yield(recordSize(&f[i])) {
-					return
-				}
-			}
-		}
-	})
+	table := len(out)
+	out = out[:table+tableSize(records)]
+	n := 0
 	for _, f := range c.Forms {
 		for i := range f {
+			putOffset(out[table:], n, len(out))
 			out = appendRecord(out, &f[i])
+			n++
 		}
 	}
+	putOffset(out[table:], n, len(out))
 	return out, nil
 }
 
@@ -232,31 +228,21 @@ func (e *Entry) Whole(records [][]byte) (Entry, error) {
 	out := append(make([]byte, 0, size), e.Raw...)
 	out[1] &^= flagSplit | flagLarge
 	binary.LittleEndian.PutUint32(out[sizeAt:], uint32(size))
-	out = appendTable(out, len(records), func(yield func(int) bool) {
-		for _, r := range records {
-			if !yield(len(r)) {
-				return
-			}
-		}
-	})
-	for _, r := range records {
+	table := len(out)
+	out = out[:table+tableSize(len(records))]
+	for n, r := range records {
+		putOffset(out[table:], n, len(out))
 		out = append(out, r...)
 	}
+	putOffset(out[table:], len(records), len(out))
 	return Parse(out)
 }
 
 // tableSize is how many bytes the table of so many records has.
 func tableSize(records int) int { return 4 * (records + 1) }
 
-// appendTable appends the offsets of the records that are to follow, of these sizes.
-func appendTable(b []byte, records int, sizes iter.Seq[int]) []byte {
-	at := len(b) + tableSize(records)
-	for size := range sizes {
-		b = binary.LittleEndian.AppendUint32(b, uint32(at))
-		at += size
-	}
-	return binary.LittleEndian.AppendUint32(b, uint32(at))
-}
+// putOffset says where the n-th record begins, or, behind the last, where that ends.
+func putOffset(table []byte, n, at int) { binary.LittleEndian.PutUint32(table[4*n:], uint32(at)) }
 
 // appendHead appends the head of an entry of that size.
 func appendHead(b []byte, c *Content, m *Meta, gen uint64, message string, size int) []byte {

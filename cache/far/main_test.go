@@ -25,15 +25,15 @@ func ready(value []byte, ttl time.Duration) func() ([]byte, time.Duration) {
 }
 
 func (t *Tier) set(key string, value []byte, ttl time.Duration) {
-	t.Set(key, nextDate(), false, len(value), ready(value, ttl))
+	t.Set(key, nextDate(), false, false, len(value), ready(value, ttl))
 }
 
 func (t *Tier) add(key string, value []byte, ttl time.Duration) {
-	t.Set(key, nextDate(), true, len(value), ready(value, ttl))
+	t.Set(key, nextDate(), true, false, len(value), ready(value, ttl))
 }
 
 func (t *Tier) replace(key string, value []byte, ttl time.Duration, created time.Time) {
-	t.Replace(key, created, false, len(value), ready(value, ttl))
+	t.Set(key, created, false, true, len(value), ready(value, ttl))
 }
 
 func (t *Tier) del(key string) { t.Delete(key, nextDate()) }

@@ -146,16 +146,11 @@ func (t *Tier) name(prefix, key string) string {
 // has a newer one by then, or a lasting one and this one is replaceable. The size in
 // bytes bounds what waits. make is called when it is written, and returns the bytes, which
 // belong to the tier then, and how long Redis keeps them; under a millisecond: it is not
-// written. See Listen for when Redis has a newer one.
-func (t *Tier) Set(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
-	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make})
-}
-
-// Replace is Set for an entry in the place of one that other instances may have copies
-// of, whether or not Redis still has it: once it is written, they are told that there is
-// one created then. See Listen.
-func (t *Tier) Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration)) {
-	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, size: size, make: make, announced: true})
+// written. Where it replaces one that other instances may have copies of, whether or not
+// Redis still has it, they are told, once it is written, that there is one created then. See
+// Listen, also for when Redis has a newer one.
+func (t *Tier) Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration)) {
+	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: replaces, size: size, make: make})
 }
 
 // Fail stores the record of a failed fill for ttl.
