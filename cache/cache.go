@@ -116,21 +116,18 @@ func New(cfg Config) (*Cache, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	c := &Cache{
-		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics), failures: newFailures(), withheld: newFailures(), log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
-		metrics: newMetrics(), spaces: map[string]*Space{},
-		describe: cfg.Describe, restore: cfg.Restore,
+		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics),
+		failures: newFailures(), withheld: newFailures(),
+		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
+		spaces: map[string]*Space{}, describe: cfg.Describe, restore: cfg.Restore,
 	}
+	c.metrics = newMetrics(cfg.Registerer, near, c.flights)
 	if cfg.Observer != nil {
 		c.OnFill(cfg.Observer.Filled)
 	}
 	if c.far != nil {
 		if c.compressor, err = newCompressor(); err != nil {
 			return nil, fmt.Errorf("cache: %w", err)
-		}
-	}
-	if cfg.Registerer != nil {
-		if err := c.metrics.register(cfg.Registerer, near, c.flights); err != nil {
-			return nil, fmt.Errorf("cache: metrics: %w", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -314,9 +314,11 @@ func TestWhatIsNotKeptIsCountedToo(t *testing.T) {
 		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
-		running, limit := newFillsGauges(c.flights)
-		if r, l := testutil.ToFloat64(running), testutil.ToFloat64(limit); r != 2 || l != 4 {
-			t.Errorf("%v of %v fills", r, l)
+		const want = "# HELP sundry_cache_fills_limit Limit of concurrent fills; one endpoint may use half of it.\n" +
+			"# TYPE sundry_cache_fills_limit gauge\nsundry_cache_fills_limit 4\n" +
+			"# HELP sundry_cache_fills_running Fills that are running.\n# TYPE sundry_cache_fills_running gauge\nsundry_cache_fills_running 2\n"
+		if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "sundry_cache_fills_limit", "sundry_cache_fills_running"); err != nil {
+			t.Error(err)
 		}
 		two.Wait()
 	})

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/cache/policy"
 	"sundry/metrics"
@@ -33,9 +34,11 @@ type spaceMetrics struct {
 	age, staleAge                          prometheus.Observer
 }
 
-func newMetrics() *cacheMetrics {
+// newMetrics registers all; reg may be nil.
+func newMetrics(reg prometheus.Registerer, near *memory, g *flights) *cacheMetrics {
+	register := promauto.With(reg)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
+		return register.NewCounterVec(prometheus.CounterOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, labels)
 	}
 	m := &cacheMetrics{
 		lookups:   counter("lookups_total", "Lookups in a cache tier, by result.", "endpoint", "tier", "result"),
@@ -43,17 +46,17 @@ func newMetrics() *cacheMetrics {
 		coalesced: counter("coalesced_total", "Requests that waited for another request's fill.", "endpoint"),
 		stale:     counter("stale_answers_total", "Stale answers served because a refresh failed or was slow.", "endpoint"),
 		paused:    counter("paused_total", "Requests refused without a try because the key is paused after a failed fill.", "endpoint"),
-		age: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		age: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "age_at_serve_seconds",
 			Help:    "Age of cached answers when they are served.",
 			Buckets: []float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
-		staleAge: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		staleAge: register.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "stale_age_seconds",
 			Help:    "Time past freshness of stale answers that were served as fallback for a failed or slow refresh.",
 			Buckets: []float64{60, 300, 900, 3600, 3 * 3600, 6 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400},
 		}, []string{"endpoint"}),
-		superseded: prometheus.NewCounter(prometheus.CounterOpts{
+		superseded: register.NewCounter(prometheus.CounterOpts{
 			Namespace: metrics.Namespace, Subsystem: "cache", Name: "superseded_total",
 			Help: "Entries in memory that another instance has announced a newer one of: their next request looks into Redis.",
 		}),
@@ -61,6 +64,14 @@ func newMetrics() *cacheMetrics {
 	}
 	for _, result := range []string{"filled", "failed", "taken_over", "timeout"} {
 		m.leaseWaits.WithLabelValues(result)
+	}
+	gauge := func(name, help string, value func() float64) {
+		register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
+	}
+	gauge("fills_running", "Fills that are running.", func() float64 { return float64(g.running()) })
+	gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.fills.limit) })
+	if reg != nil {
+		reg.MustRegister(newMemoryCollector(near))
 	}
 	return m
 }
@@ -144,25 +155,4 @@ func (c *memoryCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(hot.table.WeightedSize()), name)
 	ch <- prometheus.MustNewConstMetric(c.limit, prometheus.GaugeValue, float64(hot.limit), name)
 	ch <- prometheus.MustNewConstMetric(c.evictions, prometheus.CounterValue, float64(hot.evicted.Load()), name)
-}
-
-// newFillsGauges returns gauges that read the flights at scrape.
-func newFillsGauges(g *flights) (running, limit prometheus.Collector) {
-	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "cache", Name: name, Help: help}, value)
-	}
-	return gauge("fills_running", "Fills that are running.", func() float64 { return float64(g.running()) }),
-		gauge("fills_limit", "Limit of concurrent fills; one endpoint may use half of it.", func() float64 { return float64(g.fills.limit) })
-}
-
-func (m *cacheMetrics) register(reg prometheus.Registerer, near *memory, g *flights) error {
-	running, limit := newFillsGauges(g)
-	for _, c := range []prometheus.Collector{
-		m.lookups, m.refreshes, m.age, m.staleAge, m.coalesced, m.stale, m.paused, m.superseded, m.leaseWaits, running, limit, newMemoryCollector(near),
-	} {
-		if err := reg.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }

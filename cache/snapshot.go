@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -86,7 +85,7 @@ type Snapshot struct {
 
 // Snapshot keeps the near tier in a file. Call it at most once, before the cache is used.
 // It does not touch the file.
-func (c *Cache) Snapshot(cfg SnapshotConfig) (*Snapshot, error) {
+func (c *Cache) Snapshot(cfg SnapshotConfig) *Snapshot {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -94,16 +93,11 @@ func (c *Cache) Snapshot(cfg SnapshotConfig) (*Snapshot, error) {
 		cfg.DropsKnownSince = func() time.Time { return time.Time{} }
 	}
 	s := &Snapshot{
-		cache: c, file: cfg.File, keeps: cfg.Keeps, known: cfg.DropsKnownSince, log: cfg.Log, metrics: newSnapshotMetrics(), limit: c.near.limit,
+		cache: c, file: cfg.File, keeps: cfg.Keeps, known: cfg.DropsKnownSince, log: cfg.Log, metrics: newSnapshotMetrics(cfg.Registerer), limit: c.near.limit,
 		purged: make(chan struct{}, 1),
 	}
-	if cfg.Registerer != nil {
-		if err := s.metrics.register(cfg.Registerer); err != nil {
-			return nil, fmt.Errorf("snapshot: metrics: %w", err)
-		}
-	}
 	c.snapshot = s
-	return s, nil
+	return s
 }
 
 // Run writes now and then, and soon after a purge, until ctx ends. However many purges

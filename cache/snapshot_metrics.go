@@ -2,6 +2,7 @@ package cache
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"sundry/metrics"
 )
@@ -34,17 +35,19 @@ type snapshotMetrics struct {
 	lastWrite prometheus.Gauge
 }
 
-func newSnapshotMetrics() *snapshotMetrics {
+// newSnapshotMetrics registers all; reg may be nil.
+func newSnapshotMetrics(reg prometheus.Registerer) *snapshotMetrics {
+	register := promauto.With(reg)
 	name := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: metrics.Namespace, Subsystem: "cache_snapshot", Name: name, Help: help}
 	}
 	m := &snapshotMetrics{
-		entries: prometheus.NewCounterVec(prometheus.CounterOpts(name("entries_total",
+		entries: register.NewCounterVec(prometheus.CounterOpts(name("entries_total",
 			"Entries of the snapshot, by what became of them: written to the file, read from it, or the reason why one in it was not read.")), []string{"result"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts(name("failures_total",
+		failures: register.NewCounterVec(prometheus.CounterOpts(name("failures_total",
 			"Writes and reads of the snapshot that failed, or that found it damaged.")), []string{"operation"}),
-		bytes:     prometheus.NewGauge(prometheus.GaugeOpts(name("bytes", "Size of the snapshot that was last written or read."))),
-		lastWrite: prometheus.NewGauge(prometheus.GaugeOpts(name("last_write_timestamp_seconds", "When the snapshot was last written, by this instance or the one before it."))),
+		bytes:     register.NewGauge(prometheus.GaugeOpts(name("bytes", "Size of the snapshot that was last written or read."))),
+		lastWrite: register.NewGauge(prometheus.GaugeOpts(name("last_write_timestamp_seconds", "When the snapshot was last written, by this instance or the one before it."))),
 	}
 	for _, result := range []string{resultWritten, resultRead} {
 		m.entries.WithLabelValues(result)
@@ -63,12 +66,3 @@ const (
 	resultWritten = "written"
 	resultRead    = "read"
 )
-
-func (m *snapshotMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.entries, m.failures, m.bytes, m.lastWrite} {
-		if err := reg.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}

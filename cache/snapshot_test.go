@@ -35,13 +35,10 @@ func keepIn(t testing.TB, file string, cfg Config) *keeper {
 	t.Helper()
 	log := &bytes.Buffer{}
 	c := newCache(t, cfg)
-	s, err := c.Snapshot(SnapshotConfig{
+	s := c.Snapshot(SnapshotConfig{
 		File: file, Keeps: func(key string) bool { return !strings.Contains(key, ":old:") },
 		Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &keeper{c, s, log}
 }
 

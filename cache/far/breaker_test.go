@@ -12,12 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sundry/upstreams/lib/waittest"
-
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 
 	"sundry/cache/far/redistest"
+	"sundry/upstreams/lib/waittest"
 )
 
 func TestRefusalsPauseLongerEachTime(t *testing.T) {
@@ -114,8 +113,8 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 			if tier.reads.blocked() || tier.writes.open() || !tier.writes.refusals.pausing(time.Now()) {
 				t.Errorf("reads blocked %v, write breaker open %v", tier.reads.blocked(), tier.writes.open())
 			}
-			if n := testutil.ToFloat64(tier.metrics.breakerWrites); n != 1 {
-				t.Errorf("the gauge of writes says %v", n)
+			if _, gauge := breakerOpen("write", tier.writes); gauge() != 1 {
+				t.Errorf("the gauge of writes says %v", gauge())
 			}
 			if n := testutil.ToFloat64(tier.metrics.writes.WithLabelValues("refused")); n > 20 {
 				t.Errorf("%v writes were tried on a Redis that refuses them", n)

@@ -115,12 +115,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
 	}
 	t.lives, t.end = context.WithCancel(context.Background())
-	t.metrics = newMetrics(t)
-	if reg != nil {
-		if err := t.metrics.register(reg); err != nil {
-			return nil, fmt.Errorf("redis: metrics: %w", err)
-		}
-	}
+	t.metrics = newMetrics(t, reg)
 	for i := range t.queue.shards {
 		w := &writer{tier: t, shard: &t.queue.shards[i]}
 		t.workers.Go(cfg.Panics.Loop(t.lives, panics.FarWrite, func(context.Context) { w.run() }))

@@ -29,7 +29,6 @@ type looks struct {
 	flying     int
 	waiting    []*lookup
 	aloneUntil time.Time
-	timers     sync.Pool
 }
 
 // lookup is one Look, with its result.
@@ -73,13 +72,7 @@ func (s *looks) depart() []*lookup {
 // wait waits for the turn of a look, and returns the looks for which it has to send; nil
 // when another has sent for it.
 func (s *looks) wait(l *lookup) []*lookup {
-	timer, _ := s.timers.Get().(*time.Timer)
-	if timer == nil {
-		timer = time.NewTimer(patience)
-	} else {
-		timer.Reset(patience)
-	}
-	defer s.timers.Put(timer)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case all := <-l.turn:

@@ -11,48 +11,51 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/redis/go-redis/v9"
 
 	"sundry/metrics"
 )
 
 type tierMetrics struct {
-	reads, writes, gossip       *prometheus.CounterVec
-	announcements               *prometheus.CounterVec
-	listening                   prometheus.Gauge
-	duration                    prometheus.Histogram
-	dropped                     prometheus.Counter
-	queued, deletions           prometheus.GaugeFunc
-	breakerReads, breakerWrites prometheus.GaugeFunc
-	size                        *sizeCollector
+	reads, writes, gossip *prometheus.CounterVec
+	announcements         *prometheus.CounterVec
+	listening             prometheus.Gauge
+	duration              prometheus.Histogram
+	dropped               prometheus.Counter
 }
 
-func newMetrics(t *Tier) *tierMetrics {
+// newMetrics registers all; reg may be nil.
+func newMetrics(t *Tier, reg prometheus.Registerer) *tierMetrics {
+	register := promauto.With(reg)
 	const namespace, subsystem = metrics.Namespace, "far"
 	m := &tierMetrics{
-		size: newSizeCollector(t),
-		reads: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
+		reads: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "reads_total",
 			Help: "Reads from Redis, by result; refused: it replied with an error; rejected: not sent, because the breaker was open or calls were paused after errors; canceled: no client waited any longer."},
 			[]string{"result"}),
-		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
+		writes: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "writes_total",
 			Help: "Tries to write to Redis, by result; refused: it replied with an error; rejected: not sent; dropped: given up, because the queue was full, or the write too old."},
 			[]string{"result"}),
-		announcements: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "announcements_total",
+		announcements: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "announcements_total",
 			Help: "Announcements between instances, by result; received: including this instance's own; invalid: received, and not one of ours."},
 			[]string{"result"}),
-		listening: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "listening",
+		listening: register.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "listening",
 			Help: "1 while this instance receives the announcements of the others."}),
-		gossip: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "gossip_rounds_total",
+		gossip: register.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Subsystem: subsystem, Name: "gossip_rounds_total",
 			Help: "Rounds in which reports were exchanged with the other instances, by result; refused: Redis replied with an error."}, []string{"result"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
+		duration: register.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Subsystem: subsystem, Name: "read_duration_seconds",
 			Help: "Duration of reads from Redis.", Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25}}),
-		queued: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
-			Help: "Queued writes of entries."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) }),
-		deletions: prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
-			Help: "Queued deletions and releases of leases, which are never dropped, including those that failed and are retried."},
-			func() float64 { _, deletions := t.queue.waiting(); return float64(deletions) }),
 	}
-	m.breakerReads, m.breakerWrites = breakerOpen("read", t.reads), breakerOpen("write", t.writes)
+	register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_entries",
+		Help: "Queued writes of entries."}, func() float64 { all, _ := t.queue.waiting(); return float64(all) })
+	register.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "queue_deletes",
+		Help: "Queued deletions and releases of leases, which are never dropped, including those that failed and are retried."},
+		func() float64 { _, deletions := t.queue.waiting(); return float64(deletions) })
+	register.NewGaugeFunc(breakerOpen("read", t.reads))
+	register.NewGaugeFunc(breakerOpen("write", t.writes))
+	if reg != nil {
+		reg.MustRegister(newSizeCollector(t))
+	}
 	for _, r := range []string{"hit", "miss", "timeout", "refused", "error", "rejected", "canceled"} {
 		m.reads.WithLabelValues(r)
 	}
@@ -70,24 +73,15 @@ func newMetrics(t *Tier) *tierMetrics {
 }
 
 // breakerOpen is the gauge of one kind of calls.
-func breakerOpen(operation string, b *breaker) prometheus.GaugeFunc {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "far", Name: "breaker_open",
-		ConstLabels: prometheus.Labels{"operation": operation},
-		Help:        "1 while no reads or writes are sent to Redis: the breaker is open, or calls are paused after errors that Redis replied."}, func() float64 {
-		if b.blocked() {
-			return 1
+func breakerOpen(operation string, b *breaker) (opts prometheus.GaugeOpts, value func() float64) {
+	return prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "far", Name: "breaker_open",
+			ConstLabels: prometheus.Labels{"operation": operation},
+			Help:        "1 while no reads or writes are sent to Redis: the breaker is open, or calls are paused after errors that Redis replied."}, func() float64 {
+			if b.blocked() {
+				return 1
+			}
+			return 0
 		}
-		return 0
-	})
-}
-
-func (m *tierMetrics) register(reg prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.reads, m.writes, m.gossip, m.announcements, m.listening, m.duration, m.queued, m.deletions, m.breakerReads, m.breakerWrites, m.size} {
-		if err := reg.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (m *tierMetrics) read(value []byte, err error, took time.Duration) {

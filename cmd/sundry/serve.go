@@ -146,9 +146,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
-	if s.snapshot, err = s.newSnapshot(reg); err != nil {
-		return err
-	}
+	s.snapshot = s.newSnapshot(reg)
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}
 	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
 		return misconfigured(err)

@@ -28,15 +28,15 @@ type snapshot struct {
 }
 
 // newSnapshot returns nil where the configuration names no file.
-func (s *server) newSnapshot(reg prometheus.Registerer) (*snapshot, error) {
+func (s *server) newSnapshot(reg prometheus.Registerer) *snapshot {
 	if s.config.Cache.Snapshot == "" {
-		return nil, nil
+		return nil
 	}
-	kept, err := s.cache.Snapshot(cache.SnapshotConfig{
+	kept := s.cache.Snapshot(cache.SnapshotConfig{
 		File: s.config.Cache.Snapshot, Keeps: s.keeps, Registerer: reg, Log: s.log,
 		DropsKnownSince: func() time.Time { return s.replicator.DropsKnownSince() }, // which is made after the snapshot
 	})
-	return &snapshot{Snapshot: kept, done: make(chan struct{})}, err
+	return &snapshot{Snapshot: kept, done: make(chan struct{})}
 }
 
 // keeps reports whether the catalog in force lets the entry of a key be in the file.
