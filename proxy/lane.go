@@ -39,13 +39,13 @@ func laneFields() []string {
 // as ServeHTTP, and what is to be logged, refused or refreshed goes there.
 type lane struct {
 	*Server
-	scratch sync.Pool // of *ready
+	scratch sync.Pool // of *prepared
 	date    atomic.Pointer[dateLine]
 }
 
-// ready is an answer that lies ready, while it is put together. It is used again for
+// prepared is an answer that lies ready, while it is put together. It is used again for
 // other requests.
-type ready struct {
+type prepared struct {
 	hit     cache.Hit
 	reply   reply
 	allowed ratelimit.Allowance
@@ -55,7 +55,7 @@ type ready struct {
 // for none.
 func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 	l := &lane{Server: s}
-	l.scratch.New = func() any { return &ready{} }
+	l.scratch.New = func() any { return &prepared{} }
 	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg, Panics: s.cfg.Panics})
 }
 
@@ -66,7 +66,7 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
 		return false
 	}
-	a := l.scratch.Get().(*ready) //nolint:forcetypeassert // New makes no other
+	a := l.scratch.Get().(*prepared) //nolint:forcetypeassert // New makes no other
 	defer l.release(a)
 	parsed := l.prepare(a, rt, q)
 	if parsed == nil {
@@ -80,13 +80,13 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 }
 
 // release forgets what a has of the request.
-func (l *lane) release(a *ready) {
+func (l *lane) release(a *prepared) {
 	a.reply.head.values[fieldRequestID] = headValue{}
 	l.scratch.Put(a)
 }
 
 // prepare finds the answer; nil: it does not lie ready.
-func (l *lane) prepare(a *ready, rt *route, q *express.Request) *parsedQuery {
+func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *parsedQuery {
 	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), rt.settings.Trusted, rt.settings.Forwarded)
 	key := rt.parses.keyFor(q.Query, caller, laneClient{q}, q.Arrived)
 	parsed := rt.parses.find(&key)
@@ -115,7 +115,7 @@ func (c laneClient) agent() string { return c.Field(laneAgent) }
 func (c laneClient) hint() string  { return c.Field(laneHint) }
 
 // count counts the answer as ServeHTTP does.
-func (l *lane) count(a *ready, rt *route, key string, q *express.Request) {
+func (l *lane) count(a *prepared, rt *route, key string, q *express.Request) {
 	outcome := outcomeHit
 	if a.reply.status == http.StatusNotModified {
 		outcome = outcomeNotModified

@@ -61,7 +61,7 @@ func TestPanics(t *testing.T) {
 		}
 	}
 
-	f.server.current.Store(&snapshot{routes: map[string]*route{"simple": {endpoint: f.server.current.Load().routes["simple"].endpoint, metrics: f.server.unrouted}}})
+	f.server.current.Store(&generation{routes: map[string]*route{"simple": {endpoint: f.server.current.Load().routes["simple"].endpoint, metrics: f.server.unrouted}}})
 	a := f.get("/api/simple", "Accept-Encoding", "gzip")
 	a.want(t, http.StatusInternalServerError, `"type":"internal"`)
 	a.header(t, "Cache-Control", "no-store")

@@ -49,7 +49,7 @@ type Config struct {
 // Swap or Reload.
 type Server struct {
 	cfg       Config
-	current   atomic.Pointer[snapshot]
+	current   atomic.Pointer[generation]
 	metrics   *serverMetrics
 	unrouted  *endpointMetrics
 	preset    *presetHeaders
@@ -68,9 +68,9 @@ type Server struct {
 	requests sync.Pool // of *request
 }
 
-// snapshot is what a catalog and the settings compile to. A reload replaces it as a
+// generation is what a catalog and the settings compile to. A reload replaces it as a
 // whole.
-type snapshot struct {
+type generation struct {
 	catalog  *catalog.Catalog
 	routes   map[string]*route
 	paths    map[string]*route // the same by the whole path of a request
@@ -100,7 +100,7 @@ func New(cfg Config) (*Server, error) {
 	s.MarkWith(RandomSecret())
 	s.requests.New = func() any { return &request{} }
 	s.history, s.status.every = status.NewHistory(durationBuckets(), s.totals), statusEvery
-	s.use(&snapshot{settings: newActiveSettings(cfg.Settings, nil)})
+	s.use(&generation{settings: newActiveSettings(cfg.Settings, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 
 // Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
-	next := &snapshot{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
+	next := &generation{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
 		settings: newActiveSettings(settings, s.current.Load().settings)}
 	before, parses := s.current.Load().routes, newParseCache()
 	for i, e := range c.Endpoints {
@@ -168,8 +168,8 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	return nil
 }
 
-// use puts a snapshot into force.
-func (s *Server) use(next *snapshot) {
+// use puts a generation into force.
+func (s *Server) use(next *generation) {
 	s.admission.setLimits(next.settings.Limits)
 	s.current.Store(next)
 }

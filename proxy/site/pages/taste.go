@@ -19,7 +19,7 @@ type taste struct {
 	// OnDemand: it tells something about the visitor, and may be asked of services that
 	// then learn the address. So it waits until the visitor wants it.
 	OnDemand bool
-	Ask      *question
+	Ask      *prompt
 	// Choices are calls that stand in the place of a text that says nothing, such as a list of
 	// links.
 	Choices []choice
@@ -31,8 +31,8 @@ type choice struct{ URL, Name string }
 // mostChoices is how many fit into the place on a card.
 const mostChoices = 8
 
-// question is the one thing that an endpoint has to be told. The visitor may say it.
-type question struct {
+// prompt is the one thing that an endpoint has to be told. The visitor may say it.
+type prompt struct {
 	Action string // the short path, as a link
 	Name   string // of the parameter
 	Hint   string // what to say
@@ -65,7 +65,7 @@ func (s *Set) tasteOf(l i18n.Language, e *catalog.Endpoint) *taste {
 	computed := e.Policy.Class == policy.Computed
 	if len(required) == 1 {
 		p := required[0]
-		t.Ask = &question{
+		t.Ask = &prompt{
 			Action: s.url(apiPath(e)), Name: p.Name, Hint: l.Say(p.EN, p.ZH), Example: p.Example, MaxLen: p.MaxLen(),
 			Form: name, Value: value, Instantly: computed,
 		}
