@@ -1,6 +1,5 @@
 package proxy
 
-
 import (
 	"context"
 	"log/slog"

@@ -1,6 +1,5 @@
 package proxy
 
-
 import (
 	"context"
 	"math"

@@ -1,6 +1,5 @@
 package pages
 
-
 import (
 	"strings"
 
