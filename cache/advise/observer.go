@@ -231,8 +231,12 @@ func (o *Observer) Report(name string, ttls []time.Duration, target Target) (Rep
 		}
 	}
 	slices.Sort(ladder)
-	r.Advice = s.past(time.Time{}).Advise(policy, ladder, target)
-	if past := s.past(since); past.evidence.Refreshes > 0 {
+	past := s.past(time.Time{})
+	r.Advice = past.Advise(policy, ladder, target)
+	if since.UnixMilli() > past.from {
+		past = s.past(since) // else all of it is of the rule in force
+	}
+	if past.evidence.Refreshes > 0 {
 		seen := past.Rule(policy)
 		r.Seen = &seen
 	}

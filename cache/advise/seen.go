@@ -210,8 +210,12 @@ func (s *Seen) forgetUntil(at time.Time) {
 
 // Evidence is what an advice rests on.
 type Evidence struct {
-	Requests, Refreshes, Changes int
-	From, To                     time.Time
+	Requests  int       `json:"requests"`
+	Refreshes int       `json:"refreshes"`
+	Changes   int       `json:"changes"`
+	From      time.Time `json:"from,omitzero"`
+	To        time.Time `json:"to,omitzero"`
+	Days      float64   `json:"days"` // from From to To
 }
 
 func evidenceOf(events []event) Evidence {
@@ -229,6 +233,7 @@ func evidenceOf(events []event) Evidence {
 	}
 	if n := len(events); n > 0 {
 		out.From, out.To = time.UnixMilli(events[0].time()), time.UnixMilli(events[n-1].time())
+		out.Days = out.To.Sub(out.From).Hours() / 24
 	}
 	return out
 }

@@ -8,10 +8,10 @@ type View struct {
 	Target   string     `json:"target"`
 	Rules    []RuleView `json:"rules"` // by rising TTL
 	// Advised is nil where no TTL meets the target, or too little is known.
-	Advised  *float64     `json:"advised_ttl_seconds"`
-	Reason   string       `json:"reason"`
-	ReasonZH string       `json:"reason_zh"`
-	Evidence EvidenceView `json:"evidence"`
+	Advised  *float64 `json:"advised_ttl_seconds"`
+	Reason   string   `json:"reason"`
+	ReasonZH string   `json:"reason_zh"`
+	Evidence Evidence `json:"evidence"`
 	// Edition is nil where contents do not seem to change once a day, at a time.
 	Edition *Edition `json:"edition"`
 }
@@ -30,27 +30,15 @@ type RuleView struct {
 	CallsHigh float64 `json:"calls_high"`
 }
 
-// EvidenceView is what an advice rests on.
-type EvidenceView struct {
-	Requests  int       `json:"requests"`
-	Refreshes int       `json:"refreshes"`
-	Changes   int       `json:"changes"`
-	From      time.Time `json:"from,omitzero"`
-	To        time.Time `json:"to,omitzero"`
-	Days      float64   `json:"days"`
-}
-
 // View of an advice about an endpoint whose TTL is the present one.
 func (a *Advice) View(endpoint string, present time.Duration) View {
-	e := &a.Evidence
 	v := View{
 		Endpoint: endpoint, Target: a.Target.String(), Rules: []RuleView{}, Reason: a.Reason.EN, ReasonZH: a.Reason.ZH,
-		Evidence: EvidenceView{e.Requests, e.Refreshes, e.Changes, e.From, e.To, e.To.Sub(e.From).Hours() / 24},
-		Edition:  a.Edition,
+		Evidence: a.Evidence, Edition: a.Edition,
 	}
 	for i := range a.Rules {
 		r := &a.Rules[i]
-		rule := r.View(e.Refreshes > 0)
+		rule := r.View(a.Evidence.Refreshes > 0)
 		rule.Present = r.TTL == present
 		v.Rules = append(v.Rules, rule)
 	}

@@ -109,7 +109,7 @@ func whyText(v *advise.View) string {
 	return fmt.Sprintf("%s; its content seems to change once a day, from %s to %s UTC: an until would need one call a day", v.Reason, v.Edition.From.UTC().Format(clock), v.Edition.To.UTC().Format(clock))
 }
 
-func evidenceText(e *advise.EvidenceView) string {
+func evidenceText(e *advise.Evidence) string {
 	return fmt.Sprintf("%d refreshes, %d changes, %s days", e.Refreshes, e.Changes, figure(e.Days))
 }
 
