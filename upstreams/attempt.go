@@ -30,7 +30,7 @@ func (s *Source) repeat(ctx context.Context, until time.Time, p *pass) (Answer, 
 	for {
 		answer, refused, err := s.attempt(ctx, until, p, renewed)
 		switch {
-		case refused && (deadline{ctx, until}).Err() == nil:
+		case refused && ended(ctx, until) == nil:
 			renewed = true
 		case err != nil && transient(err) && retries < s.Retry && !outrun(ctx) && s.worthRetry(until):
 			retries++

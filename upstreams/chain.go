@@ -69,7 +69,7 @@ func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	p := pass{
 		chain: c, ctx: ctx, call: call, hasCopy: hasCopy, watch: watch,
-		asking: withReserve(ctx, reserve), plan: c.plan(ctx, call, hasCopy), ended: -1,
+		asking: withReserve(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
 	}
 	if c.hedged && watch != nil {
 		w := &watcher{watch: watch}
@@ -87,7 +87,7 @@ type pass struct {
 	call    *Call
 	hasCopy bool
 	watch   func(Attempt) // nil: nobody watches
-	asking  deadline      // of remote sources
+	asking  time.Time     // until when remote sources are asked; zero: until ctx ends
 	plan    []planned
 	hedge   *hedge // nil: there is none
 	ended   int    // the index of the source that ended the pass; -1: none has
@@ -105,9 +105,9 @@ func (p *pass) failover() (Answer, error) {
 		}
 		until := deadlineOf(p.ctx)
 		if t.source.Remote() {
-			until = share(p.asking.until, p.plan[i:])
+			until = share(p.asking, p.plan[i:])
 		}
-		if (deadline{p.ctx, until}).Err() != nil {
+		if ended(p.ctx, until) != nil {
 			continue // no time is left for this one; a local source may follow
 		}
 		answer, err := p.ask(i, until)
@@ -215,19 +215,13 @@ func (t *planned) try(ctx context.Context, until time.Time, p *pass) (Answer, er
 // for sources that need no network, and for rendering the answer.
 const reserve = 500 * time.Millisecond
 
-// deadline is a context that ends at an earlier time. It has no timer: it is only asked
-// whether it has ended.
-type deadline struct {
-	ctx   context.Context //nolint:containedctx // see above
-	until time.Time       // zero: when ctx ends
-}
-
-// Err is nil, or why it has ended.
-func (d deadline) Err() error {
-	if err := d.ctx.Err(); err != nil {
+// ended is nil, or why what is to end at a time, or with ctx before, has ended. Zero: it ends
+// with ctx. It needs no timer.
+func ended(ctx context.Context, until time.Time) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !d.until.IsZero() && !time.Now().Before(d.until) {
+	if !until.IsZero() && !time.Now().Before(until) {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -247,14 +241,14 @@ func earlier(until, other time.Time) time.Time {
 	return until
 }
 
-// withReserve is ctx with its deadline earlier by reserve, but by no more than half
-// of the time that is left.
-func withReserve(ctx context.Context, reserve time.Duration) deadline {
+// withReserve is the deadline of ctx, earlier by reserve, but by no more than half of the time
+// that is left.
+func withReserve(ctx context.Context) time.Time {
 	until := deadlineOf(ctx)
-	if !until.IsZero() {
-		until = until.Add(-min(reserve, time.Until(until)/2))
+	if until.IsZero() {
+		return until
 	}
-	return deadline{ctx, until}
+	return until.Add(-min(reserve, time.Until(until)/2))
 }
 
 // share is until when the first of these sources is asked, so that time is left for
@@ -283,7 +277,7 @@ func share(until time.Time, plan []planned) time.Time {
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
 func (p *pass) combine(failures []failure, planned int) error {
-	ctx := p.asking
+	over := ended(p.ctx, p.asking)
 	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0
@@ -302,11 +296,11 @@ func (p *pass) combine(failures []failure, planned int) error {
 	}
 	kind := Unavailable
 	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		causes = append(causes, ctx.Err())
+	case errors.Is(over, context.Canceled):
+		causes = append(causes, over)
 	case p.mayBeNegative() && count[Negative] == asked && (asked > 0 || optional == 0 && planned > 0 && len(failures) == planned):
 		kind = Negative
-	case errors.Is(ctx.Err(), context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
+	case errors.Is(over, context.DeadlineExceeded), asked+optional > 0 && count[Timeout] == asked+optional:
 		kind = Timeout
 	case asked+optional > 0 && count[Internal] == asked+optional:
 		kind = Internal

@@ -148,7 +148,7 @@ func (h *hedge) panics() *panics.Catcher { return h.plan[h.index].source.env.Pan
 // try turns a panic into an error, so that the attempt beside it goes on.
 func (h *hedge) try() (answer Answer, err error) {
 	defer h.panics().Catch(panics.Hedge, &err)
-	return h.plan[h.index].try(h.within, share(h.asking.until, h.plan[h.index:]), &h.pass)
+	return h.plan[h.index].try(h.within, share(h.asking, h.plan[h.index:]), &h.pass)
 }
 
 // wait waits until the attempt has ended; begun is false where it is still to be made.
