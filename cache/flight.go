@@ -27,33 +27,15 @@ type flights struct {
 	unfinished sync.WaitGroup
 	panics     *panics.Catcher
 
+	limit int // of fills
+
 	mu     sync.Mutex
 	byKey  map[string]*flight
 	closed bool
-	fills  fills
-}
-
-// fills counts the running fills, with or without waiters. A fill started by
-// another fill is not counted again. Protected by the flights' lock.
-type fills struct {
-	limit, running int
-	byEndpoint     map[string]int
-}
-
-func (f *fills) acquire(endpoint string) bool {
-	if f.running >= f.limit || f.byEndpoint[endpoint] >= (f.limit+1)/2 {
-		return false
-	}
-	f.running++
-	f.byEndpoint[endpoint]++
-	return true
-}
-
-func (f *fills) release(endpoint string) {
-	f.running--
-	if f.byEndpoint[endpoint]--; f.byEndpoint[endpoint] == 0 {
-		delete(f.byEndpoint, endpoint)
-	}
+	// count is how many fills are running, with or without waiters, and byEndpoint how many of
+	// each endpoint. A fill started by another fill is not counted again.
+	count      int
+	byEndpoint map[string]int
 }
 
 // flight is the one running fill of a key, with the callers that wait for it. Who
@@ -87,7 +69,7 @@ type flightResult struct {
 }
 
 func newFlights(limit int, p *panics.Catcher) *flights {
-	g := &flights{panics: p, byKey: map[string]*flight{}, fills: fills{limit: limit, byEndpoint: map[string]int{}}}
+	g := &flights{panics: p, limit: limit, byKey: map[string]*flight{}, byEndpoint: map[string]int{}}
 	g.base, g.stop = context.WithCancel(context.Background())
 	return g
 }
@@ -183,20 +165,29 @@ func (g *flights) finish(f *flight, got *flightResult, err error) {
 	g.unfinished.Done()
 }
 
-// acquire takes a slot for a fill. The lock is held.
+// acquire takes a slot for a fill, which counts against the limit of an endpoint, if that is
+// not "". The lock is held.
 func (g *flights) acquire(endpoint string) error {
 	switch {
 	case g.closed:
 		return context.Canceled
-	case endpoint != "" && !g.fills.acquire(endpoint):
+	case endpoint == "":
+		return nil
+	case g.count >= g.limit || g.byEndpoint[endpoint] >= (g.limit+1)/2:
 		return ErrBusy
 	}
+	g.count++
+	g.byEndpoint[endpoint]++
 	return nil
 }
 
 func (g *flights) release(endpoint string) {
-	if endpoint != "" {
-		g.fills.release(endpoint)
+	if endpoint == "" {
+		return
+	}
+	g.count--
+	if g.byEndpoint[endpoint]--; g.byEndpoint[endpoint] == 0 {
+		delete(g.byEndpoint, endpoint)
 	}
 }
 
@@ -216,7 +207,7 @@ func (g *flights) acquireUnshared(endpoint string) (done func(), err error) {
 func (g *flights) running() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.fills.running
+	return g.count
 }
 
 // finished reports whether the result is there.

@@ -264,8 +264,8 @@ func TestFillsAreBounded(t *testing.T) {
 		}
 		wantCalls(t, l, 8)
 		mustFetch(t, three, "three:0", l)
-		if n := c.flights.running(); n != 0 || len(c.flights.fills.byEndpoint) != 0 {
-			t.Errorf("%d fills are still counted: %v", n, c.flights.fills.byEndpoint)
+		if n := c.flights.running(); n != 0 || len(c.flights.byEndpoint) != 0 {
+			t.Errorf("%d fills are still counted: %v", n, c.flights.byEndpoint)
 		}
 	})
 }
