@@ -9,12 +9,9 @@ import (
 	"sundry/metrics/panics"
 )
 
-const (
-	// adviseEvery is how often the reports for the metrics are made, and what was seen is
-	// kept, and adviseSpread the share by which that varies.
-	adviseEvery  = 5 * time.Minute
-	adviseSpread = 0.2
-)
+// adviseEvery is how often, about, the reports for the metrics are made, and what was seen is
+// kept.
+const adviseEvery = 5 * time.Minute
 
 // adviseFile is where what was seen is kept over a restart: beside the snapshot, or else
 // beside the settings; "" for nowhere.
@@ -37,7 +34,7 @@ func (s *server) readSeen() {
 func (s *server) keepSeen(ctx context.Context) {
 	every := cmp.Or(s.process.adviseEvery, adviseEvery)
 	s.observer.Update()
-	for jitter.Pause(ctx, every, adviseSpread) == nil {
+	for jitter.Pause(ctx, every, 0.2) == nil {
 		s.observer.Update()
 		s.writeSeen()
 	}

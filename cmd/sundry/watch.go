@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -67,8 +68,7 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 	if s.config.Catalog != "" {
 		of.catalog = filepath.Clean(s.config.Catalog)
 	}
-	dirs := of.directories()
-	if len(dirs) == 0 {
+	if of.file == "" && of.catalog == "" {
 		return nil, func() {}
 	}
 	w, err := fsnotify.NewWatcher()
@@ -76,7 +76,7 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 		s.log.Warn("files are not watched; send SIGHUP to reload", "error", err)
 		return nil, func() {}
 	}
-	for _, dir := range dirs {
+	for dir := range of.directories() {
 		if err := w.Add(dir); err != nil {
 			s.log.Warn("directory is not watched; send SIGHUP to reload", "directory", dir, "error", err)
 		}
@@ -86,23 +86,20 @@ func (s *server) watchFiles(ctx context.Context) (<-chan struct{}, func()) {
 	return changed, func() { _ = w.Close() } // its error has no consequence
 }
 
-// directories are that of the configuration, and that of catalog files with its folders.
-func (of *watchedFiles) directories() []string {
-	var dirs []string
-	if of.file != "" {
-		dirs = append(dirs, filepath.Dir(of.file))
-	}
-	if of.catalog == "" {
-		return dirs
-	}
-	dirs = append(dirs, of.catalog)
-	entries, _ := os.ReadDir(of.catalog) // what cannot be read was reported when it was loaded
-	for _, entry := range entries {
-		if entry.IsDir() {
-			dirs = append(dirs, filepath.Join(of.catalog, entry.Name()))
+// directories are that of the configuration, and that of catalog files with its folders. It is
+// read once it is watched: a folder that is made meanwhile is found, or told of.
+func (of *watchedFiles) directories() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if of.file != "" && !yield(filepath.Dir(of.file)) || of.catalog == "" || !yield(of.catalog) {
+			return
+		}
+		entries, _ := os.ReadDir(of.catalog) // what cannot be read was reported when it was loaded
+		for _, entry := range entries {
+			if entry.IsDir() && !yield(filepath.Join(of.catalog, entry.Name())) {
+				return
+			}
 		}
 	}
-	return dirs
 }
 
 // filter passes on events that concern this instance's files, until the watcher
