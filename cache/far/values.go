@@ -149,8 +149,13 @@ func (t *Tier) name(prefix, key string) string {
 // written. Where it replaces one that other instances may have copies of, whether or not
 // Redis still has it, they are told, once it is written, that there is one created then. See
 // Listen, also for when Redis has a newer one.
-func (t *Tier) Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration)) {
-	t.push("", &job{kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: replaces, size: size, make: make})
+func (t *Tier) Set(
+	key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration),
+) {
+	t.push("", &job{
+		kind: writing, cacheKey: key, created: created, replaceable: replaceable, announced: replaces,
+		size: size, make: make,
+	})
 }
 
 // Fail stores the record of a failed fill for ttl.
