@@ -20,6 +20,7 @@ func (p *instance) evidence() (refreshes, requests float64) {
 // TestAdviceOutlivesARestart, beside the snapshot or the settings. A torn file is a start
 // anew, and a line in the log; other content of that name is none of its own.
 func TestAdviceOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	dir, state := catalogDir(t, newUpstream(t), "ttl: 1h"), filepath.Join(t.TempDir(), "state.json")
 	file := state + ".advice"
 	start := func() *instance { return serve(t, "--catalog", dir, "--state", state) }

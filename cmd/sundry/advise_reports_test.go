@@ -13,6 +13,7 @@ import (
 // TestAdviceSeesRequestsAndRefreshes: of a running instance, over the admin API and as
 // metrics, and says what it does not know.
 func TestAdviceSeesRequestsAndRefreshes(t *testing.T) {
+	t.Parallel()
 	config := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only("sfz"))
 	p := launch(t, &process{getenv: noEnv, adviseEvery: 20 * time.Millisecond}, "--config", config, "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
 	for range 20 {

@@ -133,6 +133,7 @@ func presentOf(v *advise.View) *advise.RuleView {
 // TestAdviseKnowsWhatIsOld: what it says of the present TTL is what really was, from logs in
 // text and JSON, and from several in any order, packed or not.
 func TestAdviseKnowsWhatIsOld(t *testing.T) {
+	t.Parallel()
 	dir := ownCatalog(t)
 	for format, keys := range map[string]int{"text": 20, "json": 1} {
 		w := writeLog(format, 60_000, keys, 5*time.Hour)
@@ -180,6 +181,7 @@ func packed(t *testing.T, text string) string {
 
 // TestAdviseOnNginxLogs: they tell of calls alone, by keys with the same meaning.
 func TestAdviseOnNginxLogs(t *testing.T) {
+	t.Parallel()
 	dir, w := ownCatalog(t), writeLog("combined", 20_000, 20, time.Hour)
 	var out bytes.Buffer
 	p := processOf(t, nil)
@@ -207,6 +209,7 @@ func TestAdviseOnNginxLogs(t *testing.T) {
 
 // TestAdviseTable has a row for each endpoint or, with --ttl, for each TTL.
 func TestAdviseTable(t *testing.T) {
+	t.Parallel()
 	dir := ownCatalog(t)
 	file := write(t, t.TempDir(), "own.log", writeLog("text", 20_000, 20, 9*time.Hour).text.String()+"no line of a log\ntime=2199-01-01T00:00:00Z msg=request endpoint=own outcome=hit\n")
 	table := func(args ...string) []string {
@@ -240,6 +243,7 @@ func wantMatch(t *testing.T, got, want string) {
 
 // TestAdviseOnWhatServeWrites: the log of an instance, in both formats.
 func TestAdviseOnWhatServeWrites(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		u := newUpstream(t)
 		dir := catalogDir(t, u, "ttl: 1h")
@@ -260,6 +264,7 @@ func TestAdviseOnWhatServeWrites(t *testing.T) {
 }
 
 func TestADailyEditionIsHinted(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 3, 1, 6, 0, 0, 0, time.FixedZone("", 8*3600))
 	v := advise.View{Reason: "because", Edition: &advise.Edition{From: at, To: at.Add(2 * time.Minute)}}
 	if got := whyText(&v); got != "because; its content seems to change once a day, from 22:00 to 22:02 UTC: an until would need one call a day" {
@@ -269,6 +274,7 @@ func TestADailyEditionIsHinted(t *testing.T) {
 
 // TestAdviseCountsLines: what becomes of each.
 func TestAdviseCountsLines(t *testing.T) {
+	t.Parallel()
 	const begins, asked = "time=2026-03-01T00:00:00Z msg=", "request endpoint=own outcome="
 	lines := []string{
 		begins + asked + "hit key=01 weight=3", begins + asked + "miss key=01", begins + asked + "hit", // keyless
@@ -294,6 +300,7 @@ func TestAdviseCountsLines(t *testing.T) {
 }
 
 func TestAdviseMistakes(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t, "ip", "lishi", "sfz")
 	log := write(t, t.TempDir(), "own.log", "time=2026-03-01T00:00:00Z msg=request endpoint=lishi outcome=hit\n")
 	keyless := write(t, t.TempDir(), "ip.log", "time=2026-03-01T00:00:00Z msg=request endpoint=ip outcome=hit\n")
@@ -341,6 +348,7 @@ func BenchmarkAdvise(b *testing.B) {
 }
 
 func TestFigures(t *testing.T) {
+	t.Parallel()
 	for v, want := range map[float64]string{0: "0", 0.01234: "0.0123", 0.5: "0.500", 1: "1.00", 12.345: "12.3", 99.99: "100.0", 1234.5: "1234", 1e-9: "0.0000"} {
 		if got := figure(v); got != want {
 			t.Errorf("%v: %s, expected %s", v, got, want)

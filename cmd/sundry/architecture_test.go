@@ -13,6 +13,7 @@ import (
 // TestArchitecturePageNamesWhatExists: its table has every package and no other,
 // and each file that it names is there.
 func TestArchitecturePageNamesWhatExists(t *testing.T) {
+	t.Parallel()
 	packages, files := tree(t)
 	text := readFile(t, filepath.Join(samples, "architecture.md"))
 	var listed []string

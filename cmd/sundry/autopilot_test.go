@@ -130,6 +130,7 @@ const piloted = "limits: {rate: 0}\nendpoints: {own: {autopilot: {min: 20s, max:
 // minutes is halved until no more than 2 % of answers are old; callers see it, and the audit
 // log has each step with its reason. Nothing is raised while more are old.
 func TestAutopilotKeepsToTheTarget(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, piloted, "ttl: 10m, jitter: 0", "{edition: ($now / 1800 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
@@ -158,6 +159,7 @@ func TestAutopilotKeepsToTheTarget(t *testing.T) {
 // TestAutopilotRaisesByTheDay what it is turned on for while the service runs, and not
 // beyond the bound; it stops once it is turned off.
 func TestAutopilotRaisesByTheDay(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, "limits: {rate: 0}\n", "ttl: 1m, jitter: 0", "{edition: ($now / 86400 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
@@ -181,6 +183,7 @@ func TestAutopilotRaisesByTheDay(t *testing.T) {
 // TestAutopilotIsRefused where there is no TTL to set, and with bounds that cannot be meant,
 // in the line of the mistake.
 func TestAutopilotIsRefused(t *testing.T) {
+	t.Parallel()
 	for settings, want := range map[string]string{
 		"lishi: {autopilot: {min: 1h, max: 2h}}":                   "autopilot: the timetable (until)",
 		"sfz: {autopilot: {min: 1h, max: 2h}}":                     "autopilot: answers are not cached",
@@ -208,6 +211,7 @@ func TestAutopilotIsRefused(t *testing.T) {
 
 // TestAutopilotIsTurnedOnByAReload, of a running instance.
 func TestAutopilotIsTurnedOnByAReload(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {}\n")
 	p := serve(t, "--replay", "--config", file)
 	pilot := func(endpoint string) map[string]any {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAddressesForABrowser(t *testing.T) {
+	t.Parallel()
 	for listen, want := range map[string]string{
 		"[::]:8080": "http://localhost:8080", "0.0.0.0:80": "http://localhost:80", "127.0.0.1:9090": "http://127.0.0.1:9090",
 		"[::1]:9090": "http://[::1]:9090", "192.0.2.7:8080": "http://192.0.2.7:8080",
@@ -30,6 +31,7 @@ func TestAddressesForABrowser(t *testing.T) {
 }
 
 func TestBannerSpeaksTheLanguageOfTheTerminal(t *testing.T) {
+	t.Parallel()
 	all := []address{{"Home", "首页", "http://localhost:8080/"}, {"Console", "控制台", "http://127.0.0.1:9090/admin/"}}
 	env := func(pairs ...string) func(string) (string, bool) {
 		return func(name string) (string, bool) {
@@ -63,6 +65,7 @@ func TestBannerSpeaksTheLanguageOfTheTerminal(t *testing.T) {
 // TestServeAnnouncesItselfOnATerminal, and nowhere else: a log stays what programs
 // read, and the standard output empty.
 func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t)["SUNDRY_CONFIG"]
 	for _, c := range []struct {
 		format   string
@@ -96,6 +99,7 @@ func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
 
 // TestColoursAreForTerminals that want them.
 func TestColoursAreForTerminals(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t)["SUNDRY_CONFIG"]
 	for _, c := range []struct {
 		env      map[string]string
@@ -121,6 +125,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 // TestTheDoctorRedrawsItsProgress on a terminal, clears it, and leaves its findings
 // aligned.
 func TestTheDoctorRedrawsItsProgress(t *testing.T) {
+	t.Parallel()
 	w := processOf(t, nil)
 	var out, errs bytes.Buffer
 	w.stdout, w.stderr, w.terminal = &out, &errs, func(io.Writer) bool { return true }

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCalledAs(t *testing.T) {
+	t.Parallel()
 	for path, want := range map[string]string{
 		"": "sundry", "sundry": "sundry", "bin/sundry": "bin/sundry", "/usr/local/bin/sundry": "/usr/local/bin/sundry",
 		"/tmp/go-build123/b001/exe/sundry": "go run ./cmd/sundry", "/home/a b/it's": `'/home/a b/it'\''s'`,
@@ -20,6 +21,7 @@ func TestCalledAs(t *testing.T) {
 
 // TestCommandsAreShownAsTheyAreTyped: with the program as it was called.
 func TestCommandsAreShownAsTheyAreTyped(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	w := processOf(t, nil)
 	w.program, w.stdout = "bin/sundry", &out

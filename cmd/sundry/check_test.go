@@ -81,6 +81,7 @@ func jokeCatalog(t *testing.T, file, replace, by string) (dir string) {
 // TestCheckTellsAuthorsTheirMistakes: each with its file and line, what is wrong, and what is
 // allowed or an example.
 func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
+	t.Parallel()
 	env := onlyIn(t)
 	if out, errs, err := call(t, env, "check", "--catalog", jokeCatalog(t, "jokes.yaml", "", "")); err != nil || errs != "" {
 		t.Fatal(out, errs, err)
@@ -155,6 +156,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 // TestCheckIsCleanOnOurOwn: what comes with the program, with all of its exchanges, is as good
 // in an operator's directory.
 func TestCheckIsCleanOnOurOwn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for to, from := range map[string]string{"": "../../upstreams/catalog", "testdata": "../../upstreams/fixtures/testdata"} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
@@ -172,6 +174,7 @@ func TestCheckIsCleanOnOurOwn(t *testing.T) {
 // TestCheckPlaysExchanges: one that does not come out as it says is a mistake, at the line or
 // the file that says so.
 func TestCheckPlaysExchanges(t *testing.T) {
+	t.Parallel()
 	env := onlyIn(t)
 	for i, row := range []struct{ file, replace, by, want string }{
 		{"testdata/jokes/own/good/want.json", `"by": "Ada"`, `"by": "Bob"`, `testdata/jokes/own/good/want.json:1: data.by: "Bob", but source own makes it "Ada"; expected`},

@@ -46,6 +46,7 @@ func processOf(t testing.TB, env map[string]string) *process {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, nil, "check")
 	if err != nil || !strings.HasPrefix(out, "ok: ") {
 		t.Errorf("%s %v", out, err)
@@ -56,6 +57,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "one.yaml", "version: 1\nname: other\ngroup: music\nsummary: {en: x}\nparams:\n  - {name: n, type: int, example: a}\ncache:\n  class: wide\n  until: '6am Asia/Shanghai'\nforms:\n  - {name: json, json: '.a |'}\n  - {name: two, json: ., text: .}\nsources: []\n")
 	write(t, dir, "two.yaml", "version: 2\nname: two\nnonsense: 1\ngroup: text\nforms: 7\n")
@@ -78,6 +80,7 @@ func TestCheckPrintsEveryMistakeWithItsLine(t *testing.T) {
 }
 
 func TestCommandLineMistakes(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"serve", "--log-level", "loud"}, {"serve", "--log-format", "xml"}, {"serve", "--redis", "localhost:6379"}, {"serve", "--replay-fault", "kd=error:1"},
 		{"serve", "--replay", "--replay-fault", "kd"}, {"serve", "--admin", "0.0.0.0:0"}, {"serve", "--admin", ":9090"}, {"serve", "--catalog", "/does/not/exist"},
@@ -90,6 +93,7 @@ func TestCommandLineMistakes(t *testing.T) {
 }
 
 func TestTryShowsEachStage(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, nil, "try", "--replay", "--replay-fault", "60s/60s-mirror=status:503", "60s")
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +114,7 @@ func TestTryShowsEachStage(t *testing.T) {
 
 // TestTryNamesTheRule that decided, and what the service said.
 func TestTryNamesTheRule(t *testing.T) {
+	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"code":1004,"msg":"invalid api key"}`) }))
 	t.Cleanup(up.Close)
 	dir := t.TempDir()
@@ -134,6 +139,7 @@ sources:
 
 // TestTryIndentsText: every line of an answer stands below its form.
 func TestTryIndentsText(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, onlyIn(t, "ip"), "try", "--replay", "ip", "ip=8.8.8.8")
 	_, answer, _ := strings.Cut(out, "answer from ")
 	if err != nil || !strings.Contains(answer, "\n    IP：8.8.8.8\n    归属地：") {
@@ -143,6 +149,7 @@ func TestTryIndentsText(t *testing.T) {
 
 // What a source maps is shown in the order of the answer.
 func TestTryShowsFieldsInTheirOrder(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, nil, "try", "--replay", "sfz", "card=11010519491231002X", "type=text")
 	if err != nil || !strings.Contains(out, `data             {"valid":true,"type":"resident","length":18,"checksum_ok":true,`) {
 		t.Errorf("%s %v", out, err)
@@ -151,6 +158,7 @@ func TestTryShowsFieldsInTheirOrder(t *testing.T) {
 
 // TestMetricsGolden holds the list of metrics still: it is an API.
 func TestMetricsGolden(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}, "--replay", "--redis", "redis://127.0.0.1:1")
 	mustGet(t, p.public+"/api/60s")
 	p.ask(http.MethodPost, "upstreams/kg.qq.com", `{"do":"closed"}`) // pending, but in force here
@@ -228,6 +236,7 @@ func mapValues(m map[string]*dto.MetricFamily) func(func(*dto.MetricFamily) bool
 
 // TestDependencies lets imports point one way only.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	allowed := dependencies()
 	root := "../.."
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -350,6 +359,7 @@ func dependencies() map[string][]string {
 
 // TestTopLevel keeps the root as it was agreed.
 func TestTopLevel(t *testing.T) {
+	t.Parallel()
 	want := []string{"cmd", "proxy", "upstreams", "cache", "metrics", "deploy", "docker-compose.yml", "go.mod", "go.sum", "README.md", "README.zh-CN.md", "LICENSE", "CHANGELOG.md", "Makefile", "bin"}
 	entries, err := os.ReadDir("../..")
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // TestCompletion: what may follow, by the words so far.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	dir, few := presence(t), onlyIn(t, "60s", "gamestatus", "ip", "ipinfo", "yiyan")
 	for _, c := range []struct {
 		words string // the last one is to be completed
@@ -66,6 +67,7 @@ func TestCompletion(t *testing.T) {
 // TestShellsComplete has each shell that is there load its script and complete with it.
 // This test binary is sundry.
 func TestShellsComplete(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

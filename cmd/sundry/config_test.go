@@ -10,6 +10,7 @@ import (
 
 // TestLoadBadConfigs has a file for every rule, with what is said of it.
 func TestLoadBadConfigs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sundry.yaml")
 	for text, want := range map[string]string{
@@ -113,6 +114,7 @@ func TestLoadBadConfigs(t *testing.T) {
 
 // TestRedisMistakeHidesTheAddress: it may hold a password.
 func TestRedisMistakeHidesTheAddress(t *testing.T) {
+	t.Parallel()
 	_, errs, err := call(t, nil, "check", "--config", write(t, t.TempDir(), "sundry.yaml", "redis: 'geheim@localhost:6379'\n"))
 	if err == nil || !strings.Contains(errs, "sundry.yaml:1: redis: ") || !strings.Contains(errs, "expected redis://") || strings.Contains(errs, "geheim") {
 		t.Errorf("%v %s", err, errs)
@@ -120,6 +122,7 @@ func TestRedisMistakeHidesTheAddress(t *testing.T) {
 }
 
 func TestMistakesInVariablesAndFlags(t *testing.T) {
+	t.Parallel()
 	for variable, want := range map[string]string{
 		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": expected a whole number`,
 		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
@@ -143,6 +146,7 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 }
 
 func TestUnknownVariablesAreMistakes(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t, "60s")["SUNDRY_CONFIG"]
 	for name, want := range map[string]string{
 		"SUNDRY_LISTNE":          "SUNDRY_LISTNE: unknown variable; did you mean SUNDRY_LISTEN?",
@@ -171,6 +175,7 @@ func TestUnknownVariablesAreMistakes(t *testing.T) {
 }
 
 func TestUnknownFaultsAreMistakes(t *testing.T) {
+	t.Parallel()
 	for fault, want := range map[string]string{
 		"60z=error:1": "60z: unknown endpoint or source; did you mean 60s?", "60s/60s-statik=error:1": "did you mean 60s/60s-static?", "nonsense/x=error:1": "nonsense/x: unknown endpoint or source",
 	} {
@@ -181,6 +186,7 @@ func TestUnknownFaultsAreMistakes(t *testing.T) {
 }
 
 func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
+	t.Parallel()
 	for arg, want := range map[string]string{"ipp=8.8.8.8": `unknown parameter "ipp" of ip; did you mean ip?`, "colour=red": `unknown parameter "colour" of ip; expected one of`} {
 		if _, _, err := call(t, nil, "try", "--replay", "ip", arg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arg, err)
@@ -192,6 +198,7 @@ func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 }
 
 func TestEnvironmentBeatsFileAndFlagBeatsBoth(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "listen: ':1'\nadmin: '127.0.0.1:2'\nredis: redis://file\ncache: {memory: 64MiB}\n")
 	env := map[string]string{"SUNDRY_ADMIN": "127.0.0.1:3", "SUNDRY_REDIS_URL": "redis://env", "SUNDRY_CONFIG": file}
 	c, err := (&serveCmd{Redis: "redis://flag"}).config(processOf(t, env))
@@ -211,6 +218,7 @@ func TestUsualFile(t *testing.T) {
 
 // TestCheckNamesPicturesThatAreNotKept, and only where the memory is too small.
 func TestCheckNamesPicturesThatAreNotKept(t *testing.T) {
+	t.Parallel()
 	out, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": "32MiB"}, "check")
 	if err != nil || !strings.HasPrefix(out, "ok: ") || !strings.Contains(errs, "warning: sjbz: source ") || !strings.Contains(errs, "6144 KiB (max_kib)") {
 		t.Errorf("%s %s %v", out, errs, err)

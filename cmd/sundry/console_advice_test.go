@@ -23,6 +23,7 @@ import (
 // TestConsoleTunesATTL: what the slider shows is what the server predicts, on the curve and off
 // it; the TTL is applied, and seen by a caller; so are the target and the autopilot.
 func TestConsoleTunesATTL(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	dir, file := catalogDir(t, newUpstream(t), "ttl: 40m, grace: 10m"), filepath.Join(t.TempDir(), "snapshot")
 	keepExperience(t, dir, "own", file, &flags{})
@@ -70,6 +71,7 @@ func TestConsoleTunesATTL(t *testing.T) {
 // TestConsoleSaysWhereTooLittleIsKnown: nothing was seen; a wrong target is refused beside its
 // field; and a TTL is set for a while.
 func TestConsoleSaysWhereTooLittleIsKnown(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	p := serve(t, "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
 	b := newBrowser(t, p.admin)

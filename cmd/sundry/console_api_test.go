@@ -17,6 +17,7 @@ import (
 
 // TestTheAdminListenerLeadsToTheConsole, without the token too: the console asks for it.
 func TestTheAdminListenerLeadsToTheConsole(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, map[string]string{"SUNDRY_ADMIN_TOKEN": "0123456789abcdef"}, "--replay")
 	for _, path := range []string{"/", "/admin", "/admin/"} {
 		if _, body := mustGet(t, p.admin+path); !strings.Contains(body, `<script type="module" src="console.js">`) {
@@ -33,6 +34,7 @@ func TestTheAdminListenerLeadsToTheConsole(t *testing.T) {
 
 // TestTheAuditNamesOperators, wherever they change something.
 func TestTheAuditNamesOperators(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	change := func(name string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, p.admin+"/admin/api/endpoints/ip/cache", strings.NewReader(`{"set":{"ttl":"2h"}}`))
@@ -67,6 +69,7 @@ func TestTheAuditNamesOperators(t *testing.T) {
 
 // TestErrorsOfTheAdminAPINameTheirField.
 func TestErrorsOfTheAdminAPINameTheirField(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	for _, row := range []struct{ method, path, body, field string }{
 		{http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"2h","grace":"soon"}}`, "grace"},
@@ -82,6 +85,7 @@ func TestErrorsOfTheAdminAPINameTheirField(t *testing.T) {
 
 // TestTheOverviewCountsTheBreakersThatUpstreamsShows: those that are half-open as well.
 func TestTheOverviewCountsTheBreakersThatUpstreamsShows(t *testing.T) {
+	t.Parallel()
 	p := withHistory(t, nil, hostileCatalog(t))
 	waittest.Until(t, "both name the same breakers", func() bool {
 		overview := p.mustAsk(http.MethodGet, "overview", "")
@@ -102,6 +106,7 @@ func TestTheOverviewCountsTheBreakersThatUpstreamsShows(t *testing.T) {
 
 // TestOperatorsTryEndpoints: as callers of the public listener would.
 func TestOperatorsTryEndpoints(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	form := p.mustAsk(http.MethodGet, "endpoints/wpcat/form", "")
 	if n := len(form["params"].([]any)); n == 0 {
@@ -130,6 +135,7 @@ func TestOperatorsTryEndpoints(t *testing.T) {
 // TestTheAdminAPIShowsDeclarationsAndForms: the file of an endpoint, and its entries' bodies
 // by the names of their forms.
 func TestTheAdminAPIShowsDeclarationsAndForms(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	header, yaml := mustGet(t, p.admin+"/admin/api/endpoints/60s/declaration")
 	if !strings.HasPrefix(header.Get("Content-Type"), "text/plain") || !strings.Contains(yaml, "name: 60s") {
@@ -151,6 +157,7 @@ func TestTheAdminAPIShowsDeclarationsAndForms(t *testing.T) {
 
 // TestConsoleAsksForTheToken, together with a name, and again where it was wrong.
 func TestConsoleAsksForTheToken(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	const token = "0123456789abcdef"
 	p := serveWith(t, map[string]string{"SUNDRY_ADMIN_TOKEN": token}, "--replay")

@@ -115,6 +115,7 @@ func adminErrors() []refused {
 
 // TestErrorsOfTheAdminAPIAreInBothLanguages: the status and the field are the same in both.
 func TestErrorsOfTheAdminAPIAreInBothLanguages(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	p.mustAsk(http.MethodPost, "purge", `{"endpoint":"ip","mode":"soft"}`)
 	for _, row := range adminErrors() {
@@ -128,6 +129,7 @@ func TestErrorsOfTheAdminAPIAreInBothLanguages(t *testing.T) {
 
 // TestAReloadThatFailsSaysSoInBothLanguages: the mistakes in the files are in English.
 func TestAReloadThatFailsSaysSoInBothLanguages(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, "--replay", "--catalog", dir)
 	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte("nonsense: 1\n"), 0o600); err != nil {
@@ -142,6 +144,7 @@ func TestAReloadThatFailsSaysSoInBothLanguages(t *testing.T) {
 
 // TestTheAdminListenerAsksForTheTokenInBothLanguages.
 func TestTheAdminListenerAsksForTheTokenInBothLanguages(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, map[string]string{"SUNDRY_ADMIN_TOKEN": "0123456789abcdef"}, "--replay")
 	row := refused{method: http.MethodGet, path: "/admin/api/overview", status: 401,
 		en: "unauthorized: send the admin token as Authorization: Bearer", zh: "未经授权：请用 Authorization: Bearer 发送管理令牌"}

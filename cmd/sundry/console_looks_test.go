@@ -80,6 +80,7 @@ func wrongRule(b *browser) {
 // light and dark, in Chinese narrow and dark, and sees to it that nothing is wider than the screen.
 // With go test -artifacts it keeps pictures of all that, for people to look at.
 func TestConsoleInEveryLook(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	peertest.Module(t, "axe-core")
 	dir, file := hostileCatalog(t), filepath.Join(t.TempDir(), "snapshot")

@@ -76,6 +76,7 @@ sources: [{name: up, http: {url: "https://own.example.org/", query: {q: "{q}"}}}
 var tabNames = []string{"overview", "endpoints", "advice", "upstreams", "cache", "failures", "audit"}
 
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	p := withHistory(t, map[string]string{"SUNDRY_GRAFANA_URL": "https://grafana.example.org/g"}, hostileCatalog(t))
 	b := newBrowser(t, p.admin)

@@ -103,6 +103,7 @@ func commandLines(t *testing.T) map[string][][]string {
 }
 
 func TestSamplesCallCommandsThatExist(t *testing.T) {
+	t.Parallel()
 	got := commandLines(t)
 	for file, want := range map[string]int{"Dockerfile": 2, "compose": 1, "kubernetes": 1, "systemd": 2} {
 		if len(got[file]) != want {
@@ -122,6 +123,7 @@ func TestSamplesCallCommandsThatExist(t *testing.T) {
 
 // TestSamplesNameVariablesThatAreRead holds them to those that are known.
 func TestSamplesNameVariablesThatAreRead(t *testing.T) {
+	t.Parallel()
 	name := regexp.MustCompile(`\bSUNDRY_[A-Z0-9_]+\b`)
 	read := append(config.Variables(), sourceVariables(builtinCatalog(t))...)
 	seen := 0
@@ -145,6 +147,7 @@ func TestSamplesNameVariablesThatAreRead(t *testing.T) {
 }
 
 func TestSampleConfigurationsPassTheCheck(t *testing.T) {
+	t.Parallel()
 	var files []string
 	err := filepath.WalkDir(samples, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.Name() == "node_modules" {
@@ -204,6 +207,7 @@ func egressBlocks(t *testing.T) []policyBlock {
 // TestNetworkPolicyMirrorsTheGuard compares both at the ends of every range
 // that either knows, and on either side of these.
 func TestNetworkPolicyMirrorsTheGuard(t *testing.T) {
+	t.Parallel()
 	blocks := egressBlocks(t)
 	permits := func(a netip.Addr) bool {
 		return slices.ContainsFunc(blocks, func(b policyBlock) bool {
@@ -248,6 +252,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 // TestSamplesWaitForTheDrain: who stops the server lets it finish, with the
 // delay that the same file sets and the defaults of the rest.
 func TestSamplesWaitForTheDrain(t *testing.T) {
+	t.Parallel()
 	own := config.Default().DrainTimeout + 2*closeTime
 	for file, wait := range map[string]string{
 		"systemd/sundry.service":          `TimeoutStopSec=(\d+)`,
@@ -275,6 +280,7 @@ func TestSamplesWaitForTheDrain(t *testing.T) {
 // TestTheThreatModelNamesItsTests: each test that deploy/security.md names is
 // there.
 func TestTheThreatModelNamesItsTests(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../deploy/security.md")
 	if err != nil {
 		t.Fatal(err)

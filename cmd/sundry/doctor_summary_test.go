@@ -51,6 +51,7 @@ sources:
 // TestTheDoctorSummarizes what works, what depends on one source, and who answers the
 // same to everything; and tells of its progress.
 func TestTheDoctorSummarizes(t *testing.T) {
+	t.Parallel()
 	dir := presence(t)
 	out, errs, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "--progress", "status", "spare", "gone")
 	if err == nil || err.Error() != "no working source: gone" {
@@ -80,6 +81,7 @@ func TestTheDoctorSummarizes(t *testing.T) {
 
 // TestTheDoctorsFindingsAsJSON stay a list of findings, with what was added.
 func TestTheDoctorsFindingsAsJSON(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", presence(t), "--json", "status")
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +102,7 @@ func TestTheDoctorsFindingsAsJSON(t *testing.T) {
 
 // TestACanaryHasParametersOfItsEndpoint, or is a mistake.
 func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
+	t.Parallel()
 	dir := presence(t)
 	if err := edit(dir+"/spare.yaml", "canary: {uid:", "canary: {user:"); err != nil {
 		t.Fatal(err)
@@ -111,6 +114,7 @@ func TestACanaryHasParametersOfItsEndpoint(t *testing.T) {
 
 // TestTheDoctorDoesNotRecordParrots: a source that answers the same to everything.
 func TestTheDoctorDoesNotRecordParrots(t *testing.T) {
+	t.Parallel()
 	dir := presence(t)
 	if _, _, err := call(t, onlyIn(t, "sfz"), "doctor", "--catalog", dir, "--record", "status"); err != nil {
 		t.Fatal(err)
@@ -125,6 +129,7 @@ func TestTheDoctorDoesNotRecordParrots(t *testing.T) {
 // TestTheDoctorKeepsToRates: sources of one service that allows one call at a time are
 // asked one after the other.
 func TestTheDoctorKeepsToRates(t *testing.T) {
+	t.Parallel()
 	dir := presence(t)
 	for _, file := range []string{"status.yaml", "spare.yaml"} {
 		if err := edit(dir+"/"+file, ", http: {", ", rate: 1/30ms, http: {"); err != nil {
@@ -140,6 +145,7 @@ func TestTheDoctorKeepsToRates(t *testing.T) {
 // TestTheSummaryTellsOthersFromOurOwn: what this service answers by itself is no working
 // source of an endpoint that others are there for, unless it answers the same calls.
 func TestTheSummaryTellsOthersFromOurOwn(t *testing.T) {
+	t.Parallel()
 	dir := presence(t)
 	const own = "    computed: {}\n    map: '{n: 1}'\n"
 	with := func(file, more string) {

@@ -31,6 +31,7 @@ func copyCase(t *testing.T, dir, of string) string {
 }
 
 func TestDoctorFindsReplayWell(t *testing.T) {
+	t.Parallel()
 	out, _, err := call(t, nil, "doctor", "--replay")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,7 @@ func TestDoctorFindsReplayWell(t *testing.T) {
 // TestDoctorNamesWhatChanged alters what an upstream answers, then what was
 // recorded as its meaning: both are found, by source and field.
 func TestDoctorNamesWhatChanged(t *testing.T) {
+	t.Parallel()
 	for field, alter := range map[string]func(dir string) error{
 		"haokan: malformed: ": func(dir string) error {
 			return edit(filepath.Join(dir, "reply.json"), `"play_url"`, `"play_link"`)
@@ -147,6 +149,7 @@ sources:
 }
 
 func TestDoctorOfLiveSources(t *testing.T) {
+	t.Parallel()
 	dir, requests := clinic(t)
 	env := map[string]string{"CLINIC_KEY": "s3cret"}
 	out, _, err := call(t, env, "doctor", "--catalog", dir, "--json", "--record", "clinic")
@@ -191,6 +194,7 @@ func TestDoctorOfLiveSources(t *testing.T) {
 
 // TestDoctorSaysWhatItSaw: each way in which services fail, by a service that plays them.
 func TestDoctorSaysWhatItSaw(t *testing.T) {
+	t.Parallel()
 	page := func(title string) string {
 		return "<!DOCTYPE html><html><head><title>" + title + "</title></head><body>x</body></html>"
 	}
@@ -301,6 +305,7 @@ func lineOfRule(t *testing.T, file, source, says string) string {
 // TestTwoGoodShapesAreBothKnown: a service that answers now with a field and now without
 // it works, once both were recorded.
 func TestTwoGoodShapesAreBothKnown(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1)%2 == 0 {
@@ -363,6 +368,7 @@ func recordedWell(t *testing.T, dir string) {
 }
 
 func TestDoctorFailsWithoutAWorkingSource(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -427,6 +433,7 @@ func showsNoSecret(t *testing.T, what, shown string) {
 // TestCommandsShowNoSecret, neither of the path nor what was computed of it,
 // though the upstream says it in its answer and the error is made of that.
 func TestCommandsShowNoSecret(t *testing.T) {
+	t.Parallel()
 	dir := vault(t)
 	for _, args := range [][]string{{"try", "vault"}, {"doctor", "vault"}, {"doctor", "vault", "--json"}} {
 		out, errs, err := call(t, map[string]string{"VAULT_KEY": vaultKey}, append(args, "--catalog", dir)...)
@@ -437,6 +444,7 @@ func TestCommandsShowNoSecret(t *testing.T) {
 // TestTheConsoleShowsNoSecret: failures, what became of upstreams, a second try
 // with its stages and data, and the log.
 func TestTheConsoleShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, map[string]string{"VAULT_KEY": vaultKey}, "--catalog", vault(t), "--log-level", "debug")
 	mustGet(t, p.public+"/api/vault")
 	failures := p.mustAsk(http.MethodGet, "failures", "")
@@ -452,6 +460,7 @@ func TestTheConsoleShowsNoSecret(t *testing.T) {
 // TestNoBreakerStopsTheDoctor: many sources of a host that is away are unreachable, each
 // by its own call.
 func TestNoBreakerStopsTheDoctor(t *testing.T) {
+	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	dir, file := t.TempDir(), `version: 1

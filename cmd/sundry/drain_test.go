@@ -223,6 +223,7 @@ func TestConnectionsThatRestGetALastCall(t *testing.T) {
 // TestDrainIsBounded: a request that takes longer than drain_timeout is cut
 // off, and the end is an error.
 func TestDrainIsBounded(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	u.takes.Store(int64(3 * time.Second))
 	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_TIMEOUT": "1500ms"}, "--catalog", catalogDir(t, u, "ttl: 1h"))
@@ -240,6 +241,7 @@ func TestDrainIsBounded(t *testing.T) {
 // TestSecondSignalEndsAtOnce sends the program, a process of its own, SIGTERM
 // twice: it ends with status 1, and says why.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	u.takes.Store(int64(time.Minute))
 	dir := catalogDir(t, u, "ttl: 1h")
@@ -295,6 +297,7 @@ func redisKeys(t *testing.T, srv *redistest.Server) (entries, failures, leases [
 // TestStoppedWhileItWaitsForALease: an instance that is stopped while another
 // one fills has asked nobody. That is no answer, and no failure either.
 func TestStoppedWhileItWaitsForALease(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")
@@ -328,6 +331,7 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 // TestStoppedAtAnyMomentOfAFill leaves nothing wrong in Redis: what the next
 // instance finds there is an answer that the upstream gave, or nothing.
 func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
+	t.Parallel()
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")
@@ -369,6 +373,7 @@ func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
 }
 
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	u.takes.Store(int64(300 * time.Millisecond))
 	p := serve(t, "--catalog", catalogDir(t, u, "ttl: 1m"))

@@ -15,6 +15,7 @@ import (
 // TestTheConsoleMarksDrift: what the replies of a source lack is in the admin API, in
 // the metrics and in the log.
 func TestTheConsoleMarksDrift(t *testing.T) {
+	t.Parallel()
 	var renamed atomic.Bool
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		name := "title"

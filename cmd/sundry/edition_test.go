@@ -80,6 +80,7 @@ func (m *sibling) has(edition string) bool {
 // the sources get one call per poll, as of one instance, and when the poller has the
 // edition, all serve it within a second.
 func TestOneInstancePollsForALateEdition(t *testing.T) {
+	t.Parallel()
 	const poll = 2 * time.Second
 	up := newNewsstand(t)
 	fleet := lateFleet(t, up, poll)
@@ -126,6 +127,7 @@ func TestOneInstancePollsForALateEdition(t *testing.T) {
 // TestAPollerThatDiesIsSucceeded: the others serve the old edition meanwhile, and have the
 // new one two seconds later.
 func TestAPollerThatDiesIsSucceeded(t *testing.T) {
+	t.Parallel()
 	up := newNewsstand(t)
 	fleet := lateFleet(t, up, time.Second)
 	poller, others := fleet[0], fleet[1:]

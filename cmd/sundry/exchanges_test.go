@@ -35,6 +35,7 @@ sources: [{name: well, http: {url: "`+up.URL+`/", query: {who: "{who}"}}}]
 // TestARecordedExchangeHasItsParameters: those of the example, or those that the
 // doctor was given. With it, replay and the reference work.
 func TestARecordedExchangeHasItsParameters(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t)
 	for _, given := range []string{"", "moon"} {
 		dir, want := greeter(t), "world"
@@ -64,6 +65,7 @@ func TestARecordedExchangeHasItsParameters(t *testing.T) {
 // TestABadExchangeTakesNothingElseDown: replay and the pages do without it, check
 // says where it is.
 func TestABadExchangeTakesNothingElseDown(t *testing.T) {
+	t.Parallel()
 	few := onlyIn(t, "60s")
 	const head = "origin: composed\nnow: 2026-11-21T09:00:00+08:00\n"
 	for text, want := range map[string]string{
@@ -102,6 +104,7 @@ func TestABadExchangeTakesNothingElseDown(t *testing.T) {
 // TestExchangesOfNobody: a directory that belongs to no source is a mistake, one of
 // a source whose key is not set is none.
 func TestExchangesOfNobody(t *testing.T) {
+	t.Parallel()
 	dir, _ := clinic(t)
 	if _, errs, err := call(t, onlyIn(t), "check", "--catalog", dir); err != nil {
 		t.Errorf("%v %s", err, errs)
@@ -129,6 +132,7 @@ func TestExchangesOfNobody(t *testing.T) {
 
 // TestCheckFindsBadExchangesBesideBadFiles: one does not hide the other.
 func TestCheckFindsBadExchangesBesideBadFiles(t *testing.T) {
+	t.Parallel()
 	dir, _ := clinic(t)
 	write(t, filepath.Join(dir, "testdata/clinic/well/good"), "exchange.yaml", "want: well\n")
 	write(t, dir, "other.yaml", "nonsense: 1\n")

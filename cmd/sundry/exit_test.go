@@ -9,6 +9,7 @@ import (
 // TestExitStatuses: a script tells by the status what is wrong, a person by the first
 // line, which is followed by what is allowed.
 func TestExitStatuses(t *testing.T) {
+	t.Parallel()
 	clinic, _ := clinic(t)
 	few := onlyIn(t, "60s", "ip", "kd")
 	for _, c := range []struct {
@@ -64,6 +65,7 @@ func TestExitStatuses(t *testing.T) {
 
 // TestTheProgramEndsWithItsStatus, and prints an error once.
 func TestTheProgramEndsWithItsStatus(t *testing.T) {
+	t.Parallel()
 	var out, errs bytes.Buffer
 	if status := program([]string{"serv"}, nil, &out, &errs); status != statusMisused {
 		t.Errorf("status %d", status)
@@ -76,6 +78,7 @@ func TestTheProgramEndsWithItsStatus(t *testing.T) {
 // TestHelp: of a command it is the same however it is asked for, and goes where it can
 // be piped from.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	list, errs, err := call(t, nil, "help")
 	if err != nil || errs != "" {
 		t.Fatal(err, errs)

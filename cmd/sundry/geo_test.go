@@ -36,6 +36,7 @@ func placeFile(t *testing.T, dir, name, city string) string {
 // TestGeoFilesAreReloaded: another list, and the same files with another content. A
 // file that cannot be opened leaves those in force that were.
 func TestGeoFilesAreReloaded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	few := only("ip")
 	settings := write(t, dir, "sundry.yaml", "cache: {warm: false}\n"+few)

@@ -28,6 +28,7 @@ func glossary(t *testing.T) (terms []string, text string) {
 
 // TestGlossaryIsInOrder also follows its references.
 func TestGlossaryIsInOrder(t *testing.T) {
+	t.Parallel()
 	terms, text := glossary(t)
 	if len(terms) < 60 || len(terms) != strings.Count(text, "\n| **") {
 		t.Fatalf("%d terms of %d rows", len(terms), strings.Count(text, "\n| **"))
@@ -48,6 +49,7 @@ func TestGlossaryIsInOrder(t *testing.T) {
 // TestGlossaryIsInChineseToo: every term, in the same order, with its name and meaning,
 // and references to names that are there.
 func TestGlossaryIsInChineseToo(t *testing.T) {
+	t.Parallel()
 	want, _ := glossary(t)
 	text := readFile(t, filepath.Join(samples, "glossary.zh-CN.md"))
 	var got, names []string
@@ -67,6 +69,7 @@ func TestGlossaryIsInChineseToo(t *testing.T) {
 // TestGlossaryExplainsTheWordsOfMetrics: a word of a metric's name is ordinary,
 // or the glossary has it.
 func TestGlossaryExplainsTheWordsOfMetrics(t *testing.T) {
+	t.Parallel()
 	terms, text := glossary(t)
 	text = strings.ToLower(strings.Join(terms, " ") + " " + text)
 	for _, m := range regexp.MustCompile(`(?m)^sundry_(\w+)`).FindAllStringSubmatch(readFile(t, "testdata/metrics.txt"), -1) {
@@ -81,6 +84,7 @@ func TestGlossaryExplainsTheWordsOfMetrics(t *testing.T) {
 // TestGlossaryHasTheKeysAndOutcomes: those of the cache policy and of requests,
 // and the values of labels.
 func TestGlossaryHasTheKeysAndOutcomes(t *testing.T) {
+	t.Parallel()
 	_, text := glossary(t)
 	for word := range strings.FieldsSeq(`ttl grace stale_if_error negative poll soft_timeout until pause pause_max eager
 		hit stale stale_error miss coalesced not_modified bypass negative invalid limited shed error left

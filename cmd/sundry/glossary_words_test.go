@@ -42,6 +42,7 @@ func isOurText(path string) bool {
 
 // TestChineseTextsUseTheWordsOfTheGlossary: one thing has one name.
 func TestChineseTextsUseTheWordsOfTheGlossary(t *testing.T) {
+	t.Parallel()
 	instead, read := replaced(t), 0
 	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

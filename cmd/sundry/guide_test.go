@@ -31,6 +31,7 @@ type tutorial struct {
 // TestGuideToWritingAnEndpoint: each of its steps is a file without mistakes, and
 // its commands and requests answer what it shows, in both languages.
 func TestGuideToWritingAnEndpoint(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"endpoint-guide.md", "endpoint-guide.zh-CN.md"} {
 		t.Run(file, func(t *testing.T) { followGuide(t, filepath.Join(samples, file)) })
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestHealthAsksTheServer(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay", "--config", write(t, t.TempDir(), "sundry.yaml", "base_path: /tools\n"))
 	addr := strings.TrimPrefix(p.public, "http://")
 	file := write(t, t.TempDir(), "sundry.yaml", "listen: '"+addr+"'\nbase_path: /tools\n")
@@ -36,6 +37,7 @@ func TestHealthAsksTheServer(t *testing.T) {
 }
 
 func TestHealthTellsWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	draining := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/readyz":
@@ -66,6 +68,7 @@ func TestHealthTellsWhatIsWrong(t *testing.T) {
 }
 
 func TestHealthDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
 	_, _, err := call(t, nil, "health", "--listen", strings.TrimPrefix(silent.URL, "http://"))
@@ -75,6 +78,7 @@ func TestHealthDoesNotWaitForEver(t *testing.T) {
 }
 
 func TestReachable(t *testing.T) {
+	t.Parallel()
 	for listen, want := range map[string]string{
 		":8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "10.0.0.7:80": "10.0.0.7:80",
 		"[::1]:80": "[::1]:80", "localhost:http": "localhost:http", ":http": "127.0.0.1:http",

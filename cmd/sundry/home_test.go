@@ -14,6 +14,7 @@ import (
 
 // TestHomePage is a visit of the home page, by people of several kinds.
 func TestHomePage(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	p := serve(t, "--replay")
 	waittest.Until(t, "a state", func() bool {
@@ -37,6 +38,7 @@ func TestHomePage(t *testing.T) {
 
 // TestTroubleIsNamedOnItsCard: colours alone tell nobody what they mean.
 func TestTroubleIsNamedOnItsCard(t *testing.T) {
+	t.Parallel()
 	browsertest.Chromium(t)
 	p := serveWith(t, onlyIn(t, "60s"), "--replay", "--catalog", greeter(t))
 	waittest.Until(t, "a state", func() bool {
@@ -165,6 +167,7 @@ func visitWithoutScript(t *testing.T, b *browsertest.Browser, home string) {
 
 // TestWellKnownFiles: those that crawlers, agents and finders of holes look for.
 func TestWellKnownFiles(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	for path, want := range map[string]int{"/robots.txt": 200, "/llms.txt": 200, "/favicon.ico": 200, "/.well-known/security.txt": 404} {
 		if status, _, _, err := get(p.public + path); err != nil || status != want {

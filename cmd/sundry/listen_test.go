@@ -39,6 +39,7 @@ func TestListenersWaitForNoHeader(t *testing.T) {
 // TestAnAddressThatIsTaken is told with the setting and another address, for both
 // listeners.
 func TestAnAddressThatIsTaken(t *testing.T) {
+	t.Parallel()
 	taken := serve(t, "--replay")
 	for flag, url := range map[string]string{"--listen": taken.public, "--admin": taken.admin} {
 		address := strings.TrimPrefix(url, "http://")

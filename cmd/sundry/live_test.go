@@ -65,6 +65,7 @@ const ipCall = "/api/ip?ip=8.8.8.8"
 // TestLiveTTL: a change is seen by the next caller, on every instance, survives
 // a restart, and is taken back by one click.
 func TestLiveTTL(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	before := one.maxAge(ipCall)
@@ -93,6 +94,7 @@ func TestLiveTTL(t *testing.T) {
 
 // TestLiveTTLSurvivesInAFile: without Redis, a file keeps it.
 func TestLiveTTLSurvivesInAFile(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state.json")
 	one := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--state", state)
 	one.mustAsk(http.MethodPut, "endpoints/ip/cache", `{"set":{"ttl":"90s"},"for":"1h"}`)
@@ -106,6 +108,7 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 }
 
 func TestPurgeReachesTheFleet(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	for _, p := range []*instance{one, two} {
@@ -143,6 +146,7 @@ func (p *instance) entryKey(t *testing.T) string {
 }
 
 func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	one, two := serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "wpcat"), "--replay", "--redis", redis.URL())
 	one.mustAsk(http.MethodPost, "upstreams/wallpaper.apc.360.cn", `{"do":"open","for":"1h"}`)
@@ -165,6 +169,7 @@ func TestOperatorsHoldBreakersOfAFleet(t *testing.T) {
 }
 
 func TestFailuresCanBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay", "--replay-fault", "wpcat/wallpaper-360=error:1", "--replay-fault", "kd/uapis=error:1")
 	mustGet(t, p.public+"/api/wpcat?n=4")
 	for _, path := range []string{"/api/kd?id=YT0000000000009"} {
@@ -194,6 +199,7 @@ func TestFailuresCanBeTriedAgain(t *testing.T) {
 }
 
 func TestAdminMistakes(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, onlyIn(t, "ip", "sfz", "60s"), "--replay")
 	for _, r := range []struct {
 		method, path, body string
@@ -230,6 +236,7 @@ func TestAdminMistakes(t *testing.T) {
 // TestFoldersAreWatched: of an endpoint that is a folder, new, changed and removed files are
 // taken over by themselves.
 func TestFoldersAreWatched(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, "--replay", "--catalog", dir)
 	endpoint := filepath.Join(dir, "parted")
@@ -268,6 +275,7 @@ serves: $params.site
 // TestFilesAreWatched: a changed file is taken over by itself, a broken one is
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {
+	t.Parallel()
 	const unlimited = "limits: {rate: 0}\n" // it asks for as long as the machine takes
 	dir := t.TempDir()
 	cfg := write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 2h}}}\n")

@@ -22,6 +22,7 @@ sources: [{name: mine, embedded: {file: own.json}}]
 // TestLiveChangesCompileWhatIsInForce: while every file on the disk is half
 // edited, a TTL can be set, and nothing else changes.
 func TestLiveChangesCompileWhatIsInForce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, below := range []string{"data", "testdata/own/mine/good"} {
 		if err := os.MkdirAll(filepath.Join(dir, below), 0o750); err != nil {
@@ -62,6 +63,7 @@ func TestLiveChangesCompileWhatIsInForce(t *testing.T) {
 // TestSecretsAreThoseOfTheLoad: a key whose file goes is missed at a reload, not
 // at a change of a TTL.
 func TestSecretsAreThoseOfTheLoad(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "key", "k\n")
 	getenv, err := config.Secrets([]string{"SUNDRY_X_FILE=" + file})
 	if err != nil {

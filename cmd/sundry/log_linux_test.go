@@ -97,6 +97,7 @@ func (p *piped) stops() error {
 
 // TestALogWhoseReaderIsGoneLosesLinesAlone.
 func TestALogWhoseReaderIsGoneLosesLinesAlone(t *testing.T) {
+	t.Parallel()
 	p := newPiped(t)
 	if err := p.log.Close(); err != nil {
 		t.Fatal(err)
@@ -111,6 +112,7 @@ func TestALogWhoseReaderIsGoneLosesLinesAlone(t *testing.T) {
 // TestALogThatNobodyReadsLosesLinesAlone: no request waits for it. Once it is read, what
 // waited comes in order, then how much is missing, then what was logged after that.
 func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
+	t.Parallel()
 	p := newPiped(t)
 	sent := 0
 	for p.lost() == 0 {
@@ -147,6 +149,7 @@ func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
 
 // TestALogThatNobodyReadsKeepsNothingFromItsEnd.
 func TestALogThatNobodyReadsKeepsNothingFromItsEnd(t *testing.T) {
+	t.Parallel()
 	p := newPiped(t)
 	p.refused(0, 2000)
 	if err := p.stops(); err != nil {
@@ -156,6 +159,7 @@ func TestALogThatNobodyReadsKeepsNothingFromItsEnd(t *testing.T) {
 
 // TestAllThatKeepsItFromStartingIsSaid, also to a reader who is slower than a pipe holds.
 func TestAllThatKeepsItFromStartingIsSaid(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const mistakes = 300
 	for i := range mistakes {

@@ -35,6 +35,7 @@ func (p *instance) requests(t testing.TB) int {
 // TestServiceDoesNotAskItself: a link of fifty levels through this service is
 // refused where it comes back for the first time, and the caller hears why.
 func TestServiceDoesNotAskItself(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--config", write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\nallow_targets: [127.0.0.0/8]\n"))
 	status, _, body, err := get(nested(p.public, 50))
 	if err != nil || status != http.StatusForbidden || !strings.Contains(body, `"type":"forbidden_target"`) {
@@ -48,6 +49,7 @@ func TestServiceDoesNotAskItself(t *testing.T) {
 // TestFleetIsOneService: instances with the same settings know each other's
 // requests, an instance with an id of its own is another service.
 func TestFleetIsOneService(t *testing.T) {
+	t.Parallel()
 	settings := func(more string) string {
 		return write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\nallow_targets: [127.0.0.0/8]\n"+more)
 	}
@@ -71,6 +73,7 @@ func TestFleetIsOneService(t *testing.T) {
 
 // TestDeclaredHostsSeeTheMark: so do those whose addresses stand in the catalog.
 func TestDeclaredHostsSeeTheMark(t *testing.T) {
+	t.Parallel()
 	saw := make(chan string, 1)
 	u := &upstream{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		saw <- r.Header.Get("CDN-Loop")

@@ -31,6 +31,7 @@ func marking() map[string]string {
 // TestMarksOutliveARestart where the state or a snapshot is kept. Of a damaged file the log
 // says so.
 func TestMarksOutliveARestart(t *testing.T) {
+	t.Parallel()
 	dir := catalogDir(t, newUpstream(t), "ttl: 1h")
 	mark := func(args ...string) (string, string) {
 		p := serveWith(t, marking(), append([]string{"--catalog", dir}, args...)...)
@@ -58,6 +59,7 @@ func TestMarksOutliveARestart(t *testing.T) {
 
 // TestAFleetHasTheSameMarks: those of the first instance, also after all were restarted.
 func TestAFleetHasTheSameMarks(t *testing.T) {
+	t.Parallel()
 	redis, dir := redistest.Start(t), catalogDir(t, newUpstream(t), "ttl: 1h")
 	start := func() *instance { return serveWith(t, marking(), "--catalog", dir, "--redis", redis.URL()) }
 	one, two := start(), start()

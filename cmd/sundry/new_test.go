@@ -56,6 +56,7 @@ func draftServer(t *testing.T) string {
 
 // TestNewDraftsEndpointsThatWork: one command, then check, try and serve.
 func TestNewDraftsEndpointsThatWork(t *testing.T) {
+	t.Parallel()
 	base, dir, few, files := draftServer(t), t.TempDir(), onlyIn(t), validator(t, catalog.Schema())
 	rows := map[string]struct {
 		args []string
@@ -127,6 +128,7 @@ func checkNoSecret(t *testing.T, dir, secret string) {
 
 // TestNewRefuses what it cannot draft, and leaves nothing behind.
 func TestNewRefuses(t *testing.T) {
+	t.Parallel()
 	base, dir := draftServer(t), t.TempDir()
 	write(t, dir, "taken.yaml", "mine")
 	for _, row := range []struct {
@@ -165,6 +167,7 @@ func TestNewRefuses(t *testing.T) {
 // TestNewReadsASavedReply, and describes the key of the address beside those that are
 // described.
 func TestNewReadsASavedReply(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	reply := write(t, t.TempDir(), "saved.json", `{"joke": "Knock, knock."}`)
 	for _, name := range []string{"joke", "other"} {
@@ -191,6 +194,7 @@ func TestNewReadsASavedReply(t *testing.T) {
 // TestEightShapesNeedNoEdit: what services answer with, drafted into a directory that does not
 // exist, is clean and is served, and says what its answers must hold.
 func TestEightShapesNeedNoEdit(t *testing.T) {
+	t.Parallel()
 	rows := map[string]struct {
 		reply string
 		args  []string
@@ -248,6 +252,7 @@ func TestEightShapesNeedNoEdit(t *testing.T) {
 
 // TestNewPosts: what is sent is what the draft sends.
 func TestNewPosts(t *testing.T) {
+	t.Parallel()
 	var got []string
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)

@@ -134,6 +134,7 @@ func (s *site) caller(t *testing.T) *http.Client {
 }
 
 func TestNginxAcceptsTheSample(t *testing.T) {
+	t.Parallel()
 	nginx := peertest.Program(t, "nginx", "nginx-light", "nginx")
 	s := sampleSite(t, "127.0.0.1:8080")
 	test := func() string {
@@ -166,6 +167,7 @@ func TestNginxAcceptsTheSample(t *testing.T) {
 
 // TestNginxInFront sends requests through nginx as the sample has it.
 func TestNginxInFront(t *testing.T) {
+	t.Parallel()
 	nginx := peertest.Program(t, "nginx", "nginx-light", "nginx")
 	p := serve(t, "--replay", "--config", write(t, t.TempDir(), "sundry.yaml", "trusted_proxies: [127.0.0.1]\n"))
 	s := sampleSite(t, strings.TrimPrefix(p.public, "http://"))

@@ -26,6 +26,7 @@ func promtool(t *testing.T, stdin string, args ...string) {
 }
 
 func TestPromtool(t *testing.T) {
+	t.Parallel()
 	t.Run("metrics", func(t *testing.T) {
 		peertest.Program(t, "prometheus", "prometheus", "promtool")
 		p := serve(t, "--replay", "--redis", "redis://127.0.0.1:1")
@@ -104,6 +105,7 @@ func runbook(t *testing.T) map[string]string {
 
 // TestEveryAlertHasARunbookEntry: what it means, how to look, what to do.
 func TestEveryAlertHasARunbookEntry(t *testing.T) {
+	t.Parallel()
 	sections, tested := runbook(t), ""
 	for _, f := range glob(t, "../../deploy/prometheus/rules/tests/*.yml") {
 		b, err := os.ReadFile(f)
@@ -139,6 +141,7 @@ func TestEveryAlertHasARunbookEntry(t *testing.T) {
 }
 
 func TestRunbookLinksWithinItself(t *testing.T) {
+	t.Parallel()
 	sections := runbook(t)
 	for anchor, text := range sections {
 		for _, m := range regexp.MustCompile(`\]\(#([^)]*)\)`).FindAllStringSubmatch(text, -1) {
@@ -225,6 +228,7 @@ func dashboards(t *testing.T) []dashboard {
 }
 
 func TestDashboards(t *testing.T) {
+	t.Parallel()
 	boards, sections, seen := dashboards(t), runbook(t), map[string]string{}
 	if len(boards) != 3 {
 		t.Errorf("%d dashboards", len(boards))
@@ -328,6 +332,7 @@ func checkLayout(t *testing.T, d dashboard) {
 // TestGrafanaFindsWhatTheDashboardsName: the datasource's uid, and the folder
 // where docker-compose.yml puts them.
 func TestGrafanaFindsWhatTheDashboardsName(t *testing.T) {
+	t.Parallel()
 	var sources struct {
 		Datasources []struct {
 			UID  string `yaml:"uid"`
@@ -364,6 +369,7 @@ func TestGrafanaFindsWhatTheDashboardsName(t *testing.T) {
 
 // TestRulesAndDashboardsNameMetricsThatExist, by the golden list.
 func TestRulesAndDashboardsNameMetricsThatExist(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("testdata/metrics.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,7 @@ const purgeOwn = `{"endpoint":"own","mode":"hard"}`
 // TestAnOrderIsCarriedOutWhateverRedisDoes: at once where it is given, and everywhere once Redis
 // takes writes again.
 func TestAnOrderIsCarriedOutWhateverRedisDoes(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	up := newEditions(t)
 	dir := t.TempDir()
@@ -90,6 +91,7 @@ func (p *instance) keyOf(t *testing.T, id string) string {
 // TestDamagedSettingsAreRepaired from what an instance holds, whatever stands in their place,
 // which is kept; and an instance that has just started leaves that to others.
 func TestDamagedSettingsAreRepaired(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string][]string{
 		"garbage": {"SET sundry:settings garbage"},
 		"a list":  {"LPUSH other garbage", "RENAME other sundry:settings"},
@@ -129,6 +131,7 @@ func TestDamagedSettingsAreRepaired(t *testing.T) {
 
 // TestAnOrderIsCarriedOutOnAFullDisk: as good as that is a directory that is gone.
 func TestAnOrderIsCarriedOutOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	up := newEditions(t)
 	dir, disk := t.TempDir(), filepath.Join(t.TempDir(), "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {
@@ -157,6 +160,7 @@ func TestAnOrderIsCarriedOutOnAFullDisk(t *testing.T) {
 // TestWhatWasDroppedDoesNotReturn with the snapshot of an instance that was away, however many
 // other changes were made since.
 func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
+	t.Parallel()
 	for _, changes := range []int{0, 60, 260} {
 		t.Run(fmt.Sprint(changes), func(t *testing.T) {
 			up := newEditions(t)
@@ -185,6 +189,7 @@ func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
 // TestAnOlderVersionKeepsWhatItDoesNotKnow: fields of a newer one, at every level, are there
 // after all that operators do.
 func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	up := newEditions(t)
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state.json")
 	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h")
@@ -222,6 +227,7 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 
 // TestManyChangesAtOnce on five instances: none is refused, none is lost.
 func TestManyChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	up := newEditions(t)
 	dir := t.TempDir()

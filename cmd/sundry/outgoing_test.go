@@ -12,6 +12,7 @@ import (
 // TestOutgoingSettingsAreReloaded: contact, agents and proxies of the next request
 // are those of the file.
 func TestOutgoingSettingsAreReloaded(t *testing.T) {
+	t.Parallel()
 	var agent atomic.Value
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		agent.Store(r.UserAgent())
@@ -57,6 +58,7 @@ func TestOutgoingSettingsAreReloaded(t *testing.T) {
 
 // TestProxiesOfUnknownSources are mistakes: they would never be used.
 func TestProxiesOfUnknownSources(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "log_level: info\nproxies:\n  vidparse: direct\n  vidparze: direct\n")
 	if _, errs, err := call(t, nil, "check", "--config", file); err == nil || !strings.Contains(errs, file+":3: proxies: vidparze: unknown endpoint or source; did you mean vidparse?") {
 		t.Errorf("%v %s", err, errs)

@@ -25,6 +25,7 @@ func (panickingTransport) RoundTrip(*http.Request) (*http.Response, error) { pan
 // TestAPanicEndsNothing: its caller gets an error, it is counted and logged with its stack,
 // and the process serves on.
 func TestAPanicEndsNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "own.yaml", `version: 1
 name: own
@@ -54,6 +55,7 @@ sources: [{name: one, http: {url: "http://127.0.0.1:9/"}}]
 // TestCatchersAreGivenToAll: whatever has a place for a catcher has one while it serves.
 // Those that hand it on, and those that are made later, are left out.
 func TestCatchersAreGivenToAll(t *testing.T) {
+	t.Parallel()
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
 	cmd := &serveCmd{flags: flags{Replay: true, Config: write(t, t.TempDir(), "sundry.yaml",
 		"redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ncache: {snapshot: "+snapshot+"}\n"+only("qrcode"))}}

@@ -91,6 +91,7 @@ func withinASecond(t *testing.T, what string, ok func() bool) {
 // TestAPurgeAndATTLReachAFleet within a second; and an instance that was cut off from
 // Redis before it serves again what was purged.
 func TestAPurgeAndATTLReachAFleet(t *testing.T) {
+	t.Parallel()
 	p := newPartition(t, "ttl: 1h, grace: 1h, stale_if_error: 1h")
 	for range 3 { // from Redis, then from bigcache, then from the hot table
 		for _, m := range p.fleet {
@@ -137,6 +138,7 @@ func TestAPurgeAndATTLReachAFleet(t *testing.T) {
 
 // TestAnInstanceThatIsCutOffSaysSo, and still is ready for traffic.
 func TestAnInstanceThatIsCutOffSaysSo(t *testing.T) {
+	t.Parallel()
 	p := newPartition(t, "ttl: 1h, grace: 1h, stale_if_error: 1h")
 	ready := func() string {
 		_, body := mustGet(t, p.cut.admin+"/readyz")
@@ -178,6 +180,7 @@ func TestAnInstanceThatIsCutOffSaysSo(t *testing.T) {
 // by its own age and the announcement is lost; and what was not is served on. Neither costs
 // a call upstream.
 func TestWhatWasRefreshedDuringAPartition(t *testing.T) {
+	t.Parallel()
 	p := newPartition(t, "ttl: 1h, grace: 1h, stale_if_error: 1h", "endpoints: {own: {cache: {ttl: 2s}}}\n")
 	refreshing, cut := p.fleet[0], p.cut
 	refreshing.serves()

@@ -33,6 +33,7 @@ func usable(entries []map[string]any) (n int) {
 // TestPartsOfAnEndpointAreSeen: pictures and steps' outcomes are listed, looked
 // at, dropped and purged with the endpoint that keeps them.
 func TestPartsOfAnEndpointAreSeen(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	for range 8 {
 		mustGet(t, p.public+"/api/sjbz")
@@ -67,6 +68,7 @@ func TestPartsOfAnEndpointAreSeen(t *testing.T) {
 
 // TestStepsAreSeenAndNotShown: what a step brought may be a key to elsewhere.
 func TestStepsAreSeenAndNotShown(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	mustGet(t, p.public+"/api/music")
 	held := p.held("music")

@@ -56,6 +56,7 @@ func (u *gated) shut() (open func()) {
 // or drops the key. What the fill brings from before is served to nobody after
 // it: not here, not there, not after a restart, whether the notice came or not.
 func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
 	u := newGated(t)
@@ -115,6 +116,7 @@ func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
 // TestAPurgeStampedByAClockAhead, as an instance of before may have stored it, purges what
 // there was when it was heard, and nothing after it. One that follows is not lost.
 func TestAPurgeStampedByAClockAhead(t *testing.T) {
+	t.Parallel()
 	redis, u := redistest.Start(t), newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
 	start := func() *instance { return serve(t, "--catalog", dir, "--redis", redis.URL()) }
@@ -147,6 +149,7 @@ func TestAPurgeStampedByAClockAhead(t *testing.T) {
 // TestADropTakesWhatTheAnswerWasMadeOf: a step's result that was kept (for) is asked for
 // anew, on every instance; a session (renew) goes on, and so do other answers.
 func TestADropTakesWhatTheAnswerWasMadeOf(t *testing.T) {
+	t.Parallel()
 	var logins, lists, items atomic.Int64
 	u := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := map[string]*atomic.Int64{"/login": &logins, "/list": &lists, "/item": &items}[r.URL.Path].Add(1)
@@ -191,6 +194,7 @@ func TestADropTakesWhatTheAnswerWasMadeOf(t *testing.T) {
 // TestOrdersOfAnOutage: an entry is dropped while an instance is cut off from
 // Redis; once it hears again, it does not have it either.
 func TestOrdersOfAnOutage(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
 	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", wire.url())

@@ -69,6 +69,7 @@ func meet(t *testing.T, instances float64, all ...*instance) {
 // TestAClientIsLimitedByAllInstances: what one admits, the others hear of within
 // seconds; and their headers say so.
 func TestAClientIsLimitedByAllInstances(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	all := threeLimited(t, redis.URL())
 	meet(t, 3, all[:]...)
@@ -96,6 +97,7 @@ func TestAClientIsLimitedByAllInstances(t *testing.T) {
 // TestRateLimitsAreLocalWithoutRedis: each instance limits for itself, fails no request
 // and fills no log; when Redis is back, empty, they share again, by the same names.
 func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	all := threeLimited(t, redis.URL())
 	meet(t, 3, all[:]...)
@@ -126,6 +128,7 @@ func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
 
 // TestRateLimitsAreNotSharedWhereTurnedOff: by a reload, too.
 func TestRateLimitsAreNotSharedWhereTurnedOff(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	file := write(t, t.TempDir(), "sundry.yaml", limitsFile(false))
 	var all [2]*instance
@@ -158,6 +161,7 @@ func limitsFile(shared bool) string {
 // TestASourcesQuotaIsOfTheWholeFleet: all instances together call it no more often than
 // its rate says; without Redis, each keeps to it by itself.
 func TestASourcesQuotaIsOfTheWholeFleet(t *testing.T) {
+	t.Parallel()
 	redis, u := redistest.Start(t), newUpstream(t)
 	dir := t.TempDir()
 	writeOwn(t, dir, u, "ttl: 1h")
@@ -191,6 +195,7 @@ func TestASourcesQuotaIsOfTheWholeFleet(t *testing.T) {
 // TestAFleetKeepsAReserveOfAQuota: what the instances have called together is too much
 // for refreshes; each serves its stale answers, and answers what it has no copy of.
 func TestAFleetKeepsAReserveOfAQuota(t *testing.T) {
+	t.Parallel()
 	redis, u := redistest.Start(t), newUpstream(t)
 	dir := t.TempDir()
 	writeOwn(t, dir, u, "ttl: 1s, grace: 1h")

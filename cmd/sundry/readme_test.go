@@ -20,6 +20,7 @@ var readmes = [...]string{"../../README.md", "../../README.zh-CN.md"}
 // TestREADMEHasTheTables keeps the lists of the pages for operators equal to the
 // catalog.
 func TestREADMEHasTheTables(t *testing.T) {
+	t.Parallel()
 	endpoints := [2]string{"<!-- endpoints: made by `sundry docs` -->\n", "<!-- end of endpoints -->"}
 	for _, c := range []struct {
 		file, command string
@@ -61,6 +62,7 @@ var (
 // TestREADMELanguagesAreEqual: the same sections, commands, tables and figures. What
 // one tells, the other does.
 func TestREADMELanguagesAreEqual(t *testing.T) {
+	t.Parallel()
 	var shapes [2]string
 	for i, file := range readmes {
 		shapes[i] = strings.Join(shape(readFile(t, file)), "\n")
@@ -104,6 +106,7 @@ func shape(text string) []string {
 
 // TestREADMEFiguresAreMeasured: those that it repeats are those of the last run.
 func TestREADMEFiguresAreMeasured(t *testing.T) {
+	t.Parallel()
 	bench := readFile(t, "../../deploy/bench/README.md")
 	costs := regexp.MustCompile("(?m)^\\| hit, 1 kB \\(`60s`\\) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\| (\\S+) \\|").FindStringSubmatch(bench)
 	miss := regexp.MustCompile("(?m)^\\| miss, 1 kB, to `httputil.ReverseProxy` \\| (\\S+) ").FindStringSubmatch(bench)
@@ -136,6 +139,7 @@ var relativeLink = regexp.MustCompile(`(?:\]\(|src="|srcset="|href=")([^):"#]+)(
 
 // TestREADMESaysWhomToTellOfHoles: as security.txt does, which is there with a contact alone.
 func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
+	t.Parallel()
 	for _, file := range readmes {
 		_, rest, _ := strings.Cut(readFile(t, file), "(deploy/security.md)")
 		section, _, _ := strings.Cut(rest, "\n## ")
@@ -156,6 +160,7 @@ func TestREADMESaysWhomToTellOfHoles(t *testing.T) {
 
 // TestREADMELinksLeadSomewhere: those to files of the repository.
 func TestREADMELinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{readmes[0], readmes[1], "../../deploy/settings.md", "../../deploy/settings.zh-CN.md",
 		"../../deploy/endpoint-guide.md", "../../deploy/endpoint-guide.zh-CN.md", "../../deploy/glossary.zh-CN.md"} {
 		links := relativeLink.FindAllStringSubmatch(readFile(t, file), -1)
@@ -175,6 +180,7 @@ func TestREADMELinksLeadSomewhere(t *testing.T) {
 
 // TestREADMECommandsAreAll that the program has, each in a row.
 func TestREADMECommandsAreAll(t *testing.T) {
+	t.Parallel()
 	parser, _, err := newParser(processOf(t, nil), &cli{})
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +199,7 @@ func TestREADMECommandsAreAll(t *testing.T) {
 
 // TestREADMEFirstAnswers are those of the service.
 func TestREADMEFirstAnswers(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	block := blockWith(t, "$ curl ")
 	commands := regexp.MustCompile(`(?m)^\$ curl (?:-o \S+ )?'http://localhost:8080([^']+)'\n`).FindAllStringSubmatchIndex(block, -1)
@@ -237,6 +244,7 @@ func blockWith(t *testing.T, text string) string {
 
 // TestREADMEsOwnEndpoint is drafted and answers, by the commands as they are written.
 func TestREADMEsOwnEndpoint(t *testing.T) {
+	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("bash is not installed")

@@ -43,6 +43,7 @@ func as(t *testing.T, url, caller string) int {
 // TestReloadAppliesLimitsAndRanges: who is limited, who is believed, what may be
 // reached and which names are ours are what the file says now.
 func TestReloadAppliesLimitsAndRanges(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
 	p := serve(t, "--config", file)
 	port := 25990
@@ -89,6 +90,7 @@ func TestReloadAppliesLimitsAndRanges(t *testing.T) {
 
 // TestReloadNamesWhatNeedsARestart, and leaves it as it is.
 func TestReloadNamesWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "sundry.yaml", "endpoints: {ip: {cache: {ttl: 2h}}}\n")
 	p := serve(t, "--replay", "--config", file)
@@ -124,6 +126,7 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 
 // TestReloadFailsAsAWhole: of a configuration with one mistake nothing is taken.
 func TestReloadFailsAsAWhole(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {ip: {cache: {ttl: 2h}}}\n")
 	p := serve(t, "--replay", "--config", file)
 	for _, text := range []string{
@@ -142,6 +145,7 @@ func TestReloadFailsAsAWhole(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, jitter: 0")
 	p := serve(t, "--catalog", dir)
@@ -181,6 +185,7 @@ func TestReload(t *testing.T) {
 
 // TestEndpointsAreTurnedOffAndOn by a reload. Keys of their sources may stay set.
 func TestEndpointsAreTurnedOffAndOn(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {qrcode: {off: true}, sjsp: {off: true}}\nproxies: {sjsp: http://127.0.0.1:1}\n")
 	dir := t.TempDir()
 	exchange := filepath.Join(dir, "testdata/qrcode/local/mine")

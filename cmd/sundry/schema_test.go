@@ -40,6 +40,7 @@ func golden(t *testing.T, file, text string) {
 // TestSchemaGoldenFiles: the schemas say what the types say that files are decoded
 // into.
 func TestSchemaGoldenFiles(t *testing.T) {
+	t.Parallel()
 	comments := describe.NewComments("../..", "sundry")
 	golden(t, "../../upstreams/catalog/schema.json", asJSON(t, catalogSchema(t, comments)))
 	golden(t, "../../upstreams/catalog/part.schema.json", asJSON(t, partSchema(t, comments)))
@@ -53,6 +54,7 @@ func TestSchemaGoldenFiles(t *testing.T) {
 
 // TestReferenceGolden: deploy/catalog.md has every key, variable and function.
 func TestReferenceGolden(t *testing.T) {
+	t.Parallel()
 	const file = "../../deploy/catalog.md"
 	comments := describe.NewComments("../..", "sundry")
 	keys, err := describe.Sections(comments, catalog.Shape(), catalog.PartShape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
@@ -169,6 +171,7 @@ var fenced = regexp.MustCompile("(?s)```yaml\n(version: .*?)```")
 // TestSchemaAcceptsFiles: those of the catalog, the sample configuration, and the
 // README's examples.
 func TestSchemaAcceptsFiles(t *testing.T) {
+	t.Parallel()
 	files, parts := validator(t, catalog.Schema()), validator(t, catalog.PartSchema())
 	names, err := filepath.Glob("../../upstreams/catalog/*.yaml")
 	inFolders, err2 := filepath.Glob("../../upstreams/catalog/*/*.yaml")
@@ -234,6 +237,7 @@ sources:
 
 // TestSchemaAndCheckRefuse the same files.
 func TestSchemaAndCheckRefuse(t *testing.T) {
+	t.Parallel()
 	files, dir, few := validator(t, catalog.Schema()), t.TempDir(), onlyIn(t)
 	write(t, dir, "joke.yaml", jokeFile)
 	if _, errs, err := call(t, few, "check", "--catalog", dir); err != nil || valid(t, files, jokeFile) != nil {
@@ -268,6 +272,7 @@ func TestSchemaAndCheckRefuse(t *testing.T) {
 
 // TestConfigSchemaAndCheckRefuse the same files.
 func TestConfigSchemaAndCheckRefuse(t *testing.T) {
+	t.Parallel()
 	schema, dir := validator(t, configSchema), t.TempDir()
 	for _, good := range []string{"limits:\n", "limits: {rate: 0.5}\ncache: {memory: 64MiB}", "endpoints: {ip: {cache: {ttl: 6h}}}", "trusted_proxies: 10.0.0.0/8", "listen: 0.0.0.0:8080"} {
 		if _, errs, err := call(t, nil, "check", "--config", write(t, dir, "sundry.yaml", good)); err != nil || valid(t, schema, good) != nil {
@@ -290,6 +295,7 @@ func TestConfigSchemaAndCheckRefuse(t *testing.T) {
 
 // TestSchemaExamples: the example of every key is what the key accepts.
 func TestSchemaExamples(t *testing.T) {
+	t.Parallel()
 	seen := map[*declare.Shape]bool{}
 	var visit func(s *declare.Shape)
 	visit = func(s *declare.Shape) {

@@ -9,6 +9,7 @@ import (
 
 // TestTokenFromAFileOpensTheAdminListener goes the way of main.
 func TestTokenFromAFileOpensTheAdminListener(t *testing.T) {
+	t.Parallel()
 	getenv, err := config.Secrets([]string{"SUNDRY_ADMIN_TOKEN_FILE=" + write(t, t.TempDir(), "token", "a-token-of-the-tests\n"), "SUNDRY_ADMIN=:9090"})
 	if err != nil {
 		t.Fatal(err)
@@ -22,6 +23,7 @@ func TestTokenFromAFileOpensTheAdminListener(t *testing.T) {
 // TestAGuessableTokenKeepsTheAdminListenerHome, for check and for serve, which
 // say how to make a better one.
 func TestAGuessableTokenKeepsTheAdminListenerHome(t *testing.T) {
+	t.Parallel()
 	for token, good := range map[string]bool{"123456789012345": false, "1234567890123456": true} {
 		for _, command := range []string{"check", "serve"} {
 			if command == "serve" && good {

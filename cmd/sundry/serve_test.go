@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,16 +20,24 @@ import (
 	told "sundry/upstreams/lib/words"
 )
 
+// waitingTests is how many tests run side by side: most of their time they wait.
+const waitingTests = 8
+
 // TestMain does not count go-redis' search for a Redis that is away: once its
 // pool is closed it ends by itself, within a second.
 func TestMain(m *testing.M) {
 	if status, ok := isProgram(); ok {
 		os.Exit(status)
 	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(waitingTests, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 func TestReplayNeedsNothing(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--replay")
 	header, body := mustGet(t, p.public+"/api/60s/index.php")
 	if header.Get("Sundry-Source") != "replay:60s-mirror" || !strings.Contains(body, `"source":"60s"`) {
@@ -43,6 +54,7 @@ func TestReplayNeedsNothing(t *testing.T) {
 
 // TestBoundsOfFillsAreSettings, that of their memory too.
 func TestBoundsOfFillsAreSettings(t *testing.T) {
+	t.Parallel()
 	var budget int64
 	env := map[string]string{"SUNDRY_LIMITS_FILLS": "7", "SUNDRY_LIMITS_REPLY_MEMORY": "32MiB"}
 	p := launch(t, &process{
@@ -55,6 +67,7 @@ func TestBoundsOfFillsAreSettings(t *testing.T) {
 }
 
 func TestReplayFault(t *testing.T) {
+	t.Parallel()
 	p := serveWith(t, onlyIn(t, "60s"), "--replay", "--replay-fault", "60s/60s-mirror=status:503")
 	header, _ := mustGet(t, p.public+"/api/60s")
 	if header.Get("Sundry-Source") != "replay:60s-static" {
@@ -65,6 +78,7 @@ func TestReplayFault(t *testing.T) {
 // TestClientsAreLimitedByDefault, but not one that asks for what a page with
 // twenty widgets does, ten times over.
 func TestClientsAreLimitedByDefault(t *testing.T) {
+	t.Parallel()
 	p := serve(t, "--config", write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only()), "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
 	for i := range 100_000 {
 		status, header, body, err := get(p.public + "/api/own")
@@ -134,6 +148,7 @@ func TestRedisComesAndGoesUnderLoad(t *testing.T) {
 }
 
 func TestTwoInstancesShareRedis(t *testing.T) {
+	t.Parallel()
 	redis := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
@@ -153,6 +168,7 @@ func TestTwoInstancesShareRedis(t *testing.T) {
 }
 
 func TestAllowedTargets(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := write(t, dir, "sundry.yaml", "allow_targets: [127.0.0.0/8]\ncache: {warm: false}\n")
 	open, closed := serve(t, "--config", cfg), serve(t)
@@ -166,6 +182,7 @@ func TestAllowedTargets(t *testing.T) {
 }
 
 func TestFailuresTravelByKind(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{
 		"unavailable": &upstreams.Error{Kind: upstreams.Unavailable, Source: "one", Status: 503},
 		"timeout":     fmt.Errorf("fill: %w", context.DeadlineExceeded),

@@ -137,6 +137,7 @@ func (s *sessions) eachSessionIsLoggedInOnce(t *testing.T, sessions int) {
 // answered, one login makes the next, and whoever is told late that the old one ended does
 // not end the new one.
 func TestWhoeverIsRefusedGetsTheNextSession(t *testing.T) {
+	t.Parallel()
 	const callers, waves = 20, 4
 	for name, single := range map[string]bool{"sessions end by themselves": false, "a login ends the session before": true} {
 		t.Run(name, func(t *testing.T) {

@@ -148,6 +148,7 @@ func crowdOf(t *testing.T, callers int, path string, fleet ...*sibling) (wait fu
 
 // TestAFleetFillsAColdKeyOnce: three hundred callers over three instances.
 func TestAFleetFillsAColdKeyOnce(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t)
 	fleet := newFleet(t, up)
 	up.takes.Store(int64(time.Second))
@@ -160,6 +161,7 @@ func TestAFleetFillsAColdKeyOnce(t *testing.T) {
 // TestALeaseWhoseOwnerIsKilledIsTakenOver: the callers of the others have their answer
 // less than two seconds later, from one call.
 func TestALeaseWhoseOwnerIsKilledIsTakenOver(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t)
 	fleet := newFleet(t, up)
 	owner, others := fleet[0], fleet[1:]
@@ -201,6 +203,7 @@ func newsUpstream(t testing.TB) *upstream {
 // TestARefreshOnOneInstanceReachesTheOthers within a second, although what they have
 // would be fresh for an hour, and without a call of theirs.
 func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
+	t.Parallel()
 	up := newsUpstream(t)
 	fleet := newFleet(t, up, "endpoints: {own: {cache: {ttl: 3s}}}\n")
 	serves := func(m *sibling, what string) bool {
@@ -241,6 +244,7 @@ func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
 // TestAFleetWhoseRedisIsKilledServesOn: what the instances have to tell each other helps, and
 // is needed by nobody.
 func TestAFleetWhoseRedisIsKilledServesOn(t *testing.T) {
+	t.Parallel()
 	up := newUpstream(t)
 	redis := redistest.Start(t)
 	dir := catalogDir(t, up, "ttl: 1h")

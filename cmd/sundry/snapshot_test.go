@@ -48,6 +48,7 @@ func wantMemoryHit(t testing.TB, h http.Header) {
 // TestARestartKeepsWhatWasKnown: the first answers after it are hits from memory at the
 // age that they had, and no source is called.
 func TestARestartKeepsWhatWasKnown(t *testing.T) {
+	t.Parallel()
 	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
 	calls := []string{ipCall, "/api/wpcat?n=3", "/api/avatar?uid=10001"}
 	first := serveWith(t, env, "--replay")
@@ -91,6 +92,7 @@ func TestARestartKeepsWhatWasKnown(t *testing.T) {
 
 // TestSnapshotAfterTheCatalogChanged: what the file of before answered is not served.
 func TestSnapshotAfterTheCatalogChanged(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h")
 	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
@@ -116,6 +118,7 @@ func TestSnapshotAfterTheCatalogChanged(t *testing.T) {
 // TestPurgesReachTheSnapshot: the file is gone when the purge is answered, whatever
 // becomes of the process after it.
 func TestPurgesReachTheSnapshot(t *testing.T) {
+	t.Parallel()
 	u := newUpstream(t)
 	dir, file := catalogDir(t, u, "ttl: 1h"), filepath.Join(t.TempDir(), "snapshot")
 	first := serveWith(t, keptIn(file), "--catalog", dir)
@@ -143,6 +146,7 @@ func TestPurgesReachTheSnapshot(t *testing.T) {
 
 // TestDrainGoesOnWithoutASnapshot that cannot be written.
 func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -160,6 +164,7 @@ func TestDrainGoesOnWithoutASnapshot(t *testing.T) {
 
 // TestSnapshotIsWrittenWithinTheDrain: without time for it, the file of before stays.
 func TestSnapshotIsWrittenWithinTheDrain(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "snapshot")
 	first := serveWith(t, keptIn(file), "--replay")
 	mustGet(t, first.public+ipCall)
@@ -177,6 +182,7 @@ func TestSnapshotIsWrittenWithinTheDrain(t *testing.T) {
 
 // TestSnapshotWaitsForPurges: while they cannot be known, it is not read, and not replaced.
 func TestSnapshotWaitsForPurges(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "snapshot")
 	first := serveWith(t, keptIn(file), "--replay")
 	mustGet(t, first.public+ipCall)
@@ -194,6 +200,7 @@ func TestSnapshotWaitsForPurges(t *testing.T) {
 
 // TestAStartWaitsForTheSnapshotForAWhile, and not at all while purges are not known.
 func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{log: slog.New(slog.DiscardHandler), snapshot: &snapshot{done: make(chan struct{})}}
 		waited := func() time.Duration {

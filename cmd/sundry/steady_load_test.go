@@ -260,6 +260,7 @@ func (p *pace) note(took time.Duration, now time.Time) {
 
 // TestPace: less is offered while the machine is slow, and never less than a little.
 func TestPace(t *testing.T) {
+	t.Parallel()
 	p, now := newPace(1000), time.Now()
 	for i, step := range []struct {
 		after, took time.Duration

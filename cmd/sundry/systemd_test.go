@@ -36,6 +36,7 @@ func units(t *testing.T) string {
 }
 
 func TestSystemdAcceptsTheUnits(t *testing.T) {
+	t.Parallel()
 	analyze := peertest.Program(t, "systemd", "systemd", "systemd-analyze")
 	dir := units(t)
 	verify := func() (string, error) {
@@ -55,6 +56,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 // TestSystemdServiceIsHardened takes systemd's own measure, of 0 to 10: most
 // services that come with it have above 5.
 func TestSystemdServiceIsHardened(t *testing.T) {
+	t.Parallel()
 	analyze := peertest.Program(t, "systemd", "systemd", "systemd-analyze")
 	out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15",
 		filepath.Join(samples, "systemd/sundry.service")).CombinedOutput()
@@ -65,6 +67,7 @@ func TestSystemdServiceIsHardened(t *testing.T) {
 
 // TestSystemdPassesItsSocketOn has systemd's own program open the socket.
 func TestSystemdPassesItsSocketOn(t *testing.T) {
+	t.Parallel()
 	activate := peertest.Program(t, "systemd", "systemd", "systemd-socket-activate")
 	addr := freeAddress(t)
 	cmd, log := start(t, "serve --replay --listen 192.0.2.1:1 --admin 127.0.0.1:0", activate, "--listen="+addr, "--setenv=SUNDRY_TEST_PROGRAM")
@@ -83,6 +86,7 @@ func TestSystemdPassesItsSocketOn(t *testing.T) {
 
 // TestSystemdUnitsHoldWhatMatters is what can be said without systemd.
 func TestSystemdUnitsHoldWhatMatters(t *testing.T) {
+	t.Parallel()
 	service := "\n" + readFile(t, filepath.Join(samples, "systemd/sundry.service"))
 	for _, want := range []string{
 		"Type=notify", "DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", "CapabilityBoundingSet=", "SystemCallFilter=@system-service",
@@ -99,6 +103,7 @@ func TestSystemdUnitsHoldWhatMatters(t *testing.T) {
 
 // TestAsProgram is the program itself, in a process that other tests start.
 func TestAsProgram(t *testing.T) {
+	t.Parallel()
 	args, ok := os.LookupEnv("SUNDRY_TEST_PROGRAM")
 	if !ok {
 		t.Skip("started by other tests only")
@@ -154,6 +159,7 @@ func terminate(t *testing.T, cmd *exec.Cmd, log *output) {
 // TestSocketActivation restarts the server behind a socket that stays open: a
 // call made in between is answered by the next server. Each tells its state.
 func TestSocketActivation(t *testing.T) {
+	t.Parallel()
 	public, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -202,6 +208,7 @@ func TestSocketActivation(t *testing.T) {
 }
 
 func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
+	t.Parallel()
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +233,7 @@ func TestSocketActivationRefusesWhatItCannotServe(t *testing.T) {
 }
 
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	at := func(path string) func(string) (string, bool) {
 		return func(string) (string, bool) { return path, true }
 	}

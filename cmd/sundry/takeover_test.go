@@ -43,6 +43,7 @@ func TestTakeoverFailsNobody(t *testing.T) {
 // TestPortIsNotSharedByAccident: a second server on the same address is a mistake,
 // unless both are told that it is not.
 func TestPortIsNotSharedByAccident(t *testing.T) {
+	t.Parallel()
 	first := serveWith(t, onlyIn(t, "60s"), "--replay")
 	l, err := listener.New(prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 	if err == nil {
@@ -55,6 +56,7 @@ func TestPortIsNotSharedByAccident(t *testing.T) {
 
 // TestTakenPortIsAMistakeAlsoWithReusePort: what listens there already does not share.
 func TestTakenPortIsAMistakeAlsoWithReusePort(t *testing.T) {
+	t.Parallel()
 	taken := serveWith(t, onlyIn(t, "60s"), "--replay")
 	w := &process{ctx: t.Context(), urgent: t.Context(), stdout: io.Discard, stderr: &output{}, getenv: func(name string) (string, bool) {
 		v, ok := map[string]string{"SUNDRY_REUSE_PORT": "true"}[name]

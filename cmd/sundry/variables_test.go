@@ -8,6 +8,7 @@ import (
 
 // TestCheckSaysWhichVariablesAreSet, and never their values.
 func TestCheckSaysWhichVariablesAreSet(t *testing.T) {
+	t.Parallel()
 	out, errs, err := call(t, map[string]string{"SUNDRY_PEXELS_KEY": "geheim", "SUNDRY_PIXABAY_KEY": ""}, "check")
 	if err != nil || strings.Contains(out+errs, "geheim") {
 		t.Fatalf("%s %s %v", out, errs, err)
@@ -21,6 +22,7 @@ func TestCheckSaysWhichVariablesAreSet(t *testing.T) {
 
 // TestSourcesLeftOutAreLoggedOnce: when an instance starts, and not at each reload.
 func TestSourcesLeftOutAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
 	p := serve(t, "--config", file)
 	p.reloaded(t, file, "cache: {warm: false}\nlog_level: warn\n")
@@ -33,6 +35,7 @@ func TestSourcesLeftOutAreLoggedOnce(t *testing.T) {
 // TestAddressesOfTheOperator: a variable may hold the address of a service, and a file
 // the variable's value.
 func TestAddressesOfTheOperator(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "own.yaml", `version: 1
 name: own

@@ -66,6 +66,7 @@ sub vcl_deliver { set resp.http.Front-TTL = obj.ttl; set resp.http.Front-Hits = 
 // TestACacheInFrontKeepsAnAnswerAsLongAsWeDo: an answer that has stood here for
 // a while is kept for the rest of its freshness, no less and no more.
 func TestACacheInFrontKeepsAnAnswerAsLongAsWeDo(t *testing.T) {
+	t.Parallel()
 	var calls atomic.Int64
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"edition":%d}`, calls.Add(1))

@@ -7,6 +7,7 @@ import (
 )
 
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	want := regexp.MustCompile(`^sundry \S+ \((commit [0-9a-f]{7,12} of \d{4}-\d\d-\d\d, )?go1\.\S+, \w+/\w+\)\n$`)
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		if out, errs, err := call(t, nil, args...); err != nil || errs != "" || !want.MatchString(out) {
@@ -17,6 +18,7 @@ func TestVersion(t *testing.T) {
 
 // TestTheBuildIsThatOfTheTag, else that of the repository.
 func TestTheBuildIsThatOfTheTag(t *testing.T) {
+	t.Parallel()
 	known := &debug.BuildInfo{
 		Main:     debug.Module{Version: "v0.2.0"},
 		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.time", Value: "2026-11-22T10:00:00Z"}},
