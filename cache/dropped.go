@@ -41,8 +41,8 @@ func (s *Space) rememberParts(key string, at, now time.Time) {
 	if longest == 0 {
 		return
 	}
-	s.purged.mu.Lock()
-	defer s.purged.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.dropped.Store(s.dropped.Load().with(key, at, now, longest))
 }
 

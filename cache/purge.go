@@ -172,8 +172,8 @@ func (s *Space) purgeKey(key string, at, now time.Time) {
 }
 
 func (s *Space) rememberPurge(key string, at, now time.Time) {
-	s.purged.mu.Lock()
-	defer s.purged.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.keys.Store(s.keys.Load().with(key, at, now, purgedKeyTime))
 }
 

@@ -105,8 +105,10 @@ func (e *Entry) Shift(off time.Duration) {
 	}
 }
 
+// Split reports whether this is the head of an entry whose parts are stored apart.
 func (e *Entry) Split() bool { return e.Raw[1]&flagSplit != 0 }
 
+// Large reports whether the parts of a split entry are in the class of large ones.
 func (e *Entry) Large() bool { return e.Raw[1]&flagLarge != 0 }
 
 // Size is how many bytes the whole entry has, of a split one too.

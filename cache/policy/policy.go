@@ -23,6 +23,7 @@ const (
 	// Large holds the bodies of large entries of callers' input, whose heads
 	// stay in the policy's class. No policy may name it.
 	Large
+	// Classes is how many there are.
 	Classes
 )
 
@@ -253,6 +254,7 @@ func Prefers(next, old *entry.Meta, now time.Time) bool {
 	return next.Created.After(old.Created)
 }
 
+// Usable reports whether an entry in that state may be served at all.
 func Usable(st State) bool { return st > Absent && st < Gone }
 
 // futureState is the state of an entry from the future, which is only better than none.

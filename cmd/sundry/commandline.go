@@ -56,7 +56,7 @@ func (l *commandLine) valued(word string) *kong.Flag {
 
 // textsOf are those of an argument, which may be several.
 func textsOf(v reflect.Value) []string {
-	if all, ok := v.Interface().([]string); ok {
+	if all, ok := reflect.TypeAssert[[]string](v); ok {
 		return all
 	}
 	return []string{v.String()}

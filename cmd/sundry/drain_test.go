@@ -331,7 +331,6 @@ func TestStoppedWhileItWaitsForALease(t *testing.T) {
 // TestStoppedAtAnyMomentOfAFill leaves nothing wrong in Redis: what the next
 // instance finds there is an answer that the upstream gave, or nothing.
 func TestStoppedAtAnyMomentOfAFill(t *testing.T) {
-	t.Parallel()
 	srv := redistest.Start(t)
 	u := newUpstream(t)
 	dir := catalogDir(t, u, "ttl: 1h, negative: 1h, stale_if_error: 1d")

@@ -80,7 +80,6 @@ func (m *sibling) has(edition string) bool {
 // the sources get one call per poll, as of one instance, and when the poller has the
 // edition, all serve it within a second.
 func TestOneInstancePollsForALateEdition(t *testing.T) {
-	t.Parallel()
 	const poll = 2 * time.Second
 	up := newNewsstand(t)
 	fleet := lateFleet(t, up, poll)

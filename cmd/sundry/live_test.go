@@ -108,7 +108,6 @@ func TestLiveTTLSurvivesInAFile(t *testing.T) {
 }
 
 func TestPurgeReachesTheFleet(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	one, two := serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL()), serveWith(t, onlyIn(t, "ip", "60s"), "--replay", "--redis", redis.URL())
 	for _, p := range []*instance{one, two} {
@@ -236,7 +235,6 @@ func TestAdminMistakes(t *testing.T) {
 // TestFoldersAreWatched: of an endpoint that is a folder, new, changed and removed files are
 // taken over by themselves.
 func TestFoldersAreWatched(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	p := serve(t, "--replay", "--catalog", dir)
 	endpoint := filepath.Join(dir, "parted")
@@ -275,7 +273,6 @@ serves: $params.site
 // TestFilesAreWatched: a changed file is taken over by itself, a broken one is
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {
-	t.Parallel()
 	const unlimited = "limits: {rate: 0}\n" // it asks for as long as the machine takes
 	dir := t.TempDir()
 	cfg := write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 2h}}}\n")

@@ -149,7 +149,6 @@ func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
 
 // TestALogThatNobodyReadsKeepsNothingFromItsEnd.
 func TestALogThatNobodyReadsKeepsNothingFromItsEnd(t *testing.T) {
-	t.Parallel()
 	p := newPiped(t)
 	p.refused(0, 2000)
 	if err := p.stops(); err != nil {

@@ -227,7 +227,6 @@ func TestAnOlderVersionKeepsWhatItDoesNotKnow(t *testing.T) {
 
 // TestManyChangesAtOnce on five instances: none is refused, none is lost.
 func TestManyChangesAtOnce(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	up := newEditions(t)
 	dir := t.TempDir()

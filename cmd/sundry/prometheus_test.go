@@ -274,7 +274,6 @@ func (p *instance) request(ctx context.Context, path string) {
 // real Prometheus with the sample's rules, until every query of every dashboard
 // has come to a number.
 func TestDashboardsShowWhatHappens(t *testing.T) {
-	t.Parallel()
 	peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	redis := redistest.Start(t)
 	dir := t.TempDir()

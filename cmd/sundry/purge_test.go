@@ -56,7 +56,6 @@ func (u *gated) shut() (open func()) {
 // or drops the key. What the fill brings from before is served to nobody after
 // it: not here, not there, not after a restart, whether the notice came or not.
 func TestWhatIsPurgedDuringAFillIsGone(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	wire := newRelay(t, redis.Addr)
 	u := newGated(t)

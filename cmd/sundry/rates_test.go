@@ -69,7 +69,6 @@ func meet(t *testing.T, instances float64, all ...*instance) {
 // TestAClientIsLimitedByAllInstances: what one admits, the others hear of within
 // seconds; and their headers say so.
 func TestAClientIsLimitedByAllInstances(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	all := threeLimited(t, redis.URL())
 	meet(t, 3, all[:]...)
@@ -97,7 +96,6 @@ func TestAClientIsLimitedByAllInstances(t *testing.T) {
 // TestRateLimitsAreLocalWithoutRedis: each instance limits for itself, fails no request
 // and fills no log; when Redis is back, empty, they share again, by the same names.
 func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	all := threeLimited(t, redis.URL())
 	meet(t, 3, all[:]...)
@@ -128,7 +126,6 @@ func TestRateLimitsAreLocalWithoutRedis(t *testing.T) {
 
 // TestRateLimitsAreNotSharedWhereTurnedOff: by a reload, too.
 func TestRateLimitsAreNotSharedWhereTurnedOff(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t)
 	file := write(t, t.TempDir(), "sundry.yaml", limitsFile(false))
 	var all [2]*instance

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,18 +17,11 @@ import (
 	told "sundry/upstreams/lib/words"
 )
 
-// waitingTests is how many tests run side by side: most of their time they wait.
-const waitingTests = 8
-
 // TestMain does not count go-redis' search for a Redis that is away: once its
 // pool is closed it ends by itself, within a second.
 func TestMain(m *testing.M) {
 	if status, ok := isProgram(); ok {
 		os.Exit(status)
-	}
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(max(waitingTests, runtime.GOMAXPROCS(0)))); err != nil {
-		panic(err)
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
@@ -78,7 +68,6 @@ func TestReplayFault(t *testing.T) {
 // TestClientsAreLimitedByDefault, but not one that asks for what a page with
 // twenty widgets does, ten times over.
 func TestClientsAreLimitedByDefault(t *testing.T) {
-	t.Parallel()
 	p := serve(t, "--config", write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only()), "--catalog", catalogDir(t, newUpstream(t), "ttl: 1h"))
 	for i := range 100_000 {
 		status, header, body, err := get(p.public + "/api/own")

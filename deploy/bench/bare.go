@@ -87,6 +87,6 @@ func (a reply) with(body func(context.Context) ([]byte, error)) http.Handler {
 			return
 		}
 		maps.Copy(w.Header(), a.header)
-		_, _ = w.Write(text) //nolint:gosec // the load has no browser
+		_, _ = w.Write(text)
 	})
 }

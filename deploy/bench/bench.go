@@ -88,7 +88,7 @@ func (b *bench) round(r *row, round int) error {
 			if err = r.each(b, r, s); err == nil {
 				break
 			}
-			log.Printf("%-12s %-14s does not count: %v", r.name, s.name, err)
+			log.Printf("%-12s %-14s does not count: %v", r.name, s.name, err) //nolint:gosec // names of this program
 		}
 		if err = errors.Join(err, b.ctx.Err()); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -100,7 +100,7 @@ func (b *bench) round(r *row, round int) error {
 // note keeps a figure.
 func (b *bench) note(row, column string, v float64) {
 	b.results[figure{row, column}] = append(b.results[figure{row, column}], v)
-	log.Printf("%-28s %-14s %8.2f", row, column, v)
+	log.Printf("%-28s %-14s %8.2f", row, column, v) //nolint:gosec // names of this program
 }
 
 // cost measures the CPU of one request, in µs.

@@ -78,16 +78,16 @@ func (r results) judged() []string {
 func (r results) lines(columns, rows []string, titles map[string]string) []string {
 	var out []string
 	for _, row := range rows {
-		line := "| " + cmp.Or(titles[row], row) + " |"
+		cells := []string{cmp.Or(titles[row], row)}
 		for _, column := range columns {
 			cell := "–"
 			if all := r[figure{row, column}]; len(all) > 0 {
 				cell = fmt.Sprintf("%.1f", median(all))
 			}
-			line += " " + cell + " |"
+			cells = append(cells, cell)
 		}
 		if len(r[figure{row, columns[0]}]) > 0 {
-			out = append(out, line+"\n")
+			out = append(out, "| "+strings.Join(cells, " | ")+" |\n")
 		}
 	}
 	return out

@@ -223,7 +223,7 @@ func (l *Log) meaning(to *Endpoint, query string, line *combinedLine) meaning {
 		known += "\x00" + line.agent
 	}
 	if to.depends&catalog.OfDay != 0 {
-		known += "\x00" + string(binary.AppendVarint(nil, int64(catalog.DayOf(line.time))))
+		known += "\x00" + string(binary.AppendVarint(nil, catalog.DayOf(line.time)))
 	}
 	m, ok := l.meanings[known]
 	if !ok {

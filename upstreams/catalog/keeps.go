@@ -11,5 +11,5 @@ func (c *Catalog) Keeps(key string) bool {
 	space, _, _ := strings.Cut(key, ":")
 	name, _, _ := strings.Cut(space, "/")
 	e, ok := c.Get(name)
-	return ok && !e.TakesSecrets() && !(e.Personal() && e.Policy.Local) && e.chainOf(key) != nil
+	return ok && !e.TakesSecrets() && (!e.Personal() || !e.Policy.Local) && e.chainOf(key) != nil
 }

@@ -147,7 +147,8 @@ func oneOf(allowed ...string) func(string) (string, error) {
 func within[T cmp.Ordered](least, most T, parse func(string) (T, error)) func(string) (T, error) {
 	return func(s string) (T, error) {
 		v, err := parse(s)
-		if err != nil || !(v >= least && v <= most) { // NaN is in no bounds
+		inBounds := v >= least && v <= most // NaN is in none
+		if err != nil || !inBounds {
 			return v, errInvalid
 		}
 		return v, nil
