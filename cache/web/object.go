@@ -1,0 +1,128 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Object is a stored response. It is never changed; what a validation says makes another one.
+type Object struct {
+	Response
+	Terms
+	// Names are the request fields that select it, Selected what the request had in them for which it was sent.
+	Names    []string
+	Selected http.Header
+	Body     []byte
+	// Part is what of the whole the body is; nil: all of it.
+	Part *Part
+	Tags []string
+}
+
+// overhead is what an object takes beside its bytes.
+const overhead = 600
+
+// Weight is how many bytes of memory it takes, about.
+func (o *Object) Weight() int {
+	n := overhead + len(o.Body)
+	for _, h := range [...]http.Header{o.Header, o.Selected} {
+		for name, lines := range h {
+			n += len(name) + 40
+			for _, line := range lines {
+				n += len(line) + 16
+			}
+		}
+	}
+	return n
+}
+
+// NewObject makes the object of a response to a request: a copy of its header without what may not be kept.
+func NewObject(r *Response, t *Terms, request http.Header, ignored, tags []string) *Object {
+	o := &Object{Response: *r, Terms: *t, Names: Selecting(r.Header, ignored)}
+	o.Header = r.Header.Clone()
+	RemoveConnectionFields(o.Header)
+	delete(o.Header, "Age")
+	o.Selected = http.Header{}
+	for _, name := range o.Names {
+		if lines, ok := request[name]; ok {
+			o.Selected[name] = slices.Clone(lines)
+		}
+	}
+	for _, name := range tags {
+		for _, m := range r.Header[http.CanonicalHeaderKey(name)] {
+			o.Tags = append(o.Tags, strings.FieldsFunc(m, func(c rune) bool { return c == ',' || c == ' ' })...)
+		}
+		delete(o.Header, http.CanonicalHeaderKey(name))
+	}
+	return o
+}
+
+// Selects reports whether a request selects the object.
+func (o *Object) Selects(request http.Header) bool {
+	return SelectingKey(request, o.Names) == SelectingKey(o.Selected, o.Names)
+}
+
+// Tag is its entity tag; "": it has none.
+func (o *Object) Tag() string { return o.Header.Get("Etag") }
+
+// Variants are the stored responses of one URI, the newest first. They are never changed.
+type Variants []*Object
+
+// Select is the variant that answers a request: the newest that it selects, or with languages one in the language that it
+// prefers; nil: none.
+func (v Variants) Select(request http.Header, languages bool) *Object {
+	for _, o := range v {
+		if o.Selects(request) {
+			return o
+		}
+	}
+	if languages {
+		for _, o := range v {
+			if InLanguage(o.Header, request, o.Selected, o.Names) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// Tags are the entity tags of all complete variants, each once.
+func (v Variants) Tags() []string {
+	var tags []string
+	for _, o := range v {
+		if tag := o.Tag(); tag != "" && o.Part == nil && !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// Tagged is the variant with a tag; nil: none.
+func (v Variants) Tagged(tag string) *Object {
+	for _, o := range v {
+		if tag != "" && opaque(o.Tag()) == opaque(tag) && o.Part == nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// With is the variants with one more, in the place of those that the same requests select, at most that many.
+func (v Variants) With(o *Object, most int) Variants {
+	next := Variants{o}
+	for _, old := range v {
+		if len(next) < most && !(slices.Equal(old.Names, o.Names) && old.Selects(o.Selected)) {
+			next = append(next, old)
+		}
+	}
+	return next
+}
+
+// Weight is that of all.
+func (v Variants) Weight() int {
+	n := 0
+	for _, o := range v {
+		n += o.Weight()
+	}
+	return n
+}

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Range is a range of bytes, the last one included.
+type Range struct{ First, Last int64 }
+
+// Length is how many bytes it has.
+func (r Range) Length() int64 { return r.Last - r.First + 1 }
+
+// ContentRange is how a response says which part of how many bytes it has; total -1: it is not known.
+func (r Range) ContentRange(total int64) string {
+	if total < 0 {
+		return fmt.Sprintf("bytes %d-%d/*", r.First, r.Last)
+	}
+	return fmt.Sprintf("bytes %d-%d/%d", r.First, r.Last, total)
+}
+
+// Wanted is the one range that a request asks for, as it says it (RFC 9110, section 14.1.2).
+type Wanted struct {
+	First  int64 // -1: the last bytes, Last of them
+	Last   int64 // -1: to the end
+	suffix bool
+}
+
+// WantedRange reads the Range of a request. false: there is none, or it is of several or invalid: then the whole is sent,
+// which every caller understands (RFC 9110, section 14.2).
+func WantedRange(h http.Header) (w Wanted, ok bool) {
+	lines := h["Range"]
+	if len(lines) != 1 {
+		return w, false
+	}
+	set, ok := strings.CutPrefix(lines[0], "bytes=")
+	from, to, dash := strings.Cut(strings.TrimSpace(set), "-")
+	if !ok || !dash || strings.Contains(set, ",") {
+		return w, false
+	}
+	first, hasFirst := digits(from)
+	last, hasLast := digits(to)
+	switch {
+	case hasFirst && hasLast && first <= last:
+		return Wanted{First: first, Last: last}, true
+	case hasFirst && to == "":
+		return Wanted{First: first, Last: -1}, true
+	case from == "" && hasLast:
+		return Wanted{First: -1, Last: last, suffix: true}, true
+	}
+	return w, false
+}
+
+func digits(s string) (n int64, ok bool) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// Of is the range of a body of that length; false: it has none of it, and the answer is 416.
+func (w Wanted) Of(total int64) (r Range, ok bool) {
+	switch {
+	case w.suffix && w.Last > 0 && total > 0:
+		return Range{max(0, total-w.Last), total - 1}, true
+	case w.suffix, w.First >= total:
+		return Range{}, false
+	case w.Last < 0:
+		return Range{w.First, total - 1}, true
+	}
+	return Range{w.First, min(w.Last, total-1)}, true
+}
+
+// Part is what of a body is stored.
+type Part struct {
+	Range
+	Total int64 // of the whole body; -1: not known
+	// ToEnd: by its own account it reaches to the end of the whole, even if it came with fewer bytes than it says.
+	ToEnd bool
+}
+
+// StoredPart is what a 206 holds that came with this many bytes: they lie from its first one on, whatever number
+// Content-Range promises. false: it cannot be told.
+func StoredPart(h http.Header, length int64) (p Part, ok bool) {
+	spec, ok := strings.CutPrefix(h.Get("Content-Range"), "bytes ")
+	span, total, slash := strings.Cut(spec, "/")
+	from, to, dash := strings.Cut(span, "-")
+	first, okFirst := digits(from)
+	last, okLast := digits(to)
+	if !ok || !slash || !dash || !okFirst || !okLast || first > last || length <= 0 {
+		return p, false
+	}
+	p = Part{Range: Range{first, first + length - 1}, Total: -1}
+	if total != "*" {
+		var known bool
+		if p.Total, known = digits(total); !known || p.Last >= p.Total {
+			return p, false
+		}
+		p.ToEnd = last == p.Total-1
+	}
+	return p, true
+}
+
+// Holds reports whether the part has all of a range that a request asks for, and which that is. What reaches to the end is
+// what the part has up to there.
+func (p Part) Holds(w Wanted) (r Range, ok bool) {
+	switch {
+	case w.suffix && p.ToEnd:
+		r = Range{p.Last - w.Last + 1, p.Last}
+	case w.suffix, w.Last < 0 && !p.ToEnd:
+		return r, false
+	case w.Last < 0:
+		r = Range{w.First, p.Last}
+	case p.ToEnd:
+		r = Range{w.First, min(w.Last, p.Last)}
+	default:
+		r = Range{w.First, w.Last}
+	}
+	return r, p.First <= r.First && r.First <= r.Last && r.Last <= p.Last
+}
+
+// IfRange reports whether a range of a stored response may be sent to a request: it has no If-Range, or one that is that
+// response's strong tag or its date (RFC 9110, section 13.1.5).
+func IfRange(request, stored http.Header) bool {
+	line, ok := first(request, "If-Range")
+	if !ok {
+		return true
+	}
+	if tag := stored.Get("Etag"); strings.HasSuffix(line, `"`) {
+		return isStrong(line) && line == tag
+	}
+	return line == stored.Get("Last-Modified") && line != ""
+}
+
+// Continues reports whether a 206 is what follows a stored part, of the same body: both have one strong tag.
+func Continues(prefix *Object, next http.Header) bool {
+	spec := strings.TrimPrefix(next.Get("Content-Range"), "bytes ")
+	from, _, _ := strings.Cut(spec, "-")
+	first, ok := digits(from)
+	return ok && first == prefix.Part.Last+1 && prefix.Part.Total > 0 && isStrong(prefix.Tag()) && next.Get("Etag") == prefix.Tag()
+}

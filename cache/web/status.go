@@ -1,0 +1,45 @@
+package web
+
+import (
+	"strconv"
+	"time"
+)
+
+// CacheStatus says what a cache did with a request (RFC 9211).
+type CacheStatus struct {
+	Name   string
+	Hit    bool
+	Fwd    string // why it was sent on: uri-miss, vary-miss, stale, request, method, bypass, partial; "": it was not
+	Status int    // that the origin answered with, where it is another than what is sent; 0: left out
+	Stored bool
+	Shared bool // with the request of another caller
+	TTL    time.Duration
+	Detail string
+}
+
+// String is a member of a Cache-Status field.
+func (s CacheStatus) String() string {
+	out := s.Name
+	if s.Hit {
+		out += "; hit"
+	}
+	if s.Fwd != "" {
+		out += "; fwd=" + s.Fwd
+	}
+	if s.Status != 0 {
+		out += "; fwd-status=" + strconv.Itoa(s.Status)
+	}
+	if s.Hit {
+		out += "; ttl=" + strconv.FormatInt(int64(s.TTL/time.Second), 10)
+	}
+	if s.Stored {
+		out += "; stored"
+	}
+	if s.Shared {
+		out += "; collapsed"
+	}
+	if s.Detail != "" {
+		out += "; detail=" + s.Detail
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Selecting are the names of the request fields that select a response: those of its Vary, but for those that an operator
+// ignores, in order and each once.
+func Selecting(response http.Header, ignored []string) []string {
+	var names []string
+	for _, m := range members(response["Vary"]) {
+		name := http.CanonicalHeaderKey(m)
+		if !slices.Contains(ignored, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// SelectingKey says what a request has in the selecting fields, normalized as far as that changes no meaning (RFC 9111,
+// section 4.1): two requests with one key select the same response. A field that is absent is another one than one that is empty.
+func SelectingKey(request http.Header, names []string) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name)
+		if lines, ok := request[name]; ok {
+			b.WriteByte('=')
+			b.WriteString(strconv.Quote(normalized(name, lines)))
+		}
+		b.WriteByte(';')
+	}
+	return b.String()
+}
+
+// normalized is a field on one line, without white space beside commas. Preferences are in their order and in lower case.
+func normalized(name string, lines []string) string {
+	all := members(lines)
+	if strings.HasPrefix(name, "Accept") {
+		return strings.Join(preferences(all), ",")
+	}
+	return strings.Join(all, ",")
+}
+
+// preference is a member of an Accept field: what, and how much it is liked, in thousandths.
+type preference struct {
+	what    string
+	quality int
+}
+
+// preferences sorts the members of an Accept field, the most preferred first.
+func preferences(all []string) []string {
+	sorted := parsePreferences(all)
+	out := make([]string, len(sorted))
+	for i, p := range sorted {
+		if out[i] = p.what; p.quality != 1000 {
+			out[i] += ";q=" + strconv.Itoa(p.quality)
+		}
+	}
+	return out
+}
+
+func parsePreferences(all []string) []preference {
+	sorted := make([]preference, 0, len(all))
+	for _, m := range all {
+		p := preference{quality: 1000}
+		for i, part := range splitOutsideQuotes(strings.ToLower(m), ';') {
+			part = strings.TrimSpace(part)
+			q, isQuality := strings.CutPrefix(part, "q=")
+			switch {
+			case i > 0 && isQuality:
+				p.quality = quality(q)
+			case i > 0:
+				p.what += ";" + part
+			default:
+				p.what = part
+			}
+		}
+		sorted = append(sorted, p)
+	}
+	slices.SortStableFunc(sorted, func(a, b preference) int {
+		return cmp.Or(b.quality-a.quality, strings.Compare(a.what, b.what))
+	})
+	return sorted
+}
+
+// quality is a weight in thousandths (RFC 9110, section 12.4.2); what is none counts as 1.
+func quality(s string) int {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f < 0 || f > 1 {
+		return 1000
+	}
+	return int(f*1000 + 0.5)
+}
+
+// PreferredLanguage is the one language that a request prefers to all others; "" where there is none, or several.
+func PreferredLanguage(request http.Header) string {
+	all := parsePreferences(members(request["Accept-Language"]))
+	if len(all) == 0 || all[0].what == "*" || len(all) > 1 && all[1].quality == all[0].quality {
+		return ""
+	}
+	return all[0].what
+}
+
+// InLanguage reports whether a response that is selected by Accept-Language is in the language that the request prefers
+// to all others, so that an origin that negotiates would send this one, whatever else the request accepts; all other selecting
+// fields are as they were.
+func InLanguage(response, request, selected http.Header, names []string) bool {
+	if !slices.Contains(names, "Accept-Language") {
+		return false
+	}
+	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "Accept-Language" })
+	language := PreferredLanguage(request)
+	return language != "" && strings.EqualFold(strings.TrimSpace(response.Get("Content-Language")), language) &&
+		SelectingKey(request, others) == SelectingKey(selected, others)
+}

@@ -1,0 +1,247 @@
+package through
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"time"
+
+	"sundry/cache/web"
+)
+
+// errand is what a flight does: ask the origin, and keep what may be kept.
+type errand struct {
+	*call
+	stored   *web.Object  // is validated; nil: there is none
+	variants web.Variants // that the request does not select, of which the origin may name one
+	prefix   *web.Object  // a part that is stored and is to be completed; nil: there is none
+	status   web.CacheStatus
+	interim  chan interim // to the leader; nil: to nobody
+}
+
+// interim is a response before the final one (RFC 9110, section 15.2).
+type interim struct {
+	code   int
+	header http.Header
+}
+
+// errFlight: what carried a flight out has ended without an answer.
+var errFlight = errors.New("the request to the origin ended without an answer")
+
+// run carries out a flight. It always makes its answer known, and ends its body.
+func (e *errand) run(ctx context.Context, f *flight) {
+	known := false
+	know := func(a answer) {
+		known = true
+		e.flights.known(f, a)
+	}
+	defer func() {
+		if !known {
+			know(answer{err: errFlight, status: e.status})
+		}
+		e.flights.remove(f)
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	requested := e.now()
+	resp, err := e.origin.send(e.traced(ctx), http.MethodGet, e.r, e.path, e.header(), false)
+	if err != nil {
+		know(e.failed(err))
+		return
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	got := &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: e.now()}
+	if a, ok := e.validated(got); ok {
+		know(a)
+		return
+	}
+	if e.prefix != nil {
+		if resp, got, err = e.rest(ctx, resp, got); err != nil {
+			know(e.failed(err))
+			return
+		}
+		defer func() { _ = resp.Body.Close() }() // a second one
+	}
+	e.receive(resp, got, cancel, know)
+}
+
+// rest is the answer to a request for what is missing of a body: the rest of the same one, or the whole, for which it asks
+// where the origin sent something else. Parts are put together only where a strong tag says that they are of one body (RFC
+// 9111, section 3.4).
+func (e *errand) rest(ctx context.Context, resp *http.Response, got *web.Response) (*http.Response, *web.Response, error) {
+	if got.Status != http.StatusPartialContent || web.Continues(e.prefix, got.Header) {
+		if got.Status != http.StatusPartialContent {
+			e.prefix = nil
+		}
+		return resp, got, nil
+	}
+	_ = resp.Body.Close() // given up
+	e.prefix = nil
+	requested := e.now()
+	resp, err := e.origin.send(ctx, http.MethodGet, e.r, e.path, e.header(), false)
+	if err != nil {
+		return nil, nil, err
+	}
+	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: e.now()}, nil
+}
+
+// joined is the head of a body of which the prefix is stored and the rest is arriving.
+func (e *errand) joined(got *web.Response) *web.Response {
+	r := &web.Response{Status: http.StatusOK, Header: web.Updated(e.prefix.Header, got.Header), Requested: got.Requested, Received: got.Received}
+	delete(r.Header, "Content-Range")
+	r.Header["Content-Length"] = []string{itoa(e.prefix.Part.Total)}
+	return r
+}
+
+// header is what the origin is asked with.
+func (e *errand) header() http.Header {
+	h := e.origin.forwarded(e.r)
+	web.RemoveConditions(h)
+	switch {
+	case e.stored != nil:
+		web.AddValidators(h, e.stored.Header, nil)
+	case len(e.variants) > 0:
+		if tags := e.variants.Tags(); len(tags) > 0 {
+			web.AddValidators(h, nil, tags)
+		}
+	case e.prefix != nil:
+		h["Range"] = []string{"bytes=" + itoa(e.prefix.Part.Last+1) + "-"}
+		delete(h, "If-Range")
+		if tag := e.prefix.Tag(); tag != "" {
+			h["If-Range"] = []string{tag}
+		}
+	}
+	return h
+}
+
+func (e *errand) traced(ctx context.Context) context.Context {
+	if e.interim == nil {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+		if code != http.StatusContinue {
+			select {
+			case e.interim <- interim{code, http.Header(h)}:
+			case <-ctx.Done():
+			case <-e.r.Context().Done(): // the leader has left
+			}
+		}
+		return nil
+	}})
+}
+
+// failed answers from what is stored where the origin cannot be reached, or says why not.
+func (e *errand) failed(err error) answer {
+	if e.stored != nil && e.stored.Usable(true, e.now()) {
+		return e.stale(0)
+	}
+	return answer{err: err, status: e.status, shared: true}
+}
+
+// stale is what is stored, in the place of an answer that the origin did not give.
+func (e *errand) stale(status int) answer {
+	s := e.status
+	s.Hit, s.Status, s.TTL = true, status, e.stored.Left(e.now())
+	return answer{object: e.stored, status: s, shared: true}
+}
+
+// validated is the answer where the origin's is about what is stored; false: it is a new one.
+func (e *errand) validated(got *web.Response) (a answer, ok bool) {
+	switch {
+	case got.Status == http.StatusNotModified && e.stored != nil:
+		if !web.SameRepresentation(got.Header, e.stored.Header) {
+			e.store.Drop(e.key, e.stored)
+			return a, false
+		}
+		return e.update(e.stored, got), true
+	case got.Status == http.StatusNotModified && len(e.variants) > 0:
+		if o := e.variants.Tagged(got.Header.Get("Etag")); o != nil {
+			return e.update(o, got), true
+		}
+	case e.stored != nil && web.StatusIsTrouble(got.Status) && e.stored.Usable(false, e.now()):
+		return e.stale(got.Status), true
+	}
+	return a, false
+}
+
+// update is a stored response with what a 304 says anew, which is stored in its place.
+func (e *errand) update(old *web.Object, got *web.Response) answer {
+	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
+	t := web.TermsOf(r, &e.Rules)
+	o := web.NewObject(r, &t, e.r.Header, e.Ignored, e.Tags)
+	o.Body, o.Part = old.Body, old.Part
+	if len(o.Tags) == 0 {
+		o.Tags = old.Tags
+	}
+	s := e.status
+	s.Status = http.StatusNotModified
+	if web.Storable(e.q, r, &t, &e.Rules) {
+		s.Stored = e.store.Put(e.key, o)
+	} else {
+		e.store.Drop(e.key, old)
+	}
+	return answer{object: o, status: s, shared: s.Stored}
+}
+
+// receive makes a new response known and reads its body, which is kept if it may be and is whole.
+func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.CancelFunc, know func(answer)) {
+	if e.prefix != nil {
+		got = e.joined(got)
+	}
+	t := web.TermsOf(got, &e.Rules)
+	storable := web.Storable(e.q, got, &t, &e.Rules) && resp.ContentLength <= e.Most
+	a := answer{object: web.NewObject(got, &t, e.r.Header, e.Ignored, e.Tags), spool: web.NewSpool(e.Most), status: e.status, trailer: &resp.Trailer}
+	a.status.Stored = storable
+	a.shared = storable && t.Left(got.Received) > 0
+	know(a)
+	if e.prefix != nil {
+		_, _ = a.spool.Write(e.prefix.Body) // into memory
+	}
+	err := copyBody(a.spool, resp.Body, e.Idle, cancel)
+	a.spool.Close(err)
+	if body, whole := a.spool.Whole(); err == nil && storable && whole {
+		e.keep(a.object, body)
+	}
+}
+
+// keep stores a response with its body; of a 206, as much as it has.
+func (e *errand) keep(o *web.Object, body []byte) {
+	kept := *o
+	kept.Body = body
+	if o.Status == http.StatusPartialContent {
+		part, ok := web.StoredPart(o.Header, int64(len(body)))
+		if !ok {
+			return
+		}
+		kept.Part = &part
+	}
+	e.store.Put(e.key, &kept)
+}
+
+// copyBuffer is how much of a body is read at a time.
+const copyBuffer = 32 << 10
+
+// copyBody reads a body to its end. One that stands still for longer than idle is given up.
+func copyBody(to *web.Spool, from io.Reader, idle time.Duration, giveUp context.CancelFunc) error {
+	timer := time.AfterFunc(idle, giveUp)
+	defer timer.Stop()
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := from.Read(buf)
+		timer.Reset(idle)
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}

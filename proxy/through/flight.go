@@ -1,0 +1,102 @@
+package through
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"sundry/cache/web"
+)
+
+// flight is one request to an origin that several callers may share. Its head is known first: then each of them decides
+// whether the response is for it, and its body is read while it arrives.
+type flight struct {
+	key    string
+	cancel context.CancelFunc
+	// leader is the header that the flight was started for.
+	leader http.Header
+	head   chan struct{} // closed once answer is known
+	answer answer
+
+	mu      sync.Mutex
+	readers int
+	kept    bool // it goes on without readers
+}
+
+// answer is how a flight ended: a response, with the body that is arriving or is stored, or an error.
+type answer struct {
+	object *web.Object // its Body is not there yet where spool is
+	spool  *web.Spool  // nil: the body is that of the object
+	// trailer is known once the spool has ended; nil: there is none.
+	trailer *http.Header
+	status  web.CacheStatus
+	// shared: it may be given to others than the leader.
+	shared bool
+	err    error
+}
+
+// flights are those under way, by what they ask for.
+type flights struct {
+	mu    sync.Mutex
+	byKey map[string]*flight
+}
+
+// join returns the flight for a key, and whether the caller started it, and is to carry it out. Each caller calls leave.
+func (s *flights) join(key string, leader http.Header, cancel context.CancelFunc) (f *flight, started bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f = s.byKey[key]; f != nil && f.enter() {
+		return f, false
+	}
+	f = &flight{key: key, cancel: cancel, leader: leader, head: make(chan struct{}), readers: 1}
+	if s.byKey == nil {
+		s.byKey = map[string]*flight{}
+	}
+	s.byKey[key] = f
+	return f, true
+}
+
+// enter adds a reader; false: the flight was cancelled, since nobody was left.
+func (f *flight) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readers == 0 && !f.kept {
+		return false
+	}
+	f.readers++
+	return true
+}
+
+// leave takes a reader away. With the last one the flight is cancelled, unless it is kept.
+func (f *flight) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.readers--; f.readers == 0 && !f.kept {
+		f.cancel()
+	}
+}
+
+// keep lets the flight go on without readers.
+func (f *flight) keep() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept = true
+}
+
+// known ends the first part of the flight. No others join one whose response is not to be shared.
+func (s *flights) known(f *flight, a answer) {
+	f.answer = a
+	if !a.shared {
+		s.remove(f)
+	}
+	close(f.head)
+}
+
+// remove lets later callers start another flight.
+func (s *flights) remove(f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byKey[f.key] == f {
+		delete(s.byKey, f.key)
+	}
+}

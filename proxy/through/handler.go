@@ -1,0 +1,218 @@
+package through
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"sundry/cache/web"
+	"sundry/metrics/panics"
+)
+
+// Settings of an API.
+type Settings struct {
+	// Name is that of the API, in Cache-Status, metrics and logs.
+	Name string
+	// Prefix is cut off the path of requests; "" where a Host name is the API's.
+	Prefix string
+	Rules  web.Rules
+	// Ignored are the names that count in no Vary, Tags the fields with tags for purges, both canonical.
+	Ignored, Tags []string
+	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
+	Languages bool
+	// Most is the size in bytes of the largest body that is kept.
+	Most int64
+	// Idle is how long a body may stand still, of a request or of a response.
+	Idle time.Duration
+}
+
+// Handler serves one API.
+type Handler struct {
+	Settings
+	origin  *Origin
+	store   *web.Store
+	flights flights
+	log     *slog.Logger
+	panics  *panics.Catcher
+	now     func() time.Time
+}
+
+// New makes the handler of an API.
+func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *panics.Catcher) *Handler {
+	return &Handler{Settings: s, origin: origin, store: store, log: log, panics: p, now: time.Now}
+}
+
+// call is one request of a caller.
+type call struct {
+	*Handler
+	w     http.ResponseWriter
+	r     *http.Request
+	q     *web.Request
+	path  string // at the origin, with the query
+	key   string
+	began time.Time
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{Handler: h, w: w, r: r, q: web.NewRequest(r, &h.Rules), path: h.pathOf(r), began: h.now()}
+	c.key = c.path
+	switch {
+	case isUpgrade(r):
+		c.tunnel()
+	case r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
+		c.pass()
+	default:
+		c.cached()
+	}
+}
+
+// pathOf is the path of a request at the origin, as it was spelled, with its query.
+func (h *Handler) pathOf(r *http.Request) string {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), h.Prefix)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if r.URL.RawQuery != "" || r.URL.ForceQuery {
+		path += "?" + r.URL.RawQuery
+	}
+	return path
+}
+
+// cached answers a GET or HEAD from what is stored, or through a flight.
+func (c *call) cached() {
+	variants := c.store.Get(c.key)
+	o := variants.Select(c.r.Header, c.Languages)
+	if o == nil {
+		c.miss(variants)
+		return
+	}
+	status := web.CacheStatus{Name: "sundry", Hit: true, TTL: o.Left(c.began), Detail: "memory"}
+	wanted, ranged := web.WantedRange(c.r.Header)
+	if o.Part != nil {
+		if _, holds := o.Part.Holds(wanted); !ranged || !holds || c.r.Method == http.MethodHead {
+			c.partial(o)
+			return
+		}
+	}
+	switch o.Judge(&c.q.Directives, c.began) {
+	case web.Reuse:
+		c.respond(&answer{object: o, status: status})
+	case web.ReuseAndRefresh:
+		c.respond(&answer{object: o, status: status})
+		c.refresh(o)
+	case web.Validate:
+		c.validate(o)
+	case web.Refuse:
+		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+	}
+}
+
+var errOnlyIfCached = errors.New("nothing is stored that answers this request, and it asks for nothing else (only-if-cached)")
+
+// miss asks the origin for what is not stored. Where there are variants that the request does not select, it may answer
+// that one of them is meant.
+func (c *call) miss(variants web.Variants) {
+	status := web.CacheStatus{Name: "sundry", Fwd: "uri-miss"}
+	if len(variants) > 0 {
+		status.Fwd = "vary-miss"
+	}
+	switch {
+	case c.q.OnlyIfCached:
+		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+	case c.r.Method == http.MethodHead:
+		c.pass()
+	default:
+		c.fly(&errand{call: c, variants: variants, status: status})
+	}
+}
+
+// validate asks the origin whether a stored response may still be used.
+func (c *call) validate(o *web.Object) {
+	status := web.CacheStatus{Name: "sundry", Fwd: "stale"}
+	if o.Left(c.began) > 0 {
+		status.Fwd = "request"
+	}
+	if c.r.Method == http.MethodHead {
+		c.pass()
+		return
+	}
+	c.fly(&errand{call: c, stored: o, status: status})
+}
+
+// refresh validates behind the caller.
+func (c *call) refresh(o *web.Object) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
+	f, started := c.flights.join(c.key, c.r.Header, cancel)
+	if !started {
+		cancel()
+		f.leave()
+		return
+	}
+	f.keep()
+	e := &errand{call: c, stored: o, status: web.CacheStatus{Name: "sundry", Fwd: "stale"}}
+	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+}
+
+// fly joins the flight for what the request asks for, or starts it, and answers with what it brings.
+func (c *call) fly(e *errand) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
+	f, started := c.flights.join(c.flightKey(), c.r.Header, cancel)
+	defer f.leave()
+	if started {
+		e.interim = make(chan interim)
+		c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+	} else {
+		cancel()
+	}
+	if !c.wait(f, e.interim) {
+		return
+	}
+	a := f.answer
+	switch {
+	case started, a.err != nil && !errors.Is(a.err, context.Canceled):
+	case a.err != nil, !a.shared, !a.object.Selects(c.r.Header):
+		c.alone(e)
+		return
+	default:
+		a.status.Shared = true
+	}
+	c.respond(&a)
+}
+
+// wait waits for the head of a flight, and sends interim responses meanwhile; false: the caller has left.
+func (c *call) wait(f *flight, between <-chan interim) bool {
+	for {
+		select {
+		case <-f.head:
+			return true
+		case i := <-between:
+			c.sendInterim(i.code, i.header)
+		case <-c.r.Context().Done():
+			return false
+		}
+	}
+}
+
+// flightKey says what a flight is for. What only one caller may have is for that one alone.
+func (c *call) flightKey() string {
+	key := c.key + "\x00" + c.r.Header.Get("Range") + "\x00" + c.r.Header.Get("If-Range")
+	if c.r.Header["Authorization"] != nil || c.q.NoStore {
+		key += "\x00" + c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
+	}
+	return key
+}
+
+// alone asks the origin for this caller, because what a flight has brought was not for it.
+func (c *call) alone(e *errand) {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	f := &flight{cancel: cancel, leader: c.r.Header, head: make(chan struct{}), readers: 1}
+	defer f.leave()
+	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+	<-f.head
+	c.respond(&f.answer)
+}

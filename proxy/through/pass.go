@@ -1,0 +1,167 @@
+package through
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"sundry/cache/web"
+)
+
+// pass sends a request on to the origin and its answer back, body by body as they come. What the answer says about what
+// is stored is done: an unsafe method makes it unusable, a HEAD may update it.
+func (c *call) pass() {
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	status := web.CacheStatus{Name: "sundry", Fwd: "method"}
+	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
+		status.Fwd = "request"
+	}
+	requested := c.now()
+	resp, err := c.origin.send(c.traced(ctx), c.r.Method, c.r, c.path, c.origin.forwarded(c.r), true)
+	if err != nil {
+		c.failPass(&answer{err: err, status: status})
+		return
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	got := &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}
+	if web.Invalidates(c.r.Method, got.Status) {
+		c.invalidate(got)
+	}
+	if c.r.Method == http.MethodHead {
+		c.headSays(got)
+	}
+	t := web.TermsOf(got, &c.Rules)
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, c.Ignored, c.Tags), spool: web.NewSpool(c.Most), status: status, trailer: &resp.Trailer}
+	storable := c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most
+	c.panics.Go("request", func() { a.spool.Close(copyBody(a.spool, resp.Body, c.Idle, cancel)) })
+	c.setHeader(a)
+	c.w.WriteHeader(got.Status)
+	c.send(a, 0, -1)
+	if body, whole := a.spool.Whole(); storable && whole {
+		kept := *a.object
+		kept.Body, kept.Requested = body, got.Received.Add(1) // it is what the method has led to
+		c.store.Put(c.key, &kept)
+	}
+}
+
+// traced passes interim responses on to the caller, but 100, which net/http sends by itself (RFC 9110, section 15.2).
+func (c *call) traced(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+		if code != http.StatusContinue {
+			c.sendInterim(code, http.Header(h))
+		}
+		return nil
+	}})
+}
+
+// sendInterim sends an interim response, whose fields are not those of the final one.
+func (c *call) sendInterim(code int, h http.Header) {
+	own := c.w.Header()
+	for name, lines := range h {
+		own[name] = lines
+	}
+	c.w.WriteHeader(code)
+	for name := range h {
+		delete(own, name)
+	}
+}
+
+// invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
+// 9111, section 4.4). A response that was asked for before is not stored any more.
+func (c *call) invalidate(got *web.Response) {
+	c.store.Purge(web.Purge{At: got.Received, Key: c.key})
+	for _, name := range [...]string{"Location", "Content-Location"} {
+		if key, ok := c.sameHost(got.Header.Get(name)); ok && key != c.key {
+			c.store.Purge(web.Purge{At: got.Received, Key: key})
+		}
+	}
+}
+
+// sameHost is the key of a URI that an answer names; false: it is of another host, or none.
+func (c *call) sameHost(reference string) (key string, ok bool) {
+	if reference == "" {
+		return "", false
+	}
+	base := &url.URL{Scheme: "http", Host: c.r.Host, Path: c.r.URL.Path, RawQuery: c.r.URL.RawQuery}
+	u, err := base.Parse(reference)
+	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
+		return "", false
+	}
+	return c.pathOf(&http.Request{URL: u}), true
+}
+
+// headSays lets the answer to a HEAD update what is stored for GET, or make it stale (RFC 9111, section 4.3.5).
+func (c *call) headSays(got *web.Response) {
+	o := c.store.Get(c.key).Select(c.r.Header, c.Languages)
+	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
+		return
+	}
+	if !web.HeadAgrees(got.Header, o.Header) {
+		c.store.Drop(c.key, o)
+		return
+	}
+	(&errand{call: c}).update(o, got)
+}
+
+// contentOfTarget reports whether the answer to a POST is what a GET of the same URI would get, and says for how long
+// (RFC 9110, section 9.3.3).
+func (c *call) contentOfTarget(got *web.Response, t *web.Terms) bool {
+	if c.r.Method != http.MethodPost || !t.Explicit || got.Header.Get("Content-Location") == "" {
+		return false
+	}
+	key, ok := c.sameHost(got.Header.Get("Content-Location"))
+	return ok && key == c.key && web.Storable(c.q, got, t, &c.Rules)
+}
+
+// failPass answers that the origin could not be asked; a stored response to a HEAD may stand in for it.
+func (c *call) failPass(a *answer) {
+	if c.r.Method == http.MethodHead {
+		if o := c.store.Get(c.key).Select(c.r.Header, c.Languages); o != nil && o.Usable(true, c.now()) {
+			a.status.Hit = true
+			c.respond(&answer{object: o, status: a.status})
+			return
+		}
+	}
+	c.failOrigin(a)
+}
+
+// partial answers from a part that is stored and is not all that the request asks for: a beginning is completed, anything
+// else asked for anew.
+func (c *call) partial(o *web.Object) {
+	status := web.CacheStatus{Name: "sundry", Fwd: "partial"}
+	_, ranged := web.WantedRange(c.r.Header)
+	if ranged || c.r.Method == http.MethodHead || o.Part.First != 0 || o.Judge(&c.q.Directives, c.began) != web.Reuse {
+		if c.r.Method == http.MethodHead {
+			c.pass()
+			return
+		}
+		c.fly(&errand{call: c, status: status})
+		return
+	}
+	c.fly(&errand{call: c, prefix: o, status: status})
+}
+
+// isUpgrade reports whether a request wants another protocol on its connection.
+func isUpgrade(r *http.Request) bool {
+	return r.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+}
+
+// tunnel connects the caller with the origin, once both have changed the protocol.
+func (c *call) tunnel() {
+	proxy := &httputil.ReverseProxy{
+		Transport: c.origin.transport,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			target := c.origin.targets[0]
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = target.Scheme, target.Host, target.Host
+			p.Out.URL.Opaque = "//" + target.Host + strings.TrimSuffix(target.EscapedPath(), "/") + c.path
+			p.Out.URL.RawQuery = ""
+		},
+	}
+	_ = http.NewResponseController(c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
+	proxy.ServeHTTP(c.w, c.r)
+}

@@ -1,0 +1,190 @@
+package through
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sundry/cache/web"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// respond answers the caller: with 304, with a range, or whole, as its request says.
+func (c *call) respond(a *answer) {
+	if a.err != nil {
+		c.failOrigin(a)
+		return
+	}
+	o, h := a.object, c.w.Header()
+	c.setHeader(a)
+	wanted, ranged := web.WantedRange(c.r.Header)
+	switch {
+	case o.Status == http.StatusOK && web.NotModified(c.r.Header, &o.Response):
+		web.ForNotModified(h)
+		c.w.WriteHeader(http.StatusNotModified)
+	case o.Part != nil && ranged:
+		c.respondPart(a, wanted)
+	case o.Status == http.StatusOK && ranged && c.r.Method == http.MethodGet && web.IfRange(c.r.Header, o.Header) && c.length(a) >= 0:
+		c.respondRange(a, wanted)
+	default:
+		c.w.WriteHeader(o.Status)
+		c.send(a, 0, -1)
+	}
+}
+
+// length is that of the body; -1: it is not known yet.
+func (c *call) length(a *answer) int64 {
+	if a.spool == nil {
+		return int64(len(a.object.Body))
+	}
+	n, err := strconv.ParseInt(a.object.Header.Get("Content-Length"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (c *call) respondRange(a *answer, wanted web.Wanted) {
+	h, total := c.w.Header(), c.length(a)
+	r, ok := wanted.Of(total)
+	if !ok {
+		h.Set("Content-Range", "bytes */"+itoa(total))
+		delete(h, "Content-Length")
+		delete(h, "Content-Type")
+		c.w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+		return
+	}
+	h.Set("Content-Range", r.ContentRange(total))
+	h.Set("Content-Length", itoa(r.Length()))
+	c.w.WriteHeader(http.StatusPartialContent)
+	c.send(a, r.First, r.Length())
+}
+
+// respondPart sends a range of a part that is stored, which holds it.
+func (c *call) respondPart(a *answer, wanted web.Wanted) {
+	part := a.object.Part
+	r, ok := part.Holds(wanted)
+	if !ok {
+		r = part.Range
+	}
+	h := c.w.Header()
+	h.Set("Content-Range", r.ContentRange(part.Total))
+	h.Set("Content-Length", itoa(r.Length()))
+	c.w.WriteHeader(http.StatusPartialContent)
+	c.send(a, r.First-part.First, r.Length())
+}
+
+// setHeader puts the fields of an answer into the caller's.
+func (c *call) setHeader(a *answer) {
+	o, h, now := a.object, c.w.Header(), c.now()
+	for name, lines := range o.Header {
+		h[name] = lines
+	}
+	if a.status.Hit && a.status.Fwd == "" {
+		o.RemoveUnshared(h)
+	}
+	if _, ok := h["Content-Type"]; !ok {
+		h["Content-Type"] = nil // or net/http guesses one
+	}
+	if _, ok := web.Date(h.Get("Date"), now); !ok {
+		h.Set("Date", o.Received.UTC().Format(http.TimeFormat))
+	}
+	if age := o.Age(now); a.status.Hit || a.spool == nil || age >= time.Second {
+		h.Set("Age", itoa(int64(age/time.Second)))
+	}
+	h["Via"] = append(h["Via"][:len(h["Via"]):len(h["Via"])], "1.1 "+c.origin.via)
+	h["Cache-Status"] = append(h["Cache-Status"][:len(h["Cache-Status"]):len(h["Cache-Status"])], a.status.String())
+}
+
+// send writes n bytes of the body from an offset on, as they come; -1: all. A body that is cut off is cut off for the
+// caller as well, who would take it for the whole one.
+func (c *call) send(a *answer, from, n int64) {
+	if c.r.Method == http.MethodHead {
+		return
+	}
+	if a.spool == nil {
+		body := a.object.Body[from:]
+		if n >= 0 {
+			body = body[:n]
+		}
+		_, _ = c.w.Write(body) // the caller has left
+		return
+	}
+	err := c.stream(a.spool, from, n)
+	switch {
+	case err == nil:
+		c.sendTrailer(a)
+	case errors.Is(err, errCallerGone):
+	default:
+		panic(http.ErrAbortHandler)
+	}
+}
+
+var errCallerGone = errors.New("the caller has left")
+
+// stream writes a body while it arrives. Each time that there is nothing more for the moment, what was written is sent.
+func (c *call) stream(s *web.Spool, from, n int64) error {
+	control := http.NewResponseController(c.w)
+	for at := from; n < 0 || at < from+n; {
+		b, wait, err := s.Next(at)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case wait != nil:
+			_ = control.Flush()
+			select {
+			case <-wait:
+			case <-c.r.Context().Done():
+				return errCallerGone
+			}
+			continue
+		}
+		if n >= 0 {
+			b = b[:min(int64(len(b)), from+n-at)]
+		}
+		_ = control.SetWriteDeadline(c.now().Add(c.Idle)) // a test's writer has none
+		if _, err := c.w.Write(b); err != nil {
+			return errCallerGone
+		}
+		at += int64(len(b))
+	}
+	return nil
+}
+
+func (c *call) sendTrailer(a *answer) {
+	if a.trailer == nil {
+		return
+	}
+	for name, lines := range *a.trailer {
+		c.w.Header()[http.TrailerPrefix+name] = lines
+	}
+}
+
+// failOrigin answers that the origin could not be asked.
+func (c *call) failOrigin(a *answer) {
+	status := http.StatusBadGateway
+	var timeout net.Error
+	if errors.As(a.err, &timeout) && timeout.Timeout() || errors.Is(a.err, context.DeadlineExceeded) {
+		status = http.StatusGatewayTimeout
+	}
+	c.w.Header()["Cache-Status"] = []string{a.status.String()}
+	c.fail(status, fmt.Errorf("%s: the origin gave no answer", c.Name))
+	c.log.Debug("origin failed", "api", c.Name, "error", a.err)
+}
+
+// fail answers with an error of this service's own.
+func (c *call) fail(status int, err error) {
+	h := c.w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	c.w.WriteHeader(status)
+	_, _ = fmt.Fprintln(c.w, err)
+}
