@@ -98,6 +98,13 @@ func (s *Spool) Close(err error) {
 	}
 }
 
+// FromStart reports whether the body is still there from its first byte on.
+func (s *Spool) FromStart() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.start == 0
+}
+
 // Whole is the complete body; false: it is not complete, or no longer there from its first byte on.
 func (s *Spool) Whole() (body []byte, ok bool) {
 	s.mu.Lock()

@@ -90,7 +90,9 @@ func Safe(method string) bool {
 }
 
 // Invalidates reports whether a response to a method makes what is stored for its target unusable (RFC 9111, section 4.4).
-func Invalidates(method string, status int) bool { return !Safe(method) && status >= 200 && status < 400 }
+func Invalidates(method string, status int) bool {
+	return !Safe(method) && status >= 200 && status < 400
+}
 
 // variesByAnything reports whether Vary has a member *: no other request selects that response (RFC 9111, section 4.1).
 func variesByAnything(h http.Header) bool {

@@ -11,7 +11,9 @@ var conditions = [...]string{"If-None-Match", "If-Modified-Since"}
 
 // Preconditions reports whether a request has conditions that only the origin may evaluate (RFC 9111, section 4.3.2): it
 // is passed on as it is.
-func Preconditions(h http.Header) bool { return h["If-Match"] != nil || h["If-Unmodified-Since"] != nil }
+func Preconditions(h http.Header) bool {
+	return h["If-Match"] != nil || h["If-Unmodified-Since"] != nil
+}
 
 // RemoveConditions removes those that a cache evaluates by itself: the answer to a request without them serves all who wait.
 func RemoveConditions(h http.Header) {
@@ -21,9 +23,11 @@ func RemoveConditions(h http.Header) {
 }
 
 // AddValidators makes a request conditional on what is stored: its own entity tag and date, or the tags of all variants, of
-// which the origin selects one (RFC 9111, section 4.3.1).
-func AddValidators(h http.Header, stored http.Header, tags []string) {
+// which the origin selects one (RFC 9111, section 4.3.1). It then asks for the whole, from which a range is taken.
+func AddValidators(h, stored http.Header, tags []string) {
 	RemoveConditions(h)
+	delete(h, "Range")
+	delete(h, "If-Range")
 	if len(tags) > 0 {
 		h.Set("If-None-Match", strings.Join(tags, ", "))
 		return
@@ -125,4 +129,3 @@ func StatusIsTrouble(status int) bool {
 	}
 	return false
 }
-

@@ -18,6 +18,7 @@ type errand struct {
 	stored   *web.Object  // is validated; nil: there is none
 	variants web.Variants // that the request does not select, of which the origin may name one
 	prefix   *web.Object  // a part that is stored and is to be completed; nil: there is none
+	asIs     bool         // with the caller's conditions: the answer is for that one alone
 	status   web.CacheStatus
 	interim  chan interim // to the leader; nil: to nobody
 }
@@ -99,6 +100,9 @@ func (e *errand) joined(got *web.Response) *web.Response {
 // header is what the origin is asked with.
 func (e *errand) header() http.Header {
 	h := e.origin.forwarded(e.r)
+	if e.asIs {
+		return h
+	}
 	web.RemoveConditions(h)
 	switch {
 	case e.stored != nil:
@@ -192,10 +196,12 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 		got = e.joined(got)
 	}
 	t := web.TermsOf(got, &e.Rules)
-	storable := web.Storable(e.q, got, &t, &e.Rules) && resp.ContentLength <= e.Most
-	a := answer{object: web.NewObject(got, &t, e.r.Header, e.Ignored, e.Tags), spool: web.NewSpool(e.Most), status: e.status, trailer: &resp.Trailer}
+	mayStore := web.Storable(e.q, got, &t, &e.Rules)
+	storable := mayStore && resp.ContentLength <= e.Most
+	a := answer{object: web.NewObject(got, &t, e.r.Header, e.Ignored, e.Tags), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = storable
-	a.shared = storable && t.Left(got.Received) > 0
+	a.shared = mayStore && t.Left(got.Received) > 0
+	e.markers.set(e.key, !a.shared, got.Received)
 	know(a)
 	if e.prefix != nil {
 		_, _ = a.spool.Write(e.prefix.Body) // into memory
@@ -205,6 +211,24 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	if body, whole := a.spool.Whole(); err == nil && storable && whole {
 		e.keep(a.object, body)
 	}
+}
+
+const (
+	// shareWindow is how much of a body that is not kept its readers may be apart.
+	shareWindow = 16 << 20
+	// streamWindow is that of a body that has one reader.
+	streamWindow = 256 << 10
+)
+
+// window is how much of a body is in memory while it arrives: all of it where it is kept.
+func (e *errand) window(length int64) int64 {
+	if e.asIs {
+		return streamWindow
+	}
+	if length > e.Most {
+		return shareWindow
+	}
+	return max(e.Most, streamWindow)
 }
 
 // keep stores a response with its body; of a 206, as much as it has.
@@ -224,9 +248,15 @@ func (e *errand) keep(o *web.Object, body []byte) {
 // copyBuffer is how much of a body is read at a time.
 const copyBuffer = 32 << 10
 
-// copyBody reads a body to its end. One that stands still for longer than idle is given up.
+// errIdle: nothing of a body came, or was read, for too long.
+var errIdle = errors.New("the body stands still")
+
+// copyBody reads a body to its end. One that stands still for longer than idle, be it that nobody reads it, is given up.
 func copyBody(to *web.Spool, from io.Reader, idle time.Duration, giveUp context.CancelFunc) error {
-	timer := time.AfterFunc(idle, giveUp)
+	timer := time.AfterFunc(idle, func() {
+		to.Close(errIdle)
+		giveUp()
+	})
 	defer timer.Stop()
 	buf := make([]byte, copyBuffer)
 	for {

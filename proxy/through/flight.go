@@ -13,8 +13,6 @@ import (
 type flight struct {
 	key    string
 	cancel context.CancelFunc
-	// leader is the header that the flight was started for.
-	leader http.Header
 	head   chan struct{} // closed once answer is known
 	answer answer
 
@@ -42,13 +40,13 @@ type flights struct {
 }
 
 // join returns the flight for a key, and whether the caller started it, and is to carry it out. Each caller calls leave.
-func (s *flights) join(key string, leader http.Header, cancel context.CancelFunc) (f *flight, started bool) {
+func (s *flights) join(key string, cancel context.CancelFunc) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f = s.byKey[key]; f != nil && f.enter() {
 		return f, false
 	}
-	f = &flight{key: key, cancel: cancel, leader: leader, head: make(chan struct{}), readers: 1}
+	f = &flight{key: key, cancel: cancel, head: make(chan struct{}), readers: 1}
 	if s.byKey == nil {
 		s.byKey = map[string]*flight{}
 	}
@@ -56,23 +54,41 @@ func (s *flights) join(key string, leader http.Header, cancel context.CancelFunc
 	return f, true
 }
 
-// enter adds a reader; false: the flight was cancelled, since nobody was left.
+// enter adds a reader; false: the flight was cancelled, since nobody was left, or the beginning of its body is gone.
 func (f *flight) enter() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.readers == 0 && !f.kept {
+	if f.readers == 0 && !f.kept || f.begun() {
 		return false
 	}
 	f.readers++
 	return true
 }
 
+// begun reports whether who comes now can no longer read the body from its beginning.
+func (f *flight) begun() bool {
+	select {
+	case <-f.head:
+		return f.answer.spool != nil && !f.answer.spool.FromStart()
+	default:
+		return false
+	}
+}
+
 // leave takes a reader away. With the last one the flight is cancelled, unless it is kept.
 func (f *flight) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.readers--; f.readers == 0 && !f.kept {
-		f.cancel()
+	if f.readers--; f.readers > 0 || f.kept {
+		return
+	}
+	f.cancel()
+	select {
+	case <-f.head:
+		if s := f.answer.spool; s != nil {
+			s.Close(context.Canceled) // or who writes it would wait for a reader
+		}
+	default:
 	}
 }
 

@@ -23,7 +23,7 @@ type Settings struct {
 	Ignored, Tags []string
 	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
 	Languages bool
-	// Most is the size in bytes of the largest body that is kept.
+	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
 	// Idle is how long a body may stand still, of a request or of a response.
 	Idle time.Duration
@@ -35,6 +35,7 @@ type Handler struct {
 	origin  *Origin
 	store   *web.Store
 	flights flights
+	markers *markers
 	log     *slog.Logger
 	panics  *panics.Catcher
 	now     func() time.Time
@@ -42,7 +43,7 @@ type Handler struct {
 
 // New makes the handler of an API.
 func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *panics.Catcher) *Handler {
-	return &Handler{Settings: s, origin: origin, store: store, log: log, panics: p, now: time.Now}
+	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, now: time.Now}
 }
 
 // call is one request of a caller.
@@ -125,6 +126,9 @@ func (c *call) miss(variants web.Variants) {
 		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
 	case c.r.Method == http.MethodHead:
 		c.pass()
+	case len(variants) == 0 && c.markers.has(c.key, c.began):
+		status.Detail = "unshared"
+		c.alone(&errand{call: c, asIs: true, status: status})
 	default:
 		c.fly(&errand{call: c, variants: variants, status: status})
 	}
@@ -146,7 +150,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.key, c.r.Header, cancel)
+	f, started := c.flights.join(c.key, cancel)
 	if !started {
 		cancel()
 		f.leave()
@@ -160,7 +164,7 @@ func (c *call) refresh(o *web.Object) {
 // fly joins the flight for what the request asks for, or starts it, and answers with what it brings.
 func (c *call) fly(e *errand) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.flightKey(), c.r.Header, cancel)
+	f, started := c.flights.join(c.flightKey(), cancel)
 	defer f.leave()
 	if started {
 		e.interim = make(chan interim)
@@ -210,9 +214,11 @@ func (c *call) flightKey() string {
 func (c *call) alone(e *errand) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
-	f := &flight{cancel: cancel, leader: c.r.Header, head: make(chan struct{}), readers: 1}
+	f := &flight{cancel: cancel, head: make(chan struct{}), readers: 1}
 	defer f.leave()
+	e.interim = make(chan interim)
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
-	<-f.head
-	c.respond(&f.answer)
+	if c.wait(f, e.interim) {
+		c.respond(&f.answer)
+	}
 }

@@ -3,6 +3,7 @@ package through
 import (
 	"bytes"
 	"net"
+	"sync/atomic"
 )
 
 // maxHead is how much of a response is looked at for the end of its head.
@@ -13,7 +14,7 @@ const maxHead = 256 << 10
 // after each request that was written.
 type headFilter struct {
 	net.Conn
-	inHead bool
+	inHead atomic.Bool
 	buf    []byte // what was read of a head
 	ready  []byte // what is to be read next
 	err    error  // behind ready
@@ -22,12 +23,12 @@ type headFilter struct {
 // Write implements net.Conn. What does not begin with a request line is more of a body.
 func (c *headFilter) Write(b []byte) (int, error) {
 	if line, _, _ := bytes.Cut(b, []byte("\r\n")); bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
-		c.inHead = true
+		c.inHead.Store(true)
 	}
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It may wait since before the request was written, so what it has read decides.
 func (c *headFilter) Read(b []byte) (int, error) {
 	for len(c.ready) == 0 {
 		if c.err != nil {
@@ -35,20 +36,20 @@ func (c *headFilter) Read(b []byte) (int, error) {
 			c.err = nil
 			return 0, err
 		}
-		if !c.inHead {
-			return c.Conn.Read(b)
+		n, err := c.Conn.Read(b)
+		if !c.inHead.Load() {
+			return n, err
 		}
-		c.fill(b)
+		c.read(b[:n], err)
 	}
 	n := copy(b, c.ready)
 	c.ready = c.ready[n:]
 	return n, nil
 }
 
-// fill reads more of the head, and has it ready once it ends.
-func (c *headFilter) fill(b []byte) {
-	n, err := c.Conn.Read(b)
-	c.buf = append(c.buf, b[:n]...)
+// read takes more of a head, and has it ready once it ends.
+func (c *headFilter) read(b []byte, err error) {
+	c.buf = append(c.buf, b...)
 	if c.err = err; err == nil && len(c.buf) < maxHead && !bytes.Contains(c.buf, []byte("\r\n\r\n")) {
 		return
 	}
@@ -69,7 +70,7 @@ func (c *headFilter) filtered(b []byte) []byte {
 		out = append(out, withoutCoding(head)...)
 		b = b[end+4:]
 		if !bytes.HasPrefix(head, []byte("HTTP/1.1 1")) || bytes.HasPrefix(head, []byte("HTTP/1.1 101")) {
-			c.inHead = false
+			c.inHead.Store(false)
 			return append(out, b...)
 		}
 		if !bytes.Contains(b, []byte("\r\n\r\n")) {

@@ -116,3 +116,10 @@ func (o *Origin) isTarget(host string) bool {
 	}
 	return false
 }
+
+// Close ends the connections that rest.
+func (o *Origin) Close() {
+	if t, ok := o.transport.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}

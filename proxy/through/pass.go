@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 )
 
 // pass sends a request on to the origin and its answer back, body by body as they come. What the answer says about what
@@ -36,9 +37,13 @@ func (c *call) pass() {
 		c.headSays(got)
 	}
 	t := web.TermsOf(got, &c.Rules)
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, c.Ignored, c.Tags), spool: web.NewSpool(c.Most), status: status, trailer: &resp.Trailer}
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, c.Ignored, c.Tags), spool: web.NewSpool(streamWindow), status: status, trailer: &resp.Trailer}
 	storable := c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most
-	c.panics.Go("request", func() { a.spool.Close(copyBody(a.spool, resp.Body, c.Idle, cancel)) })
+	if storable {
+		a.spool = web.NewSpool(max(c.Most, streamWindow))
+	}
+	defer a.spool.Close(errCallerGone)
+	c.panics.Go(panics.Request, func() { a.spool.Close(copyBody(a.spool, resp.Body, c.Idle, cancel)) })
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)

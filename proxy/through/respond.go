@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -116,7 +117,10 @@ func (c *call) send(a *answer, from, n int64) {
 		_, _ = c.w.Write(body) // the caller has left
 		return
 	}
-	err := c.stream(a.spool, from, n)
+	at, err := c.stream(a.spool, from, n)
+	if errors.Is(err, web.ErrLagging) {
+		err = c.goOn(a, at, from, n)
+	}
 	switch {
 	case err == nil:
 		c.sendTrailer(a)
@@ -128,35 +132,61 @@ func (c *call) send(a *answer, from, n int64) {
 
 var errCallerGone = errors.New("the caller has left")
 
-// stream writes a body while it arrives. Each time that there is nothing more for the moment, what was written is sent.
-func (c *call) stream(s *web.Spool, from, n int64) error {
+// stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
+// moment, what was written is sent.
+func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
 	control := http.NewResponseController(c.w)
-	for at := from; n < 0 || at < from+n; {
+	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return at, nil
 		case err != nil:
-			return err
+			return at, err
 		case wait != nil:
 			_ = control.Flush()
 			select {
 			case <-wait:
 			case <-c.r.Context().Done():
-				return errCallerGone
+				return at, errCallerGone
 			}
 			continue
 		}
 		if n >= 0 {
 			b = b[:min(int64(len(b)), from+n-at)]
 		}
-		_ = control.SetWriteDeadline(c.now().Add(c.Idle)) // a test's writer has none
+		_ = control.SetWriteDeadline(time.Now().Add(c.Idle)) // a test's writer has none
 		if _, err := c.w.Write(b); err != nil {
-			return errCallerGone
+			return at, errCallerGone
 		}
 		at += int64(len(b))
 	}
-	return nil
+	return at, nil
+}
+
+// goOn asks the origin for the rest of a body of which this caller is too slow a reader. Without a strong tag nobody knows
+// that it would be the rest of the same one.
+func (c *call) goOn(a *answer, at, from, n int64) error {
+	h := c.origin.forwarded(c.r)
+	web.RemoveConditions(h)
+	h["Range"] = []string{"bytes=" + itoa(at) + "-"}
+	if n >= 0 {
+		h["Range"] = []string{"bytes=" + itoa(at) + "-" + itoa(from+n-1)}
+	}
+	h["If-Range"] = []string{a.object.Tag()}
+	resp, err := c.origin.send(c.r.Context(), http.MethodGet, c.r, c.path, h, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	so := &web.Object{Response: a.object.Response, Part: &web.Part{Range: web.Range{First: 0, Last: at - 1}, Total: 1}}
+	if resp.StatusCode != http.StatusPartialContent || !web.Continues(so, resp.Header) {
+		return web.ErrLagging
+	}
+	rest := web.NewSpool(streamWindow)
+	c.panics.Go(panics.Fill, func() { rest.Close(copyBody(rest, resp.Body, c.Idle, func() { _ = resp.Body.Close() })) })
+	_, err = c.stream(rest, 0, -1)
+	return err
 }
 
 func (c *call) sendTrailer(a *answer) {

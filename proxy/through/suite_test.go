@@ -86,7 +86,9 @@ func fails(setup bool, format string, args ...any) {
 }
 
 // isSetup reports whether what a request says under this name prepares the test.
-func (r *suiteRequest) isSetup(name string) bool { return r.Setup || slices.Contains(r.SetupTests, name) }
+func (r *suiteRequest) isSetup(name string) bool {
+	return r.Setup || slices.Contains(r.SetupTests, name)
+}
 
 // seen is a request that the origin saw.
 type seen struct {

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+)
+
+// read reads a spool from an offset to its end.
+func read(s *Spool, at int64) ([]byte, error) {
+	var all []byte
+	for {
+		b, wait, err := s.Next(at)
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, err
+		case wait != nil:
+			<-wait
+			continue
+		}
+		all = append(all, b...)
+		at += int64(len(b))
+	}
+}
+
+// pattern is a body whose bytes say where they stand.
+func pattern(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 / 3)
+	}
+	return b
+}
+
+func TestManyReadWhatArrivesOnce(t *testing.T) {
+	want := pattern(3*segment + 17)
+	s := NewSpool(1 << 20)
+	var readers sync.WaitGroup
+	for i := range 20 {
+		readers.Go(func() {
+			from := i * 1000
+			if got, err := read(s, int64(from)); err != nil || !bytes.Equal(got, want[from:]) {
+				t.Errorf("reader %d: %d bytes, %v", i, len(got), err)
+			}
+		})
+	}
+	for rest := want; len(rest) > 0; {
+		n := min(len(rest), 1234)
+		if _, err := s.Write(rest[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+	if _, whole := s.Whole(); whole {
+		t.Error("whole before its end")
+	}
+	s.Close(nil)
+	readers.Wait()
+	if got, whole := s.Whole(); !whole || !bytes.Equal(got, want) {
+		t.Error("it is not whole")
+	}
+	if _, err := s.Write([]byte("x")); err == nil {
+		t.Error("written after its end")
+	}
+}
+
+// TestTheFastestReaderPacesTheWriter, so that memory is bounded; one who is too far behind is told so.
+func TestTheFastestReaderPacesTheWriter(t *testing.T) {
+	const window = 2 * segment
+	want := pattern(20 * segment)
+	s := NewSpool(window)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if _, err := s.Write(want); err != nil {
+			t.Error(err)
+		}
+		s.Close(nil)
+	})
+	slow, _, err := s.Next(0)
+	for err == nil && len(slow) == 0 {
+		slow, _, err = s.Next(0)
+	}
+	got, err := read(s, 0)
+	writer.Wait()
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if _, err := read(s, int64(len(slow))); !errors.Is(err, ErrLagging) {
+		t.Errorf("the slow one: %v", err)
+	}
+	if n := len(s.segments) * segment; n > window+2*segment {
+		t.Errorf("%d bytes are kept", n)
+	}
+	if _, whole := s.Whole(); whole {
+		t.Error("it is whole, though its beginning is gone")
+	}
+}
+
+func TestABodyThatIsCutOff(t *testing.T) {
+	broken := errors.New("connection reset")
+	s := NewSpool(1 << 20)
+	_, _ = s.Write([]byte("half"))
+	s.Close(broken)
+	s.Close(nil)
+	if got, err := read(s, 0); !errors.Is(err, broken) || string(got) != "half" {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, whole := s.Whole(); whole {
+		t.Error("it counts as whole")
+	}
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// object is one that was asked for so many seconds after noon.
+func object(after int, body string, lines ...string) *Object {
+	r := received(http.StatusOK, append([]string{"Cache-Control: max-age=600", "Vary: X-A"}, lines...)...)
+	r.Requested = noon.Add(time.Duration(after) * time.Second)
+	r.Received = r.Requested
+	terms := TermsOf(r, &usualRules)
+	o := NewObject(r, &terms, fields("X-A: 1"), nil, []string{"Cache-Tag"})
+	o.Body = []byte(body)
+	return o
+}
+
+func newTestStore(t *testing.T, memory int64) *Store {
+	t.Helper()
+	s, err := NewStore(memory, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// stored is the body of what is stored for a request.
+func stored(s *Store, key, a string) string {
+	if o := s.Get(key).Select(fields("X-A: "+a), false); o != nil {
+		return string(o.Body)
+	}
+	return ""
+}
+
+func TestTheNewestOfASelectionIsKept(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	if !s.Put("/a", object(1, "one")) || !s.Put("/a", object(2, "two")) || s.Put("/a", object(1, "late")) {
+		t.Error("the order of requests does not decide")
+	}
+	if got := stored(s, "/a", "1"); got != "two" || len(s.Get("/a")) != 1 || stored(s, "/a", "2") != "" || stored(s, "/b", "1") != "" {
+		t.Errorf("%q of %d", got, len(s.Get("/a")))
+	}
+	for i := range 5 {
+		o := object(3, fmt.Sprint("variant ", i))
+		o.Selected = fields(fmt.Sprint("X-A: v", i))
+		s.Put("/a", o)
+	}
+	if n := len(s.Get("/a")); n != 3 || stored(s, "/a", "v4") != "variant 4" || stored(s, "/a", "1") != "" {
+		t.Errorf("%d variants", n)
+	}
+}
+
+func TestPurges(t *testing.T) {
+	for name, row := range map[string]struct {
+		purge Purge
+		gone  []string
+	}{
+		"a key":    {Purge{Key: "/a/1"}, []string{"/a/1"}},
+		"a prefix": {Purge{Prefix: "/a/"}, []string{"/a/1", "/a/2"}},
+		"a tag":    {Purge{Tag: "t2"}, []string{"/a/2", "/b/2"}},
+		"all":      {Purge{}, []string{"/a/1", "/a/2", "/b/1", "/b/2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, soft := range []bool{false, true} {
+				s := newTestStore(t, 1<<20)
+				keys := map[string]bool{}
+				for _, d := range []string{"a", "b"} {
+					for _, n := range []string{"1", "2"} {
+						key := "/" + d + "/" + n
+						keys[key] = true
+						s.Put(key, object(0, "old", "Cache-Tag: x, t"+n))
+					}
+				}
+				p := row.purge
+				p.At, p.Soft = noon.Add(10*time.Second), soft
+				if n := s.Purge(p); n != len(row.gone) {
+					t.Errorf("%d are purged", n)
+				}
+				for _, key := range row.gone {
+					delete(keys, key)
+					o := s.Get(key).Select(fields("X-A: 1"), false)
+					if soft && (o == nil || o.Left(p.At) > 0) || !soft && o != nil {
+						t.Errorf("soft %v: %s: %+v", soft, key, o)
+					}
+					if s.Put(key, object(9, "was under way", "Cache-Tag: x, t"+key[len(key)-1:])) {
+						t.Errorf("%s: what was asked for before is stored after", key)
+					}
+					if !s.Put(key, object(11, "new")) || stored(s, key, "1") != "new" {
+						t.Errorf("%s: what was asked for later is not stored", key)
+					}
+				}
+				for key := range keys {
+					if stored(s, key, "1") != "old" {
+						t.Errorf("%s is gone", key)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestManyPurgesForgetNothing: past its memory of purges, the store takes nothing that began before those it forgot.
+func TestManyPurgesForgetNothing(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	for i := range maxPurges + 10 {
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: fmt.Sprint("/", i)})
+	}
+	if len(s.purges) > maxPurges {
+		t.Errorf("%d are remembered", len(s.purges))
+	}
+	if s.Put("/0", object(-1, "old")) || s.Put("/other", object(-1, "old")) || !s.Put("/other", object(10, "new")) {
+		t.Error("a purge that was forgotten was in vain, or keeps new ones out")
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	for i := range 1000 {
+		s.Put(fmt.Sprint("/", i), object(0, string(make([]byte, 10_000))))
+	}
+	s.table.CleanUp()
+	if w := s.table.WeightedSize(); w > 1<<20 {
+		t.Errorf("%d bytes", w)
+	}
+}

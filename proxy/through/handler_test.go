@@ -1,0 +1,420 @@
+package through
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sundry/cache/web"
+	"sundry/upstreams/lib/waittest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stand is a handler in front of an origin, both on connections of their own.
+type stand struct {
+	t      *testing.T
+	front  *httptest.Server
+	client *http.Client
+	store  *web.Store
+	calls  atomic.Int64 // that the origin got
+}
+
+// newStand serves an origin. One that is not given its number of callers answers with it.
+func newStand(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) *stand {
+	t.Helper()
+	s := &stand{t: t}
+	back := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		origin(w, r)
+	}))
+	target, err := url.Parse(back.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.store, err = web.NewStore(64<<20, 50); err != nil {
+		t.Fatal(err)
+	}
+	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
+	for _, f := range change {
+		f(&settings)
+	}
+	o := NewOrigin([]*url.URL{target}, Timeouts{Connect: time.Second, Head: 10 * time.Second}, true, (&net.Dialer{}).DialContext)
+	s.front = httptest.NewServer(New(settings, o, s.store, slog.New(slog.DiscardHandler), nil))
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
+	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		s.front.Close()
+		back.CloseClientConnections()
+		back.Close()
+		o.Close()
+	})
+	return s
+}
+
+// do makes a request, with fields as "name: value".
+func (s *stand) do(method, path, body string, lines ...string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.front.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body == "" {
+		r.Body, r.ContentLength = nil, 0
+	}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
+	}
+	return s.client.Do(r)
+}
+
+// get reads a whole answer.
+func (s *stand) get(path string, lines ...string) (*http.Response, string) {
+	s.t.Helper()
+	resp, err := s.do(http.MethodGet, path, "", lines...)
+	if err != nil {
+		s.t.Error(err)
+		return &http.Response{Header: http.Header{}}, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return resp, string(b)
+}
+
+// wantCalls requires that the origin was called so often.
+func (s *stand) wantCalls(n int64) {
+	s.t.Helper()
+	if got := s.calls.Load(); got != n {
+		s.t.Errorf("%d calls of the origin, not %d", got, n)
+	}
+}
+
+func TestOneCallForAThousandCallers(t *testing.T) {
+	hold := make(chan struct{})
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		<-hold
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, "answer")
+	})
+	var all sync.WaitGroup
+	var collapsed atomic.Int64
+	for range 200 {
+		all.Go(func() {
+			resp, body := s.get("/a")
+			if body != "answer" {
+				t.Errorf("%d %q", resp.StatusCode, body)
+			}
+			if strings.Contains(resp.Header.Get("Cache-Status"), "collapsed") {
+				collapsed.Add(1)
+			}
+		})
+	}
+	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
+	close(hold)
+	all.Wait()
+	s.wantCalls(1)
+	if resp, _ := s.get("/a"); !strings.HasPrefix(resp.Header.Get("Cache-Status"), "sundry; hit; ttl=") || collapsed.Load() == 0 {
+		t.Errorf("%v, %d collapsed", resp.Header, collapsed.Load())
+	}
+}
+
+// TestTheFirstByteReachesEverybodyAsItComes, though the body is long in coming, and one caller does not read.
+func TestTheFirstByteReachesEverybodyAsItComes(t *testing.T) {
+	step := make(chan string)
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		for text := range step {
+			fmt.Fprintln(w, text)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	deaf, err := net.Dial("tcp", s.front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	fmt.Fprint(deaf, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
+	step <- "one"
+	var readers []*bufio.Reader
+	for range 5 {
+		resp, err := s.do(http.MethodGet, "/a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		readers = append(readers, bufio.NewReader(resp.Body))
+	}
+	read := func(want string) {
+		for i, r := range readers {
+			if line, err := r.ReadString('\n'); err != nil || line != want+"\n" {
+				t.Errorf("reader %d: %q %v", i, line, err)
+			}
+		}
+	}
+	read("one")
+	step <- "two"
+	read("two")
+	close(step)
+	for _, r := range readers {
+		if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+			t.Errorf("%v", err)
+		}
+	}
+	s.wantCalls(1)
+}
+
+// TestWhatIsNotSharedWaitsForNobody: once its head is known, the followers go on their own, all together, and for a while
+// nobody waits.
+func TestWhatIsNotSharedWaitsForNobody(t *testing.T) {
+	var first sync.Once
+	hold, inside := make(chan struct{}), make(chan struct{}, 100)
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		first.Do(func() { <-hold })
+		inside <- struct{}{}
+		w.Header().Set("Cache-Control", "private")
+		fmt.Fprint(w, r.Header.Get("X-Who"))
+	})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if _, body := s.get("/a", fmt.Sprint("X-Who: ", i)); body != fmt.Sprint(i) {
+				t.Errorf("caller %d got %q", i, body)
+			}
+		})
+	}
+	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
+	close(hold)
+	all.Wait()
+	s.wantCalls(20)
+	if resp, _ := s.get("/a", "X-Who: 7"); !strings.Contains(resp.Header.Get("Cache-Status"), "unshared") {
+		t.Errorf("%v", resp.Header)
+	}
+}
+
+func TestNothingTruncatedIsKeptOrSentAsWhole(t *testing.T) {
+	for name, length := range map[string]string{"with a length": "Content-Length: 100\r\n", "chunked": "Transfer-Encoding: chunked\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n%s\r\n5\r\nhello\r\n", length)
+				_ = conn.Close()
+			})
+			for n := range int64(3) {
+				resp, err := s.do(http.MethodGet, "/a", "")
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				if err == nil {
+					t.Error("it counts as whole")
+				}
+				s.wantCalls(n + 1)
+			}
+		})
+	}
+}
+
+// TestTheFirstCallerMayLeave without harm to the others.
+func TestTheFirstCallerMayLeave(t *testing.T) {
+	hold := make(chan struct{})
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		<-hold
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, "answer")
+	})
+	first, err := net.Dial("tcp", s.front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(first, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+	waittest.Until(t, "the call", func() bool { return s.calls.Load() == 1 })
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, body := s.get("/a"); body != "answer" {
+			t.Errorf("%q", body)
+		}
+	})
+	_ = first.Close()
+	close(hold)
+	all.Wait()
+	if n := s.calls.Load(); n > 2 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestAnUnsafeMethodInvalidates(t *testing.T) {
+	var n atomic.Int64
+	hold, reached := make(chan struct{}), make(chan struct{})
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		version := n.Add(1)
+		if r.Header.Get("X-Slow") != "" {
+			close(reached)
+			<-hold
+		}
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, "version ", version)
+	})
+	s.get("/a")
+	resp, err := s.do(http.MethodPut, "/a", "new")
+	if err != nil || resp.StatusCode != http.StatusNoContent {
+		t.Fatal(resp, err)
+	}
+	if _, body := s.get("/a"); body != "version 2" {
+		t.Errorf("%q is served after a PUT", body)
+	}
+	var all sync.WaitGroup
+	all.Go(func() { s.get("/b", "X-Slow: 1") })
+	<-reached
+	if _, err := s.do(http.MethodDelete, "/b", ""); err != nil {
+		t.Error(err)
+	}
+	close(hold)
+	all.Wait()
+	if _, body := s.get("/b"); body != "version 4" {
+		t.Errorf("%q: what was asked for before the DELETE is served after it", body)
+	}
+}
+
+// TestALargeBodyIsSharedAndNotKept: a hundred callers of one that is too large to keep cost one call.
+func TestALargeBodyIsSharedAndNotKept(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
+	var started sync.WaitGroup
+	started.Add(50)
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		started.Wait()
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		_, _ = w.Write(body)
+	})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			started.Done()
+			if _, got := s.get("/a"); got != string(body) {
+				t.Errorf("%d bytes", len(got))
+			}
+		})
+	}
+	all.Wait()
+	if n := s.calls.Load(); n > 3 { // who came when the others had read it all
+		t.Errorf("%d calls", n)
+	}
+	if s.store.Get("/a") != nil {
+		t.Error("it is kept")
+	}
+}
+
+func TestRangesOfWhatIsStored(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Etag", `"a"`)
+		fmt.Fprint(w, "0123456789")
+	})
+	s.get("/a")
+	for _, row := range []struct {
+		lines  []string
+		status int
+		body   string
+		says   string
+	}{
+		{[]string{"Range: bytes=2-4"}, 206, "234", "bytes 2-4/10"},
+		{[]string{"Range: bytes=-3"}, 206, "789", "bytes 7-9/10"},
+		{[]string{"Range: bytes=20-"}, 416, "", "bytes */10"},
+		{[]string{"Range: bytes=0-1,4-5"}, 200, "0123456789", ""},
+		{[]string{"Range: bytes=2-4", `If-Range: "a"`}, 206, "234", "bytes 2-4/10"},
+		{[]string{"Range: bytes=2-4", `If-Range: "b"`}, 200, "0123456789", ""},
+		{[]string{`If-None-Match: "a"`}, 304, "", ""},
+	} {
+		resp, body := s.get("/a", row.lines...)
+		if resp.StatusCode != row.status || body != row.body || resp.Header.Get("Content-Range") != row.says {
+			t.Errorf("%v: %d %q %v", row.lines, resp.StatusCode, body, resp.Header)
+		}
+	}
+	s.wantCalls(1)
+}
+
+func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		n, _ := io.Copy(w, r.Body)
+		w.Header().Set("X-Sum", fmt.Sprint(n))
+	})
+	body := strings.Repeat("x", 3<<20)
+	resp, err := s.do(http.MethodPost, "/echo?a=1", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil || string(got) != body || resp.Trailer.Get("X-Sum") != fmt.Sprint(len(body)) {
+		t.Errorf("%d bytes, %v, trailer %v", len(got), err, resp.Trailer)
+	}
+}
+
+func TestAnotherProtocolOnTheConnection(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, in, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n")
+		line, _ := in.ReadString('\n')
+		fmt.Fprint(conn, line)
+	})
+	conn, err := net.Dial("tcp", s.front.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n")
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(resp, err)
+	}
+	fmt.Fprintln(conn, "ping")
+	if line, err := in.ReadString('\n'); err != nil || line != "ping\n" {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
+// TestTheOriginIsAway: what is stored may stand in, and where nothing is, the error says so.
+func TestTheOriginIsAway(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_ = conn.Close()
+	})
+	resp, body := s.get("/a")
+	if resp.StatusCode != http.StatusBadGateway || !strings.Contains(body, "the origin gave no answer") || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %q %v", resp.StatusCode, body, resp.Header)
+	}
+}
