@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Object is a stored response. It is never changed; what a validation says makes another one.
@@ -17,6 +18,30 @@ type Object struct {
 	// Part is what of the whole the body is; nil: all of it.
 	Part *Part
 	Tags []string
+	// generation is that of its URI, see Far; 0: it has none yet.
+	generation uint64
+	// verified is the outage of which it is known that nothing newer came in it, see Missed; -1: there is something newer.
+	verified atomic.Int64
+}
+
+// clone is a copy that may be changed until it is stored.
+func (o *Object) clone() *Object {
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, generation: o.generation}
+}
+
+// With is the object with its body, which is a part of the whole unless that is nil.
+func (o *Object) With(body []byte, part *Part) *Object {
+	next := o.clone()
+	next.Body, next.Part = body, part
+	return next
+}
+
+// In puts the object among the variants of its URI, before it is stored.
+func (o *Object) In(v Variants) *Object {
+	if len(v) > 0 {
+		o.generation = v[0].generation
+	}
+	return o
 }
 
 // overhead is what an object takes beside its bytes.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -15,22 +16,30 @@ import (
 const (
 	// locks guard what is read, changed and written again, by key.
 	locks = 64
-	// memoryOfPurges is how long a purge is remembered for fills that began before it: longer than one may take.
-	memoryOfPurges = 10 * time.Minute
+	// memoryOfKeys is how long the purge of a URI is remembered for fills that began before it: longer than one may take.
+	memoryOfKeys = 10 * time.Minute
 	// maxPurges bounds how many are; past it, no fill that began before the one that was forgotten stores anything.
 	maxPurges = 4096
 )
 
 // Store keeps objects in memory, bounded in bytes: those that are asked for most (W-TinyLFU). It is safe for concurrent use.
 type Store struct {
-	table    *otter.Cache[string, Variants]
-	variants int
-	seed     maphash.Seed
-	keys     [locks]sync.Mutex
+	StoreConfig
+	table *otter.Cache[string, Variants]
+	seed  maphash.Seed
+	locks [locks]sync.Mutex
 
-	mu     sync.Mutex
-	purges []Purge // the latest last
-	// forgotten is when the latest purge was ordered that is no longer remembered.
+	doubt atomic.Int64 // how many outages there were in which replacements may have been missed
+
+	mu sync.Mutex
+	// keys are the purges of one URI, wide those of many, the latest last.
+	keys, wide purges
+}
+
+// purges are those that are remembered, for so long, at most maxPurges.
+type purges struct {
+	all []Purge
+	// forgotten is when the latest was ordered that is no longer remembered though it should be.
 	forgotten time.Time
 }
 
@@ -56,18 +65,30 @@ func (p *Purge) Covers(key string, o *Object) bool {
 	return strings.HasPrefix(key, p.Prefix)
 }
 
-// NewStore makes a store of that many bytes, with at most so many variants of a URI.
-func NewStore(memory int64, variants int) (*Store, error) {
+// StoreConfig says what a store keeps.
+type StoreConfig struct {
+	// Memory is how many bytes.
+	Memory int64
+	// Variants is how many of a URI at most.
+	Variants int
+	// Far is what instances share; nil: nothing. Their keys begin with Name, and Rules are those for what they find.
+	Far   Far
+	Name  string
+	Rules Rules
+}
+
+// NewStore makes a store.
+func NewStore(c StoreConfig) (*Store, error) {
 	table, err := otter.New(&otter.Options[string, Variants]{
-		MaximumWeight: uint64(memory),
+		MaximumWeight: uint64(c.Memory),
 		Weigher: func(key string, v Variants) uint32 {
 			return uint32(min(int64(len(key)+v.Weight()), math.MaxUint32))
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("store of %d bytes: %w", memory, err)
+		return nil, fmt.Errorf("store of %d bytes: %w", c.Memory, err)
 	}
-	return &Store{table: table, variants: variants, seed: maphash.MakeSeed()}, nil
+	return &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed()}, nil
 }
 
 // Get returns what is stored of a URI; nil: nothing.
@@ -76,9 +97,18 @@ func (s *Store) Get(key string) Variants {
 	return v
 }
 
-// Put stores an object, unless it was purged since it was asked for, or there is a variant of the same selection that was
-// asked for later. It reports whether it did.
+// Put stores an object, here and for the other instances, unless it was purged since it was asked for, or there is a variant
+// of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
+	if !s.put(key, o) {
+		return false
+	}
+	s.share(key, o)
+	return true
+}
+
+// put stores an object here. It gets the generation of its URI.
+func (s *Store) put(key string, o *Object) bool {
 	defer s.lock(key)()
 	if s.purged(key, o) {
 		return false
@@ -89,7 +119,17 @@ func (s *Store) Put(key string, o *Object) bool {
 			return false
 		}
 	}
-	s.table.Set(key, v.With(o, s.variants))
+	switch {
+	case o.generation != 0:
+	case len(v) > 0:
+		o.generation = v[0].generation
+	default:
+		o.generation = newGeneration()
+	}
+	if at, soft := s.lastPurge(key, o, true); soft {
+		o = o.staleFrom(at)
+	}
+	s.table.Set(key, v.With(o, s.Variants))
 	return true
 }
 
@@ -107,6 +147,9 @@ func (s *Store) Drop(key string, o *Object) {
 func (s *Store) Purge(p Purge) (n int) {
 	s.remember(p)
 	if p.Key != "" {
+		if !p.Soft {
+			s.shareGone(p.Key, p.At)
+		}
 		return s.purgeKey(p.Key, &p)
 	}
 	for key := range s.table.Keys() {
@@ -140,45 +183,63 @@ func (s *Store) purgeKey(key string, p *Purge) (n int) {
 
 // staleFrom is the object as one that is no longer fresh from then on.
 func (o *Object) staleFrom(at time.Time) *Object {
-	next := *o
+	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
-	return &next
+	return next
 }
 
-// remember keeps a purge for what is under way.
+// remember keeps a purge for what is under way, and for what instances still share.
 func (s *Store) remember(p Purge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p.Key != "" {
+		s.keys.add(p, memoryOfKeys)
+	} else {
+		s.wide.add(p, farTime)
+	}
+}
+
+func (m *purges) add(p Purge, life time.Duration) {
 	old := 0
-	for old < len(s.purges) && (len(s.purges)-old >= maxPurges || p.At.Sub(s.purges[old].At) > memoryOfPurges) {
-		if p.At.Sub(s.purges[old].At) <= memoryOfPurges {
-			s.forgotten = s.purges[old].At
+	for old < len(m.all) && (len(m.all)-old >= maxPurges || p.At.Sub(m.all[old].At) > life) {
+		if p.At.Sub(m.all[old].At) <= life {
+			m.forgotten = m.all[old].At
 		}
 		old++
 	}
-	s.purges = append(slices.Delete(s.purges, 0, old), p)
+	m.all = append(slices.Delete(m.all, 0, old), p)
 }
 
-// purged reports whether an object that comes now was purged since it was asked for.
+// cover reports whether an object was purged since it was asked for, hard or soft, and when last.
+func (m *purges) cover(key string, o *Object, soft bool) (at time.Time, covered bool) {
+	if !soft && !o.Requested.After(m.forgotten) {
+		return m.forgotten, true
+	}
+	for _, p := range slices.Backward(m.all) {
+		if p.Soft == soft && p.Covers(key, o) {
+			return p.At, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// purged reports whether an object was purged since it was asked for, hard.
 func (s *Store) purged(key string, o *Object) bool {
+	_, covered := s.lastPurge(key, o, false)
+	return covered
+}
+
+func (s *Store) lastPurge(key string, o *Object, soft bool) (at time.Time, covered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !o.Requested.After(s.forgotten) {
-		return true
+	if at, covered = s.keys.cover(key, o, soft); covered {
+		return at, true
 	}
-	for _, p := range slices.Backward(s.purges) {
-		if p.At.Before(o.Requested) {
-			return false
-		}
-		if p.Covers(key, o) {
-			return true
-		}
-	}
-	return false
+	return s.wide.cover(key, o, soft)
 }
 
 func (s *Store) lock(key string) (unlock func()) {
-	mu := &s.keys[maphash.String(s.seed, key)%locks]
+	mu := &s.locks[maphash.String(s.seed, key)%locks]
 	mu.Lock()
 	return mu.Unlock
 }

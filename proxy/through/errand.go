@@ -175,8 +175,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 func (e *errand) update(old *web.Object, got *web.Response) answer {
 	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
 	t := web.TermsOf(r, &e.Rules)
-	o := web.NewObject(r, &t, e.r.Header, e.Ignored, e.Tags)
-	o.Body, o.Part = old.Body, old.Part
+	o := web.NewObject(r, &t, e.r.Header, e.Ignored, e.Tags).With(old.Body, old.Part).In(web.Variants{old})
 	if len(o.Tags) == 0 {
 		o.Tags = old.Tags
 	}
@@ -233,16 +232,15 @@ func (e *errand) window(length int64) int64 {
 
 // keep stores a response with its body; of a 206, as much as it has.
 func (e *errand) keep(o *web.Object, body []byte) {
-	kept := *o
-	kept.Body = body
+	var part *web.Part
 	if o.Status == http.StatusPartialContent {
-		part, ok := web.StoredPart(o.Header, int64(len(body)))
+		p, ok := web.StoredPart(o.Header, int64(len(body)))
 		if !ok {
 			return
 		}
-		kept.Part = &part
+		part = &p
 	}
-	e.store.Put(e.key, &kept)
+	e.store.Put(e.key, o.With(body, part).In(e.variants))
 }
 
 // copyBuffer is how much of a body is read at a time.

@@ -85,7 +85,7 @@ func (h *Handler) pathOf(r *http.Request) string {
 
 // cached answers a GET or HEAD from what is stored, or through a flight.
 func (c *call) cached() {
-	variants := c.store.Get(c.key)
+	variants := c.store.Find(c.r.Context(), c.key, c.r.Header, c.Languages, c.began)
 	o := variants.Select(c.r.Header, c.Languages)
 	if o == nil {
 		c.miss(variants)
@@ -128,7 +128,7 @@ func (c *call) miss(variants web.Variants) {
 		c.pass()
 	case len(variants) == 0 && c.markers.has(c.key, c.began):
 		status.Detail = "unshared"
-		c.alone(&errand{call: c, asIs: true, status: status})
+		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
 	default:
 		c.fly(&errand{call: c, variants: variants, status: status})
 	}

@@ -46,7 +46,7 @@ func newStand(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.store, err = web.NewStore(64<<20, 50); err != nil {
+	if s.store, err = web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50}); err != nil {
 		t.Fatal(err)
 	}
 	settings := Settings{Name: "test", Most: 8 << 20, Idle: 10 * time.Second, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}

@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"strings"
+	"time"
 
 	"sundry/cache/web"
 	"sundry/metrics/panics"
@@ -48,9 +49,9 @@ func (c *call) pass() {
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)
 	if body, whole := a.spool.Whole(); storable && whole {
-		kept := *a.object
-		kept.Body, kept.Requested = body, got.Received.Add(1) // it is what the method has led to
-		c.store.Put(c.key, &kept)
+		kept := a.object.With(body, nil)
+		kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
+		c.store.Put(c.key, kept)
 	}
 }
 

@@ -22,9 +22,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sundry/cache/far"
+	"sundry/cache/far/redistest"
 	"sundry/cache/web"
 )
 
@@ -319,6 +324,7 @@ type suiteClient struct {
 	base      string
 	origin    *suiteOrigin
 	transport http.RoundTripper
+	pause     time.Duration // between two requests of a test: what is written behind arrives meanwhile
 }
 
 // run runs one test; nil: it is passed.
@@ -344,6 +350,7 @@ func (c *suiteClient) run(test *suiteTest) (v *verdict) {
 		}
 		answers = append(answers, g)
 		t.check(i, says, g)
+		time.Sleep(c.pause)
 		if says.PauseAfter {
 			time.Sleep(3 * time.Second)
 		}
@@ -628,8 +635,9 @@ func (t *running) checkSeenRequest(number int, says *suiteRequest, s *seen) {
 	}
 }
 
-// TestHTTPCacheSuite runs http-tests/cache-tests, whose data SUNDRY_CACHE_TESTS names.
-func TestHTTPCacheSuite(t *testing.T) {
+// suites reads http-tests/cache-tests, whose data SUNDRY_CACHE_TESTS names.
+func suites(t *testing.T) []suite {
+	t.Helper()
 	dir := os.Getenv("SUNDRY_CACHE_TESTS")
 	if dir == "" {
 		t.Skip("SUNDRY_CACHE_TESTS does not name a directory with tests.json of http-tests/cache-tests")
@@ -638,25 +646,72 @@ func TestHTTPCacheSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var suites []suite
-	if err := json.Unmarshal(b, &suites); err != nil {
+	var all []suite
+	if err := json.Unmarshal(b, &all); err != nil {
 		t.Fatal(err)
 	}
-	origin := startSuiteOrigin(t)
-	target, _ := url.Parse("http://" + origin.listener.Addr().String())
-	store, err := web.NewStore(64<<20, 50)
+	return all
+}
+
+// TestHTTPCacheSuite holds an instance by itself to the suite, two that share Redis and take turns request by request, and
+// two whose memory holds next to nothing, so that all comes from Redis.
+func TestHTTPCacheSuite(t *testing.T) {
+	for name, row := range map[string]struct {
+		instances int
+		memory    int64
+		redis     bool
+	}{"alone": {1, 64 << 20, false}, "in turns": {2, 64 << 20, true}, "from Redis": {2, 1, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all, origin := suites(t), startSuiteOrigin(t)
+			target, _ := url.Parse("http://" + origin.listener.Addr().String())
+			client := &suiteClient{origin: origin, transport: &http.Transport{DisableCompression: true}}
+			var shared string
+			if row.redis {
+				shared, client.pause = redistest.Start(t).URL(), 20*time.Millisecond
+			}
+			var instances []http.Handler
+			for range row.instances {
+				instances = append(instances, suiteInstance(t, target, row.memory, shared))
+			}
+			var turn atomic.Int64
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				instances[int(turn.Add(1))%len(instances)].ServeHTTP(w, r)
+			}))
+			t.Cleanup(front.Close)
+			client.base = front.URL
+			report(t, all, client.all(all))
+		})
+	}
+}
+
+// suiteInstance is one instance with the settings of an API that says nothing.
+func suiteInstance(t *testing.T, target *url.URL, memory int64, shared string) http.Handler {
+	t.Helper()
+	rules := web.Rules{Targets: []string{"CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
+	config := web.StoreConfig{Memory: memory, Variants: 50, Name: "suite", Rules: rules}
+	if shared != "" {
+		tier, err := far.Open(far.Config{URL: shared, Timeout: time.Second}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tier.Close(context.Background()) }) //nolint:usetesting // t's own has ended
+		config.Far = tier
+	}
+	store, err := web.NewStore(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Settings{Name: "suite", Most: 8 << 20, Idle: time.Minute, Languages: true, Rules: web.Rules{
-		Targets: []string{"CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}}
-	dialer := &net.Dialer{}
-	h := New(s, NewOrigin([]*url.URL{target}, Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second}, true, dialer.DialContext), store, slog.New(slog.DiscardHandler), nil)
-	front := httptest.NewServer(h)
-	t.Cleanup(front.Close)
-	client := &suiteClient{base: front.URL, origin: origin, transport: &http.Transport{DisableCompression: true}}
-	results := client.all(suites)
-	report(t, suites, results)
+	if tier, ok := config.Far.(*far.Tier); ok {
+		ctx, stop := context.WithCancel(context.Background()) //nolint:usetesting // ends before the tier
+		var all sync.WaitGroup
+		all.Go(func() { tier.Listen(ctx, store.Replaced, func(string) {}, func(bool) {}) })
+		t.Cleanup(func() { stop(); all.Wait() })
+	}
+	origin := NewOrigin([]*url.URL{target}, Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second}, true, (&net.Dialer{}).DialContext)
+	t.Cleanup(origin.Close)
+	s := Settings{Name: "suite", Most: 8 << 20, Idle: time.Minute, Languages: true, Rules: rules}
+	return New(s, origin, store, slog.New(slog.DiscardHandler), nil)
 }
 
 // all runs all tests but those of browsers, 25 at a time.

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Far is what instances share, as this package uses it: Redis, which only helps. None of its methods returns an error: what
+// cannot be read is a miss, what cannot be written is dropped.
+type Far interface {
+	// Look reads a value within a small time budget, and when it was created by this machine's clock.
+	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
+	// Replace writes a value created then, unless there is a newer one, and tells all instances of it: see Replaced. It never
+	// blocks. make is called when it is written; 0: it is not.
+	Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
+}
+
+const (
+	// mostFar is the size in bytes of the largest body that instances share.
+	mostFar = 1 << 20
+	// farTime is for how long they do at most: as long as purges are remembered.
+	farTime = 24 * time.Hour
+	// farVersion is the first byte of an object's value, farGone that of one that says that the URI was purged.
+	farVersion = 1
+	farGone    = 2
+)
+
+// Under a URI instances share the newest response, and beside it each variant of one that varies. Their keys have the
+// number of a generation, which begins anew when the URI is purged: what was there before is not found any more. A purge
+// is a value as well, so that it keeps out what an instance that is slow, or was stopped, writes after it.
+
+// shared is what a value says of an object beside its body.
+type shared struct {
+	Status     int         `json:"status"`
+	Header     http.Header `json:"header"`
+	Requested  time.Time   `json:"requested"`
+	Received   time.Time   `json:"received"`
+	Born       time.Time   `json:"born"`
+	Names      []string    `json:"names,omitempty"`
+	Selected   http.Header `json:"selected,omitempty"`
+	Part       *Part       `json:"part,omitempty"`
+	Tags       []string    `json:"tags,omitempty"`
+	Generation uint64      `json:"generation"`
+}
+
+// encode is the value of an object.
+func encode(o *Object) ([]byte, error) {
+	head, err := json.Marshal(&shared{
+		Status: o.Status, Header: o.Header, Requested: o.Requested, Received: o.Received, Born: o.Born, Names: o.Names, Selected: o.Selected,
+		Part: o.Part, Tags: o.Tags, Generation: o.generation,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	b := append(make([]byte, 0, len(head)+len(o.Body)+binary.MaxVarintLen64+1), farVersion)
+	b = binary.AppendUvarint(b, uint64(len(head)))
+	return append(append(b, head...), o.Body...), nil
+}
+
+var errNoObject = errors.New("not a shared object")
+
+// decode reads a value, with its times by this machine's clock: it was created then.
+func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
+	if len(b) == 0 || b[0] != farVersion {
+		return nil, errNoObject
+	}
+	n, used := binary.Uvarint(b[1:])
+	if used <= 0 || n > uint64(len(b)-1-used) {
+		return nil, errNoObject
+	}
+	head, body := b[1+used:1+used+int(n)], b[1+used+int(n):]
+	var s shared
+	if err := json.Unmarshal(head, &s); err != nil {
+		return nil, fmt.Errorf("shared object: %w", err)
+	}
+	off := created.Sub(s.Requested)
+	r := Response{Status: s.Status, Header: s.Header, Requested: s.Requested.Add(off), Received: s.Received.Add(off)}
+	t := TermsOf(&r, rules)
+	t.Born = s.Born.Add(off)
+	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags, generation: s.Generation}, nil
+}
+
+// farKey is the key of a URI, and of a variant of it.
+func (s *Store) farKey(key string) string { return s.Name + ":" + key }
+
+func (s *Store) variantKey(key string, generation uint64, selecting string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(selecting)) // never fails
+	return s.farKey(key) + " " + strconv.FormatUint(generation, 36) + " " + strconv.FormatUint(h.Sum64(), 36)
+}
+
+// Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
+// it was perhaps replaced. What it finds is kept here.
+func (s *Store) Find(ctx context.Context, key string, request http.Header, languages bool, now time.Time) Variants {
+	v := s.Get(key)
+	if s.Far == nil {
+		return v
+	}
+	doubt := s.doubt.Load()
+	if o := v.Select(request, languages); o != nil && o.Left(now) > 0 && !o.doubtful(doubt) {
+		return v
+	}
+	o, answered := s.look(ctx, key, s.farKey(key))
+	if answered {
+		v.checked(doubt)
+	}
+	if o == nil {
+		return s.unpurged(key, v)
+	}
+	v = s.found(key, v, o)
+	if !o.Selects(request) && len(o.Names) > 0 {
+		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names))); o != nil {
+			v = s.found(key, v, o)
+		}
+	}
+	return v
+}
+
+// unpurged are the variants that no purge is about, as one may be known now.
+func (s *Store) unpurged(key string, v Variants) Variants {
+	if !slices.ContainsFunc(v, func(o *Object) bool { return s.purged(key, o) }) {
+		return v
+	}
+	return slices.DeleteFunc(slices.Clone(v), func(o *Object) bool { return s.purged(key, o) })
+}
+
+// found keeps an object of another instance, and is the variants with it: memory may have no room for it.
+func (s *Store) found(key string, v Variants, o *Object) Variants {
+	for _, old := range v {
+		if !o.Requested.After(old.Requested) && old.Selects(o.Selected) {
+			return v
+		}
+	}
+	o.verified.Store(s.doubt.Load())
+	s.put(key, o)
+	return v.With(o, s.Variants)
+}
+
+// look reads an object; nil: there is none, or it was purged.
+func (s *Store) look(ctx context.Context, key, farKey string) (o *Object, answered bool) {
+	b, created, _, _, answered := s.Far.Look(ctx, farKey)
+	if len(b) == 1 && b[0] == farGone {
+		s.gone(key, created)
+		return nil, answered
+	}
+	if b == nil {
+		return nil, answered
+	}
+	o, err := decode(bytes.Clone(b), created, &s.Rules)
+	if err != nil || s.purged(key, o) {
+		return nil, answered
+	}
+	return o, answered
+}
+
+// gone removes what was asked for before another instance has purged a URI.
+func (s *Store) gone(key string, at time.Time) {
+	p := Purge{At: at, Key: key}
+	s.remember(p)
+	s.purgeKey(key, &p)
+}
+
+// Replaced is to be called for each value that an instance has written in the place of another one, this one's too: what is
+// here of that URI is looked up again once.
+func (s *Store) Replaced(farKey string, created time.Time) {
+	key, ours := strings.CutPrefix(farKey, s.Name+":")
+	if !ours {
+		return
+	}
+	for _, o := range s.Get(key) {
+		if o.Requested.Before(created) {
+			o.verified.Store(-1)
+		}
+	}
+}
+
+// Missed is to be called when it may not have been told of some that were replaced until now.
+func (s *Store) Missed() { s.doubt.Add(1) }
+
+// doubtful reports whether the object may have been replaced, as far as is known up to this outage.
+func (o *Object) doubtful(outage int64) bool { return o.verified.Load() != outage }
+
+// checked notes that nothing newer is known of the variants than they are.
+func (v Variants) checked(outage int64) {
+	for _, o := range v {
+		o.verified.Store(outage)
+	}
+}
+
+// share writes an object for the other instances, unless it is too large for them.
+func (s *Store) share(key string, o *Object) {
+	if s.Far == nil || len(o.Body) > mostFar {
+		return
+	}
+	value := func() ([]byte, time.Duration) {
+		if s.purged(key, o) {
+			return nil, 0
+		}
+		b, err := encode(o)
+		if err != nil {
+			return nil, 0 // of a header, which can be encoded
+		}
+		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
+	}
+	if len(o.Names) > 0 {
+		s.Far.Replace(s.variantKey(key, o.generation, SelectingKey(o.Selected, o.Names)), o.Requested, false, o.Weight(), value)
+	}
+	s.Far.Replace(s.farKey(key), o.Requested, false, o.Weight(), value)
+}
+
+// shareGone tells the other instances that a URI was purged.
+func (s *Store) shareGone(key string, at time.Time) {
+	if s.Far != nil {
+		s.Far.Replace(s.farKey(key), at, false, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
+	}
+}
+
+// staleTime is for how long instances share what is stale, for validation.
+const staleTime = 10 * time.Minute
+
+// newGeneration is the number of one; it is not 0.
+func newGeneration() uint64 { return rand.Uint64() | 1 }
