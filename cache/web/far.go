@@ -21,9 +21,9 @@ import (
 type Far interface {
 	// Look reads a value within a small time budget, and when it was created by this machine's clock.
 	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
-	// Replace writes a value created then, unless there is a newer one, and tells all instances of it: see Replaced. It never
-	// blocks. make is called when it is written; 0: it is not.
-	Replace(key string, created time.Time, replaceable bool, size int, make func() ([]byte, time.Duration))
+	// Set writes a value created then, unless there is a newer one, and where it replaces one tells all instances of it: see
+	// Replaced. It never blocks. make is called when it is written; 0: it is not.
+	Set(key string, created time.Time, replaceable, replaces bool, size int, make func() ([]byte, time.Duration))
 }
 
 const (
@@ -214,15 +214,15 @@ func (s *Store) share(key string, o *Object) {
 		return b, min(farTime, max(o.Left(time.Now()), 0)+max(o.IfError, o.WhileRevalidate, staleTime))
 	}
 	if len(o.Names) > 0 {
-		s.Far.Replace(s.variantKey(key, o.generation, SelectingKey(o.Selected, o.Names)), o.Requested, false, o.Weight(), value)
+		s.Far.Set(s.variantKey(key, o.generation, SelectingKey(o.Selected, o.Names)), o.Requested, false, true, o.Weight(), value)
 	}
-	s.Far.Replace(s.farKey(key), o.Requested, false, o.Weight(), value)
+	s.Far.Set(s.farKey(key), o.Requested, false, true, o.Weight(), value)
 }
 
 // shareGone tells the other instances that a URI was purged.
 func (s *Store) shareGone(key string, at time.Time) {
 	if s.Far != nil {
-		s.Far.Replace(s.farKey(key), at, false, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
+		s.Far.Set(s.farKey(key), at, false, true, 1, func() ([]byte, time.Duration) { return []byte{farGone}, memoryOfKeys })
 	}
 }
 

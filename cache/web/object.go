@@ -136,7 +136,8 @@ func (v Variants) Tagged(tag string) *Object {
 func (v Variants) With(o *Object, most int) Variants {
 	next := Variants{o}
 	for _, old := range v {
-		if len(next) < most && !(slices.Equal(old.Names, o.Names) && old.Selects(o.Selected)) {
+		same := slices.Equal(old.Names, o.Names) && old.Selects(o.Selected)
+		if len(next) < most && !same {
 			next = append(next, old)
 		}
 	}

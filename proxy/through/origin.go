@@ -44,8 +44,8 @@ func NewOrigin(targets []*url.URL, t Timeouts, keepAlive bool, dial func(ctx con
 	}}
 }
 
-// request makes the request to an address for that of a caller, without the fields of its connection.
-func (o *Origin) request(ctx context.Context, method string, caller *http.Request, path string, h http.Header, target *url.URL) (*http.Request, error) {
+// request makes the request to an address.
+func (o *Origin) request(ctx context.Context, method, path string, h http.Header, target *url.URL) (*http.Request, error) {
 	u := *target
 	u.Path, u.RawPath = "", ""
 	u.Opaque = "//" + target.Host + strings.TrimSuffix(target.EscapedPath(), "/") + path
@@ -83,7 +83,7 @@ func (o *Origin) forwarded(caller *http.Request) http.Header {
 func (o *Origin) send(ctx context.Context, method string, caller *http.Request, path string, h http.Header, body bool) (*http.Response, error) {
 	var last error
 	for _, target := range o.targets {
-		r, err := o.request(ctx, method, caller, path, h, target)
+		r, err := o.request(ctx, method, path, h, target)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package through
 
 import (
 	"context"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -24,6 +26,9 @@ func (c *call) pass() {
 		status.Fwd = "request"
 	}
 	requested := c.now()
+	if c.r.Body != nil {
+		c.r.Body = movingBody{c.r.Body, http.NewResponseController(c.w), c.Idle}
+	}
 	resp, err := c.origin.send(c.traced(ctx), c.r.Method, c.r, c.path, c.origin.forwarded(c.r), true)
 	if err != nil {
 		c.failPass(&answer{err: err, status: status})
@@ -55,6 +60,19 @@ func (c *call) pass() {
 	}
 }
 
+// movingBody is the body of a request that may take as long as it likes, while it does not stand still.
+type movingBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	idle    time.Duration
+}
+
+// Read implements io.Reader.
+func (b movingBody) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(b.idle)) // a test's reader has none
+	return b.ReadCloser.Read(p)
+}
+
 // traced passes interim responses on to the caller, but 100, which net/http sends by itself (RFC 9110, section 15.2).
 func (c *call) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -68,9 +86,7 @@ func (c *call) traced(ctx context.Context) context.Context {
 // sendInterim sends an interim response, whose fields are not those of the final one.
 func (c *call) sendInterim(code int, h http.Header) {
 	own := c.w.Header()
-	for name, lines := range h {
-		own[name] = lines
-	}
+	maps.Copy(own, h)
 	c.w.WriteHeader(code)
 	for name := range h {
 		delete(own, name)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,9 +86,7 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 // setHeader puts the fields of an answer into the caller's.
 func (c *call) setHeader(a *answer) {
 	o, h, now := a.object, c.w.Header(), c.now()
-	for name, lines := range o.Header {
-		h[name] = lines
-	}
+	maps.Copy(h, o.Header)
 	if a.status.Hit && a.status.Fwd == "" {
 		o.RemoveUnshared(h)
 	}
@@ -99,8 +99,8 @@ func (c *call) setHeader(a *answer) {
 	if age := o.Age(now); a.status.Hit || a.spool == nil || age >= time.Second {
 		h.Set("Age", itoa(int64(age/time.Second)))
 	}
-	h["Via"] = append(h["Via"][:len(h["Via"]):len(h["Via"])], "1.1 "+c.origin.via)
-	h["Cache-Status"] = append(h["Cache-Status"][:len(h["Cache-Status"]):len(h["Cache-Status"])], a.status.String())
+	h["Via"] = append(slices.Clip(h["Via"]), "1.1 "+c.origin.via)
+	h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), a.status.String())
 }
 
 // send writes n bytes of the body from an offset on, as they come; -1: all. A body that is cut off is cut off for the
