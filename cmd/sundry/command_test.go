@@ -334,6 +334,8 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"upstreams/lib/words"},
 		"proxy/express":     {"metrics"},
+		"cache/web":         {},
+		"proxy/through":     {"cache/web"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"os/signal"
 	"runtime"
 	"sync"
@@ -35,6 +36,7 @@ type serveCmd struct {
 	flags
 	Listen    string `help:"Address of the public listener (default :8080)." placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
+	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." placeholder:"URL"`
 	State     string `help:"File for the settings that operators change while it runs. Not used with Redis, which stores them itself." type:"path" placeholder:"FILE"`
 	Redis     string `help:"Redis for the far tier: redis://, unix://, redis+sentinel:// or redis+cluster://; rediss for TLS." placeholder:"URL"`
 	LogFormat string `help:"Format of the log: text or json." placeholder:"FORMAT" complete:"text,json"`
@@ -61,6 +63,7 @@ type server struct {
 	far        *far.Tier
 	snapshot   *snapshot // nil: none is kept
 	front      *proxy.Server
+	answers    http.Handler  // on the public listener: the front, or an API
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener
 	reload     *metrics.Reload
@@ -169,7 +172,10 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if err != nil {
 		return err
 	}
-	if s.config.Express {
+	if s.answers, err = s.handler(); err != nil {
+		return err
+	}
+	if s.config.Express && s.cmd.To == "" {
 		if s.lane, err = s.front.Lane(reg); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 )
 
 // errand is what a flight does: ask the origin, and keep what may be kept.
@@ -205,7 +206,7 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	if e.prefix != nil {
 		_, _ = a.spool.Write(e.prefix.Body) // into memory
 	}
-	err := copyBody(a.spool, resp.Body, e.Idle, cancel)
+	err := e.copyBody(a.spool, resp.Body, cancel)
 	a.spool.Close(err)
 	if body, whole := a.spool.Whole(); err == nil && storable && whole {
 		e.keep(a.object, body)
@@ -249,17 +250,17 @@ const copyBuffer = 32 << 10
 // errIdle: nothing of a body came, or was read, for too long.
 var errIdle = errors.New("the body stands still")
 
-// copyBody reads a body to its end. One that stands still for longer than idle, be it that nobody reads it, is given up.
-func copyBody(to *web.Spool, from io.Reader, idle time.Duration, giveUp context.CancelFunc) error {
-	timer := time.AfterFunc(idle, func() {
+// copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
+func (h *Handler) copyBody(to *web.Spool, from io.Reader, giveUp func()) error {
+	timer := time.AfterFunc(h.Idle, h.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)
 		giveUp()
-	})
+	}))
 	defer timer.Stop()
 	buf := make([]byte, copyBuffer)
 	for {
 		n, err := from.Read(buf)
-		timer.Reset(idle)
+		timer.Reset(h.Idle)
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return err

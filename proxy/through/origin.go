@@ -44,12 +44,26 @@ func NewOrigin(targets []*url.URL, t Timeouts, keepAlive bool, dial func(ctx con
 	}}
 }
 
+// under is the URL of a path, as it was spelled, with its query, at an address.
+func under(target *url.URL, path string) (*url.URL, error) {
+	u := *target
+	path, query, asked := strings.Cut(path, "?")
+	u.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + path
+	var err error
+	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
+		return nil, fmt.Errorf("path of a request: %w", err)
+	}
+	u.RawQuery, u.ForceQuery = query, asked && query == ""
+	return &u, nil
+}
+
 // request makes the request to an address.
 func (o *Origin) request(ctx context.Context, method, path string, h http.Header, target *url.URL) (*http.Request, error) {
-	u := *target
-	u.Path, u.RawPath = "", ""
-	u.Opaque = "//" + target.Host + strings.TrimSuffix(target.EscapedPath(), "/") + path
-	r := (&http.Request{Method: method, URL: &u, Host: target.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	u, err := under(target, path)
+	if err != nil {
+		return nil, err
+	}
+	r := (&http.Request{Method: method, URL: u, Host: target.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	for name, lines := range h {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return nil, fmt.Errorf("request field %q: not a name", name)

@@ -49,7 +49,7 @@ func (c *call) pass() {
 		a.spool = web.NewSpool(max(c.Most, streamWindow))
 	}
 	defer a.spool.Close(errCallerGone)
-	c.panics.Go(panics.Request, func() { a.spool.Close(copyBody(a.spool, resp.Body, c.Idle, cancel)) })
+	c.panics.Go(panics.Request, func() { a.spool.Close(c.copyBody(a.spool, resp.Body, cancel)) })
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)
@@ -179,9 +179,10 @@ func (c *call) tunnel() {
 		Transport: c.origin.transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			target := c.origin.targets[0]
-			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = target.Scheme, target.Host, target.Host
-			p.Out.URL.Opaque = "//" + target.Host + strings.TrimSuffix(target.EscapedPath(), "/") + c.path
-			p.Out.URL.RawQuery = ""
+			p.Out.Host = target.Host
+			if u, err := under(target, c.path); err == nil { // net/http has parsed it
+				p.Out.URL = u
+			}
 		},
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle

@@ -184,7 +184,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 		return web.ErrLagging
 	}
 	rest := web.NewSpool(streamWindow)
-	c.panics.Go(panics.Fill, func() { rest.Close(copyBody(rest, resp.Body, c.Idle, func() { _ = resp.Body.Close() })) })
+	c.panics.Go(panics.Fill, func() { rest.Close(c.copyBody(rest, resp.Body, func() { _ = resp.Body.Close() })) })
 	_, err = c.stream(rest, 0, -1)
 	return err
 }

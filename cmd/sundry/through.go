@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"sundry/cache/web"
+	"sundry/proxy/through"
+)
+
+const (
+	// throughShare is the part of the memory for the cache that the answers of an API get which is served as it is.
+	throughShare = 0.5
+	// throughMost is the size in bytes of the largest body that is kept of one.
+	throughMost = 8 << 20
+	// throughVariants is how many variants of one URI are.
+	throughVariants = 50
+)
+
+// throughTimeouts are those of the origin of an API.
+var throughTimeouts = through.Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second, Idle: time.Minute}
+
+// errNoOrigin: --to is no address of an API.
+var errNoOrigin = errors.New("expected a URL of an HTTP API such as https://api.example.org, or http://127.0.0.1:3000/v1")
+
+// originOf reads --to.
+func originOf(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("--to %s: %w", text, errNoOrigin)
+	}
+	return u, nil
+}
+
+// handler is what answers on the public listener: the endpoints, or with --to the API of which they stand in the way, but
+// for /healthz and /readyz.
+func (s *server) handler() (http.Handler, error) {
+	if s.cmd.To == "" {
+		return s.front, nil
+	}
+	origin, err := originOf(s.cmd.To)
+	if err != nil {
+		return nil, misused(err)
+	}
+	rules := web.Rules{Targets: []string{"Sundry-Cache-Control", "CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
+	store, err := web.NewStore(web.StoreConfig{Memory: int64(throughShare * float64(s.config.Cache.Memory)), Variants: throughVariants, Name: "web", Rules: rules})
+	if err != nil {
+		return nil, err
+	}
+	api := through.New(through.Settings{Name: origin.Host, Rules: rules, Languages: true, Most: throughMost, Idle: throughTimeouts.Idle,
+		Tags: []string{"Cache-Tag", "Surrogate-Key"}},
+		through.NewOrigin([]*url.URL{origin}, throughTimeouts, true, dialOrigin), store, s.log, s.panics)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+			s.front.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), nil
+}
+
+// dialOrigin connects to the origin that the operator named: any address may be meant.
+func dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: throughTimeouts.Connect}).DialContext(ctx, network, address)
+}
