@@ -55,13 +55,22 @@ func (s *server) handler() (http.Handler, error) {
 	api := through.New(through.Settings{Name: origin.Host, Rules: rules, Languages: true, Most: throughMost, Idle: throughTimeouts.Idle,
 		Tags: []string{"Cache-Tag", "Surrogate-Key"}},
 		through.NewOrigin([]*url.URL{origin}, throughTimeouts, true, dialOrigin), store, s.log, s.panics)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
-			s.front.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	}), nil
+	return &inPlace{s.front, api}, nil
+}
+
+// inPlace is an API in the place of the endpoints.
+type inPlace struct {
+	front http.Handler
+	api   *through.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (h *inPlace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		h.front.ServeHTTP(w, r)
+		return
+	}
+	h.api.ServeHTTP(w, r)
 }
 
 // dialOrigin connects to the origin that the operator named: any address may be meant.
