@@ -219,7 +219,10 @@ func (s *server) fleet() ratelimit.Fleet {
 // warms reports whether endpoints are filled ahead of requests: by default yes, but
 // not in replay, where that would hide the first miss from whoever watches.
 func (s *server) warms() bool {
-	if s.config.Cache.Warm != "" {
+	switch {
+	case s.cmd.To != "":
+		return false // nobody can ask for the endpoints
+	case s.config.Cache.Warm != "":
 		return s.config.Cache.Warm == "true"
 	}
 	return !s.cmd.Replay

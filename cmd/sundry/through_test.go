@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"sundry/cmd/sundry/internal/config"
 )
 
 // TestServeTo serves an API as it is with no file at all: cached as it says, all methods, all paths but those of health.
@@ -50,6 +52,21 @@ func TestServeTo(t *testing.T) {
 	for _, to := range []string{"api.example.org", "ftp://x", "http://", "http://x?y", "http://u:p@x"} {
 		if _, errs, err := call(t, nil, "serve", "--to", to); err == nil || !strings.Contains(err.Error(), "https://api.example.org") {
 			t.Errorf("%s: %v %s", to, err, errs)
+		}
+	}
+}
+
+// TestServeToCallsNoUpstream of endpoints that nobody can ask for, whatever the configuration says of warming.
+func TestServeToCallsNoUpstream(t *testing.T) {
+	t.Parallel()
+	for warm, want := range map[string]bool{"": true, "true": true, "false": false} {
+		s := &server{cmd: &serveCmd{}, config: &config.Config{}}
+		s.config.Cache.Warm = config.Choice(warm)
+		if s.warms() != want {
+			t.Errorf("warm: %q is not heard", warm)
+		}
+		if s.cmd.To = "http://127.0.0.1:9/"; s.warms() {
+			t.Errorf("warm: %q: upstreams are called", warm)
 		}
 	}
 }
