@@ -130,7 +130,6 @@ const piloted = "limits: {rate: 0}\nendpoints: {own: {autopilot: {min: 20s, max:
 // minutes is halved until no more than 2 % of answers are old; callers see it, and the audit
 // log has each step with its reason. Nothing is raised while more are old.
 func TestAutopilotKeepsToTheTarget(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, piloted, "ttl: 10m, jitter: 0", "{edition: ($now / 1800 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
@@ -159,9 +158,8 @@ func TestAutopilotKeepsToTheTarget(t *testing.T) {
 // TestAutopilotRaisesByTheDay what it is turned on for while the service runs, and not
 // beyond the bound; it stops once it is turned off.
 func TestAutopilotRaisesByTheDay(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newBubble(t, "limits: {rate: 0}\n", "ttl: 1m, jitter: 0", "{edition: ($now / 86400 | floor)}")
+		s := newBubble(t, "limits: {rate: 0, queue_delay: 0s}\n", "ttl: 1m, jitter: 0", "{edition: ($now / 86400 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
 		if doc := s.pilot(); doc["on"] != false || len(s.steps()) != 0 {
 			t.Fatalf("%v, %+v", doc, s.steps())

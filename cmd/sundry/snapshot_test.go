@@ -200,7 +200,6 @@ func TestSnapshotWaitsForPurges(t *testing.T) {
 
 // TestAStartWaitsForTheSnapshotForAWhile, and not at all while purges are not known.
 func TestAStartWaitsForTheSnapshotForAWhile(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{log: slog.New(slog.DiscardHandler), snapshot: &snapshot{done: make(chan struct{})}}
 		waited := func() time.Duration {

@@ -363,7 +363,11 @@ func TestRangesOfWhatIsStored(t *testing.T) {
 func TestBodiesGoBothWaysWithTrailers(t *testing.T) {
 	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
-		n, _ := io.Copy(w, r.Body)
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		n, err := io.Copy(w, r.Body)
+		if err != nil {
+			t.Error(err)
+		}
 		w.Header().Set("X-Sum", fmt.Sprint(n))
 	})
 	body := strings.Repeat("x", 3<<20)

@@ -26,8 +26,10 @@ func (c *call) pass() {
 		status.Fwd = "request"
 	}
 	requested := c.now()
-	if c.r.Body != nil {
-		c.r.Body = movingBody{c.r.Body, http.NewResponseController(c.w), c.Idle}
+	if c.r.ContentLength != 0 {
+		control := http.NewResponseController(c.w)
+		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
+		c.r.Body = movingBody{c.r.Body, control, c.Idle}
 	}
 	resp, err := c.origin.send(c.traced(ctx), c.r.Method, c.r, c.path, c.origin.forwarded(c.r), true)
 	if err != nil {
