@@ -223,7 +223,6 @@ func TestConnectionsThatRestGetALastCall(t *testing.T) {
 // TestDrainIsBounded: a request that takes longer than drain_timeout is cut
 // off, and the end is an error.
 func TestDrainIsBounded(t *testing.T) {
-	t.Parallel()
 	u := newUpstream(t)
 	u.takes.Store(int64(3 * time.Second))
 	p := serveWith(t, map[string]string{"SUNDRY_DRAIN_TIMEOUT": "1500ms"}, "--catalog", catalogDir(t, u, "ttl: 1h"))

@@ -126,7 +126,6 @@ func TestOneInstancePollsForALateEdition(t *testing.T) {
 // TestAPollerThatDiesIsSucceeded: the others serve the old edition meanwhile, and have the
 // new one two seconds later.
 func TestAPollerThatDiesIsSucceeded(t *testing.T) {
-	t.Parallel()
 	up := newNewsstand(t)
 	fleet := lateFleet(t, up, time.Second)
 	poller, others := fleet[0], fleet[1:]

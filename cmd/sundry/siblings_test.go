@@ -203,7 +203,6 @@ func newsUpstream(t testing.TB) *upstream {
 // TestARefreshOnOneInstanceReachesTheOthers within a second, although what they have
 // would be fresh for an hour, and without a call of theirs.
 func TestARefreshOnOneInstanceReachesTheOthers(t *testing.T) {
-	t.Parallel()
 	up := newsUpstream(t)
 	fleet := newFleet(t, up, "endpoints: {own: {cache: {ttl: 3s}}}\n")
 	serves := func(m *sibling, what string) bool {
