@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -129,9 +128,6 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, langu
 
 // unpurged are the variants that no purge is about, as one may be known now.
 func (s *Store) unpurged(key string, v Variants) Variants {
-	if !slices.ContainsFunc(v, func(o *Object) bool { return s.purged(key, o) }) {
-		return v
-	}
 	return slices.DeleteFunc(slices.Clone(v), func(o *Object) bool { return s.purged(key, o) })
 }
 
@@ -157,7 +153,7 @@ func (s *Store) look(ctx context.Context, key, farKey string) (o *Object, answer
 	if b == nil {
 		return nil, answered
 	}
-	o, err := decode(bytes.Clone(b), created, &s.Rules)
+	o, err := decode(b, created, &s.Rules)
 	if err != nil || s.purged(key, o) {
 		return nil, answered
 	}

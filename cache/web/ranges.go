@@ -23,10 +23,11 @@ func (r Range) ContentRange(total int64) string {
 
 // Wanted is the one range that a request asks for, as it says it (RFC 9110, section 14.1.2).
 type Wanted struct {
-	First  int64 // -1: the last bytes, Last of them
-	Last   int64 // -1: to the end
-	suffix bool
+	First int64 // -1: the last bytes, Last of them
+	Last  int64 // -1: to the end
 }
+
+func (w Wanted) suffix() bool { return w.First < 0 }
 
 // WantedRange reads the Range of a request. false: there is none, or it is of several or invalid: then the whole is sent,
 // which every caller understands (RFC 9110, section 14.2).
@@ -48,7 +49,7 @@ func WantedRange(h http.Header) (w Wanted, ok bool) {
 	case hasFirst && to == "":
 		return Wanted{First: first, Last: -1}, true
 	case from == "" && hasLast:
-		return Wanted{First: -1, Last: last, suffix: true}, true
+		return Wanted{First: -1, Last: last}, true
 	}
 	return w, false
 }
@@ -64,9 +65,9 @@ func digits(s string) (n int64, ok bool) {
 // Of is the range of a body of that length; false: it has none of it, and the answer is 416.
 func (w Wanted) Of(total int64) (r Range, ok bool) {
 	switch {
-	case w.suffix && w.Last > 0 && total > 0:
+	case w.suffix() && w.Last > 0 && total > 0:
 		return Range{max(0, total-w.Last), total - 1}, true
-	case w.suffix, w.First >= total:
+	case w.suffix(), w.First >= total:
 		return Range{}, false
 	case w.Last < 0:
 		return Range{w.First, total - 1}, true
@@ -108,16 +109,16 @@ func StoredPart(h http.Header, length int64) (p Part, ok bool) {
 // what the part has up to there.
 func (p Part) Holds(w Wanted) (r Range, ok bool) {
 	switch {
-	case w.suffix && p.ToEnd:
+	case w.suffix() && p.ToEnd:
 		r = Range{p.Last - w.Last + 1, p.Last}
-	case w.suffix, w.Last < 0 && !p.ToEnd:
+	case w.suffix(), w.Last < 0 && !p.ToEnd:
 		return r, false
 	case w.Last < 0:
 		r = Range{w.First, p.Last}
 	case p.ToEnd:
 		r = Range{w.First, min(w.Last, p.Last)}
 	default:
-		r = Range{w.First, w.Last}
+		r = Range(w)
 	}
 	return r, p.First <= r.First && r.First <= r.Last && r.Last <= p.Last
 }
@@ -135,10 +136,11 @@ func IfRange(request, stored http.Header) bool {
 	return line == stored.Get("Last-Modified") && line != ""
 }
 
-// Continues reports whether a 206 is what follows a stored part, of the same body: both have one strong tag.
-func Continues(prefix *Object, next http.Header) bool {
+// Continues reports whether a 206 goes on at a byte of a body with this tag. Only a strong one says that it is the same body
+// (RFC 9111, section 3.4).
+func Continues(tag string, at int64, next http.Header) bool {
 	spec := strings.TrimPrefix(next.Get("Content-Range"), "bytes ")
 	from, _, _ := strings.Cut(spec, "-")
 	first, ok := digits(from)
-	return ok && first == prefix.Part.Last+1 && prefix.Part.Total > 0 && isStrong(prefix.Tag()) && next.Get("Etag") == prefix.Tag()
+	return ok && first == at && isStrong(tag) && next.Get("Etag") == tag
 }

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
+// cacheName is how this cache calls itself.
+const cacheName = "sundry"
+
 // CacheStatus says what a cache did with a request (RFC 9211).
 type CacheStatus struct {
-	Name   string
 	Hit    bool
 	Fwd    string // why it was sent on: uri-miss, vary-miss, stale, request, method, bypass, partial; "": it was not
 	Status int    // that the origin answered with, where it is another than what is sent; 0: left out
@@ -19,7 +21,7 @@ type CacheStatus struct {
 
 // String is a member of a Cache-Status field.
 func (s CacheStatus) String() string {
-	out := s.Name
+	out := cacheName
 	if s.Hit {
 		out += "; hit"
 	}

@@ -2,7 +2,7 @@ package web
 
 import (
 	"net/http"
-	"strings"
+	"slices"
 )
 
 // Request is what of a request the rules look at. Header is that of the caller.
@@ -96,10 +96,5 @@ func Invalidates(method string, status int) bool {
 
 // variesByAnything reports whether Vary has a member *: no other request selects that response (RFC 9111, section 4.1).
 func variesByAnything(h http.Header) bool {
-	for _, m := range members(h["Vary"]) {
-		if strings.TrimSpace(m) == "*" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(members(h["Vary"]), "*")
 }

@@ -20,10 +20,12 @@ const (
 	throughMost = 8 << 20
 	// throughVariants is how many variants of one URI are.
 	throughVariants = 50
+	// throughConnect, throughHead and throughIdle are how long its origin may take to be connected to, to begin an answer, and
+	// to send nothing of one.
+	throughConnect = 3 * time.Second
+	throughHead    = 30 * time.Second
+	throughIdle    = time.Minute
 )
-
-// throughTimeouts are those of the origin of an API.
-var throughTimeouts = through.Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second, Idle: time.Minute}
 
 // errNoOrigin: --to is no address of an API.
 var errNoOrigin = errors.New("expected a URL of an HTTP API such as https://api.example.org, or http://127.0.0.1:3000/v1")
@@ -52,9 +54,9 @@ func (s *server) handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	api := through.New(through.Settings{Name: origin.Host, Rules: rules, Languages: true, Most: throughMost, Idle: throughTimeouts.Idle,
+	api := through.New(through.Settings{Name: origin.Host, Rules: rules, Languages: true, Most: throughMost, Idle: throughIdle,
 		Tags: []string{"Cache-Tag", "Surrogate-Key"}},
-		through.NewOrigin([]*url.URL{origin}, throughTimeouts, true, dialOrigin), store, s.log, s.panics)
+		through.NewOrigin([]*url.URL{origin}, through.Timeouts{Connect: throughConnect, Head: throughHead}, true, dialOrigin), store, s.log, s.panics)
 	return &inPlace{s.front, api}, nil
 }
 
@@ -75,5 +77,5 @@ func (h *inPlace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dialOrigin connects to the origin that the operator named: any address may be meant.
 func dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
-	return (&net.Dialer{Timeout: throughTimeouts.Connect}).DialContext(ctx, network, address)
+	return (&net.Dialer{Timeout: throughConnect}).DialContext(ctx, network, address)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
 	"time"
 
 	"sundry/cache/web"
@@ -48,14 +46,12 @@ func (e *errand) run(ctx context.Context, f *flight) {
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	requested := e.now()
-	resp, err := e.origin.send(e.traced(ctx), http.MethodGet, e.r, e.path, e.header(), false)
+	resp, got, err := e.ask(e.traced(ctx), http.MethodGet, e.header(), false)
 	if err != nil {
 		know(e.failed(err))
 		return
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	got := &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: e.now()}
 	if a, ok := e.validated(got); ok {
 		know(a)
 		return
@@ -74,20 +70,16 @@ func (e *errand) run(ctx context.Context, f *flight) {
 // where the origin sent something else. Parts are put together only where a strong tag says that they are of one body (RFC
 // 9111, section 3.4).
 func (e *errand) rest(ctx context.Context, resp *http.Response, got *web.Response) (*http.Response, *web.Response, error) {
-	if got.Status != http.StatusPartialContent || web.Continues(e.prefix, got.Header) {
-		if got.Status != http.StatusPartialContent {
-			e.prefix = nil
-		}
+	part := e.prefix.Part
+	if got.Status == http.StatusPartialContent && part.Total > 0 && web.Continues(e.prefix.Tag(), part.Last+1, got.Header) {
+		return resp, got, nil
+	}
+	e.prefix = nil
+	if got.Status != http.StatusPartialContent {
 		return resp, got, nil
 	}
 	_ = resp.Body.Close() // given up
-	e.prefix = nil
-	requested := e.now()
-	resp, err := e.origin.send(ctx, http.MethodGet, e.r, e.path, e.header(), false)
-	if err != nil {
-		return nil, nil, err
-	}
-	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: e.now()}, nil
+	return e.ask(ctx, http.MethodGet, e.header(), false)
 }
 
 // joined is the head of a body of which the prefix is stored and the rest is arriving.
@@ -126,16 +118,13 @@ func (e *errand) traced(ctx context.Context) context.Context {
 	if e.interim == nil {
 		return ctx
 	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-		if code != http.StatusContinue {
-			select {
-			case e.interim <- interim{code, http.Header(h)}:
-			case <-ctx.Done():
-			case <-e.r.Context().Done(): // the leader has left
-			}
+	return traced(ctx, func(code int, h http.Header) {
+		select {
+		case e.interim <- interim{code, h}:
+		case <-ctx.Done():
+		case <-e.r.Context().Done(): // the leader has left
 		}
-		return nil
-	}})
+	})
 }
 
 // failed answers from what is stored where the origin cannot be reached, or says why not.

@@ -91,7 +91,7 @@ func (c *call) cached() {
 		c.miss(variants)
 		return
 	}
-	status := web.CacheStatus{Name: "sundry", Hit: true, TTL: o.Left(c.began), Detail: "memory"}
+	status := web.CacheStatus{Hit: true, TTL: o.Left(c.began), Detail: "memory"}
 	wanted, ranged := web.WantedRange(c.r.Header)
 	if o.Part != nil {
 		if _, holds := o.Part.Holds(wanted); !ranged || !holds || c.r.Method == http.MethodHead {
@@ -117,16 +117,14 @@ var errOnlyIfCached = errors.New("nothing is stored that answers this request, a
 // miss asks the origin for what is not stored. Where there are variants that the request does not select, it may answer
 // that one of them is meant.
 func (c *call) miss(variants web.Variants) {
-	status := web.CacheStatus{Name: "sundry", Fwd: "uri-miss"}
+	status := web.CacheStatus{Fwd: "uri-miss"}
 	if len(variants) > 0 {
 		status.Fwd = "vary-miss"
 	}
 	switch {
 	case c.q.OnlyIfCached:
 		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
-	case c.r.Method == http.MethodHead:
-		c.pass()
-	case len(variants) == 0 && c.markers.has(c.key, c.began):
+	case len(variants) == 0 && c.r.Method == http.MethodGet && c.markers.has(c.key, c.began):
 		status.Detail = "unshared"
 		c.alone(&errand{call: c, variants: variants, asIs: true, status: status})
 	default:
@@ -136,13 +134,9 @@ func (c *call) miss(variants web.Variants) {
 
 // validate asks the origin whether a stored response may still be used.
 func (c *call) validate(o *web.Object) {
-	status := web.CacheStatus{Name: "sundry", Fwd: "stale"}
+	status := web.CacheStatus{Fwd: "stale"}
 	if o.Left(c.began) > 0 {
 		status.Fwd = "request"
-	}
-	if c.r.Method == http.MethodHead {
-		c.pass()
-		return
 	}
 	c.fly(&errand{call: c, stored: o, status: status})
 }
@@ -157,12 +151,17 @@ func (c *call) refresh(o *web.Object) {
 		return
 	}
 	f.keep()
-	e := &errand{call: c, stored: o, status: web.CacheStatus{Name: "sundry", Fwd: "stale"}}
+	e := &errand{call: c, stored: o, status: web.CacheStatus{Fwd: "stale"}}
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
 }
 
-// fly joins the flight for what the request asks for, or starts it, and answers with what it brings.
+// fly joins the flight for what the request asks for, or starts it, and answers with what it brings. A HEAD is passed on: it
+// brings no body to share.
 func (c *call) fly(e *errand) {
+	if c.r.Method == http.MethodHead {
+		c.pass()
+		return
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
 	f, started := c.flights.join(c.flightKey(), cancel)
 	defer f.leave()

@@ -26,7 +26,6 @@ type Origin struct {
 type Timeouts struct {
 	Connect time.Duration // to connect, TLS included
 	Head    time.Duration // until the head of a response, once the request is sent
-	Idle    time.Duration // without any byte of a body
 }
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.

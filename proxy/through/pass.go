@@ -21,23 +21,21 @@ import (
 func (c *call) pass() {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
-	status := web.CacheStatus{Name: "sundry", Fwd: "method"}
+	status := web.CacheStatus{Fwd: "method"}
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		status.Fwd = "request"
 	}
-	requested := c.now()
 	if c.r.ContentLength != 0 {
 		control := http.NewResponseController(c.w)
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 		c.r.Body = movingBody{c.r.Body, control, c.Idle}
 	}
-	resp, err := c.origin.send(c.traced(ctx), c.r.Method, c.r, c.path, c.origin.forwarded(c.r), true)
+	resp, got, err := c.ask(traced(ctx, c.sendInterim), c.r.Method, c.origin.forwarded(c.r), true)
 	if err != nil {
 		c.failPass(&answer{err: err, status: status})
 		return
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	got := &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}
 	if web.Invalidates(c.r.Method, got.Status) {
 		c.invalidate(got)
 	}
@@ -75,11 +73,21 @@ func (b movingBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// traced passes interim responses on to the caller, but 100, which net/http sends by itself (RFC 9110, section 15.2).
-func (c *call) traced(ctx context.Context) context.Context {
+// ask sends a request to the origin, and returns its response with when it was asked for and received.
+func (c *call) ask(ctx context.Context, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
+	requested := c.now()
+	resp, err := c.origin.send(ctx, method, c.r, c.path, h, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
+}
+
+// traced hands interim responses on, but 100, which net/http sends by itself (RFC 9110, section 15.2).
+func traced(ctx context.Context, interim func(code int, h http.Header)) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 		if code != http.StatusContinue {
-			c.sendInterim(code, http.Header(h))
+			interim(code, http.Header(h))
 		}
 		return nil
 	}})
@@ -119,7 +127,7 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	return c.pathOf(&http.Request{URL: u}), true
 }
 
-// headSays lets the answer to a HEAD update what is stored for GET, or make it stale (RFC 9111, section 4.3.5).
+// headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
 func (c *call) headSays(got *web.Response) {
 	o := c.store.Get(c.key).Select(c.r.Header, c.Languages)
 	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
@@ -157,17 +165,11 @@ func (c *call) failPass(a *answer) {
 // partial answers from a part that is stored and is not all that the request asks for: a beginning is completed, anything
 // else asked for anew.
 func (c *call) partial(o *web.Object) {
-	status := web.CacheStatus{Name: "sundry", Fwd: "partial"}
-	_, ranged := web.WantedRange(c.r.Header)
-	if ranged || c.r.Method == http.MethodHead || o.Part.First != 0 || o.Judge(&c.q.Directives, c.began) != web.Reuse {
-		if c.r.Method == http.MethodHead {
-			c.pass()
-			return
-		}
-		c.fly(&errand{call: c, status: status})
-		return
+	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}
+	if _, ranged := web.WantedRange(c.r.Header); !ranged && o.Part.First == 0 && o.Judge(&c.q.Directives, c.began) == web.Reuse {
+		e.prefix = o
 	}
-	c.fly(&errand{call: c, prefix: o, status: status})
+	c.fly(e)
 }
 
 // isUpgrade reports whether a request wants another protocol on its connection.

@@ -63,10 +63,16 @@ func (c *call) respondRange(a *answer, wanted web.Wanted) {
 		c.w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
 		return
 	}
+	c.sendRange(a, r, total, r.First)
+}
+
+// sendRange sends a range of a whole of that many bytes, which lies at an offset of the answer's body.
+func (c *call) sendRange(a *answer, r web.Range, total, offset int64) {
+	h := c.w.Header()
 	h.Set("Content-Range", r.ContentRange(total))
 	h.Set("Content-Length", itoa(r.Length()))
 	c.w.WriteHeader(http.StatusPartialContent)
-	c.send(a, r.First, r.Length())
+	c.send(a, offset, r.Length())
 }
 
 // respondPart sends a range of a part that is stored, which holds it.
@@ -76,11 +82,7 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 	if !ok {
 		r = part.Range
 	}
-	h := c.w.Header()
-	h.Set("Content-Range", r.ContentRange(part.Total))
-	h.Set("Content-Length", itoa(r.Length()))
-	c.w.WriteHeader(http.StatusPartialContent)
-	c.send(a, r.First-part.First, r.Length())
+	c.sendRange(a, r, part.Total, r.First-part.First)
 }
 
 // setHeader puts the fields of an answer into the caller's.
@@ -174,13 +176,12 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 		h["Range"] = []string{"bytes=" + itoa(at) + "-" + itoa(from+n-1)}
 	}
 	h["If-Range"] = []string{a.object.Tag()}
-	resp, err := c.origin.send(c.r.Context(), http.MethodGet, c.r, c.path, h, false)
+	resp, got, err := c.ask(c.r.Context(), http.MethodGet, h, false)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	so := &web.Object{Response: a.object.Response, Part: &web.Part{Range: web.Range{First: 0, Last: at - 1}, Total: 1}}
-	if resp.StatusCode != http.StatusPartialContent || !web.Continues(so, resp.Header) {
+	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), at, got.Header) {
 		return web.ErrLagging
 	}
 	rest := web.NewSpool(streamWindow)
