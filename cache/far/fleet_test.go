@@ -55,9 +55,10 @@ func runAll(t *testing.T, url string) {
 		key := fmt.Sprint("key", i)
 		_, release := tier.Lease(t.Context(), key, time.Minute)
 		other.Want(t.Context(), key)
-		tier.replace(key, []byte("fourth"), time.Minute, time.UnixMilli(1)) // nothing is there
+		at := time.Unix(60, 0) // nothing is there
+		tier.replace(key, []byte("fourth"), time.Minute, at)
 		release()
-		other.hears(t, "replaced "+key+" 1", "ended "+key)
+		other.hears(t, replacement(key, at), "ended "+key)
 	}
 }
 

@@ -107,7 +107,7 @@ func TestAClockThatIsOff(t *testing.T) {
 			server := miniredis.RunT(t)
 			server.SetTime(time.Now().Add(off))
 			tier := listen(t, "redis://"+server.Addr())
-			begun := time.Now().Add(-10 * time.Second)
+			begun := time.Now().Add(-10 * time.Second).Round(10 * time.Second)
 			tier.Set("k", begun, false, true, 1, ready([]byte("v"), time.Minute))
 			waittest.Until(t, "the write", empty(tier.Tier))
 			if _, created, _, _, _ := tier.Look(t.Context(), "k"); created.Sub(begun).Abs() > time.Millisecond {
@@ -121,7 +121,7 @@ func TestAClockThatIsOff(t *testing.T) {
 			if wrong := dated.Sub(begun.Add(off)).Abs(); wrong > 250*time.Millisecond { // that of this server stands still
 				t.Errorf("Redis has %v for %v", dated, begun)
 			}
-			tier.hears(t, fmt.Sprint("replaced k ", begun.UnixMilli()))
+			tier.hears(t, replacement("k", begun))
 		})
 	}
 }
