@@ -85,8 +85,8 @@ golden:
 	go test ./cmd/sundry/... ./proxy/admin ./upstreams/fixtures -run 'Golden|README|Exchanges|Rendering' -update
 
 # The pictures of the README, of a run in replay, with Chromium.
-pictures: build
-	go run ./deploy/pictures
+pictures:
+	go test ./cmd/sundry -run TestPictures -pictures "$(CURDIR)/deploy/pictures"
 
 # Binaries, images and checksums in bin/release, stamped with the version of the git
 # tag (or VERSION=0.1.0). No container engine; the same bytes each time. The first time, Go
