@@ -67,7 +67,7 @@ func take(t *testing.T, b *browsertest.Browser, name, url, scheme string, height
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(*picturesTo, name+".webp"), shot.Data, 0o644); err != nil { //nolint:gosec // for others to see
+	if err := os.WriteFile(filepath.Join(*picturesTo, name+".webp"), shot.Data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
