@@ -17,6 +17,7 @@ const (
 	unclear = 4 * time.Millisecond
 	tries   = 8               // of which the fastest counts: the machine may be busy
 	enough  = 3 * time.Second // for all tries
+	much    = 128 << 20       // bytes on the heap
 )
 
 // hostile is a text of any length, with a piece that is repeated.
@@ -50,6 +51,7 @@ func (h hostile) text(size int) string {
 // Linear fails the test where the work on a text of any kind grows faster than the text.
 func Linear(t *testing.T, work func(text string)) {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, h := range texts() {
 		if one, other, grows := grows(h, work); grows {
 			t.Errorf("%.40q…: %v for %d KiB, %v for %d KiB", h.text(shorter), one, shorter>>10, other, shorter*factor>>10)
@@ -60,6 +62,7 @@ func Linear(t *testing.T, work func(text string)) {
 // LinearInLength is Linear for work that depends on a length alone.
 func LinearInLength(t *testing.T, work func(length int)) {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	if one, other, grows := grows(hostile{"", "a", ""}, func(text string) { work(len(text)) }); grows {
 		t.Errorf("%v for %d Ki, %v for %d Ki", one, shorter>>10, other, shorter*factor>>10)
 	}
@@ -80,10 +83,12 @@ func grows(h hostile, work func(string)) (one, other time.Duration, yes bool) {
 }
 
 // duration is how long the work takes a processor, without that of the garbage collector,
-// whose share depends on what else is on the heap.
+// whose share depends on what else is on the heap: it is off meanwhile, and runs in between
+// where there is much to collect, for it takes longer than most of the work.
 func duration(text string, work func(string)) time.Duration {
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if allocated() > much {
+		runtime.GC()
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	start := threadTime()
