@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sundry/cache/far/redistest"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -62,6 +63,7 @@ func newSibling(t testing.TB, config string, args ...string) *sibling {
 // startSibling is newSibling without the others: Redis may be away, or none be named.
 func startSibling(t testing.TB, config string, args ...string) *sibling {
 	t.Helper()
+	longtest.NotShort(t, "it starts the program")
 	if !strings.Contains(config, "endpoints:") && slices.Contains(args, "--catalog") {
 		config += only()
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 
 	"sundry/upstreams/lib/peertest"
@@ -23,6 +24,7 @@ import (
 // units copies ours into a directory where the program and what they want exist.
 func units(t *testing.T) string {
 	t.Helper()
+	longtest.NotShort(t, "it starts the program")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

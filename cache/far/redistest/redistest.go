@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // Server is a running redis-server.
@@ -29,8 +31,9 @@ type Server struct {
 	t        testing.TB
 }
 
-// Start starts a server that ends with the test. Without redis-server on the
-// PATH the test is skipped, or fails where SUNDRY_TEST_REQUIRE names redis.
+// Start starts a server that ends with the test. Without redis-server on the PATH the
+// test is skipped, or fails where SUNDRY_TEST_REQUIRE names redis; with -short it is
+// skipped.
 // Options are those of redis-server.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
@@ -74,9 +77,10 @@ func startAt(t testing.TB, configure func(*Server)) *Server {
 	return nil
 }
 
-// require ends the test where there is no redis-server.
+// require ends the test where there is no redis-server, or none is to be started.
 func require(t testing.TB) {
 	t.Helper()
+	longtest.NotShort(t, "it starts redis-server")
 	if _, err := exec.LookPath("redis-server"); err == nil {
 		return
 	}

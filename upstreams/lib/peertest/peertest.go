@@ -1,6 +1,6 @@
 // Package peertest finds independent programs (peers) with which tests compare
 // results. If one is missing the test is skipped with a message, or fails if the
-// environment variable SUNDRY_TEST_REQUIRE lists it.
+// environment variable SUNDRY_TEST_REQUIRE lists it. With -short, none is started.
 package peertest
 
 import (
@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // Program finds the first of the names on the PATH or in the sbin directories.
 // SUNDRY_TEST_REQUIRE lists it as peer; debian is the Debian package.
 func Program(t testing.TB, peer, debian string, names ...string) string {
 	t.Helper()
+	longtest.NotShort(t, "it starts "+names[0])
 	for _, name := range names {
 		for _, at := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
 			if path, err := exec.LookPath(at); err == nil {
@@ -43,6 +46,7 @@ func Module(t testing.TB, npm string) (node, folder string) {
 // downloaded. SUNDRY_TEST_REQUIRE lists it by its name.
 func Tool(t testing.TB, dir, name string) (program string) {
 	t.Helper()
+	longtest.NotShort(t, "it starts "+name)
 	cmd := exec.CommandContext(t.Context(), "go", "tool", "-n", name) //nolint:gosec // a test names it
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off")
 	out, err := cmd.Output()

@@ -1,0 +1,30 @@
+// Package longtest decides which tests run, so that a change can be tried in seconds and
+// is tested whole in CI. By default all run but the long stories, which are told where
+// SUNDRY_TEST_LONG is set; with -short none that starts programs or takes a second.
+// What is left out says so.
+package longtest
+
+import (
+	"os"
+	"testing"
+)
+
+// Story skips a test, or a part of one, unless SUNDRY_TEST_LONG is set: it takes many
+// seconds, and shorter tests have most of what it finds.
+func Story(t testing.TB) {
+	t.Helper()
+	if !Stories() {
+		t.Skip("a long story: it is told where SUNDRY_TEST_LONG is set")
+	}
+}
+
+// Stories reports whether long stories are told.
+func Stories() bool { return os.Getenv("SUNDRY_TEST_LONG") != "" && !testing.Short() }
+
+// NotShort skips a test with -short. The reason is one like "it starts Redis".
+func NotShort(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("-short: %s", reason)
+	}
+}
