@@ -65,6 +65,8 @@ type Config struct {
 	Restore  func(text string) error
 	// Observer is told of fills and requests; nil for none.
 	Observer Observer
+	// Beside keeps values in Far that are none of this cache's; nil: nothing does.
+	Beside Beside
 	// Log takes the failures of background refreshes; nil for none.
 	Log *slog.Logger
 	// Panics catches those of fills, and of what goes on behind requests.
@@ -86,6 +88,7 @@ type Cache struct {
 	snapshot   *Snapshot          // nil: none is kept
 	metrics    *cacheMetrics
 	observer   Observer // nil: none
+	beside     Beside   // nil: none
 	told       []func(Filled)
 	log        *slog.Logger
 	panics     *panics.Catcher
@@ -118,7 +121,7 @@ func New(cfg Config) (*Cache, error) {
 	c := &Cache{
 		near: near, far: cfg.Far, flights: newFlights(cmp.Or(cfg.Fills, DefaultFills), cfg.Panics),
 		failures: newFailures(), withheld: newFailures(),
-		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer,
+		log: cfg.Log, panics: cfg.Panics, observer: cfg.Observer, beside: cfg.Beside,
 		spaces: map[string]*Space{}, describe: cfg.Describe, restore: cfg.Restore,
 	}
 	c.metrics = newMetrics(cfg.Registerer, near, c.flights)

@@ -56,10 +56,21 @@ func (d *missed) place(hash uint64) (word *atomic.Uint64, bit uint64) {
 	return &d.looked[hash/bitsOfWord%uint64(len(d.looked))], 1 << (hash % bitsOfWord)
 }
 
+// Beside keeps values of its own in the far tier.
+type Beside interface {
+	// Replaced is called for each of them that an instance has replaced with one created then.
+	Replaced(key string, created time.Time)
+	// Missed is called when such calls may have been missed until now.
+	Missed()
+}
+
 // MissedAnnouncements tells the cache that announcements of other instances may have
 // been lost until now: the next request for each copy in the near tier looks into Redis
 // for a newer entry, once. Without Redis it does nothing.
 func (c *Cache) MissedAnnouncements() {
+	if c.beside != nil {
+		c.beside.Missed()
+	}
 	if c.far != nil && c.near.counters.stored.Load() > 0 {
 		c.near.missed.Store(newMissed(c.near.limit, time.Now()))
 	}

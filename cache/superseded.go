@@ -120,8 +120,14 @@ func (m *memory) notFound(k *mark, answered bool, now time.Time) {
 // older copy looks there. A creation time that lies ahead by more than clocks differ
 // would mark whatever comes, and is ignored.
 func (c *Cache) replaced(key string, created time.Time) {
+	if time.Until(created) > entry.Skew {
+		return
+	}
 	s := c.spaceOf(key)
-	if s == nil || !s.usesFar() || time.Until(created) > entry.Skew {
+	if s == nil && c.beside != nil {
+		c.beside.Replaced(key, created)
+	}
+	if s == nil || !s.usesFar() {
 		return
 	}
 	if c.near.supersede(s.policy.Class, key, created) {

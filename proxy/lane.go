@@ -63,7 +63,7 @@ func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	now := l.current.Load()
 	rt := now.paths[q.Path]
-	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
+	if rt == nil || len(now.hosts) > 0 && now.hosts[hostName(q.Host)] != nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
 		return false
 	}
 	a := l.scratch.Get().(*prepared) //nolint:forcetypeassert // New makes no other

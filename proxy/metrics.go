@@ -81,6 +81,17 @@ func (m *serverMetrics) endpoint(name string) *endpointMetrics {
 	return e
 }
 
+// api resolves the series of an API that is served as it is, whose answers may have any status.
+func (m *serverMetrics) api(name string) *endpointMetrics {
+	e := m.endpoint(name)
+	for _, o := range []outcome{outcomeHit, outcomeStale, outcomeStaleError, outcomeMiss, outcomeCoalesced, outcomeBypass} {
+		for c := 2; c <= 5; c++ {
+			e.requests[o][c] = m.requests.WithLabelValues(name, o.String(), string(rune('0'+c))+"xx")
+		}
+	}
+	return e
+}
+
 // observe counts a request. Its id is short enough for an exemplar.
 func (e *endpointMetrics) observe(req *request, took time.Duration) {
 	e.count(req.outcome, req.status)

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/web"
 	"sundry/metrics/panics"
 	"sundry/proxy/mcp"
 	"sundry/proxy/ratelimit"
@@ -27,6 +30,11 @@ import (
 // Config of a Server.
 type Config struct {
 	Cache *cache.Cache
+	// Store keeps what APIs answer that are served as they are; nil: the catalog has none. Dial connects to their origins, and
+	// Calls is who is told of the requests to one (see through.Target).
+	Store *web.Store
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	Calls func(api, host string) func(err error, took time.Duration)
 	// BasePath mounts everything below a prefix such as /tools; "" for none.
 	BasePath string
 	// Settings are in force until the first Reload.
@@ -71,12 +79,17 @@ type Server struct {
 // generation is what a catalog and the settings compile to. A reload replaces it as a
 // whole.
 type generation struct {
-	catalog  *catalog.Catalog
-	routes   map[string]*route
-	paths    map[string]*route // the same by the whole path of a request
-	settings *activeSettings
-	pages    *pages.Set // nil before there is a catalog
-	tools    *mcp.Set   // of agents; nil: they are not offered any
+	catalog *catalog.Catalog
+	routes  map[string]*route
+	paths   map[string]*route // the same by the whole path of a request
+	// The APIs that are served as they are, by name, and by the Host names that are theirs; everywhere is that whose
+	// are all others, nil: none.
+	apis       map[string]*apiRoute
+	hosts      map[string]*apiRoute
+	everywhere *apiRoute
+	settings   *activeSettings
+	pages      *pages.Set // nil before there is a catalog
+	tools      *mcp.Set   // of agents; nil: they are not offered any
 }
 
 // route is one endpoint with its part of the cache.
@@ -136,6 +149,7 @@ func (s *Server) Swap(c *catalog.Catalog) error {
 // Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &generation{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
+		apis: map[string]*apiRoute{}, hosts: map[string]*apiRoute{},
 		settings: newActiveSettings(settings, s.current.Load().settings)}
 	before, parses := s.current.Load().routes, newParseCache()
 	for i, e := range c.Endpoints {
@@ -149,6 +163,7 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 			next.paths[s.cfg.BasePath+"/api/"+e.Name+end] = rt
 		}
 	}
+	s.addAPIs(next, s.current.Load())
 	tools := ""
 	if settings.MCP != nil {
 		tools = mcp.Path
@@ -163,7 +178,9 @@ func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 		return fmt.Errorf("home page: %w", err)
 	}
 	next.tools = s.newTools(api, settings)
+	replaced := s.current.Load()
 	s.use(next)
+	closeAPIs(replaced, next)
 	s.history.Observe(time.Now()) // from now on new endpoints are counted
 	return nil
 }
@@ -196,6 +213,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path, inside := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
+	if rt := s.current.Load().apiFor(r, path); rt != nil {
+		s.serveThrough(w, r, rt)
+		return
+	}
 	if name, ok := strings.CutPrefix(path, "/api/"); ok && inside {
 		s.serveAPI(w, r, endpointOf(name))
 		return

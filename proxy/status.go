@@ -47,6 +47,10 @@ func subjects(c *catalog.Catalog) []status.Subject {
 	for i, e := range c.Endpoints {
 		all[i] = status.Subject{Name: e.Name, Blocked: !slices.ContainsFunc(e.Sources(), callable)}
 	}
+	for _, a := range c.APIs {
+		open := !slices.ContainsFunc(a.Targets, func(t catalog.Target) bool { return t.Host.State() != "open" })
+		all = append(all, status.Subject{Name: a.Name, Blocked: open})
+	}
 	return all
 }
 
@@ -81,6 +85,9 @@ func (s *Server) totals() map[string]status.Totals {
 	for name, rt := range routes {
 		all[name] = rt.metrics.totals()
 	}
+	for name, rt := range s.current.Load().apis {
+		all[name] = rt.metrics.totals()
+	}
 	return all
 }
 
@@ -88,12 +95,22 @@ func (s *Server) totals() map[string]status.Totals {
 func (e *endpointMetrics) totals() status.Totals {
 	var t status.Totals
 	for o := range outcomes {
-		for _, c := range o.classes() {
-			o.addTo(&t.Counts, read(e.requests[o][c]).GetCounter().GetValue())
+		for class, counter := range e.requests[o] {
+			if counter != nil {
+				o.seenAs(class).addTo(&t.Counts, read(counter).GetCounter().GetValue())
+			}
 		}
 	}
 	t.Durations = perBucket(read(e.duration).GetHistogram())
 	return t
+}
+
+// seenAs is what the status takes an answer for: one that an API gave and that is an error, for an error.
+func (o outcome) seenAs(class int) outcome {
+	if class == 5 && o != outcomeShed {
+		return outcomeError
+	}
+	return o
 }
 
 // read returns the value of a metric.

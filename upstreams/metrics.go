@@ -77,6 +77,11 @@ type sourceMetrics struct {
 	withheld prometheus.Counter // nil for a source without a quota
 }
 
+// Calls counts what is called beside sources, such as the host of an API, as they are counted.
+func (m *Metrics) Calls(endpoint, source string) (observe func(result string, took time.Duration)) {
+	return m.source(endpoint, source).observe
+}
+
 // source resolves a source's series. Results that say something about the source or
 // its host exist at zero, so that the first one is seen as an increase. Those that say
 // something about the caller or the input, about the slots of this service, or that

@@ -101,16 +101,16 @@ func (s *Store) variantKey(key string, generation uint64, selecting string) stri
 
 // Find is Get, but looks for what other instances have stored where nothing here that the request selects is fresh, or where
 // it was perhaps replaced. What it finds is kept here.
-func (s *Store) Find(ctx context.Context, key string, request http.Header, languages bool, now time.Time) Variants {
+func (s *Store) Find(ctx context.Context, key string, request http.Header, rules *Rules, now time.Time) Variants {
 	v := s.Get(key)
 	if s.Far == nil {
 		return v
 	}
 	doubt := s.doubt.Load()
-	if o := v.Select(request, languages); o != nil && o.Left(now) > 0 && !o.doubtful(doubt) {
+	if o := v.Select(request, rules.Languages); o != nil && o.Left(now) > 0 && !o.doubtful(doubt) {
 		return v
 	}
-	o, answered := s.look(ctx, key, s.farKey(key))
+	o, answered := s.look(ctx, key, s.farKey(key), rules)
 	if answered {
 		v.checked(doubt)
 	}
@@ -119,7 +119,7 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, langu
 	}
 	v = s.found(key, v, o)
 	if !o.Selects(request) && len(o.Names) > 0 {
-		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names))); o != nil {
+		if o, _ = s.look(ctx, key, s.variantKey(key, o.generation, SelectingKey(request, o.Names)), rules); o != nil {
 			v = s.found(key, v, o)
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Store) found(key string, v Variants, o *Object) Variants {
 }
 
 // look reads an object; nil: there is none, or it was purged.
-func (s *Store) look(ctx context.Context, key, farKey string) (o *Object, answered bool) {
+func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *Object, answered bool) {
 	b, created, _, _, answered := s.Far.Look(ctx, farKey)
 	if len(b) == 1 && b[0] == farGone {
 		s.gone(key, created)
@@ -153,7 +153,7 @@ func (s *Store) look(ctx context.Context, key, farKey string) (o *Object, answer
 	if b == nil {
 		return nil, answered
 	}
-	o, err := decode(b, created, &s.Rules)
+	o, err := decode(b, created, rules)
 	if err != nil || s.purged(key, o) {
 		return nil, answered
 	}

@@ -32,6 +32,10 @@ type Rules struct {
 	IgnoreCallers bool
 	// NoCookies stores no response that sets a cookie.
 	NoCookies bool
+	// Ignored are names that count in no Vary, Tags those of the fields with tags for purges; both canonical.
+	Ignored, Tags []string
+	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
+	Languages bool
 }
 
 // heuristic are the statuses that are cacheable by default (RFC 9110, section 15.1).

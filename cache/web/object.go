@@ -62,8 +62,8 @@ func (o *Object) Weight() int {
 }
 
 // NewObject makes the object of a response to a request: a copy of its header without what may not be kept.
-func NewObject(r *Response, t *Terms, request http.Header, ignored, tags []string) *Object {
-	o := &Object{Response: *r, Terms: *t, Names: Selecting(r.Header, ignored)}
+func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
+	o := &Object{Response: *r, Terms: *t, Names: Selecting(r.Header, rules.Ignored)}
 	o.Header = r.Header.Clone()
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
@@ -73,11 +73,11 @@ func NewObject(r *Response, t *Terms, request http.Header, ignored, tags []strin
 			o.Selected[name] = slices.Clone(lines)
 		}
 	}
-	for _, name := range tags {
-		for _, m := range r.Header[http.CanonicalHeaderKey(name)] {
+	for _, name := range rules.Tags {
+		for _, m := range r.Header[name] {
 			o.Tags = append(o.Tags, strings.FieldsFunc(m, func(c rune) bool { return c == ',' || c == ' ' })...)
 		}
-		delete(o.Header, http.CanonicalHeaderKey(name))
+		delete(o.Header, name)
 	}
 	return o
 }

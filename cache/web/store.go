@@ -46,7 +46,7 @@ type purges struct {
 // Purge says which objects are gone that were asked for before At.
 type Purge struct {
 	At time.Time
-	// Key is one URI, Prefix all that begin with it, Tag all that have it; all empty: everything.
+	// Key is one URI, Prefix all that begin with it, Tag those of them that have it; all empty: everything.
 	Key, Prefix, Tag string
 	// Soft makes them stale instead: they are validated, and may be served where that fails.
 	Soft bool
@@ -57,10 +57,10 @@ func (p *Purge) Covers(key string, o *Object) bool {
 	switch {
 	case o.Requested.After(p.At):
 		return false
-	case p.Tag != "":
-		return slices.Contains(o.Tags, p.Tag)
 	case p.Key != "":
 		return key == p.Key
+	case p.Tag != "" && !slices.Contains(o.Tags, p.Tag):
+		return false
 	}
 	return strings.HasPrefix(key, p.Prefix)
 }
@@ -71,10 +71,9 @@ type StoreConfig struct {
 	Memory int64
 	// Variants is how many of a URI at most.
 	Variants int
-	// Far is what instances share; nil: nothing. Their keys begin with Name, and Rules are those for what they find.
-	Far   Far
-	Name  string
-	Rules Rules
+	// Far is what instances share; nil: nothing. Their keys begin with Name.
+	Far  Far
+	Name string
 }
 
 // NewStore makes a store.

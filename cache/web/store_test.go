@@ -13,14 +13,14 @@ func object(after int, body string, lines ...string) *Object {
 	r.Requested = noon.Add(time.Duration(after) * time.Second)
 	r.Received = r.Requested
 	terms := TermsOf(r, &usualRules)
-	o := NewObject(r, &terms, fields("X-A: 1"), nil, []string{"Cache-Tag"})
+	o := NewObject(r, &terms, fields("X-A: 1"), &Rules{Tags: []string{"Cache-Tag"}})
 	o.Body = []byte(body)
 	return o
 }
 
 func newTestStore(t *testing.T, memory int64) *Store {
 	t.Helper()
-	s, err := NewStore(StoreConfig{Memory: memory, Variants: 3, Rules: usualRules})
+	s, err := NewStore(StoreConfig{Memory: memory, Variants: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -315,7 +315,7 @@ func dependencies() map[string][]string {
 			"upstreams/lib/redact", "upstreams/lib/shortlink", "upstreams/lib/words",
 		},
 		"upstreams/catalog": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "upstreams", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
+			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "upstreams", "upstreams/lib/guard", "upstreams/lib/chinatime", "upstreams/declare", "upstreams/lib/favicon", "upstreams/fields", "upstreams/lib/geoip", "upstreams/host", "upstreams/httpsource",
 			"upstreams/lib/idcard", "upstreams/lib/ipcard", "upstreams/jq", "upstreams/kinds", "upstreams/lib/minecraft", "upstreams/lib/plainjson", "upstreams/lib/qrcode",
 			"upstreams/lib/sharelink", "upstreams/lib/shortlink", "upstreams/lib/tracking", "upstreams/lib/words",
 		},
@@ -335,11 +335,11 @@ func dependencies() map[string][]string {
 		"proxy/site/i18n":   {"upstreams/lib/words"},
 		"proxy/express":     {"metrics"},
 		"cache/web":         {},
-		"proxy/through":     {"cache/web"},
+		"proxy/through":     {"cache/web", "upstreams/host"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {
-			"cache", "cache/entry", "cache/policy", "metrics", "proxy/express", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
+			"cache", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
 			"upstreams/fixtures", "upstreams/lib/words",
 		},
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "upstreams/lib/words"},

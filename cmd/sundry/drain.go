@@ -111,5 +111,6 @@ func (s *server) close() {
 		s.log.Warn("not everything was closed in order", "error", err)
 	}
 	s.env.CloseIdle()
+	s.front.CloseIdle()
 	s.log.Info("stopped")
 }

@@ -9,6 +9,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/policy"
+	"sundry/cache/web"
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
@@ -110,6 +111,7 @@ func (s *server) purge(purges map[string]policy.Purge, orders []live.Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cache.SetPurges(purges)
+	s.purgeAPIs(purges)
 	for _, o := range orders {
 		s.execOrder(&o)
 	}
@@ -145,6 +147,10 @@ func (s *server) applyHolds() {
 func (s *server) execOrder(o *live.Order) {
 	switch o.Do {
 	case live.DoDrop:
+		if p, err := web.ParsePurge(o.Target, o.Key); err == nil {
+			p.At = heard(o.At)
+			s.store.Purge(p)
+		}
 		if space, ok := cache.SpaceOf(s.cache.Spaces(o.Target), o.Key); ok {
 			space.PurgeKey(o.Key, o.At)
 		}

@@ -180,11 +180,13 @@ type inputs struct {
 	config *config.Config
 	files  *catalog.Files
 	secret func(name string) (string, bool)
+	// alone: the files have one API, which is all that is served, whatever the configuration says of endpoints.
+	alone bool
 }
 
 func readInputs(c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
 	files, err := catalog.ReadFiles(c.Catalog)
-	return &inputs{c, files, memoized(secret)}, err
+	return &inputs{config: c, files: files, secret: memoized(secret)}, err
 }
 
 // memoized returns a lookup that asks for each name once, so that a catalog is
@@ -205,6 +207,9 @@ func (in *inputs) compileLive(from *catalog.Catalog, env *upstreams.Environment,
 }
 
 func (in *inputs) options(changed map[string]map[string]string) catalog.Options {
+	if in.alone {
+		return catalog.Options{}
+	}
 	return catalog.Options{Overrides: in.config.Endpoints, ConfigFile: in.config.EndpointsFrom, Live: changed}
 }
 
@@ -216,6 +221,9 @@ func (in *inputs) compileAnew(env *upstreams.Environment, changed map[string]map
 	set, err := in.files.Compile(in.options(changed), env)
 	if err != nil {
 		return nil, err
+	}
+	if in.alone {
+		return set, nil
 	}
 	known := subjects(set)
 	err = errors.Join(in.config.UnknownVariables(sourceVariables(set)), in.config.UnknownProxies(known))

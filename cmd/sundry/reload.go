@@ -38,7 +38,7 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 		return done, err
 	}
 	changed, needRestart := c.Reconcile(s.config, s.loaded.config)
-	in, err := readInputs(c, s.process.getenv)
+	in, err := s.readInputs(c)
 	if err != nil {
 		return done, err
 	}

@@ -57,7 +57,7 @@ func TestReferenceGolden(t *testing.T) {
 	t.Parallel()
 	const file = "../../deploy/catalog.md"
 	comments := describe.NewComments("../..", "sundry")
-	keys, err := describe.Sections(comments, catalog.Shape(), catalog.PartShape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
+	keys, err := describe.Sections(comments, catalog.Shape(), catalog.PartShape(), catalog.APIShape(), declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,9 @@ func asJSON(t *testing.T, v any) string {
 func catalogSchema(t *testing.T, comments *describe.Comments) describe.Object {
 	t.Helper()
 	s := describe.NewSchemas(comments)
-	out, err := s.Document("Sundry catalog file", "One endpoint of Sundry: parameters, cache rule, forms, sources and their mappings.", s.Of(catalog.Shape()))
+	out, err := s.Document("Sundry catalog file", "One endpoint of Sundry: parameters, cache rule, forms, sources and their mappings; or with proxy a whole HTTP API as it is.", describe.Object{
+		"if": describe.Object{"required": []string{"proxy"}}, "then": s.Of(catalog.APIShape()), "else": s.Of(catalog.Shape()),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"log/slog"
-	"net/http"
 	"os/signal"
 	"runtime"
 	"sync"
@@ -15,6 +14,8 @@ import (
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/cache/far"
+	"sundry/cache/policy"
+	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
 	"sundry/metrics"
 	"sundry/metrics/panics"
@@ -59,11 +60,11 @@ type server struct {
 	panics     *panics.Catcher
 	env        *upstreams.Environment
 	cache      *cache.Cache
+	store      *web.Store // of APIs that are served as they are
 	observer   *advise.Observer
 	far        *far.Tier
 	snapshot   *snapshot // nil: none is kept
 	front      *proxy.Server
-	answers    http.Handler  // on the public listener: the front, or an API
 	lane       *express.Lane // nil: turned off
 	listener   *listener.Listener
 	reload     *metrics.Reload
@@ -74,7 +75,8 @@ type server struct {
 	loaded *inputs    // what the catalog in force was compiled from
 	// changed are the cache settings that operators changed, by endpoint.
 	changed map[string]map[string]string
-	held    map[string]host.Force // breakers that operators hold, by host
+	held    map[string]host.Force   // breakers that operators hold, by host
+	purged  map[string]policy.Purge // those that the store has heard of
 }
 
 // Run serves until the context ends.
@@ -137,8 +139,15 @@ func (s *server) build(reg prometheus.Registerer) error {
 		s.process.onEnvironment(s.env)
 	}
 	s.observer = advise.NewObserver()
+	if s.cmd.To != "" && s.cmd.Replay {
+		return misused(errors.New("--to: expected without --replay, in which there is no network"))
+	}
+	if s.loaded, err = s.readInputs(s.config); err != nil {
+		return err
+	}
+	near, kept := s.shareMemory()
 	cfg := cache.Config{
-		Memory: int64(s.config.Cache.Memory), Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.observer, Describe: describeFailure, Restore: restoreFailure,
+		Memory: near, Fills: s.config.Fills, Registerer: reg, Log: s.log, Panics: s.panics, Observer: s.observer, Describe: describeFailure, Restore: restoreFailure,
 	}
 	if s.config.Redis != "" {
 		if s.far, err = far.Open(far.Config{URL: s.config.Redis, Panics: s.panics}, reg, s.log); err != nil {
@@ -146,14 +155,15 @@ func (s *server) build(reg prometheus.Registerer) error {
 		}
 		cfg.Far, s.env.Quotas.Fleet = purgeAware{s.far, s.inSync}, s.far
 	}
+	if s.store, err = s.newStore(kept); err != nil {
+		return err
+	}
+	cfg.Beside = s.store
 	if s.cache, err = cache.New(cfg); err != nil {
 		return err
 	}
 	s.snapshot = s.newSnapshot(reg)
 	s.env.StepCache, s.env.Known = catalog.StepCache{Cache: s.cache}, fixtures.Known{Dir: s.config.Catalog}
-	if s.loaded, err = readInputs(s.config, s.process.getenv); err != nil {
-		return misconfigured(err)
-	}
 	set, err := s.loaded.compileAnew(s.env, nil)
 	if err != nil {
 		return misconfigured(err)
@@ -163,16 +173,13 @@ func (s *server) build(reg prometheus.Registerer) error {
 		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Fleet: s.fleet(), Cache: s.cache, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
+		Fleet: s.fleet(), Cache: s.cache, Store: s.store, Dial: s.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func() []*fixtures.Case {
 			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
 			return cases
 		},
 	})
 	if err != nil {
-		return err
-	}
-	if s.answers, err = s.handler(); err != nil {
 		return err
 	}
 	if s.config.Express && s.cmd.To == "" {

@@ -1,81 +1,132 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"time"
 
+	"sundry/cache"
+	"sundry/cache/policy"
 	"sundry/cache/web"
-	"sundry/proxy/through"
+	"sundry/cmd/sundry/internal/config"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/host"
 )
 
 const (
-	// throughShare is the part of the memory for the cache that the answers of an API get which is served as it is.
-	throughShare = 0.5
-	// throughMost is the size in bytes of the largest body that is kept of one.
-	throughMost = 8 << 20
-	// throughVariants is how many variants of one URI are.
-	throughVariants = 50
-	// throughConnect, throughHead and throughIdle are how long its origin may take to be connected to, to begin an answer, and
-	// to send nothing of one.
-	throughConnect = 3 * time.Second
-	throughHead    = 30 * time.Second
-	throughIdle    = time.Minute
+	// apiName is the name of an API without a file.
+	apiName = "api"
+	// storeShare is the part of the memory for the cache that what APIs answer gets, where the catalog has some when the
+	// server starts; idleShare is that where it has none, for those that a reload adds.
+	storeShare = 2
+	idleShare  = 16
+	// storeVariants is how many variants of one URI are kept.
+	storeVariants = 50
 )
 
 // errNoOrigin: --to is no address of an API.
 var errNoOrigin = errors.New("expected a URL of an HTTP API such as https://api.example.org, or http://127.0.0.1:3000/v1")
 
-// originOf reads --to.
-func originOf(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
+// readAPI are the inputs with --to: one API, and no endpoint.
+func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
+	u, err := url.Parse(to)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("--to %s: %w", text, errNoOrigin)
+		return nil, misused(fmt.Errorf("--to %s: %w", to, errNoOrigin))
 	}
-	return u, nil
+	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
 }
 
-// handler is what answers on the public listener: the endpoints, or with --to the API of which they stand in the way, but
-// for /healthz and /readyz.
-func (s *server) handler() (http.Handler, error) {
-	if s.cmd.To == "" {
-		return s.front, nil
+// readInputs reads what the catalog is compiled from.
+func (s *server) readInputs(c *config.Config) (*inputs, error) {
+	if s.cmd.To != "" {
+		return readAPI(s.cmd.To, c, s.process.getenv)
 	}
-	origin, err := originOf(s.cmd.To)
-	if err != nil {
-		return nil, misused(err)
-	}
-	rules := web.Rules{Targets: []string{"Sundry-Cache-Control", "CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
-	store, err := web.NewStore(web.StoreConfig{Memory: int64(throughShare * float64(s.config.Cache.Memory)), Variants: throughVariants, Name: "web", Rules: rules})
-	if err != nil {
-		return nil, err
-	}
-	api := through.New(through.Settings{Name: origin.Host, Rules: rules, Languages: true, Most: throughMost, Idle: throughIdle,
-		Tags: []string{"Cache-Tag", "Surrogate-Key"}},
-		through.NewOrigin([]*url.URL{origin}, through.Timeouts{Connect: throughConnect, Head: throughHead}, true, dialOrigin), store, s.log, s.panics)
-	return &inPlace{s.front, api}, nil
+	in, err := readInputs(c, s.process.getenv)
+	return in, misconfigured(err)
 }
 
-// inPlace is an API in the place of the endpoints.
-type inPlace struct {
-	front http.Handler
-	api   *through.Handler
-}
-
-// ServeHTTP implements http.Handler.
-func (h *inPlace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
-		h.front.ServeHTTP(w, r)
-		return
+// shareMemory divides the memory for the cache between the near tier and the store of APIs.
+func (s *server) shareMemory() (near, store int64) {
+	all := cmp.Or(int64(s.config.Cache.Memory), cache.DefaultMemory)
+	switch {
+	case s.cmd.To != "":
+		near = cache.MinMemory
+	case s.loaded.files.HaveAPIs():
+		near = all - all/storeShare
+	default:
+		return all, all / idleShare
 	}
-	h.api.ServeHTTP(w, r)
+	near = max(near, cache.MinMemory)
+	return near, max(all-near, cache.MinMemory)
 }
 
-// dialOrigin connects to the origin that the operator named: any address may be meant.
-func dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
-	return (&net.Dialer{Timeout: throughConnect}).DialContext(ctx, network, address)
+func (s *server) newStore(memory int64) (*web.Store, error) {
+	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web"} // no endpoint has a slash in its name
+	if s.far != nil {
+		c.Far = purgeAware{s.far, s.inSync}
+	}
+	return web.NewStore(c)
+}
+
+// dialOrigin connects to an origin that the operator named: any address may be meant.
+func (s *server) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.cmd.Replay {
+		return nil, fmt.Errorf("connect to %s: %w", address, errNoNetwork)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+// errNoNetwork: replay answers what was recorded, and of APIs nothing is.
+var errNoNetwork = errors.New("there is no network in replay")
+
+// callsOf counts the requests to a host of an API, among those to sources.
+func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
+	observe := s.env.Metrics.Calls(api, name)
+	return func(err error, took time.Duration) {
+		var timeout net.Error
+		switch {
+		case err == nil:
+			observe("success", took)
+		case errors.Is(err, host.ErrRejected):
+			observe("rejected", 0)
+		case errors.Is(err, host.ErrBusy):
+			observe("busy", 0)
+		case errors.As(err, &timeout) && timeout.Timeout():
+			observe("timeout", took)
+		default:
+			observe("unavailable", took)
+		}
+	}
+}
+
+// heard is when a purge applies that was ordered then, in whole milliseconds: to all that was asked for until then. One that
+// is dated by a clock that is ahead applies from now on.
+func heard(ordered time.Time) time.Time {
+	at, now := ordered.Add(time.Millisecond), time.Now()
+	if at.After(now) {
+		return now
+	}
+	return at
+}
+
+// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new. The caller holds mu.
+func (s *server) purgeAPIs(purges map[string]policy.Purge) {
+	for target, p := range purges {
+		prefix := target + "/"
+		if target == policy.AllEndpoints {
+			prefix = ""
+		}
+		before := s.purged[target]
+		if p.Hard.After(before.Hard) {
+			s.store.Purge(web.Purge{At: heard(p.Hard), Prefix: prefix})
+		}
+		if p.Soft.After(before.Soft) {
+			s.store.Purge(web.Purge{At: heard(p.Soft), Prefix: prefix, Soft: true})
+		}
+	}
+	s.purged = purges
 }

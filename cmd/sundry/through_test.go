@@ -56,6 +56,91 @@ func TestServeTo(t *testing.T) {
 	}
 }
 
+// counting is an API that numbers its answers to GET, each with a tag and for a minute.
+func counting(t *testing.T) (url string, calls *atomic.Int64) {
+	t.Helper()
+	calls = &atomic.Int64{}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := calls.Add(1)
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Cache-Tag", "all, "+strings.Trim(r.URL.Path, "/"))
+		fmt.Fprintf(w, "%s %s key=%s %d", r.Host, r.URL, r.Header.Get("X-Api-Key"), n)
+	}))
+	t.Cleanup(api.Close)
+	return api.URL, calls
+}
+
+// TestAPIsOfACatalog are served beside the endpoints, below their own path or by their Host names, with what their files
+// change.
+func TestAPIsOfACatalog(t *testing.T) {
+	t.Parallel()
+	origin, _ := counting(t)
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nsummary: {en: Weather., zh: 天气}\nproxy:\n  to: "+origin+"/v1\n  host: inner.example\n"+
+		"  secrets: {key: SUNDRY_TEST_WEATHER}\n  request: {set: {X-Api-Key: 'k-$secrets.key'}}\n  cache: {drop: ['utm_*'], sort: true}\n")
+	write(t, dir, "news.yaml", "version: 1\nname: news\nproxy: {to: '"+origin+"', hosts: [News.example.org]}\n")
+	p := serveWith(t, map[string]string{"SUNDRY_TEST_WEATHER": "s3cret"}, "--catalog", dir)
+	for range 2 {
+		if _, body := mustGet(t, p.public+"/api/weather/a?b=1&utm_x=2&a=3"); body != "inner.example /v1/a?a=3&b=1 key=k-s3cret 1" {
+			t.Errorf("%q", body)
+		}
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+"/api/ip?x", http.NoBody)
+	r.Host = "news.EXAMPLE.org:8080"
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); !strings.HasSuffix(string(body), " /api/ip?x key= 2") {
+		t.Errorf("%q", body)
+	}
+	if status, _, _, err := get(p.public + "/api/news/x"); err != nil || status != http.StatusNotFound {
+		t.Errorf("an API that has Host names answers below a path: %d", status)
+	}
+	for _, path := range []string{"/", "/docs", "/status", "/openapi.json"} {
+		mustGet(t, p.public+path)
+	}
+	_, metrics := mustGet(t, p.admin+"/metrics")
+	for _, want := range []string{`sundry_requests_total{class="2xx",endpoint="weather",outcome="hit"} 1`, `sundry_requests_total{class="2xx",endpoint="weather",outcome="miss"} 1`,
+		`sundry_upstream_attempts_total{endpoint="weather",result="success",source="` + strings.TrimPrefix(origin, "http://") + `"} 1`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestMistakesOfAPIs are told with file and line, what is allowed and an example.
+func TestMistakesOfAPIs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"proxy: {to: example.org}":                `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,
+		"proxy: {to: []}":                         `proxy: to: expected the address of an API, for example https://api.example.org`,
+		"proxy: {}":                               `proxy: to: expected the address of an API, for example https://api.example.org`,
+		"proxy: {to: 'http://a', hosts: ['a b']}": `weather.yaml:3: proxy: hosts: expected a name such as weather.example.org, got "a b"`,
+		"proxy: {to: 'http://a', cache: {default: {99: 1m}}}":        `proxy: cache: default: expected a status from 200 to 599, for example {404: 10s}, got "99"`,
+		"proxy: {to: 'http://a', cache: {tags: ['a:']}}":             `weather.yaml:3: proxy: cache: tags: expected the name of a field such as User-Agent, got "a:"`,
+		"proxy: {to: 'http://a', cache: {drop: ['[']}}":              `expected the name of a parameter such as gclid, or utm_* for all that begin so, got "["`,
+		"proxy: {to: 'http://a', request: {set: {Host: x}}}":         `proxy: request: set: expected the name of a field such as X-Api-Key`,
+		"proxy: {to: 'http://a', request: {set: {A: $secrets.key}}}": `there is no $secrets.key; expected it below secrets, for example secrets: {key: SUNDRY_WEATHER_KEY}`,
+		"proxy: {to: 'http://a', cach: {}}":                          `weather.yaml:3: unknown key cach in proxy; did you mean cache?`,
+		"params: []\nproxy: {to: 'http://a'}":                        `weather.yaml:3: unknown key params`,
+		"summary: {en: x}\nproxy: {to: 'http://a'}":                  `summary: expected both languages, for example {en: Weather by place., zh: 各地天气}`,
+	} {
+		dir := t.TempDir()
+		write(t, dir, "weather.yaml", "version: 1\nname: weather\n"+text+"\n")
+		if _, errs, err := call(t, nil, "check", "--catalog", dir); err == nil || !strings.Contains(errs, want) {
+			t.Errorf("%s:\n%s%v\nwant %s", text, errs, err, want)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", "version: 1\nname: a\nproxy: {to: 'http://a', hosts: [x.org]}\n")
+	write(t, dir, "b.yaml", "version: 1\nname: b\nproxy: {to: 'http://a', hosts: [X.org]}\n")
+	if _, errs, err := call(t, nil, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "b.yaml: proxy: hosts: x.org belongs to a already") {
+		t.Errorf("%s %v", errs, err)
+	}
+}
+
 // TestServeToCallsNoUpstream of endpoints that nobody can ask for, whatever the configuration says of warming.
 func TestServeToCallsNoUpstream(t *testing.T) {
 	t.Parallel()

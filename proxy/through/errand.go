@@ -92,7 +92,7 @@ func (e *errand) joined(got *web.Response) *web.Response {
 
 // header is what the origin is asked with.
 func (e *errand) header() http.Header {
-	h := e.origin.forwarded(e.r)
+	h := e.forwarded()
 	if e.asIs {
 		return h
 	}
@@ -165,7 +165,7 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 func (e *errand) update(old *web.Object, got *web.Response) answer {
 	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
 	t := web.TermsOf(r, &e.Rules)
-	o := web.NewObject(r, &t, e.r.Header, e.Ignored, e.Tags).With(old.Body, old.Part).In(web.Variants{old})
+	o := web.NewObject(r, &t, e.r.Header, &e.Rules).With(old.Body, old.Part).In(web.Variants{old})
 	if len(o.Tags) == 0 {
 		o.Tags = old.Tags
 	}
@@ -187,7 +187,7 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	t := web.TermsOf(got, &e.Rules)
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	storable := mayStore && resp.ContentLength <= e.Most
-	a := answer{object: web.NewObject(got, &t, e.r.Header, e.Ignored, e.Tags), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
+	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = storable
 	a.shared = mayStore && t.Left(got.Received) > 0
 	e.markers.set(e.key, !a.shared, got.Received)

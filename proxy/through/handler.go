@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -19,10 +20,14 @@ type Settings struct {
 	// Prefix is cut off the path of requests; "" where a Host name is the API's.
 	Prefix string
 	Rules  web.Rules
-	// Ignored are the names that count in no Vary, Tags the fields with tags for purges, both canonical.
-	Ignored, Tags []string
-	// Languages answers with what is stored in a caller's preferred language, where the origin negotiates it.
-	Languages bool
+	Query  web.Query
+	// Request and Response change the fields that the origin is asked with, and those that it answers with; nil: they do not.
+	Request, Response func(http.Header)
+	// Caller is the address of who sent a request, and whether that came by a proxy whose word about it is believed; nil: who
+	// has connected.
+	Caller func(*http.Request) (addr netip.Addr, trusted bool)
+	// Mark is this service's in CDN-Loop (RFC 8586); nil or "": none.
+	Mark func() string
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
 	// Idle is how long a body may stand still, of a request or of a response.
@@ -43,13 +48,66 @@ type Handler struct {
 
 // New makes the handler of an API.
 func New(s Settings, origin *Origin, store *web.Store, log *slog.Logger, p *panics.Catcher) *Handler {
+	if s.Request == nil {
+		s.Request = func(http.Header) {}
+	}
+	if s.Response == nil {
+		s.Response = func(http.Header) {}
+	}
+	if s.Mark == nil {
+		s.Mark = func() string { return "" }
+	}
+	if s.Caller == nil {
+		s.Caller = connected
+	}
 	return &Handler{Settings: s, origin: origin, store: store, markers: newMarkers(), log: log, panics: p, now: time.Now}
+}
+
+// connected is the address of who has connected.
+func connected(r *http.Request) (addr netip.Addr, trusted bool) {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // a test's has none
+	return peer.Addr(), false
+}
+
+// Result is how a request was answered.
+type Result struct {
+	Cache web.CacheStatus
+	// Code is the status, 0: there was no answer; Sent, how many bytes of a body.
+	Code, Sent int
+	// Age of what was answered.
+	Age time.Duration
+	// Err is why the origin was not reached, or its answer cut off; http.ErrAbortHandler: the caller has left.
+	Err error
+}
+
+// recorder notes how a request is answered.
+type recorder struct {
+	http.ResponseWriter
+	Result
+}
+
+// Unwrap is for http.ResponseController.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recorder) WriteHeader(code int) {
+	if code >= http.StatusOK || code == http.StatusSwitchingProtocols {
+		w.Code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (w *recorder) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.Sent += n
+	return n, err
 }
 
 // call is one request of a caller.
 type call struct {
 	*Handler
-	w     http.ResponseWriter
+	w     *recorder
 	r     *http.Request
 	q     *web.Request
 	path  string // at the origin, with the query
@@ -58,9 +116,14 @@ type call struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{Handler: h, w: w, r: r, q: web.NewRequest(r, &h.Rules), path: h.pathOf(r), began: h.now()}
-	c.key = c.path
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.Serve(w, r, func(*Result) {}) }
+
+// Serve is ServeHTTP, and tells how the request was answered: also where it panics with http.ErrAbortHandler, because a body
+// was cut off or the caller has left.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Result)) {
+	c := &call{Handler: h, w: &recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.pathOf(r), began: h.now()}
+	c.key = h.Name + c.path
+	defer func() { tell(&c.w.Result) }()
 	switch {
 	case isUpgrade(r):
 		c.tunnel()
@@ -77,16 +140,16 @@ func (h *Handler) pathOf(r *http.Request) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	if r.URL.RawQuery != "" || r.URL.ForceQuery {
-		path += "?" + r.URL.RawQuery
+	if query := h.Query.Apply(r.URL.RawQuery); query != "" || r.URL.ForceQuery {
+		path += "?" + query
 	}
 	return path
 }
 
 // cached answers a GET or HEAD from what is stored, or through a flight.
 func (c *call) cached() {
-	variants := c.store.Find(c.r.Context(), c.key, c.r.Header, c.Languages, c.began)
-	o := variants.Select(c.r.Header, c.Languages)
+	variants := c.store.Find(c.r.Context(), c.key, c.r.Header, &c.Rules, c.began)
+	o := variants.Select(c.r.Header, c.Rules.Languages)
 	if o == nil {
 		c.miss(variants)
 		return
@@ -171,9 +234,7 @@ func (c *call) fly(e *errand) {
 	} else {
 		cancel()
 	}
-	if !c.wait(f, e.interim) {
-		return
-	}
+	c.wait(f, e.interim)
 	a := f.answer
 	switch {
 	case started, a.err != nil && !errors.Is(a.err, context.Canceled):
@@ -186,16 +247,16 @@ func (c *call) fly(e *errand) {
 	c.respond(&a)
 }
 
-// wait waits for the head of a flight, and sends interim responses meanwhile; false: the caller has left.
-func (c *call) wait(f *flight, between <-chan interim) bool {
+// wait waits for the head of a flight, and sends interim responses meanwhile. It does not return if the caller leaves.
+func (c *call) wait(f *flight, between <-chan interim) {
 	for {
 		select {
 		case <-f.head:
-			return true
+			return
 		case i := <-between:
 			c.sendInterim(i.code, i.header)
 		case <-c.r.Context().Done():
-			return false
+			c.abort(http.ErrAbortHandler)
 		}
 	}
 }
@@ -217,7 +278,6 @@ func (c *call) alone(e *errand) {
 	defer f.leave()
 	e.interim = make(chan interim)
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
-	if c.wait(f, e.interim) {
-		c.respond(&f.answer)
-	}
+	c.wait(f, e.interim)
+	c.respond(&f.answer)
 }

@@ -53,7 +53,7 @@ func newStand(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 	for _, f := range change {
 		f(&settings)
 	}
-	o := NewOrigin([]*url.URL{target}, Timeouts{Connect: time.Second, Head: 10 * time.Second}, true, (&net.Dialer{}).DialContext)
+	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 10 * time.Second}, true, (&net.Dialer{}).DialContext)
 	s.front = httptest.NewServer(New(settings, o, s.store, slog.New(slog.DiscardHandler), nil))
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,13 +14,27 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"sundry/cache/web"
+	"sundry/upstreams/host"
 )
 
 // Origin is where an API is served from: the first of its addresses that can be connected to.
 type Origin struct {
-	targets   []*url.URL
+	targets   []Target
 	transport http.RoundTripper
 	via       string
+	seed      maphash.Seed
+}
+
+// Target is an address of an origin.
+type Target struct {
+	URL *url.URL
+	// Sent is the Host that it is asked for.
+	Sent string
+	// Host has its breaker; nil: there is none.
+	Host *host.Host
+	// Observe is told of each request to it: why it was not answered, and how long it took until then or until the head of
+	// the answer; nil: nobody is.
+	Observe func(err error, took time.Duration)
 }
 
 // Timeouts of an origin.
@@ -29,8 +44,8 @@ type Timeouts struct {
 }
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.
-func NewOrigin(targets []*url.URL, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
-	return &Origin{targets: targets, via: "sundry", transport: &http.Transport{
+func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
+	return &Origin{targets: targets, via: "sundry", seed: maphash.MakeSeed(), transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
 			if err != nil {
@@ -57,12 +72,12 @@ func under(target *url.URL, path string) (*url.URL, error) {
 }
 
 // request makes the request to an address.
-func (o *Origin) request(ctx context.Context, method, path string, h http.Header, target *url.URL) (*http.Request, error) {
-	u, err := under(target, path)
+func (o *Origin) request(ctx context.Context, method, path string, h http.Header, target Target) (*http.Request, error) {
+	u, err := under(target.URL, path)
 	if err != nil {
 		return nil, err
 	}
-	r := (&http.Request{Method: method, URL: u, Host: target.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	r := (&http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	for name, lines := range h {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return nil, fmt.Errorf("request field %q: not a name", name)
@@ -77,33 +92,45 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 }
 
 // forwarded is the header that goes on to the origin: the caller's, without the fields of its connection, with where the
-// request came through.
-func (o *Origin) forwarded(caller *http.Request) http.Header {
-	h := caller.Header.Clone()
+// request came through. What others than trusted proxies say of where it comes from is left out: an origin might believe
+// it, and its answer is for all.
+func (c *call) forwarded() http.Header {
+	caller, h := c.r, c.r.Header.Clone()
 	web.RemoveConnectionFields(h)
+	if _, trusted := c.Caller(caller); !trusted {
+		for name := range h {
+			if strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" {
+				delete(h, name)
+			}
+		}
+	}
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}
-	h["Via"] = append(h["Via"], fmt.Sprintf("%d.%d %s", caller.ProtoMajor, caller.ProtoMinor, o.via))
-	if host, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
-		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], host)
+	h["Via"] = append(h["Via"], fmt.Sprintf("%d.%d %s", caller.ProtoMajor, caller.ProtoMinor, c.origin.via))
+	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
+		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
 	}
+	if mark := c.Mark(); mark != "" {
+		h["Cdn-Loop"] = append(h["Cdn-Loop"], mark)
+	}
+	c.Request(h)
 	return h
 }
 
-// send sends a request to the first address that answers. A body is sent once: with one, only a failure to connect leads
+// reach sends a request to the first address that answers. A body is sent once: with one, only a failure to connect leads
 // to the next address.
-func (o *Origin) send(ctx context.Context, method string, caller *http.Request, path string, h http.Header, body bool) (*http.Response, error) {
+func (c *call) reach(ctx context.Context, method string, h http.Header, body bool) (*http.Response, error) {
 	var last error
-	for _, target := range o.targets {
-		r, err := o.request(ctx, method, path, h, target)
+	for _, target := range c.origin.targets {
+		r, err := c.origin.request(ctx, method, c.path, h, target)
 		if err != nil {
 			return nil, err
 		}
 		if body {
-			r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = caller.Body, caller.ContentLength, caller.TransferEncoding, caller.Trailer
+			r.Body, r.ContentLength, r.TransferEncoding, r.Trailer = c.r.Body, c.r.ContentLength, c.r.TransferEncoding, c.r.Trailer
 		}
-		resp, err := o.transport.RoundTrip(r)
+		resp, err := c.sendTo(target, r)
 		if err == nil {
 			return resp, nil
 		}
@@ -114,16 +141,58 @@ func (o *Origin) send(ctx context.Context, method string, caller *http.Request, 
 	return nil, last
 }
 
+// sendTo sends a request to one address. A connection that cannot be made and an answer that does not begin in time count
+// against its breaker; whatever an answer says does not: it is the API's.
+func (c *call) sendTo(target Target, r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := c.admitted(target, r)
+	if target.Observe != nil && r.Context().Err() == nil {
+		target.Observe(err, time.Since(began))
+	}
+	return resp, err
+}
+
+// admitted sends a request, if its breaker allows.
+func (c *call) admitted(target Target, r *http.Request) (*http.Response, error) {
+	o := c.origin
+	if target.Host == nil {
+		return o.transport.RoundTrip(r)
+	}
+	client, _ := c.Caller(c.r)
+	_, done, err := target.Host.Enter(r.Context(), host.Caller{Key: maphash.String(o.seed, r.URL.Path), Client: maphash.Comparable(o.seed, client)})
+	if err != nil {
+		return nil, fmt.Errorf("host %s: %w", target.URL.Host, err)
+	}
+	resp, err := o.transport.RoundTrip(r)
+	switch {
+	case err == nil:
+		done(host.Healthy)
+	case r.Context().Err() == nil && (notConnected(err) || isTimeout(err)):
+		done(host.Failing)
+	default:
+		done(host.Ignored)
+	}
+	return resp, err
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // notConnected reports whether nothing was sent because no connection was made.
 func notConnected(err error) bool {
+	if errors.Is(err, host.ErrRejected) {
+		return true
+	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // isTarget reports whether a host is one of the origin's addresses.
-func (o *Origin) isTarget(host string) bool {
+func (o *Origin) isTarget(name string) bool {
 	for _, t := range o.targets {
-		if strings.EqualFold(t.Host, host) {
+		if strings.EqualFold(t.URL.Host, name) || strings.EqualFold(t.Sent, name) {
 			return true
 		}
 	}

@@ -30,7 +30,7 @@ func (c *call) pass() {
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 		c.r.Body = movingBody{c.r.Body, control, c.Idle}
 	}
-	resp, got, err := c.ask(traced(ctx, c.sendInterim), c.r.Method, c.origin.forwarded(c.r), true)
+	resp, got, err := c.ask(traced(ctx, c.sendInterim), c.r.Method, c.forwarded(), true)
 	if err != nil {
 		c.failPass(&answer{err: err, status: status})
 		return
@@ -43,13 +43,14 @@ func (c *call) pass() {
 		c.headSays(got)
 	}
 	t := web.TermsOf(got, &c.Rules)
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, c.Ignored, c.Tags), spool: web.NewSpool(streamWindow), status: status, trailer: &resp.Trailer}
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(streamWindow), status: status, trailer: &resp.Trailer}
 	storable := c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most
 	if storable {
 		a.spool = web.NewSpool(max(c.Most, streamWindow))
 	}
 	defer a.spool.Close(errCallerGone)
 	c.panics.Go(panics.Request, func() { a.spool.Close(c.copyBody(a.spool, resp.Body, cancel)) })
+	c.w.Cache = status
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)
@@ -76,10 +77,11 @@ func (b movingBody) Read(p []byte) (int, error) {
 // ask sends a request to the origin, and returns its response with when it was asked for and received.
 func (c *call) ask(ctx context.Context, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
-	resp, err := c.origin.send(ctx, method, c.r, c.path, h, body)
+	resp, err := c.reach(ctx, method, h, body)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.Response(resp.Header)
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
 
@@ -124,12 +126,12 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
 		return "", false
 	}
-	return c.pathOf(&http.Request{URL: u}), true
+	return c.Name + c.pathOf(&http.Request{URL: u}), true
 }
 
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
 func (c *call) headSays(got *web.Response) {
-	o := c.store.Get(c.key).Select(c.r.Header, c.Languages)
+	o := c.store.Get(c.key).Select(c.r.Header, c.Rules.Languages)
 	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
 		return
 	}
@@ -153,7 +155,7 @@ func (c *call) contentOfTarget(got *web.Response, t *web.Terms) bool {
 // failPass answers that the origin could not be asked; a stored response to a HEAD may stand in for it.
 func (c *call) failPass(a *answer) {
 	if c.r.Method == http.MethodHead {
-		if o := c.store.Get(c.key).Select(c.r.Header, c.Languages); o != nil && o.Usable(true, c.now()) {
+		if o := c.store.Get(c.key).Select(c.r.Header, c.Rules.Languages); o != nil && o.Usable(true, c.now()) {
 			a.status.Hit = true
 			c.respond(&answer{object: o, status: a.status})
 			return
@@ -183,11 +185,14 @@ func (c *call) tunnel() {
 		Transport: c.origin.transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
 			target := c.origin.targets[0]
-			p.Out.Host = target.Host
-			if u, err := under(target, c.path); err == nil { // net/http has parsed it
+			upgrade := p.Out.Header["Upgrade"]
+			p.Out.Host, p.Out.Header = target.Sent, c.forwarded()
+			p.Out.Header["Connection"], p.Out.Header["Upgrade"] = []string{"Upgrade"}, upgrade
+			if u, err := under(target.URL, c.path); err == nil { // net/http has parsed it
 				p.Out.URL = u
 			}
 		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.failOrigin(&answer{err: err}) },
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
 	proxy.ServeHTTP(c.w, c.r)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"sundry/cache/web"
 	"sundry/metrics/panics"
+	"sundry/upstreams/host"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -25,6 +25,7 @@ func (c *call) respond(a *answer) {
 		return
 	}
 	o, h := a.object, c.w.Header()
+	c.w.Cache, c.w.Age = a.status, o.Age(c.now())
 	c.setHeader(a)
 	wanted, ranged := web.WantedRange(c.r.Header)
 	switch {
@@ -123,16 +124,19 @@ func (c *call) send(a *answer, from, n int64) {
 	if errors.Is(err, web.ErrLagging) {
 		err = c.goOn(a, at, from, n)
 	}
-	switch {
-	case err == nil:
-		c.sendTrailer(a)
-	case errors.Is(err, errCallerGone):
-	default:
-		panic(http.ErrAbortHandler)
+	if err != nil {
+		c.abort(err)
 	}
+	c.sendTrailer(a)
 }
 
-var errCallerGone = errors.New("the caller has left")
+// abort ends the connection of a caller who would take what has come for a whole answer.
+func (c *call) abort(err error) {
+	c.w.Err = err
+	panic(http.ErrAbortHandler)
+}
+
+var errCallerGone = fmt.Errorf("the caller has left: %w", http.ErrAbortHandler)
 
 // stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
 // moment, what was written is sent.
@@ -169,7 +173,7 @@ func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
 // goOn asks the origin for the rest of a body of which this caller is too slow a reader. Without a strong tag nobody knows
 // that it would be the rest of the same one.
 func (c *call) goOn(a *answer, at, from, n int64) error {
-	h := c.origin.forwarded(c.r)
+	h := c.forwarded()
 	web.RemoveConditions(h)
 	h["Range"] = []string{"bytes=" + itoa(at) + "-"}
 	if n >= 0 {
@@ -202,14 +206,21 @@ func (c *call) sendTrailer(a *answer) {
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
 	status := http.StatusBadGateway
-	var timeout net.Error
-	if errors.As(a.err, &timeout) && timeout.Timeout() || errors.Is(a.err, context.DeadlineExceeded) {
+	if isTimeout(a.err) || errors.Is(a.err, context.DeadlineExceeded) {
 		status = http.StatusGatewayTimeout
 	}
+	if errors.Is(a.err, host.ErrRejected) || errors.Is(a.err, host.ErrBusy) {
+		status = http.StatusServiceUnavailable
+		c.w.Header()["Retry-After"] = []string{retryAfter}
+	}
+	c.w.Cache, c.w.Err = a.status, a.err
 	c.w.Header()["Cache-Status"] = []string{a.status.String()}
 	c.fail(status, fmt.Errorf("%s: the origin gave no answer", c.Name))
 	c.log.Debug("origin failed", "api", c.Name, "error", a.err)
 }
+
+// retryAfter is when a caller may ask again whose request was not sent to the origin, in seconds.
+const retryAfter = "10"
 
 // fail answers with an error of this service's own.
 func (c *call) fail(status int, err error) {

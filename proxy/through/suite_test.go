@@ -689,8 +689,8 @@ func TestHTTPCacheSuite(t *testing.T) {
 // suiteInstance is one instance with the settings of an API that says nothing.
 func suiteInstance(t *testing.T, target *url.URL, memory int64, shared string) http.Handler {
 	t.Helper()
-	rules := web.Rules{Targets: []string{"CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour}
-	config := web.StoreConfig{Memory: memory, Variants: 50, Name: "suite", Rules: rules}
+	rules := web.Rules{Targets: []string{"CDN-Cache-Control"}, HeuristicShare: 0.1, HeuristicMost: 24 * time.Hour, Languages: true}
+	config := web.StoreConfig{Memory: memory, Variants: 50, Name: "suite"}
 	if shared != "" {
 		tier, err := far.Open(far.Config{URL: shared, Timeout: time.Second}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -709,9 +709,9 @@ func suiteInstance(t *testing.T, target *url.URL, memory int64, shared string) h
 		all.Go(func() { tier.Listen(ctx, store.Replaced, func(string) {}, func(bool) {}) })
 		t.Cleanup(func() { stop(); all.Wait() })
 	}
-	origin := NewOrigin([]*url.URL{target}, Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second}, true, (&net.Dialer{}).DialContext)
+	origin := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: 3 * time.Second, Head: 30 * time.Second}, true, (&net.Dialer{}).DialContext)
 	t.Cleanup(origin.Close)
-	s := Settings{Name: "suite", Most: 8 << 20, Idle: time.Minute, Languages: true, Rules: rules}
+	s := Settings{Name: "suite", Most: 8 << 20, Idle: time.Minute, Rules: rules}
 	return New(s, origin, store, slog.New(slog.DiscardHandler), nil)
 }
 

@@ -50,17 +50,22 @@ func compile(name string, d *declaration, variables map[string]upstreams.Variabl
 }
 
 func (s *endpointSpec) checkHead(name string, problems *declare.Problems) {
-	if s.Version != grammar {
-		problems.Add(1, "version: expected %d, got %d", grammar, s.Version)
-	}
-	if !endpointName.MatchString(name) {
-		problems.Add(0, "file name: expected lower-case letters, digits and hyphens, for example joke.yaml, got %q", name)
-	}
-	if s.Name.Value != name {
-		problems.Add(s.Name.Line, "name: expected the name of the file, %q, got %q", name, s.Name.Value)
-	}
+	checkNamed(s.Version, s.Name, name, problems)
 	if s.Summary.EN == "" || s.Summary.ZH == "" {
 		problems.Add(s.Name.Line, "summary: expected both languages, for example {en: A joke., zh: 笑话}")
+	}
+}
+
+// checkNamed checks the version of a file and its name, which is that of the file.
+func checkNamed(version int, name declare.Text, file string, problems *declare.Problems) {
+	if version != grammar {
+		problems.Add(1, "version: expected %d, got %d", grammar, version)
+	}
+	if !endpointName.MatchString(file) {
+		problems.Add(0, "file name: expected lower-case letters, digits and hyphens, for example joke.yaml, got %q", file)
+	}
+	if name.Value != file {
+		problems.Add(name.Line, "name: expected the name of the file, %q, got %q", file, name.Value)
 	}
 }
 

@@ -28,9 +28,27 @@ func Diff(old, next *Catalog) []string {
 			out = append(out, fmt.Sprintf("%s: target %s, was %s", e.Name, b, a))
 		}
 	}
+	out = append(out, diffAPIs(old, next)...)
 	for _, e := range old.Endpoints {
 		if _, ok := next.Get(e.Name); !ok {
 			out = append(out, e.Name+": removed")
+		}
+	}
+	return out
+}
+
+func diffAPIs(old, next *Catalog) (out []string) {
+	for _, a := range next.APIs {
+		switch before, ok := old.API(a.Name); {
+		case !ok:
+			out = append(out, a.Name+": added")
+		case before.declaration != a.declaration:
+			out = append(out, a.Name+": changed")
+		}
+	}
+	for _, a := range old.APIs {
+		if _, ok := next.API(a.Name); !ok {
+			out = append(out, a.Name+": removed")
 		}
 	}
 	return out

@@ -37,6 +37,25 @@ func ReadFiles(dir string) (*Files, error) {
 	return f, err
 }
 
+// FilesOfAPI are those of a catalog that has nothing but one API, without a file, of which each path is.
+func FilesOfAPI(name, to string) *Files {
+	text := fmt.Sprintf("version: 1\nname: %s\nproxy: {to: %q}\n", name, to)
+	return &Files{
+		specs: map[string]catalogFile{name: {path: "--to", data: []byte(text), everywhere: true}},
+		data:  &cachedFS{from: builtin, read: map[string]reading{}},
+	}
+}
+
+// HaveAPIs reports whether one of them declares an API.
+func (f *Files) HaveAPIs() bool {
+	for _, file := range f.specs {
+		if file.isAPI() {
+			return true
+		}
+	}
+	return false
+}
+
 // Data are the files that embedded sources name: each is read when it is first
 // asked for, then cached. Compile expects them in its environment.
 func (f *Files) Data() fs.FS { return f.data }
@@ -126,6 +145,8 @@ type catalogFile struct {
 	path string
 	data []byte
 	own  bool // it is the operator's, or one of its parts is
+	// everywhere: what it declares has all paths.
+	everywhere bool
 	// parts are the files beside endpoint.yaml, by their names without .yaml; nil: the
 	// endpoint has no folder.
 	parts map[string]catalogFile

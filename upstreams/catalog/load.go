@@ -15,6 +15,8 @@ import (
 type Catalog struct {
 	// Endpoints by group, each in the order of the specification.
 	Endpoints []*Endpoint
+	// APIs that are served as they are, by name.
+	APIs []*API
 	// Warnings are about files that can be used as they are.
 	Warnings  []Mistake
 	byName    map[string]*Endpoint
@@ -65,13 +67,18 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 			c.off = append(c.off, name)
 			continue
 		}
+		if from := files[name]; from.isAPI() {
+			a, mistakes := c.compileAPI(name, &from, env)
+			failed, c.APIs = append(failed, mistakes...), append(c.APIs, a)
+			continue
+		}
 		e, mistakes := c.compileFile(name, files[name], opts, env)
 		failed = append(failed, mistakes...)
 		c.byName[name] = e
 		c.Endpoints = append(c.Endpoints, e)
 	}
-	failed = append(failed, unknownOverrides(&opts, names)...)
-	failed = append(failed, c.addGroups()...)
+	failed = append(failed, c.unknownOverrides(&opts, names)...)
+	failed = append(append(failed, c.addGroups()...), c.checkHosts()...)
 	if len(failed) > 0 {
 		return nil, joinOnce(failed)
 	}
@@ -84,7 +91,7 @@ func (f *Files) Compile(opts Options, env *upstreams.Environment) (*Catalog, err
 // endpoints whose settings are the same, and so takes a fraction of the time.
 func (f *Files) CompileLive(from *Catalog, opts Options, env *upstreams.Environment) (*Catalog, error) {
 	c := &Catalog{
-		Endpoints: slices.Clone(from.Endpoints), byName: maps.Clone(from.byName),
+		Endpoints: slices.Clone(from.Endpoints), APIs: from.APIs, byName: maps.Clone(from.byName),
 		groups: from.groups, variables: from.variables, live: opts.Live, off: from.off, shared: from.shared,
 	}
 	var failed []error
@@ -113,8 +120,13 @@ func joinOnce(failed []error) error {
 }
 
 // unknownOverrides lists settings of endpoints that no file declares.
-func unknownOverrides(opts *Options, known []string) []error {
+func (c *Catalog) unknownOverrides(opts *Options, known []string) []error {
 	var failed []error
+	for _, a := range c.APIs {
+		if o := opts.Overrides[a.Name]; o.Line > 0 {
+			failed = append(failed, Mistake{opts.ConfigFile, o.Line, fmt.Sprintf("endpoints: %s: expected off: true alone; all else of an API stands in its own file, %s", a.Name, a.File)})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Overrides)) {
 		if !slices.Contains(known, name) {
 			failed = append(failed, Mistake{opts.ConfigFile, opts.Overrides[name].Line, fmt.Sprintf("endpoints: %s: not an endpoint%s", name, declare.Expected(name, known))})

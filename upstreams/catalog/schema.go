@@ -25,5 +25,8 @@ func PartShape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[partSpe
 // Schema is the JSON Schema of catalog files. It is not to be changed.
 func Schema() []byte { return schema }
 
-// Shape is that of a catalog file.
+// APIShape is that of a catalog file with proxy:.
+func APIShape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[apiSpec]()) }
+
+// Shape is that of any other catalog file.
 func Shape() *declare.Shape { return declare.ShapeOf(reflect.TypeFor[endpointSpec]()) }

@@ -125,6 +125,9 @@ func (c *Catalog) Variables() []VariableUse {
 			}
 		}
 	}
+	for _, a := range c.APIs {
+		c.addUses(uses, a.Name, upstreams.Credentials{Variables: a.variables, Options: a.variables})
+	}
 	out := make([]VariableUse, 0, len(uses))
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		out = append(out, *uses[name])

@@ -149,7 +149,10 @@ type Hosts struct {
 
 // Get returns the host of that name, new when there is none yet. Names come from
 // catalog files, never from callers, so they are few.
-func (hs *Hosts) Get(name string) *Host {
+func (hs *Hosts) Get(name string) *Host { return hs.GetWith(name, 0) }
+
+// GetWith is Get with another bound of the calls that run at the same time, of a new host; 0 means that of Config.
+func (hs *Hosts) GetWith(name string, concurrent int64) *Host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	if h := hs.byName[name]; h != nil {
@@ -158,7 +161,9 @@ func (hs *Hosts) Get(name string) *Host {
 	if hs.byName == nil {
 		hs.byName = map[string]*Host{}
 	}
-	h := newHost(name, hs.Config)
+	cfg := hs.Config
+	cfg.Concurrent = cmp.Or(concurrent, cfg.Concurrent)
+	h := newHost(name, cfg)
 	hs.byName[name] = h
 	return h
 }

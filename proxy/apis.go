@@ -1,0 +1,191 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"sundry/metrics/panics"
+	"sundry/proxy/through"
+	"sundry/upstreams/catalog"
+)
+
+// apiRoute is an API that is served as it is.
+type apiRoute struct {
+	*catalog.API
+	handler *through.Handler
+	origin  *through.Origin
+	metrics *endpointMetrics
+}
+
+// addAPIs adds the routes of a catalog's APIs to the generation that replaces another.
+func (s *Server) addAPIs(next, before *generation) {
+	for _, a := range next.catalog.APIs {
+		rt := before.apis[a.Name]
+		if rt == nil || rt.API != a {
+			rt = s.newAPIRoute(a)
+		}
+		next.apis[a.Name] = rt
+		for _, name := range a.Hosts {
+			next.hosts[name] = rt
+		}
+		if a.Everywhere {
+			next.everywhere = rt
+		}
+	}
+}
+
+// closeAPIs ends resting connections to the origins of APIs that are no longer served in this way.
+func closeAPIs(before, next *generation) {
+	for name, rt := range before.apis {
+		if next.apis[name] != rt {
+			rt.origin.Close()
+		}
+	}
+}
+
+// CloseIdle ends resting connections to the origins of APIs.
+func (s *Server) CloseIdle() { closeAPIs(s.current.Load(), &generation{}) }
+
+func (s *Server) newAPIRoute(a *catalog.API) *apiRoute {
+	targets := make([]through.Target, len(a.Targets))
+	for i, t := range a.Targets {
+		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Observe: s.cfg.Calls(a.Name, t.URL.Host)}
+	}
+	origin := through.NewOrigin(targets, through.Timeouts{Connect: a.Connect, Head: a.Head}, a.KeepAlive, s.cfg.Dial)
+	settings := through.Settings{
+		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Response.Apply, Most: a.Body, Idle: a.Idle,
+		Caller: s.callerOfAPI, Mark: func() string { return string(s.current.Load().settings.Mark) },
+	}
+	if len(a.Hosts) == 0 && !a.Everywhere {
+		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
+	}
+	return &apiRoute{API: a, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
+}
+
+func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
+	settings := s.current.Load().settings
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // of a test there may be none
+	return settings.callerOf(r), isTrusted(peer.Addr().Unmap(), settings.Trusted)
+}
+
+// apiFor is the API that a request is for; nil: none.
+func (g *generation) apiFor(r *http.Request, path string) *apiRoute {
+	if len(g.hosts) > 0 {
+		if rt := g.hosts[hostName(r.Host)]; rt != nil {
+			return rt
+		}
+	}
+	if rt := g.everywhere; rt != nil && r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+		return rt
+	}
+	name, ok := strings.CutPrefix(path, "/api/")
+	if !ok || len(g.apis) == 0 {
+		return nil
+	}
+	name, _, _ = strings.Cut(name, "/")
+	if rt := g.apis[name]; rt != nil && len(rt.Hosts) == 0 {
+		return rt
+	}
+	return nil
+}
+
+// hostName is the name in a Host field, in lower case.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// serveThrough answers a request for an API.
+func (s *Server) serveThrough(w http.ResponseWriter, r *http.Request, rt *apiRoute) {
+	start, settings := time.Now(), s.current.Load().settings
+	caller, trusted := s.callerOfAPI(r)
+	if a := settings.limiter.Allow(caller, start); !a.OK && !trusted {
+		s.metrics.limited.Inc()
+		rt.metrics.observeHit(outcomeLimited, http.StatusTooManyRequests, time.Since(start))
+		h := w.Header()
+		settings.limiter.setHeaders(h, &a)
+		h.Set("Retry-After", seconds(max(a.Next, time.Second)))
+		h["Cache-Control"] = s.preset.noStore
+		http.Error(w, limited(a.Next).message.EN(), http.StatusTooManyRequests)
+		return
+	}
+	defer s.abortPanic()
+	rt.handler.Serve(w, r, func(res *through.Result) { s.accountAPI(r, rt, res, start) })
+}
+
+// abortPanic counts and logs a panic, and ends the connection of its request: half an answer is none.
+func (s *Server) abortPanic() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+		_ = s.cfg.Panics.Caught(panics.Request, p) // it is logged there
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// accountAPI counts and logs a request that has been answered.
+func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, start time.Time) {
+	took, outcome := time.Since(start), outcomeOfAPI(res)
+	status := res.Code
+	if outcome == outcomeDisconnected {
+		status = statusClientClosed
+	}
+	rt.metrics.observeHit(outcome, status, took)
+	settings := s.current.Load().settings
+	if isHit := outcome == outcomeHit || outcome == outcomeNotModified; isHit && s.hitCount.Add(1)%settings.HitSample != 0 {
+		return
+	}
+	level, ctx := slog.LevelInfo, context.Background()
+	if outcome == outcomeError {
+		level = slog.LevelWarn
+	}
+	if !s.cfg.Log.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 8), slog.String("endpoint", rt.Name), slog.String("outcome", outcome.String()),
+		slog.Int("status", status), slog.Int("bytes", res.Sent), slog.Duration("took", took))
+	if res.Cache.Hit {
+		attrs = append(attrs, slog.Duration("age", res.Age))
+	}
+	if tp := traceParent(r); tp != "" {
+		attrs = append(attrs, slog.String("traceparent", tp))
+	}
+	if res.Err != nil && outcome != outcomeDisconnected {
+		attrs = append(attrs, slog.String("cause", res.Err.Error()))
+	}
+	s.cfg.Log.LogAttrs(ctx, level, RequestMessage, attrs...)
+}
+
+// outcomeOfAPI is how a request for an API was answered. What the origin answered is no error, whatever its status.
+func outcomeOfAPI(res *through.Result) outcome {
+	c := &res.Cache
+	switch {
+	case errors.Is(res.Err, http.ErrAbortHandler):
+		return outcomeDisconnected
+	case res.Err != nil:
+		return outcomeError
+	case c.Hit && c.Fwd != "":
+		return outcomeStaleError
+	case c.Hit && c.TTL < 0:
+		return outcomeStale
+	case c.Hit && res.Code == http.StatusNotModified:
+		return outcomeNotModified
+	case c.Hit:
+		return outcomeHit
+	case c.Shared:
+		return outcomeCoalesced
+	case c.Stored:
+		return outcomeMiss
+	}
+	return outcomeBypass
+}

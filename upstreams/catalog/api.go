@@ -1,0 +1,262 @@
+package catalog
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"sundry/cache/web"
+	"sundry/upstreams"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/lib/guard"
+)
+
+// API is a compiled catalog file with proxy: a whole HTTP API, served as it is. It is not changed after Load.
+type API struct {
+	Name   string
+	EN, ZH string // "" where the file has no summary
+	// Hosts are names, in lower case, whose whole address space is the API's.
+	Hosts []string
+	// Everywhere: so is that of every other name.
+	Everywhere bool
+	Targets    []Target
+	Rules      web.Rules
+	Query      web.Query
+	// Body is the size in bytes of the largest body that is kept.
+	Body              int64
+	Request, Response FieldChanges
+	// Connect, Head and Idle are how long a connection may take, an answer to begin, and a body may stand still.
+	Connect, Head, Idle time.Duration
+	KeepAlive           bool
+	// File it came from.
+	File        string
+	declaration string // to tell whether it has changed
+	variables   []string
+}
+
+// Target is an address of an API.
+type Target struct {
+	URL *url.URL
+	// Sent is the Host that it is asked for.
+	Sent string
+	// Host has the breaker; nil: there is none.
+	Host *host.Host
+}
+
+// FieldChanges are changes to the fields of a message. Names are canonical.
+type FieldChanges struct {
+	Set    http.Header
+	Remove []string
+}
+
+// Apply makes the changes.
+func (c *FieldChanges) Apply(h http.Header) {
+	for _, name := range c.Remove {
+		delete(h, name)
+	}
+	maps.Copy(h, c.Set)
+}
+
+// What an API has that says nothing else. They are those with which a cache passes the public conformance suite.
+const (
+	heuristicShare = 0.1
+	heuristicMost  = 24 * time.Hour
+	largestBody    = 8 << 20
+	connectTime    = 3 * time.Second
+	headTime       = 30 * time.Second
+	idleTime       = time.Minute
+	// originCalls is how many requests to one host of an API wait for the head of their answers at the same time.
+	originCalls = 1024
+)
+
+// compileAPI decodes and compiles the file of an API.
+func (c *Catalog) compileAPI(name string, from *catalogFile, env *upstreams.Environment) (*API, []error) {
+	var problems declare.Problems
+	var spec apiSpec
+	a := &API{Name: name, File: from.path, declaration: string(from.data), Everywhere: from.everywhere}
+	if declare.Read(from.data, &spec, &problems) {
+		a.compile(&spec, env, &problems, &c.Warnings)
+	}
+	return a, Mistakes(from.path, problems)
+}
+
+func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.Problems, warnings *[]Mistake) {
+	checkNamed(s.Version, s.Name, a.Name, problems)
+	if s.Summary != nil {
+		if a.EN, a.ZH = s.Summary.EN, s.Summary.ZH; a.EN == "" || a.ZH == "" {
+			problems.Add(s.Name.Line, "summary: expected both languages, for example {en: Weather by place., zh: 各地天气}")
+		}
+	}
+	p := &s.Proxy
+	a.compileTargets(p, s.Name.Line, env, problems)
+	for _, h := range p.Hosts {
+		name, err := guard.CheckHost(h.Value)
+		if err != nil {
+			problems.Add(h.Line, "proxy: hosts: expected a name such as weather.example.org, got %q", h.Value)
+		}
+		a.Hosts = append(a.Hosts, name)
+	}
+	p.Cache.compile(a, s.Name.Line, problems)
+	secrets := a.readSecrets(p.Secrets, env, func(line int, msg string) { *warnings = append(*warnings, Mistake{a.File, line, msg}) })
+	a.Request = p.Request.compile("request", secrets, problems)
+	a.Response = p.Response.compile("response", nil, problems)
+	a.Connect, a.Head = cmp.Or(time.Duration(p.Timeouts.Connect), connectTime), cmp.Or(time.Duration(p.Timeouts.Head), headTime)
+	a.Idle = cmp.Or(time.Duration(p.Timeouts.Idle), idleTime)
+	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
+}
+
+func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment, problems *declare.Problems) {
+	if len(p.To) == 0 {
+		problems.Add(line, "proxy: to: expected the address of an API, for example https://api.example.org")
+	}
+	if p.Host.Value != "" && !httpguts.ValidHostHeader(p.Host.Value) {
+		problems.Add(p.Host.Line, "proxy: host: expected a name such as weather.internal, got %q", p.Host.Value)
+	}
+	for _, to := range p.To {
+		u, err := url.Parse(to.Value)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			problems.Add(to.Line, "proxy: to: expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1, got %q", to.Value)
+			continue
+		}
+		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}
+		if env != nil {
+			t.Host = env.Hosts.GetWith(u.Host, originCalls)
+		}
+		a.Targets = append(a.Targets, t)
+	}
+}
+
+func (s *webSpec) compile(a *API, line int, problems *declare.Problems) {
+	a.Rules = web.Rules{
+		Targets: []string{"Sundry-Cache-Control", "CDN-Cache-Control"}, HeuristicShare: heuristicShare,
+		HeuristicMost: cmp.Or(time.Duration(s.HeuristicMost), heuristicMost), Most: time.Duration(s.Most),
+		StaleWhileRevalidate: time.Duration(s.WhileRevalidate), StaleIfError: time.Duration(s.IfError),
+		IgnoreCallers: s.Callers == "ignore", NoCookies: s.Cookies == "never", Languages: s.Languages == nil || *s.Languages,
+		Ignored: fieldNames(s.IgnoreVary, "cache: ignore_vary", problems), Tags: fieldNames(s.Tags, "cache: tags", problems),
+	}
+	if s.Heuristic != nil {
+		a.Rules.HeuristicShare = *s.Heuristic
+	}
+	if s.Tags == nil {
+		a.Rules.Tags = []string{"Cache-Tag", "Surrogate-Key"}
+	}
+	for _, text := range slices.Sorted(maps.Keys(s.Default)) {
+		status, err := strconv.Atoi(text)
+		if err != nil || status < 200 || status > 599 {
+			problems.Add(line, "proxy: cache: default: expected a status from 200 to 599, for example {404: 10s}, got %q", text)
+			continue
+		}
+		if a.Rules.Default == nil {
+			a.Rules.Default = map[int]time.Duration{}
+		}
+		a.Rules.Default[status] = time.Duration(s.Default[text])
+	}
+	a.Query.Sorted = s.Sort
+	for _, d := range s.Drop {
+		if web.CheckDropped(d.Value) != nil || d.Value == "" {
+			problems.Add(d.Line, "proxy: cache: drop: expected the name of a parameter such as gclid, or utm_* for all that begin so, got %q", d.Value)
+		}
+		a.Query.Dropped = append(a.Query.Dropped, d.Value)
+	}
+	if a.Body = largestBody; s.Body != nil {
+		a.Body = *s.Body
+	}
+}
+
+// fieldNames are the canonical names of fields.
+func fieldNames(names []declare.Text, key string, problems *declare.Problems) []string {
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		if !httpguts.ValidHeaderFieldName(n.Value) {
+			problems.Add(n.Line, "proxy: %s: expected the name of a field such as User-Agent, got %q", key, n.Value)
+		}
+		out = append(out, http.CanonicalHeaderKey(n.Value))
+	}
+	return out
+}
+
+// readSecrets are the values of environment variables by their names in the file. warn is told of one that is not set.
+func (a *API) readSecrets(names map[string]declare.Text, env *upstreams.Environment, warn func(line int, msg string)) map[string]string {
+	values := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		v := names[name]
+		a.variables = append(a.variables, v.Value)
+		values[name] = ""
+		if env == nil || env.Secret == nil {
+			continue
+		}
+		if value, ok := env.Secret(v.Value); ok {
+			values[name] = value
+		} else {
+			warn(v.Line, "proxy: secrets: "+name+": the environment variable "+v.Value+" is not set; fields with $secrets."+name+" are not sent")
+		}
+	}
+	return values
+}
+
+var secretInField = regexp.MustCompile(`\$secrets\.([A-Za-z0-9_]+)`)
+
+// compile checks changes to the fields of requests, or of responses. Those with a secret that is not set are left out.
+func (c *fieldChanges) compile(key string, secrets map[string]string, problems *declare.Problems) FieldChanges {
+	out := FieldChanges{Set: http.Header{}, Remove: fieldNames(c.Remove, key+": remove", problems)}
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		v := c.Set[name]
+		missing := false
+		value := secretInField.ReplaceAllStringFunc(v.Value, func(use string) string {
+			secret, known := secrets[strings.TrimPrefix(use, "$secrets.")]
+			if !known {
+				problems.Add(v.Line, "proxy: %s: set: %s: there is no %s; expected it below secrets, for example secrets: {key: SUNDRY_WEATHER_KEY}", key, name, use)
+			}
+			missing = missing || secret == ""
+			return secret
+		})
+		switch {
+		case !httpguts.ValidHeaderFieldName(name) || isFraming(name):
+			problems.Add(v.Line, "proxy: %s: set: expected the name of a field such as X-Api-Key, which is not about the connection, the length of a body or the host, got %q", key, name)
+		case !httpguts.ValidHeaderFieldValue(value):
+			problems.Add(v.Line, "proxy: %s: set: %s: expected a value without line breaks and other control characters", key, name)
+		case !missing:
+			out.Set[http.CanonicalHeaderKey(name)] = []string{value}
+		}
+	}
+	return out
+}
+
+// isFraming reports whether a field says where a message ends or goes, or is of one connection.
+func isFraming(name string) bool {
+	h := http.Header{http.CanonicalHeaderKey(name): {""}, "Content-Length": nil}
+	web.RemoveConnectionFields(h)
+	return len(h) == 1 || strings.EqualFold(name, "Host")
+}
+
+// API finds an API.
+func (c *Catalog) API(name string) (*API, bool) {
+	i := slices.IndexFunc(c.APIs, func(a *API) bool { return a.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return c.APIs[i], true
+}
+
+// checkHosts reports names that several APIs have.
+func (c *Catalog) checkHosts() (failed []error) {
+	owners := map[string]string{}
+	for _, a := range c.APIs {
+		for _, h := range a.Hosts {
+			if other := owners[h]; other != "" {
+				failed = append(failed, Mistake{a.File, 0, "proxy: hosts: " + h + " belongs to " + other + " already"})
+			}
+			owners[h] = a.Name
+		}
+	}
+	return failed
+}

@@ -1,0 +1,119 @@
+package catalog
+
+import (
+	"errors"
+	"regexp"
+
+	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/declare"
+)
+
+// apiSpec is a catalog file with `proxy`: a whole HTTP API, served as it is and cached as HTTP says (RFC 9111).
+type apiSpec struct {
+	// Version of the grammar: 1.
+	Version int `yaml:"version" required:"true" enum:"1"`
+	// Name is the path segment, as of an endpoint, and its name in metrics, console and status.
+	Name declare.Text `yaml:"name" required:"true" example:"weather"`
+	// Summary says in a sentence what the API is for.
+	Summary *bilingual `yaml:"summary" example:"{en: Weather by place., zh: 各地天气}"`
+	// Proxy says where the API is, and what of it differs from the defaults.
+	Proxy proxySpec `yaml:"proxy" required:"true" example:"{to: https://api.example.org}"`
+}
+
+// proxySpec says where an API is, and what is different from what HTTP says by itself.
+type proxySpec struct {
+	// To is the API's address, or several in their order: the next one is asked where no connection can be made to one.
+	To addresses `yaml:"to" required:"true" example:"https://api.example.org"`
+	// Hosts are names whose whole address space is the API's, in place of /api/name/.
+	Hosts []declare.Text `yaml:"hosts" example:"[weather.example.org]"`
+	// Host is sent to the API in place of the host of To.
+	Host declare.Text `yaml:"host" example:"weather.internal"`
+	// Cache says what is kept, where responses do not say it themselves.
+	Cache webSpec `yaml:"cache" example:"{default: {200: 1m}}"`
+	// Secrets are environment variables by the names under which fields of Request have them.
+	Secrets map[string]declare.Text `yaml:"secrets" example:"{key: SUNDRY_WEATHER_KEY}"`
+	// Request changes the fields that the API is asked with.
+	Request fieldChanges `yaml:"request" example:"{set: {X-Api-Key: $secrets.key}, remove: [Cookie]}"`
+	// Response changes the fields of its answers, before they are kept.
+	Response fieldChanges `yaml:"response" example:"{remove: [Server]}"`
+	// Timeouts of its answers.
+	Timeouts timeoutsSpec `yaml:"timeouts" example:"{head: 10s}"`
+	// Keepalive false uses no connection twice, for an API that is not trusted to end its answers where it says.
+	Keepalive *bool `yaml:"keepalive"`
+}
+
+// webSpec is what of an API's responses is kept, where they do not say it themselves.
+type webSpec struct {
+	// Default is for how long a response is fresh that says nothing, by its status.
+	Default map[string]declare.Duration `yaml:"default" example:"{200: 1m, 404: 10s}"`
+	// Heuristic is the part of the time since its last change that a response is fresh for which says nothing; 0 for none.
+	Heuristic *float64 `yaml:"heuristic" example:"0.1" least:"0" most:"1"`
+	// HeuristicMost bounds that time.
+	HeuristicMost declare.Duration `yaml:"heuristic_most" example:"1d"`
+	// Most bounds for how long a response is fresh, whatever it says.
+	Most declare.Duration `yaml:"most" example:"7d"`
+	// WhileRevalidate is for how long a stale response is served while a new one is fetched.
+	WhileRevalidate declare.Duration `yaml:"stale_while_revalidate" example:"30s"`
+	// IfError is for how long a stale response is served while the API fails.
+	IfError declare.Duration `yaml:"stale_if_error" example:"1d"`
+	// Callers is honour for callers who may ask for a newer response than a fresh one, as HTTP has it, or ignore.
+	Callers string `yaml:"callers" enum:"honour,ignore"`
+	// Cookies is explicit where responses with Set-Cookie are kept that say for how long, or never.
+	Cookies string `yaml:"cookies" enum:"explicit,never"`
+	// Drop names query parameters that the API is not asked with, such as utm_*.
+	Drop []declare.Text `yaml:"drop" example:"[utm_*, gclid]"`
+	// Sort puts query parameters in the order of their names.
+	Sort bool `yaml:"sort"`
+	// IgnoreVary names request fields that make no other response, whatever Vary says.
+	IgnoreVary []declare.Text `yaml:"ignore_vary" example:"[User-Agent]"`
+	// Languages false serves nothing that is stored in the caller's preferred language, but in the very words of its Accept-Language.
+	Languages *bool `yaml:"languages"`
+	// Body is the size in bytes of the largest body that is kept.
+	Body *int64 `yaml:"body" example:"8388608" least:"0" most:"268435456"`
+	// Tags names response fields with tags for purges, which callers do not get.
+	Tags []declare.Text `yaml:"tags" example:"[Cache-Tag]"`
+}
+
+// fieldChanges are changes to the fields of a message.
+type fieldChanges struct {
+	// Set replaces fields, or adds them.
+	Set map[string]declare.Text `yaml:"set" example:"{X-Api-Key: $secrets.key}"`
+	// Remove names fields.
+	Remove []declare.Text `yaml:"remove" example:"[Cookie]"`
+}
+
+// timeoutsSpec bounds the answers of an API.
+type timeoutsSpec struct {
+	// Connect is how long a connection may take to be made.
+	Connect declare.Duration `yaml:"connect" example:"3s"`
+	// Head is how long an answer may take to begin.
+	Head declare.Duration `yaml:"head" example:"30s"`
+	// Idle is how long a body may stand still.
+	Idle declare.Duration `yaml:"idle" example:"1m"`
+}
+
+// addresses are one or several.
+type addresses []declare.Text
+
+// UnmarshalYAML takes a text, or a list of them.
+func (a *addresses) UnmarshalYAML(n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.ScalarNode:
+		*a = make(addresses, 1)
+		return n.Load(&(*a)[0])
+	case yaml.SequenceNode:
+		return n.Load((*[]declare.Text)(a))
+	}
+	return errors.New("expected an address such as https://api.example.org, or a list of them")
+}
+
+// Shape implements declare.Shaped.
+func (addresses) Shape(of func(any) *declare.Shape) *declare.Shape {
+	return &declare.Shape{Kind: declare.Union, Of: []*declare.Shape{of(declare.Text{}), of([]declare.Text{})}}
+}
+
+var proxyKey = regexp.MustCompile(`(?m)^(proxy|"proxy"|'proxy')[ \t]*:`)
+
+// isAPI reports whether a file declares an API.
+func (f *catalogFile) isAPI() bool { return f.parts == nil && proxyKey.Match(f.data) }
