@@ -2,7 +2,6 @@ package sharelink
 
 import (
 	"encoding/base64"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -46,32 +45,6 @@ func (a address) get(name string, form *regexp.Regexp) string {
 }
 
 var (
-	kuaishouOther = regexp.MustCompile(`^/(?:fw/(?:user|live)|profile|live|u)(?:/|$)`)
-	kuaishouPosts = by(
-		rule{host: "v.kuaishou.com", path: code, url: "https://v.kuaishou.com/$1", short: true},
-		rule{path: `^/f/([A-Za-z0-9_-]{1,64})/?$`, url: "https://www.kuaishou.com/f/$1", short: true},
-		rule{path: `^/(?:short-video|fw/photo)/([A-Za-z0-9_-]{1,64})/?$`, kind: "video", url: kuaishouVideo},
-		rule{
-			path: `^/fw/long-video/([A-Za-z0-9_-]{1,64})/?$`, kind: "long-video",
-			url: "https://m.gifshow.com/fw/long-video/$1",
-		},
-		rule{param: "photoId", form: word, kind: "video", url: kuaishouVideo},
-		rule{param: "shareObjectId", form: word, kind: "video", url: kuaishouVideo},
-	)
-)
-
-const kuaishouVideo = "https://www.kuaishou.com/short-video/$1"
-
-// kuaishou's parameters tell nothing on profiles and live rooms: the shared object is not
-// a video there.
-func kuaishou(a address) (Link, bool) {
-	if a.host != "v.kuaishou.com" && kuaishouOther.MatchString(a.path) {
-		return Link{}, false
-	}
-	return kuaishouPosts(a)
-}
-
-var (
 	bilibiliPath = regexp.MustCompile(`^/(?:video/)?((?i:bv)[0-9A-Za-z]{10}|(?i:av)[1-9][0-9]{0,18})/?$`)
 	bilibiliOpus = regexp.MustCompile(`^/opus/([0-9]{1,24})/?$`)
 	bilibiliPost = regexp.MustCompile(`^/([0-9]{1,24})/?$`)
@@ -107,129 +80,8 @@ func (a address) bilibiliVideo(id string) (Link, bool) {
 	}
 	id = prefix + id[2:]
 	l := Link{ID: id, Kind: "video", URL: "https://www.bilibili.com/video/" + id}
-	if p := a.get("p", page); p != "" {
-		l.URL += "?p=" + p
-		l.Extra = map[string]string{"page": p}
-	}
+	l.add(a, addition{"p", page, "page"})
 	return l, true
-}
-
-var (
-	xhsShort = regexp.MustCompile(`^((?:/[a-z])?/[A-Za-z0-9_-]{1,64})/?$`)
-	xhsPath  = regexp.MustCompile(`^/(?:explore|discovery/item|search_result|user/profile/[0-9A-Za-z]{1,64})/([0-9A-Fa-f]{24})/?$`)
-	// No dot: at the end of a link it would be parsed as the end of the sentence.
-	xsecToken = regexp.MustCompile(`^[A-Za-z0-9_=+/-]{1,256}$`)
-)
-
-func xiaohongshu(a address) (Link, bool) {
-	if a.host == "xhslink.com" || a.host == "xhslink.cn" {
-		m := xhsShort.FindStringSubmatch(a.path)
-		if m == nil {
-			return Link{}, false
-		}
-		return short(a.host, m[1])
-	}
-	m := xhsPath.FindStringSubmatch(a.path)
-	if m == nil {
-		return Link{}, false
-	}
-	id := strings.ToLower(m[1])
-	l := Link{ID: id, Kind: "note", URL: "https://www.xiaohongshu.com/discovery/item/" + id}
-	if token := a.get("xsec_token", xsecToken); token != "" {
-		l.URL += "?xsec_token=" + url.QueryEscape(token)
-		l.Extra = map[string]string{"xsec_token": token}
-	}
-	return l, true
-}
-
-var (
-	weiboShare  = regexp.MustCompile(`^/share/[0-9]{1,20},([0-9]{5,24})\.html$`)
-	weiboMapp   = regexp.MustCompile(`^/fx/[0-9A-Za-z]{1,64}\.html$`)
-	weiboShow   = regexp.MustCompile(`^/(?:tv/)?show(?:/([0-9]{1,20}:[0-9A-Za-z_]{1,64}))?/?$`)
-	weiboOID    = regexp.MustCompile(`^[0-9]{1,20}:[0-9A-Za-z_]{1,64}$`)
-	weiboStatus = regexp.MustCompile(`^/(?:status|detail|[0-9]{1,20})/([0-9A-Za-z]{5,24})/?$`)
-	lowerCase   = regexp.MustCompile(`^[a-z]+$`)
-)
-
-func weibo(a address) (Link, bool) {
-	switch a.host {
-	case "t.cn":
-		return a.code("")
-	case "mapp.api.weibo.cn":
-		if !weiboMapp.MatchString(a.path) {
-			return Link{}, false
-		}
-		return short(a.host, a.path)
-	case "share.api.weibo.cn":
-		m := weiboShare.FindStringSubmatch(a.path)
-		if m == nil {
-			return Link{}, false
-		}
-		return weiboStatusOf(m[1])
-	}
-	if m := weiboShow.FindStringSubmatch(a.path); m != nil {
-		return a.weiboVideo(m[1])
-	}
-	// A user's number may also be followed by the name of a tab, such as
-	// /1000000001/profile. An id in base 62 does not consist of lower-case letters
-	// only.
-	m := weiboStatus.FindStringSubmatch(a.path)
-	if m == nil || lowerCase.MatchString(m[1]) {
-		return Link{}, false
-	}
-	return weiboStatusOf(m[1])
-}
-
-func weiboStatusOf(id string) (Link, bool) {
-	return Link{ID: id, Kind: "status", URL: "https://m.weibo.cn/detail/" + id}, true
-}
-
-func (a address) weiboVideo(oid string) (Link, bool) {
-	if oid == "" {
-		oid = a.get("fid", weiboOID)
-	}
-	l := Link{ID: oid, Kind: "oid", URL: "https://weibo.com/tv/show/" + oid}
-	if mid := a.get("mid", digits); mid != "" {
-		l.URL += "?mid=" + mid
-		l.Extra = map[string]string{"mid": mid}
-	}
-	return l, oid != ""
-}
-
-var weishiPath = regexp.MustCompile(`^/weishi/feed/([0-9A-Za-z]{1,64})(?:/|$)`)
-
-// weishi's pages below /weishi are named by what they show, and only its feed
-// is a video's; the others tell by the parameter.
-func weishi(a address) (Link, bool) {
-	if a.host == "video.weishi.qq.com" {
-		return a.code("")
-	}
-	id := ""
-	if m := weishiPath.FindStringSubmatch(a.path); m != nil {
-		id = m[1]
-	} else if !strings.HasPrefix(a.path, "/weishi/") {
-		id = a.get("id", word)
-	}
-	return Link{ID: id, URL: "https://h5.weishi.qq.com/weishi/feed/" + id}, id != ""
-}
-
-var (
-	acfunPath = regexp.MustCompile(`^/v/ac([0-9]{1,20})(?:_([0-9]{1,4}))?/?$`)
-	acfunID   = regexp.MustCompile(`^(?:ac)?[0-9]{1,20}$`)
-)
-
-// acfun's videos may have several parts, of which the first is not named.
-func acfun(a address) (Link, bool) {
-	id, part := strings.TrimPrefix(a.get("ac", acfunID), "ac"), ""
-	if m := acfunPath.FindStringSubmatch(a.path); m != nil {
-		id, part = m[1], m[2]
-	}
-	l := Link{ID: id, URL: "https://www.acfun.cn/v/ac" + id}
-	if page.MatchString(part) {
-		l.URL += "_" + part
-		l.Extra = map[string]string{"page": part}
-	}
-	return l, id != ""
 }
 
 var (

@@ -29,6 +29,18 @@ type address struct {
 // qqvideoPage is the path of an episode of Tencent Video.
 const qqvideoPage = `^/x/(?:page|cover/[0-9A-Za-z_-]{1,64})/([0-9A-Za-z]{8,16})\.html$`
 
+// What several rules have.
+const (
+	kuaishouVideo = "https://www.kuaishou.com/short-video/$1"
+	weishiVideo   = "https://h5.weishi.qq.com/weishi/feed/$1"
+	weiboStatus   = "https://m.weibo.cn/detail/$1"
+	weiboVideo    = `([0-9]{1,20}:[0-9A-Za-z_]{1,64})`
+	xhsCode       = `^((?:/[a-z])?/[A-Za-z0-9_-]{1,64})/?$`
+)
+
+// weiboMID is the status that a video belongs to.
+var weiboMID = addition{"mid", digits, "mid"}
+
 // platforms is the table. A host is in one row only. Kuaishou's short links
 // redirect to random names below chenzhongtech.com.
 var platforms = []platform{
@@ -41,15 +53,55 @@ var platforms = []platform{
 		},
 		rule{param: "modal_id", form: digits, kind: "video", url: "https://www.iesdouyin.com/share/video/$1/"},
 	)},
-	{"kuaishou", words.Say("Kuaishou", "快手"), []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, kuaishou},
+	{"kuaishou", words.Say("Kuaishou", "快手"), []string{"v.kuaishou.com", "www.kuaishou.com", "kuaishou.com", "m.kuaishou.com", "c.kuaishou.com", "kuaishou.cn", "m.gifshow.com", ".chenzhongtech.com"}, by(
+		rule{host: "v.kuaishou.com", path: code, url: "https://v.kuaishou.com/$1", short: true},
+		// On profiles and in live rooms, the object that is shared is no video.
+		rule{path: `^/(?:fw/(?:user|live)|profile|live|u)(?:/|$)`, none: true},
+		rule{path: `^/f/([A-Za-z0-9_-]{1,64})/?$`, url: "https://www.kuaishou.com/f/$1", short: true},
+		rule{path: `^/(?:short-video|fw/photo)/([A-Za-z0-9_-]{1,64})/?$`, kind: "video", url: kuaishouVideo},
+		rule{
+			path: `^/fw/long-video/([A-Za-z0-9_-]{1,64})/?$`, kind: "long-video",
+			url: "https://m.gifshow.com/fw/long-video/$1",
+		},
+		rule{param: "photoId", form: word, kind: "video", url: kuaishouVideo},
+		rule{param: "shareObjectId", form: word, kind: "video", url: kuaishouVideo},
+	)},
 	{"bilibili", words.Say("Bilibili", "哔哩哔哩"), []string{"b23.tv", "bili2233.cn", "www.bilibili.com", "bilibili.com", "m.bilibili.com", "t.bilibili.com"}, bilibili},
-	{"xiaohongshu", words.Say("Xiaohongshu", "小红书"), []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"}, xiaohongshu},
-	{"weibo", words.Say("Weibo", "微博"), []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "share.api.weibo.cn", "t.cn"}, weibo},
+	{"xiaohongshu", words.Say("Xiaohongshu", "小红书"), []string{"xhslink.com", "xhslink.cn", "www.xiaohongshu.com", "xiaohongshu.com"}, by(
+		rule{host: "xhslink.com", path: xhsCode, url: "https://xhslink.com$1", short: true},
+		rule{host: "xhslink.cn", path: xhsCode, url: "https://xhslink.cn$1", short: true},
+		rule{
+			path: `^/(?:explore|discovery/item|search_result|user/profile/[0-9A-Za-z]{1,64})/([0-9A-Fa-f]{24})/?$`,
+			kind: "note", url: "https://www.xiaohongshu.com/discovery/item/$1", lower: true,
+			// No dot: at the end of a link it would be parsed as the end of the sentence.
+			with: &addition{"xsec_token", regexp.MustCompile(`^[A-Za-z0-9_=+/-]{1,256}$`), "xsec_token"},
+		},
+	)},
+	{"weibo", words.Say("Weibo", "微博"), []string{"weibo.com", "www.weibo.com", "m.weibo.cn", "video.weibo.com", "h5.video.weibo.com", "mapp.api.weibo.cn", "share.api.weibo.cn", "t.cn"}, by(
+		rule{host: "t.cn", path: code, url: "https://t.cn/$1", short: true},
+		rule{host: "mapp.api.weibo.cn", path: `^(/fx/[0-9A-Za-z]{1,64}\.html)$`, url: "https://mapp.api.weibo.cn$1", short: true},
+		rule{host: "share.api.weibo.cn", path: `^/share/[0-9]{1,20},([0-9]{5,24})\.html$`, kind: "status", url: weiboStatus},
+		rule{path: `^/(?:tv/)?show/` + weiboVideo + `/?$`, kind: "oid", url: "https://weibo.com/tv/show/$1", with: &weiboMID},
+		rule{
+			path: `^/(?:tv/)?show/?$`, param: "fid", form: regexp.MustCompile(`^` + weiboVideo + `$`),
+			kind: "oid", url: "https://weibo.com/tv/show/$1", with: &weiboMID,
+		},
+		// A user's number may also be followed by the name of a tab, such as
+		// /1000000001/profile. An id in base 62 does not consist of lower-case letters only.
+		rule{path: `^/[^/]*/[a-z]*/?$`, none: true},
+		rule{path: `^/(?:status|detail|[0-9]{1,20})/([0-9A-Za-z]{5,24})/?$`, kind: "status", url: weiboStatus},
+	)},
 	{"pipixia", words.Say("Pipixia", "皮皮虾"), []string{"h5.pipix.com"}, by(
 		rule{path: `^/s/([A-Za-z0-9_-]{1,64})/?$`, url: "https://h5.pipix.com/s/$1/", short: true},
 		rule{path: `^/(?:ppx/)?item/` + number + `/?$`, url: "https://h5.pipix.com/item/$1"},
 	)},
-	{"weishi", words.Say("Weishi", "微视"), []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"}, weishi},
+	{"weishi", words.Say("Weishi", "微视"), []string{"isee.weishi.qq.com", "h5.weishi.qq.com", "video.weishi.qq.com"}, by(
+		rule{host: "video.weishi.qq.com", path: code, url: "https://video.weishi.qq.com/$1", short: true},
+		// Pages below /weishi are named by what they show, and only the feed is a video's.
+		rule{path: `^/weishi/feed/([0-9A-Za-z]{1,64})(?:/|$)`, url: weishiVideo},
+		rule{path: `^/weishi/`, none: true},
+		rule{param: "id", form: word, url: weishiVideo},
+	)},
 	{"zuiyou", words.Say("Zuiyou", "最右"), []string{"share.xiaochuankeji.cn", "www.izuiyou.com", "share.izuiyou.com"}, by(
 		rule{param: "pid", form: digits, url: "https://share.xiaochuankeji.cn/hybrid/share/post?pid=$1"},
 	)},
@@ -59,7 +111,12 @@ var platforms = []platform{
 	{"pipigaoxiao", words.Say("Pipigaoxiao", "皮皮搞笑"), []string{"h5.pipigx.com", "share.ippzone.com"}, by(
 		rule{path: `^/pp/post/` + number + `/?$`, url: "https://h5.pipigx.com/pp/post/$1"},
 	)},
-	{"acfun", words.Name("AcFun"), []string{"www.acfun.cn", "acfun.cn", "m.acfun.cn"}, acfun},
+	{"acfun", words.Name("AcFun"), []string{"www.acfun.cn", "acfun.cn", "m.acfun.cn"}, by(
+		// Of several parts, the first is not named.
+		rule{path: `^/v/ac([0-9]{1,20})_(?P<page>[2-9]|[1-9][0-9]{1,3})/?$`, url: "https://www.acfun.cn/v/ac${1}_$2"},
+		rule{path: `^/v/ac([0-9]{1,20})(?:_[0-9]{1,4})?/?$`, url: "https://www.acfun.cn/v/ac$1"},
+		rule{param: "ac", form: regexp.MustCompile(`^(?:ac)?([0-9]{1,20})$`), url: "https://www.acfun.cn/v/ac$1"},
+	)},
 	{"haokan", words.Say("Haokan", "好看视频"), []string{"haokan.baidu.com", "haokan.hao123.com"}, by(
 		rule{param: "vid", form: digits, url: "https://haokan.baidu.com/v?vid=$1"},
 	)},
@@ -76,8 +133,8 @@ var platforms = []platform{
 	// cctv: by day.
 	{"cctv", words.Say("CCTV", "央视网"), []string{"tv.cctv.com", "tv.cctv.cn"}, by(
 		rule{
-			path: `^/((?:19|20)[0-9]{2}/[0-9]{2}/[0-9]{2})/(VID[A-Za-z0-9]{1,60})\.shtml$`, id: "$2",
-			url: "https://tv.cctv.com/$1/$2.shtml", extra: "day",
+			path: `^/(?P<day>(?:19|20)[0-9]{2}/[0-9]{2}/[0-9]{2})/(VID[A-Za-z0-9]{1,60})\.shtml$`, id: "$2",
+			url: "https://tv.cctv.com/$1/$2.shtml",
 		},
 	)},
 	{"xinpianchang", words.Say("Xinpianchang", "新片场"), []string{"www.xinpianchang.com", "xinpianchang.com"}, by(

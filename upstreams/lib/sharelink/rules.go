@@ -1,6 +1,10 @@
 package sharelink
 
-import "regexp"
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
 
 // rule recognizes one form of a platform's links: by the path, or by a parameter.
 type rule struct {
@@ -13,13 +17,24 @@ type rule struct {
 	param string
 	form  *regexp.Regexp
 	// id, kind and url are those of the link, with $1 for the first group of the path or of the
-	// parameter's form. id is "$1" where it is not given.
+	// parameter's form. id is "$1" where it is not given. Groups with names are in Extra as well.
 	id, kind, url string
-	// extra names $1 in the link's Extra; "" for none.
-	extra string
+	// with is what a parameter adds to the link if it has the form; nil for nothing.
+	with *addition
+	// lower: what the link is made of is written in lower case.
+	lower bool
 	short bool
+	// none: what fits is no post, whatever the rules after this one say.
+	none bool
 
 	pattern *regexp.Regexp // of path
+}
+
+// addition is a parameter that the URL of the link has as well, and its name in Extra.
+type addition struct {
+	param string
+	form  *regexp.Regexp
+	name  string
 }
 
 // by recognizes links by rules, of which the first that fits counts.
@@ -43,7 +58,7 @@ func by(rules ...rule) func(address) (Link, bool) {
 				continue
 			}
 			if l, ok := rules[i].link(a); ok {
-				return l, true
+				return l, !rules[i].none
 			}
 		}
 		return Link{}, false
@@ -68,8 +83,24 @@ func (r *rule) link(a address) (Link, bool) {
 	if !r.short {
 		l.ID = expand(r.id)
 	}
-	if r.extra != "" {
-		l.Extra = map[string]string{r.extra: expand("$1")}
+	if r.lower {
+		l.ID, l.URL = strings.ToLower(l.ID), strings.ToLower(l.URL)
+	}
+	for i, name := range form.SubexpNames() {
+		if name != "" {
+			l.Extra = map[string]string{name: text[found[2*i]:found[2*i+1]]}
+		}
+	}
+	if r.with != nil {
+		l.add(a, *r.with)
 	}
 	return l, true
+}
+
+// add adds a parameter, if the address has it in its form.
+func (l *Link) add(a address, one addition) {
+	if v := a.get(one.param, one.form); v != "" {
+		l.URL += "?" + one.param + "=" + url.QueryEscape(v)
+		l.Extra = map[string]string{one.name: v}
+	}
 }
