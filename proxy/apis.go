@@ -95,6 +95,16 @@ func (g *generation) apiFor(r *http.Request, path string) *apiRoute {
 	return nil
 }
 
+// APIOf finds the API that a request is for, and its path there.
+func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
+	below, _ := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
+	rt := s.current.Load().apiFor(r, below)
+	if rt == nil {
+		return "", "", false
+	}
+	return rt.Name, rt.handler.PathOf(r), true
+}
+
 // hostName is the name in a Host field, in lower case.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {

@@ -128,7 +128,10 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 
 // unpurged are the variants that no purge is about, as one may be known now.
 func (s *Store) unpurged(key string, v Variants) Variants {
-	return slices.DeleteFunc(slices.Clone(v), func(o *Object) bool { return s.purged(key, o) })
+	return slices.DeleteFunc(slices.Clone(v), func(o *Object) bool {
+		gone, _ := s.purgedSince(key, o)
+		return gone
+	})
 }
 
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
@@ -154,8 +157,15 @@ func (s *Store) look(ctx context.Context, key, farKey string, rules *Rules) (o *
 		return nil, answered
 	}
 	o, err := decode(b, created, rules)
-	if err != nil || s.purged(key, o) {
+	if err != nil {
 		return nil, answered
+	}
+	gone, stale := s.purgedSince(key, o)
+	switch {
+	case gone:
+		return nil, answered
+	case !stale.IsZero():
+		return o.staleFrom(stale), answered
 	}
 	return o, answered
 }
@@ -200,7 +210,7 @@ func (s *Store) share(key string, o *Object) {
 		return
 	}
 	value := func() ([]byte, time.Duration) {
-		if s.purged(key, o) {
+		if gone, _ := s.purgedSince(key, o); gone {
 			return nil, 0
 		}
 		b, err := encode(o)

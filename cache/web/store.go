@@ -13,14 +13,8 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-const (
-	// locks guard what is read, changed and written again, by key.
-	locks = 64
-	// memoryOfKeys is how long the purge of a URI is remembered for fills that began before it: longer than one may take.
-	memoryOfKeys = 10 * time.Minute
-	// maxPurges bounds how many are; past it, no fill that began before the one that was forgotten stores anything.
-	maxPurges = 4096
-)
+// locks guard what is read, changed and written again, by key.
+const locks = 64
 
 // Store keeps objects in memory, bounded in bytes: those that are asked for most (W-TinyLFU). It is safe for concurrent use.
 type Store struct {
@@ -31,16 +25,9 @@ type Store struct {
 
 	doubt atomic.Int64 // how many outages there were in which replacements may have been missed
 
-	mu sync.Mutex
-	// keys are the purges of one URI, wide those of many, the latest last.
-	keys, wide purges
-}
-
-// purges are those that are remembered, for so long, at most maxPurges.
-type purges struct {
-	all []Purge
-	// forgotten is when the latest was ordered that is no longer remembered though it should be.
-	forgotten time.Time
+	mu   sync.Mutex
+	uris uriPurges
+	wide widePurges
 }
 
 // Purge says which objects are gone that were asked for before At.
@@ -109,7 +96,8 @@ func (s *Store) Put(key string, o *Object) bool {
 // put stores an object here. It gets the generation of its URI.
 func (s *Store) put(key string, o *Object) bool {
 	defer s.lock(key)()
-	if s.purged(key, o) {
+	gone, stale := s.purgedSince(key, o)
+	if gone {
 		return false
 	}
 	v := s.Get(key)
@@ -125,8 +113,8 @@ func (s *Store) put(key string, o *Object) bool {
 	default:
 		o.generation = newGeneration()
 	}
-	if at, soft := s.lastPurge(key, o, true); soft {
-		o = o.staleFrom(at)
+	if !stale.IsZero() {
+		o = o.staleFrom(stale)
 	}
 	s.table.Set(key, v.With(o, s.Variants))
 	return true
@@ -185,56 +173,6 @@ func (o *Object) staleFrom(at time.Time) *Object {
 	next := o.clone()
 	next.Lifetime = min(o.Lifetime, at.Sub(o.Born))
 	return next
-}
-
-// remember keeps a purge for what is under way, and for what instances still share.
-func (s *Store) remember(p Purge) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.Key != "" {
-		s.keys.add(p, memoryOfKeys)
-	} else {
-		s.wide.add(p, farTime)
-	}
-}
-
-func (m *purges) add(p Purge, life time.Duration) {
-	old := 0
-	for old < len(m.all) && (len(m.all)-old >= maxPurges || p.At.Sub(m.all[old].At) > life) {
-		if p.At.Sub(m.all[old].At) <= life {
-			m.forgotten = m.all[old].At
-		}
-		old++
-	}
-	m.all = append(slices.Delete(m.all, 0, old), p)
-}
-
-// cover reports whether an object was purged since it was asked for, hard or soft, and when last.
-func (m *purges) cover(key string, o *Object, soft bool) (at time.Time, covered bool) {
-	if !soft && !o.Requested.After(m.forgotten) {
-		return m.forgotten, true
-	}
-	for _, p := range slices.Backward(m.all) {
-		if p.Soft == soft && p.Covers(key, o) {
-			return p.At, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// purged reports whether an object was purged since it was asked for, hard.
-func (s *Store) purged(key string, o *Object) bool {
-	_, covered := s.lastPurge(key, o, false)
-	return covered
-}
-
-func (s *Store) lastPurge(key string, o *Object, soft bool) (at time.Time, covered bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at, covered = s.keys.cover(key, o, soft); covered {
-		return at, true
-	}
-	return s.wide.cover(key, o, soft)
 }
 
 func (s *Store) lock(key string) (unlock func()) {

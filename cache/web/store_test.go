@@ -109,8 +109,8 @@ func TestManyPurgesForgetNothing(t *testing.T) {
 	for i := range maxPurges + 10 {
 		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Key: fmt.Sprint("/", i)})
 	}
-	if len(s.keys.all) > maxPurges {
-		t.Errorf("%d are remembered", len(s.keys.all))
+	if len(s.uris.last) > maxPurges {
+		t.Errorf("%d are remembered", len(s.uris.last))
 	}
 	if s.Put("/0", object(-1, "old")) || s.Put("/other", object(-1, "old")) || !s.Put("/other", object(10, "new")) {
 		t.Error("a purge that was forgotten was in vain, or keeps new ones out")

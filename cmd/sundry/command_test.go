@@ -345,7 +345,7 @@ func dependencies() map[string][]string {
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "upstreams/lib/words"},
 		"proxy/autopilot": {"cache/advise", "cache/jitter", "metrics", "proxy/live"},
 		"proxy/admin": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "metrics", "proxy/autopilot", "proxy/site/status", "proxy/site/i18n", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/site/status", "proxy/site/i18n", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "upstreams/lib/words",
 		},
 		"proxy/listener":   {"metrics"},

@@ -38,7 +38,7 @@ func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) 
 	return &admin.System{
 		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Metrics: all, Log: s.log,
 		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
-		Declaration: s.declaration, Grafana: s.grafana, Public: s.front, PublicPath: s.config.BasePath,
+		Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",
 		About: map[string]any{
 			"version": version(), "replay": s.cmd.Replay, "redis": s.far != nil, "listen": s.config.Listen,

@@ -155,3 +155,68 @@ func TestServeToCallsNoUpstream(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgesOfAnAPI by URL, prefix, tag and whole, hard and soft, by the admin API and by PURGE.
+func TestPurgesOfAnAPI(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	p := serve(t, "--to", origin)
+	paths := []string{"/a", "/a/b?x=1", "/c"}
+	fill := func() {
+		for _, path := range paths {
+			mustGet(t, p.public+path)
+		}
+	}
+	purge := func(body string) func() {
+		return func() {
+			if _, v := p.ask(http.MethodPost, "purge", body); v["change"] == nil {
+				t.Errorf("%s: %v", body, v)
+			}
+		}
+	}
+	method := func(path string, header http.Header) func() {
+		return func() {
+			r, _ := http.NewRequestWithContext(t.Context(), "PURGE", p.admin+path, http.NoBody)
+			r.Header = header
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if b, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
+				t.Errorf("PURGE %s: %s %s", path, resp.Status, b)
+			}
+		}
+	}
+	for _, row := range []struct {
+		purge func()
+		gone  int64
+	}{
+		{purge(`{"endpoint":"api","url":"/a","mode":"hard"}`), 1},
+		{purge(`{"endpoint":"api","prefix":"/a","mode":"hard"}`), 2},
+		{purge(`{"endpoint":"api","tag":"c","mode":"hard"}`), 1},
+		{purge(`{"endpoint":"api","tag":"all","mode":"soft"}`), 3},
+		{purge(`{"endpoint":"api","mode":"hard"}`), 3},
+		{purge(`{"endpoint":"*","mode":"soft"}`), 3},
+		{method("/a/b?x=1", nil), 1},
+		{method("/", http.Header{"Cache-Tag": {"all"}, "Soft-Purge": {"1"}}), 3},
+	} {
+		fill()
+		before := calls.Load()
+		fill()
+		if n := calls.Load() - before; n != 0 {
+			t.Fatalf("%d calls for what is fresh", n)
+		}
+		row.purge()
+		if fill(); calls.Load()-before != row.gone {
+			t.Errorf("%d calls after a purge, want %d", calls.Load()-before, row.gone)
+		}
+	}
+	_, kept := p.ask(http.MethodGet, "apis/api/entries?tag=all", "")
+	if entries, ok := kept["entries"].([]any); !ok || len(entries) != 3 {
+		t.Errorf("%v", kept)
+	}
+	if _, v := p.ask(http.MethodGet, "apis", ""); fmt.Sprint(v["apis"].([]any)[0].(map[string]any)["kept"]) != "3" {
+		t.Errorf("%v", v)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/advise"
+	"sundry/cache/web"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
 	"sundry/proxy/site/status"
@@ -30,7 +31,10 @@ type System struct {
 	// Spaces returns the cache spaces of an endpoint: that of its answers, then those
 	// of its parts.
 	Spaces func(endpoint string) []*cache.Space
-	Env    *upstreams.Environment
+	// Store keeps what APIs answer that are served as they are, and Resolve finds the API of a request and its path there.
+	Store   *web.Store
+	Resolve func(r *http.Request) (api, path string, ok bool)
+	Env     *upstreams.Environment
 	// Advise advises on the TTL of an endpoint, and on further ones; the zero target is that of
 	// the endpoint.
 	Advise func(e *catalog.Endpoint, ttls []time.Duration, target advise.Target) advise.Report
@@ -92,6 +96,9 @@ func (a *api) routes(mux *http.ServeMux) {
 		"GET /admin/api/endpoints/{name}/form":     a.tryForm,
 		"POST /admin/api/endpoints/{name}/try":     a.try,
 		"POST /admin/api/purge":                    a.purge,
+		"PURGE /":                                  a.purgeByMethod,
+		"GET /admin/api/apis":                      a.apis,
+		"GET /admin/api/apis/{name}/entries":       a.kept,
 		"GET /admin/api/failures":                  a.failures,
 		"POST /admin/api/failures/{id}/retry":      a.retry,
 		"GET /admin/api/audit":                     a.audit,

@@ -15,15 +15,26 @@ func (a *api) purge(r *http.Request) (any, error) {
 	var body struct {
 		Endpoint string `json:"endpoint"` // or * for all
 		Key      string `json:"key"`      // of one entry
-		Mode     string `json:"mode"`     // soft or hard
+		URL      string `json:"url"`      // of an API: what is kept of it, of all that begins with
+		Prefix   string `json:"prefix"`   // the prefix, or has the tag
+		Tag      string `json:"tag"`
+		Mode     string `json:"mode"` // soft or hard
 		Preview  bool   `json:"preview"`
 	}
 	if err := decodeBody(r, &body); err != nil {
 		return nil, err
 	}
 	_, known := a.Catalog().Get(body.Endpoint)
+	_, isAPI := a.Catalog().API(body.Endpoint)
+	of := selection{body.URL, body.Prefix, body.Tag}
 	switch {
-	case !known && body.Endpoint != policy.AllEndpoints:
+	case isAPI && body.Key == "" && (body.Mode == "soft" || body.Mode == "hard"):
+		return a.purgeAPI(r, body.Endpoint, of, body.Mode == "soft", body.Preview)
+	case of != selection{} && !isAPI:
+		return nil, fieldError("endpoint", "url, prefix and tag: expected the name of an API with proxy:", "url、prefix、tag：应给出以 proxy: 声明的 API 的名称")
+	case isAPI && body.Key != "":
+		return nil, fieldError("key", "key: expected url, prefix or tag for an API", "key：对于 API 应使用 url、prefix 或 tag")
+	case !known && !isAPI && body.Endpoint != policy.AllEndpoints:
 		return nil, noEndpoint(body.Endpoint)
 	case body.Key != "" && !a.hasKey(body.Endpoint, body.Key):
 		return nil, fieldError("key", "key: not a cache key of %s", "key：不是 %s 的缓存键", body.Endpoint)
@@ -31,6 +42,8 @@ func (a *api) purge(r *http.Request) (any, error) {
 		return nil, fieldError("mode", "mode: %q: expected soft (entries become stale) or hard (entries are gone)", "mode：不能是 %q，应为 soft（条目变为过期）或 hard（条目不能再用）", body.Mode)
 	}
 	entries, bytes := a.countEntries(body.Endpoint, body.Key)
+	kept, size := a.countAllKept(body.Endpoint)
+	entries, bytes = entries+kept, bytes+size
 	if body.Preview {
 		return map[string]any{"entries": entries, "bytes": bytes}, nil
 	}

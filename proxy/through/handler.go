@@ -134,6 +134,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	}
 }
 
+// PathOf is the path of a request at the origin: by it the store knows what is kept, below the API's name.
+func (h *Handler) PathOf(r *http.Request) string { return h.pathOf(r) }
+
 // pathOf is the path of a request at the origin, as it was spelled, with its query.
 func (h *Handler) pathOf(r *http.Request) string {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), h.Prefix)

@@ -1,0 +1,37 @@
+package web
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestPurgesAsTexts(t *testing.T) {
+	for text, want := range map[string]Purge{
+		"url /a?b=c d":    {Key: "x/a?b=c d"},
+		"prefix /":        {Prefix: "x/"},
+		"soft prefix /n/": {Prefix: "x/n/", Soft: true},
+		"tag front":       {Prefix: "x/", Tag: "front"},
+	} {
+		if got, err := ParsePurge("x", text); err != nil || got != want {
+			t.Errorf("%s: %+v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "url", "url a", "prefix x", "tag ", "tag a b", "tag a,b", "soft", "hard tag a", "x:7f3a"} {
+		if _, err := ParsePurge("x", text); !errors.Is(err, ErrPurge) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestASoftPurgeOutlivesTheMemoryOfURIs: what instances share of before is stale whenever it is found.
+func TestASoftPurgeOutlivesTheMemoryOfURIs(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	o := object(0, "1")
+	s.Purge(Purge{At: noon.Add(time.Second), Key: "x/a", Soft: true})
+	s.Purge(Purge{At: noon.Add(2 * memoryOfKeys), Key: "x/b"})
+	s.Put("x/a", o)
+	if got := s.Get("x/a"); len(got) != 1 || got[0].Left(noon.Add(2*time.Second)) > 0 {
+		t.Errorf("%d, fresh for %v", len(got), got[0].Left(noon.Add(2*time.Second)))
+	}
+}

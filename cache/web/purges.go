@@ -1,0 +1,118 @@
+package web
+
+import (
+	"strings"
+	"time"
+)
+
+const (
+	// memoryOfKeys is how long the hard purge of a URI is remembered for fills that began before it: longer than one may take.
+	memoryOfKeys = 10 * time.Minute
+	// maxPurges bounds how many are, of URIs and of more; past it, no fill that began before the one that was forgotten
+	// stores anything.
+	maxPurges = 4096
+)
+
+// uriPurges are the last hard purges of URIs: unsafe requests make many of them.
+type uriPurges struct {
+	at   map[string]time.Time
+	last []Purge // in the order in which they came
+	// forgotten is when the latest was ordered that is no longer remembered though it should be.
+	forgotten time.Time
+}
+
+func (m *uriPurges) add(p Purge) {
+	if m.at == nil {
+		m.at = map[string]time.Time{}
+	}
+	old := 0
+	for old < len(m.last) && (len(m.last)-old >= maxPurges || p.At.Sub(m.last[old].At) > memoryOfKeys) {
+		gone := m.last[old]
+		if p.At.Sub(gone.At) <= memoryOfKeys {
+			m.forgotten = gone.At
+		}
+		if m.at[gone.Key].Equal(gone.At) {
+			delete(m.at, gone.Key)
+		}
+		old++
+	}
+	m.last = append(m.last[old:], p)
+	if p.At.After(m.at[p.Key]) {
+		m.at[p.Key] = p.At
+	}
+}
+
+// cover reports whether an object was purged since it was asked for.
+func (m *uriPurges) cover(key string, o *Object) bool {
+	at, ok := m.at[key]
+	return !o.Requested.After(m.forgotten) || ok && !o.Requested.After(at)
+}
+
+// widePurges are those of many URIs, and the soft ones, as long as instances share what they are about.
+type widePurges struct {
+	all       []Purge // the latest last
+	forgotten time.Time
+}
+
+func (m *widePurges) add(p Purge) {
+	old := 0
+	for old < len(m.all) && (len(m.all)-old >= maxPurges || p.At.Sub(m.all[old].At) > farTime) {
+		if p.At.Sub(m.all[old].At) <= farTime {
+			m.forgotten = m.all[old].At
+		}
+		old++
+	}
+	m.all = append(m.all[old:], p)
+}
+
+// cover reports whether an object was purged since it was asked for, hard; and when last to be stale, zero: not.
+func (m *widePurges) cover(key string, o *Object) (gone bool, stale time.Time) {
+	if !o.Requested.After(m.forgotten) {
+		return true, stale
+	}
+	for i := range m.all {
+		switch p := &m.all[i]; {
+		case !p.Covers(key, o):
+		case !p.Soft:
+			return true, stale
+		case p.At.After(stale):
+			stale = p.At
+		}
+	}
+	return false, stale
+}
+
+// remember keeps a purge for what is under way, and for what instances still share.
+func (s *Store) remember(p Purge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.Key != "" && !p.Soft {
+		s.uris.add(p)
+	} else {
+		s.wide.add(p)
+	}
+}
+
+// purgedSince reports whether an object was purged since it was asked for: hard, or when last to be stale (zero: not).
+func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.uris.cover(key, o) {
+		return true, stale
+	}
+	return s.wide.cover(key, o)
+}
+
+// Walk calls each for every object here that a purge would be about, until it returns false, in no order.
+func (s *Store) Walk(p *Purge, each func(uri string, o *Object) bool) {
+	for key, variants := range s.table.All() {
+		if p.Key != "" && key != p.Key || !strings.HasPrefix(key, p.Prefix) {
+			continue
+		}
+		for _, o := range variants {
+			if p.Covers(key, o) && !each(key, o) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sundry/cache/policy"
+	"sundry/cache/web"
+	"sundry/proxy/live"
+	"sundry/upstreams/lib/words"
+)
+
+// apiView is an API that is served as it is.
+type apiView struct {
+	Name  string         `json:"name"`
+	EN    string         `json:"en"`
+	ZH    string         `json:"zh"`
+	To    []string       `json:"to"`
+	Hosts []string       `json:"hosts"` // empty: it is below its name
+	Kept  int            `json:"kept"`  // responses, on this instance
+	Bytes int            `json:"bytes"`
+	Stats *endpointStats `json:"stats"`
+}
+
+// apis lists those that are served as they are.
+func (a *api) apis(*http.Request) (any, error) {
+	stats, views := a.stats(), []apiView{}
+	for _, one := range a.Catalog().APIs {
+		v := apiView{Name: one.Name, EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Stats: stats[one.Name]}
+		for _, to := range one.Targets {
+			v.To = append(v.To, to.URL.String())
+		}
+		v.Kept, v.Bytes = a.countKept(&web.Purge{At: time.Now(), Prefix: one.Name + "/"})
+		if v.Stats == nil {
+			v.Stats = &endpointStats{}
+		}
+		v.Stats.setRatios()
+		views = append(views, v)
+	}
+	return map[string]any{"apis": views}, nil
+}
+
+// keptView is a response that is kept of an API.
+type keptView struct {
+	URL    string `json:"url"`
+	Status int    `json:"status"`
+	Type   string `json:"type,omitempty"`
+	ETag   string `json:"etag,omitempty"`
+	Bytes  int    `json:"bytes"`
+	AgeS   int64  `json:"age_s"`
+	LeftS  int64  `json:"left_s"` // freshness left; negative when stale
+	// Vary are the request fields that select it, each with what its caller had.
+	Vary map[string]string `json:"vary,omitempty"`
+	Tags []string          `json:"tags,omitempty"`
+	Part string            `json:"part,omitempty"` // such as bytes 0-99/200
+}
+
+func newKeptView(name, uri string, o *web.Object, now time.Time) keptView {
+	v := keptView{
+		URL: strings.TrimPrefix(uri, name), Status: o.Status, Type: o.Header.Get("Content-Type"), ETag: o.Tag(), Bytes: len(o.Body),
+		AgeS: int64(o.Age(now) / time.Second), LeftS: int64(o.Left(now) / time.Second), Tags: o.Tags,
+	}
+	if o.Part != nil {
+		v.Part = o.Part.ContentRange(o.Part.Total)
+	}
+	for _, field := range o.Names {
+		if v.Vary == nil {
+			v.Vary = map[string]string{}
+		}
+		v.Vary[field] = strings.Join(o.Selected[field], ", ")
+	}
+	return v
+}
+
+// kept lists what this instance keeps of an API, the newest first: by URL, prefix or tag, or all.
+func (a *api) kept(r *http.Request) (any, error) {
+	name, query := r.PathValue("name"), r.URL.Query()
+	if _, ok := a.Catalog().API(name); !ok {
+		return nil, noEndpoint(name)
+	}
+	limit, err := strconv.Atoi(query.Get("limit"))
+	if err != nil || limit < 1 || limit > maxEntries {
+		limit = 100
+	}
+	of := selection{query.Get("url"), query.Get("prefix"), query.Get("tag")}
+	p, err := of.purge(name, false)
+	if err != nil {
+		return nil, err
+	}
+	now, views, bytes := time.Now(), []keptView{}, 0
+	p.At = now
+	a.Store.Walk(&p, func(uri string, o *web.Object) bool {
+		views = append(views, newKeptView(name, uri, o, now))
+		bytes += len(o.Body)
+		return true
+	})
+	slices.SortFunc(views, func(x, y keptView) int { return int(x.AgeS - y.AgeS) })
+	return map[string]any{"entries": views[:min(limit, len(views))], "total": len(views), "bytes": bytes}, nil
+}
+
+// selection says which responses of an API are meant; all empty: all.
+type selection struct{ url, prefix, tag string }
+
+// text is the selection as an order has it.
+func (s selection) text() (text string, err error) {
+	given := 0
+	for word, value := range map[string]string{"url": s.url, "prefix": s.prefix, "tag": s.tag} {
+		if value != "" {
+			text = word + " " + value
+			given++
+		}
+	}
+	switch given {
+	case 0:
+		return "prefix /", nil
+	case 1:
+		return text, nil
+	}
+	return "", badRequest("expected one of url, prefix and tag", "url、prefix、tag 只能给出一个")
+}
+
+// purge is the selection as a purge of an API.
+func (s selection) purge(api string, soft bool) (web.Purge, error) {
+	text, err := s.text()
+	if err != nil {
+		return web.Purge{}, err
+	}
+	p, err := web.ParsePurge(api, text)
+	p.Soft = soft
+	if err != nil {
+		return p, badRequest("%s: %v", "%s：%v", text, err)
+	}
+	return p, nil
+}
+
+// countKept counts what a purge would be about on this instance.
+func (a *api) countKept(p *web.Purge) (n, bytes int) {
+	a.Store.Walk(p, func(_ string, o *web.Object) bool {
+		n++
+		bytes += len(o.Body)
+		return true
+	})
+	return n, bytes
+}
+
+// purgeAPI makes what is kept of an API stale, or removes it, on every instance; a preview counts it on this one.
+func (a *api) purgeAPI(r *http.Request, name string, of selection, soft, preview bool) (any, error) {
+	p, err := of.purge(name, soft)
+	if err != nil {
+		return nil, err
+	}
+	p.At = time.Now()
+	n, bytes := a.countKept(&p)
+	if preview {
+		return map[string]any{"entries": n, "bytes": bytes}, nil
+	}
+	c := live.Change{Do: live.DoPurge, Target: name, Hard: !soft}
+	if of != (selection{}) {
+		text, _ := of.text() // it was read above
+		if soft {
+			text = "soft " + text
+		}
+		c = live.Change{Do: live.DoDrop, Target: name, Key: text}
+	}
+	record, err := a.change(r, c)
+	if err != nil {
+		return nil, err
+	}
+	return purgeView{n, bytes, record, record.Pending}, nil
+}
+
+// purgeByMethod answers the method PURGE, as other caches do: of the path below which the API is, or with its Host. With
+// Cache-Tag it is about what has that tag, with Soft-Purge: 1 that becomes stale.
+func (a *api) purgeByMethod(r *http.Request) (any, error) {
+	name, path, ok := a.Resolve(r)
+	if !ok {
+		return nil, notFound(words.Say("API with proxy:", "以 proxy: 声明的 API"), fmt.Sprintf("%s%s", r.Host, r.URL.Path))
+	}
+	of := selection{url: path}
+	if tag := r.Header.Get("Cache-Tag"); tag != "" {
+		of = selection{tag: tag}
+	}
+	return a.purgeAPI(r, name, of, r.Header.Get("Soft-Purge") == "1", false)
+}
+
+// countAllKept counts what is kept of APIs, if a purge is one of everything.
+func (a *api) countAllKept(endpoint string) (n, bytes int) {
+	if endpoint != policy.AllEndpoints || a.Store == nil {
+		return 0, 0
+	}
+	return a.countKept(&web.Purge{At: time.Now()})
+}
