@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sundry/cache/far/redistest"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/upstreams/lib/waittest"
 )
 
 // TestServeTo serves an API as it is with no file at all: cached as it says, all methods, all paths but those of health.
@@ -218,5 +220,47 @@ func TestPurgesOfAnAPI(t *testing.T) {
 	}
 	if _, v := p.ask(http.MethodGet, "apis", ""); fmt.Sprint(v["apis"].([]any)[0].(map[string]any)["kept"]) != "3" {
 		t.Errorf("%v", v)
+	}
+}
+
+// TestAFleetSharesAnAPI: what one instance has fetched the other has too, what one has replaced or purged, in whatever way,
+// is gone at both, and a third that starts later does not find it either.
+func TestAFleetSharesAnAPI(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	origin, calls := counting(t)
+	start := func() *instance { return serve(t, "--to", origin, "--redis", redis.URL()) }
+	one, two := start(), start()
+	body := func(p *instance) string { _, b := mustGet(t, p.public+"/a"); return b }
+	first := body(one)
+	waittest.Until(t, "the response in Redis", func() bool {
+		reply, err := redis.Do("EXISTS sundry:/web:api/a")
+		return err == nil && strings.HasPrefix(reply, ":1")
+	})
+	if got := body(two); got != first || calls.Load() != 1 {
+		t.Fatalf("%q and %q in %d calls", first, got, calls.Load())
+	}
+	for _, change := range []func(){
+		func() { one.mustAsk(http.MethodPost, "purge", `{"endpoint":"api","tag":"a","mode":"hard"}`) },
+		func() { one.mustAsk(http.MethodPost, "purge", `{"endpoint":"api","url":"/a","mode":"soft"}`) },
+		func() {
+			resp, err := http.Post(one.public+"/a", "text/plain", strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		},
+	} {
+		before := body(two)
+		change()
+		waittest.Until(t, "another response at the other instance", func() bool { return body(two) != before })
+		now := body(two)
+		waittest.Until(t, "the same one here", func() bool { return body(one) == now })
+	}
+	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"api","mode":"hard"}`)
+	before := calls.Load()
+	three := start()
+	if body(three); calls.Load() != before+1 {
+		t.Errorf("%d calls of an instance that starts after a purge", calls.Load()-before)
 	}
 }
