@@ -13,23 +13,7 @@ import (
 )
 
 // Field describes a field of an endpoint's JSON answer.
-type Field struct {
-	Name, EN, ZH string
-	// Is what its value is, or each item of a list; "": anything.
-	Is fields.Type
-	// Must have a value.
-	Must bool
-	// AtLeast is how many items a list has to have.
-	AtLeast int
-	// Counts is the name of the list beside it whose items it counts; "": it does not.
-	Counts string
-	// Fields of its value or, if that is a list, of each item.
-	Fields []*Field
-}
-
-// MayBeMissing reports whether a value of the field may be null in an answer that is one: it
-// is declared, and neither must have a value nor is made here.
-func (f *Field) MayBeMissing() bool { return f.Is != "" && !f.Must && f.AtLeast == 0 && f.Counts == "" }
+type Field = fields.Field
 
 // fieldSpecs describe fields in the order of the answer.
 type fieldSpecs []declare.Member[fieldSpec]
@@ -134,7 +118,7 @@ func (s *endpointSpec) compileAnswer(declared []*Field, problems *declare.Proble
 	if i < 0 || len(declared) == 0 {
 		return nil
 	}
-	a := &fields.Answer{Fields: judged(declared)}
+	a := &fields.Answer{Fields: declared}
 	plain := strings.TrimSpace(s.Forms[i].JSON.Text) == "."
 	if each := s.Forms[i].Each; each != nil {
 		found := poolPath.FindStringSubmatch(strings.TrimSpace(each.Text))
@@ -159,13 +143,4 @@ func (s fieldSpecs) demanding() *declare.Text {
 		}
 	}
 	return nil
-}
-
-// judged are the fields as data are judged by them.
-func judged(declared []*Field) []fields.Field {
-	out := make([]fields.Field, len(declared))
-	for i, f := range declared {
-		out[i] = fields.Field{Name: f.Name, Is: f.Is, Must: f.Must, AtLeast: f.AtLeast, Counts: f.Counts, Fields: judged(f.Fields)}
-	}
-	return out
 }

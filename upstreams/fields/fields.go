@@ -18,12 +18,14 @@ type Answer struct {
 	// is one answer itself. An empty path is the data.
 	Pool []string
 	// Fields of the data, or of each candidate.
-	Fields []Field
+	Fields []*Field
 }
 
 // Field is what an answer holds at one place.
 type Field struct {
 	Name string
+	// EN and ZH describe it; "" where nobody does.
+	EN, ZH string
 	// Is what its value is, or each item of a list; "": anything.
 	Is Type
 	// Must have a value: not null, blank or the text null, and of its type.
@@ -34,8 +36,12 @@ type Field struct {
 	Counts string
 	// Fields of an object, or of each item of a list. An item that lacks one which must
 	// have a value is left out.
-	Fields []Field
+	Fields []*Field
 }
+
+// MayBeMissing reports whether a value of the field may be null in an answer that is one: it
+// is declared, and neither must have a value nor is made here.
+func (f *Field) MayBeMissing() bool { return f.Is != "" && !f.Must && f.AtLeast == 0 && f.Counts == "" }
 
 // Missing is the error of data that lacks what it must have.
 type Missing struct {
@@ -132,7 +138,7 @@ func (j judge) value(v any, f *Field) (out any, other bool, missing *Missing) {
 }
 
 // object judges the fields of an object.
-func (j judge) object(object map[string]any, fields []Field) (any, bool, *Missing) {
+func (j judge) object(object map[string]any, fields []*Field) (any, bool, *Missing) {
 	out, changed := object, false
 	set := func(name string, v any) {
 		if !changed {
@@ -140,19 +146,19 @@ func (j judge) object(object map[string]any, fields []Field) (any, bool, *Missin
 		}
 		out[name] = v
 	}
-	for i := range fields {
-		v, other, missing := j.value(object[fields[i].Name], &fields[i])
+	for _, f := range fields {
+		v, other, missing := j.value(object[f.Name], f)
 		if missing != nil {
-			return nil, false, missing.in(fields[i].Name)
+			return nil, false, missing.in(f.Name)
 		}
 		if other {
-			set(fields[i].Name, v)
+			set(f.Name, v)
 		}
 	}
-	for i := range fields {
-		if of := fields[i].Counts; of != "" {
-			list, _ := out[of].([]any)
-			set(fields[i].Name, len(list))
+	for _, f := range fields {
+		if f.Counts != "" {
+			list, _ := out[f.Counts].([]any)
+			set(f.Name, len(list))
 		}
 	}
 	return out, changed, nil
@@ -198,8 +204,8 @@ func (f *Field) tooFew(v any) string {
 }
 
 // need reports whether one of the fields must have a value.
-func need(fields []Field) bool {
-	return slices.ContainsFunc(fields, func(f Field) bool { return f.Must || f.AtLeast > 0 })
+func need(fields []*Field) bool {
+	return slices.ContainsFunc(fields, func(f *Field) bool { return f.Must || f.AtLeast > 0 })
 }
 
 func isList(v any) bool {

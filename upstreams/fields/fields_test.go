@@ -18,11 +18,11 @@ func decoded(t *testing.T, document string) any {
 }
 
 var (
-	item = Field{Name: "url", Is: Link, Must: true}
-	news = &Answer{Fields: []Field{
+	item = &Field{Name: "url", Is: Link, Must: true}
+	news = &Answer{Fields: []*Field{
 		{Name: "title", Must: true}, {Name: "date", Is: Date}, {Name: "at", Is: Time}, {Name: "n", Is: Integer},
-		{Name: "count", Counts: "list"}, {Name: "list", AtLeast: 2, Fields: []Field{item, {Name: "cover", Is: Link}}},
-		{Name: "tags", Is: Text}, {Name: "author", Fields: []Field{{Name: "name", Must: true}}},
+		{Name: "count", Counts: "list"}, {Name: "list", AtLeast: 2, Fields: []*Field{item, {Name: "cover", Is: Link}}},
+		{Name: "tags", Is: Text}, {Name: "author", Fields: []*Field{{Name: "name", Must: true}}},
 	}}
 	few  = `"list": [{"url": "https://a.example/1"}, {"url": "https://a.example/2", "cover": "//a"}, {"url": "https://a.example/null/x"}, {"url": ""}, null, 3]`
 	kept = `"list": [{"url": "https://a.example/1"}, {"url": "https://a.example/2", "cover": null}]`
@@ -58,7 +58,7 @@ func TestAnswersAreJudged(t *testing.T) {
 
 // TestNumbersOfReplies are as they were decoded: exact.
 func TestNumbersOfReplies(t *testing.T) {
-	of := &Answer{Fields: []Field{{Name: "n", Is: Integer, Must: true}, {Name: "x", Is: Number}, {Name: "at", Is: Time}}}
+	of := &Answer{Fields: []*Field{{Name: "n", Is: Integer, Must: true}, {Name: "x", Is: Number}, {Name: "at", Is: Time}}}
 	got, err := of.Judge(map[string]any{"n": json.Number("37963"), "x": json.Number("30.2943"), "at": json.Number("1763683200")}, false)
 	want := map[string]any{"n": json.Number("37963"), "x": json.Number("30.2943"), "at": "2025-11-21T08:00:00+08:00"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -106,7 +106,7 @@ func TestPools(t *testing.T) {
 		`{"list": [{"url": "https://a.example/"}, {"url": null}], "n": 1}`: `{"list": [{"url": "https://a.example/"}], "n": 1}`,
 		`{"list": [{"url": null}]}`:                                        "", `{"list": []}`: "", `{}`: "", `null`: "", `[]`: "",
 	} {
-		got, err := (&Answer{Pool: []string{"list"}, Fields: []Field{item}}).Judge(decoded(t, document), false)
+		got, err := (&Answer{Pool: []string{"list"}, Fields: []*Field{item}}).Judge(decoded(t, document), false)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%s: %v", document, got)
@@ -115,7 +115,7 @@ func TestPools(t *testing.T) {
 			t.Errorf("%s: %v %s", document, err, diff)
 		}
 	}
-	if _, err := (&Answer{Pool: []string{}, Fields: []Field{item}}).Judge(decoded(t, `[]`), false); err == nil {
+	if _, err := (&Answer{Pool: []string{}, Fields: []*Field{item}}).Judge(decoded(t, `[]`), false); err == nil {
 		t.Error("an empty pool is an answer")
 	}
 }
