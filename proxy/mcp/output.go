@@ -41,7 +41,7 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, 
 // refuse results that are not as described, and a format says what a text is for, not
 // what it holds.
 func (t *tool) dataSchema(e *catalog.Endpoint, sample apidoc.Sample) (object, error) {
-	b, err := plainjson.Marshal(sample.Shape.SchemaIn(e.Fields, t.Say))
+	b, err := plainjson.Marshal(sample.Shape.Schema(e.Fields, t.Say))
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (o *operation) schemas() plainjson.Object {
 		return nil
 	}
 	answer, data := schemaName(o.Name, "Answer"), schemaName(o.Name, "Data")
-	schema := o.sample.Shape.SchemaIn(o.Fields, o.Say)
+	schema := o.sample.Shape.Schema(o.Fields, o.Say)
 	schema["title"], schema["description"] = data, o.Say(o.EN, o.ZH)
 	return plainjson.Object{
 		{Name: answer, Value: plainjson.Object{
