@@ -204,9 +204,6 @@ func (q *Quota) used(now time.Time) float64 {
 	return max(float64(own), float64(q.fleetMade)*remain)
 }
 
-// PerHour is how many calls it allows in an hour.
-func (q *Quota) PerHour() float64 { return float64(q.rate.Calls) / q.rate.Per.Hours() }
-
 // Quotas are those of all sources that declare a rate. They outlive a reload. The
 // zero value is empty and ready to use.
 type Quotas struct {

@@ -52,7 +52,7 @@ func CheckHost(host string) (string, error) {
 		}
 		return a.String(), nil
 	}
-	name, err := ascii(strings.ToLower(trimDot(host)))
+	name, err := ASCII(strings.ToLower(trimDot(host)))
 	if err != nil || !validName(name) {
 		return "", errHost
 	}
@@ -62,10 +62,10 @@ func CheckHost(host string) (string, error) {
 	return name, nil
 }
 
-// ascii converts an international name to punycode, and checks one that is in
+// ASCII converts an international name to punycode, and checks one that is in
 // punycode. Plain names are not passed to IDNA: it refuses the underscore of game servers' names
 // and the doubled hyphens of large sites'.
-func ascii(name string) (string, error) {
+func ASCII(name string) (string, error) {
 	foreign := func(r rune) bool { return r > unicode.MaxASCII }
 	if !strings.Contains(name, "xn--") && !strings.ContainsFunc(name, foreign) {
 		return name, nil
@@ -89,16 +89,19 @@ func validName(name string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		if slices.ContainsFunc([]byte(label), func(c byte) bool {
-			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
-		}) {
+		if !IsLabel(label) {
 			return false
 		}
 	}
 	return true
+}
+
+// IsLabel reports whether a text in lower case may be a label of a name.
+func IsLabel(l string) bool {
+	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
+		!slices.ContainsFunc([]byte(l), func(c byte) bool {
+			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
+		})
 }
 
 // numeric reports whether a last label makes the host an address for some

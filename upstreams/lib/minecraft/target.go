@@ -3,13 +3,10 @@ package minecraft
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"golang.org/x/net/idna"
-
+	"sundry/upstreams/lib/guard"
 	"sundry/upstreams/lib/words"
 )
 
@@ -95,10 +92,10 @@ func canonicalHost(host string) (string, error) {
 		}
 		return a.Unmap().String(), nil
 	}
-	name, err := ascii(strings.ToLower(strings.TrimSuffix(host, ".")))
+	name, err := guard.ASCII(strings.ToLower(strings.TrimSuffix(host, ".")))
 	switch {
 	case err != nil:
-		return "", err
+		return "", errIDN
 	case name == "":
 		return "", errEmpty
 	case len(name) > 253:
@@ -106,7 +103,7 @@ func canonicalHost(host string) (string, error) {
 	}
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
-		if !validLabel(l) {
+		if !guard.IsLabel(l) {
 			return "", errLabel
 		}
 	}
@@ -114,27 +111,6 @@ func canonicalHost(host string) (string, error) {
 		return "", errAmbiguous
 	}
 	return name, nil
-}
-
-// ascii converts an internationalized name to punycode, and checks one that is in
-// punycode. Plain names are not passed to IDNA: it refuses the underscore.
-func ascii(name string) (string, error) {
-	plain := !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII })
-	if plain && !strings.Contains(name, "xn--") {
-		return name, nil
-	}
-	puny, err := idna.Lookup.ToASCII(name)
-	if err != nil {
-		return "", errIDN
-	}
-	return puny, nil
-}
-
-func validLabel(l string) bool {
-	return l != "" && len(l) <= 63 && l[0] != '-' && l[len(l)-1] != '-' &&
-		!slices.ContainsFunc([]byte(l), func(c byte) bool {
-			return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_'
-		})
 }
 
 // String is the canonical form, without the default port.
