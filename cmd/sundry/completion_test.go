@@ -18,7 +18,7 @@ func TestCompletion(t *testing.T) {
 		want  string // all of it, or … and what it must hold
 	}{
 		{"ser", "serve"},
-		{"help do", "doctor docs"},
+		{"help c", "check completion"},
 		{"serve --re", "--replay --replay-fault --redis"},
 		{"serve --log-level ", "debug info warn error"},
 		{"serve --log-format=", "--log-format=text --log-format=json"},
@@ -26,7 +26,7 @@ func TestCompletion(t *testing.T) {
 		{"serve x", ""},
 		{"schema ", "catalog part config"},
 		{"schema config ", ""},
-		{"docs v", "variables"},
+		{"schema p", "part"},
 		{"completion ", "bash zsh fish"},
 		{"try 6", "60s"},
 		{"try 60s ", "date= type="},

@@ -48,7 +48,6 @@ type cli struct {
 	Advise     adviseCmd     `cmd:"" help:"Advise on TTLs from a log: which one meets the target, the share of old answers and the upstream calls now and then." example:"sundry advise /var/log/sundry.log"`
 	New        newCmd        `cmd:"" help:"Draft an endpoint: call an address, and write a catalog file with a recorded exchange." example:"sundry new joke --url 'https://api.example.org/v1/{id}' --param id=7"`
 	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of catalog files, or of sundry.yaml, for editors." example:"sundry schema config"`
-	Docs       docsCmd       `cmd:"" help:"Print the endpoints as a Markdown table." example:"sundry docs variables"`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell." example:"source <(sundry completion bash)"`
 	Help       helpCmd       `cmd:"" help:"Show what a command does and what it takes." example:"sundry help serve"`
 	About      versionCmd    `cmd:"" name:"version" help:"Print the version and what it was built of." example:"sundry version"`

@@ -87,7 +87,7 @@ func between(t *testing.T, text, part, by string) string {
 	before, rest, ok := strings.Cut(text, begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("deploy/catalog.md has lost the marks around %s", part)
+		t.Fatalf("a page has lost the marks around %s", part)
 	}
 	return before + begin + by + end + after
 }

@@ -72,13 +72,3 @@ func (s *server) logLeftOut(before, now *catalog.Catalog) {
 		s.log.Info("sources left out: their variables are not set", "count", len(missing), "sources", strings.Join(missing, ", "))
 	}
 }
-
-// variableTable lists what only an operator can give, as Markdown.
-func variableTable(set *catalog.Catalog) string {
-	var b strings.Builder
-	b.WriteString("| variable | what | where to get it | without it |\n|---|---|---|---|\n")
-	for _, v := range set.Variables() {
-		fmt.Fprintf(&b, "| `%s` | %s<br>%s<br>`%s` | %s (%s) | %s |\n", v.Name, v.EN, v.ZH, v.Example, v.From, v.Cost, consequence(&v))
-	}
-	return b.String()
-}
