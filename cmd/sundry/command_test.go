@@ -275,7 +275,7 @@ func dependencies() map[string][]string {
 		// Libraries: they know nothing of the service.
 		"cache/durable": {}, "cache/far/redistest": {"upstreams/lib/longtest"}, "cache/jitter": {}, "metrics": {}, "metrics/panics": {"metrics"}, "upstreams/lib/chinatime": {},
 		"upstreams/lib/geoip": {}, "upstreams/lib/guard": {}, "upstreams/lib/costtest": {}, "upstreams/lib/longtest": {},
-		"upstreams/lib/minecraft": {"upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
+		"upstreams/lib/minecraft": {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/words"}, "upstreams/lib/peertest": {"upstreams/lib/longtest"}, "upstreams/lib/plainjson": {},
 		"upstreams/lib/qrcode": {"upstreams/lib/words"}, "upstreams/lib/shape": {}, "upstreams/lib/sharelink": {"upstreams/lib/words"}, "upstreams/lib/signing": {"upstreams/lib/webpage"}, "upstreams/lib/waittest": {}, "upstreams/lib/webpage": {},
 		"upstreams/lib/words": {}, "upstreams/lib/webpage/webtest": {},
 		"cache":                          {"cache/durable", "cache/entry", "cache/jitter", "cache/policy", "metrics"},
