@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -21,6 +20,7 @@ type apiRoute struct {
 	handler *through.Handler
 	origin  *through.Origin
 	metrics *endpointMetrics
+	prefix  string // of its paths; "" where Host names are the API's
 }
 
 // addAPIs adds the routes of a catalog's APIs to the generation that replaces another.
@@ -65,7 +65,7 @@ func (s *Server) newAPIRoute(a *catalog.API) *apiRoute {
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
 	}
-	return &apiRoute{API: a, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
+	return &apiRoute{API: a, prefix: settings.Prefix, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
 }
 
 func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
@@ -74,18 +74,21 @@ func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
 	return settings.callerOf(r), isTrusted(peer.Addr().Unmap(), settings.Trusted)
 }
 
-// apiFor is the API that a request is for; nil: none.
-func (g *generation) apiFor(r *http.Request, path string) *apiRoute {
+// apiAt is the API that a request is for, by its Host and its path, also without the base path; nil: none.
+func (g *generation) apiAt(host, path, below string) *apiRoute {
+	if len(g.apis) == 0 {
+		return nil
+	}
 	if len(g.hosts) > 0 {
-		if rt := g.hosts[hostName(r.Host)]; rt != nil {
+		if rt := g.hosts[hostName(host)]; rt != nil {
 			return rt
 		}
 	}
-	if rt := g.everywhere; rt != nil && r.URL.Path != "/healthz" && r.URL.Path != "/readyz" {
+	if rt := g.everywhere; rt != nil && path != "/healthz" && path != "/readyz" {
 		return rt
 	}
-	name, ok := strings.CutPrefix(path, "/api/")
-	if !ok || len(g.apis) == 0 {
+	name, ok := strings.CutPrefix(below, "/api/")
+	if !ok {
 		return nil
 	}
 	name, _, _ = strings.Cut(name, "/")
@@ -98,7 +101,7 @@ func (g *generation) apiFor(r *http.Request, path string) *apiRoute {
 // APIOf finds the API that a request is for, and its path there.
 func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
 	below, _ := strings.CutPrefix(r.URL.Path, s.cfg.BasePath)
-	rt := s.current.Load().apiFor(r, below)
+	rt := s.current.Load().apiAt(r.Host, r.URL.Path, below)
 	if rt == nil {
 		return "", "", false
 	}
@@ -107,10 +110,10 @@ func (s *Server) APIOf(r *http.Request) (api, path string, ok bool) {
 
 // hostName is the name in a Host field, in lower case.
 func hostName(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[:i]
 	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
 // serveThrough answers a request for an API.

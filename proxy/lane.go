@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"sundry/cache"
 	"sundry/proxy/express"
 	"sundry/proxy/ratelimit"
+	"sundry/proxy/through"
 	"sundry/upstreams/loop"
 )
 
@@ -27,11 +30,17 @@ const (
 )
 
 func laneFields() []string {
-	return []string{
+	own := []string{
 		laneAcceptEncoding: "Accept-Encoding", laneIfNoneMatch: "If-None-Match", laneRequestID: "X-Request-Id",
 		laneXForwardedFor: "X-Forwarded-For", laneForwarded: "Forwarded", laneAgent: "User-Agent",
 		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header,
 	}
+	for _, name := range slices.Concat(through.Deciding(), varyingFields()) {
+		if !slices.Contains(own, name) {
+			own = append(own, name)
+		}
+	}
+	return own
 }
 
 // lane answers requests in front of net/http whose answers lie ready: what they ask is
@@ -41,6 +50,7 @@ type lane struct {
 	*Server
 	scratch sync.Pool // of *prepared
 	date    atomic.Pointer[dateLine]
+	apis    *apiLane
 }
 
 // prepared is an answer that lies ready, while it is put together. It is used again for
@@ -54,7 +64,7 @@ type prepared struct {
 // Lane returns the express lane in front of this server. reg takes its metrics; nil
 // for none.
 func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
-	l := &lane{Server: s}
+	l := &lane{Server: s, apis: newAPILane(laneFields())}
 	l.scratch.New = func() any { return &prepared{} }
 	return express.New(express.Config{Answerer: l, Fields: laneFields(), Registerer: reg, Panics: s.cfg.Panics})
 }
@@ -62,8 +72,13 @@ func (s *Server) Lane(reg prometheus.Registerer) (*express.Lane, error) {
 // Answer implements express.Answerer.
 func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	now := l.current.Load()
+	if len(now.apis) > 0 {
+		if rt := now.apiAt(q.Host, q.Path, strings.TrimPrefix(q.Path, l.cfg.BasePath)); rt != nil {
+			return l.answerAPI(rt, now, q, r)
+		}
+	}
 	rt := now.paths[q.Path]
-	if rt == nil || len(now.hosts) > 0 && now.hosts[hostName(q.Host)] != nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
+	if rt == nil || l.draining.Load() || q.Has(laneLoop) && now.settings.Mark.In(q.Lines(laneLoop)) {
 		return false
 	}
 	a := l.scratch.Get().(*prepared) //nolint:forcetypeassert // New makes no other

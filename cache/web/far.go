@@ -87,7 +87,8 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	r := Response{Status: s.Status, Header: s.Header, Requested: s.Requested.Add(off), Received: s.Received.Add(off)}
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)
-	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags, generation: s.Generation}, nil
+	return &Object{Response: r, Terms: t, Names: s.Names, Selected: s.Selected, Body: body, Part: s.Part, Tags: s.Tags,
+		selecting: SelectingKey(s.Selected, s.Names), generation: s.Generation}, nil
 }
 
 // farKey is the key of a URI, and of a variant of it.
@@ -124,6 +125,21 @@ func (s *Store) Find(ctx context.Context, key string, request http.Header, rules
 		}
 	}
 	return v
+}
+
+// Ready is what of a URI answers a request at now that has no field but those by which it selects: fresh, whole, and certainly
+// the newest that instances have. nil: there is none.
+func (s *Store) Ready(key string, now time.Time, selects func(*Object) bool) *Object {
+	for _, o := range s.Get(key) {
+		switch {
+		case !selects(o):
+			continue
+		case o.Part != nil || o.Judge(&Directives{}, now) != Reuse || s.Far != nil && o.doubtful(s.doubt.Load()):
+			return nil
+		}
+		return o
+	}
+	return nil
 }
 
 // unpurged are the variants that no purge is about, as one may be known now.

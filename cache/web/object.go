@@ -1,8 +1,10 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 )
@@ -18,6 +20,10 @@ type Object struct {
 	// Part is what of the whole the body is; nil: all of it.
 	Part *Part
 	Tags []string
+	// Made is what who serves it makes of it, once.
+	Made atomic.Value
+	// selecting is SelectingKey of Selected.
+	selecting string
 	// generation is that of its URI, see Far; 0: it has none yet.
 	generation uint64
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; -1: there is something newer.
@@ -26,14 +32,22 @@ type Object struct {
 
 // clone is a copy that may be changed until it is stored.
 func (o *Object) clone() *Object {
-	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, generation: o.generation}
+	return &Object{Response: o.Response, Terms: o.Terms, Names: o.Names, Selected: o.Selected, Body: o.Body, Part: o.Part, Tags: o.Tags, selecting: o.selecting, generation: o.generation}
 }
 
-// With is the object with its body, which is a part of the whole unless that is nil.
+// With is the object with its body, which is a part of the whole unless that is nil. A whole one says how long it is.
 func (o *Object) With(body []byte, part *Part) *Object {
 	next := o.clone()
 	next.Body, next.Part = body, part
+	if _, told := o.Header["Content-Length"]; !told && part == nil && bodyAllowed(o.Status) {
+		next.Header = maps.Clone(o.Header)
+		next.Header["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
 	return next
+}
+
+func bodyAllowed(status int) bool {
+	return status >= http.StatusOK && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 // In puts the object among the variants of its URI, before it is stored.
@@ -50,7 +64,7 @@ const overhead = 600
 // Weight is how many bytes of memory it takes, about.
 func (o *Object) Weight() int {
 	n := overhead + len(o.Body)
-	for _, h := range [...]http.Header{o.Header, o.Selected} {
+	for _, h := range [...]http.Header{o.Header, o.Header, o.Selected} { // once more for what is made of it
 		for name, lines := range h {
 			n += len(name) + 40
 			for _, line := range lines {
@@ -73,6 +87,7 @@ func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object
 			o.Selected[name] = slices.Clone(lines)
 		}
 	}
+	o.selecting = SelectingKey(o.Selected, o.Names)
 	for _, name := range rules.Tags {
 		for _, m := range r.Header[name] {
 			o.Tags = append(o.Tags, strings.FieldsFunc(m, func(c rune) bool { return c == ',' || c == ' ' })...)
@@ -84,7 +99,7 @@ func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object
 
 // Selects reports whether a request selects the object.
 func (o *Object) Selects(request http.Header) bool {
-	return SelectingKey(request, o.Names) == SelectingKey(o.Selected, o.Names)
+	return len(o.Names) == 0 || SelectingKey(request, o.Names) == o.selecting
 }
 
 // Tag is its entity tag; "": it has none.

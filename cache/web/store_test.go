@@ -46,6 +46,7 @@ func TestTheNewestOfASelectionIsKept(t *testing.T) {
 	for i := range 5 {
 		o := object(3, fmt.Sprint("variant ", i))
 		o.Selected = fields(fmt.Sprint("X-A: v", i))
+		o.selecting = SelectingKey(o.Selected, o.Names)
 		s.Put("/a", o)
 	}
 	if n := len(s.Get("/a")); n != 3 || stored(s, "/a", "v4") != "variant 4" || stored(s, "/a", "1") != "" {

@@ -182,7 +182,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 	if err != nil {
 		return err
 	}
-	if s.config.Express && s.cmd.To == "" {
+	if s.config.Express {
 		if s.lane, err = s.front.Lane(reg); err != nil {
 			return err
 		}

@@ -254,8 +254,7 @@ func TestAFleetSharesAnAPI(t *testing.T) {
 		before := body(two)
 		change()
 		waittest.Until(t, "another response at the other instance", func() bool { return body(two) != before })
-		now := body(two)
-		waittest.Until(t, "the same one here", func() bool { return body(one) == now })
+		waittest.Until(t, "the same one at both", func() bool { return body(one) == body(two) })
 	}
 	one.mustAsk(http.MethodPost, "purge", `{"endpoint":"api","mode":"hard"}`)
 	before := calls.Load()

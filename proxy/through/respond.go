@@ -89,21 +89,27 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 // setHeader puts the fields of an answer into the caller's.
 func (c *call) setHeader(a *answer) {
 	o, h, now := a.object, c.w.Header(), c.now()
-	maps.Copy(h, o.Header)
-	if a.status.Hit && a.status.Fwd == "" {
-		o.RemoveUnshared(h)
-	}
-	if _, ok := h["Content-Type"]; !ok {
-		h["Content-Type"] = nil // or net/http guesses one
-	}
-	if _, ok := web.Date(h.Get("Date"), now); !ok {
-		h.Set("Date", o.Received.UTC().Format(http.TimeFormat))
-	}
+	c.setFields(h, o, a.status.Hit && a.status.Fwd == "", now)
 	if age := o.Age(now); a.status.Hit || a.spool == nil || age >= time.Second {
 		h.Set("Age", itoa(int64(age/time.Second)))
 	}
-	h["Via"] = append(slices.Clip(h["Via"]), "1.1 "+c.origin.via)
 	h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), a.status.String())
+}
+
+// setFields puts those of a response into a header, but for how old it is and where it comes from. reused: it is, without
+// validation.
+func (h *Handler) setFields(to http.Header, o *web.Object, reused bool, now time.Time) {
+	maps.Copy(to, o.Header)
+	if reused {
+		o.RemoveUnshared(to)
+	}
+	if _, ok := to["Content-Type"]; !ok {
+		to["Content-Type"] = nil // or net/http guesses one
+	}
+	if _, ok := web.Date(to.Get("Date"), now); !ok {
+		to.Set("Date", o.Received.UTC().Format(http.TimeFormat))
+	}
+	to["Via"] = append(slices.Clip(to["Via"]), "1.1 "+h.origin.via)
 }
 
 // send writes n bytes of the body from an offset on, as they come; -1: all. A body that is cut off is cut off for the

@@ -1,0 +1,90 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"sundry/cache/web"
+	"sundry/upstreams"
+)
+
+// varied is an API whose responses differ in all that a head may have.
+func varied(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", `max-age=600, no-cache="X-Once"`)
+	h.Set("X-Once", "for one alone")
+	h["X-Lines"] = []string{" one ", "two"}
+	h.Set("Via", "1.0 inner")
+	h.Set("Cache-Status", "inner; hit")
+	status := http.StatusOK
+	switch r.URL.Path {
+	case "/varies":
+		h.Set("Vary", "Accept-Encoding, Accept-Language")
+		h.Set("Etag", `"v"`)
+	case "/x-varies":
+		h.Set("Vary", "X-Other")
+	case "/untyped":
+		h["Content-Type"] = nil
+	case "/undated":
+		h["Date"] = nil
+	case "/missing":
+		status = http.StatusNotFound
+	case "/empty":
+		status = http.StatusNoContent
+	case "/odd":
+		status = 299
+	case "/large":
+		w.WriteHeader(status)
+		_, _ = w.Write(make([]byte, 100<<10))
+		return
+	}
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		_, _ = fmt.Fprintf(w, "%s in %q", r.URL, r.Header["Accept-Encoding"])
+	}
+}
+
+// TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.
+func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(varied))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := "version: 1\nname: %s\nproxy: {to: '" + origin.URL + "'%s}\n"
+	w := newTwoWays(t, map[string]string{"below": fmt.Sprintf(file, "below", ""), "host": fmt.Sprintf(file, "host", ", hosts: [api.example]"),
+		"sorted": fmt.Sprintf(file, "sorted", ", cache: {sort: true}")}, func(c *Config, _ *upstreams.Environment) {
+		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(w.server.CloseIdle)
+	lane, plain := dial(t, w.lane), dial(t, w.plain)
+	requests := 0
+	for _, at := range []string{"a.example /api/below", "API.example:80 ", "[::1]:80 /api/below", "a.example /api/sorted"} {
+		host, prefix, _ := strings.Cut(at, " ")
+		for _, path := range []string{"/", "/?", "/?b=1&a=2", "/varies", "/x-varies", "/untyped", "/undated", "/missing", "/empty", "/odd", "/large", "/a[b]", "/%61", "//x", "/a/../b", "/api/ip"} {
+			for _, lines := range append(headersOfRequests(`"v"`), "Cache-Control: max-age=0\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Authorization: Basic x\r\n",
+				"If-Modified-Since: Sat, 29 Oct 2044 19:43:31 GMT\r\n", "If-Match: \"v\"\r\n", "X-Other: 1\r\n", "Accept: text/html;q=0.5\r\n") {
+				for _, method := range []string{"GET", "HEAD"} {
+					request := method + " " + prefix + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n"
+					plain.ask(t, "GET"+strings.TrimPrefix(request, method)) // now it lies ready
+					w.compare(t, lane, plain, request)
+					requests++
+				}
+			}
+		}
+	}
+	answered := w.counted(t, "sundry_express_requests_total")[`result="answered"`]
+	if answered < float64(requests)/4 {
+		t.Errorf("of %d requests, the lane answered %v: that tests little", requests, answered)
+	}
+	if hits := w.counted(t, "sundry_requests_total")[`class="2xx",endpoint="below",outcome="hit"`]; hits < float64(requests)/4 {
+		t.Errorf("%v hits are counted", hits)
+	}
+}

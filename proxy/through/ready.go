@@ -1,0 +1,72 @@
+package through
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"sundry/cache/web"
+)
+
+// Deciding are the request fields by which something else than a fresh response may be the answer, or another one.
+func Deciding() []string {
+	return []string{"Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Authorization"}
+}
+
+// Ready appends the head of an answer that lies ready, byte for byte as net/http writes it, and returns it with the body, which
+// must not be changed. The request is a GET or HEAD of target, its path and query, and has none of the fields Deciding;
+// selects says whether it selects a response. false: ServeHTTP answers it.
+func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) bool, now time.Time) (head, body []byte, r Result, ok bool) {
+	o := h.store.Ready(h.Name+target, now, selects)
+	if o == nil || http.StatusText(o.Status) == "" || o.Header["Content-Length"] == nil {
+		return buf, nil, r, false
+	}
+	made, ok := o.Made.Load().(*madeHead)
+	if !ok {
+		made = h.makeHead(o, now)
+		o.Made.Store(made)
+	}
+	r = Result{Cache: web.CacheStatus{Hit: true, TTL: o.Left(now)}, Code: o.Status, Age: o.Age(now)}
+	buf = append(buf, made.untilAge...)
+	buf = strconv.AppendInt(buf, int64(r.Age/time.Second), 10)
+	buf = append(buf, made.untilTTL...)
+	buf = strconv.AppendInt(buf, int64(r.Cache.TTL/time.Second), 10)
+	return append(buf, made.rest...), o.Body, r, true
+}
+
+// madeHead is the head of an answer that is reused, around its age and the time for which it is still fresh.
+type madeHead struct{ untilAge, untilTTL, rest []byte }
+
+// makeHead writes the head as net/http does: fields in the order of their names.
+func (h *Handler) makeHead(o *web.Object, now time.Time) *madeHead {
+	fields := http.Header{}
+	h.setFields(fields, o, true, now)
+	const mark = "0"
+	fields["Age"] = []string{mark}
+	status := web.CacheStatus{Hit: true, Detail: "memory"}
+	fields["Cache-Status"] = append(slices.Clip(fields["Cache-Status"]), status.String())
+	var b bytes.Buffer
+	b.WriteString("HTTP/1.1 " + strconv.Itoa(o.Status) + " " + http.StatusText(o.Status) + "\r\n")
+	m := &madeHead{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		_ = http.Header{name: fields[name]}.Write(&b) // a buffer takes everything
+		switch name {
+		case "Age":
+			m.untilAge = bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte(mark+"\r\n")))
+			b.Reset()
+			b.WriteString("\r\n")
+		case "Cache-Status":
+			at := bytes.LastIndex(b.Bytes(), []byte("ttl=")) + len("ttl=")
+			m.untilTTL = bytes.Clone(b.Bytes()[:at])
+			rest := bytes.Clone(b.Bytes()[at+len(mark):])
+			b.Reset()
+			b.Write(rest)
+		}
+	}
+	b.WriteString("\r\n")
+	m.rest = b.Bytes()
+	return m
+}
