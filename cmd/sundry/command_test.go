@@ -283,7 +283,6 @@ func dependencies() map[string][]string {
 		"cache/policy":                   {"cache/entry"},
 		"cache/advise":                   {"cache", "cache/durable", "cache/entry", "cache/policy", "metrics"},
 		"cache/far":                      {"cache/jitter", "metrics"},
-		"upstreams/declare/describe":     {"upstreams/declare"},
 		"upstreams/scaffold":             {"upstreams/lib/chinatime", "upstreams/httpsource", "upstreams/lib/plainjson", "upstreams/lib/redact"},
 		"upstreams/lib/favicon":          {"upstreams/lib/guard", "upstreams/lib/pixels", "upstreams/lib/webpage", "upstreams/lib/words"},
 		"upstreams/lib/idcard":           {"upstreams/lib/chinatime", "upstreams/lib/words"},

@@ -14,20 +14,18 @@ import (
 
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
-	"sundry/upstreams/declare/describe"
-	"sundry/upstreams/lib/plainjson"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
 // TestSchemaGoldenFile: the schema says what the settings read.
 func TestSchemaGoldenFile(t *testing.T) {
-	const file = "../../sundry.schema.json"
-	b, err := plainjson.MarshalIndent(settingsSchema(t, describe.NewComments("../../../..", "sundry")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.TrimRight(string(b), "\n") + "\n"
+	golden(t, "../../sundry.schema.json", asJSON(t, settingsSchema(t, NewComments("../../../..", "sundry"))))
+}
+
+// golden compares a generated file with what is in the repository, or writes it.
+func golden(t *testing.T, file, text string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -40,18 +38,18 @@ func TestSchemaGoldenFile(t *testing.T) {
 }
 
 // settingsSchema is the schema of sundry.yaml.
-func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
+func settingsSchema(t *testing.T, comments *Comments) Object {
 	t.Helper()
-	s, all := describe.NewSchemas(comments), settings()
+	s, all := NewSchemas(comments), settings()
 	about := settingDescriptions(t)
-	root := describe.Object{}
+	root := Object{}
 	for i := range all {
 		into, name := root, all[i].key
 		if section, rest, ok := strings.Cut(name, "."); ok {
 			if root[section] == nil {
-				root[section] = sectionSchema(describe.Object{})
+				root[section] = sectionSchema(Object{})
 			}
-			into, name = root[section].(describe.Object)["properties"].(describe.Object), rest
+			into, name = root[section].(Object)["properties"].(Object), rest
 		}
 		schema := all[i].schema()
 		if schema["description"] = about[all[i].key]; about[all[i].key] == "" {
@@ -60,7 +58,7 @@ func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
 		into[name] = schema
 	}
 	overrides := s.Of(declare.ShapeOf(reflect.TypeFor[catalog.Overrides]()))
-	root["endpoints"] = describe.Object{"type": []any{"object", "null"}, "description": about["endpoints"], "additionalProperties": overrides}
+	root["endpoints"] = Object{"type": []any{"object", "null"}, "description": about["endpoints"], "additionalProperties": overrides}
 	out, err := s.Document("sundry.yaml", "The settings of Sundry.", sectionSchema(root))
 	if err != nil {
 		t.Fatal(err)
@@ -70,8 +68,8 @@ func settingsSchema(t *testing.T, comments *describe.Comments) describe.Object {
 
 // sectionSchema is the schema of a section with these keys. Without any value, each keeps
 // its default.
-func sectionSchema(properties describe.Object) describe.Object {
-	return describe.Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
+func sectionSchema(properties Object) Object {
+	return Object{"type": []any{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
 var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| (.+?) \\| (.+?) \\| .+ \\|$")
@@ -93,30 +91,30 @@ func (s *setting) reads(text string) bool { return s.read(&Config{}, text) == ni
 var bounds = regexp.MustCompile(`from ([0-9.]+) to ([0-9.]+)`)
 
 // schema finds out what the setting reads.
-func (s *setting) schema() describe.Object {
+func (s *setting) schema() Object {
 	one := s.valueSchema()
 	if s.items == nil {
 		if s.empty {
-			return describe.Object{"anyOf": []any{one, describe.Object{"enum": []any{"", nil}}}}
+			return Object{"anyOf": []any{one, Object{"enum": []any{"", nil}}}}
 		}
-		return describe.Object{"anyOf": []any{one, describe.Object{"type": "null"}}}
+		return Object{"anyOf": []any{one, Object{"type": "null"}}}
 	}
-	many := []any{describe.Object{"type": "array", "items": one}}
+	many := []any{Object{"type": "array", "items": one}}
 	if s.pairs {
-		many = append(many, describe.Object{"type": "object", "additionalProperties": describe.Object{"type": "string"}})
+		many = append(many, Object{"type": "object", "additionalProperties": Object{"type": "string"}})
 	}
-	return describe.Object{"anyOf": append(many, describe.Object{"type": []any{"string", "null"}})}
+	return Object{"anyOf": append(many, Object{"type": []any{"string", "null"}})}
 }
 
-func (s *setting) valueSchema() describe.Object {
+func (s *setting) valueSchema() Object {
 	if values := s.values(); values != nil {
-		return describe.Object{"enum": values}
+		return Object{"enum": values}
 	}
 	var number float64
 	_, noDuration := time.ParseDuration(s.example)
 	switch err := json.Unmarshal([]byte(s.example), &number); {
 	case err == nil && s.reads(s.example) && !s.reads("x"):
-		out := describe.Object{"type": "integer"}
+		out := Object{"type": "integer"}
 		if s.reads("0.5") {
 			out["type"] = "number"
 		}
@@ -128,11 +126,11 @@ func (s *setting) valueSchema() describe.Object {
 		}
 		return out
 	case strings.HasSuffix(s.example, "MiB"):
-		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^[0-9.]+ *(KiB|MiB|GiB)?$`}, describe.Object{"type": "integer"}}}
+		return Object{"anyOf": []any{Object{"type": "string", "pattern": `^[0-9.]+ *(KiB|MiB|GiB)?$`}, Object{"type": "integer"}}}
 	case noDuration == nil && !s.reads("x"):
-		return describe.Object{"anyOf": []any{describe.Object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, describe.Object{"const": 0}}}
+		return Object{"anyOf": []any{Object{"type": "string", "pattern": `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, Object{"const": 0}}}
 	}
-	return describe.Object{"type": []any{"string", "number"}}
+	return Object{"type": []any{"string", "number"}}
 }
 
 // values are those that the setting's text lists, if each is read and nothing else.

@@ -1,7 +1,4 @@
-// Package describe makes JSON Schemas and reference pages of shapes. What it says of
-// a key is the comment on the Go field that the key is decoded into. It reads the
-// source of the program, and is for generators and tests alone.
-package describe
+package config
 
 import (
 	"fmt"
@@ -16,7 +13,8 @@ import (
 	"sundry/upstreams/declare"
 )
 
-// Comments are those on the types and fields of a module.
+// Comments are those on the types and fields of a module: what schemas and pages say of a key
+// is the comment on the Go field that the key is decoded into.
 type Comments struct {
 	root, module string
 	packages     map[string]map[string]string // by package, then by type, or type and field with a dot between

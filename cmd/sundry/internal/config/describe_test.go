@@ -1,4 +1,4 @@
-package describe
+package config
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ type innerSpec struct {
 // own describes the types above.
 func own(t *testing.T) (*Comments, *declare.Shape) {
 	t.Helper()
-	return NewComments("../../..", "sundry"), declare.ShapeOf(reflect.TypeFor[outerSpec]())
+	return NewComments("../../../..", "sundry"), declare.ShapeOf(reflect.TypeFor[outerSpec]())
 }
 
 func TestDescriptions(t *testing.T) {
@@ -106,7 +106,7 @@ func TestCommentsAreRequired(t *testing.T) {
 		A int `yaml:"a"`
 	}
 	s := declare.ShapeOf(reflect.TypeFor[bare]())
-	c := NewComments("../../..", "sundry")
+	c := NewComments("../../../..", "sundry")
 	if text, err := c.Key(&s.Keys[0], s); err == nil {
 		t.Errorf("described as %q", text)
 	}

@@ -1,4 +1,4 @@
-package describe
+package config
 
 import (
 	"fmt"
@@ -133,8 +133,8 @@ func groups(k *declare.Key, of *declare.Shape) string {
 	return " Not with " + strings.Join(names, ", ") + "."
 }
 
-// Example is the key with a value, as a file has it; "" where there is no telling.
-func Example(k *declare.Key) string {
+// exampleOf is the key with a value, as a file has it; "" where there is no telling.
+func exampleOf(k *declare.Key) string {
 	v := k.Example
 	switch {
 	case v != "":
@@ -157,17 +157,17 @@ func inner(s *declare.Shape) string {
 	var parts []string
 	for i := range s.Keys {
 		if s.Keys[i].Required {
-			parts = append(parts, Example(&s.Keys[i]))
+			parts = append(parts, exampleOf(&s.Keys[i]))
 		}
 	}
 	if parts == nil {
-		parts = append(parts, Example(&s.Keys[0]))
+		parts = append(parts, exampleOf(&s.Keys[0]))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 func example(k *declare.Key) string {
-	text := Example(k)
+	text := exampleOf(k)
 	if text == "" {
 		return ""
 	}
