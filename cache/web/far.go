@@ -69,7 +69,7 @@ func encode(o *Object) ([]byte, error) {
 
 var errNoObject = errors.New("not a shared object")
 
-// decode reads a value, with its times by this machine's clock: it was created then.
+// decode reads a value, with its times by this machine's clock: it was created then; zero: as they are.
 func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	if len(b) == 0 || b[0] != farVersion {
 		return nil, errNoObject
@@ -83,7 +83,10 @@ func decode(b []byte, created time.Time, rules *Rules) (*Object, error) {
 	if err := json.Unmarshal(head, &s); err != nil {
 		return nil, fmt.Errorf("shared object: %w", err)
 	}
-	off := created.Sub(s.Requested)
+	var off time.Duration
+	if !created.IsZero() {
+		off = created.Sub(s.Requested)
+	}
 	r := Response{Status: s.Status, Header: s.Header, Requested: s.Requested.Add(off), Received: s.Received.Add(off)}
 	t := TermsOf(&r, rules)
 	t.Born = s.Born.Add(off)

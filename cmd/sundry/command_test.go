@@ -333,7 +333,7 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"upstreams/lib/words"},
 		"proxy/express":     {"metrics"},
-		"cache/web":         {},
+		"cache/web":         {"cache/durable"},
 		"proxy/through":     {"cache/web", "upstreams/host"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},

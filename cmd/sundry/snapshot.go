@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"sundry/cache"
 	"sundry/cache/jitter"
+	"sundry/cache/web"
 )
 
 const (
@@ -54,6 +56,7 @@ func (s *server) keepSnapshot(ctx context.Context) {
 	s.snapshot.once.Do(func() {
 		defer close(s.snapshot.done)
 		s.snapshot.Read(ctx)
+		s.readAPIs()
 	})
 	s.snapshot.Run(ctx)
 }
@@ -88,5 +91,50 @@ func (s *server) awaitSnapshot(ctx context.Context) {
 func (s *server) leaveSnapshot(ctx context.Context) {
 	if s.snapshot != nil {
 		_ = s.snapshot.Write(ctx) // logged
+		s.writeAPIs()
+	}
+}
+
+// apisFile is the file for what is kept of APIs; "": what Redis has is enough.
+func (s *server) apisFile() string {
+	if s.far != nil {
+		return ""
+	}
+	return s.config.Cache.Snapshot + "-apis"
+}
+
+// readAPIs reads what was kept of APIs when the last process ended.
+func (s *server) readAPIs() {
+	file := s.apisFile()
+	if file == "" {
+		return
+	}
+	n, err := s.store.ReadFile(file, s.rulesOf, s.replicator.DropsKnownSince())
+	if err != nil {
+		s.log.Warn("not all that was kept of APIs could be read", "read", n, "error", err)
+	} else if n > 0 {
+		s.log.Info("read what was kept of APIs", "responses", n)
+	}
+}
+
+// rulesOf are the rules under which something is kept; nil: of no API in force.
+func (s *server) rulesOf(key string) *web.Rules {
+	name, _, _ := strings.Cut(key, "/")
+	if a, ok := s.front.Catalog().API(name); ok {
+		return &a.Rules
+	}
+	return nil
+}
+
+// writeAPIs writes what is kept of APIs, when no more requests come.
+func (s *server) writeAPIs() {
+	file := s.apisFile()
+	if file == "" || len(s.front.Catalog().APIs) == 0 {
+		return
+	}
+	if n, err := s.store.WriteFile(file); err != nil {
+		s.log.Warn("what is kept of APIs could not be written", "error", err)
+	} else {
+		s.log.Info("wrote what is kept of APIs", "responses", n)
 	}
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -261,5 +264,22 @@ func TestAFleetSharesAnAPI(t *testing.T) {
 	three := start()
 	if body(three); calls.Load() != before+1 {
 		t.Errorf("%d calls of an instance that starts after a purge", calls.Load()-before)
+	}
+}
+
+// TestARestartKeepsWhatAPIsAnswered, and of a process that did not end in order nothing.
+func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
+	t.Parallel()
+	origin, calls := counting(t)
+	env := map[string]string{"SUNDRY_CACHE_SNAPSHOT": filepath.Join(t.TempDir(), "snapshot")}
+	p := serveWith(t, env, "--to", origin)
+	mustGet(t, p.public+"/a")
+	p.end()
+	p = serveWith(t, env, "--to", origin)
+	if mustGet(t, p.public+"/a"); calls.Load() != 1 {
+		t.Errorf("%d calls: it was not kept", calls.Load())
+	}
+	if _, err := os.Stat(env["SUNDRY_CACHE_SNAPSHOT"] + "-apis"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file would be read after a crash: %v", err)
 	}
 }

@@ -1,0 +1,64 @@
+package web
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestARestartKeepsResponses, as they were, in their order, once.
+func TestARestartKeepsResponses(t *testing.T) {
+	file, rules := filepath.Join(t.TempDir(), "file"), func(key string) *Rules {
+		if key == "gone/a" {
+			return nil
+		}
+		return &usualRules
+	}
+	s := newTestStore(t, 1<<20)
+	for key, after := range map[string]int{"x/a": 1, "x/b": 2, "gone/a": 3} {
+		s.Put(key, object(after, "old "+key, "Etag: \"e\""))
+		s.Put(key, object(after+60, "new "+key, "Etag: \"f\"", "Cache-Tag: t"))
+	}
+	varied := object(5, "other")
+	varied.Selected = fields("X-A: 2")
+	varied.selecting = SelectingKey(varied.Selected, varied.Names)
+	s.Put("x/a", varied)
+	if n, err := s.WriteFile(file); n != 4 || err != nil {
+		t.Fatal(n, err)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newTestStore(t, 1<<20)
+	again.Purge(Purge{At: noon.Add(time.Hour), Key: "x/b"})
+	if n, err := again.ReadFile(file, rules, noon.Add(2*time.Second)); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+	if stored(again, "x/a", "1") != "new x/a" || stored(again, "x/a", "2") != "other" || stored(again, "x/b", "1") != "" || stored(again, "gone/a", "1") != "" {
+		t.Error("not what was kept")
+	}
+	one := fields("X-A: 1")
+	if o, was := again.Get("x/a").Select(one, false), s.Get("x/a").Select(one, false); o.Tag() != was.Tag() || !o.Born.Equal(was.Born) || o.Tags[0] != "t" {
+		t.Errorf("%+v", o)
+	}
+	if n, err := again.ReadFile(file, rules, time.Time{}); n != 0 || err != nil {
+		t.Error("read once more", n, err)
+	}
+	for at := 0; at < len(whole); at += 7 { // cut off or damaged anywhere, nothing comes that was not there
+		for _, damaged := range [][]byte{whole[:at], append(append(bytes.Clone(whole[:at]), whole[at]^0x55), whole[at+1:]...)} {
+			if err := os.WriteFile(file, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			third := newTestStore(t, 1<<20)
+			if n, err := third.ReadFile(file, rules, time.Time{}); n > 2 && (err == nil || n > 3) {
+				t.Errorf("%d responses, %v, of what was damaged at %d", n, err, at)
+			}
+			if body := stored(third, "x/a", "1"); body != "" && body != "new x/a" {
+				t.Errorf("%q of what was damaged at %d", body, at)
+			}
+		}
+	}
+}
