@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -95,8 +94,7 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", cfg.Metrics)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", cmdline(os.Args))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // without cmdline: a flag may hold a password
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -145,7 +145,7 @@ func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 		how        map[string]string
 		want       int
 	}{
-		{"/debug/pprof/cmdline", "cross-site", picture, 403}, {"/debug/pprof/cmdline", "cross-site", visit, 403}, {"/metrics", "same-site", picture, 403},
+		{"/debug/pprof/heap", "cross-site", picture, 403}, {"/debug/pprof/heap", "cross-site", visit, 403}, {"/metrics", "same-site", picture, 403},
 		{"/admin/", "cross-site", frame, 403}, {"/admin/", "cross-site", visit, 404}, {"/admin/runbook.html", "cross-site", visit, 404}, {"/admin/runbook.zh.html", "cross-site", visit, 404}, {"/admin/runbook.html", "cross-site", frame, 403}, {"/admin/api/audit", "cross-site", visit, 403},
 		{"/metrics", "same-origin", picture, 200}, {"/metrics", "none", visit, 200},
 	} {
@@ -193,5 +193,12 @@ func TestBodiesAreBounded(t *testing.T) {
 		if limitBody(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { err = decodeBody(r, &struct{}{}) })).ServeHTTP(w, r); statusOf(err) != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestCommandLineIsNotServed: a flag may hold a password.
+func TestCommandLineIsNotServed(t *testing.T) {
+	if w := get(handler(""), "/debug/pprof/cmdline", ""); w.Code != http.StatusNotFound {
+		t.Errorf("%d %q", w.Code, w.Body)
 	}
 }
