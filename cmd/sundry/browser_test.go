@@ -28,8 +28,11 @@ func newBrowser(t *testing.T, home string) *browser {
 	return b
 }
 
-// polls counts how often the page was renewed.
-func (b *browser) polls() int { return b.Requests("/admin/api/overview") }
+// renew has the page renewed now, as when it is looked at again, and not after seconds.
+func (b *browser) renew() {
+	b.t.Helper()
+	b.run(chromedp.Evaluate[chromedp.Void](`document.dispatchEvent(new Event("visibilitychange"))`))
+}
 
 // forgive forgets the noted problems that hold a text.
 func (b *browser) forgive(text string) { b.Forgive(text) }
