@@ -24,6 +24,7 @@ import (
 	"sundry/cache/far/redistest"
 	"sundry/upstreams"
 	"sundry/upstreams/host"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 	"sundry/upstreams/replay"
 )
@@ -58,11 +59,12 @@ type member struct {
 // TestChaos puts load on all endpoints in replay while upstreams, Redis, files,
 // settings, clients and a second instance fail at random. Nothing may be wrong
 // but what the policy says: each answer is held to its call, each failure to
-// what was wrong at the time. SUNDRY_TEST_CHAOS says for how long, such as 2m,
-// and SUNDRY_TEST_CHAOS_SEED makes a run's events happen again.
+// what was wrong at the time. SUNDRY_TEST_CHAOS says for how long, such as 2m
+// (unset: a few seconds, and only among the long stories), and
+// SUNDRY_TEST_CHAOS_SEED makes a run's events happen again.
 func TestChaos(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a run takes some seconds")
+	if os.Getenv("SUNDRY_TEST_CHAOS") == "" {
+		longtest.Story(t)
 	}
 	length, seed := chaosLength(t), chaosSeed(t)
 	t.Logf("seed %d, %s: SUNDRY_TEST_CHAOS=%s SUNDRY_TEST_CHAOS_SEED=%d go test -count 1 -run TestChaos ./cmd/sundry", seed, length, length, seed)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 
 	"go.yaml.in/yaml/v4"
@@ -37,6 +38,7 @@ func TestPromtool(t *testing.T) {
 		promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", "../../deploy/prometheus/rules/sundry.yml")
 	})
 	t.Run("rule tests", func(t *testing.T) {
+		longtest.Story(t)
 		files := glob(t, "../../deploy/prometheus/rules/tests/*.yml")
 		promtool(t, "", append([]string{"test", "rules"}, files...)...)
 	})

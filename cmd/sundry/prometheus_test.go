@@ -27,6 +27,7 @@ import (
 	"sundry/cmd/sundry/internal/config"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 )
 
@@ -274,6 +275,7 @@ func (p *instance) request(ctx context.Context, path string) {
 // real Prometheus with the sample's rules, until every query of every dashboard
 // has come to a number.
 func TestDashboardsShowWhatHappens(t *testing.T) {
+	longtest.Story(t)
 	peertest.Program(t, "prometheus", "prometheus", "prometheus")
 	redis := redistest.Start(t)
 	dir := t.TempDir()

@@ -13,14 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 )
 
 // TestATableComesOut runs the bench itself, so briefly that its figures mean nothing.
 func TestATableComesOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts seven servers")
-	}
+	longtest.Story(t)
 	for peer, names := range map[string][2]string{
 		"nginx": {"nginx-light", "nginx"}, "varnish": {"varnish", "varnishd"}, "redis": {"redis-server", "redis-server"},
 		"wrk": {"wrk", "wrk"}, "taskset": {"util-linux", "taskset"},
