@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"sundry/cache/far"
+	"sundry/upstreams/lib/longtest"
 )
 
 // roundTrip to a board takes this long.
@@ -148,6 +149,9 @@ func TestAClientThatSpreadsIsHeldToItsLimit(t *testing.T) {
 	}{{2, limits{50, 200}}, {3, limits{50, 200}}, {3, limits{1, 5}}, {8, limits{20, 10}}, {20, limits{50, 200}}} {
 		for name, times := range spreads {
 			t.Run(name, func(t *testing.T) {
+				if row.n > 8 {
+					longtest.Story(t)
+				}
 				run(t, row.n, row.limits, func(t *testing.T, f *fleet) {
 					total := make([]int, 1, steps+1) // admitted until each step
 					for step := range steps {
