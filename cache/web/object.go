@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Object is a stored response. It is never changed; what a validation says makes another one.
@@ -28,6 +29,20 @@ type Object struct {
 	generation uint64
 	// verified is the outage of which it is known that nothing newer came in it, see Missed; -1: there is something newer.
 	verified atomic.Int64
+	// failed is when its validation last failed, in nanoseconds of Unix; 0: it has not.
+	failed atomic.Int64
+}
+
+// restTime is how long an object rests whose validation has failed.
+const restTime = time.Second
+
+// Failed notes that its validation has failed.
+func (o *Object) Failed(now time.Time) { o.failed.Store(now.UnixNano()) }
+
+// Rests reports whether its validation failed a moment ago, so that an origin in trouble need not be asked again already.
+func (o *Object) Rests(now time.Time) bool {
+	failed := o.failed.Load()
+	return failed != 0 && now.Sub(time.Unix(0, failed)) < restTime
 }
 
 // clone is a copy that may be changed until it is stored.
@@ -48,6 +63,17 @@ func (o *Object) With(body []byte, part *Part) *Object {
 
 func bodyAllowed(status int) bool {
 	return status >= http.StatusOK && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// ForAll is the object without the fields of one caller, which are not kept.
+func (o *Object) ForAll() *Object {
+	if len(o.PrivateFields) == 0 {
+		return o
+	}
+	next := o.clone()
+	next.Header = o.Header.Clone()
+	remove(next.Header, o.PrivateFields)
+	return next
 }
 
 // In puts the object among the variants of its URI, before it is stored.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,6 +102,18 @@ func (s *Store) purgedSince(key string, o *Object) (gone bool, stale time.Time) 
 		return true, stale
 	}
 	return s.wide.cover(key, o)
+}
+
+// PurgedSince reports whether a purge was ordered since then that is about what is stored of a URI, or may be: of what is
+// under way it is not known which tags it has.
+func (s *Store) PurgedSince(key string, since time.Time) bool {
+	o := &Object{Response: Response{Requested: since}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uris.cover(key, o) || slices.ContainsFunc(s.wide.all, func(p Purge) bool {
+		p.Tag = ""
+		return p.Covers(key, o)
+	})
 }
 
 // Walk calls each for every object here that a purge would be about, until it returns false, in no order.

@@ -81,6 +81,7 @@ type Part struct {
 	Total int64 // of the whole body; -1: not known
 	// ToEnd: by its own account it reaches to the end of the whole, even if it came with fewer bytes than it says.
 	ToEnd bool
+	said  int64 // its last byte by that account
 }
 
 // StoredPart is what a 206 holds that came with this many bytes: they lie from its first one on, whatever number
@@ -94,7 +95,7 @@ func StoredPart(h http.Header, length int64) (p Part, ok bool) {
 	if !ok || !slash || !dash || !okFirst || !okLast || first > last || length <= 0 {
 		return p, false
 	}
-	p = Part{Range: Range{first, first + length - 1}, Total: -1}
+	p = Part{Range: Range{first, first + length - 1}, Total: -1, said: last}
 	if total != "*" {
 		var known bool
 		if p.Total, known = digits(total); !known || p.Last >= p.Total {
@@ -136,11 +137,12 @@ func IfRange(request, stored http.Header) bool {
 	return line == stored.Get("Last-Modified") && line != ""
 }
 
-// Continues reports whether a 206 goes on at a byte of a body with this tag. Only a strong one says that it is the same body
-// (RFC 9111, section 3.4).
-func Continues(tag string, at int64, next http.Header) bool {
-	spec := strings.TrimPrefix(next.Get("Content-Range"), "bytes ")
-	from, _, _ := strings.Cut(spec, "-")
-	first, ok := digits(from)
-	return ok && first == at && isStrong(tag) && next.Get("Etag") == tag
+// Continues reports whether a 206 is the rest that was asked for of a body with this tag, up to its end if rest.Last is -1,
+// and of that many bytes unless total is -1. Only a strong tag says that it is the same body (RFC 9111, section 3.4).
+func Continues(tag string, rest Range, total int64, next http.Header) bool {
+	p, ok := StoredPart(next, 1)
+	if !ok || p.First != rest.First || !isStrong(tag) || next.Get("Etag") != tag || total >= 0 && p.Total != total {
+		return false
+	}
+	return rest.Last < 0 && p.ToEnd || rest.Last >= 0 && p.said == rest.Last
 }

@@ -77,10 +77,18 @@ func TestContinues(t *testing.T) {
 		{"Etag: W/\"a\"", "Etag: W/\"a\"|Content-Range: bytes 5-9/10", false},
 		{"X: 1", "Content-Range: bytes 5-9/10", false},
 		{"Etag: \"a\"", "Etag: \"a\"|Content-Range: bytes 6-9/10", false},
+		{"Etag: \"a\"", "Etag: \"a\"|Content-Range: bytes 5-8/10", false},
+		{"Etag: \"a\"", "Etag: \"a\"|Content-Range: bytes 5-10/11", false},
+		{"Etag: \"a\"", "Etag: \"a\"|Content-Range: bytes 5-9/*", false},
+		{"Etag: \"a\"", "Etag: \"a\"|Content-Range: bytes 5-9", false},
 	} {
-		if got := Continues(fields(split(row.prefix)...).Get("Etag"), 5, fields(split(row.next)...)); got != row.want {
+		if got := Continues(fields(split(row.prefix)...).Get("Etag"), Range{5, -1}, 10, fields(split(row.next)...)); got != row.want {
 			t.Errorf("%+v: %v", row, got)
 		}
+	}
+	next := fields("Etag: \"a\"", "Content-Range: bytes 5-7/10")
+	if !Continues(`"a"`, Range{5, 7}, -1, next) || Continues(`"a"`, Range{5, 6}, -1, next) || Continues(`"a"`, Range{5, 8}, 10, next) {
+		t.Error("a range that ends before the whole")
 	}
 }
 

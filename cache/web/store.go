@@ -83,9 +83,10 @@ func (s *Store) Get(key string) Variants {
 	return v
 }
 
-// Put stores an object, here and for the other instances, unless it was purged since it was asked for, or there is a variant
-// of the same selection that was asked for later. It reports whether it did.
+// Put stores an object without the fields of one caller, here and for the other instances, unless it was purged since it was
+// asked for, or there is a variant of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
+	o = o.ForAll()
 	if !s.put(key, o) {
 		return false
 	}
@@ -93,7 +94,7 @@ func (s *Store) Put(key string, o *Object) bool {
 	return true
 }
 
-// put stores an object here. It gets the generation of its URI.
+// put stores an object here, which gets the generation of its URI.
 func (s *Store) put(key string, o *Object) bool {
 	defer s.lock(key)()
 	gone, stale := s.purgedSince(key, o)

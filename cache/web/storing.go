@@ -49,7 +49,7 @@ func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
 
 // hasUse reports whether what is stored can ever answer: while it is fresh, stale within a window, or once validated.
 func hasUse(r *Response, t *Terms) bool {
-	return t.Left(r.Received) > 0 || hasValidator(r.Header) || t.Explicit && t.WhileRevalidate+t.IfError > 0
+	return t.Left(r.Received) > 0 && !t.NoCache || hasValidator(r.Header) || t.Explicit && t.WhileRevalidate+t.IfError > 0
 }
 
 func hasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
@@ -71,12 +71,16 @@ func RemoveConnectionFields(h http.Header) {
 	}
 }
 
-// RemoveUnshared removes the fields that may not be reused without validation (RFC 9111, sections 5.2.2.4 and 5.2.2.7).
+// RemoveUnshared removes the fields that may not be reused without validation, and those of one caller (RFC 9111, sections
+// 5.2.2.4 and 5.2.2.7).
 func (d *Directives) RemoveUnshared(h http.Header) {
-	for _, names := range [...][]string{d.NoCacheFields, d.PrivateFields} {
-		for _, name := range names {
-			delete(h, http.CanonicalHeaderKey(name))
-		}
+	remove(h, d.NoCacheFields)
+	remove(h, d.PrivateFields)
+}
+
+func remove(h http.Header, names []string) {
+	for _, name := range names {
+		delete(h, http.CanonicalHeaderKey(name))
 	}
 }
 

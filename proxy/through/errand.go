@@ -44,6 +44,10 @@ func (e *errand) run(ctx context.Context, f *flight) {
 		}
 		e.flights.remove(f)
 	}()
+	if a, ok := e.storedMeanwhile(); ok {
+		know(a)
+		return
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, got, err := e.ask(e.traced(ctx), http.MethodGet, e.header(), false)
@@ -56,8 +60,10 @@ func (e *errand) run(ctx context.Context, f *flight) {
 		know(a)
 		return
 	}
-	if e.prefix != nil {
-		if resp, got, err = e.rest(ctx, resp, got); err != nil {
+	if e.astray(got) {
+		_ = resp.Body.Close() // given up
+		e = &errand{call: e.call, status: e.status}
+		if resp, got, err = e.ask(ctx, http.MethodGet, e.header(), false); err != nil {
 			know(e.failed(err))
 			return
 		}
@@ -66,20 +72,29 @@ func (e *errand) run(ctx context.Context, f *flight) {
 	e.receive(resp, got, cancel, know)
 }
 
-// rest is the answer to a request for what is missing of a body: the rest of the same one, or the whole, for which it asks
-// where the origin sent something else. Parts are put together only where a strong tag says that they are of one body (RFC
-// 9111, section 3.4).
-func (e *errand) rest(ctx context.Context, resp *http.Response, got *web.Response) (*http.Response, *web.Response, error) {
-	part := e.prefix.Part
-	if got.Status == http.StatusPartialContent && part.Total > 0 && web.Continues(e.prefix.Tag(), part.Last+1, got.Header) {
-		return resp, got, nil
+// storedMeanwhile is what another flight has stored since this caller looked.
+func (e *errand) storedMeanwhile() (a answer, ok bool) {
+	if e.asIs || e.prefix != nil {
+		return a, false
 	}
-	e.prefix = nil
-	if got.Status != http.StatusPartialContent {
-		return resp, got, nil
+	o := e.store.Get(e.key).Select(e.r.Header, e.Rules.Languages)
+	if o == nil || o == e.stored || o.Part != nil || o.Judge(&e.q.Directives, e.began) != web.Reuse {
+		return a, false
 	}
-	_ = resp.Body.Close() // given up
-	return e.ask(ctx, http.MethodGet, e.header(), false)
+	return answer{object: o, status: web.CacheStatus{Hit: true, TTL: o.Left(e.began), Detail: "memory"}, shared: true}, true
+}
+
+// astray reports whether an answer is to the conditions that the origin was asked with and of no use: a 304 about something
+// else than is stored, or a part that does not go on where what is stored ends.
+func (e *errand) astray(got *web.Response) bool {
+	switch {
+	case got.Status == http.StatusNotModified:
+		return e.stored != nil || len(e.variants) > 0
+	case got.Status == http.StatusPartialContent && e.prefix != nil:
+		part := e.prefix.Part
+		return part.Total < 0 || !web.Continues(e.prefix.Tag(), web.Range{First: part.Last + 1, Last: -1}, part.Total, got.Header)
+	}
+	return false
 }
 
 // joined is the head of a body of which the prefix is stored and the rest is arriving.
@@ -137,6 +152,7 @@ func (e *errand) failed(err error) answer {
 
 // stale is what is stored, in the place of an answer that the origin did not give.
 func (e *errand) stale(status int) answer {
+	e.stored.Failed(e.now())
 	s := e.status
 	s.Hit, s.Status, s.TTL = true, status, e.stored.Left(e.now())
 	return answer{object: e.stored, status: s, shared: true}
@@ -181,7 +197,8 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 
 // receive makes a new response known and reads its body, which is kept if it may be and is whole.
 func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.CancelFunc, know func(answer)) {
-	if e.prefix != nil {
+	joins := e.prefix != nil && got.Status == http.StatusPartialContent
+	if joins {
 		got = e.joined(got)
 	}
 	t := web.TermsOf(got, &e.Rules)
@@ -189,10 +206,10 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	storable := mayStore && resp.ContentLength <= e.Most
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = storable
-	a.shared = mayStore && t.Left(got.Received) > 0
+	a.shared = mayStore && !t.NoCache && t.Left(got.Requested) > 0 // how long it took does not count for who waited
 	e.markers.set(e.key, !a.shared, got.Received)
 	know(a)
-	if e.prefix != nil {
+	if joins {
 		_, _ = a.spool.Write(e.prefix.Body) // into memory
 	}
 	err := e.copyBody(a.spool, resp.Body, cancel)
@@ -222,6 +239,9 @@ func (e *errand) window(length int64) int64 {
 
 // keep stores a response with its body; of a 206, as much as it has.
 func (e *errand) keep(o *web.Object, body []byte) {
+	if n := o.Header.Get("Content-Length"); n != "" && n != itoa(int64(len(body))) && o.Status != http.StatusPartialContent {
+		return // put together of parts that are none of it
+	}
 	var part *web.Part
 	if o.Status == http.StatusPartialContent {
 		p, ok := web.StoredPart(o.Header, int64(len(body)))

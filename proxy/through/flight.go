@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	"sundry/cache/web"
 )
@@ -13,6 +14,7 @@ import (
 type flight struct {
 	key    string
 	cancel context.CancelFunc
+	began  time.Time
 	head   chan struct{} // closed once answer is known
 	answer answer
 
@@ -39,14 +41,15 @@ type flights struct {
 	byKey map[string]*flight
 }
 
-// join returns the flight for a key, and whether the caller started it, and is to carry it out. Each caller calls leave.
-func (s *flights) join(key string, cancel context.CancelFunc) (f *flight, started bool) {
+// join returns the flight for a key, and whether the caller started it now, and is to carry it out. One that began before
+// what it is for was purged is not joined. Each caller calls leave.
+func (s *flights) join(key string, now time.Time, purged func(since time.Time) bool, cancel context.CancelFunc) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f = s.byKey[key]; f != nil && f.enter() {
+	if f = s.byKey[key]; f != nil && !purged(f.began) && f.enter() {
 		return f, false
 	}
-	f = &flight{key: key, cancel: cancel, head: make(chan struct{}), readers: 1}
+	f = &flight{key: key, cancel: cancel, began: now, head: make(chan struct{}), readers: 1}
 	if s.byKey == nil {
 		s.byKey = map[string]*flight{}
 	}

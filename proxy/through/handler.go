@@ -170,7 +170,9 @@ func (c *call) cached() {
 		c.respond(&answer{object: o, status: status})
 	case web.ReuseAndRefresh:
 		c.respond(&answer{object: o, status: status})
-		c.refresh(o)
+		if !o.Rests(c.began) {
+			c.refresh(o)
+		}
 	case web.Validate:
 		c.validate(o)
 	case web.Refuse:
@@ -201,8 +203,12 @@ func (c *call) miss(variants web.Variants) {
 // validate asks the origin whether a stored response may still be used.
 func (c *call) validate(o *web.Object) {
 	status := web.CacheStatus{Fwd: "stale"}
-	if o.Left(c.began) > 0 {
+	switch {
+	case o.Left(c.began) > 0:
 		status.Fwd = "request"
+	case o.Rests(c.began) && !c.q.NoCache && o.Usable(false, c.began):
+		c.respond(&answer{object: o, status: web.CacheStatus{Hit: true, TTL: o.Left(c.began), Detail: "memory"}})
+		return
 	}
 	c.fly(&errand{call: c, stored: o, status: status})
 }
@@ -210,7 +216,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.key, cancel)
+	f, started := c.flights.join(c.key, c.began, c.purgedSince, cancel)
 	if !started {
 		cancel()
 		f.leave()
@@ -228,8 +234,12 @@ func (c *call) fly(e *errand) {
 		c.pass()
 		return
 	}
+	if e.stored != nil && e.stored.NoCache {
+		c.alone(e) // what a validation brings is for that caller only
+		return
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.flightKey(), cancel)
+	f, started := c.flights.join(c.flightKey(), c.began, c.purgedSince, cancel)
 	defer f.leave()
 	if started {
 		e.interim = make(chan interim)
@@ -237,32 +247,60 @@ func (c *call) fly(e *errand) {
 	} else {
 		cancel()
 	}
-	c.wait(f, e.interim)
-	a := f.answer
+	a := c.wait(f, e)
 	switch {
 	case started, a.err != nil && !errors.Is(a.err, context.Canceled):
-	case a.err != nil, !a.shared, !a.object.Selects(c.r.Header):
+	case a.err != nil, !c.mayHave(&a):
 		c.alone(e)
 		return
 	default:
 		a.status.Shared = true
 	}
 	c.respond(&a)
+	if a.status.Stored {
+		f.keep() // this caller has what it asked for, and needed no more of the body
+	}
 }
 
+// mayHave reports whether the answer to another caller's request answers this one's. Who was there before its head came
+// gets what has just been made; who comes later, what may be reused.
+func (c *call) mayHave(a *answer) bool {
+	switch {
+	case !a.shared, !a.object.Selects(c.r.Header):
+		return false
+	case a.status.Hit, !c.began.After(a.object.Received):
+		return true
+	}
+	return a.object.Judge(&c.q.Directives, c.began) == web.Reuse
+}
+
+// patience is how long callers wait for an origin where what is stored may be served in the place of an error.
+const patience = 3 * time.Second
+
 // wait waits for the head of a flight, and sends interim responses meanwhile. It does not return if the caller leaves.
-func (c *call) wait(f *flight, between <-chan interim) {
+func (c *call) wait(f *flight, e *errand) answer {
+	var enough <-chan time.Time
+	if e.stored != nil && e.stored.Usable(false, c.began) {
+		timer := time.NewTimer(f.began.Add(patience).Sub(c.began))
+		defer timer.Stop()
+		enough = timer.C
+	}
 	for {
 		select {
 		case <-f.head:
-			return
-		case i := <-between:
+			return f.answer
+		case i := <-e.interim:
 			c.sendInterim(i.code, i.header)
+		case <-enough:
+			f.keep()
+			return e.stale(0)
 		case <-c.r.Context().Done():
 			c.abort(http.ErrAbortHandler)
 		}
 	}
 }
+
+func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
 func (c *call) flightKey() string {
@@ -277,10 +315,10 @@ func (c *call) flightKey() string {
 func (c *call) alone(e *errand) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
-	f := &flight{cancel: cancel, head: make(chan struct{}), readers: 1}
+	f := &flight{cancel: cancel, began: c.now(), head: make(chan struct{}), readers: 1}
 	defer f.leave()
 	e.interim = make(chan interim)
 	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
-	c.wait(f, e.interim)
-	c.respond(&f.answer)
+	a := c.wait(f, e)
+	c.respond(&a)
 }

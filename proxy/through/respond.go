@@ -89,7 +89,7 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 // setHeader puts the fields of an answer into the caller's.
 func (c *call) setHeader(a *answer) {
 	o, h, now := a.object, c.w.Header(), c.now()
-	c.setFields(h, o, a.status.Hit && a.status.Fwd == "", now)
+	c.setFields(h, o, a.status.Hit || a.status.Shared, now)
 	if age := o.Age(now); a.status.Hit || a.spool == nil || age >= time.Second {
 		h.Set("Age", itoa(int64(age/time.Second)))
 	}
@@ -186,17 +186,22 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 		h["Range"] = []string{"bytes=" + itoa(at) + "-" + itoa(from+n-1)}
 	}
 	h["If-Range"] = []string{a.object.Tag()}
+	rest := web.Range{First: at, Last: -1}
+	if n >= 0 {
+		rest.Last = from + n - 1
+	}
 	resp, got, err := c.ask(c.r.Context(), http.MethodGet, h, false)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), at, got.Header) {
+	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), rest, c.length(a), got.Header) {
 		return web.ErrLagging
 	}
-	rest := web.NewSpool(streamWindow)
-	c.panics.Go(panics.Fill, func() { rest.Close(c.copyBody(rest, resp.Body, func() { _ = resp.Body.Close() })) })
-	_, err = c.stream(rest, 0, -1)
+	more := web.NewSpool(streamWindow)
+	defer more.Close(errCallerGone)
+	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp.Body, func() { _ = resp.Body.Close() })) })
+	_, err = c.stream(more, 0, -1)
 	return err
 }
 

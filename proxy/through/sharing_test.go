@@ -1,0 +1,261 @@
+package through
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sundry/cache/web"
+)
+
+// TestWhatWasPurgedIsSharedWithNobodyWhoComesLater though it is still under way.
+func TestWhatWasPurgedIsSharedWithNobodyWhoComesLater(t *testing.T) {
+	for name, purge := range map[string]func(s *world){
+		"by a method": func(s *world) { s.ask(http.MethodPut, "/a", "new") },
+		"by its key":  func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Key: "test/a"}) },
+		"softly":      func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Key: "test/a", Soft: true}) },
+		"by a tag":    func(s *world) { s.store.Purge(web.Purge{At: time.Now(), Tag: "t"}) },
+		"with all":    func(s *world) { s.store.Purge(web.Purge{At: time.Now()}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var version atomic.Int64
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPut {
+						w.WriteHeader(http.StatusNoContent)
+						return
+					}
+					w.Header().Set("Cache-Control", "max-age=60")
+					fmt.Fprint(w, version.Add(1))
+					_ = http.NewResponseController(w).Flush()
+					time.Sleep(time.Second)
+				})
+				var all sync.WaitGroup
+				all.Go(func() { s.get("/a") })
+				time.Sleep(500 * time.Millisecond)
+				purge(s)
+				time.Sleep(time.Millisecond)
+				for range 10 {
+					all.Go(func() {
+						if a := s.get("/a"); a.body != "2" {
+							t.Errorf("version %s", a.body)
+						}
+					})
+				}
+				all.Wait()
+				if n := version.Load(); n != 2 {
+					t.Errorf("%d versions were asked for", n)
+				}
+			})
+		})
+	}
+}
+
+// TestWhoComesToALongBodyLate gets it only while it is fresh.
+func TestWhoComesToALongBodyLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var version atomic.Int64
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=2")
+			fmt.Fprint(w, version.Add(1))
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(10 * time.Second)
+		})
+		var all sync.WaitGroup
+		ask := func(want string, lines ...string) {
+			all.Go(func() {
+				if a := s.get("/a", lines...); a.body != want {
+					t.Errorf("version %s, not %s", a.body, want)
+				}
+			})
+			synctest.Wait()
+		}
+		ask("1")
+		time.Sleep(time.Second)
+		ask("1")
+		ask("2", "Cache-Control: no-cache")
+		time.Sleep(2 * time.Second)
+		ask("3")
+		all.Wait()
+	})
+}
+
+// TestFieldsOfOneCallerStayWithIt: those that are private are kept for nobody, those that are to be validated go to nobody
+// without that.
+func TestFieldsOfOneCallerStayWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, r *http.Request) {
+			h := w.Header()
+			h.Set("Cache-Control", `max-age=2, stale-if-error=60, private="x-user", no-cache="x-turn"`)
+			h.Set("Etag", `"a"`)
+			switch {
+			case r.Header.Get("X-Fail") != "":
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			case r.Header.Get("If-None-Match") != "":
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			h.Set("X-User", r.Header.Get("X-Who"))
+			h.Set("X-Turn", "1")
+			fmt.Fprint(w, "answer")
+		}))
+		ask := func(when, user, turn string, lines ...string) {
+			a := s.get("/a", lines...)
+			if a.body != "answer" || a.header.Get("X-User") != user || a.header.Get("X-Turn") != turn {
+				t.Errorf("%s: %q %v", when, a.body, a.header)
+			}
+		}
+		var all sync.WaitGroup
+		all.Go(func() { ask("first", "ann", "1", "X-Who: ann") })
+		synctest.Wait()
+		all.Go(func() { ask("with the first", "", "", "X-Who: bob") })
+		all.Wait()
+		ask("fresh", "", "", "X-Who: bob")
+		time.Sleep(5 * time.Second)
+		ask("stale", "", "", "X-Fail: 1")
+		time.Sleep(5 * time.Second)
+		all.Go(func() { ask("validated", "", "1", "X-Who: bob") })
+		synctest.Wait()
+		all.Go(func() { ask("with the validation", "", "", "X-Who: bob") })
+		all.Wait()
+		s.wantCalls(3)
+	})
+}
+
+// TestA304AboutSomethingElse is no answer to a caller who has asked for all of it: the origin is asked again.
+func TestA304AboutSomethingElse(t *testing.T) {
+	for name, vary := range map[string]string{"than is stored": "", "than the variants": "X-A"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var plain atomic.Int64
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=1")
+					w.Header().Set("Vary", vary)
+					if r.Header.Get("If-None-Match") != "" {
+						w.Header().Set("Etag", `"other"`)
+						w.WriteHeader(http.StatusNotModified)
+						return
+					}
+					n := plain.Add(1)
+					w.Header().Set("Etag", fmt.Sprintf(`"%d"`, n))
+					fmt.Fprint(w, n)
+				})
+				s.get("/a", "X-A: 1")
+				time.Sleep(2 * time.Second)
+				if a := s.get("/a", "X-A: 2"); a.status != 200 || a.body != "2" {
+					t.Errorf("%d %q", a.status, a.body)
+				}
+				s.wantCalls(3)
+			})
+		})
+	}
+}
+
+// TestTheRestOfABodyMustBeAllOfIt, or what is put together is not whole.
+func TestTheRestOfABodyMustBeAllOfIt(t *testing.T) {
+	for name, rest := range map[string]struct{ says, body string }{
+		"it is":              {"bytes 4-9/10", "456789"},
+		"another part":       {"bytes 4-6/10", "456"},
+		"of another whole":   {"bytes 4-11/12", "456789ab"},
+		"fewer than it says": {"bytes 4-9/10", "456"},
+		"more than it says":  {"bytes 4-9/10", "456789ab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Etag", `"a"`)
+					says, body := "bytes 0-3/10", "0123"
+					switch r.Header.Get("Range") {
+					case "bytes=0-3":
+					case "bytes=4-":
+						says, body = rest.says, rest.body
+					default:
+						fmt.Fprint(w, "0123456789")
+						return
+					}
+					w.Header().Set("Content-Range", says)
+					w.WriteHeader(http.StatusPartialContent)
+					fmt.Fprint(w, body[:1])
+					_ = http.NewResponseController(w).Flush() // no length
+					fmt.Fprint(w, body[1:])
+				})
+				s.get("/a", "Range: bytes=0-3")
+				for range 3 {
+					if a := s.get("/a"); a.err == nil && (a.status != 200 || a.body != "0123456789") {
+						t.Errorf("%d %q", a.status, a.body)
+					}
+				}
+			})
+		})
+	}
+}
+
+// slowFar is a far tier of which the first look takes as long as it likes.
+type slowFar struct {
+	looks atomic.Int64
+	hold  chan struct{}
+}
+
+// Look implements web.Far.
+func (f *slowFar) Look(context.Context, string) (value []byte, created time.Time, failure []byte, leased, answered bool) {
+	if f.looks.Add(1) == 1 {
+		<-f.hold
+	}
+	return nil, time.Time{}, nil, false, true
+}
+
+// Set implements web.Far.
+func (f *slowFar) Set(string, time.Time, bool, bool, int, func() ([]byte, time.Duration)) {}
+
+// TestWhatWasStoredMeanwhileIsNotAskedForAgain by a caller who looked before.
+func TestWhatWasStoredMeanwhileIsNotAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, answers(200, "max-age=60", "answer"))
+		far := &slowFar{hold: make(chan struct{})}
+		s.store.Far = far
+		var all sync.WaitGroup
+		all.Go(func() {
+			if a := s.get("/a"); a.body != "answer" || !strings.Contains(a.header.Get("Cache-Status"), "hit") {
+				t.Errorf("%q %v", a.body, a.header)
+			}
+		})
+		synctest.Wait()
+		s.get("/a")
+		close(far.hold)
+		all.Wait()
+		s.wantCalls(1)
+	})
+}
+
+// TestWhoNeedsNoBodyDoesNotEndIt: what is answered with 304, or with a range, is kept all the same.
+func TestWhoNeedsNoBodyDoesNotEndIt(t *testing.T) {
+	for _, line := range []string{`If-None-Match: "a"`, "Range: bytes=0-1", "Range: bytes=90-"} {
+		t.Run(line, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					w.Header().Set("Etag", `"a"`)
+					w.Header().Set("Content-Length", "10")
+					fmt.Fprint(w, "01234")
+					_ = http.NewResponseController(w).Flush()
+					time.Sleep(time.Second)
+					fmt.Fprint(w, "56789")
+				})
+				s.get("/a", line)
+				time.Sleep(2 * time.Second)
+				if a := s.get("/a"); a.body != "0123456789" {
+					t.Errorf("%q", a.body)
+				}
+				s.wantCalls(1)
+			})
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package through
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/cache/web"
+)
+
+// memory is a listener whose connections are in this process. They stand still in the bubbles of synctest, so that time there
+// passes only when everybody waits.
+type memory struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newMemory() *memory { return &memory{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Accept implements net.Listener.
+func (m *memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (m *memory) Close() error {
+	m.once.Do(func() { close(m.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (m *memory) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "unix"} }
+
+// dial connects to it.
+func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, distant := net.Pipe()
+	select {
+	case m.conns <- distant:
+		return near, nil
+	case <-m.closed:
+		return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// world is a handler between its callers and an origin, with the whole of net/http on both sides and no network.
+type world struct {
+	t      *testing.T
+	store  *web.Store
+	front  *memory
+	client *http.Transport
+	calls  atomic.Int64 // that the origin got
+}
+
+// newWorld serves an origin.
+func newWorld(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) *world {
+	t.Helper()
+	back := newMemory()
+	s := serveWorld(t, back, change...)
+	server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		origin(w, r)
+	})}
+	go func() { _ = server.Serve(back) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return s
+}
+
+// serveWorld serves what answers at the other end of the connections that the handler makes.
+func serveWorld(t *testing.T, back *memory, change ...func(*Settings)) *world {
+	t.Helper()
+	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Settings{Name: "test", Most: 8 << 20, Idle: time.Minute, Rules: web.Rules{HeuristicShare: 0.1, HeuristicMost: time.Hour}}
+	for _, f := range change {
+		f(&settings)
+	}
+	target := &url.URL{Scheme: "http", Host: "origin.test"}
+	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, true, back.dial)
+	s := &world{t: t, store: store, front: newMemory()}
+	s.client = &http.Transport{DialContext: s.front.dial, DisableCompression: true, MaxIdleConnsPerHost: 100}
+	server := &http.Server{ErrorLog: silent, Handler: New(settings, o, store, slog.New(slog.DiscardHandler), nil)}
+	go func() { _ = server.Serve(s.front) }()
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		_ = server.Close()
+		o.Close()
+		_ = back.Close()
+	})
+	return s
+}
+
+// silent hears what net/http has to say of connections that break off.
+var silent = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+
+// asked is how a request ended.
+type asked struct {
+	status      int
+	header      http.Header
+	body        string
+	first, took time.Duration // until the first byte of the body, and its end
+	err         error         // the answer broke off, or there was none
+}
+
+// ask makes a request and reads its answer to the end.
+func (s *world) ask(method, path, body string, lines ...string) (a asked) {
+	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://api.test"+path, strings.NewReader(body))
+	if err != nil {
+		return asked{err: err}
+	}
+	if body == "" {
+		r.Body, r.ContentLength = nil, 0
+	}
+	for _, line := range lines {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
+	}
+	began := time.Now()
+	resp, err := s.client.RoundTrip(r)
+	if err != nil {
+		return asked{err: err, took: time.Since(began)}
+	}
+	defer resp.Body.Close()
+	a = asked{status: resp.StatusCode, header: resp.Header}
+	var all strings.Builder
+	one := make([]byte, 1)
+	if n, err := io.ReadFull(resp.Body, one); n == 1 {
+		all.Write(one)
+		a.first = time.Since(began)
+		_, a.err = io.Copy(&all, resp.Body)
+	} else if !errors.Is(err, io.EOF) {
+		a.err = err
+	}
+	a.body, a.took = all.String(), time.Since(began)
+	return a
+}
+
+// get is ask for a GET.
+func (s *world) get(path string, lines ...string) asked {
+	return s.ask(http.MethodGet, path, "", lines...)
+}
+
+// wantCalls requires that the origin was called so often.
+func (s *world) wantCalls(n int64) {
+	s.t.Helper()
+	if got := s.calls.Load(); got != n {
+		s.t.Errorf("%d calls of the origin, not %d", got, n)
+	}
+}
