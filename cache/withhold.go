@@ -9,9 +9,9 @@ import (
 	"sundry/cache/policy"
 )
 
-// Thrifty is a Loader whose loads draw from a quota, on which callers without a copy
+// QuotaAware is a Loader whose loads draw from a quota, on which callers without a copy
 // depend.
-type Thrifty interface {
+type QuotaAware interface {
 	Loader
 	// Withholds reports whether a refresh is to be withheld. worth says whether it is
 	// worth a call where this share, 0 to 1, is left of what refreshes may take.
@@ -25,7 +25,7 @@ var errWithheld = errors.New("the refresh was withheld: little is left of the qu
 // and fresh for left. It is not decided again before the longest pause after failures
 // has passed, less up to a fifth: by then, the quota may be restored.
 func (s *Space) withholds(ctx context.Context, key string, load Loader, state policy.State, left time.Duration, now time.Time) bool {
-	t, ok := load.(Thrifty)
+	t, ok := load.(QuotaAware)
 	if !ok {
 		return false
 	}

@@ -18,14 +18,14 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// thrifty is a script whose quota a test sets.
-type thrifty struct {
+// metered is a script whose quota a test sets.
+type metered struct {
 	script
 	left  atomic.Int64 // percent
 	asked atomic.Int64
 }
 
-func (l *thrifty) Withholds(_ context.Context, worth func(float64) bool) bool {
+func (l *metered) Withholds(_ context.Context, worth func(float64) bool) bool {
 	l.asked.Add(1)
 	return !worth(float64(l.left.Load()) / 100)
 }
@@ -45,7 +45,7 @@ func TestRefreshesAreWithheld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, l := usual(), &thrifty{}
+				p, l := usual(), &metered{}
 				p.Eager = c.eager
 				s := newCache(t, Config{}).Space("story", p)
 				mustFetch(t, s, "k", l)
@@ -76,7 +76,7 @@ func TestRefreshesAreWithheld(t *testing.T) {
 // TestWarmingIsWithheldWhereThereIsACopy: without one, it saves a caller the wait.
 func TestWarmingIsWithheldWhereThereIsACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &thrifty{}
+		l := &metered{}
 		s := newCache(t, Config{}).Space("story", usual())
 		if _, err := s.Warm(t.Context(), "k", l); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestWarmingIsWithheldWhereThereIsACopy(t *testing.T) {
 // whatever was withheld before.
 func TestACopyThatMayNotBeServedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, p := &thrifty{}, usual()
+		l, p := &metered{}, usual()
 		s := newCache(t, Config{}).Space("story", p)
 		mustFetch(t, s, "k", l)
 		time.Sleep(p.TTL + p.StaleIfError - time.Second)

@@ -27,34 +27,34 @@ func callerAddress(peer netip.Addr, xForwardedFor, forwarded []string, trusted [
 	if len(trusted) == 0 || !isTrusted(peer, trusted) {
 		return peer
 	}
-	w := wayBack{at: peer, trusted: trusted}
+	c := proxyChain{at: peer, trusted: trusted}
 	if by == ByXForwardedFor || by != ByForwarded && len(xForwardedFor) > 0 {
-		w.goBack(xForwardedFor, w.hop)
+		c.walk(xForwardedFor, c.hop)
 	} else {
-		w.goBack(forwarded, w.element)
+		c.walk(forwarded, c.element)
 	}
-	return w.at
+	return c.at
 }
 
-// wayBack goes from a trusted proxy towards the client, hop by hop.
-type wayBack struct {
+// proxyChain goes from a trusted proxy towards the client, hop by hop.
+type proxyChain struct {
 	at      netip.Addr
 	trusted []netip.Prefix
 }
 
 // hop goes to the next hop. It reports whether the way goes on from there: not from
 // one that is not trusted, nor from what is no address, left of which all may be forged.
-func (w *wayBack) hop(text string) bool {
+func (c *proxyChain) hop(text string) bool {
 	addr := parseHop(text)
 	if !addr.IsValid() {
 		return false
 	}
-	w.at = addr
-	return isTrusted(addr, w.trusted)
+	c.at = addr
+	return isTrusted(addr, c.trusted)
 }
 
-// goBack takes the items of a list from the last one on, until one ends the way.
-func (w *wayBack) goBack(lines []string, take func(item string) (goesOn bool)) {
+// walk takes the items of a list from the last one on, until one ends the way.
+func (c *proxyChain) walk(lines []string, take func(item string) (goesOn bool)) {
 	for _, line := range slices.Backward(lines) {
 		for more := true; more; {
 			var item string
@@ -68,7 +68,7 @@ func (w *wayBack) goBack(lines []string, take func(item string) (goesOn bool)) {
 
 // element goes to the hop that an element of Forwarded names. One without a for= ends the
 // way: the proxy that wrote it does not say who called, and left of it all may be forged.
-func (w *wayBack) element(text string) bool {
+func (c *proxyChain) element(text string) bool {
 	named := false
 	for more := true; more; {
 		var pair string
@@ -77,7 +77,7 @@ func (w *wayBack) element(text string) bool {
 		if !strings.EqualFold(name, "for") {
 			continue
 		}
-		if !w.hop(strings.Trim(value, `"`)) {
+		if !c.hop(strings.Trim(value, `"`)) {
 			return false
 		}
 		named = true

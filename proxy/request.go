@@ -230,7 +230,7 @@ func (l loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	return fill.Load(ctx, hasCopy)
 }
 
-// Withholds implements cache.Thrifty.
+// Withholds implements cache.QuotaAware.
 func (l loader) Withholds(ctx context.Context, worth func(left float64) bool) bool {
 	fill := catalog.Fill{Input: *l.req.in}
 	return fill.Withholds(ctx, worth)

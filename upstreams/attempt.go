@@ -260,7 +260,7 @@ func (s *Source) judge(ctx context.Context, data any, r *Reply, env *jq.Env) (an
 	}
 	judged, err := s.Answer.Judge(data, empty)
 	if err != nil {
-		return data, Errorf(Malformed, "the answer is hollow: %w", err)
+		return data, Errorf(Malformed, "the answer is incomplete: %w", err)
 	}
 	return judged, nil
 }

@@ -135,7 +135,7 @@ func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
 		{"{title, by: .author", "{title, from: .author", "jokes.yaml:19: source own: map: from is not declared below fields; expected one of title, by, link, tags"},
 		{"text: '.title + \" \\($params.id)\"'", "text: .titel", "jokes.yaml:17: form text: it is empty for every recorded exchange; expected"},
 		{"text: '.title + ", "text: '.tags + ", "jokes.yaml:17: form text: of testdata/jokes/own/good: "},
-		{"{title, by", "{title: .titel, by", "jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is malformed: the answer is hollow: title: expected a value, got null; expected"},
+		{"{title, by", "{title: .titel, by", "jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is malformed: the answer is incomplete: title: expected a value, got null; expected"},
 		{".code != 0", ".code == 0", "jokes.yaml:19: source own: testdata/jokes/own/good: want: success, but it is unavailable (status 200): judge[2], line 33; expected"},
 		{"status: [404], is: negative", "status: [410], is: negative", "jokes.yaml:19: source own: testdata/jokes/own/gone: want: negative, but it is unavailable"},
 	} {

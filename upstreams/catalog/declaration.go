@@ -104,7 +104,7 @@ type paramSpec struct {
 	Name declare.Text `yaml:"name" required:"true" example:"page_size"`
 	// Type of an input: string (one of enum, or a text), int, digits, or one with rules of
 	// its own. Parameters with another role have none.
-	Type string `yaml:"type" enum:"string,int,digits,date,color,host,idcard,ip,share,site,url,waybill"`
+	Type string `yaml:"type" enum:"string,int,digits,date,color,host,idcard,ip,share,site,url,tracking_number"`
 	// Summary says what the parameter is for.
 	Summary bilingual `yaml:"summary" example:"{en: Number of the joke., zh: 笑话编号。}"`
 	// Role is absent for input. A form parameter selects the form, callback is the JSONP

@@ -34,7 +34,7 @@ type Fill struct {
 	Loop string
 }
 
-var _ cache.Thrifty = (*Fill)(nil)
+var _ cache.QuotaAware = (*Fill)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
@@ -56,7 +56,7 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 	return in.endpoint.content(ctx, chain, &answer, call)
 }
 
-// Withholds implements cache.Thrifty: it goes by the quota of the source that would be
+// Withholds implements cache.QuotaAware: it goes by the quota of the source that would be
 // called first.
 func (f *Fill) Withholds(ctx context.Context, worth func(left float64) bool) bool {
 	chain := f.Input.Form.Chain

@@ -81,7 +81,7 @@ func TestHollowDataAreNoAnswer(t *testing.T) {
 		if err != nil || a.Source != want {
 			t.Errorf("%s: %+v, %v", query, a, err)
 		}
-		if want := `the answer is hollow: list: expected a list of at least 1, got a list of 0; left out: [].url: expected a link`; len(failures) == 0 || !strings.Contains(failures[0], want) {
+		if want := `the answer is incomplete: list: expected a list of at least 1, got a list of 0; left out: [].url: expected a link`; len(failures) == 0 || !strings.Contains(failures[0], want) {
 			t.Errorf("%s: %v, want %s", query, failures, want)
 		}
 	}

@@ -277,7 +277,7 @@ func canonicalTypes() map[string]canonicalType {
 		"url": {words.Say("an http or https link", "http 或 https 链接"), canonical(shortlink.Normalize)},
 		"share": {words.Sayf("a share link, or a text with one in it, of %s", "分享链接或含有它的文字，支持的平台有：%s",
 			words.List(sharelink.Platforms()...)), parseShare},
-		"waybill": {words.Say("6 to 40 letters and digits", "6 到 40 位字母和数字"), canonical(tracking.Normalize)},
+		"tracking_number": {words.Say("6 to 40 letters and digits", "6 到 40 位字母和数字"), canonical(tracking.Normalize)},
 		"color": {words.Say("3, 4, 6 or 8 hexadecimal digits, RGB or RGBA, as in 1e40af",
 			"3、4、6 或 8 位十六进制数字，表示 RGB 或 RGBA，如 1e40af"), canonical(qrcode.CanonicalColor)},
 		"idcard": {words.Say("17 digits and a digit or X, or 15 digits", "17 位数字加一位数字或 X，或者 15 位数字"), canonical(idcard.Normalize)},

@@ -1,5 +1,5 @@
 // Package fields judges the data that a source has mapped, by what its endpoint declares
-// below fields:. It promises that nothing hollow is an answer: where a field that must
+// below fields:. It promises that nothing incomplete is an answer: where a field that must
 // have a value has none, where a list has too few items, the data is refused, with the
 // field and why; an item without its values is left out; an optional value that is not
 // what its field says is null. It knows no endpoint, and changes no value that it is given.
@@ -115,7 +115,7 @@ func (j judge) value(v any, f *Field) (out any, other bool, missing *Missing) {
 	switch object, isObject := v.(map[string]any); {
 	case f.AtLeast > 0 && !j.mayBeEmpty:
 		missing = &Missing{Why: f.tooFew(v)}
-	case hollow(v) && (f.Must || !isObject):
+	case isNone(v) && (f.Must || !isObject):
 		missing = &Missing{Why: "expected a value, got " + nameOf(v)}
 	case len(f.Fields) == 0:
 		if out, missing = f.Is.read(v); missing == nil {

@@ -69,8 +69,8 @@ func TestNumbersOfReplies(t *testing.T) {
 	}
 }
 
-// TestHollowAnswers are refused, with the field and why.
-func TestHollowAnswers(t *testing.T) {
+// TestIncompleteAnswers are refused, with the field and why.
+func TestIncompleteAnswers(t *testing.T) {
 	for document, want := range map[string]string{
 		`{` + kept + `}`:                  "title: expected a value, got null",
 		`{"title": "", ` + kept + `}`:     `title: expected a value, got ""`,

@@ -119,9 +119,9 @@ func IsLink(text string) bool {
 // unmade matches a null or an undefined that is a part of its own.
 var unmade = regexp.MustCompile(`[/=](null|undefined)([/&?#.]|$)`)
 
-// hollow reports whether a value is none: null, blank, a null that became a text, or an
+// isNone reports whether a value is none: null, blank, a null that became a text, or an
 // object of nothing.
-func hollow(v any) bool {
+func isNone(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
