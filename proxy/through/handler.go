@@ -125,6 +125,10 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	switch {
+	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
+		c.fail(http.StatusNotImplemented, errMethod)
+	case hasDotSegment(c.path):
+		c.fail(http.StatusBadRequest, errDotSegment)
 	case isUpgrade(r):
 		c.tunnel()
 	case r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
@@ -132,6 +136,27 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	default:
 		c.cached()
 	}
+}
+
+var (
+	// errMethod: TRACE would show a caller what is sent to the origin, secrets included, CONNECT connect it with any host.
+	errMethod     = errors.New("this method is not passed on; expected another one than TRACE and CONNECT")
+	errDotSegment = errors.New("the path has a segment . or .., which may lead out of this API; expected a path without, such as /a/b")
+)
+
+// hasDotSegment reports whether a path has a segment . or .., in any spelling: an origin may go up by it, beyond the address
+// of the API. Clients resolve them by themselves (RFC 3986, section 5.2.4).
+func hasDotSegment(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	if strings.ContainsAny(path, `%\`) {
+		path = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", `\`, "/").Replace(path)
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // PathOf is the path of a request at the origin: by it the store knows what is kept, below the API's name.

@@ -1,0 +1,43 @@
+package through
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestWhatIsNotPassedOn: methods that would show a caller what the origin is sent, or connect it anywhere, and paths that lead
+// out of the address of the API.
+func TestWhatIsNotPassedOn(t *testing.T) {
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method, " ", r.RequestURI) }, func(s *Settings) {
+		s.Request = func(h http.Header) { h.Set("X-Api-Key", "secret") }
+	})
+	for _, row := range []struct {
+		method, path string
+		want         int
+	}{
+		{"TRACE", "/a", http.StatusNotImplemented}, {"CONNECT", "/a", http.StatusNotImplemented},
+		{"GET", "/../a", http.StatusBadRequest}, {"GET", "/a/..", http.StatusBadRequest}, {"POST", "/a/./b", http.StatusBadRequest},
+		{"GET", "/a/%2e%2E/b", http.StatusBadRequest}, {"GET", "/a/.%2e", http.StatusBadRequest}, {"GET", "/%2E", http.StatusBadRequest}, {"GET", "/..?x", http.StatusBadRequest},
+		{"GET", "/a%2f../b", http.StatusBadRequest}, {"GET", "/a%2F%2e%2e%2fb", http.StatusBadRequest}, {"GET", `/a%5C..%5cb`, http.StatusBadRequest},
+		{"GET", "/..a/b../...", http.StatusOK}, {"GET", "/a?x=/../", http.StatusOK}, {"GET", "/a%2fb//c;d=1", http.StatusOK}, {"M-SEARCH", "/a", http.StatusOK},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), row.method, s.front.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.Opaque = strings.TrimPrefix(s.front.URL, "http:") + row.path
+		resp, err := s.client.Do(r)
+		if err != nil {
+			t.Errorf("%s %s: %v", row.method, row.path, err)
+			continue
+		}
+		b, _ := io.ReadAll(resp.Body)
+		if resp.Body.Close(); resp.StatusCode != row.want {
+			t.Errorf("%s %s: %s %s", row.method, row.path, resp.Status, b)
+		}
+	}
+	s.wantCalls(4)
+}
