@@ -155,7 +155,7 @@ func (c *call) contentOfTarget(got *web.Response, t *web.Terms) bool {
 // failPass answers that the origin could not be asked; a stored response to a HEAD may stand in for it.
 func (c *call) failPass(a *answer) {
 	if c.r.Method == http.MethodHead {
-		if o := c.store.Get(c.key).Select(c.r.Header, c.Rules.Languages); o != nil && o.Usable(true, c.now()) {
+		if o := c.store.Get(c.key).Select(c.r.Header, c.Rules.Languages); o != nil && o.Part == nil && o.Usable(true, c.now()) {
 			a.status.Hit = true
 			c.respond(&answer{object: o, status: a.status})
 			return

@@ -198,6 +198,28 @@ func TestTheRestOfABodyMustBeAllOfIt(t *testing.T) {
 	}
 }
 
+// TestAPartStandsInForNoHead of the whole, where the origin is away.
+func TestAPartStandsInForNoHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := false
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+			if away {
+				drops(w, r)
+			}
+			w.Header().Set("Cache-Control", "max-age=60")
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("0123456789"))
+		})
+		s.get("/part", "Range: bytes=0-3")
+		s.get("/whole")
+		away = true
+		for path, want := range map[string]int{"/part": 502, "/whole": 200} {
+			if a := s.ask(http.MethodHead, path, ""); a.status != want {
+				t.Errorf("%s: %d %v", path, a.status, a.header)
+			}
+		}
+	})
+}
+
 // slowFar is a far tier of which the first look takes as long as it likes.
 type slowFar struct {
 	looks atomic.Int64

@@ -62,6 +62,7 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // world is a handler between its callers and an origin, with the whole of net/http on both sides and no network.
 type world struct {
 	t      *testing.T
+	h      *Handler
 	store  *web.Store
 	front  *memory
 	client *http.Transport
@@ -72,7 +73,7 @@ type world struct {
 func newWorld(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) *world {
 	t.Helper()
 	back := newMemory()
-	s := serveWorld(t, back, change...)
+	s := serveWorld(t, back.dial, change...)
 	server := &http.Server{ErrorLog: silent, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		origin(w, r)
@@ -82,8 +83,8 @@ func newWorld(t *testing.T, origin http.HandlerFunc, change ...func(*Settings)) 
 	return s
 }
 
-// serveWorld serves what answers at the other end of the connections that the handler makes.
-func serveWorld(t *testing.T, back *memory, change ...func(*Settings)) *world {
+// serveWorld serves what answers at the other end of the connections that are made.
+func serveWorld(t *testing.T, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Settings)) *world {
 	t.Helper()
 	store, err := web.NewStore(web.StoreConfig{Memory: 64 << 20, Variants: 50})
 	if err != nil {
@@ -94,16 +95,16 @@ func serveWorld(t *testing.T, back *memory, change ...func(*Settings)) *world {
 		f(&settings)
 	}
 	target := &url.URL{Scheme: "http", Host: "origin.test"}
-	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, true, back.dial)
-	s := &world{t: t, store: store, front: newMemory()}
+	o := NewOrigin([]Target{{URL: target, Sent: target.Host}}, Timeouts{Connect: time.Second, Head: 30 * time.Second}, true, dial)
+	h := New(settings, o, store, slog.New(slog.DiscardHandler), nil)
+	s := &world{t: t, h: h, store: store, front: newMemory()}
 	s.client = &http.Transport{DialContext: s.front.dial, DisableCompression: true, MaxIdleConnsPerHost: 100}
-	server := &http.Server{ErrorLog: silent, Handler: New(settings, o, store, slog.New(slog.DiscardHandler), nil)}
+	server := &http.Server{ErrorLog: silent, Handler: h}
 	go func() { _ = server.Serve(s.front) }()
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		_ = server.Close()
 		o.Close()
-		_ = back.Close()
 	})
 	return s
 }
