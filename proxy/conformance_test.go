@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
-	"sundry/upstreams/fixtures/conformtest"
 )
 
 func conformance(t *testing.T) []fixtures.Conformance {
@@ -19,37 +17,6 @@ func conformance(t *testing.T) []fixtures.Conformance {
 		t.Fatal(err)
 	}
 	return table
-}
-
-// TestConformance makes every call of the table, over HTTP, in replay.
-func TestConformance(t *testing.T) {
-	f := newFront(t, nil, replayed)
-	for _, row := range conformance(t) {
-		for _, c := range row.Calls {
-			t.Run(row.Endpoint+"?"+c.Query, func(t *testing.T) {
-				a := f.get("/api/" + row.Endpoint + "/index.php?" + strings.ReplaceAll(c.Query, " ", "%20"))
-				conforms(t, a, c)
-				if a.StatusCode >= http.StatusBadRequest {
-					return
-				}
-				head := f.do(t.Context(), http.MethodHead, "/api/"+row.Endpoint+"/index.php?"+c.Query)
-				if head.StatusCode != a.StatusCode || head.body != "" {
-					t.Errorf("HEAD: %d with %d bytes", head.StatusCode, len(head.body))
-				}
-			})
-		}
-	}
-}
-
-func conforms(t *testing.T, a answer, c fixtures.ConformanceCall) {
-	t.Helper()
-	rule, err := conformtest.Compile(&c)
-	if err == nil {
-		err = rule.Check(t.Context(), a.StatusCode, a.Header, []byte(a.body))
-	}
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // TestTheConformanceTableIsComplete compares table and catalog: every endpoint,

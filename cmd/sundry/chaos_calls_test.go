@@ -14,7 +14,6 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
-	"sundry/upstreams/fixtures/conformtest"
 	"sundry/upstreams/host"
 	"sundry/upstreams/lib/qrcode"
 	"sundry/upstreams/replay"
@@ -24,7 +23,7 @@ import (
 // give it.
 type errand struct {
 	endpoint, query string
-	rule            *conformtest.Rule
+	rule            *conformRule
 	key             string // of the entry that answers it; "": there is more than one
 	drawn           []byte // the picture of a QR code; nil for other calls
 	qrText          string
@@ -54,7 +53,7 @@ func (c *errand) path() string {
 
 // refused tells calls that are a mistake of the caller's, and must be told so
 // whatever else is wrong.
-func (c *errand) refused() bool { return c.rule.Status >= 400 && c.rule.Status != http.StatusNotFound }
+func (c *errand) refused() bool { return c.rule.status >= 400 && c.rule.status != http.StatusNotFound }
 
 // works tells endpoints with bounds of their own: they draw, or ask whom the
 // caller names.
@@ -188,21 +187,21 @@ func (s *survey) call(endpoint string, row fixtures.ConformanceCall) *errand {
 	s.t.Helper()
 	c := &errand{endpoint: endpoint, query: row.Query}
 	var err error
-	if c.rule, err = conformtest.Compile(&row); err != nil {
+	if c.rule, err = compileRule(&row); err != nil {
 		s.t.Fatal(err)
 	}
 	e, _ := s.set.Get(endpoint)
 	local := catalog.Caller{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Header: http.Header{"User-Agent": {software}}}
 	in, bad := e.Parse(strings.ReplaceAll(row.Query, " ", "%20"), local)
 	// Some are told so by whoever would ask or draw.
-	late := bad == nil && (c.rule.Status == http.StatusForbidden || c.rule.Status == http.StatusBadRequest)
+	late := bad == nil && (c.rule.status == http.StatusForbidden || c.rule.status == http.StatusBadRequest)
 	if (bad != nil) != c.refused() && !late {
 		s.t.Fatalf("%s: %v", c.path(), bad)
 	}
 	if c.refused() {
 		return c
 	}
-	if c.rule.Status == http.StatusNotFound {
+	if c.rule.status == http.StatusNotFound {
 		return c
 	}
 	c.key = in.Key()

@@ -101,7 +101,7 @@ func (c *client) head(s *observation) {
 	if len(s.body) > 0 {
 		c.oracle.fault(s, errors.New("a HEAD with a body"))
 	}
-	if s.status == s.of.rule.Status {
+	if s.status == s.of.rule.status {
 		c.oracle.count("as wanted")
 		return
 	}

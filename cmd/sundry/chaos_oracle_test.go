@@ -110,7 +110,7 @@ func (o *oracle) judge(s *observation) {
 	if took := s.to.Sub(s.from); took > 3*chaosFill+5*time.Second {
 		o.fault(s, fmt.Errorf("it took %s", took))
 	}
-	if status == s.of.rule.Status {
+	if status == s.of.rule.status {
 		o.count("as wanted")
 		if err := o.right(s); err != nil {
 			o.fault(s, err)
@@ -138,7 +138,7 @@ func (o *oracle) status(s *observation) int {
 
 // right checks an answer that is none of a failure.
 func (o *oracle) right(s *observation) error {
-	if err := s.of.rule.Check(context.Background(), s.status, s.header, s.body); err != nil {
+	if err := s.of.rule.check(context.Background(), s.status, s.header, s.body); err != nil {
 		return o.lesser(s, err)
 	}
 	if s.of.drawn != nil && string(s.of.drawn) != string(s.body) {
@@ -223,7 +223,7 @@ func (o *oracle) excused(s *observation, status int) error {
 	switch {
 	case status == http.StatusFound && len(s.of.pictures.ways) > 0: // nobody brings the picture, so the caller is sent to it
 		return o.unavailable(s, from, to)
-	case status == http.StatusOK && lastResort(s) && s.of.rule.Status == http.StatusNotFound: // nobody can tell that there is none
+	case status == http.StatusOK && lastResort(s) && s.of.rule.status == http.StatusNotFound: // nobody can tell that there is none
 		return o.unavailable(s, from, to)
 	}
 	if err := o.envelope(s, status); err != nil {
@@ -234,7 +234,7 @@ func (o *oracle) excused(s *observation, status int) error {
 	}
 	switch {
 	case s.of.refused():
-		return fmt.Errorf("status %d, want %d", status, s.of.rule.Status)
+		return fmt.Errorf("status %d, want %d", status, s.of.rule.status)
 	case status == http.StatusNotFound && lastResort(s):
 		return nil // a last resort may lack a form: the copy is there, and has no link
 	case o.hasCopy(s):
@@ -246,7 +246,7 @@ func (o *oracle) excused(s *observation, status int) error {
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return o.unavailable(s, from, to)
 	}
-	return fmt.Errorf("status %d, want %d", status, s.of.rule.Status)
+	return fmt.Errorf("status %d, want %d", status, s.of.rule.status)
 }
 
 // reach is how long before the call the fill may have begun that it waited for,
@@ -298,7 +298,7 @@ func (o *oracle) denied(s *observation, from, to time.Time) error {
 // unavailable judges a failure: each source that can answer must have had its
 // own trouble.
 func (o *oracle) unavailable(s *observation, from, to time.Time) error {
-	if s.of.rule.Status == http.StatusNotFound {
+	if s.of.rule.status == http.StatusNotFound {
 		if o.line.any("fault", from, to, func(f *episode) bool { return o.about(f, s.of.endpoint) }) {
 			return nil
 		}

@@ -388,7 +388,7 @@ func (r *chaos) ordinary(client *http.Client, i *member, e *errand) string {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err == nil {
-		err = e.rule.Check(context.Background(), resp.StatusCode, resp.Header, body)
+		err = e.rule.check(context.Background(), resp.StatusCode, resp.Header, body)
 	}
 	if err != nil {
 		return err.Error()
