@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -296,5 +297,61 @@ func TestREADMEsOwnEndpoint(t *testing.T) {
 	p := serve(t, "--replay", "--catalog", dir+"/catalog")
 	if _, body := mustGet(t, p.public+"/api/joke?type=text"); !strings.Contains(body, "There are 10 kinds of people.") {
 		t.Error(body)
+	}
+}
+
+// TestREADMEsAPI is answered and purged by the commands as they are written, but for the ports, and for who serves the file.
+func TestREADMEsAPI(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is not installed")
+	}
+	dir := t.TempDir()
+	run := func(command string) string {
+		cmd := exec.CommandContext(t.Context(), bash, "-ec", command)
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		return strings.ReplaceAll(string(out), "\r", "")
+	}
+	file, serving, _ := strings.Cut(blockWith(t, "touch -t"), "\n")
+	if !strings.Contains(serving, "python3 -m http.server -b 127.0.0.1 3000 &\n") || !strings.Contains(serving, "serve --to http://localhost:3000\n") {
+		t.Fatal(serving)
+	}
+	run(file)
+	origin := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(origin.Close)
+	p := serve(t, "--to", origin.URL)
+	ports := strings.NewReplacer("http://localhost:8080", p.public, "http://localhost:9090", p.admin)
+	steps := strings.Split(blockWith(t, "-X PURGE"), "$ ")[1:]
+	if len(steps) != 4 {
+		t.Fatalf("%q", steps)
+	}
+	for _, step := range steps {
+		command, want, _ := strings.Cut(step, "\n")
+		pattern := strings.NewReplacer("…", ".*", "ttl=86399", `ttl=\d+`).Replace(regexp.QuoteMeta(strings.TrimSpace(want)))
+		if got := run(ports.Replace(command)); !regexp.MustCompile(`^` + pattern + `\s*$`).MatchString(got) {
+			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
+		}
+	}
+}
+
+// TestFilesOfAPIsInDocumentsPassTheCheck: those of the README and of its page.
+func TestFilesOfAPIsInDocumentsPassTheCheck(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{readmes[0], "../../deploy/proxy.md"} {
+		_, after, _ := strings.Cut(readFile(t, page), "```yaml\nversion: 1\nname: weather\n")
+		file, _, _ := strings.Cut(after, "```")
+		dir := t.TempDir()
+		write(t, dir, "weather.yaml", "version: 1\nname: weather\n"+file)
+		if _, errs, err := call(t, nil, "check", "--catalog", dir); err != nil || !strings.Contains(file, "proxy:\n") {
+			t.Errorf("%s: %v\n%s%s", page, err, file, errs)
+		}
 	}
 }
