@@ -16,6 +16,9 @@ type address struct {
 // addresses are the pages that whoever has started the service opens first.
 func (s *server) addresses(public, private net.Addr) []address {
 	home := browserURL(public) + s.config.BasePath
+	if s.cmd.To != "" {
+		return []address{{"API", "API", home + "/"}, {"Console", "控制台", browserURL(private) + "/admin/"}}
+	}
 	return []address{
 		{"Home", "首页", home + "/"},
 		{"Docs", "文档", home + "/docs"},
@@ -59,7 +62,7 @@ func banner(all []address, p palette, replay, zh bool) string {
 	for _, a := range all {
 		name := fmt.Sprintf("%-9s", a.en)
 		if zh {
-			name = a.zh + strings.Repeat(" ", 8-2*len([]rune(a.zh)))
+			name = a.zh + strings.Repeat(" ", max(1, 8-2*len([]rune(a.zh))))
 		}
 		fmt.Fprintf(&b, "  %s%s\n", name, p.paint(cyan, a.url))
 	}
