@@ -9,17 +9,30 @@ import (
 	"sundry/upstreams/lib/words"
 )
 
-// nothingAt says that there is nothing at a path, and which endpoint was probably meant.
+// nothingAt says that there is nothing at a path, and which endpoint or API was probably meant.
 func (s *Server) nothingAt(path string) words.Both {
 	below, inside := strings.CutPrefix(path, s.cfg.BasePath+"/api/")
 	if now := s.current.Load(); inside && now.catalog != nil {
-		name := endpointOf(below)
-		if near := now.catalog.Nearest(name); near != "" {
+		name, near := now.nearest(below)
+		if rt := now.apis[near]; rt != nil && len(rt.Hosts) > 0 {
+			return words.Say(near+" is not here, but at "+strings.Join(rt.Hosts, ", "), words.Join(near, " 不在这里，地址为 ", strings.Join(rt.Hosts, "、")))
+		}
+		if near != "" {
 			return words.Say(`there is no endpoint "`+name+`"; did you mean `+near+"?", words.Join("没有接口 ", name, "，是不是要找 ", near, "？"))
 		}
 	}
 	list := s.cfg.BasePath + "/"
 	return words.Say("there is no such endpoint; see the list at "+list, "没有这个接口，接口列表见 "+list)
+}
+
+// nearest is what was probably meant by a name in a path below /api/; "": nothing is near. Only APIs have paths below theirs.
+func (g *generation) nearest(below string) (name, near string) {
+	name, _, _ = strings.Cut(below, "/")
+	near = g.catalog.Nearest(name)
+	if endpointOf(below) == "" && g.apis[near] == nil {
+		return name, ""
+	}
+	return name, near
 }
 
 // missingPage is the page for a visitor whose browser asks for one that there is not; nil

@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sundry/proxy/browsertest"
+	"sundry/upstreams"
 )
 
 // browserAccepts is what browsers accept when a page is opened.
@@ -60,6 +62,30 @@ func TestMissingEndpoints(t *testing.T) {
 			a.header(t, "Content-Type", "application/json")
 		}
 	}
+}
+
+// TestMissingAPIs: APIs are meant as well, below their paths, too, and those that have Host names say where they are.
+func TestMissingAPIs(t *testing.T) {
+	f := newFront(t, map[string]string{
+		"weather":  "version: 1\nname: weather\nproxy: {to: 'http://127.0.0.1:9/'}\n",
+		"bulletin": "version: 1\nname: bulletin\nproxy: {to: 'http://127.0.0.1:9/', hosts: [news.example.org]}\n",
+	}, servingAPIs)
+	for path, want := range map[string][2]string{
+		"/api/weathr":         {`there is no endpoint \"weathr\"; did you mean weather?`, "没有接口 weathr，是不是要找 weather？"},
+		"/api/weathr/x/y?z=1": {`there is no endpoint \"weathr\"; did you mean weather?`, "没有接口 weathr，是不是要找 weather？"},
+		"/api/bulletin/x":     {"bulletin is not here, but at news.example.org", "bulletin 不在这里，地址为 news.example.org"},
+		"/api/nosuch-at/x":    {"there is no such endpoint; see the list at /", "没有这个接口，接口列表见 /"},
+	} {
+		for i, lang := range []string{"en", "zh"} {
+			f.get(path, "Accept-Language", lang).want(t, http.StatusNotFound, want[i], `"type":"not_found"`)
+		}
+	}
+	f.get("/weathr", "Accept", browserAccepts).want(t, http.StatusNotFound, `<a href="/docs/weather">`)
+}
+
+// servingAPIs lets a catalog have APIs, none of which is asked.
+func servingAPIs(c *Config, _ *upstreams.Environment) {
+	c.Calls = func(string, string) func(error, time.Duration) { return func(error, time.Duration) {} }
 }
 
 // TestMissingPageInABrowser: axe has no objection, and the link leads on.

@@ -180,3 +180,37 @@ func TestWellKnownFiles(t *testing.T) {
 		t.Errorf("%v %s", header, body)
 	}
 }
+
+// TestVisitOfAnAPI: it is found on the home page, told of in the docs, and its state is known, in every look.
+func TestVisitOfAnAPI(t *testing.T) {
+	t.Parallel()
+	browsertest.Chromium(t)
+	origin, _ := counting(t)
+	dir := t.TempDir()
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nsummary: {en: Weather by place., zh: 各地天气}\nproxy: {to: '"+origin+"'}\n")
+	write(t, dir, "bulletin.yaml", "version: 1\nname: bulletin\nproxy: {to: '"+origin+"', hosts: [news.example.org, a-name-that-is-long.news.example.com]}\n")
+	p := serve(t, "--replay", "--catalog", dir)
+	waittest.Until(t, "a state", func() bool {
+		if status, _, _, err := get(p.public + "/api/weather/x"); err != nil || status != http.StatusBadGateway { // there is no network
+			t.Fatalf("%d %v", status, err)
+		}
+		_, states := mustGet(t, p.public+"/status.json")
+		return strings.Contains(states, `"weather":{"state":"failing"`)
+	})
+	b := browsertest.Open(t, p.public+"/")
+	b.Prefers(t, "en")
+	b.Goto(t, p.public+"/")
+	b.Text(t, "#card-weather .trouble", "fails at present")
+	b.Shortcut(t, "/")
+	b.Until(t, `document.activeElement.id === "words"`)
+	b.Type(t, "天气")
+	b.Until(t, `[...document.querySelectorAll(".card")].filter(c => c.offsetParent).map(c => c.id).join() === "card-weather"`)
+	b.Keys(t, kb.Enter)
+	b.Until(t, `location.pathname === "/docs/weather"`)
+	b.Text(t, "pre code", "curl -i '"+p.public+"/api/weather/'")
+	for _, path := range []string{"/", "/docs", "/docs/weather", "/docs/bulletin", "/status"} {
+		b.Goto(t, p.public+path)
+		b.AxeInEveryLook(t)
+	}
+	b.Sound(t)
+}

@@ -39,7 +39,9 @@ type view struct {
 type templates map[i18n.Language]map[string]*template.Template
 
 // pageTemplates are the names of the templates that layout.html surrounds.
-func pageTemplates() []string { return []string{"home", "missing", "overview", "reference", "status"} }
+func pageTemplates() []string {
+	return []string{"api", "home", "missing", "overview", "reference", "status"}
+}
 
 func parseTemplates(s *Set) (*templates, error) {
 	all := templates{}
@@ -88,6 +90,8 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		"state": func(of status.State) string { return stateWord(l, of) },
 		"time":  func(at time.Time) statusTime { return timeIn(l, at) },
 		"bars":  barsOf, "bar": oneBar,
+		// endpoints: there are any, and not only APIs as they are.
+		"endpoints": func() bool { return len(s.cfg.API.Endpoints) > 0 },
 		// url is the link to a path below the base path.
 		"url": s.url,
 		// asset is the link to an asset, by its name without the hash.

@@ -25,6 +25,9 @@ func newMissing(s *Set) *missing {
 	for _, e := range s.cfg.API.Endpoints {
 		m.paths[e.Name] = EndpointPath(e)
 	}
+	for _, a := range s.cfg.API.APIs {
+		m.paths[a.Name] = apiPagePath(a)
+	}
 	for _, path := range m.paths {
 		m.documents[path] = once(func(l i18n.Language) (*Document, error) { return s.missingPage(l, path) })
 	}

@@ -105,6 +105,9 @@ func New(cfg Config) (*Set, error) {
 	for _, e := range cfg.API.Endpoints {
 		s.addPage(EndpointPath(e), func(l i18n.Language) (view, error) { return s.reference(e, l) })
 	}
+	for _, a := range cfg.API.APIs {
+		s.addPage(apiPagePath(a), func(l i18n.Language) (view, error) { return s.asIs(a, l) })
+	}
 	s.places[OpenAPIPath] = Place{Answer, once(s.openAPI)}
 	s.missing = newMissing(s)
 	s.addStatus()

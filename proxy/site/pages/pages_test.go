@@ -153,8 +153,10 @@ func TestDocuments(t *testing.T) {
 var link = regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 
 // Whatever a page links to is there, below the base path, or is a call of an endpoint.
-func TestLinksResolve(t *testing.T) {
-	set := setOf(t, builtin(t))
+func TestLinksResolve(t *testing.T) { checkLinks(t, setOf(t, builtin(t))) }
+
+func checkLinks(t *testing.T, set *Set) {
+	t.Helper()
 	pages, _ := set.paths()
 	for _, path := range pages {
 		for _, l := range i18n.All() {
@@ -288,7 +290,11 @@ func TestAssets(t *testing.T) {
 // TestPagesAreValidHTML: html-validate has no objection.
 func TestPagesAreValidHTML(t *testing.T) {
 	c := builtin(t)
-	set := setOf(t, c)
+	checkHTML(t, setOf(t, c), c)
+}
+
+func checkHTML(t *testing.T, set *Set, c *catalog.Catalog) {
+	t.Helper()
 	pages, _ := set.paths()
 	all := map[string]string{}
 	for _, l := range i18n.All() {

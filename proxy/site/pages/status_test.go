@@ -28,9 +28,9 @@ var statusAt = time.Date(2026, 3, 2, 10, 20, 30, 0, time.UTC)
 func reportOf(c *catalog.Catalog, day func(name string) string) *status.Report {
 	v := status.View{DayFrom: statusAt.Add(-status.HalfHours * status.HalfHour).Truncate(status.HalfHour).Add(status.HalfHour), Endpoints: map[string]status.Line{}}
 	var subjects []status.Subject
-	for _, e := range c.Endpoints {
+	for _, name := range namesIn(c) {
 		line := status.Line{Hour: make([]status.Bucket, status.Minutes), Day: make([]status.Bucket, status.HalfHours)}
-		halves := day(e.Name)
+		halves := day(name)
 		for i, how := range halves {
 			line.Day[status.HalfHours-len(halves)+i] = map[rune]status.Bucket{
 				'w': {Known: true, Counts: status.Counts{Works: 200}}, 's': {Known: true, Counts: status.Counts{Works: 40, Stale: 160}},
@@ -38,11 +38,22 @@ func reportOf(c *catalog.Catalog, day func(name string) string) *status.Report {
 			}[how]
 		}
 		line.Hour[status.Minutes-1] = line.Day[status.HalfHours-1]
-		v.Endpoints[e.Name] = line
-		subjects = append(subjects, status.Subject{Name: e.Name})
+		v.Endpoints[name] = line
+		subjects = append(subjects, status.Subject{Name: name})
 	}
 	r := status.Of(&v, statusAt, subjects)
 	return &r
+}
+
+// namesIn are those of endpoints and APIs.
+func namesIn(c *catalog.Catalog) (names []string) {
+	for _, e := range c.Endpoints {
+		names = append(names, e.Name)
+	}
+	for _, a := range c.APIs {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 // goes is a day like many: some endpoints have trouble, two are not asked for.

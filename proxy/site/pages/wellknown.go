@@ -54,7 +54,10 @@ var llmsText string
 
 // llms describes the API to language models, as llmstxt.org has it, in English.
 func (s *Set) llms(i18n.Language) (*Document, error) {
-	t, err := template.New("llms.txt").Funcs(template.FuncMap{"url": s.url, "page": EndpointPath, "api": apiPath}).Parse(llmsText)
+	t, err := template.New("llms.txt").Funcs(template.FuncMap{
+		"url": s.url, "page": EndpointPath, "api": apiPath, "apiPage": apiPagePath, "apiPlace": apiPlace, "join": strings.Join,
+		"apiSummary": func(a *catalog.API) string { return summaryOf(a, i18n.English) },
+	}).Parse(llmsText)
 	if err != nil {
 		return nil, fmt.Errorf("template of %s: %w", llmsPath, err)
 	}

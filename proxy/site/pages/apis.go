@@ -1,0 +1,54 @@
+package pages
+
+import (
+	"strings"
+
+	"sundry/proxy/site/i18n"
+	"sundry/upstreams/catalog"
+)
+
+// apisGroup names the group of the APIs that are served as they are. No group of an operator's own has an underscore.
+const apisGroup = "as_is"
+
+// apis is that group; ok is false where there is none.
+func (s *Set) apis(l i18n.Language) (group homeGroup, ok bool) {
+	group = homeGroup{Name: apisGroup, Title: l.Say("APIs as they are", "原样代理的 API")}
+	for _, a := range s.cfg.API.APIs {
+		group.Endpoints = append(group.Endpoints, homeEndpoint{
+			Name: a.Name, Summary: summaryOf(a, l), Page: apiPagePath(a), Path: apiPlace(a), Hosts: a.Hosts,
+			Words: strings.ToLower(strings.Join(append([]string{a.Name, a.EN, a.ZH}, a.Hosts...), " ")),
+		})
+	}
+	return group, group.Endpoints != nil
+}
+
+// summaryOf is what the file of an API says that it is for, or else that it is one.
+func summaryOf(a *catalog.API, l i18n.Language) string {
+	if a.EN == "" {
+		return l.Say("An HTTP API as it is.", "原样代理的 HTTP API。")
+	}
+	return l.Say(a.EN, a.ZH)
+}
+
+// apiPagePath is the path of the page of an API, below the base path.
+func apiPagePath(a *catalog.API) string { return ReferencePath + "/" + a.Name }
+
+// apiPlace is the path under which an API is, below the base path; "" for one that has Host names instead.
+func apiPlace(a *catalog.API) string {
+	if len(a.Hosts) > 0 {
+		return ""
+	}
+	return "/api/" + a.Name + "/"
+}
+
+// asIs is the page of an API: where it is, and what is done with its answers.
+func (s *Set) asIs(a *catalog.API, l i18n.Language) (view, error) {
+	return view{
+		Template: "api", Section: ReferencePath, Title: a.Name, Description: summaryOf(a, l),
+		Data: struct {
+			Name, Summary, Path string
+			Hosts               []string
+			Origin              string // of the service
+		}{a.Name, summaryOf(a, l), apiPlace(a), a.Hosts, s.origin()},
+	}, nil
+}
