@@ -1,84 +1,60 @@
 package tracking
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// FromKuaidi100 converts kuaidi100's state, basic (3) or advanced (301):
-// https://api.kuaidi100.com/document/5f0ffb5ebc8da837cbd8aefc.
-func FromKuaidi100(state string) string {
-	switch state {
-	case "0", "7", "1001", "1002", "1003":
-		return InTransit
-	case "1", "101", "102", "103":
-		return Accepted
-	case "3", "301", "302", "303", "304":
-		return Delivered
-	case "4", "6":
-		return Returned
-	case "5", "501":
-		return Delivering
-	case "8", "10", "11", "12":
-		return Customs
-	case "14", "203":
-		return Refused
-	case "2", "13", "401": // 401: cancelled
-		return Exception
-	}
-	if len(state) == 3 && state[0] == '2' && digits(state, 3, 3) {
-		return Exception // 201 and higher are specific problems
+// codes are the codes of a provider by the state that they mean, with spaces between them.
+type codes map[string]string
+
+func (c codes) state(code string) string {
+	for state, all := range c {
+		if slices.Contains(strings.Fields(all), code) {
+			return state
+		}
 	}
 	return Unknown
 }
 
+// orProblem is the state, or that of a code of three digits from the first one, which are
+// specific problems.
+func orProblem(state, code string, first byte) string {
+	if state == Unknown && digits(code, 3, 3) && code[0] == first {
+		return Exception
+	}
+	return state
+}
+
+var kuaidi100 = codes{
+	InTransit: "0 7 1001 1002 1003", Accepted: "1 101 102 103", Delivering: "5 501", Delivered: "3 301 302 303 304",
+	Returned: "4 6", Refused: "14 203", Customs: "8 10 11 12",
+	Exception: "2 13 401", // 401: cancelled
+}
+
+// FromKuaidi100 converts kuaidi100's state, basic (3) or advanced (301):
+// https://api.kuaidi100.com/document/5f0ffb5ebc8da837cbd8aefc.
+func FromKuaidi100(state string) string { return orProblem(kuaidi100.state(state), state, '2') }
+
+var ali = codes{Accepted: "0", InTransit: "1", Delivering: "2", Delivered: "3", Exception: "4 5", Returned: "6"}
+
 // FromAliStatus converts deliverystatus of "全国快递物流查询" on Alibaba
 // Cloud's market.
-func FromAliStatus(deliverystatus string) string {
-	switch deliverystatus {
-	case "0":
-		return Accepted
-	case "1":
-		return InTransit
-	case "2":
-		return Delivering
-	case "3":
-		return Delivered
-	case "4", "5":
-		return Exception
-	case "6":
-		return Returned
-	}
-	return Unknown
+func FromAliStatus(deliverystatus string) string { return ali.state(deliverystatus) }
+
+var kdniaoStates = codes{
+	Accepted: "1 10", Delivered: "3 301 302 304 311", Refused: "404", Returned: "406 407", Customs: "6 601 602 603", Exception: "4 604",
+	InTransit:  "2 201 204 205 206 5", // 5: forwarded to another address
+	Delivering: "202 211 419",         // 419: delivered again
 }
 
 // FromKdniaoState converts kdniao's State and its more detailed StateEx, which may
 // be empty, and has priority if it is known: https://www.kdniao.com/documents.
 func FromKdniaoState(state, ex string) string {
-	if s := kdniaoState(ex); s != Unknown {
-		return s
-	}
-	return kdniaoState(state)
-}
-
-func kdniaoState(code string) string {
-	switch code {
-	case "1", "10":
-		return Accepted
-	case "2", "201", "204", "205", "206", "5": // 5: forwarded to another address
-		return InTransit
-	case "202", "211", "419": // 419: delivered again
-		return Delivering
-	case "3", "301", "302", "304", "311":
-		return Delivered
-	case "404":
-		return Refused
-	case "406", "407":
-		return Returned
-	case "6", "601", "602", "603":
-		return Customs
-	case "4", "604":
-		return Exception
-	}
-	if len(code) == 3 && code[0] == '4' && digits(code, 3, 3) {
-		return Exception // 401 and higher are specific problems
+	for _, code := range []string{ex, state} {
+		if s := orProblem(kdniaoStates.state(code), code, '4'); s != Unknown {
+			return s
+		}
 	}
 	return Unknown
 }

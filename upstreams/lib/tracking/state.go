@@ -1,6 +1,7 @@
 package tracking
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -22,28 +23,13 @@ const (
 // hundred bytes.
 const maxText = 1 << 10
 
-// StateName is a state in Chinese; 未知 for a text that is not a state.
-func StateName(state string) string {
-	switch state {
-	case Accepted:
-		return "已揽收"
-	case InTransit:
-		return "运输中"
-	case Delivering:
-		return "派送中"
-	case Delivered:
-		return "已签收"
-	case Exception:
-		return "异常"
-	case Returned:
-		return "退回"
-	case Refused:
-		return "拒收"
-	case Customs:
-		return "清关"
-	}
-	return "未知"
+var stateNames = map[string]string{
+	Accepted: "已揽收", InTransit: "运输中", Delivering: "派送中", Delivered: "已签收",
+	Exception: "异常", Returned: "退回", Refused: "拒收", Customs: "清关",
 }
+
+// StateName is a state in Chinese; 未知 for a text that is not a state.
+func StateName(state string) string { return cmp.Or(stateNames[state], "未知") }
 
 // State derives a parcel's state from the text of its newest event, in Chinese or
 // English. It is a heuristic for answers without a state code: a code, if there is
