@@ -103,7 +103,7 @@ func (o *Object) Weight() int {
 
 // NewObject makes the object of a response to a request: a copy of its header without what may not be kept.
 func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
-	o := &Object{Response: *r, Terms: *t, Names: Selecting(r.Header, rules.Ignored)}
+	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request)}
 	o.Header = r.Header.Clone()
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
@@ -125,7 +125,7 @@ func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object
 
 // Selects reports whether a request selects the object.
 func (o *Object) Selects(request http.Header) bool {
-	return len(o.Names) == 0 || SelectingKey(request, o.Names) == o.selecting
+	return !routedBeyond(request, o.Names) && (len(o.Names) == 0 || SelectingKey(request, o.Names) == o.selecting)
 }
 
 // Tag is its entity tag; "": it has none.

@@ -110,7 +110,7 @@ func PreferredLanguage(request http.Header) string {
 // to all others, so that an origin that negotiates would send this one, whatever else the request accepts; all other selecting
 // fields are as they were.
 func InLanguage(response, request, selected http.Header, names []string) bool {
-	if !slices.Contains(names, "Accept-Language") {
+	if !slices.Contains(names, "Accept-Language") || routedBeyond(request, names) {
 		return false
 	}
 	others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == "Accept-Language" })

@@ -121,6 +121,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.Serve(w,
 // Serve is ServeHTTP, and tells how the request was answered: also where it panics with http.ErrAbortHandler, because a body
 // was cut off or the caller has left.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Result)) {
+	upgrade := isUpgrade(r)
+	if !upgrade {
+		r = h.heard(r)
+	}
 	c := &call{Handler: h, w: &recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.pathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
@@ -129,7 +133,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 		c.fail(http.StatusNotImplemented, errMethod)
 	case hasDotSegment(c.path):
 		c.fail(http.StatusBadRequest, errDotSegment)
-	case isUpgrade(r):
+	case upgrade:
 		c.tunnel()
 	case r.Method != http.MethodGet && r.Method != http.MethodHead, web.Preconditions(r.Header), r.ContentLength != 0:
 		c.pass()

@@ -80,14 +80,15 @@ func (c *headFilter) filtered(b []byte) []byte {
 	}
 }
 
-// withoutCoding is a head without lines of Transfer-Encoding that net/http does not understand.
+// withoutCoding is a head without lines of Transfer-Encoding that net/http does not understand, but for those that end in
+// chunked: what these mean cannot be told without decoding it.
 func withoutCoding(head []byte) []byte {
 	const name = "transfer-encoding:"
 	lines := bytes.SplitAfter(head, []byte("\r\n"))
 	out := make([]byte, 0, len(head))
 	for _, line := range lines {
 		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) &&
-			!bytes.EqualFold(bytes.TrimSpace(line[len(name):]), []byte("chunked")) {
+			!bytes.HasSuffix(bytes.ToLower(bytes.TrimSpace(line)), []byte("chunked")) {
 			continue
 		}
 		out = append(out, line...)

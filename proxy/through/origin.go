@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,19 +92,33 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 	return r, nil
 }
 
-// forwarded is the header that goes on to the origin: the caller's, without the fields of its connection, with where the
-// request came through. What others than trusted proxies say of where it comes from is left out: an origin might believe
-// it, and its answer is for all.
-func (c *call) forwarded() http.Header {
-	caller, h := c.r, c.r.Header.Clone()
-	web.RemoveConnectionFields(h)
-	if _, trusted := c.Caller(caller); !trusted {
-		for name := range h {
-			if strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" {
-				delete(h, name)
+// heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
+// connection, and without what others than trusted proxies say of where it comes from, or for what it was before: an origin
+// might believe it, and its answer is for all.
+func (h *Handler) heard(r *http.Request) *http.Request {
+	header := r.Header.Clone()
+	web.RemoveConnectionFields(header)
+	if _, trusted := h.Caller(r); !trusted {
+		for name := range header {
+			if isProxys(name) {
+				delete(header, name)
 			}
 		}
 	}
+	next := r.WithContext(r.Context())
+	next.Header = header
+	return next
+}
+
+// isProxys reports whether a request field is one that proxies set.
+func isProxys(name string) bool {
+	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" ||
+		slices.Contains(web.Routing(), name) && !strings.Contains(name, "Method")
+}
+
+// forwarded is the header that goes on to the origin, with where the request came through.
+func (c *call) forwarded() http.Header {
+	caller, h := c.r, c.heard(c.r).Header
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}

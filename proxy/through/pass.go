@@ -2,6 +2,7 @@ package through
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -81,9 +82,16 @@ func (c *call) ask(ctx context.Context, method string, h http.Header, body bool)
 	if err != nil {
 		return nil, nil, err
 	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		_ = resp.Body.Close() // of another protocol
+		return nil, nil, errSwitched
+	}
 	c.Response(resp.Header)
 	return resp, &web.Response{Status: resp.StatusCode, Header: resp.Header, Requested: requested, Received: c.now()}, nil
 }
+
+// errSwitched: what follows on the connection would be taken for something else by who is in front.
+var errSwitched = errors.New("the origin has changed the protocol, for which nobody has asked")
 
 // traced hands interim responses on, but 100, which net/http sends by itself (RFC 9110, section 15.2).
 func traced(ctx context.Context, interim func(code int, h http.Header)) context.Context {
@@ -176,7 +184,7 @@ func (c *call) partial(o *web.Object) {
 
 // isUpgrade reports whether a request wants another protocol on its connection.
 func isUpgrade(r *http.Request) bool {
-	return r.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+	return r.Method == http.MethodGet && r.Header.Get("Upgrade") != "" && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 }
 
 // tunnel connects the caller with the origin, once both have changed the protocol.

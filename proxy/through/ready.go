@@ -13,7 +13,8 @@ import (
 
 // Deciding are the request fields by which something else than a fresh response may be the answer, or another one.
 func Deciding() []string {
-	return []string{"Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Authorization"}
+	return append(web.Routing(), "Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range",
+		"Authorization")
 }
 
 // Ready appends the head of an answer that lies ready, byte for byte as net/http writes it, and returns it with the body, which

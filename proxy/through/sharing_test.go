@@ -251,6 +251,7 @@ func TestWhatWasStoredMeanwhileIsNotAskedForAgain(t *testing.T) {
 		})
 		synctest.Wait()
 		s.get("/a")
+		synctest.Wait() // it is stored
 		close(far.hold)
 		all.Wait()
 		s.wantCalls(1)
