@@ -1,0 +1,30 @@
+package through
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// TestWhereARequestComesFrom is told by trusted proxies alone: what the origin makes of it is kept for all.
+func TestWhereARequestComesFrom(t *testing.T) {
+	for trusted, want := range map[bool]string{false: "[127.0.0.1]", true: "[192.0.2.7 127.0.0.1] a.example https 192.0.2.8 for=192.0.2.9"} {
+		s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60")
+			var told []string
+			for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded"} {
+				told = append(told, r.Header[name]...)
+			}
+			fmt.Fprint(w, strings.TrimSpace(fmt.Sprint(r.Header["X-Forwarded-For"], " ", strings.Join(told, " "))))
+		}, func(s *Settings) {
+			s.Caller = func(*http.Request) (netip.Addr, bool) { return netip.MustParseAddr("127.0.0.1"), trusted }
+		})
+		_, first := s.get("/", "X-Forwarded-For: 192.0.2.7", "X-Forwarded-Host: a.example", "X-Forwarded-Proto: https", "X-Real-IP: 192.0.2.8", "Forwarded: for=192.0.2.9")
+		if _, second := s.get("/"); first != want || second != want {
+			t.Errorf("trusted %v: %q, then %q, want %q", trusted, first, second, want)
+		}
+		s.wantCalls(1)
+	}
+}
