@@ -34,6 +34,7 @@ func views() []view {
 	all := []view{
 		{name: "overview", tab: "overview", shown: `document.querySelector(".troubles") && document.querySelectorAll(".tile svg").length === 4`},
 		{name: "endpoints", tab: "endpoints"},
+		{name: "apis", tab: "apis", shown: `document.querySelector("#apis-api")`},
 		{name: "advice", tab: "advice", shown: `document.querySelector("[data-table=advice]") && ![...document.querySelectorAll("[data-table=advice] td:nth-child(2)")].some((td) => td.textContent === "…")`},
 		{name: "upstreams", tab: "upstreams", shown: `document.querySelector(".spark .cross")`},
 		{name: "cache", tab: "cache", then: func(b *browser) { b.choose("wpcat") }},
@@ -60,6 +61,7 @@ func views() []view {
 	add(view{name: "declaration", tab: "endpoints", shown: `document.querySelector("dialog pre").textContent.includes("name:")`}, "YAML", "YAML", " qrcode")
 	add(view{name: "try", tab: "endpoints", then: submit, shown: `document.querySelector("dialog img.picture")`}, "Try…", "试用…", " qrcode")
 	add(view{name: "try text", tab: "endpoints", then: submit, shown: `document.querySelector("dialog .stages pre")`}, "Try…", "试用…", " wpcat")
+	add(view{name: "purge of an API", tab: "apis"}, "Purge…", "清除…", " weather")
 	add(view{name: "breaker", tab: "upstreams"}, "Change…", "更改…", " "+failing)
 	add(view{name: "no choice", tab: "upstreams", then: submit, shown: `document.querySelector("dialog .beside")`}, "Change…", "更改…", " "+failing)
 	all = append(all, view{name: "entry", tab: "cache", en: `button[aria-label^="Inspect "]`, zh: `button[aria-label^="查看 "]`, shown: `document.querySelector("dialog pre")`})
@@ -85,6 +87,7 @@ func TestConsoleInEveryLook(t *testing.T) {
 	peertest.Module(t, "axe-core")
 	dir, file := hostileCatalog(t), filepath.Join(t.TempDir(), "snapshot")
 	writeEndpoint(t, dir, "tuned", "https://tuned.example.org", "ttl: 6m, grace: 10m")
+	write(t, dir, "weather.yaml", "version: 1\nname: weather\nsummary: {en: Weather., zh: 天气}\nproxy: {to: 'https://api.example.org/v1', hosts: [weather.example.org]}\n")
 	keepExperience(t, dir, "tuned", file, &flags{Replay: true})
 	env := keptIn(file)
 	env["SUNDRY_GRAFANA_URL"] = "https://grafana.example.org"

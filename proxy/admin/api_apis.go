@@ -132,7 +132,8 @@ func (s selection) purge(api string, soft bool) (web.Purge, error) {
 	p, err := web.ParsePurge(api, text)
 	p.Soft = soft
 	if err != nil {
-		return p, badRequest("%s: %v", "%s：%v", text, err)
+		return p, badRequest("%q: expected a path that begins with / after url and prefix, such as /news/, and a tag without spaces and commas",
+			"%q：url 和 prefix 之后应为以 / 开头的路径，例如 /news/；标签不能含空格和逗号", text)
 	}
 	return p, nil
 }

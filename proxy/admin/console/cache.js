@@ -1,10 +1,11 @@
 // Entries in this instance's memory, and purges.
-import { ask, change, part, read } from "./api.js";
-import { openDialog, Wrong } from "./ask.js";
+import { part, read } from "./api.js";
+import { openDialog } from "./ask.js";
 import { body } from "./body.js";
 import { badge, button, h, show, table } from "./dom.js";
 import { t } from "./language.js";
-import { approximate, bytes, pendingNote, plural, time } from "./text.js";
+import { purge } from "./purge.js";
+import { approximate, bytes, plural, time } from "./text.js";
 
 let chosen = "", limit = 100, filter = "";
 
@@ -90,57 +91,3 @@ async function inspect(name, key, refresh) {
     show(box, h("p", { class: "error", role: "alert" }, `✕ ${e.message}`));
   }
 }
-
-// purge shows what it would reach before it can be confirmed.
-function purge(endpoint, key, refresh) {
-  const preview = h("p", { class: "preview", role: "status" });
-  const modes = [["soft", t("Soft"), t("entries become stale: the next request refreshes them, and they are served if that fails")], ["hard", t("Hard"), t("entries are removed: the next request waits for a new answer")]];
-  let mode = "", dialog; // how, and whether at all, is for the operator to say
-  const look = async () => {
-    dialog.submit.disabled = true;
-    dialog.right();
-    preview.textContent = t("Counting…");
-    const asked = mode;
-    try {
-      const { entries, bytes: size } = await ask("purge", { endpoint, key, mode, preview: true });
-      if (asked !== mode) return;
-      preview.textContent = mode === "soft" ? t("{entries}, {size} in this instance's memory would become stale.", reached(entries, size)) : t("{entries}, {size} in this instance's memory would be removed.", reached(entries, size));
-      dialog.submit.disabled = false;
-    } catch (e) {
-      if (asked !== mode || !dialog.open()) return;
-      preview.textContent = t("It is not known what this would reach.");
-      dialog.wrong(new Wrong("mode", e.message));
-    }
-  };
-  const choose = ([value, label, what], type) => {
-    const input = h("input", { type, name: "mode", value, onchange: () => {
-      mode = input.checked ? value : "";
-      if (mode) look();
-      else wait();
-    } });
-    return h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)));
-  };
-  const wait = () => {
-    dialog.right();
-    dialog.submit.disabled = true;
-    preview.textContent = key ? t("Nothing is removed before you say so.") : t("Choose how.");
-  };
-  const what = key || (endpoint === "*" ? t("all endpoints") : t("all of {name}", { name: endpoint }));
-  dialog = openDialog({
-    title: key ? t("Drop an entry") : endpoint === "*" ? t("Purge everything") : t("Purge {name}", { name: endpoint }),
-    action: key ? t("Drop") : t("Purge"), danger: true, done: refresh,
-    body: [
-      h("p", { class: "mono words" }, what),
-      h("fieldset", null, !key && h("legend", null, t("How")), key ? choose(["hard", t("Remove it"), t("the next request waits for a new answer")], "checkbox") : modes.map((one) => choose(one, "radio"))),
-      preview,
-      h("p", { class: "soft" }, t("This applies to every instance, and to Redis if it is configured. It cannot be undone.")),
-    ],
-    async go() {
-      const done = await change("POST", "purge", key ? { endpoint, key } : { endpoint, mode });
-      return (key ? t("Dropped {what}: {entries}, {size} on this instance", { what, ...reached(done.entries, done.bytes) }) : t("Purged {what}: {entries}, {size} on this instance", { what, ...reached(done.entries, done.bytes) })) + pendingNote(done);
-    },
-  });
-  wait();
-}
-
-const reached = (entries, size) => ({ entries: plural(entries, "entry", "entries"), size: bytes(size) });

@@ -1,6 +1,7 @@
 // The page: header and tabs, and refreshing them.
 import * as advice from "./advice.js";
 import { change, Lost, read } from "./api.js";
+import * as apis from "./apis.js";
 import { openDialog } from "./ask.js";
 import * as audit from "./audit.js";
 import * as cache from "./cache.js";
@@ -13,7 +14,7 @@ import * as overview from "./overview.js";
 import { approximate, moment, plural, share } from "./text.js";
 import * as upstreams from "./upstreams.js";
 
-const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["advice", t("Advice"), advice], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
+const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["apis", t("APIs"), apis], ["advice", t("Advice"), advice], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
 const every = 4000;
 const place = (id) => document.getElementById(id);
 const panel = place("panel"), lost = place("lost");

@@ -440,5 +440,22 @@ export default {
   "hard": "硬清除",
   "the stored settings were damaged, and no instance knew what they were: all that was cached before is purged": "存储的设置已损坏，而且没有实例知道原来的内容：此前缓存的一切都已清除",
   "the store was rolled back from change #{from} to #{to}": "存储从更改 #{from} 回退到了 #{to}",
-  "pending change ({what}) overtaken by a later one on another instance, which stays in force": "待存储的更改（{what}）被另一实例上较晚的更改取代，后者继续有效"
+  "pending change ({what}) overtaken by a later one on another instance, which stays in force": "待存储的更改（{what}）被另一实例上较晚的更改取代，后者继续有效",
+  "API": "API",
+  "APIs": "API",
+  "Origin": "源站",
+  "Kept": "已缓存",
+  "By": "按",
+  "URL prefix": "URL 前缀",
+  "tag": "标签",
+  "tags": "标签",
+  "URL prefix or tag": "URL 前缀或标签",
+  "Purge these…": "清除这些…",
+  "Make all of them stale, or remove them": "使它们全部变为过期，或删除它们",
+  "Make all that is kept of it stale, or remove it": "使它的全部缓存变为过期，或删除",
+  "Make all variants of this URL stale, or remove them": "使这个 URL 的所有变体变为过期，或删除它们",
+  "No file of the catalog has an API with proxy:.": "目录中没有以 proxy: 声明的 API。",
+  "Asked for again before it is served, unless the response allows otherwise": "除非响应另有允许，返回之前会先向源站确认",
+  "tag {tag}": "标签 {tag}",
+  "Purge…": "清除…"
 };

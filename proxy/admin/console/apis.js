@@ -1,0 +1,68 @@
+// APIs that are served as they are, and what this instance keeps of them.
+import { part, read } from "./api.js";
+import { badge, button, h, table } from "./dom.js";
+import { language, t } from "./language.js";
+import { purge } from "./purge.js";
+import { approximate, bytes, count, plural, share } from "./text.js";
+
+let chosen = "", by = "prefix", value = "";
+
+export async function load() {
+  const { apis } = await read("apis");
+  if (!apis.some((a) => a.name === chosen)) chosen = apis[0]?.name ?? "";
+  const asked = value && `&${by}=${part(value)}`;
+  const held = chosen ? await read(`apis/${part(chosen)}/entries?limit=200${asked}`).catch((e) => ({ entries: [], total: 0, bytes: 0, wrong: e.message })) : { entries: [], total: 0, bytes: 0 };
+  return { apis, ...held };
+}
+
+export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) {
+  const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("Origin"), t("Kept"), t("Actions")];
+  return h("section", null,
+    table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:.")),
+    chosen && kept(apis, entries, total, size, wrong, refresh));
+}
+
+function cells(a, refresh) {
+  const s = a.stats;
+  return [
+    [h("strong", { class: "mono" }, a.name), h("div", { class: "soft" }, a[language]), a.hosts.length > 0 && h("div", { class: "mono words" }, a.hosts.join(" "))],
+    h("span", { class: "number" }, count(s.requests)),
+    h("span", { class: "number" }, s.hit_ratio === null ? "–" : share(s.hit_ratio)),
+    h("span", { class: "number" }, s.requests ? share(s.errors / s.requests) : "–"),
+    h("span", { class: "mono words" }, a.to.join(" ")),
+    h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`),
+    button(t("Purge…"), t("Make all that is kept of it stale, or remove it"), () => purge(a.name, "", refresh), { about: a.name }),
+  ];
+}
+
+// kept lists responses, of which those with a prefix or a tag are looked for and purged together.
+function kept(apis, entries, total, size, wrong, refresh) {
+  const choose = (set) => (event) => {
+    set(event.target.value.trim());
+    refresh();
+  };
+  const name = chosen;
+  return [
+    h("div", { class: "bar-row apart", key: "bar" },
+      h("label", null, t("API"), " ", h("select", { id: "apis-api", onchange: choose((v) => { chosen = v; }) }, apis.map((a) => h("option", { key: a.name, value: a.name, selected: a.name === name }, a.name)))),
+      h("label", null, t("By"), " ", h("select", { id: "apis-by", onchange: choose((v) => { by = v; }) }, [["prefix", t("URL prefix")], ["tag", t("tag")]].map(([v, text]) => h("option", { key: v, value: v, selected: v === by }, text)))),
+      h("input", { id: "apis-value", type: "search", value, "aria-label": t("URL prefix or tag"), placeholder: { prefix: "/news/", tag: "front" }[by], onchange: choose((v) => { value = v; }), autocomplete: "off", spellcheck: "false" }),
+      value && !wrong && button(t("Purge these…"), t("Make all of them stale, or remove them"), () => purge(name, "", refresh, { [by]: value }), { about: value }),
+      h("span", { class: "soft", role: "status" }, wrong || t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }))),
+    table(t("Entries of {name}", { name }), ["URL", t("Status"), t("State"), t("Age"), t("Fresh for"), t("Size"), t("Actions")],
+      entries.map((e, i) => ({ key: `${e.url} ${i}`, cells: row(name, e, refresh) })), t("Nothing is cached here.")),
+  ];
+}
+
+function row(name, e, refresh) {
+  return [
+    [h("span", { class: "mono words" }, e.url), Object.entries(e.vary ?? {}).map(([field, v]) => h("div", { class: "soft words", key: field }, `${field}: ${v || "–"}`)),
+      e.tags && h("div", { class: "soft words" }, `${t("tags")} ${e.tags.join(" ")}`)],
+    [h("span", { class: "number" }, String(e.status)), h("div", { class: "soft words" }, e.part || e.type)],
+    e.left_s > 0 ? badge("good", "●", t("fresh"), t("Served from the cache")) : badge("warn", "○", t("stale"), t("Asked for again before it is served, unless the response allows otherwise")),
+    h("span", { class: "number" }, approximate(e.age_s)),
+    h("span", { class: "number" }, e.left_s > 0 ? approximate(e.left_s) : t("expired {time} ago", { time: approximate(e.left_s) })),
+    h("span", { class: "number" }, bytes(e.bytes)),
+    button(t("Purge…"), t("Make all variants of this URL stale, or remove them"), () => purge(name, "", refresh, { url: e.url }), { about: e.url }),
+  ];
+}
