@@ -119,8 +119,8 @@ func hostName(host string) string {
 // serveThrough answers a request for an API.
 func (s *Server) serveThrough(w http.ResponseWriter, r *http.Request, rt *apiRoute) {
 	start, settings := time.Now(), s.current.Load().settings
-	caller, trusted := s.callerOfAPI(r)
-	if a := settings.limiter.Allow(caller, start); !a.OK && !trusted {
+	caller, _ := s.callerOfAPI(r)
+	if a := settings.limiter.Allow(caller, start); !a.OK && !isTrusted(caller, settings.Trusted) { // see limitRate
 		s.metrics.limited.Inc()
 		rt.metrics.observeHit(outcomeLimited, http.StatusTooManyRequests, time.Since(start))
 		h := w.Header()

@@ -283,3 +283,30 @@ func TestARestartKeepsWhatAPIsAnswered(t *testing.T) {
 		t.Errorf("the file would be read after a crash: %v", err)
 	}
 }
+
+// TestClientsOfAnAPIAreLimited each, also behind a trusted proxy, which itself is not.
+func TestClientsOfAnAPIAreLimited(t *testing.T) {
+	t.Parallel()
+	origin, _ := counting(t)
+	p := serveWith(t, map[string]string{"SUNDRY_LIMITS_RATE": "0.001", "SUNDRY_LIMITS_BURST": "3", "SUNDRY_TRUSTED_PROXIES": "127.0.0.0/8"}, "--to", origin)
+	for _, row := range []struct{ client, want string }{
+		{"192.0.2.1", "200 200 200 429 429"}, {"192.0.2.2", "200 200 200 429 429"}, {"", "200 200 200 200 200"},
+	} {
+		var got []string
+		for range 5 {
+			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, p.public+"/a", http.NoBody)
+			if row.client != "" {
+				r.Header.Set("X-Forwarded-For", row.client)
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			got = append(got, fmt.Sprint(resp.StatusCode))
+		}
+		if s := strings.Join(got, " "); s != row.want {
+			t.Errorf("%q: %s, want %s", row.client, s, row.want)
+		}
+	}
+}
