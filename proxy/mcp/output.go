@@ -14,7 +14,7 @@ import (
 // for. None is required, because data that is not as it is described here comes as text.
 func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, error) {
 	members := ordered{}
-	add := func(name string, schema object) {
+	add := func(name string, schema any) {
 		members = append(members, plainjson.Member{Name: name, Value: schema})
 	}
 	if t.offers(apidoc.JSON) {
@@ -40,7 +40,7 @@ func (t *tool) outputSchema(e *catalog.Endpoint, sample apidoc.Sample) ([]byte, 
 // dataSchema is the schema of the data in the OpenAPI document, but for formats: clients
 // refuse results that are not as described, and a format says what a text is for, not
 // what it holds.
-func (t *tool) dataSchema(e *catalog.Endpoint, sample apidoc.Sample) (object, error) {
+func (t *tool) dataSchema(e *catalog.Endpoint, sample apidoc.Sample) (*jsonschema.Schema, error) {
 	b, err := plainjson.Marshal(sample.Shape.Schema(e.Fields, t.Say))
 	if err != nil {
 		return nil, err
@@ -49,27 +49,18 @@ func (t *tool) dataSchema(e *catalog.Endpoint, sample apidoc.Sample) (object, er
 	if err := json.Unmarshal(b, &schema); err != nil {
 		return nil, err
 	}
-	if t.data, err = schema.Resolve(nil); err != nil {
-		return nil, err
-	}
-	var plain object
-	if err := json.Unmarshal(b, &plain); err != nil {
-		return nil, err
-	}
-	dropFormats(plain)
-	return plain, nil
+	dropFormats(&schema)
+	t.data, err = schema.Resolve(nil)
+	return &schema, err
 }
 
-func dropFormats(schema object) {
-	delete(schema, "format")
-	if items, ok := schema["items"].(object); ok {
-		dropFormats(items)
+func dropFormats(schema *jsonschema.Schema) {
+	schema.Format = ""
+	if schema.Items != nil {
+		dropFormats(schema.Items)
 	}
-	properties, _ := schema["properties"].(object)
-	for _, p := range properties {
-		if p, ok := p.(object); ok {
-			dropFormats(p)
-		}
+	for _, p := range schema.Properties {
+		dropFormats(p)
 	}
 }
 
