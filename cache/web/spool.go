@@ -105,18 +105,19 @@ func (s *Spool) FromStart() bool {
 	return s.start == 0
 }
 
-// Whole is the complete body; false: it is not complete, or no longer there from its first byte on.
-func (s *Spool) Whole() (body []byte, ok bool) {
+// Completed is the body that these bytes complete, which are not written yet; false: it was given up, or is no longer there
+// from its first byte on.
+func (s *Spool) Completed(last []byte) (body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended || s.err != nil || s.start > 0 {
+	if s.ended || s.start > 0 {
 		return nil, false
 	}
-	body = make([]byte, 0, s.size)
+	body = make([]byte, 0, s.size+int64(len(last)))
 	for _, b := range s.segments {
 		body = append(body, b...)
 	}
-	return body, true
+	return append(body, last...), true
 }
 
 // Next returns bytes from an offset on, which are not to be changed; none with a channel to wait for; or the end: io.EOF,

@@ -55,14 +55,13 @@ func TestManyReadWhatArrivesOnce(t *testing.T) {
 		}
 		rest = rest[n:]
 	}
-	if _, whole := s.Whole(); whole {
-		t.Error("whole before its end")
+	for _, last := range []string{"", "end"} {
+		if got, whole := s.Completed([]byte(last)); !whole || string(got) != string(want)+last {
+			t.Errorf("it is not whole with %q", last)
+		}
 	}
 	s.Close(nil)
 	readers.Wait()
-	if got, whole := s.Whole(); !whole || !bytes.Equal(got, want) {
-		t.Error("it is not whole")
-	}
 	if _, err := s.Write([]byte("x")); err == nil {
 		t.Error("written after its end")
 	}
@@ -95,7 +94,7 @@ func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 	if n := len(s.segments) * segment; n > window+2*segment {
 		t.Errorf("%d bytes are kept", n)
 	}
-	if _, whole := s.Whole(); whole {
+	if _, whole := s.Completed(nil); whole {
 		t.Error("it is whole, though its beginning is gone")
 	}
 }
@@ -109,7 +108,7 @@ func TestABodyThatIsCutOff(t *testing.T) {
 	if got, err := read(s, 0); !errors.Is(err, broken) || string(got) != "half" {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, whole := s.Whole(); whole {
+	if _, whole := s.Completed([]byte("half")); whole {
 		t.Error("it counts as whole")
 	}
 }

@@ -212,11 +212,11 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	if joins {
 		_, _ = a.spool.Write(e.prefix.Body) // into memory
 	}
-	err := e.copyBody(a.spool, resp.Body, cancel)
-	a.spool.Close(err)
-	if body, whole := a.spool.Whole(); err == nil && storable && whole {
-		e.keep(a.object, body)
+	keep := func(body []byte) { e.keep(a.object, body) }
+	if !storable {
+		keep = nil
 	}
+	a.spool.Close(e.copyBody(a.spool, resp, keep, cancel))
 }
 
 const (
@@ -260,16 +260,24 @@ const copyBuffer = 32 << 10
 var errIdle = errors.New("the body stands still")
 
 // copyBody reads a body to its end. One that stands still for longer than Idle, be it that nobody reads it, is given up.
-func (h *Handler) copyBody(to *web.Spool, from io.Reader, giveUp func()) error {
+// Unless nil, keep is called with one that is whole before anybody gets its last byte: who has that finds it kept.
+func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []byte), giveUp func()) error {
 	timer := time.AfterFunc(h.Idle, h.panics.Func(panics.Fill, func() {
 		to.Close(errIdle)
 		giveUp()
 	}))
 	defer timer.Stop()
-	buf := make([]byte, copyBuffer)
+	buf, length := make([]byte, copyBuffer), int64(0)
 	for {
-		n, err := from.Read(buf)
+		n, err := resp.Body.Read(buf)
 		timer.Reset(h.Idle)
+		length += int64(n)
+		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
+			if body, whole := to.Completed(buf[:n]); whole {
+				keep(body)
+			}
+			keep = nil
+		}
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {
 				return err

@@ -45,21 +45,21 @@ func (c *call) pass() {
 	}
 	t := web.TermsOf(got, &c.Rules)
 	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(streamWindow), status: status, trailer: &resp.Trailer}
-	storable := c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most
-	if storable {
+	var keep func(body []byte)
+	if c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most {
 		a.spool = web.NewSpool(max(c.Most, streamWindow))
+		keep = func(body []byte) {
+			kept := a.object.With(body, nil)
+			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
+			c.store.Put(c.key, kept)
+		}
 	}
 	defer a.spool.Close(errCallerGone)
-	c.panics.Go(panics.Request, func() { a.spool.Close(c.copyBody(a.spool, resp.Body, cancel)) })
+	c.panics.Go(panics.Request, func() { a.spool.Close(c.copyBody(a.spool, resp, keep, cancel)) })
 	c.w.Cache = status
 	c.setHeader(a)
 	c.w.WriteHeader(got.Status)
 	c.send(a, 0, -1)
-	if body, whole := a.spool.Whole(); storable && whole {
-		kept := a.object.With(body, nil)
-		kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
-		c.store.Put(c.key, kept)
-	}
 }
 
 // movingBody is the body of a request that may take as long as it likes, while it does not stand still.

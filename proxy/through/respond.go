@@ -200,7 +200,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	}
 	more := web.NewSpool(streamWindow)
 	defer more.Close(errCallerGone)
-	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp.Body, func() { _ = resp.Body.Close() })) })
+	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
 	_, err = c.stream(more, 0, -1)
 	return err
 }
