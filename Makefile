@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check doctor test race chaos soak fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
+.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -27,6 +27,10 @@ chaos:
 # Three instances of the program under faults and orders, for SUNDRY_TEST_SOAK.
 soak:
 	SUNDRY_TEST_SOAK=$${SUNDRY_TEST_SOAK:-20m} go test -count 1 -timeout 60m -run TestSoak -v ./cmd/sundry
+
+# The public suite of HTTP caches, whose tests.json is in DIR; deploy/proxy.md says where that comes from.
+cache-tests:
+	SUNDRY_CACHE_TESTS="$(abspath $(DIR))" go test -count 1 -parallel 3 -run TestHTTPCacheSuite -v ./cmd/sundry
 
 fuzz:
 	go test -run xxx -fuzz FuzzParse -fuzztime 10s ./cache/entry

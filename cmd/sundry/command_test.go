@@ -333,7 +333,7 @@ func dependencies() map[string][]string {
 		"proxy/site/i18n":   {"upstreams/lib/words"},
 		"proxy/express":     {"metrics"},
 		"cache/web":         {"cache/durable"},
-		"proxy/through":     {"cache/web", "upstreams/host"},
+		"proxy/through":     {"cache/web", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {
