@@ -15,16 +15,18 @@ import (
 // recover from panics that are not counted, and why.
 func unguarded() map[string]string {
 	return map[string]string{
-		"cache/far/redistest/redistest.go run":      "of tests",
-		"upstreams/fixtures/examination.go Examine": "of a command, which is to end with its stack",
-		"cmd/sundry/signals.go interrupts":          "only waits for signals, before there is a log",
-		"proxy/logwriter/writer.go add":             "writes the log, to which a catcher tells panics: each would have it panic again, without end",
-		"cmd/sundry/signals.go reportUntil":         "of a command that ends",
-		"metrics/panics/panics.go Go":               "the function that it starts catches them",
-		"proxy/disconnect.go newWaitState":          "only waits and cancels",
-		"proxy/mcp/answer.go ask":                   "what it calls has counted its panic, and aborts as net/http has it",
-		"upstreams/lib/costtest/heap.go PeakHeap":   "of tests",
-		"upstreams/lib/minecraft/ping.go converse":  "only sets the deadline of a connection",
+		"cache/far/redistest/redistest.go run":          "of tests",
+		"upstreams/fixtures/examination.go Examine":     "of a command, which is to end with its stack",
+		"proxy/through/suitetest/run.go Hold":           "of tests",
+		"proxy/through/suitetest/origin.go startOrigin": "of tests",
+		"cmd/sundry/signals.go interrupts":              "only waits for signals, before there is a log",
+		"proxy/logwriter/writer.go add":                 "writes the log, to which a catcher tells panics: each would have it panic again, without end",
+		"cmd/sundry/signals.go reportUntil":             "of a command that ends",
+		"metrics/panics/panics.go Go":                   "the function that it starts catches them",
+		"proxy/disconnect.go newWaitState":              "only waits and cancels",
+		"proxy/mcp/answer.go ask":                       "what it calls has counted its panic, and aborts as net/http has it",
+		"upstreams/lib/costtest/heap.go PeakHeap":       "of tests",
+		"upstreams/lib/minecraft/ping.go converse":      "only sets the deadline of a connection",
 	}
 }
 
