@@ -180,7 +180,7 @@ func (r *ready) weight() uint32 {
 	return uint32(min(uint64(n), math.MaxUint32))
 }
 
-// deadlineUnder is Policy.deadline, computed once per policy: a reload and a changed
+// deadlineUnder is Policy.Deadline, computed once per policy: a reload and a changed
 // setting make a new one.
 func (r *ready) deadlineUnder(p *policy.Policy) time.Time {
 	if d := r.deadline.Load(); d != nil && d.policy == p {

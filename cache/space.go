@@ -177,7 +177,7 @@ func (s *Space) countHit(hit *Hit) {
 }
 
 // Await fills the key, or joins the flight that does, after a Peek that was not
-// ready and returned found. Its errors are Fetch's.
+// ready and filled found in. Its errors are Fetch's.
 func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, found *Hit) (Hit, error) {
 	switch {
 	case !s.policy.Stores():

@@ -260,3 +260,8 @@ func trusting(ranges ...string) option {
 		}
 	}
 }
+
+// Swap replaces the catalog.
+func (s *Server) Swap(c *catalog.Catalog) error {
+	return s.Reload(c, s.current.Load().settings.Settings)
+}

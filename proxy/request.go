@@ -79,8 +79,8 @@ func (s *Server) checkRequest(req *request) *failure {
 	return s.limitRate(req)
 }
 
-// ask finds out what the query means: that is remembered, or parsed.
-func (req *request) ask() *catalog.ParamError {
+// parseQuery finds out what the query means: that is remembered, or parsed.
+func (req *request) parseQuery() *catalog.ParamError {
 	rt, query := req.route, req.r.URL.RawQuery
 	key := rt.parses.keyFor(query, req.caller, headerClient(req.r.Header), req.start)
 	if known := rt.parses.find(&key); known != nil {
@@ -88,27 +88,27 @@ func (req *request) ask() *catalog.ParamError {
 		return nil
 	}
 	var bad *catalog.ParamError
-	req.parsed, bad = rt.endpoint.Parse(query, req.asker())
+	req.parsed, bad = rt.endpoint.Parse(query, req.client())
 	if req.in = &req.parsed; bad == nil {
 		req.key = req.in.Key()
 	}
 	return bad
 }
 
-func (req *request) asker() catalog.Caller {
+func (req *request) client() catalog.Caller {
 	return catalog.Caller{Addr: req.caller, Header: req.r.Header}
 }
 
 // remember what the query means, once it was answered from the near tier.
 func (req *request) remember() {
 	if req.in == &req.parsed && req.near {
-		req.route.parses.remember(req.r.URL.RawQuery, req.asker(), req.start)
+		req.route.parses.remember(req.r.URL.RawQuery, req.client(), req.start)
 	}
 }
 
 // answer parses the parameters, asks the cache, and responds.
 func (s *Server) answer(req *request) {
-	if bad := req.ask(); bad != nil {
+	if bad := req.parseQuery(); bad != nil {
 		s.fail(req, outcomeInvalid, parameterFailure(bad))
 		return
 	}

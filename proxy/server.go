@@ -54,7 +54,7 @@ type Config struct {
 }
 
 // Server is the handler of the public listener. It has no endpoints before the first
-// Swap or Reload.
+// Reload.
 type Server struct {
 	cfg       Config
 	current   atomic.Pointer[generation]
@@ -140,12 +140,6 @@ func CheckBasePath(path string) error {
 	return nil
 }
 
-// Swap replaces the catalog. Requests in flight keep the one they began with;
-// what is cached stays.
-func (s *Server) Swap(c *catalog.Catalog) error {
-	return s.Reload(c, s.current.Load().settings.Settings)
-}
-
 // Reload replaces the catalog and the settings together.
 func (s *Server) Reload(c *catalog.Catalog, settings Settings) error {
 	next := &generation{catalog: c, routes: make(map[string]*route, len(c.Endpoints)), paths: map[string]*route{},
@@ -201,7 +195,7 @@ func (s *Server) newRoute(e *catalog.Endpoint, settings *activeSettings) *route 
 	return rt
 }
 
-// Catalog returns the catalog in use; nil before the first Swap.
+// Catalog returns the catalog in use; nil before the first Reload.
 func (s *Server) Catalog() *catalog.Catalog { return s.current.Load().catalog }
 
 // ServeHTTP implements http.Handler. It is the routing table.

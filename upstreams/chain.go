@@ -69,7 +69,7 @@ func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
 	p := pass{
 		chain: c, ctx: ctx, call: call, hasCopy: hasCopy, watch: watch,
-		asking: withReserve(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
+		asking: lessReserve(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
 	}
 	if c.hedged && watch != nil {
 		w := &watcher{watch: watch}
@@ -241,9 +241,9 @@ func earlier(until, other time.Time) time.Time {
 	return until
 }
 
-// withReserve is the deadline of ctx, earlier by reserve, but by no more than half of the time
+// lessReserve is the deadline of ctx, earlier by reserve, but by no more than half of the time
 // that is left.
-func withReserve(ctx context.Context) time.Time {
+func lessReserve(ctx context.Context) time.Time {
 	until := deadlineOf(ctx)
 	if until.IsZero() {
 		return until

@@ -6,18 +6,20 @@
 //   - Everything a source needs is compiled at load: templates, jq programs,
 //     judge rules. A mistake is reported with its line, and nothing is parsed
 //     while a request waits.
-//   - One rule for all: a definite answer, success or negative, ends the chain; a
-//     source that is unavailable, late, rate limited or malformed leads to the next.
+//   - One rule for all: a definite answer, success or negative, ends the chain, unless
+//     the source says that its negative ones do not; a source that is unavailable, late,
+//     rate limited or malformed leads to the next.
 //   - One breaker per upstream host. Negative answers never count against it, nor do
 //     client disconnects.
 //   - No upstream can do harm: time, size and concurrency are bounded, pictures are
 //     verified, redirects stay with declared hosts.
 //   - No upstream text, address or credential gets into an error for a caller.
 //
-// A call goes down through these, each of which may do the next more than once:
+// A call goes down through these, some of which do the next more than once:
 //
 //   - Chain.Do answers a call; pass.failover goes from source to source.
-//   - pass.ask asks one of them, and another beside it where that is slow (hedge).
+//   - pass.ask asks one of them, and another beside it where that is slow (hedge);
+//     planned.try does so within the source's share of the time.
 //   - Source.repeat makes attempts, while one more may succeed.
 //   - Source.attempt makes one, and reports it.
 //   - Source.answer makes the steps, the source's own request, and data of the reply.

@@ -85,7 +85,7 @@ func CompileRules(specs []RuleSpec, defs *jq.Defs, problems *declare.Problems) [
 	return rules
 }
 
-// Reply is an upstream's answer before it is judged.
+// Reply is what an upstream has sent, before it is judged.
 type Reply struct {
 	Status int // 0 for sources without one
 	Header http.Header

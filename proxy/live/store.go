@@ -37,7 +37,7 @@ type Store interface {
 const settingsName = "settings"
 
 // Redis keeps settings in the Redis of the far tier, for all instances that share
-// it. The value there is swapped in one step, and a change is announced to all.
+// it. The value there is swapped in one step, and all are notified of a change.
 type Redis struct{ *far.SharedValue }
 
 // NewRedis makes the store. It does not call Redis.
