@@ -53,6 +53,7 @@ fuzz:
 	go test -run xxx -fuzz FuzzDecode -fuzztime 10s ./upstreams/lib/plainjson
 	go test -run xxx -fuzz FuzzEncode -fuzztime 10s ./upstreams/lib/plainjson
 	go test -run xxx -fuzz FuzzPage -fuzztime 10s ./upstreams/httpsource
+	go test -run xxx -fuzz FuzzAgainstNoCache -fuzztime 10s -fuzzminimizetime 1x ./proxy/through
 	go test -run xxx -fuzz FuzzFieldValue -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzCallerAddress -fuzztime 10s ./proxy
 	go test -run xxx -fuzz FuzzMessages -fuzztime 10s ./proxy/mcp

@@ -49,10 +49,11 @@ func Storable(q *Request, r *Response, t *Terms, rules *Rules) bool {
 
 // hasUse reports whether what is stored can ever answer: while it is fresh, stale within a window, or once validated.
 func hasUse(r *Response, t *Terms) bool {
-	return t.Left(r.Received) > 0 && !t.NoCache || hasValidator(r.Header) || t.Explicit && t.WhileRevalidate+t.IfError > 0
+	return t.Left(r.Received) > 0 && !t.NoCache || HasValidator(r.Header) || t.Explicit && t.WhileRevalidate+t.IfError > 0
 }
 
-func hasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
+// HasValidator reports whether a response says which version it is.
+func HasValidator(h http.Header) bool { return h.Get("Etag") != "" || h.Get("Last-Modified") != "" }
 
 // connection are the fields of one connection alone (RFC 9110, section 7.6.1), and those of a proxy's own dialogue with its
 // neighbour (RFC 9111, section 3.1).

@@ -72,16 +72,29 @@ func (e *errand) run(ctx context.Context, f *flight) {
 	e.receive(resp, got, cancel, know)
 }
 
-// storedMeanwhile is what another flight has stored since this caller looked.
+// storedMeanwhile is what another flight has stored since this caller looked, or what stands in since it has failed.
 func (e *errand) storedMeanwhile() (a answer, ok bool) {
 	if e.asIs || e.prefix != nil {
 		return a, false
+	}
+	if e.rests() {
+		return e.reused(e.stored), true
 	}
 	o := e.store.Get(e.key).Select(e.r.Header, e.Rules.Languages)
 	if o == nil || o == e.stored || o.Part != nil || o.Judge(&e.q.Directives, e.began) != web.Reuse {
 		return a, false
 	}
-	return answer{object: o, status: web.CacheStatus{Hit: true, TTL: o.Left(e.began), Detail: "memory"}, shared: true}, true
+	return e.reused(o), true
+}
+
+func (e *errand) reused(o *web.Object) answer {
+	return answer{object: o, status: web.CacheStatus{Hit: true, TTL: o.Left(e.began), Detail: "memory"}, shared: true}
+}
+
+// rests reports whether what is stored stands in for an origin that has failed a moment ago, and is not asked again already.
+func (e *errand) rests() bool {
+	o := e.stored
+	return o != nil && o.Rests(e.now()) && !e.q.NoCache && o.Left(e.began) <= 0 && o.Usable(false, e.began)
 }
 
 // astray reports whether an answer is to the conditions that the origin was asked with and of no use: a 304 about something
@@ -192,7 +205,12 @@ func (e *errand) update(old *web.Object, got *web.Response) answer {
 	} else {
 		e.store.Drop(e.key, old)
 	}
-	return answer{object: o, status: s, shared: s.Stored}
+	return answer{object: o, status: s, shared: s.Stored && mayShare(r, &t)}
+}
+
+// mayShare reports whether what may be stored answers those who have waited for it as well: how long it took does not count.
+func mayShare(got *web.Response, t *web.Terms) bool {
+	return !t.NoCache && t.Left(got.Requested) > 0
 }
 
 // receive makes a new response known and reads its body, which is kept if it may be and is whole.
@@ -206,7 +224,7 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	storable := mayStore && resp.ContentLength <= e.Most
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = storable
-	a.shared = mayStore && !t.NoCache && t.Left(got.Requested) > 0 // how long it took does not count for who waited
+	a.shared = mayStore && mayShare(got, &t)
 	e.markers.set(e.key, !a.shared, got.Received)
 	know(a)
 	if joins {

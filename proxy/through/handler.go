@@ -232,12 +232,8 @@ func (c *call) miss(variants web.Variants) {
 // validate asks the origin whether a stored response may still be used.
 func (c *call) validate(o *web.Object) {
 	status := web.CacheStatus{Fwd: "stale"}
-	switch {
-	case o.Left(c.began) > 0:
+	if o.Left(c.began) > 0 {
 		status.Fwd = "request"
-	case o.Rests(c.began) && !c.q.NoCache && o.Usable(false, c.began):
-		c.respond(&answer{object: o, status: web.CacheStatus{Hit: true, TTL: o.Left(c.began), Detail: "memory"}})
-		return
 	}
 	c.fly(&errand{call: c, stored: o, status: status})
 }
@@ -309,7 +305,7 @@ const patience = 3 * time.Second
 // wait waits for the head of a flight, and sends interim responses meanwhile. It does not return if the caller leaves.
 func (c *call) wait(f *flight, e *errand) answer {
 	var enough <-chan time.Time
-	if e.stored != nil && e.stored.Usable(false, c.began) {
+	if e.stored != nil && e.stored.Left(c.began) <= 0 && e.stored.Usable(false, c.began) {
 		timer := time.NewTimer(f.began.Add(patience).Sub(c.began))
 		defer timer.Stop()
 		enough = timer.C

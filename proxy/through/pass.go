@@ -143,11 +143,12 @@ func (c *call) headSays(got *web.Response) {
 	if o == nil || o.Part != nil || got.Status != http.StatusOK || o.Status != http.StatusOK {
 		return
 	}
-	if !web.HeadAgrees(got.Header, o.Header) {
+	switch {
+	case !web.HeadAgrees(got.Header, o.Header):
 		c.store.Drop(c.key, o)
-		return
+	case web.HasValidator(got.Header): // or nothing says that it is about what is stored
+		(&errand{call: c}).update(o, got)
 	}
-	(&errand{call: c}).update(o, got)
 }
 
 // contentOfTarget reports whether the answer to a POST is what a GET of the same URI would get, and says for how long

@@ -90,7 +90,7 @@ func (c *call) respondPart(a *answer, wanted web.Wanted) {
 func (c *call) setHeader(a *answer) {
 	o, h, now := a.object, c.w.Header(), c.now()
 	c.setFields(h, o, a.status.Hit || a.status.Shared, now)
-	if age := o.Age(now); a.status.Hit || a.spool == nil || age >= time.Second {
+	if age := o.Age(now); a.status.Hit || a.status.Shared || a.spool == nil || age >= time.Second {
 		h.Set("Age", itoa(int64(age/time.Second)))
 	}
 	h["Cache-Status"] = append(slices.Clip(h["Cache-Status"]), a.status.String())

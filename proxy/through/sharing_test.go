@@ -220,6 +220,64 @@ func TestAPartStandsInForNoHead(t *testing.T) {
 	})
 }
 
+// TestAHeadSaysNothingOfWhatItDoesNotName: without a validator nobody knows that it is about what is stored.
+func TestAHeadSaysNothingOfWhatItDoesNotName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, answers(200, "max-age=10", "answer"))
+		s.get("/a")
+		time.Sleep(8 * time.Second)
+		s.ask(http.MethodHead, "/a", "", "Cache-Control: no-cache")
+		time.Sleep(4 * time.Second)
+		s.get("/a")
+		s.wantCalls(3)
+	})
+}
+
+// TestAReloadWaitsForTheOrigin, however slow: what is fresh was not asked for. Who comes to a body that is under way is told its
+// age.
+func TestAReloadWaitsForTheOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var version atomic.Int64
+		s := newWorld(t, slow(5*time.Second, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=60, stale-if-error=60")
+			fmt.Fprint(w, version.Add(1))
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(2 * time.Second)
+		}))
+		var all sync.WaitGroup
+		all.Go(func() { s.get("/a") })
+		time.Sleep(6 * time.Second)
+		if a := s.get("/a"); a.header.Get("Age") != "6" || a.body != "1" {
+			t.Errorf("%q %v", a.body, a.header)
+		}
+		all.Wait()
+		if a := s.get("/a", "Cache-Control: no-cache"); a.body != "2" {
+			t.Errorf("version %s", a.body)
+		}
+	})
+}
+
+// TestAValidationThatIsStaleOnArrival is for its caller alone.
+func TestAValidationThatIsStaleOnArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWorld(t, slow(time.Second, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=2, must-revalidate")
+			w.Header().Set("Etag", `"a"`)
+			w.Header().Set("Age", "100")
+			if r.Header.Get("If-None-Match") != "" {
+				w.WriteHeader(http.StatusNotModified)
+			}
+		}))
+		s.get("/a")
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { s.get("/a") })
+		}
+		all.Wait()
+		s.wantCalls(4)
+	})
+}
+
 // slowFar is a far tier of which the first look takes as long as it likes.
 type slowFar struct {
 	looks atomic.Int64
