@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -52,16 +53,26 @@ func closeAPIs(before, next *generation) {
 // CloseIdle ends resting connections to the origins of APIs.
 func (s *Server) CloseIdle() { closeAPIs(s.current.Load(), &generation{}) }
 
-func (s *Server) newAPIRoute(a *catalog.API) *apiRoute {
+// OriginOf is where an API is served from. calls is who is told of the requests to a host (see through.Target).
+func OriginOf(a *catalog.API, dial func(ctx context.Context, network, address string) (net.Conn, error), calls func(host string) func(err error, took time.Duration)) *through.Origin {
 	targets := make([]through.Target, len(a.Targets))
 	for i, t := range a.Targets {
-		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Observe: s.cfg.Calls(a.Name, t.URL.Host)}
+		targets[i] = through.Target{URL: t.URL, Sent: t.Sent, Host: t.Host, Observe: calls(t.URL.Host)}
 	}
-	origin := through.NewOrigin(targets, through.Timeouts{Connect: a.Connect, Head: a.Head}, a.KeepAlive, s.cfg.Dial)
-	settings := through.Settings{
+	return through.NewOrigin(targets, through.Timeouts{Connect: a.Connect, Head: a.Head}, a.KeepAlive, dial)
+}
+
+// SettingsOf are those of the handler of an API which its file has.
+func SettingsOf(a *catalog.API) through.Settings {
+	return through.Settings{
 		Name: a.Name, Rules: a.Rules, Query: a.Query, Request: a.Request.Apply, Response: a.Response.Apply, Most: a.Body, Idle: a.Idle,
-		Caller: s.callerOfAPI, Mark: func() string { return string(s.current.Load().settings.Mark) },
 	}
+}
+
+func (s *Server) newAPIRoute(a *catalog.API) *apiRoute {
+	origin := OriginOf(a, s.cfg.Dial, func(host string) func(error, time.Duration) { return s.cfg.Calls(a.Name, host) })
+	settings := SettingsOf(a)
+	settings.Caller, settings.Mark = s.callerOfAPI, func() string { return string(s.current.Load().settings.Mark) }
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
 	}

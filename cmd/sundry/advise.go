@@ -114,10 +114,27 @@ func (a *adviseCmd) chosen(set *catalog.Catalog) (out []*catalog.Endpoint, err e
 }
 
 func unknownEndpoint(set *catalog.Catalog, name string) error {
+	return unknownAmong(namesOfEndpoints(set), name)
+}
+
+// unknownName is for commands that take APIs as well.
+func unknownName(set *catalog.Catalog, name string) error {
+	names := namesOfEndpoints(set)
+	for _, a := range set.APIs {
+		names = append(names, a.Name)
+	}
+	return unknownAmong(names, name)
+}
+
+func namesOfEndpoints(set *catalog.Catalog) []string {
 	names := make([]string, len(set.Endpoints))
 	for i, e := range set.Endpoints {
 		names[i] = e.Name
 	}
+	return names
+}
+
+func unknownAmong(names []string, name string) error {
 	return fmt.Errorf("unknown endpoint %q; expected one of %s%s", name, strings.Join(names, ", "), declare.Suggestion(name, names))
 }
 

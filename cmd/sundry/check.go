@@ -39,7 +39,11 @@ func (c *checkCmd) Run(w *process) error {
 		sources += len(e.Sources())
 	}
 	ok := w.paletteOf(w.stdout).paint(green, "ok:")
-	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %d sources\n%s", ok, len(l.set.Endpoints), sources, variableStates(l.set.Variables(), w.getenv))
+	apis := ""
+	if n := len(l.set.APIs); n > 0 {
+		apis = plural(n, "API") + ", "
+	}
+	_, err = fmt.Fprintf(w.stdout, "%s %d endpoints, %s%d sources\n%s", ok, len(l.set.Endpoints), apis, sources, variableStates(l.set.Variables(), w.getenv))
 	return err
 }
 

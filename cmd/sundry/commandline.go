@@ -122,11 +122,14 @@ func (l *commandLine) values(v *kong.Value, last string) []candidate {
 		return commands(l.node.Parent)
 	case "endpoints":
 		return l.endpoints()
-	case "subjects": // of the doctor: endpoints or, of a single one, parameters
+	case "callable": // endpoints and APIs
+		return append(l.endpoints(), l.apis()...)
+	case "subjects": // of the doctor: those or, of a single endpoint, parameters
+		callable := append(l.endpoints(), l.apis()...)
 		if len(l.args) == 1 {
-			return append(l.endpoints(), l.parameters(last)...)
+			return append(callable, l.parameters(last)...)
 		}
-		return l.endpoints()
+		return callable
 	case "parameters":
 		return l.parameters(last)
 	case "":
@@ -161,6 +164,18 @@ func (l *commandLine) endpoints() []candidate {
 	for _, e := range set.Endpoints {
 		if !slices.Contains(l.args, e.Name) {
 			out = append(out, candidate{e.Name, e.EN})
+		}
+	}
+	return out
+}
+
+// apis are those of the catalog, as endpoints are.
+func (l *commandLine) apis() (out []candidate) {
+	if set := l.load(); set != nil {
+		for _, a := range set.APIs {
+			if !slices.Contains(l.args, a.Name) {
+				out = append(out, candidate{a.Name, a.EN})
+			}
 		}
 	}
 	return out

@@ -25,7 +25,7 @@ type doctorCmd struct {
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
 	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones."`
 	Progress *bool    `negatable:"" help:"Report each source on the standard error as it is finished (default: if that is a terminal)."`
-	Subjects []string `arg:"" optional:"" help:"Endpoints to examine (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT" complete:"subjects"`
+	Subjects []string `arg:"" optional:"" help:"Endpoints to examine, and APIs to reach (default: all). With exactly one endpoint, parameters may follow, such as kd id=YT0000000000001." placeholder:"ENDPOINT" complete:"subjects"`
 }
 
 // Run calls every source once, on its own, and compares its answer with the
@@ -66,10 +66,14 @@ func (d *doctorCmd) Run(w *process) error {
 		}
 	}
 	prospects := fixtures.Prospects(findings)
-	if err := d.print(w, findings, prospects); err != nil {
+	apis, err := d.reachAPIs(w, l)
+	if err != nil {
 		return err
 	}
-	return verdict(prospects)
+	if err := d.print(w, append(findings, apis...), prospects); err != nil {
+		return err
+	}
+	return verdict(prospects, unreachable(apis))
 }
 
 // checkFlags refuses flags that contradict each other.
@@ -128,12 +132,18 @@ func (d *doctorCmd) arguments(set *catalog.Catalog, program string) (names []str
 			values.Set(name, value)
 			continue
 		}
-		if _, ok := set.Get(a); !ok {
-			return nil, nil, unknownEndpoint(set, a)
+		_, isEndpoint := set.Get(a)
+		_, isAPI := set.API(a)
+		if !isEndpoint && !isAPI {
+			return nil, nil, unknownName(set, a)
 		}
 		names = append(names, a)
 	}
-	if len(values) > 0 && len(names) != 1 {
+	apis := namedAPIs(set, names)
+	if len(apis) > 0 && d.Replay {
+		return nil, nil, fmt.Errorf("%s: of APIs as they are nothing is recorded, and replay has no network", strings.Join(apis, ", "))
+	}
+	if len(values) > 0 && (len(names) != 1 || len(apis) > 0) {
 		return nil, nil, fmt.Errorf("parameters require exactly one endpoint, such as in %s doctor kd id=YT0000000000001", program)
 	}
 	return names, values, nil
@@ -161,7 +171,10 @@ func (d *doctorCmd) print(w *process, findings []fixtures.Finding, prospects []f
 			return err
 		}
 	}
-	return errors.Join(err, table.Flush(), summarize(w.stdout, p, prospects))
+	if err := errors.Join(err, table.Flush()); err != nil || len(prospects) == 0 {
+		return err
+	}
+	return summarize(w.stdout, p, prospects)
 }
 
 func healthColor(h fixtures.Health) string {
@@ -185,9 +198,8 @@ func sourceOf(f *fixtures.Finding) string {
 	return f.Source + " (" + f.Chain + ")"
 }
 
-// verdict returns an error that names the endpoints without a working source.
-func verdict(prospects []fixtures.Prospect) error {
-	var without []string
+// verdict returns an error that names the endpoints without a working source, with the APIs that are as bad.
+func verdict(prospects []fixtures.Prospect, without []string) error {
 	for i := range prospects {
 		if e := &prospects[i]; !e.Served() {
 			without = append(without, e.Endpoint)

@@ -173,7 +173,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		s.log.Warn("pictures are too large to cache", "which", line)
 	}
 	s.front, err = proxy.New(proxy.Config{
-		Fleet: s.fleet(), Cache: s.cache, Store: s.store, Dial: s.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
+		Fleet: s.fleet(), Cache: s.cache, Store: s.store, Dial: s.cmd.dialOrigin, Calls: s.callsOf, BasePath: s.config.BasePath, Log: s.log, Panics: s.panics, Registerer: reg, Version: version(),
 		Recorded: func() []*fixtures.Case {
 			cases, _ := allCases(s.config.Catalog) // what is wrong with the others, check says
 			return cases

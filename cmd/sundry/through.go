@@ -73,8 +73,8 @@ func (s *server) newStore(memory int64) (*web.Store, error) {
 }
 
 // dialOrigin connects to an origin that the operator named: any address may be meant.
-func (s *server) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
-	if s.cmd.Replay {
+func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Conn, error) {
+	if f.Replay {
 		return nil, fmt.Errorf("connect to %s: %w", address, errNoNetwork)
 	}
 	return (&net.Dialer{}).DialContext(ctx, network, address)

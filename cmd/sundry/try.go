@@ -17,8 +17,8 @@ import (
 
 type tryCmd struct {
 	flags
-	Endpoint string   `arg:"" help:"Endpoint to call." complete:"endpoints"`
-	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8." placeholder:"NAME=VALUE" complete:"parameters"`
+	Endpoint string   `arg:"" help:"Endpoint or API to call." complete:"callable"`
+	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8; of an API as it is, a path with its query, such as '/a?x=1'." placeholder:"NAME=VALUE" complete:"parameters"`
 }
 
 // Run makes one call without the cache and shows each stage of every attempt.
@@ -27,6 +27,9 @@ func (t *tryCmd) Run(w *process) error {
 	defer l.close()
 	if err != nil {
 		return err
+	}
+	if api, ok := l.set.API(t.Endpoint); ok {
+		return t.callAPI(w, l, api)
 	}
 	fill, err := t.input(l.set)
 	if err != nil {
@@ -46,7 +49,7 @@ func (t *tryCmd) Run(w *process) error {
 func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
-		return nil, unknownEndpoint(set, t.Endpoint)
+		return nil, unknownName(set, t.Endpoint)
 	}
 	query := url.Values{}
 	for _, p := range t.Params {

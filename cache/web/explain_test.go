@@ -1,0 +1,66 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestExplain has each reason, in the words that operators read.
+func TestExplain(t *testing.T) {
+	own := usualRules
+	own.Default, own.Most = map[int]time.Duration{200: time.Minute, 201: 0}, time.Hour
+	own.StaleWhileRevalidate, own.StaleIfError, own.NoCookies = 30*time.Second, 48*time.Hour, true
+	own.Ignored = []string{"User-Agent"}
+	for _, row := range []struct {
+		rules             *Rules
+		status            int
+		response, request string
+		want              string
+	}{
+		{&usualRules, 200, `Cache-Control: max-age=60|Etag: "a"`, "", "fresh for 60 s because max-age=60; then revalidated by ETag"},
+		{&usualRules, 200, "Cache-Control: max-age=7200, s-maxage=120", "", "fresh for 2 min because s-maxage=120; then fetched anew: it has no ETag or Last-Modified"},
+		{&usualRules, 200, "CDN-Cache-Control: max-age=3|Cache-Control: no-store", "", "fresh for 3 s because max-age=3 in CDN-Cache-Control; then fetched anew: it has no ETag or Last-Modified"},
+		{&usualRules, 200, "CDN-Cache-Control: max-age=x y|Cache-Control: max-age=172800", "", "fresh for 2 d because max-age=172800; then fetched anew: it has no ETag or Last-Modified"},
+		{&usualRules, 200, "Expires: {7200}|Last-Modified: {-10}", "", "fresh for 2 h because Expires: Tue, 24 Nov 2026 14:00:00 GMT; then revalidated by Last-Modified"},
+		{&usualRules, 200, `Expires: 0|Etag: "a"`, "", "stale at once because Expires: 0; then revalidated by ETag"},
+		{&usualRules, 200, `Cache-Control: max-age=x|Etag: "a"`, "", "stale at once because max-age without a number; then revalidated by ETag"},
+		{&usualRules, 200, `Etag: "a"|Last-Modified: {-1000}`, "", "fresh for 100 s because that is 0.1 of the time since Last-Modified (cache: heuristic); then revalidated by ETag and Last-Modified"},
+		{&usualRules, 200, "Last-Modified: {-99999999}", "", "fresh for 24 h because cache: heuristic_most bounds the time that follows from Last-Modified; then revalidated by Last-Modified"},
+		{&usualRules, 200, `Etag: "a"`, "", "stale at once because nothing says for how long; then revalidated by ETag"},
+		{&usualRules, 200, "Cache-Control: max-age=60|Age: 20", "", "fresh for 60 s because max-age=60, of which 20 s are over; then fetched anew: it has no ETag or Last-Modified"},
+		{&usualRules, 200, `Cache-Control: max-age=60|Age: 61|Etag: "a"`, "", "stale at once: it is 61 s old already, and fresh for 60 s because max-age=60; then revalidated by ETag"},
+		{&usualRules, 200, `Cache-Control: no-cache, max-age=60|Etag: "a"`, "", "stored, but revalidated before each use because of no-cache; then revalidated by ETag"},
+		{&usualRules, 200, `Cache-Control: max-age=5, must-revalidate|Etag: "a"`, "", "fresh for 5 s because max-age=5; then revalidated by ETag; never served stale because of must-revalidate"},
+		{&usualRules, 200, `Cache-Control: max-age=5, proxy-revalidate|Etag: "a"`, "", "fresh for 5 s because max-age=5; then revalidated by ETag; never served stale because of proxy-revalidate"},
+		{
+			&own, 200, `Etag: "a"|Vary: user-agent, Accept-Language, accept`, "",
+			"fresh for 60 s because cache: default has 60 s for status 200; then revalidated by ETag; served stale for 30 s while it is fetched again (stale-while-revalidate); " +
+				"served stale for 2 d while the API fails (stale-if-error); for requests with the same Accept, Accept-Language",
+		},
+		{&own, 200, `Cache-Control: max-age=86400, stale-while-revalidate=0, stale-if-error=0`, "", "fresh for 60 min because max-age=86400, bounded by cache: most; then fetched anew: it has no ETag or Last-Modified"},
+		{&own, 201, "", "", "not stored because cache: default has 0 s for status 201, and it has no ETag or Last-Modified to be revalidated by"},
+
+		{&usualRules, 200, "Cache-Control: no-store", "", "not stored because of no-store"},
+		{&usualRules, 200, "Cache-Control: private, max-age=60", "", "not stored because of private"},
+		{&usualRules, 200, "", "", "not stored because nothing says for how long, and it has no ETag or Last-Modified to be revalidated by"},
+		{&usualRules, 200, "Cache-Control: max-age=0", "", "not stored because max-age=0, and it has no ETag or Last-Modified to be revalidated by"},
+		{&usualRules, 200, "Cache-Control: max-age=60|Age: 60", "", "not stored because it is 60 s old already, and fresh for 60 s because max-age=60, and it has no ETag or Last-Modified to be revalidated by"},
+		{&usualRules, 200, "Cache-Control: max-age=60|Vary: *", "", "not stored because of Vary: *"},
+		{&usualRules, 200, `Etag: "a"|Set-Cookie: a=b`, "", "not stored because it sets a cookie, and does not say for how long it is fresh"},
+		{&own, 200, "Cache-Control: max-age=60|Set-Cookie: a=b", "", "not stored because it sets a cookie (cache: cookies: never)"},
+		{&usualRules, 200, "Cache-Control: max-age=60", "Authorization: x", "not stored because the request has Authorization, and the answer has none of public, must-revalidate, s-maxage"},
+		{&usualRules, 200, "Cache-Control: max-age=60", "Cache-Control: no-store", "not stored because the request has no-store"},
+		{&usualRules, 302, `Etag: "a"`, "", "not stored because status 302 is only stored if the answer says for how long it is fresh"},
+		{&usualRules, 299, "Cache-Control: must-understand, max-age=60", "", "not stored because of must-understand with the unknown status 299"},
+		{&usualRules, 206, "Cache-Control: max-age=60", "", "not stored because a 206 without Content-Range is no part of anything"},
+		{&usualRules, 304, "Cache-Control: max-age=60", "", "not stored because status 304 is no whole answer"},
+	} {
+		r := received(row.status, split(row.response)...)
+		q := NewRequest(&http.Request{Method: http.MethodGet, Header: fields(split(row.request)...)}, row.rules)
+		if got := strings.Join(Explain(q, r, row.rules), "; "); got != row.want {
+			t.Errorf("%d %s for %q:\n%s, want\n%s", row.status, row.response, row.request, got, row.want)
+		}
+	}
+}
