@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"sundry/cache/web"
+	"sundry/metrics/panics"
 	"sundry/proxy"
 	"sundry/proxy/through"
 	"sundry/upstreams"
@@ -102,7 +104,7 @@ func (f *flags) getFrom(ctx context.Context, l *loaded, api *catalog.API, path *
 	defer origin.Close()
 	settings := proxy.SettingsOf(api)
 	settings.Response, settings.Mark = c.received, func() string { return string(loopMark(l.config)) }
-	c.serve(through.New(settings, origin, store, slog.New(slog.DiscardHandler), nil))
+	c.serve(through.New(settings, origin, store, slog.New(slog.DiscardHandler), nil), l.env.Panics)
 	return c, nil
 }
 
@@ -140,8 +142,8 @@ func (c *apiCall) received(h http.Header) {
 	c.origins = &web.Response{Header: h.Clone(), Requested: now, Received: now}
 }
 
-// serve has the call answered. A body that is cut off ends the handler with a panic.
-func (c *apiCall) serve(h *through.Handler) {
+// serve has the call answered. A body that is cut off ends the handler with http.ErrAbortHandler.
+func (c *apiCall) serve(h *through.Handler, catcher *panics.Catcher) {
 	trace := &httptrace.ClientTrace{WroteHeaderField: func(name string, lines []string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -150,8 +152,9 @@ func (c *apiCall) serve(h *through.Handler) {
 		}
 	}}
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			panic(p)
+		p := recover()
+		if err, ok := p.(error); p != nil && (!ok || !errors.Is(err, http.ErrAbortHandler)) {
+			c.result.Err = catcher.Caught(panics.Request, p)
 		}
 	}()
 	h.Serve(&c.answer, c.request.WithContext(httptrace.WithClientTrace(c.request.Context(), trace)), func(res *through.Result) { c.result = *res })
