@@ -1,0 +1,159 @@
+package through
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sundry/upstreams/lib/longtest"
+	"sundry/upstreams/lib/waittest"
+)
+
+// TestManyCallersOfALargeBody cost one call, and no memory each: a hundred of them, and a thousand as a long story.
+func TestManyCallersOfALargeBody(t *testing.T) {
+	callers := 100
+	if longtest.Stories() {
+		callers = 1000
+	}
+	body, hold := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16), make(chan struct{})
+	s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+		<-hold
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		_, _ = w.Write(body)
+	})
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // what is garbage counts as well
+	conns := make([]net.Conn, callers)
+	for i := range conns {
+		c, err := s.front.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		conns[i] = c
+	}
+	before := inUse()
+	var all sync.WaitGroup
+	var waiting atomic.Int64
+	for _, c := range conns {
+		all.Go(func() {
+			fmt.Fprint(c, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+			waiting.Add(1)
+			if n, err := readAnswer(c); err != nil || n != int64(len(body)) {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		})
+	}
+	waittest.Until(t, "all to ask", func() bool { return waiting.Load() == int64(callers) && s.calls.Load() == 1 })
+	waittest.Until(t, "all to wait for one flight", func() bool { return s.h.flights.waiting() == callers })
+	close(hold)
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	most := watch(done, before)
+	t.Logf("%d callers: %d MiB more", callers, most>>20)
+	s.wantCalls(1)
+	if most > 64<<20 {
+		t.Errorf("%d MiB more", most>>20)
+	}
+}
+
+// readAnswer reads the answer on a connection, and returns how long its body is.
+func readAnswer(c net.Conn) (n int64, err error) {
+	in := bufio.NewReaderSize(c, 4<<10)
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return 0, errors.New(resp.Status)
+	}
+	buf := make([]byte, 4<<10)
+	for {
+		m, err := resp.Body.Read(buf)
+		n += int64(m)
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+// inUse is the memory of the heap and of stacks.
+func inUse() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// watch returns how much more memory there was at most until done.
+func watch(done <-chan struct{}, before int64) (most int64) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return most
+		case <-tick.C:
+			most = max(most, inUse()-before)
+		}
+	}
+}
+
+// waiting is how many callers all flights have.
+func (s *flights) waiting() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.byKey {
+		f.mu.Lock()
+		n += f.readers
+		f.mu.Unlock()
+	}
+	return n
+}
+
+// TestTheFirstByteForAFollower of a body that is slow in coming is there within five milliseconds.
+func TestTheFirstByteForAFollower(t *testing.T) {
+	longtest.Story(t)
+	end := make(chan struct{})
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "max-age=60")
+		fmt.Fprint(w, "first")
+		_ = http.NewResponseController(w).Flush()
+		<-end
+	})
+	var took []time.Duration
+	for range 101 {
+		began := time.Now()
+		resp, err := s.do(http.MethodGet, "/a", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	close(end)
+	took = took[1:]
+	slices.Sort(took)
+	t.Logf("first byte: median %s, most %s", took[len(took)/2], took[len(took)-1])
+	if took[len(took)/2] > 5*time.Millisecond {
+		t.Errorf("the first byte after %s", took[len(took)/2])
+	}
+	s.wantCalls(1)
+}
