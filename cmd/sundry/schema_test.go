@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -82,9 +83,15 @@ func valid(t *testing.T, s *jsonschema.Schema, text string) error {
 	return s.Validate(plain(v))
 }
 
-// plain is a value without what only YAML has: times are texts.
+// plain is a value without what only YAML has: times are texts, and so are all keys.
 func plain(v any) any {
 	switch v := v.(type) {
+	case map[any]any:
+		out := map[string]any{}
+		for k := range v {
+			out[fmt.Sprint(k)] = plain(v[k])
+		}
+		return out
 	case map[string]any:
 		for k := range v {
 			v[k] = plain(v[k])
