@@ -53,7 +53,7 @@ func TestARestartKeepsResponses(t *testing.T) {
 				t.Fatal(err)
 			}
 			third := newTestStore(t, 1<<20)
-			if n, err := third.ReadFile(file, rules, time.Time{}); n > 2 && (err == nil || n > 3) {
+			if n, err := third.ReadFile(file, rules, time.Time{}); n > 3 || n > 2 && err == nil && len(damaged) == len(whole) { // a cut between two is none that can be seen
 				t.Errorf("%d responses, %v, of what was damaged at %d", n, err, at)
 			}
 			if body := stored(third, "x/a", "1"); body != "" && body != "new x/a" {
