@@ -67,18 +67,22 @@ func preferences(all []string) []string {
 func parsePreferences(all []string) []preference {
 	sorted := make([]preference, 0, len(all))
 	for _, m := range all {
-		p := preference{quality: 1000}
+		p := preference{quality: unweighted}
 		for i, part := range splitOutsideQuotes(strings.ToLower(m), ';') {
 			part = strings.TrimSpace(part)
 			q, isQuality := strings.CutPrefix(part, "q=")
+			n, valid := quality(q)
 			switch {
-			case i > 0 && isQuality:
-				p.quality = quality(q)
+			case i > 0 && isQuality && valid && p.quality == unweighted:
+				p.quality = n
 			case i > 0:
 				p.what += ";" + part
 			default:
 				p.what = part
 			}
+		}
+		if p.quality == unweighted {
+			p.quality = 1000
 		}
 		sorted = append(sorted, p)
 	}
@@ -88,13 +92,17 @@ func parsePreferences(all []string) []preference {
 	return sorted
 }
 
-// quality is a weight in thousandths (RFC 9110, section 12.4.2); what is none counts as 1.
-func quality(s string) int {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f < 0 || f > 1 {
-		return 1000
+// unweighted is the quality of what has no weight yet.
+const unweighted = -1
+
+// quality is a weight in thousandths (RFC 9110, section 12.4.2); false: it is none, and an origin may take it for anything.
+func quality(s string) (n int, ok bool) {
+	whole, part, _ := strings.Cut(s, ".")
+	if whole != "0" && whole != "1" || len(part) > 3 || strings.Trim(part, "0123456789") != "" {
+		return 0, false
 	}
-	return int(f*1000 + 0.5)
+	n, err := strconv.Atoi(whole + part + "000"[len(part):])
+	return n, err == nil && n <= 1000
 }
 
 // PreferredLanguage is the one language that a request prefers to all others; "" where there is none, or several.

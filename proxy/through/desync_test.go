@@ -89,7 +89,11 @@ func attacks() map[string]string {
 		"a POST and a protocol":       "POST %[1]s HTTP/1.1\r\nHost: api.test\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\nq=bad",
 		"a range":                     plain + "Range: bytes=0-1\r\n\r\n",
 		"a condition":                 plain + "If-None-Match: *\r\n\r\n",
-		"an odd preference":           plain + "Accept-Language: en;q=0x1p-1, fr;q=NaN\r\n\r\n",
+		"an odd weight":               plain + "Accept-Language: en;q=0x1p-1\r\n\r\n",
+		"a signed weight":             plain + "Accept-Language: en;q=+0.5\r\n\r\n",
+		"a long weight":               plain + "Accept-Language: en;q=0.50001\r\n\r\n",
+		"a weight too many":           plain + "Accept-Language: en;q=0.5;q=0.4\r\n\r\n",
+		"no weight":                   plain + "Accept-Language: fr;q=x\r\n\r\n",
 	}
 	for _, name := range append(web.Routing(), "Forwarded", "X-Real-Ip") {
 		all[name] = plain + name + ": evil\r\n\r\n"

@@ -176,6 +176,10 @@ func (c *call) failPass(a *answer) {
 // partial answers from a part that is stored and is not all that the request asks for: a beginning is completed, anything
 // else asked for anew.
 func (c *call) partial(o *web.Object) {
+	if c.q.OnlyIfCached {
+		c.fail(http.StatusGatewayTimeout, errOnlyIfCached)
+		return
+	}
 	e := &errand{call: c, status: web.CacheStatus{Fwd: "partial"}}
 	if _, ranged := web.WantedRange(c.r.Header); !ranged && o.Part.First == 0 && o.Judge(&c.q.Directives, c.began) == web.Reuse {
 		e.prefix = o

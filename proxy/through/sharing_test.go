@@ -211,6 +211,10 @@ func TestAPartStandsInForNoHead(t *testing.T) {
 		})
 		s.get("/part", "Range: bytes=0-3")
 		s.get("/whole")
+		before := s.calls.Load()
+		if a := s.get("/part", "Cache-Control: only-if-cached"); a.status != 504 || s.calls.Load() != before {
+			t.Errorf("%d, though the origin was not to be asked", a.status)
+		}
 		away = true
 		for path, want := range map[string]int{"/part": 502, "/whole": 200} {
 			if a := s.ask(http.MethodHead, path, ""); a.status != want {
