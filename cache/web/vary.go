@@ -37,9 +37,14 @@ func SelectingKey(request http.Header, names []string) string {
 	return b.String()
 }
 
-// normalized is a field on one line, without white space beside commas. Preferences are in their order and in lower case.
+// normalized is a field on one line, without white space beside commas. Preferences are in their order, and in lower case as far
+// as case means nothing. One with an empty member is kept as it is: what an origin makes of that cannot be told.
 func normalized(name string, lines []string) string {
+	whole := strings.Join(lines, ",")
 	all := members(lines)
+	if whole != "" && len(all) < len(splitOutsideQuotes(whole, ',')) {
+		return whole
+	}
 	if strings.HasPrefix(name, "Accept") {
 		return strings.Join(preferences(all), ",")
 	}
@@ -68,8 +73,8 @@ func parsePreferences(all []string) []preference {
 	sorted := make([]preference, 0, len(all))
 	for _, m := range all {
 		p := preference{quality: unweighted}
-		for i, part := range splitOutsideQuotes(strings.ToLower(m), ';') {
-			part = strings.TrimSpace(part)
+		for i, part := range splitOutsideQuotes(m, ';') {
+			part = lowerName(strings.TrimSpace(part))
 			q, isQuality := strings.CutPrefix(part, "q=")
 			n, valid := quality(q)
 			switch {
@@ -90,6 +95,15 @@ func parsePreferences(all []string) []preference {
 		return cmp.Or(b.quality-a.quality, strings.Compare(a.what, b.what))
 	})
 	return sorted
+}
+
+// lowerName is a preference, or a parameter of one, in lower case but for the value.
+func lowerName(part string) string {
+	name, value, isParameter := strings.Cut(part, "=")
+	if name = strings.ToLower(name); isParameter {
+		return name + "=" + value
+	}
+	return name
 }
 
 // unweighted is the quality of what has no weight yet.

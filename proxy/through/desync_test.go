@@ -41,8 +41,9 @@ func gullible(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Cache-Control", "max-age=60")
-	w.Header().Set("Vary", "Accept-Language")
-	fmt.Fprintf(w, "%s %s at %s in %q of %s with %q", method, target, host, r.Header["Accept-Language"], r.Host, body)
+	w.Header().Set("Vary", "Accept-Language, Accept, X-Tenant")
+	selecting := [][]string{r.Header["Accept-Language"], r.Header["Accept"], r.Header["X-Tenant"]}
+	fmt.Fprintf(w, "%s %s at %s for %q of %s with %q", method, target, host, selecting, r.Host, body)
 }
 
 // attacks are what is sent before a victim asks for %s, byte by byte. Each is on a connection of its own.
@@ -89,6 +90,10 @@ func attacks() map[string]string {
 		"a POST and a protocol":       "POST %[1]s HTTP/1.1\r\nHost: api.test\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\nq=bad",
 		"a range":                     plain + "Range: bytes=0-1\r\n\r\n",
 		"a condition":                 plain + "If-None-Match: *\r\n\r\n",
+		"an empty member":             plain + "X-Tenant: a,, b\r\n\r\n",
+		"an empty member at the end":  plain + "X-Tenant: a, b,\r\n\r\n",
+		"an empty preference":         plain + "Accept-Language: fr,\r\n\r\n",
+		"another parameter":           plain + "Accept: text/html;level=a\r\n\r\n",
 		"an odd weight":               plain + "Accept-Language: en;q=0x1p-1\r\n\r\n",
 		"a signed weight":             plain + "Accept-Language: en;q=+0.5\r\n\r\n",
 		"a long weight":               plain + "Accept-Language: en;q=0.50001\r\n\r\n",
@@ -198,7 +203,7 @@ func TestAttacksPoisonNothing(t *testing.T) {
 
 func (f *front) attack(t *testing.T, text, path string) {
 	got := send(t, f.addr, fmt.Sprintf(text, path))
-	for _, lines := range [][]string{nil, nil, {"Accept-Language: fr"}, {"Accept-Language: en;q=0.5"}} {
+	for _, lines := range [][]string{nil, nil, {"Accept-Language: fr"}, {"Accept-Language: en;q=0.5"}, {"X-Tenant: a, b"}, {"Accept: text/html;level=A"}} {
 		want := victim(t, f.origin, f.origin, path, lines...)
 		if answer := victim(t, f.addr, "api.test", path, lines...); answer != want {
 			t.Errorf("after\n%s\n%s\na victim gets %s instead of %s", text, got, answer, want)
