@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sundry/cache"
+	"sundry/cache/web"
 	"sundry/proxy/express"
 	"sundry/proxy/ratelimit"
 	"sundry/proxy/through"
@@ -35,7 +36,7 @@ func laneFields() []string {
 		laneXForwardedFor: "X-Forwarded-For", laneForwarded: "Forwarded", laneAgent: "User-Agent",
 		laneHint: "Sec-Ch-Ua-Mobile", laneLoop: loop.Header,
 	}
-	for _, name := range slices.Concat(through.Deciding(), varyingFields()) {
+	for _, name := range slices.Concat(through.Deciding(), web.Routing(), varyingFields()) {
 		if !slices.Contains(own, name) {
 			own = append(own, name)
 		}

@@ -19,17 +19,27 @@ func varyingFields() []string {
 
 // apiLane knows the places of fields in laneFields.
 type apiLane struct {
-	deciding []int
-	varying  map[string]int
+	deciding  []int
+	routing   []routingField
+	selecting map[string]int // those by which responses are selected
+}
+
+// routingField is one of web.Routing.
+type routingField struct {
+	name  string
+	place int
 }
 
 func newAPILane(fields []string) *apiLane {
-	a := &apiLane{varying: map[string]int{}}
+	a := &apiLane{selecting: map[string]int{}}
 	for _, name := range through.Deciding() {
 		a.deciding = append(a.deciding, slices.Index(fields, name))
 	}
 	for _, name := range varyingFields() {
-		a.varying[name] = slices.Index(fields, name)
+		a.selecting[name] = slices.Index(fields, name)
+	}
+	for _, name := range web.Routing() {
+		a.routing = append(a.routing, routingField{name, slices.Index(fields, name)})
 	}
 	return a
 }
@@ -39,22 +49,40 @@ func (a *apiLane) plain(q *express.Request) bool {
 	return !slices.ContainsFunc(a.deciding, q.Has)
 }
 
-// selects reports whether a request selects a response, as far as the lane can tell.
-func (a *apiLane) selects(q *express.Request, o *web.Object) bool {
-	if len(o.Names) == 0 {
+// selects reports whether a request selects a response, as far as the lane can tell. trusted: it comes by a proxy whose word is
+// believed.
+func (a *apiLane) selects(q *express.Request, o *web.Object, trusted bool) bool {
+	h := a.routed(q, trusted)
+	if len(o.Names) == 0 && h == nil {
 		return true
 	}
-	h := make(http.Header, len(o.Names))
+	if h == nil {
+		h = make(http.Header, len(o.Names))
+	}
 	for _, name := range o.Names {
-		i, known := a.varying[name]
-		if !known {
-			return false
-		}
-		if q.Has(i) {
+		i, known := a.selecting[name]
+		switch {
+		case known && q.Has(i):
 			h[name] = q.Lines(i)
+		case !known && h[name] == nil:
+			return false
 		}
 	}
 	return o.Selects(h)
+}
+
+// routed are the fields of web.Routing of a request that go on to the origin; nil: it has none.
+func (a *apiLane) routed(q *express.Request, trusted bool) http.Header {
+	var h http.Header
+	for _, f := range a.routing {
+		if q.Has(f.place) && through.IsHeard(f.name, trusted) {
+			if h == nil {
+				h = http.Header{}
+			}
+			h[f.name] = q.Lines(f.place)
+		}
+	}
+	return h
 }
 
 // answerAPI answers what lies ready of an API, by the same rules as serveThrough.
@@ -67,7 +95,8 @@ func (l *lane) answerAPI(rt *apiRoute, now *generation, q *express.Request, r *e
 	if !ok {
 		return false
 	}
-	selects := func(o *web.Object) bool { return l.apis.selects(q, o) }
+	trusted := isTrusted(q.Peer, now.settings.Trusted)
+	selects := func(o *web.Object) bool { return l.apis.selects(q, o, trusted) }
 	head, body, res, ok := rt.handler.Ready(r.Buf, target, selects, q.Arrived)
 	if !ok || !l.skipsLog(now.settings.HitSample) {
 		return false

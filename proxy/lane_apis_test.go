@@ -51,6 +51,12 @@ func varied(w http.ResponseWriter, r *http.Request) {
 
 // TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.
 func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
+	for name, trusted := range map[string]string{"behind a proxy": "127.0.0.0/8", "alone": "192.0.2.0/24"} {
+		t.Run(name, func(t *testing.T) { lanesAgreeOnAPIs(t, trusted) })
+	}
+}
+
+func lanesAgreeOnAPIs(t *testing.T, trusted string) {
 	origin := httptest.NewServer(http.HandlerFunc(varied))
 	defer origin.Close()
 	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
@@ -59,7 +65,7 @@ func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
 	}
 	file := "version: 1\nname: %s\nproxy: {to: '" + origin.URL + "'%s}\n"
 	w := newTwoWays(t, map[string]string{"below": fmt.Sprintf(file, "below", ""), "host": fmt.Sprintf(file, "host", ", hosts: [api.example]"),
-		"sorted": fmt.Sprintf(file, "sorted", ", cache: {sort: true}")}, func(c *Config, _ *upstreams.Environment) {
+		"sorted": fmt.Sprintf(file, "sorted", ", cache: {sort: true}")}, trusting(trusted), func(c *Config, _ *upstreams.Environment) {
 		c.Store, c.Dial = store, (&net.Dialer{}).DialContext
 		c.Calls = func(string, string) func(error, time.Duration) { return nil }
 	})
@@ -70,7 +76,7 @@ func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
 		host, prefix, _ := strings.Cut(at, " ")
 		for _, path := range []string{"/", "/?", "/?b=1&a=2", "/varies", "/x-varies", "/untyped", "/undated", "/missing", "/empty", "/odd", "/large", "/a[b]", "/%61", "//x", "/a/../b", "/api/ip"} {
 			for _, lines := range append(headersOfRequests(`"v"`), "Cache-Control: max-age=0\r\n", "Cache-Control: only-if-cached\r\n", "Pragma: no-cache\r\n", "Authorization: Basic x\r\n",
-				"If-Modified-Since: Sat, 29 Oct 2044 19:43:31 GMT\r\n", "If-Match: \"v\"\r\n", "X-Other: 1\r\n", "Accept: text/html;q=0.5\r\n") {
+				"If-Modified-Since: Sat, 29 Oct 2044 19:43:31 GMT\r\n", "If-Match: \"v\"\r\n", "X-Other: 1\r\n", "X-Forwarded-Proto: https\r\n", "X-Original-Url: /x\r\nX-Forwarded-Host: b.example\r\n", "X-Http-Method-Override: DELETE\r\n", "Accept: text/html;q=0.5\r\n") {
 				for _, method := range []string{"GET", "HEAD"} {
 					request := method + " " + prefix + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n"
 					plain.ask(t, "GET"+strings.TrimPrefix(request, method)) // now it lies ready

@@ -110,6 +110,9 @@ func (h *Handler) heard(r *http.Request) *http.Request {
 	return next
 }
 
+// IsHeard reports whether a request field of web.Routing goes on to the origin, and so selects a response.
+func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name) }
+
 // isProxys reports whether a request field is one that proxies set.
 func isProxys(name string) bool {
 	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" ||

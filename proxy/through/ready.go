@@ -13,13 +13,12 @@ import (
 
 // Deciding are the request fields by which something else than a fresh response may be the answer, or another one.
 func Deciding() []string {
-	return append(web.Routing(), "Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range",
-		"Authorization")
+	return []string{"Cache-Control", "Pragma", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Authorization"}
 }
 
 // Ready appends the head of an answer that lies ready, byte for byte as net/http writes it, and returns it with the body, which
 // must not be changed. The request is a GET or HEAD of target, its path and query, and has none of the fields Deciding;
-// selects says whether it selects a response. false: ServeHTTP answers it.
+// selects, which heeds those of web.Routing that IsHeard, says whether it selects a response. false: ServeHTTP answers it.
 func (h *Handler) Ready(buf []byte, target string, selects func(*web.Object) bool, now time.Time) (head, body []byte, r Result, ok bool) {
 	o := h.store.Ready(h.Name+target, now, selects)
 	if o == nil || http.StatusText(o.Status) == "" || o.Header["Content-Length"] == nil {
