@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,20 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	for name, spec := range specs() {
 		b.servers[name] = &server{spec: spec, name: name}
 	}
-	return os.CopyFS(b.dir, files)
+	return errors.Join(os.CopyFS(b.dir, files), b.writeLarge())
+}
+
+// writeLarge makes what the upstream has in files.
+func (b *bench) writeLarge() error {
+	if err := os.MkdirAll(b.file(largePath), 0o755); err != nil { //nolint:gosec // nginx may be another user
+		return err
+	}
+	var all []error
+	for _, size := range []int{100_000, 1_000_000} {
+		text := bytes.Repeat([]byte("0 7919 15"), size/9+1)[:size]
+		all = append(all, os.WriteFile(b.file(largePath+fmt.Sprint(size)), text, 0o644)) //nolint:gosec // as above
+	}
+	return errors.Join(all...)
 }
 
 // stop ends all servers.

@@ -14,6 +14,8 @@ const (
 	keyPath      = "/api/benchkey/index.php?id="
 	itemPath     = "/api/benchitem/index.php?id="
 	upstreamPath = "/item?id="
+	keptPath     = "/kept?id=" // the same, and may be kept
+	largePath    = "/large/"   // and how many bytes
 	drawPath     = "/api/qrcode/index.php?size=1000&text="
 	zipfKeys     = 10_000
 	zipfRequests = 1 << 16
@@ -47,13 +49,19 @@ func numbered(prefix string, first, n int) []string {
 	return out
 }
 
-// freshItems are paths that were never asked for, more than can be answered.
+// freshItems are paths that were never asked for.
 func freshItems(b *bench, s *server) []string {
-	const perSecond = 60_000
-	prefix := itemPath
-	if s.name == bareProxy {
-		prefix = upstreamPath
+	if s.name == sundryFetches {
+		return b.fresh(itemPath)
 	}
+	return b.fresh(upstreamPath)
+}
+
+func freshKept(b *bench, _ *server) []string { return b.fresh(keptPath) }
+
+// fresh are more than can be answered.
+func (b *bench) fresh(prefix string) []string {
+	const perSecond = 60_000
 	return b.items(prefix, perSecond*b.seconds)
 }
 

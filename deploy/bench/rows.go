@@ -44,6 +44,7 @@ type row struct {
 func allRows() []*row {
 	alone, besideNginx := []string{sundryReplay}, []string{sundryReplay, nginxCache}
 	everyone := []string{sundryReplay, sundryPlain, bareMirror, nginxCache, varnishCache}
+	beside, proxied := []string{sundryAPI, nginxAPI}, []string{sundryAPI, bareProxy}
 	return []*row{
 		{name: "hit-1k", title: "hit, 1 kB (`60s`)", servers: everyone, paths: always(digestPath),
 			counted: "hit", each: cost},
@@ -66,6 +67,15 @@ func allRows() []*row {
 		{name: "redis", title: "hit of Redis, 1 kB; net/http: one GET by go-redis",
 			servers: []string{sundryRedis, bareRedis}, paths: storedKeys,
 			ready: fillRedis, varies: true, counted: "hit", each: cost},
+		{name: "api-1k", title: "an API's hit, 1 kB", servers: beside, paths: always(keptPath + "1"), counted: "hit", each: cost},
+		{name: "api-100k", title: "an API's hit, 100 kB", servers: beside, paths: always(largePath + "100000"),
+			counted: "hit", each: cost},
+		{name: "api-1m", title: "an API's hit, 1 MB", servers: beside, paths: always(largePath + "1000000"),
+			counted: "hit", each: cost},
+		{name: "api-miss", title: "an API's miss, 1 kB, stored; net/http: `httputil.ReverseProxy`", servers: proxied, paths: freshKept,
+			counted: "miss", each: cost},
+		{name: "api-pass", title: "an API's miss, 1 kB, not stored; net/http: `httputil.ReverseProxy`", servers: proxied,
+			paths: freshItems, counted: "bypass", each: cost},
 		{name: "latency", servers: everyone, paths: always(digestPath), counted: "hit", each: latency},
 		{name: "memory", once: memory},
 		{name: "overload", once: overload},
@@ -93,6 +103,11 @@ func goals() []goal {
 		{"pool of 10,000, to pool of 10", figure{"pool-10000", withExpress}, figure{"pool-10", withExpress}, 1.05},
 		{"miss, 1 kB, to `httputil.ReverseProxy`", figure{"miss", withExpress}, figure{"miss", bareHandler}, 2},
 		{"hit of Redis, to one GET by go-redis", figure{"redis", withExpress}, figure{"redis", bareHandler}, 1.2},
+		{"an API's hit, 1 kB, to nginx", figure{"api-1k", withExpress}, figure{"api-1k", nginx}, 0.85},
+		{"an API's hit, 100 kB, to nginx", figure{"api-100k", withExpress}, figure{"api-100k", nginx}, 1},
+		{"an API's hit, 1 MB, to nginx", figure{"api-1m", withExpress}, figure{"api-1m", nginx}, 1.1},
+		{"an API's stored miss, to `httputil.ReverseProxy`", figure{"api-miss", withExpress}, figure{"api-miss", bareHandler}, 1.3},
+		{"an API's miss that is not stored, to that", figure{"api-pass", withExpress}, figure{"api-pass", bareHandler}, 1},
 		{"p99 at 5,000 requests a second, to nginx", figure{"p99", withExpress}, figure{"p99", nginx}, 1.3},
 		{"memory of 100,000 entries of 1 kB, to their bytes", figure{"memory", withExpress}, figure{}, 1.5},
 		{"p99 of hits at four times the capacity, ms", figure{"overload", "hits p99"}, figure{}, 20},

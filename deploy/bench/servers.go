@@ -19,10 +19,12 @@ const (
 	sundryRoomy   = "sundry-roomy"   // with a near tier of 1 GiB
 	sundrySheds   = "sundry-sheds"   // with the usual limits, but for the rate of a client
 	sundryShares  = "sundry-shares"  // an instance of a fleet
+	sundryAPI     = "sundry-api"     // the bench's upstream as an API, by RFC 9111
 	bareMirror    = "bare-mirror"
 	bareProxy     = "bare-proxy"
 	bareRedis     = "bare-redis"
 	nginxCache    = "nginx"
+	nginxAPI      = "nginx-api" // the same API
 	varnishCache  = "varnish"
 	upstream      = "upstream"
 	redisServer   = "redis"
@@ -57,6 +59,8 @@ func specs() map[string]spec {
 		varnishCache:  {port: 18611, column: varnish, command: varnishCommand, asks: []string{sundryReplay}},
 		upstream:      {port: 18612, command: nginxWith("upstream.conf"), aside: true},
 		redisServer:   {port: 18613, command: redisCommand, aside: true},
+		sundryAPI:     {port: 18614, column: withExpress, command: sundryWith("--to", "http://127.0.0.1:18612"), env: endless(), asks: []string{upstream}},
+		nginxAPI:      {port: 18615, column: nginx, command: nginxWith("api.conf"), asks: []string{upstream}},
 	}
 	for i := range slices.Max(fleetSizes()) {
 		all[member(i)] = spec{port: 18620 + i, command: withRedis(fetched), env: fetching(),
