@@ -65,11 +65,11 @@ func (s *Spool) append(b []byte) int {
 	defer s.mu.Unlock()
 	for rest := b; len(rest) > 0; {
 		last := len(s.segments) - 1
-		if last < 0 || len(s.segments[last]) == cap(s.segments[last]) {
-			s.segments = append(s.segments, make([]byte, 0, segment))
+		if last < 0 || len(s.segments[last]) == segment {
+			s.segments = append(s.segments, make([]byte, 0, min(s.size, segment))) // the first grows: most bodies are small
 			last++
 		}
-		free := min(len(rest), cap(s.segments[last])-len(s.segments[last]))
+		free := min(len(rest), segment-len(s.segments[last]))
 		s.segments[last] = append(s.segments[last], rest[:free]...)
 		rest = rest[free:]
 	}

@@ -285,7 +285,11 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 		giveUp()
 	}))
 	defer timer.Stop()
-	buf, length := make([]byte, copyBuffer), int64(0)
+	size := int64(copyBuffer)
+	if resp.ContentLength >= 0 {
+		size = min(size, resp.ContentLength+1) // one more, for the end
+	}
+	buf, length := make([]byte, size), int64(0)
 	for {
 		n, err := resp.Body.Read(buf)
 		timer.Reset(h.Idle)
