@@ -22,7 +22,7 @@ function cells(r, by, refresh) {
   return [
     time(r.at, h("span", { class: "soft number" }, `#${r.seq} `), moment(r.at), h("div", { class: "soft" }, ago(r.at))),
     h("span", { class: "words" }, who(r.by)),
-    [h("span", { class: "soft" }, `${verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", t("undoes #{seq}", { seq: r.undoes }))), r.pending && h("div", null, badge("warn", "◌", t("pending"), t("In force on this instance only, until it can be stored")))],
+    [h("span", { class: "soft" }, `${ofAPI(r) ? t("purge") : verbs[r.do] ?? r.do} `), h("strong", { class: "mono" }, target), r.undoes && h("div", null, badge("plain", "↶", t("undoes #{seq}", { seq: r.undoes }))), r.pending && h("div", null, badge("warn", "◌", t("pending"), t("In force on this instance only, until it can be stored")))],
     difference(r),
     undoCell(r, by, target, refresh),
   ];
@@ -35,9 +35,16 @@ function who(by) {
   return by === "autopilot" ? t("autopilot") : by;
 }
 
+const kinds = { url: "URL", prefix: t("URL prefix"), tag: t("tag") };
+
+// ofAPI says what was purged of an API, as [, whether softly, kind, value]; nothing where it was an entry of an endpoint.
+const ofAPI = ({ do: what, note }) => what === "drop" && /^(soft )?(url|prefix|tag) (.+)$/.exec(note);
+
 // noted is a note of the program in words; what people have written stays as it is.
 function noted({ do: what, note = "" }) {
   if (what === "purge") return h("span", null, { soft: t("soft"), hard: t("hard") }[note] ?? note);
+  const [, softly, kind, value] = ofAPI({ do: what, note }) || [];
+  if (kind) return h("span", null, `${softly ? t("soft") : t("hard")}${t(": ")}${kinds[kind]} `, h("span", { class: "mono words" }, value));
   const [, from, to] = what === "restore" ? (/^the store was rolled back from change (\d+) to (\d+)$/.exec(note) ?? []) : [];
   if (from) return h("span", null, t("the store was rolled back from change #{from} to #{to}", { from, to }));
   if (what === "restore" && /^the stored settings were damaged/.test(note)) return h("span", null, t("the stored settings were damaged, and no instance knew what they were: all that was cached before is purged"));
