@@ -13,6 +13,7 @@ check:
 doctor:
 	go run ./cmd/sundry doctor
 
+# In less time: go test -short ./... With the long stories: SUNDRY_TEST_LONG=1 make test
 test:
 	go test ./...
 

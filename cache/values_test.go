@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sundry/cache/policy"
+	"sundry/upstreams/lib/longtest"
 )
 
 // values are those of one step, with how often it was asked.
@@ -137,6 +138,7 @@ func TestValuesAreInspected(t *testing.T) {
 
 // A flood of values of callers' input does not evict those that all answers need.
 func TestFloodOfValuesSparesSharedOnes(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	c := newCache(t, Config{Memory: MinMemory})
 	key, flood := openValues(c, "sjsp/key", policy.Shared), openValues(c, "music/playlist", policy.Keyed)
 	asked := 0

@@ -22,6 +22,7 @@ import (
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/loop"
 )
 
@@ -153,6 +154,7 @@ var etagLine = regexp.MustCompile(`(?m)^Etag: (.*)\r$`)
 // TestLaneAnswersAsNetHTTPDoes: every endpoint in every form, with every header that
 // matters, down both ways on connections that stay open.
 func TestLaneAnswersAsNetHTTPDoes(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"))
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	requests := 0

@@ -21,6 +21,7 @@ import (
 	"sundry/cache/policy"
 	"sundry/metrics/panics"
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -91,6 +92,7 @@ func TestASlowSourceDelaysNoOtherEndpoint(t *testing.T) {
 
 // TestALateEditionIsPolledByWarming, without a request; and once it is there, no more.
 func TestALateEditionIsPolledByWarming(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	up := newFake(t, `{"v":"old","date":"2020-01-01"}`)
 	f := warmFront(t, `until: "00:00 UTC", poll: 1s, edition: .date, grace: 1h, stale_if_error: 1h`, func(string) *fake { return up })
 	f.warming()

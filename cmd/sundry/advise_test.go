@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sundry/cache/advise"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -133,6 +134,7 @@ func presentOf(v *advise.View) *advise.RuleView {
 // TestAdviseKnowsWhatIsOld: what it says of the present TTL is what really was, from logs in
 // text and JSON, and from several in any order, packed or not.
 func TestAdviseKnowsWhatIsOld(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	dir := ownCatalog(t)
 	for format, keys := range map[string]int{"text": 20, "json": 1} {

@@ -17,6 +17,7 @@ import (
 	"sundry/metrics"
 	"sundry/proxy/admin"
 	"sundry/proxy/live"
+	"sundry/upstreams/lib/longtest"
 )
 
 // bubble is the service without its listeners: everything else is as serve wires it, in
@@ -130,6 +131,7 @@ const piloted = "limits: {rate: 0}\nendpoints: {own: {autopilot: {min: 20s, max:
 // minutes is halved until no more than 2 % of answers are old; callers see it, and the audit
 // log has each step with its reason. Nothing is raised while more are old.
 func TestAutopilotKeepsToTheTarget(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, piloted, "ttl: 10m, jitter: 0", "{edition: ($now / 1800 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)
@@ -158,6 +160,7 @@ func TestAutopilotKeepsToTheTarget(t *testing.T) {
 // TestAutopilotRaisesByTheDay what it is turned on for while the service runs, and not
 // beyond the bound; it stops once it is turned off.
 func TestAutopilotRaisesByTheDay(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	synctest.Test(t, func(t *testing.T) {
 		s := newBubble(t, "limits: {rate: 0, queue_delay: 0s}\n", "ttl: 1m, jitter: 0", "{edition: ($now / 86400 | floor)}")
 		s.pass(2*24*time.Hour, 20*time.Second)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sundry/upstreams/fixtures"
+	"sundry/upstreams/lib/longtest"
 )
 
 func TestAddressesForABrowser(t *testing.T) {
@@ -65,6 +66,7 @@ func TestBannerSpeaksTheLanguageOfTheTerminal(t *testing.T) {
 // TestServeAnnouncesItselfOnATerminal, and nowhere else: a log stays what programs
 // read, and the standard output empty.
 func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	few := onlyIn(t)["SUNDRY_CONFIG"]
 	for _, c := range []struct {

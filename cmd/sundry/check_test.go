@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // jokeSource is an endpoint without a mistake, whose exchanges come out as they say.
@@ -81,6 +83,7 @@ func jokeCatalog(t *testing.T, file, replace, by string) (dir string) {
 // TestCheckTellsAuthorsTheirMistakes: each with its file and line, what is wrong, and what is
 // allowed or an example.
 func TestCheckTellsAuthorsTheirMistakes(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	env := onlyIn(t)
 	if out, errs, err := call(t, env, "check", "--catalog", jokeCatalog(t, "jokes.yaml", "", "")); err != nil || errs != "" {

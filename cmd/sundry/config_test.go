@@ -6,10 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // TestLoadBadConfigs has a file for every rule, with what is said of it.
 func TestLoadBadConfigs(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "sundry.yaml")

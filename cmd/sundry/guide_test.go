@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // tutorial follows the guide to writing an endpoint as its reader does.
@@ -31,6 +33,7 @@ type tutorial struct {
 // TestGuideToWritingAnEndpoint: each of its steps is a file without mistakes, and
 // its commands and requests answer what it shows, in both languages.
 func TestGuideToWritingAnEndpoint(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	for _, file := range []string{"endpoint-guide.md", "endpoint-guide.zh-CN.md"} {
 		t.Run(file, func(t *testing.T) { followGuide(t, filepath.Join(samples, file)) })

@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 // TestListenersWaitForNoHeader: who sends a request slowly, or one whose header has
 // no end, is cut off, on both listeners.
 func TestListenersWaitForNoHeader(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	p := serve(t, "--replay")
 	var conns []net.Conn
 	for _, base := range []string{p.public, p.admin} {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 
 	"sundry/cache/far/redistest"
@@ -235,6 +236,7 @@ func TestAdminMistakes(t *testing.T) {
 // TestFoldersAreWatched: of an endpoint that is a folder, new, changed and removed files are
 // taken over by themselves.
 func TestFoldersAreWatched(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	dir := t.TempDir()
 	p := serve(t, "--replay", "--catalog", dir)
 	endpoint := filepath.Join(dir, "parted")
@@ -273,6 +275,7 @@ serves: $params.site
 // TestFilesAreWatched: a changed file is taken over by itself, a broken one is
 // not, and what changed is in the log.
 func TestFilesAreWatched(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	const unlimited = "limits: {rate: 0}\n" // it asks for as long as the machine takes
 	dir := t.TempDir()
 	cfg := write(t, dir, "sundry.yaml", unlimited+"endpoints: {ip: {cache: {ttl: 2h}}}\n")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -112,6 +113,7 @@ func TestALogWhoseReaderIsGoneLosesLinesAlone(t *testing.T) {
 // TestALogThatNobodyReadsLosesLinesAlone: no request waits for it. Once it is read, what
 // waited comes in order, then how much is missing, then what was logged after that.
 func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	p := newPiped(t)
 	sent := 0
@@ -149,6 +151,7 @@ func TestALogThatNobodyReadsLosesLinesAlone(t *testing.T) {
 
 // TestALogThatNobodyReadsKeepsNothingFromItsEnd.
 func TestALogThatNobodyReadsKeepsNothingFromItsEnd(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	p := newPiped(t)
 	p.refused(0, 2000)
 	if err := p.stops(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/longtest"
 )
 
 // pixel is a PNG of one pixel.
@@ -56,6 +57,7 @@ func draftServer(t *testing.T) string {
 
 // TestNewDraftsEndpointsThatWork: one command, then check, try and serve.
 func TestNewDraftsEndpointsThatWork(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	base, dir, few, files := draftServer(t), t.TempDir(), onlyIn(t), validator(t, catalog.Schema())
 	rows := map[string]struct {

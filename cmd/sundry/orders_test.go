@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"sundry/cache/far/redistest"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -160,6 +161,7 @@ func TestAnOrderIsCarriedOutOnAFullDisk(t *testing.T) {
 // TestWhatWasDroppedDoesNotReturn with the snapshot of an instance that was away, however many
 // other changes were made since.
 func TestWhatWasDroppedDoesNotReturn(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	for _, changes := range []int{0, 60, 260} {
 		t.Run(fmt.Sprint(changes), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/longtest"
 )
 
 // golden compares a generated file with what is in the repository, or writes it.
@@ -212,6 +213,7 @@ func TestSchemaAndCheckRefuse(t *testing.T) {
 
 // TestConfigSchemaAndCheckRefuse the same files.
 func TestConfigSchemaAndCheckRefuse(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	schema, dir := validator(t, configSchema), t.TempDir()
 	for _, good := range []string{"limits:\n", "limits: {rate: 0.5}\ncache: {memory: 64MiB}", "endpoints: {ip: {cache: {ttl: 6h}}}", "trusted_proxies: 10.0.0.0/8", "listen: 0.0.0.0:8080"} {

@@ -16,6 +16,7 @@ import (
 
 	"sundry/cache/policy"
 	"sundry/proxy/live"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -182,6 +183,7 @@ func TestSnapshotIsWrittenWithinTheDrain(t *testing.T) {
 
 // TestSnapshotWaitsForPurges: while they cannot be known, it is not read, and not replaced.
 func TestSnapshotWaitsForPurges(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "snapshot")
 	first := serveWith(t, keptIn(file), "--replay")

@@ -14,12 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 	"sundry/proxy/listener"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
 // TestTakeoverFailsNobody: with reuse_port, a second server begins in the middle of
 // load, and the first ends. No request is lost, and none refused.
 func TestTakeoverFailsNobody(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	u := newUpstream(t)
 	u.takes.Store(int64(5 * time.Millisecond))
 	dir := catalogDir(t, u, "ttl: 1h")

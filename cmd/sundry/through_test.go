@@ -14,6 +14,7 @@ import (
 
 	"sundry/cache/far/redistest"
 	"sundry/cmd/sundry/internal/config"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -117,6 +118,7 @@ func TestAPIsOfACatalog(t *testing.T) {
 
 // TestMistakesOfAPIs are told with file and line, what is allowed and an example.
 func TestMistakesOfAPIs(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
 	for text, want := range map[string]string{
 		"proxy: {to: example.org}":                `weather.yaml:3: proxy: to: expected the address of an API such as https://api.example.org`,

@@ -135,6 +135,7 @@ func bound(n int, l limits, length time.Duration) float64 {
 // TestAClientThatSpreadsIsHeldToItsLimit: to the bound in any time, and to its rate
 // in the long run.
 func TestAClientThatSpreadsIsHeldToItsLimit(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	const step, steps = 10 * time.Millisecond, 12_000
 	spreads := map[string]func(step, instance, n int) (times int){
 		"at all at once":         func(int, int, int) int { return 4 },

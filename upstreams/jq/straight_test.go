@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sundry/upstreams/declare"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/plainjson"
 )
 
@@ -77,6 +78,7 @@ func compileText(text string, defs *Defs) *Program {
 // TestStraightPrograms compares every text of the catalog that is a straight program, for
 // every recorded reply and answer of its endpoint, and these with something changed.
 func TestStraightPrograms(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	programs, runs, all := 0, 0, 0
 	for _, endpoint := range endpoints(t) {
 		texts, defs := catalogTexts(t, endpoint)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sundry/proxy/site/apidoc"
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/peertest"
 )
 
@@ -86,6 +87,7 @@ func withRequests(t *testing.T) ([]string, bool) {
 
 // The programs of the pages run as they are, and ask for what stands in the form.
 func TestSnippetsRun(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	e := newEcho(t)
 	for _, p := range programmings() {
 		t.Run(p.ID, func(t *testing.T) {
