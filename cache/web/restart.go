@@ -103,7 +103,7 @@ func (s *Store) ReadFile(name string, rules func(key string) *Rules, since time.
 		if under == nil {
 			continue
 		}
-		if o, err := decode(value, time.Time{}, under); err == nil && o.Requested.After(since) && s.put(key, o) {
+		if o, err := decode(value, time.Time{}, under); err == nil && o.Requested.After(since) && s.put(key, o, 0) {
 			n++
 		}
 	}

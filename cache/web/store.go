@@ -87,15 +87,16 @@ func (s *Store) Get(key string) Variants {
 // asked for, or there is a variant of the same selection that was asked for later. It reports whether it did.
 func (s *Store) Put(key string, o *Object) bool {
 	o = o.ForAll()
-	if !s.put(key, o) {
+	if !s.put(key, o, 0) {
 		return false
 	}
 	s.share(key, o)
 	return true
 }
 
-// put stores an object here, which gets the generation of its URI.
-func (s *Store) put(key string, o *Object) bool {
+// put stores an object here, which gets the generation of its URI, also in the place of one that was asked for later by no more
+// than that.
+func (s *Store) put(key string, o *Object, later time.Duration) bool {
 	defer s.lock(key)()
 	gone, stale := s.purgedSince(key, o)
 	if gone {
@@ -103,7 +104,7 @@ func (s *Store) put(key string, o *Object) bool {
 	}
 	v := s.Get(key)
 	for _, old := range v {
-		if old.Requested.After(o.Requested) && old.Selects(o.Selected) {
+		if old.Requested.After(o.Requested.Add(later)) && old.Selects(o.Selected) {
 			return false
 		}
 	}

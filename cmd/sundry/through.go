@@ -103,30 +103,40 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 	}
 }
 
-// heard is when a purge applies that was ordered then, in whole milliseconds: to all that was asked for until then. One that
-// is dated by a clock that is ahead applies from now on.
+// clockSkew is by how much the instances' readings of the clock that they share may differ.
+const clockSkew = 50 * time.Millisecond
+
+// heard is when a purge applies that was ordered then: to all that was asked for until then, and, since it is not known to the
+// millisecond when that was by this clock, a little later, but not after now. What is purged in vain is asked for once more.
 func heard(ordered time.Time) time.Time {
-	at, now := ordered.Add(time.Millisecond), time.Now()
+	at, now := ordered.Add(clockSkew), time.Now()
 	if at.After(now) {
 		return now
 	}
 	return at
 }
 
-// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new. The caller holds mu.
+// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new: those that are known are dated
+// anew with each reading of the clock, and a second one within clockSkew is about what the first has covered. The caller holds
+// mu.
 func (s *server) purgeAPIs(purges map[string]policy.Purge) {
+	if s.purged == nil {
+		s.purged = map[string]policy.Purge{}
+	}
 	for target, p := range purges {
 		prefix := target + "/"
 		if target == policy.AllEndpoints {
 			prefix = ""
 		}
 		before := s.purged[target]
-		if p.Hard.After(before.Hard) {
+		if p.Hard.Sub(before.Hard) > clockSkew {
 			s.store.Purge(web.Purge{At: heard(p.Hard), Prefix: prefix})
+			before.Hard = p.Hard
 		}
-		if p.Soft.After(before.Soft) {
+		if p.Soft.Sub(before.Soft) > clockSkew {
 			s.store.Purge(web.Purge{At: heard(p.Soft), Prefix: prefix, Soft: true})
+			before.Soft = p.Soft
 		}
+		s.purged[target] = before
 	}
-	s.purged = purges
 }
