@@ -30,9 +30,9 @@ type Far interface {
 const (
 	// mostFar is the size in bytes of the largest body that instances share.
 	mostFar = 1 << 20
-	// clockSkew is by how much the instances' readings of the clock that they share may differ: of two responses that were asked
+	// ClockSkew is by how much the instances' readings of the clock that they share may differ: of two responses that were asked
 	// for within it, that is the newer one which they share.
-	clockSkew = 50 * time.Millisecond
+	ClockSkew = 50 * time.Millisecond
 	// farTime is for how long they do at most: as long as purges are remembered.
 	farTime = 24 * time.Hour
 	// farVersion is the first byte of an object's value, farGone that of one that says that the URI was purged.
@@ -161,19 +161,19 @@ func (s *Store) unpurged(key string, v Variants) Variants {
 // found keeps an object of another instance, and is the variants with it: memory may have no room for it.
 func (s *Store) found(key string, v Variants, o *Object) Variants {
 	for _, old := range v {
-		if old.Selects(o.Selected) && (old.Requested.After(o.Requested.Add(clockSkew)) || old.is(o)) {
+		if old.Selects(o.Selected) && (old.Requested.After(o.Requested.Add(ClockSkew)) || old.is(o)) {
 			return v
 		}
 	}
 	o.verified.Store(s.doubt.Load())
-	s.put(key, o, clockSkew)
+	s.put(key, o, ClockSkew)
 	return v.With(o, s.Variants)
 }
 
 // is reports whether two objects are the same response, as far as clocks tell.
 func (o *Object) is(other *Object) bool {
 	apart := o.Requested.Sub(other.Requested).Abs()
-	return apart < clockSkew && o.Status == other.Status && bytes.Equal(o.Body, other.Body) && maps.EqualFunc(o.Header, other.Header, slices.Equal)
+	return apart < ClockSkew && o.Status == other.Status && bytes.Equal(o.Body, other.Body) && maps.EqualFunc(o.Header, other.Header, slices.Equal)
 }
 
 // look reads an object; nil: there is none, or it was purged.
@@ -215,7 +215,7 @@ func (s *Store) Replaced(farKey string, created time.Time) {
 		return
 	}
 	for _, o := range s.Get(key) {
-		if o.Requested.Before(created.Add(clockSkew)) {
+		if o.Requested.Before(created.Add(ClockSkew)) {
 			o.verified.Store(-1)
 		}
 	}

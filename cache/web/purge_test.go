@@ -35,3 +35,15 @@ func TestASoftPurgeOutlivesTheMemoryOfURIs(t *testing.T) {
 		t.Errorf("%d, fresh for %v", len(got), got[0].Left(noon.Add(2*time.Second)))
 	}
 }
+
+// TestAPurgeThatIsOrderedAgainTakesThePlaceOfTheLast, so that those of a clock that is read again and again are one.
+func TestAPurgeThatIsOrderedAgainTakesThePlaceOfTheLast(t *testing.T) {
+	s := newTestStore(t, 1<<20)
+	for i := range 100 {
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Prefix: "x/"})
+		s.Purge(Purge{At: noon.Add(time.Duration(i) * time.Millisecond), Prefix: "x/", Soft: true})
+	}
+	if len(s.wide.all) != 2 || s.Put("x/a", object(0, "1")) || !s.Put("x/a", object(1, "2")) {
+		t.Errorf("%d purges are remembered", len(s.wide.all))
+	}
+}

@@ -56,6 +56,7 @@ type widePurges struct {
 }
 
 func (m *widePurges) add(p Purge) {
+	m.all = slices.DeleteFunc(m.all, func(before Purge) bool { return before.sameBut(p) && !before.At.After(p.At) })
 	old := 0
 	for old < len(m.all) && (len(m.all)-old >= maxPurges || p.At.Sub(m.all[old].At) > farTime) {
 		if p.At.Sub(m.all[old].At) <= farTime {
@@ -64,6 +65,12 @@ func (m *widePurges) add(p Purge) {
 		old++
 	}
 	m.all = append(m.all[old:], p)
+}
+
+// sameBut reports whether two purges differ in no more than when they were ordered.
+func (p Purge) sameBut(other Purge) bool {
+	p.At = other.At
+	return p == other
 }
 
 // cover reports whether an object was purged since it was asked for, hard; and when last to be stale, zero: not.

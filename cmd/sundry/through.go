@@ -103,22 +103,18 @@ func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 	}
 }
 
-// clockSkew is by how much the instances' readings of the clock that they share may differ.
-const clockSkew = 50 * time.Millisecond
-
 // heard is when a purge applies that was ordered then: to all that was asked for until then, and, since it is not known to the
 // millisecond when that was by this clock, a little later, but not after now. What is purged in vain is asked for once more.
 func heard(ordered time.Time) time.Time {
-	at, now := ordered.Add(clockSkew), time.Now()
+	at, now := ordered.Add(web.ClockSkew), time.Now()
 	if at.After(now) {
 		return now
 	}
 	return at
 }
 
-// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new: those that are known are dated
-// anew with each reading of the clock, and a second one within clockSkew is about what the first has covered. The caller holds
-// mu.
+// purgeAPIs carries out, on what is kept of APIs, the purges of whole endpoints that are new, or dated anew by another reading
+// of the clock. The caller holds mu.
 func (s *server) purgeAPIs(purges map[string]policy.Purge) {
 	if s.purged == nil {
 		s.purged = map[string]policy.Purge{}
@@ -129,11 +125,11 @@ func (s *server) purgeAPIs(purges map[string]policy.Purge) {
 			prefix = ""
 		}
 		before := s.purged[target]
-		if p.Hard.Sub(before.Hard) > clockSkew {
+		if p.Hard.After(before.Hard) {
 			s.store.Purge(web.Purge{At: heard(p.Hard), Prefix: prefix})
 			before.Hard = p.Hard
 		}
-		if p.Soft.Sub(before.Soft) > clockSkew {
+		if p.Soft.After(before.Soft) {
 			s.store.Purge(web.Purge{At: heard(p.Soft), Prefix: prefix, Soft: true})
 			before.Soft = p.Soft
 		}

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sundry/cache/far/redistest"
+	"sundry/cache/policy"
+	"sundry/cache/web"
 	"sundry/cmd/sundry/internal/config"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
@@ -315,6 +318,24 @@ func TestClientsOfAnAPIAreLimited(t *testing.T) {
 		}
 		if s := strings.Join(got, " "); s != row.want {
 			t.Errorf("%q: %s, want %s", row.client, s, row.want)
+		}
+	}
+}
+
+// TestASecondPurgeOfAnAPIIsNoRepetition, however soon it follows the first.
+func TestASecondPurgeOfAnAPIIsNoRepetition(t *testing.T) {
+	t.Parallel()
+	store, err := web.NewStore(web.StoreConfig{Memory: 1 << 20, Variants: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{store: store}
+	for range 2 {
+		s.purgeAPIs(map[string]policy.Purge{"x": {Hard: time.Now()}})
+		r := &web.Response{Status: http.StatusOK, Header: http.Header{"Cache-Control": {"max-age=60"}}, Requested: time.Now(), Received: time.Now()}
+		terms := web.TermsOf(r, &web.Rules{})
+		if store.Get("x/a") != nil || !store.Put("x/a", web.NewObject(r, &terms, http.Header{}, &web.Rules{})) {
+			t.Fatal("what was asked for between the purges is there, or what is asked for after them is not")
 		}
 	}
 }
