@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"time"
 
 	"sundry/cache"
@@ -28,14 +27,10 @@ const (
 	storeVariants = 50
 )
 
-// errNoOrigin: --to is no address of an API.
-var errNoOrigin = errors.New("expected a URL of an HTTP API such as https://api.example.org, or http://127.0.0.1:3000/v1")
-
 // readAPI are the inputs with --to: one API, and no endpoint.
 func readAPI(to string, c *config.Config, secret func(string) (string, bool)) (*inputs, error) {
-	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, misused(fmt.Errorf("--to %s: %w", to, errNoOrigin))
+	if _, err := catalog.ParseAddress(to); err != nil {
+		return nil, misused(fmt.Errorf("--to %s: %w", to, err))
 	}
 	return &inputs{config: c, files: catalog.FilesOfAPI(apiName, to), secret: memoized(secret), alone: true}, nil
 }

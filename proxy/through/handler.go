@@ -125,7 +125,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	if !upgrade {
 		r = h.heard(r)
 	}
-	c := &call{Handler: h, w: &recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.pathOf(r), began: h.now()}
+	c := &call{Handler: h, w: &recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	switch {
@@ -163,11 +163,9 @@ func hasDotSegment(path string) bool {
 	return false
 }
 
-// PathOf is the path of a request at the origin: by it the store knows what is kept, below the API's name.
-func (h *Handler) PathOf(r *http.Request) string { return h.pathOf(r) }
-
-// pathOf is the path of a request at the origin, as it was spelled, with its query.
-func (h *Handler) pathOf(r *http.Request) string {
+// PathOf is the path of a request at the origin, as it was spelled, with its query: by it the store knows what is kept, below
+// the API's name.
+func (h *Handler) PathOf(r *http.Request) string {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), h.Prefix)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path

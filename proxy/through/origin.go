@@ -119,9 +119,9 @@ func isProxys(name string) bool {
 		slices.Contains(web.Routing(), name) && !strings.Contains(name, "Method")
 }
 
-// forwarded is the header that goes on to the origin, with where the request came through.
+// forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.
 func (c *call) forwarded() http.Header {
-	caller, h := c.r, c.heard(c.r).Header
+	caller, h := c.r, c.r.Header.Clone()
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}

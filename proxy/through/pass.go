@@ -134,7 +134,7 @@ func (c *call) sameHost(reference string) (key string, ok bool) {
 	if err != nil || !strings.EqualFold(u.Host, base.Host) && !c.origin.isTarget(u.Host) {
 		return "", false
 	}
-	return c.Name + c.pathOf(&http.Request{URL: u}), true
+	return c.Name + c.PathOf(&http.Request{URL: u}), true
 }
 
 // headSays lets the answer to a HEAD update what is stored for GET, or remove it (RFC 9111, section 4.3.5).
@@ -194,6 +194,8 @@ func isUpgrade(r *http.Request) bool {
 
 // tunnel connects the caller with the origin, once both have changed the protocol.
 func (c *call) tunnel() {
+	asked := c.r
+	c.r = c.heard(asked)
 	proxy := &httputil.ReverseProxy{
 		Transport: c.origin.transport,
 		Rewrite: func(p *httputil.ProxyRequest) {
@@ -208,5 +210,5 @@ func (c *call) tunnel() {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.failOrigin(&answer{err: err}) },
 	}
 	_ = http.NewResponseController(c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
-	proxy.ServeHTTP(c.w, c.r)
+	proxy.ServeHTTP(c.w, asked)
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -114,6 +115,18 @@ func (a *API) compile(s *apiSpec, env *upstreams.Environment, problems *declare.
 	a.KeepAlive = p.Keepalive == nil || *p.Keepalive
 }
 
+// ErrAddress means that a text is no address of an API.
+var ErrAddress = errors.New("expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1")
+
+// ParseAddress reads the address of an API. The error is ErrAddress.
+func ParseAddress(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, ErrAddress
+	}
+	return u, nil
+}
+
 func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment, problems *declare.Problems) {
 	if len(p.To) == 0 {
 		problems.Add(line, "proxy: to: expected the address of an API, for example https://api.example.org")
@@ -122,9 +135,9 @@ func (a *API) compileTargets(p *proxySpec, line int, env *upstreams.Environment,
 		problems.Add(p.Host.Line, "proxy: host: expected a name such as weather.internal, got %q", p.Host.Value)
 	}
 	for _, to := range p.To {
-		u, err := url.Parse(to.Value)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			problems.Add(to.Line, "proxy: to: expected the address of an API such as https://api.example.org, or http://127.0.0.1:3000/v1, got %q", to.Value)
+		u, err := ParseAddress(to.Value)
+		if err != nil {
+			problems.Add(to.Line, "proxy: to: %v, got %q", err, to.Value)
 			continue
 		}
 		t := Target{URL: u, Sent: cmp.Or(p.Host.Value, u.Host)}
