@@ -93,7 +93,7 @@ func TestReadsGoOnWhileWritesAreRefused(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t)
-			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 500*time.Millisecond })
+			tier := open(t, server.URL(), func(c *Config) { c.Timeout, c.OpenFor = time.Second, 8*time.Second })
 			server.Must("SET sundry:k =00000000000001v")
 			server.Must(c.fail)
 			if reply, _ := server.Do("SET sundry:x v"); !strings.HasPrefix(reply, c.reply) {
