@@ -234,7 +234,7 @@ func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, err
 			return Answer{}, err
 		}
 	}
-	if a.Data, err = s.judge(ctx, a.Data, r, env); err != nil {
+	if a.Data, err = s.checkData(ctx, a.Data, r, env); err != nil {
 		in.Stage(StageData, a.Data)
 		return Answer{}, err
 	}
@@ -245,10 +245,10 @@ func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, err
 	return a, err
 }
 
-// judge judges what the map has made of a reply: data without what an answer must hold
+// checkData checks what the map has made of a reply: data without what an answer must hold
 // are a failure of the source, whatever its status was.
-func (s *Source) judge(ctx context.Context, data any, r *Reply, env *jq.Env) (any, error) {
-	if s.Answer == nil {
+func (s *Source) checkData(ctx context.Context, data any, r *Reply, env *jq.Env) (any, error) {
+	if s.Demands == nil {
 		return data, nil
 	}
 	empty := false
@@ -258,11 +258,11 @@ func (s *Source) judge(ctx context.Context, data any, r *Reply, env *jq.Env) (an
 			return data, Errorf(Malformed, "empty: %w", err)
 		}
 	}
-	judged, err := s.Answer.Judge(data, empty)
+	checked, err := s.Demands.Check(data, empty)
 	if err != nil {
 		return data, Errorf(Malformed, "the answer is incomplete: %w", err)
 	}
-	return judged, nil
+	return checked, nil
 }
 
 func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, error) {

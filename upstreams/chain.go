@@ -47,11 +47,11 @@ func NewChain(endpoint string, sources []*Source, mayBeNegative bool, env *Envir
 	return c
 }
 
-// Judge makes the data of its sources be judged by what an answer holds; nil: they are not.
+// SetDemands sets what the data of its sources must hold; nil: anything.
 // The first own of them answer with something else.
-func (c *Chain) Judge(answer *fields.Answer, own int) {
+func (c *Chain) SetDemands(d *fields.Demands, own int) {
 	for _, s := range c.declared[min(own, len(c.declared)):] {
-		s.Answer = answer
+		s.Demands = d
 	}
 }
 

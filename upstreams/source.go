@@ -121,8 +121,8 @@ type Source struct {
 	endpoint string
 	env      *Environment
 	metrics  sourceMetrics
-	// Answer is what its data must hold; nil: that is not declared.
-	Answer  *fields.Answer
+	// Demands are what its data must hold; nil: that is not declared.
+	Demands *fields.Demands
 	own     *ReplyWatch // of Replies: those to its own request
 	latency *latency    // nil: it is not hedged
 }

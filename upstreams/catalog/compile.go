@@ -112,7 +112,7 @@ func (e *Endpoint) compileParams(s *endpointSpec, problems *declare.Problems) {
 func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, env *upstreams.Environment, problems *declare.Problems) {
 	specs := map[string]chainSpec{MainChain: {Sources: s.Sources}}
 	maps.Copy(specs, s.Chains)
-	answer, jsonChain := s.compileAnswer(e.Fields, problems), s.jsonChain()
+	demands, jsonChain := s.compileDemands(e.Fields, problems), s.jsonChain()
 	seen := map[string]bool{}
 	for _, name := range chainOrder(specs) {
 		sources := s.chainSources(name, specs, problems)
@@ -139,9 +139,9 @@ func (e *Endpoint) compileChains(s *endpointSpec, defs *jq.Defs, uses *jq.Uses, 
 		c.Chain = e.compileChain(name, sources, kinds.Endpoint{Name: e.Name, Params: s.inputs(), Defs: defs, Uses: uses, Variables: e.variables, Place: e.place}, env, problems)
 		switch {
 		case c.JSON() != nil:
-			c.Judge(answer, 0)
+			c.SetDemands(demands, 0)
 		case specs[name].Like != "" && specs[name].Like == jsonChain:
-			c.Judge(answer, len(specs[name].Sources))
+			c.SetDemands(demands, len(specs[name].Sources))
 		}
 		e.Chains = append(e.Chains, c)
 	}

@@ -111,23 +111,23 @@ func (s fieldSpecs) undescribed(path string, problems *declare.Problems) {
 // poolPath matches an each: program that only says where the candidates are.
 var poolPath = regexp.MustCompile(`^\.?((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\[\]$`)
 
-// compileAnswer makes of the declared fields what the data of sources are judged by; nil:
-// by nothing. The fields are those of the data where the JSON form presents it as it is.
-func (s *endpointSpec) compileAnswer(declared []*Field, problems *declare.Problems) *fields.Answer {
+// compileDemands makes of the declared fields what is demanded of the data of sources; nil:
+// nothing. The fields are those of the data where the JSON form presents it as it is.
+func (s *endpointSpec) compileDemands(declared []*Field, problems *declare.Problems) *fields.Demands {
 	i := slices.IndexFunc(s.Forms, func(f formSpec) bool { return f.JSON != nil })
 	if i < 0 || len(declared) == 0 {
 		return nil
 	}
-	a := &fields.Answer{Fields: declared}
+	d := &fields.Demands{Fields: declared}
 	plain := strings.TrimSpace(s.Forms[i].JSON.Text) == "."
 	if each := s.Forms[i].Each; each != nil {
 		found := poolPath.FindStringSubmatch(strings.TrimSpace(each.Text))
 		if plain = plain && found != nil; plain {
-			a.Pool = append([]string{}, strings.FieldsFunc(found[1], func(r rune) bool { return r == '.' })...)
+			d.Pool = append([]string{}, strings.FieldsFunc(found[1], func(r rune) bool { return r == '.' })...)
 		}
 	}
 	if plain {
-		return a
+		return d
 	}
 	if name := s.Fields.demanding(); name != nil {
 		problems.Add(name.Line, "fields: %s: must, at_least and counts are about the data of sources; expected a json form that presents them as they are, for example {name: json, json: .} or {name: json, each: '.list[]', json: .}", name.Value)

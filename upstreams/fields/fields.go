@@ -1,4 +1,4 @@
-// Package fields judges the data that a source has mapped, by what its endpoint declares
+// Package fields checks the data that a source has mapped, by what its endpoint declares
 // below fields:. It promises that nothing incomplete is an answer: where a field that must
 // have a value has none, where a list has too few items, the data is refused, with the
 // field and why; an item without its values is left out; an optional value that is not
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Answer is what the data of an endpoint's answers hold.
-type Answer struct {
+// Demands are what the data of an endpoint's answers must hold.
+type Demands struct {
 	// Pool is the path of the list whose items are candidates for an answer; nil: the data
 	// is one answer itself. An empty path is the data.
 	Pool []string
@@ -62,20 +62,20 @@ func (m *Missing) in(path string) *Missing {
 	return &Missing{path + sep + m.Field, m.Why}
 }
 
-// Judge returns the data as it is answered. The error is a *Missing. mayBeEmpty: the
+// Check returns the data as it is answered. The error is a *Missing. mayBeEmpty: the
 // source has said that there is nothing, so lists may have fewer items than they must.
-func (a *Answer) Judge(data any, mayBeEmpty bool) (any, error) {
-	j := judge{mayBeEmpty}
+func (d *Demands) Check(data any, mayBeEmpty bool) (any, error) {
+	c := checker{mayBeEmpty}
 	var out any
 	var missing *Missing
-	switch of := (&Field{Must: need(a.Fields), Fields: a.Fields}); {
-	case a.Pool != nil:
+	switch of := (&Field{Must: need(d.Fields), Fields: d.Fields}); {
+	case d.Pool != nil:
 		of.Must = true
-		out, missing = j.below(a.Pool, data, of)
+		out, missing = c.below(d.Pool, data, of)
 	case isList(data):
-		out, _, missing = j.list(data.([]any), &Field{Fields: a.Fields}) //nolint:forcetypeassert // see above
+		out, _, missing = c.list(data.([]any), &Field{Fields: d.Fields}) //nolint:forcetypeassert // see above
 	default:
-		out, _, missing = j.value(data, of)
+		out, _, missing = c.value(data, of)
 	}
 	if missing != nil {
 		return nil, missing
@@ -83,18 +83,18 @@ func (a *Answer) Judge(data any, mayBeEmpty bool) (any, error) {
 	return out, nil
 }
 
-// judge goes through the data of one answer. Its methods return the value, and whether it
+// checker goes through the data of one answer. Its methods return the value, and whether it
 // is another than the one they were given.
-type judge struct{ mayBeEmpty bool }
+type checker struct{ mayBeEmpty bool }
 
-// below judges the value at a path of objects.
-func (j judge) below(path []string, v any, f *Field) (any, *Missing) {
+// below checks the value at a path of objects.
+func (c checker) below(path []string, v any, f *Field) (any, *Missing) {
 	if len(path) == 0 {
-		out, _, missing := j.value(v, f)
+		out, _, missing := c.value(v, f)
 		return out, missing
 	}
 	object, _ := v.(map[string]any)
-	inner, missing := j.below(path[1:], object[path[0]], f)
+	inner, missing := c.below(path[1:], object[path[0]], f)
 	if missing != nil {
 		return nil, missing.in(path[0])
 	}
@@ -107,13 +107,13 @@ func (j judge) below(path []string, v any, f *Field) (any, *Missing) {
 	return out, nil
 }
 
-// value judges the value of a field.
-func (j judge) value(v any, f *Field) (out any, other bool, missing *Missing) {
+// value checks the value of a field.
+func (c checker) value(v any, f *Field) (out any, other bool, missing *Missing) {
 	if list, ok := v.([]any); ok {
-		return j.list(list, f)
+		return c.list(list, f)
 	}
 	switch object, isObject := v.(map[string]any); {
-	case f.AtLeast > 0 && !j.mayBeEmpty:
+	case f.AtLeast > 0 && !c.mayBeEmpty:
 		missing = &Missing{Why: f.tooFew(v)}
 	case isNone(v) && (f.Must || !isObject):
 		missing = &Missing{Why: "expected a value, got " + nameOf(v)}
@@ -122,14 +122,14 @@ func (j judge) value(v any, f *Field) (out any, other bool, missing *Missing) {
 			return out, f.Is == Time, nil
 		}
 	case isObject:
-		if out, other, missing = j.object(object, f.Fields); missing == nil {
+		if out, other, missing = c.object(object, f.Fields); missing == nil {
 			return out, other, nil
 		}
 	default:
 		missing = &Missing{Why: "expected an object, got " + nameOf(v)}
 	}
 	switch {
-	case f.Must, f.AtLeast > 0 && !j.mayBeEmpty:
+	case f.Must, f.AtLeast > 0 && !c.mayBeEmpty:
 		return nil, false, missing
 	case f.Is == "" && len(f.Fields) == 0: // anything
 		return v, false, nil
@@ -137,8 +137,8 @@ func (j judge) value(v any, f *Field) (out any, other bool, missing *Missing) {
 	return nil, v != nil, nil
 }
 
-// object judges the fields of an object.
-func (j judge) object(object map[string]any, fields []*Field) (any, bool, *Missing) {
+// object checks the fields of an object.
+func (c checker) object(object map[string]any, fields []*Field) (any, bool, *Missing) {
 	out, changed := object, false
 	set := func(name string, v any) {
 		if !changed {
@@ -147,7 +147,7 @@ func (j judge) object(object map[string]any, fields []*Field) (any, bool, *Missi
 		out[name] = v
 	}
 	for _, f := range fields {
-		v, other, missing := j.value(object[f.Name], f)
+		v, other, missing := c.value(object[f.Name], f)
 		if missing != nil {
 			return nil, false, missing.in(f.Name)
 		}
@@ -164,13 +164,13 @@ func (j judge) object(object map[string]any, fields []*Field) (any, bool, *Missi
 	return out, changed, nil
 }
 
-// list judges the items of a list, and leaves out those that are not what they must be.
-func (j judge) list(list []any, f *Field) (any, bool, *Missing) {
+// list checks the items of a list, and leaves out those that are not what they must be.
+func (c checker) list(list []any, f *Field) (any, bool, *Missing) {
 	kept, changed := list, false
 	var last *Missing
 	item := &Field{Is: f.Is, Fields: f.Fields, Must: f.Must || f.AtLeast > 0 || f.Is != "" || need(f.Fields)}
 	for i := range list {
-		v, other, missing := j.value(list[i], item)
+		v, other, missing := c.value(list[i], item)
 		if (other || missing != nil) && !changed {
 			kept, changed = append(make([]any, 0, len(list)), list[:i]...), true
 		}
@@ -180,7 +180,7 @@ func (j judge) list(list []any, f *Field) (any, bool, *Missing) {
 			kept = append(kept, v)
 		}
 	}
-	if len(kept) >= f.least() || j.mayBeEmpty {
+	if len(kept) >= f.least() || c.mayBeEmpty {
 		return kept, changed, nil
 	}
 	why := f.tooFew(kept)

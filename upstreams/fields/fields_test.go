@@ -19,7 +19,7 @@ func decoded(t *testing.T, document string) any {
 
 var (
 	item = &Field{Name: "url", Is: Link, Must: true}
-	news = &Answer{Fields: []*Field{
+	news = &Demands{Fields: []*Field{
 		{Name: "title", Must: true}, {Name: "date", Is: Date}, {Name: "at", Is: Time}, {Name: "n", Is: Integer},
 		{Name: "count", Counts: "list"}, {Name: "list", AtLeast: 2, Fields: []*Field{item, {Name: "cover", Is: Link}}},
 		{Name: "tags", Is: Text}, {Name: "author", Fields: []*Field{{Name: "name", Must: true}}},
@@ -38,7 +38,7 @@ func TestAnswersAreJudged(t *testing.T) {
 		`{"title": "a", "author": "b", "other": "", ` + kept + `}`:                                               `{"title": "a", "author": null, "other": "", "count": 2, ` + kept + `}`,
 	} {
 		in := decoded(t, document)
-		got, err := news.Judge(in, false)
+		got, err := news.Check(in, false)
 		if err != nil {
 			t.Errorf("%s: %v", document, err)
 			continue
@@ -58,13 +58,13 @@ func TestAnswersAreJudged(t *testing.T) {
 
 // TestNumbersOfReplies are as they were decoded: exact.
 func TestNumbersOfReplies(t *testing.T) {
-	of := &Answer{Fields: []*Field{{Name: "n", Is: Integer, Must: true}, {Name: "x", Is: Number}, {Name: "at", Is: Time}}}
-	got, err := of.Judge(map[string]any{"n": json.Number("37963"), "x": json.Number("30.2943"), "at": json.Number("1763683200")}, false)
+	of := &Demands{Fields: []*Field{{Name: "n", Is: Integer, Must: true}, {Name: "x", Is: Number}, {Name: "at", Is: Time}}}
+	got, err := of.Check(map[string]any{"n": json.Number("37963"), "x": json.Number("30.2943"), "at": json.Number("1763683200")}, false)
 	want := map[string]any{"n": json.Number("37963"), "x": json.Number("30.2943"), "at": "2025-11-21T08:00:00+08:00"}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if got, err := of.Judge(map[string]any{"n": json.Number("1.5")}, false); err == nil {
+	if got, err := of.Check(map[string]any{"n": json.Number("1.5")}, false); err == nil {
 		t.Error(got)
 	}
 }
@@ -83,7 +83,7 @@ func TestIncompleteAnswers(t *testing.T) {
 		`{}`:   "expected a value, got an object of 0",
 		`3`:    "expected an object, got 3",
 	} {
-		if got, err := news.Judge(decoded(t, document), false); err == nil || err.Error() != want {
+		if got, err := news.Check(decoded(t, document), false); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, %v, want %s", document, got, err, want)
 		}
 	}
@@ -91,11 +91,11 @@ func TestIncompleteAnswers(t *testing.T) {
 
 // TestAListThatMayBeEmpty, because its source says that there is nothing.
 func TestAListThatMayBeEmpty(t *testing.T) {
-	got, err := news.Judge(decoded(t, `{"title": "a", "list": []}`), true)
+	got, err := news.Check(decoded(t, `{"title": "a", "list": []}`), true)
 	if diff := cmp.Diff(map[string]any{"title": "a", "count": 0, "list": []any{}}, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if _, err := news.Judge(decoded(t, `{"list": []}`), true); err == nil {
+	if _, err := news.Check(decoded(t, `{"list": []}`), true); err == nil {
 		t.Error("it has no title")
 	}
 }
@@ -106,7 +106,7 @@ func TestPools(t *testing.T) {
 		`{"list": [{"url": "https://a.example/"}, {"url": null}], "n": 1}`: `{"list": [{"url": "https://a.example/"}], "n": 1}`,
 		`{"list": [{"url": null}]}`:                                        "", `{"list": []}`: "", `{}`: "", `null`: "", `[]`: "",
 	} {
-		got, err := (&Answer{Pool: []string{"list"}, Fields: []*Field{item}}).Judge(decoded(t, document), false)
+		got, err := (&Demands{Pool: []string{"list"}, Fields: []*Field{item}}).Check(decoded(t, document), false)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%s: %v", document, got)
@@ -115,7 +115,7 @@ func TestPools(t *testing.T) {
 			t.Errorf("%s: %v %s", document, err, diff)
 		}
 	}
-	if _, err := (&Answer{Pool: []string{}, Fields: []*Field{item}}).Judge(decoded(t, `[]`), false); err == nil {
+	if _, err := (&Demands{Pool: []string{}, Fields: []*Field{item}}).Check(decoded(t, `[]`), false); err == nil {
 		t.Error("an empty pool is an answer")
 	}
 }
@@ -140,7 +140,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := news.Judge(v, false); err != nil {
+		if _, err := news.Check(v, false); err != nil {
 			b.Fatal(err)
 		}
 	}
