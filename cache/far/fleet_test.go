@@ -44,7 +44,7 @@ func runAll(t *testing.T, url string) {
 		}
 	}
 	d := tier.SharedValue("settings")
-	if ok, err := d.Swap(t.Context(), nil, []byte("v")); !ok || err != nil {
+	if ok, err := d.CompareAndSwap(t.Context(), nil, []byte("v")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if v, err := d.Load(t.Context()); string(v) != "v" || err != nil {

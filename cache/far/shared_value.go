@@ -34,9 +34,9 @@ const sharedValueTime = 2 * time.Second
 // errSlowClock: the clock of Redis could be read to within half a second alone.
 var errSlowClock = errors.New("redis: took too long to tell its time")
 
-// Ahead is by how much the clock of Redis is ahead of this machine's. It is what the tier
+// ClockOffset is by how much the clock of Redis is ahead of this machine's. It is what the tier
 // dates entries by: so a purge and an entry are in the same order on all instances.
-func (v *SharedValue) Ahead(ctx context.Context) (time.Duration, error) {
+func (v *SharedValue) ClockOffset(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
 	begun := time.Now()
@@ -71,20 +71,20 @@ func (v *SharedValue) Load(ctx context.Context) ([]byte, error) {
 	return b, err
 }
 
-// swapScript sets the value if it is still the old one (none is ""), and notifies
+// compareAndSwap sets the value if it is still the old one (none is ""), and notifies
 // all watchers.
-const swapScript = `
+const compareAndSwap = `
 if (redis.call("get", KEYS[1]) or "") ~= ARGV[1] then return 0 end
 redis.call("set", KEYS[1], ARGV[2])
 redis.call("publish", KEYS[1], "changed")
 return 1`
 
-// Swap replaces the old value, unless another one was written since: then it
+// CompareAndSwap replaces the old value, unless another one was written since: then it
 // returns false. All watchers are notified.
-func (v *SharedValue) Swap(ctx context.Context, old, value []byte) (bool, error) {
+func (v *SharedValue) CompareAndSwap(ctx context.Context, old, value []byte) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)
 	defer cancel()
-	n, err := v.tier.sharedValues.Eval(ctx, swapScript, []string{v.key}, old, value).Int()
+	n, err := v.tier.sharedValues.Eval(ctx, compareAndSwap, []string{v.key}, old, value).Int()
 	return n == 1, err
 }
 
@@ -100,7 +100,7 @@ redis.call("rename", KEYS[3], KEYS[1])
 redis.call("publish", KEYS[1], "changed")
 return 1`
 
-// Repair is Swap for a value that is damaged, or with nil for what is ErrNotAValue: that is
+// Repair is CompareAndSwap for a value that is damaged, or with nil for what is ErrNotAValue: that is
 // kept under the key of Damaged, in the place of what was kept there before.
 func (v *SharedValue) Repair(ctx context.Context, damaged, value []byte) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedValueTime)

@@ -25,7 +25,7 @@ func TestSharedValueIsSwappedOnce(t *testing.T) {
 		for _, d := range []*SharedValue{one, two} {
 			for range 10 {
 				wg.Go(func() {
-					if ok, err := d.Swap(t.Context(), nil, []byte("v1")); err != nil {
+					if ok, err := d.CompareAndSwap(t.Context(), nil, []byte("v1")); err != nil {
 						t.Error(err)
 					} else if ok {
 						won.Add(1)
@@ -37,7 +37,7 @@ func TestSharedValueIsSwappedOnce(t *testing.T) {
 		if n := won.Load(); n != 1 {
 			t.Errorf("%d of twenty swaps of the same value went through", n)
 		}
-		if ok, err := two.Swap(t.Context(), []byte("v1"), []byte("v2")); !ok || err != nil {
+		if ok, err := two.CompareAndSwap(t.Context(), []byte("v1"), []byte("v2")); !ok || err != nil {
 			t.Errorf("a swap of the value that is there: %v %v", ok, err)
 		}
 		if v, err := one.Load(t.Context()); string(v) != "v2" || err != nil {
@@ -54,7 +54,7 @@ func TestAllWatchersAreNotified(t *testing.T) {
 		var done sync.WaitGroup
 		done.Go(func() { two.Watch(ctx, func() { notified.Add(1) }, func() { lost.Add(1) }) })
 		waittest.Until(t, "the confirmation of the subscription", func() bool { return notified.Load() == 1 })
-		if _, err := one.Swap(t.Context(), nil, []byte("v")); err != nil {
+		if _, err := one.CompareAndSwap(t.Context(), nil, []byte("v")); err != nil {
 			t.Fatal(err)
 		}
 		waittest.Until(t, "the notice of a change", func() bool { return notified.Load() == 2 })
@@ -89,7 +89,7 @@ func TestWatchSurvivesAnOutage(t *testing.T) {
 func TestSharedValueOfADeadRedisFailsSoon(t *testing.T) {
 	d := open(t, "redis://127.0.0.1:1").SharedValue("settings")
 	start := time.Now()
-	if _, err := d.Swap(t.Context(), nil, []byte("v")); err == nil {
+	if _, err := d.CompareAndSwap(t.Context(), nil, []byte("v")); err == nil {
 		t.Error("swapped in a Redis that is not there")
 	}
 	if took := time.Since(start); took > 2*sharedValueTime {
@@ -102,7 +102,7 @@ func TestSharedValueOfADeadRedisFailsSoon(t *testing.T) {
 func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
 	server := redistest.Start(t)
 	d := open(t, server.URL()).SharedValue("settings")
-	if ok, err := d.Swap(t.Context(), nil, []byte("v1")); !ok || err != nil {
+	if ok, err := d.CompareAndSwap(t.Context(), nil, []byte("v1")); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	calls := map[string]func() error{
@@ -113,7 +113,7 @@ func TestSharedValuesHaveTheirOwnTimeBudget(t *testing.T) {
 			}
 			return err
 		},
-		"Swap": func() error { _, err := d.Swap(t.Context(), []byte("v1"), []byte("v1")); return err },
+		"CompareAndSwap": func() error { _, err := d.CompareAndSwap(t.Context(), []byte("v1"), []byte("v1")); return err },
 		"Load on a new connection": func() error {
 			_, err := open(t, server.URL()).SharedValue("settings").Load(t.Context())
 			return err
@@ -250,13 +250,13 @@ func TestAFullRedisIsRepairedLater(t *testing.T) {
 func TestTheClockOfRedis(t *testing.T) {
 	tells := func(t *testing.T, url string) {
 		tier := open(t, url)
-		off, err := tier.SharedValue("settings").Ahead(t.Context())
+		off, err := tier.SharedValue("settings").ClockOffset(t.Context())
 		if err != nil || off.Abs() > time.Minute || off != tier.clock.off() {
 			t.Errorf("%v off, and of entries %v, %v", off, tier.clock.off(), err)
 		}
 		now := time.Now()
 		tier.clock.read(now.Add(time.Hour), now, now) // as of another time
-		if off, err = tier.SharedValue("settings").Ahead(t.Context()); err != nil || off.Abs() > time.Minute || off != tier.clock.off() {
+		if off, err = tier.SharedValue("settings").ClockOffset(t.Context()); err != nil || off.Abs() > time.Minute || off != tier.clock.off() {
 			t.Errorf("once the clock was set: %v off, and of entries %v, %v", off, tier.clock.off(), err)
 		}
 	}

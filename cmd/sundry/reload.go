@@ -46,7 +46,7 @@ func (s *server) reread(why string) (done admin.Reloaded, err error) {
 	if err != nil {
 		return done, err
 	}
-	lines, err := s.swap(set, c, why)
+	lines, err := s.putInForce(set, c, why)
 	if err != nil {
 		return done, err
 	}
@@ -89,16 +89,16 @@ func (s *server) recompile(changed map[string]map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.swap(set, s.loaded.config, "settings"); err != nil {
+	if _, err := s.putInForce(set, s.loaded.config, "settings"); err != nil {
 		return err
 	}
 	s.changed = changed
 	return nil
 }
 
-// swap puts a catalog and the configuration's settings into force, and returns
+// putInForce puts a catalog and the configuration's settings into force, and returns
 // the differences of the catalog. The caller holds mu.
-func (s *server) swap(set *catalog.Catalog, c *config.Config, why string) ([]string, error) {
+func (s *server) putInForce(set *catalog.Catalog, c *config.Config, why string) ([]string, error) {
 	old := s.front.Catalog()
 	if old == nil {
 		return nil, errors.New("nothing was loaded before")

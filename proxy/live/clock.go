@@ -18,14 +18,14 @@ import (
 const maxSkew = time.Second
 
 // Now is the time by the store's clock.
-func (r *Replicator) Now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
+func (r *Replicator) Now() time.Time { return time.Now().Add(time.Duration(r.clockOffset.Load())) }
 
 // local is the time by the clock of this instance of one by the store's; zero stays zero.
 func (r *Replicator) local(at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
-	return at.Add(-time.Duration(r.ahead.Load()))
+	return at.Add(-time.Duration(r.clockOffset.Load()))
 }
 
 // localPurges dates purges by the clock of this instance, and localOrders orders.
@@ -44,18 +44,18 @@ func (r *Replicator) localOrders(orders []Order) []Order {
 	return all
 }
 
-// compareClocks finds out how far the store's clock is ahead of this instance's. Where the
+// readClock finds out how far the store's clock is ahead of this instance's. Where the
 // store does not say so, what is known of it stays. However little that changes, what is in
 // force is dated anew: it is to keep its order with what the store has been told of entries.
-func (r *Replicator) compareClocks(ctx context.Context) {
-	ahead, err := r.cfg.Store.Ahead(ctx)
-	r.compared.Store(err == nil)
-	was := time.Duration(r.ahead.Load())
-	if err != nil || ahead == was {
+func (r *Replicator) readClock(ctx context.Context) {
+	offset, err := r.cfg.Store.ClockOffset(ctx)
+	r.clockKnown.Store(err == nil)
+	was := time.Duration(r.clockOffset.Load())
+	if err != nil || offset == was {
 		return
 	}
-	r.ahead.Store(int64(ahead))
-	r.logClock(was, ahead)
+	r.clockOffset.Store(int64(offset))
+	r.logClock(was, offset)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.datePending()
@@ -64,11 +64,11 @@ func (r *Replicator) compareClocks(ctx context.Context) {
 	}
 }
 
-func (r *Replicator) logClock(was, ahead time.Duration) {
+func (r *Replicator) logClock(was, offset time.Duration) {
 	switch {
-	case ahead.Abs() > maxSkew && (ahead-was).Abs() > maxSkew:
-		r.cfg.Log.Warn("the clock of this instance is not that of the store; settings are dated by the latter", "ahead", -ahead)
-	case ahead.Abs() <= maxSkew && was.Abs() > maxSkew:
+	case offset.Abs() > maxSkew && (offset-was).Abs() > maxSkew:
+		r.cfg.Log.Warn("the clock of this instance is not that of the store; settings are dated by the latter", "ahead", -offset)
+	case offset.Abs() <= maxSkew && was.Abs() > maxSkew:
 		r.cfg.Log.Info("the clock of this instance agrees with that of the store again")
 	}
 }

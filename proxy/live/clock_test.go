@@ -21,7 +21,7 @@ type otherClock struct {
 	err   error
 }
 
-func (s *otherClock) Ahead(context.Context) (time.Duration, error) { return s.ahead, s.err }
+func (s *otherClock) ClockOffset(context.Context) (time.Duration, error) { return s.ahead, s.err }
 
 // TestAnOrderFromAClockThatIsBehind is given the time of the store; to the others it would be one
 // of long ago; and one from a clock that is ahead.
@@ -176,7 +176,7 @@ func TestWhatIsSaidOfClocks(t *testing.T) {
 	} {
 		lines.Reset()
 		store.ahead = row.ahead
-		r.compareClocks(t.Context())
+		r.readClock(t.Context())
 		if got := lines.String(); (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
 			t.Errorf("%v ahead: %q, want %q", row.ahead, got, row.want)
 		}

@@ -24,8 +24,8 @@ type comparison struct {
 // compareStored reads the store. Damaged settings are an error while it is not time to repair
 // them.
 func (r *Replicator) compareStored(ctx context.Context) (*comparison, error) {
-	if !r.compared.Load() { // what is pending is to be dated before it is stored
-		r.compareClocks(ctx)
+	if !r.clockKnown.Load() { // what is pending is to be dated before it is stored
+		r.readClock(ctx)
 	}
 	raw, err := r.cfg.Store.Load(ctx)
 	if err != nil && !errors.Is(err, far.ErrNotAValue) {
@@ -71,7 +71,7 @@ func parse(raw []byte) (*Settings, error) {
 }
 
 // isSound reports whether the stored settings lack nothing but what is pending.
-func (v *comparison) isSound() bool { return v.relation == same || v.relation == ahead }
+func (v *comparison) isSound() bool { return v.relation == same || v.relation == advanced }
 
 // known returns what was stored when the store was last read, and the changes that
 // are pending.
@@ -88,7 +88,7 @@ func (r *Replicator) write(ctx context.Context, v *comparison) error {
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
-	ok, err := r.swap(ctx, v, b)
+	ok, err := r.replaceStored(ctx, v, b)
 	switch {
 	case err != nil:
 		return v.unwritable(err)
@@ -102,13 +102,13 @@ func (r *Replicator) write(ctx context.Context, v *comparison) error {
 	return r.adopt(v.next, b, v.pending)
 }
 
-// swap stores a value in the place of what was read, and reports whether that was still
+// replaceStored stores a value in the place of what was read, and reports whether that was still
 // there. When the store's answer is lost, it reads what is stored.
-func (r *Replicator) swap(ctx context.Context, v *comparison, value []byte) (ok bool, err error) {
+func (r *Replicator) replaceStored(ctx context.Context, v *comparison, value []byte) (ok bool, err error) {
 	if v.relation == damaged {
 		ok, err = r.cfg.Store.Repair(ctx, v.raw, value)
 	} else {
-		ok, err = r.cfg.Store.Swap(ctx, v.raw, value)
+		ok, err = r.cfg.Store.CompareAndSwap(ctx, v.raw, value)
 	}
 	if err == nil {
 		return ok, nil
@@ -122,7 +122,7 @@ func (r *Replicator) swap(ctx context.Context, v *comparison, value []byte) (ok 
 // unwritable says what could not be stored.
 func (v *comparison) unwritable(err error) error {
 	switch v.relation {
-	case same, ahead:
+	case same, advanced:
 		return fmt.Errorf("changes cannot be stored: %w", err)
 	case damaged:
 		return fmt.Errorf("the stored settings are damaged, and cannot be written to: %w", err)

@@ -74,7 +74,7 @@ func (c *connection) breaks() bool {
 	return c.down
 }
 
-func (c *connection) Swap(ctx context.Context, old, value []byte) (bool, error) {
+func (c *connection) CompareAndSwap(ctx context.Context, old, value []byte) (bool, error) {
 	return c.write(ctx, c.File.Swap, old, value)
 }
 

@@ -109,7 +109,7 @@ func (r *Replicator) setWaited() {
 	r.pending = slices.Clone(r.pending) // others may be reading it
 	for i := range r.pending {
 		r.pending[i].waited = true
-		r.compared.Store(false)
+		r.clockKnown.Store(false)
 	}
 }
 

@@ -15,26 +15,26 @@ type relation int
 
 const (
 	same       relation = iota
-	ahead               // the stored ones include those in force, and changes made since
+	advanced            // the stored ones include those in force, and changes made since
 	emptied             // nothing is stored, though something was
 	rolledBack          // the stored ones lack a change that is in force, as a restored backup does
 	damaged             // what is stored cannot be read as settings
 )
 
-// compare returns how stored settings relate to the receiver, which is in force;
+// relate returns how stored settings relate to the receiver, which is in force;
 // stored is nil if there are none.
-func (s *Settings) compare(stored *Settings) relation {
+func (s *Settings) relate(stored *Settings) relation {
 	switch {
 	case stored == nil && s.Seq == 0:
 		return same
 	case stored == nil:
 		return emptied
 	case s.Seq == 0:
-		return ahead
+		return advanced
 	case stored.Seq < s.Seq || !stored.includes(s.lastRecord()):
 		return rolledBack
 	case stored.Seq > s.Seq:
-		return ahead
+		return advanced
 	case !s.equals(stored):
 		return rolledBack // the store was edited by hand
 	}
@@ -44,8 +44,8 @@ func (s *Settings) compare(stored *Settings) relation {
 // reconcile returns how stored settings relate to those in force, and the settings to
 // put into force: one of the two or, where the store was rolled back, both merged.
 func (s *Settings) reconcile(stored *Settings, now time.Time) (relation, *Settings) {
-	switch rel := s.compare(stored); rel {
-	case ahead:
+	switch rel := s.relate(stored); rel {
+	case advanced:
 		return rel, stored
 	case rolledBack:
 		return rel, s.merge(stored, now)
@@ -97,7 +97,7 @@ func (r *Record) sameAs(o Record) bool {
 // merge joins the settings in force with stored ones that do not include them: of
 // each target the later change wins, and all purges and orders count. The result
 // has a higher number than both and includes the history of both, so that every
-// instance, whichever history it followed, finds it ahead of its own.
+// instance, whichever history it followed, finds it newer than its own.
 func (s *Settings) merge(stored *Settings, now time.Time) *Settings {
 	next := s.clone()
 	next.Seq = max(s.Seq, stored.Seq) + 1

@@ -55,18 +55,18 @@ func TestStoredSettingsAreCompared(t *testing.T) {
 		want         relation
 	}{
 		"nothing anywhere":                       {&Settings{}, nil, same},
-		"an instance that starts":                {&Settings{}, base, ahead},
+		"an instance that starts":                {&Settings{}, base, advanced},
 		"the same":                               {base, decoded(t, base), same},
-		"a change made since":                    {base, and(t, base, ttl("3h", 0)), ahead},
+		"a change made since":                    {base, and(t, base, ttl("3h", 0)), advanced},
 		"none, though there were":                {base, nil, emptied},
 		"a backup":                               {and(t, base, ttl("3h", 0)), base, rolledBack},
 		"the same number, another history":       {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}), rolledBack},
 		"a higher number, another history":       {and(t, base, ttl("3h", 0)), and(t, base, Change{Do: "reset", Target: "h"}, ttl("5h", 0)), rolledBack},
 		"edited by hand":                         {base, edited, rolledBack},
-		"a history that is not in the audit log": {many(t, 3), many(t, 3+maxAudit), ahead},
+		"a history that is not in the audit log": {many(t, 3), many(t, 3+maxAudit), advanced},
 		"another history, all in the audit log":  {base, many(t, maxAudit), rolledBack},
 	} {
-		if got := row.have.compare(row.stored); got != row.want {
+		if got := row.have.relate(row.stored); got != row.want {
 			t.Errorf("%s: %d, want %d", name, got, row.want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestMergedSettings(t *testing.T) {
 		t.Errorf("orders that one history lacks are given again: %s", diff)
 	}
 	for name, history := range map[string]*Settings{"in force": have, "stored": stored} {
-		if v := history.compare(decoded(t, next)); v != ahead {
+		if v := history.relate(decoded(t, next)); v != advanced {
 			t.Errorf("who followed what was %s does not follow the merged settings: %d", name, v)
 		}
 	}

@@ -79,10 +79,10 @@ type Replicator struct {
 	started    time.Time
 
 	damage damage // guarded by storeLock
-	// ahead is by how many nanoseconds the store's clock is, where that counts.
-	ahead atomic.Int64
-	// compared means that the store has told its time, since changes last had to wait for it.
-	compared atomic.Bool
+	// clockOffset is by how many nanoseconds the store's clock is ahead.
+	clockOffset atomic.Int64
+	// clockKnown means that the store has told its time, since changes last had to wait for it.
+	clockKnown atomic.Bool
 
 	inSync atomic.Bool
 }

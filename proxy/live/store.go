@@ -19,14 +19,14 @@ type Store interface {
 	// Load reads the settings; nil when there are none yet, far.ErrNotAValue when what is
 	// there are no bytes.
 	Load(ctx context.Context) ([]byte, error)
-	// Swap replaces old with value (compare-and-swap); false when old is not what
+	// CompareAndSwap replaces old with value; false when old is not what
 	// is stored.
-	Swap(ctx context.Context, old, value []byte) (bool, error)
+	CompareAndSwap(ctx context.Context, old, value []byte) (bool, error)
 	// Repair replaces damaged settings, or with nil what are no bytes; false when something
 	// else is stored. The damaged ones are kept under another name, until others are.
 	Repair(ctx context.Context, damaged, value []byte) (bool, error)
-	// Ahead is by how much a clock that all instances share is ahead of this machine's.
-	Ahead(ctx context.Context) (time.Duration, error)
+	// ClockOffset is by how much a clock that all instances share is ahead of this machine's.
+	ClockOffset(ctx context.Context) (time.Duration, error)
 	// Watch calls changed when another instance may have changed them, and lost when
 	// from now on it would not hear of that, until changed is called again. It returns
 	// when ctx ends. Notices may be lost.
@@ -72,9 +72,9 @@ func (f *File) load() ([]byte, error) {
 	return b, nil
 }
 
-// Swap implements Store. The file is replaced as a whole: a crash leaves the old
+// CompareAndSwap implements Store. The file is replaced as a whole: a crash leaves the old
 // one.
-func (f *File) Swap(_ context.Context, old, value []byte) (bool, error) {
+func (f *File) CompareAndSwap(_ context.Context, old, value []byte) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	have, err := f.load()
@@ -112,8 +112,8 @@ func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
 	return true, nil
 }
 
-// Ahead implements Store: there is no other clock.
-func (f *File) Ahead(context.Context) (time.Duration, error) { return 0, nil }
+// ClockOffset implements Store: there is no other clock.
+func (f *File) ClockOffset(context.Context) (time.Duration, error) { return 0, nil }
 
 // Watch implements Store: no other instance uses the file.
 func (f *File) Watch(ctx context.Context, changed, _ func()) {

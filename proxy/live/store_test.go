@@ -30,7 +30,7 @@ func TestStores(t *testing.T) {
 				old, value string
 				swapped    bool
 			}{{"other", "one", false}, {"", "one", true}, {"", "two", false}, {"one", "two", true}, {"one", "three", false}} {
-				if ok, err := store.Swap(t.Context(), []byte(row.old), []byte(row.value)); ok != row.swapped || err != nil {
+				if ok, err := store.CompareAndSwap(t.Context(), []byte(row.old), []byte(row.value)); ok != row.swapped || err != nil {
 					t.Errorf("%q for %q: %v, %v", row.value, row.old, ok, err)
 				}
 			}

@@ -21,7 +21,7 @@ const (
 // what was purged while it was away. It retries until ctx ends.
 func (r *Replicator) FirstSync(ctx context.Context) error {
 	for failures := 1; ; failures++ {
-		r.compareClocks(ctx)
+		r.readClock(ctx)
 		err := r.sync(ctx)
 		if err == nil {
 			return nil
@@ -58,7 +58,7 @@ func (r *Replicator) keepInSync(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			r.compareClocks(ctx)
+			r.readClock(ctx)
 		}
 		failures = r.report(err, failures)
 		next = time.Now().Add(syncDelay(failures))

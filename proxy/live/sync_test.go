@@ -453,7 +453,7 @@ type failingClock struct {
 	before func()
 }
 
-func (f *failingClock) Ahead(context.Context) (time.Duration, error) {
+func (f *failingClock) ClockOffset(context.Context) (time.Duration, error) {
 	f.before()
 	panic("it failed")
 }

@@ -189,7 +189,7 @@ func TestTwoVersions(t *testing.T) {
 			if err := older.FirstSync(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if ok, err := store.Swap(t.Context(), nil, []byte(newer)); !ok || err != nil {
+			if ok, err := store.CompareAndSwap(t.Context(), nil, []byte(newer)); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			for _, c := range everyChange() {

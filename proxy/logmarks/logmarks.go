@@ -26,7 +26,7 @@ func OfFleet(ctx context.Context, tier *far.Tier) (Secret, error) {
 	shared := tier.SharedValue("marks")
 	text, err := shared.Load(ctx)
 	if err == nil && text == nil {
-		if _, err = shared.Swap(ctx, nil, newSecret()); err == nil {
+		if _, err = shared.CompareAndSwap(ctx, nil, newSecret()); err == nil {
 			text, err = shared.Load(ctx) // another instance may have been faster
 		}
 	}
