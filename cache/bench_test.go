@@ -18,12 +18,12 @@ func benchHit(b *testing.B, content entry.Content) {
 	s := c.Space("bench", p)
 	l := &script{make: func(int64) (entry.Content, error) { return content, nil }}
 	ctx := b.Context()
-	if _, err := s.Fetch(ctx, "bench:key", Want{}, l); err != nil {
+	if _, err := s.Get(ctx, "bench:key", Want{}, l); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if h, err := s.Fetch(ctx, "bench:key", Want{}, l); err != nil || h.Tier != Near {
+		if h, err := s.Get(ctx, "bench:key", Want{}, l); err != nil || h.Tier != Near {
 			b.Fatal(h, err)
 		}
 	}
@@ -68,7 +68,7 @@ func BenchmarkFill(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		if h, err := s.Fetch(ctx, "bench:"+strconv.Itoa(n), Want{}, l); err != nil || h.Tier != Upstream {
+		if h, err := s.Get(ctx, "bench:"+strconv.Itoa(n), Want{}, l); err != nil || h.Tier != Upstream {
 			b.Fatal(h, err)
 		}
 	}
@@ -93,7 +93,7 @@ func BenchmarkFarHit(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		if h, err := s.Fetch(ctx, "bench:"+strconv.Itoa(n), Want{}, constant{}); err != nil || h.Tier != Far {
+		if h, err := s.Get(ctx, "bench:"+strconv.Itoa(n), Want{}, constant{}); err != nil || h.Tier != Far {
 			b.Fatal(h, err)
 		}
 	}

@@ -28,7 +28,7 @@ func newMadeOf(t *testing.T, session bool) *madeOf {
 func (m *madeOf) get(t *testing.T, key string) {
 	t.Helper()
 	mustFetch(t, m.Space, key, loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
-		_, created, err := m.values.Fetch(ctx, "id of "+key, func(context.Context) (any, error) { m.asked++; return m.asked, nil })
+		_, created, err := m.values.Get(ctx, "id of "+key, func(context.Context) (any, error) { m.asked++; return m.asked, nil })
 		c := textContent("made of it")
 		if !m.values.Session {
 			c.Since = created

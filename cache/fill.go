@@ -123,7 +123,7 @@ func (f *fill) obtain(flight *flight) (got *flightResult, err error) {
 	if got := f.withheldCopy(ctx); got != nil {
 		return got, errWithheld
 	}
-	if got, err := f.leaseOrOutcome(ctx); got != nil || err != nil {
+	if got, err := f.leaseOrResult(ctx); got != nil || err != nil {
 		return cmp.Or(got, f.usableCopy(time.Now())), err
 	}
 	if err := ctx.Err(); err != nil {

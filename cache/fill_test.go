@@ -218,7 +218,7 @@ func TestCancelledFillStoresNothing(t *testing.T) {
 				s := c.Space("story", usual())
 				var wg sync.WaitGroup
 				wg.Go(func() {
-					if h, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
+					if h, err := s.Get(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
 						t.Errorf("%+v, %v", h, err)
 					}
 				})
@@ -244,13 +244,13 @@ func TestLateFillStoresNothingAndPauses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 				l := stubborn(what, time.Hour)
-				_, err := one.Fetch(t.Context(), "k", Want{}, l)
+				_, err := one.Get(t.Context(), "k", Want{}, l)
 				if !errors.Is(err, context.DeadlineExceeded) || name == "an error" && !errors.Is(err, errDown) {
 					t.Error(err)
 				}
 				synctest.Wait()
 				var paused *PausedError
-				if _, err := one.Fetch(t.Context(), "k", Want{}, l); !errors.As(err, &paused) {
+				if _, err := one.Get(t.Context(), "k", Want{}, l); !errors.As(err, &paused) {
 					t.Errorf("not paused: %v", err)
 				}
 				if _, _, found := one.Look("k"); found || len(far.values) != 0 {
@@ -272,7 +272,7 @@ func TestCloseWhileAnotherHoldsTheLease(t *testing.T) {
 		l := loaderFunc(func(context.Context, bool) (entry.Content, error) { asked = true; return negativeContent(), nil })
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
+			if _, err := s.Get(t.Context(), "k", Want{}, l); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -317,7 +317,7 @@ func (brokenRemote) Look(context.Context, string) (value []byte, created time.Ti
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{Far: brokenRemote{newFakeRemote()}}).Space("story", usual())
-		if _, err := s.Fetch(t.Context(), "k", Want{}, &script{}); err == nil {
+		if _, err := s.Get(t.Context(), "k", Want{}, &script{}); err == nil {
 			t.Error("no error")
 		}
 	})

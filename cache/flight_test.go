@@ -24,7 +24,7 @@ func fetchAndLeave(t *testing.T, s *Space, key string, l Loader, after time.Dura
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
-	if h, err := s.Fetch(ctx, key, Want{}, l); !errors.Is(err, context.DeadlineExceeded) {
+	if h, err := s.Get(ctx, key, Want{}, l); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the caller that left got %+v, %v", h, err)
 	}
 }
@@ -78,7 +78,7 @@ func TestOnlyCallerDisconnects(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
 		time.AfterFunc(time.Second, cancel)
-		if _, err := s.Fetch(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
+		if _, err := s.Get(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if len(l.cancelled) != 1 || l.cancelled[0].Sub(start) != time.Second || time.Since(start) != time.Second {
@@ -128,12 +128,12 @@ func TestLateJoinersAreNeverCancelled(t *testing.T) {
 	together(8, func(i int) {
 		for n := range 200 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration((n+i)%8)*50*time.Microsecond)
-			_, err := s.Fetch(ctx, "k", Want{}, l)
+			_, err := s.Get(ctx, "k", Want{}, l)
 			if ctx.Err() == nil && err != nil {
 				t.Errorf("the caller that stayed got %v", err)
 			}
 			cancel()
-			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err != nil {
+			if _, err := s.Get(t.Context(), "k", Want{}, l); err != nil {
 				t.Errorf("the caller that stayed got %v", err)
 			}
 		}
@@ -218,7 +218,7 @@ func TestPartEvictedBeforeItIsPicked(t *testing.T) {
 		if err := s.cache.near.class[partsIn(s.policy.Class, &head)].Delete(partKey("k", head.Generation, 0)); err != nil {
 			t.Fatal(err)
 		}
-		hit, err := s.answer(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
+		hit, err := s.hitFrom(t.Context(), "k", Want{}, l, &flightResult{entry: &head, tier: Near})
 		if err != nil || string(hit.Rep.Data) != large || hit.Tier != Upstream {
 			t.Errorf("%v, %d bytes of %v", err, len(hit.Rep.Data), hit.Tier)
 		}
@@ -245,7 +245,7 @@ func TestFillsAreBounded(t *testing.T) {
 		refused := func(s *Space, key string) {
 			t.Helper()
 			start := time.Now()
-			_, err := s.Fetch(t.Context(), key, Want{}, l)
+			_, err := s.Get(t.Context(), key, Want{}, l)
 			if !errors.Is(err, ErrBusy) || time.Since(start) != 0 {
 				t.Errorf("%s: %v after %v", s.name, err, time.Since(start))
 			}
@@ -296,7 +296,7 @@ func TestFillsInsideFillsAreCountedOnce(t *testing.T) {
 		for _, outer := range []*Space{c.Space("story", usual()), c.Space("story", none)} {
 			inner := c.Space("story/step", usual())
 			l := loaderFunc(func(ctx context.Context, _ bool) (entry.Content, error) {
-				_, err := inner.Fetch(ctx, "step", Want{}, &script{})
+				_, err := inner.Get(ctx, "step", Want{}, &script{})
 				return textContent("x"), err
 			})
 			mustFetch(t, outer, "k", l)
@@ -311,7 +311,7 @@ func TestWhatIsNotKeptIsCountedToo(t *testing.T) {
 		s := c.Space("card", policy.Policy{FillTimeout: time.Minute})
 		l := &script{takes: time.Second}
 		two := crowd(t, s, l, 0, 2)
-		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, ErrBusy) {
+		if _, err := s.Get(t.Context(), "k", Want{}, l); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
 		const want = "# HELP sundry_cache_fills_limit Limit of concurrent fills; one endpoint may use half of it.\n" +
@@ -331,7 +331,7 @@ func TestCancelledFillsAreCountedUntilTheyEnd(t *testing.T) {
 		s := c.Space("story", usual())
 		end := make(chan struct{})
 		fetchAndLeave(t, s, "k", loaderFunc(func(context.Context, bool) (entry.Content, error) { <-end; return negativeContent(), nil }), time.Second)
-		if _, err := s.Fetch(t.Context(), "k", Want{}, &script{}); !errors.Is(err, ErrBusy) {
+		if _, err := s.Get(t.Context(), "k", Want{}, &script{}); !errors.Is(err, ErrBusy) {
 			t.Error(err)
 		}
 		close(end)
@@ -351,7 +351,7 @@ func TestLoaderThatNeverReturns(t *testing.T) {
 		})
 		patient, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a goroutine of its own loads
 		defer cancel()
-		if _, err := s.Fetch(patient, "k", Want{}, l); !errors.Is(err, errNoResult) {
+		if _, err := s.Get(patient, "k", Want{}, l); !errors.Is(err, errNoResult) {
 			t.Error(err)
 		}
 		if len(c.flights.byKey) != 0 || c.flights.running() != 0 {
@@ -372,7 +372,7 @@ func TestFillHasItsCallersValues(t *testing.T) {
 			fill = ctx
 			return textContent("a"), nil
 		})
-		if _, err := s.Fetch(caller, "k", Want{}, l); err != nil {
+		if _, err := s.Get(caller, "k", Want{}, l); err != nil {
 			t.Fatal(err)
 		}
 		end, ok := fill.Deadline()

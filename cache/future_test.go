@@ -96,7 +96,7 @@ func TestEntriesOfTheFuture(t *testing.T) {
 				l.err = errDown
 				purge(s)
 				synctest.Wait()
-				if h, err := s.Fetch(t.Context(), key, Want{}, l); err == nil {
+				if h, err := s.Get(t.Context(), key, Want{}, l); err == nil {
 					t.Errorf("%+v", h)
 				}
 			})

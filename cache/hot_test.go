@@ -252,7 +252,7 @@ func TestHotTableHoldsItsLimit(t *testing.T) {
 		key := fmt.Sprint("k", i)
 		l := &script{make: func(int64) (entry.Content, error) { return compressible(i), nil }}
 		for range 3 {
-			if _, err := s.Fetch(t.Context(), key, Want{Accept: entry.Codings(0).With(entry.Zstd)}, l); err != nil {
+			if _, err := s.Get(t.Context(), key, Want{Accept: entry.Codings(0).With(entry.Zstd)}, l); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -285,7 +285,7 @@ func TestCodingIsMadeWhenItIsAskedForAgain(t *testing.T) {
 		plain := string(compressible(1).Forms[0][0].Data)
 		ask := func(c entry.Coding) Hit {
 			t.Helper()
-			h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(c)}, l)
+			h, err := s.Get(t.Context(), "k", Want{Accept: entry.Codings(0).With(c)}, l)
 			if err != nil || !h.Rep.Varies {
 				t.Fatalf("%+v, %v", h, err)
 			}
@@ -324,7 +324,7 @@ func TestCodingThatSavesTooLittleIsNotSent(t *testing.T) {
 	}}
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		for range 5 {
-			h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip).With(entry.Zstd)}, l)
+			h, err := s.Get(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip).With(entry.Zstd)}, l)
 			if err != nil || h.Rep.Coding != entry.Identity || string(h.Rep.Data) != "short" {
 				t.Errorf("%+v, %v", h, err)
 			}
@@ -362,7 +362,7 @@ func TestUnchangedContentKeepsItsCodings(t *testing.T) {
 	story(t, keyed(), l, func(t *testing.T, s *Space) {
 		want := Want{Accept: entry.Codings(0).With(entry.Gzip)}
 		for range 4 {
-			if _, err := s.Fetch(t.Context(), "k", want, l); err != nil {
+			if _, err := s.Get(t.Context(), "k", want, l); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -437,7 +437,7 @@ func TestCodingThatIsTooLargeIsNotKept(t *testing.T) {
 	content.Forms[0][0].Compress = true
 	l := &script{make: func(int64) (entry.Content, error) { return content, nil }}
 	for range 4 {
-		h, err := s.Fetch(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip)}, l)
+		h, err := s.Get(t.Context(), "k", Want{Accept: entry.Codings(0).With(entry.Gzip)}, l)
 		if err != nil || h.Rep.Coding != entry.Identity {
 			t.Errorf("%v, %v", h.Rep.Coding, err)
 		}

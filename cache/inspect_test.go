@@ -110,7 +110,7 @@ func TestSpaceEditionLate(t *testing.T) {
 	if late := s.EditionLate("daily:", now); late != 0 {
 		t.Errorf("nothing cached, and %v late", late)
 	}
-	if _, err := s.Fetch(t.Context(), "daily:", Want{}, dated("2020-01-01")); err != nil {
+	if _, err := s.Get(t.Context(), "daily:", Want{}, dated("2020-01-01")); err != nil {
 		t.Fatal(err)
 	}
 	if late := s.EditionLate("daily:", now); late < 6*365*24*time.Hour {

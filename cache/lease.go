@@ -35,12 +35,12 @@ func (f *fill) lease(ctx context.Context) bool {
 	return held
 }
 
-// leaseOrOutcome takes the lease, or returns the outcome of the fill of the instance
+// leaseOrResult takes the lease, or returns the result of the fill of the instance
 // that holds it. One that held it during the first look and holds it no more has
 // finished since. So may one have in all that time where editions are published: all
 // instances look for one at the same moment, or have just been started together, and one
 // is to ask the sources.
-func (f *fill) leaseOrOutcome(ctx context.Context) (*flightResult, error) {
+func (f *fill) leaseOrResult(ctx context.Context) (*flightResult, error) {
 	switch {
 	case !f.lease(ctx):
 		return f.waitForHolder(ctx)
@@ -51,7 +51,7 @@ func (f *fill) leaseOrOutcome(ctx context.Context) (*flightResult, error) {
 	return nil, nil //nolint:nilnil // it is ours
 }
 
-// releaseLease ends the lease once other instances can see the outcome of this
+// releaseLease ends the lease once other instances can see the result of this
 // fill.
 func (f *fill) releaseLease() {
 	if f.release != nil {
@@ -59,10 +59,10 @@ func (f *fill) releaseLease() {
 	}
 }
 
-// waitForHolder waits for the outcome of the fill of the instance that holds the
+// waitForHolder waits for the result of the fill of the instance that holds the
 // lease: an entry, or a failure, which is this fill's failure as well. If that
 // instance died, its lease ends within a second and this instance takes it over; if it
-// gave up without an outcome, at once. Without an outcome in time, this instance fills
+// gave up without a result, at once. Without a result in time, this instance fills
 // too: the lease saves upstream calls, correctness does not depend on it.
 func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(leaseShare*float64(f.policy.FillTimeout)))
@@ -90,7 +90,7 @@ func (f *fill) waitForHolder(ctx context.Context) (got *flightResult, err error)
 			return got, err
 		}
 	}
-	return nil, nil //nolint:nilnil // no outcome
+	return nil, nil //nolint:nilnil // no result
 }
 
 // nextLook is how long a waiter waits for an announcement before it looks into Redis,

@@ -32,7 +32,7 @@ func TestWaitingInstanceGetsTheHoldersFailure(t *testing.T) {
 		l := &script{takes: 500 * time.Millisecond, err: errDown}
 		start := time.Now()
 		together(2, func(i int) {
-			_, err := []*Space{one, two}[i].Fetch(t.Context(), "k", Want{}, l)
+			_, err := []*Space{one, two}[i].Get(t.Context(), "k", Want{}, l)
 			restored := &sharedError{}
 			if !errors.Is(err, errDown) && (!errors.As(err, &restored) || restored.kind != "unavailable") {
 				t.Errorf("instance %d: %v", i, err)
@@ -45,7 +45,7 @@ func TestWaitingInstanceGetsTheHoldersFailure(t *testing.T) {
 		synctest.Wait()
 		for _, s := range []*Space{one, two} {
 			var paused *PausedError
-			if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.As(err, &paused) || paused.Retry > time.Second {
+			if _, err := s.Get(t.Context(), "k", Want{}, l); !errors.As(err, &paused) || paused.Retry > time.Second {
 				t.Error(err)
 			}
 		}
@@ -59,9 +59,9 @@ func TestWaitingInstanceGetsTheHoldersFailure(t *testing.T) {
 func TestFailureOfAnotherInstancePausesTheKey(t *testing.T) {
 	sharingFleet(t, usual(), func(t *testing.T, far *fakeRemote, one, two *Space) {
 		l := &script{err: errDown}
-		_, _ = one.Fetch(t.Context(), "k", Want{}, l)
+		_, _ = one.Get(t.Context(), "k", Want{}, l)
 		var paused *PausedError
-		if _, err := two.Fetch(t.Context(), "k", Want{}, l); !errors.As(err, &paused) || paused.Retry <= 0 {
+		if _, err := two.Get(t.Context(), "k", Want{}, l); !errors.As(err, &paused) || paused.Retry <= 0 {
 			t.Errorf("%v", err)
 		}
 		wantCalls(t, l, 1)
@@ -101,7 +101,7 @@ func TestWaitersAreNotified(t *testing.T) {
 					l := &script{takes: takes, err: err}
 					start := time.Now()
 					together(2, func(i int) {
-						_, _ = []*Space{one, two}[i].Fetch(t.Context(), "k", Want{}, l)
+						_, _ = []*Space{one, two}[i].Get(t.Context(), "k", Want{}, l)
 						if took := time.Since(start); took < takes || took > takes+row.late {
 							t.Errorf("an instance had it after %v", took)
 						}
@@ -125,7 +125,7 @@ func TestLeaseThatIsGivenUpIsTakenOverAtOnce(t *testing.T) {
 		start := time.Now()
 		together(2, func(i int) {
 			if i == 0 {
-				_, _ = one.Fetch(ctx, "k", Want{}, l)
+				_, _ = one.Get(ctx, "k", Want{}, l)
 				return
 			}
 			time.Sleep(time.Millisecond)

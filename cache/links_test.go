@@ -51,7 +51,7 @@ func TestEndedLinksAreNotServed(t *testing.T) {
 	story(t, p, l, func(t *testing.T, s *Space) {
 		mustFetch(t, s, "k", l)
 		time.Sleep(2 * time.Minute)
-		if h, err := s.Fetch(t.Context(), "k", Want{}, l); err == nil {
+		if h, err := s.Get(t.Context(), "k", Want{}, l); err == nil {
 			t.Errorf("an ended link was served: %+v", h)
 		}
 	})

@@ -92,7 +92,7 @@ func newCache(t testing.TB, cfg Config) *Cache {
 
 func mustFetch(t *testing.T, s *Space, key string, l Loader) Hit {
 	t.Helper()
-	h, err := s.Fetch(t.Context(), key, Want{}, l)
+	h, err := s.Get(t.Context(), key, Want{}, l)
 	if err != nil {
 		t.Fatalf("fetch %s: %v", key, err)
 	}

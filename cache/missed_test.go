@@ -105,7 +105,7 @@ func TestNothingIsMissed(t *testing.T) {
 		t.Error("with an empty near tier")
 	}
 	alone := newCache(t, Config{})
-	if _, err := alone.Space("story", usual()).Fetch(context.Background(), "story:k", Want{}, &script{}); err != nil {
+	if _, err := alone.Space("story", usual()).Get(context.Background(), "story:k", Want{}, &script{}); err != nil {
 		t.Fatal(err)
 	}
 	alone.MissedAnnouncements()

@@ -50,7 +50,7 @@ func TestObserverIsToldOfRefreshes(t *testing.T) {
 		s.cache.OnFill(func(f Filled) { told = append(told, f.Name+" "+f.Outcome()) })
 		start := time.Now()
 		fetch := func(key string) {
-			_, _ = s.Fetch(t.Context(), key, Want{}, l)
+			_, _ = s.Get(t.Context(), key, Want{}, l)
 			time.Sleep(time.Hour + 2*time.Minute) // past stale-if-error
 		}
 		mustFetch(t, s, "k", l)
@@ -119,7 +119,7 @@ func BenchmarkReadyHit(b *testing.B) {
 	for name, observer := range map[string]Observer{"unobserved": nil, "observed": &notes{next: 1 << 12}} {
 		b.Run(name, func(b *testing.B) {
 			s := newCache(b, Config{Observer: observer}).Space("story", usual())
-			if _, err := s.Fetch(b.Context(), "k", Want{}, &script{}); err != nil {
+			if _, err := s.Get(b.Context(), "k", Want{}, &script{}); err != nil {
 				b.Fatal(err)
 			}
 			var hit Hit

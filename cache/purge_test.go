@@ -228,7 +228,7 @@ func TestPurgedCopyIsNoFallback(t *testing.T) {
 				time.Sleep(30 * time.Minute)
 				l.set(func(l *script) { l.err, l.takes = errDown, takes })
 				after(50*time.Millisecond, func() { hardPurge(s) })
-				if h, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, errDown) {
+				if h, err := s.Get(t.Context(), "k", Want{}, l); !errors.Is(err, errDown) {
 					t.Errorf("%+v, %v", h, err)
 				}
 			})

@@ -64,7 +64,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 		l := &script{takes: 300 * time.Millisecond, err: errDown}
 		start := time.Now()
 		together(2, func(i int) {
-			if h, err := []*Space{one, two}[i].Fetch(t.Context(), "failure", Want{}, l); err == nil || err.Error() != errDown.Error() {
+			if h, err := []*Space{one, two}[i].Get(t.Context(), "failure", Want{}, l); err == nil || err.Error() != errDown.Error() {
 				t.Errorf("%+v, %v", h, err)
 			}
 		})
@@ -102,7 +102,7 @@ func TestInstancesOnARealRedis(t *testing.T) {
 	t.Run("closed in mid-fill", func(t *testing.T) {
 		l := stubborn(func() (entry.Content, error) { return negativeContent(), nil }, time.Minute)
 		time.AfterFunc(100*time.Millisecond, one.cache.flights.stop)
-		if _, err := one.Fetch(t.Context(), "closed", Want{}, l); !errors.Is(err, context.Canceled) {
+		if _, err := one.Get(t.Context(), "closed", Want{}, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		inRedis(t, server, "lease:closed", false)

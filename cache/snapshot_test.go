@@ -149,8 +149,8 @@ func TestSnapshotBringsBackEverything(t *testing.T) {
 		for key, content := range stock() {
 			for form := range max(1, len(content.Forms)) {
 				nobody := &script{err: errDown}
-				got, err := spaceFor(second.Cache, key).Fetch(t.Context(), key, Want{Form: form}, nobody)
-				want, err2 := spaceFor(first.Cache, key).Fetch(t.Context(), key, Want{Form: form}, nobody)
+				got, err := spaceFor(second.Cache, key).Get(t.Context(), key, Want{Form: form}, nobody)
+				want, err2 := spaceFor(first.Cache, key).Get(t.Context(), key, Want{Form: form}, nobody)
 				if err != nil || err2 != nil {
 					t.Fatalf("%s: %v %v", key, err, err2)
 				}
@@ -488,7 +488,7 @@ func TestSnapshotForgetsFailures(t *testing.T) {
 		s := first.Space("60s", usual())
 		l := &script{err: errDown}
 		for range 3 {
-			if _, err := s.Fetch(t.Context(), "60s:v1:main:", Want{}, l); err == nil {
+			if _, err := s.Get(t.Context(), "60s:v1:main:", Want{}, l); err == nil {
 				t.Fatal("no failure")
 			}
 		}

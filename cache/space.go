@@ -95,11 +95,11 @@ func (e *PausedError) Error() string { return e.Err.Error() }
 // Unwrap gives the failure that began the pause.
 func (e *PausedError) Unwrap() error { return e.Err }
 
-// Fetch answers from the cache, or fills the key, depending on the entry's
+// Get answers from the cache, or fills the key, depending on the entry's
 // state. Callers with an admission step between the two call Peek and Await.
 //
 // The error is the loader's, the caller's context's, a PausedError, or ErrBusy.
-func (s *Space) Fetch(ctx context.Context, key string, want Want, load Loader) (hit Hit, err error) {
+func (s *Space) Get(ctx context.Context, key string, want Want, load Loader) (hit Hit, err error) {
 	if s.Peek(ctx, key, want, load, &hit) {
 		return hit, nil
 	}
@@ -177,7 +177,7 @@ func (s *Space) countHit(hit *Hit) {
 }
 
 // Await fills the key, or joins the flight that does, after a Peek that was not
-// ready and filled found in. Its errors are Fetch's.
+// ready and filled found in. Its errors are those of Get.
 func (s *Space) Await(ctx context.Context, key string, want Want, load Loader, found *Hit) (Hit, error) {
 	switch {
 	case !s.policy.Stores():
@@ -325,7 +325,7 @@ func (s *Space) await(ctx context.Context, key string, want Want, load Loader, s
 	}
 	for {
 		if flight.finished() {
-			return s.outcome(ctx, key, want, load, flight, started, stale)
+			return s.hitAfter(ctx, key, want, load, flight, started, stale)
 		}
 		select {
 		case <-flight.done:
@@ -350,7 +350,7 @@ func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, fl
 	if got, err := f.find(); got != nil || err != nil {
 		defer leave()
 		s.cache.flights.finish(flight, got, err)
-		return s.outcome(ctx, key, want, load, flight, true, nil)
+		return s.hitAfter(ctx, key, want, load, flight, true, nil)
 	}
 	stays := context.AfterFunc(ctx, s.cache.panics.Func(panics.Fill, leave))
 	defer func() {
@@ -362,7 +362,7 @@ func (s *Space) lead(ctx context.Context, key string, want Want, load Loader, fl
 	if err := ctx.Err(); err != nil {
 		return Hit{}, err
 	}
-	return s.outcome(ctx, key, want, load, flight, true, nil)
+	return s.hitAfter(ctx, key, want, load, flight, true, nil)
 }
 
 func hasDeadline(ctx context.Context) bool {
@@ -370,15 +370,15 @@ func hasDeadline(ctx context.Context) bool {
 	return ok
 }
 
-// outcome is what a finished flight is for one of its waiters.
-func (s *Space) outcome(ctx context.Context, key string, want Want, load Loader, f *flight, started bool, stale *Hit) (Hit, error) {
+// hitAfter is what a finished flight is for one of its waiters.
+func (s *Space) hitAfter(ctx context.Context, key string, want Want, load Loader, f *flight, started bool, stale *Hit) (Hit, error) {
 	if !started {
 		s.metrics.coalesced.Inc()
 	}
 	if f.err != nil {
 		return s.fallbackOrError(f.err, key, want, f.result, stale)
 	}
-	hit, err := s.answer(ctx, key, want, load, f.result)
+	hit, err := s.hitFrom(ctx, key, want, load, f.result)
 	hit.Coalesced = !started
 	hit.Refreshed = hit.Tier == Upstream && (f.result.hadCopy || stale != nil)
 	return hit, err
@@ -386,8 +386,8 @@ func (s *Space) outcome(ctx context.Context, key string, want Want, load Loader,
 
 var errSlow = errors.New("refresh took longer than the soft timeout")
 
-// answer turns a flight's result into this caller's hit.
-func (s *Space) answer(ctx context.Context, key string, want Want, load Loader, got *flightResult) (Hit, error) {
+// hitFrom turns a flight's result into this caller's hit.
+func (s *Space) hitFrom(ctx context.Context, key string, want Want, load Loader, got *flightResult) (Hit, error) {
 	now := time.Now()
 	hit, err := s.resultHit(key, got, want, now)
 	switch {

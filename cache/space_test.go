@@ -82,7 +82,7 @@ func TestFirstCallerDisconnectsAndWaitersAreServed(t *testing.T) {
 		var leader sync.WaitGroup
 		ctx, leave := context.WithCancel(t.Context())
 		leader.Go(func() {
-			if _, err := s.Fetch(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
+			if _, err := s.Get(ctx, "k", Want{}, l); !errors.Is(err, context.Canceled) {
 				t.Errorf("the first caller got %v", err)
 			}
 		})
@@ -125,7 +125,7 @@ func TestFailureNeverReplacesAnEntry(t *testing.T) {
 			time.Sleep(6 * time.Second)
 		}
 		time.Sleep(2 * time.Hour)
-		if _, err := s.Fetch(t.Context(), "k", Want{}, l); !errors.Is(err, errDown) {
+		if _, err := s.Get(t.Context(), "k", Want{}, l); !errors.Is(err, errDown) {
 			t.Errorf("past stale-if-error: %v", err)
 		}
 	})
@@ -154,7 +154,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		var paused *PausedError
 		for i := range 20 {
-			_, err := s.Fetch(t.Context(), "k", Want{}, l)
+			_, err := s.Get(t.Context(), "k", Want{}, l)
 			if !errors.Is(err, errDown) {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 		wantCalls(t, l, 1)
 		for range 600 { // ten minutes of a request a second
 			time.Sleep(time.Second)
-			_, _ = s.Fetch(t.Context(), "k", Want{}, l)
+			_, _ = s.Get(t.Context(), "k", Want{}, l)
 		}
 		if n := l.calls.Load(); n < 15 || n > 40 {
 			t.Errorf("%d calls in ten minutes; the pause should have grown to half a minute", n)
@@ -175,7 +175,7 @@ func TestKeyNeverCachedIsNotHammered(t *testing.T) {
 		mustFetch(t, s, "k", l)
 		l.set(func(s *script) { s.err = errDown })
 		time.Sleep(3 * time.Hour)
-		_, _ = s.Fetch(t.Context(), "k", Want{}, l)
+		_, _ = s.Get(t.Context(), "k", Want{}, l)
 		if wait, err := s.cache.failures.paused("k", false, time.Now()); err == nil || wait > 1200*time.Millisecond {
 			t.Errorf("a success did not reset the pause: %v %v", wait, err)
 		}
@@ -186,7 +186,7 @@ func TestPanicIsAnErrorForAll(t *testing.T) {
 	l := &script{takes: time.Millisecond, make: func(int64) (entry.Content, error) { panic("loader") }}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		together(10, func(int) {
-			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err == nil {
+			if _, err := s.Get(t.Context(), "k", Want{}, l); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -281,7 +281,7 @@ func TestMissingForm(t *testing.T) {
 	}}
 	story(t, usual(), l, func(t *testing.T, s *Space) {
 		for range 2 {
-			h, err := s.Fetch(t.Context(), "k", Want{Form: 1}, l)
+			h, err := s.Get(t.Context(), "k", Want{Form: 1}, l)
 			if err != nil || !h.Missing {
 				t.Errorf("%+v %v", h, err)
 			}
@@ -317,7 +317,7 @@ func TestCloseEndsFills(t *testing.T) {
 		s := c.Space("story", p)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := s.Fetch(t.Context(), "k", Want{}, l); err == nil {
+			if _, err := s.Get(t.Context(), "k", Want{}, l); err == nil {
 				t.Error("a fill survived Close")
 			}
 		})
@@ -330,7 +330,7 @@ func TestCloseEndsFills(t *testing.T) {
 			t.Errorf("Close took %v", took)
 		}
 		wg.Wait()
-		if _, err := s.Fetch(t.Context(), "other", Want{}, l); err == nil {
+		if _, err := s.Get(t.Context(), "other", Want{}, l); err == nil {
 			t.Error("a closed cache fills")
 		}
 	})

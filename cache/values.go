@@ -31,14 +31,14 @@ func (s *Space) Values(source, version string) *Values {
 	return &Values{space: s, source: source, prefix: s.name + ":" + version + ":"}
 }
 
-// Fetch returns the value of an id, and when it was created. Without one it calls
+// Get returns the value of an id, and when it was created. Without one it calls
 // load, once for all callers that wait at the same time, on a context of its own
 // that may outlive this caller's. What load returns must be JSON-ready; numbers
 // come back as json.Number.
-func (v *Values) Fetch(ctx context.Context, id string, load func(context.Context) (any, error)) (any, time.Time, error) {
+func (v *Values) Get(ctx context.Context, id string, load func(context.Context) (any, error)) (any, time.Time, error) {
 	key := v.key(id)
 	v.dropOlder(ctx, key)
-	hit, err := v.space.Fetch(ctx, key, Want{}, &valueLoader{v.source, load})
+	hit, err := v.space.Get(ctx, key, Want{}, &valueLoader{v.source, load})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -51,7 +51,7 @@ func (v *Values) Fetch(ctx context.Context, id string, load func(context.Context
 	return value, hit.Meta.Created, nil
 }
 
-// Drop purges the value of an id that was created at that time, as Fetch returned it,
+// Drop purges the value of an id that was created at that time, as Get returned it,
 // and those before it. A later one stays, and so does a load that has begun.
 func (v *Values) Drop(id string, created time.Time) {
 	now := time.Now()

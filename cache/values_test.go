@@ -32,7 +32,7 @@ func openValues(c *Cache, name string, class policy.Class) *Values {
 
 func (v *values) fetch(t *testing.T, id string) (any, time.Time, error) {
 	t.Helper()
-	return v.Fetch(t.Context(), id, func(context.Context) (any, error) {
+	return v.Get(t.Context(), id, func(context.Context) (any, error) {
 		v.asked++
 		return map[string]any{"songs": []any{v.asked}}, v.err
 	})
@@ -83,7 +83,7 @@ func TestADropLeavesLaterValues(t *testing.T) {
 		_, first, _ := v.fetch(t, "list 1")
 		time.Sleep(time.Second)
 		v.Drop("list 1", first)
-		_, _, err := v.Fetch(t.Context(), "list 1", func(context.Context) (any, error) {
+		_, _, err := v.Get(t.Context(), "list 1", func(context.Context) (any, error) {
 			v.asked++
 			time.Sleep(time.Second)
 			v.Drop("list 1", first)
@@ -144,7 +144,7 @@ func TestFloodOfValuesSparesSharedOnes(t *testing.T) {
 	asked := 0
 	want := func() {
 		t.Helper()
-		_, _, err := key.Fetch(t.Context(), "k", func(context.Context) (any, error) { asked++; return "signing key", nil })
+		_, _, err := key.Get(t.Context(), "k", func(context.Context) (any, error) { asked++; return "signing key", nil })
 		if err != nil || asked != 1 {
 			t.Fatalf("asked %d times: %v", asked, err)
 		}
@@ -152,7 +152,7 @@ func TestFloodOfValuesSparesSharedOnes(t *testing.T) {
 	want()
 	large := make([]byte, 100<<10)
 	for i := range 400 {
-		_, _, err := flood.Fetch(t.Context(), string(rune('a'+i)), func(context.Context) (any, error) { return string(large), nil })
+		_, _, err := flood.Get(t.Context(), string(rune('a'+i)), func(context.Context) (any, error) { return string(large), nil })
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}

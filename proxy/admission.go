@@ -13,22 +13,22 @@ import (
 // errShed means that a request was shed because it would have had to wait.
 var errShed = errors.New("too many requests are waiting")
 
-// lookup answers from the hot table where nothing else is to be done, else from the
+// get answers one key from the hot table where nothing else is to be done, else from the
 // near tier, or by a fill. With an error, there is no hit.
-func (s *Server) lookup(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader, hit *cache.Hit) (err error) {
+func (s *Server) get(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader, hit *cache.Hit) (err error) {
 	if req.near = space.Ready(key, want, req.start, hit); req.near {
 		space.Served(key, hit)
 		return nil
 	}
 	req.lent = true
-	*hit, err = s.lookupOrFill(req, space, key, want, load)
+	*hit, err = s.peekOrAwait(req, space, key, want, load)
 	return err
 }
 
-// lookupOrFill answers from the near tier without admission. A request that is not
+// peekOrAwait answers from the near tier without admission. A request that is not
 // answered there has to be admitted to wait for a fill; one that is shed gets the stale
 // copy where one may be served as fallback.
-func (s *Server) lookupOrFill(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
+func (s *Server) peekOrAwait(req *request, space *cache.Space, key string, want cache.Want, load cache.Loader) (cache.Hit, error) {
 	ctx := waitContext{req}
 	var hit cache.Hit
 	if req.near = space.Peek(ctx, key, want, load, &hit); req.near {

@@ -112,7 +112,7 @@ func (s *Server) answer(req *request) {
 		s.fail(req, outcomeInvalid, parameterFailure(bad))
 		return
 	}
-	if err := s.fetch(req); err != nil {
+	if err := s.getFromCache(req); err != nil {
 		req.hit = cache.Hit{}
 		f := classify(waitContext{req}, err)
 		if f.errorType == typeOverloaded {
@@ -141,15 +141,15 @@ func (s *Server) answer(req *request) {
 	}
 }
 
-// fetch asks the cache for the answer in the form and a coding that the request
+// getFromCache gets the answer from the cache, in the form and a coding that the request
 // accepts.
-func (s *Server) fetch(req *request) error {
+func (s *Server) getFromCache(req *request) error {
 	if req.in.Form.PictureProxy != nil {
 		var err error
-		req.hit, err = s.fetchPicture(req)
+		req.hit, err = s.getPicture(req)
 		return err
 	}
-	return s.lookup(req, req.route.space, req.key, wantOf(req.in, req.r.Header["Accept-Encoding"]), loader{req}, &req.hit)
+	return s.get(req, req.route.space, req.key, wantOf(req.in, req.r.Header["Accept-Encoding"]), loader{req}, &req.hit)
 }
 
 // wantOf is the representation that a request asks for: in no coding if something
@@ -170,15 +170,15 @@ const (
 	pictureDraws    = 64
 )
 
-// fetchPicture picks a link of the pool at random and returns the picture behind it.
+// getPicture picks a link of the pool at random and returns the picture behind it.
 // If that cannot be fetched, it picks a link to another host; if none leads to a picture,
 // the answer is the redirect to one: the caller may reach what this service does not.
-func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
+func (s *Server) getPicture(req *request) (cache.Hit, error) {
 	want := cache.Want{Form: req.in.Form.FormIndex()}
 	var link cache.Hit
 	var failed []string // hosts
 	for range pictureDraws {
-		if err := s.lookup(req, req.route.space, req.key, want, loader{req}, &link); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
+		if err := s.get(req, req.route.space, req.key, want, loader{req}, &link); err != nil || link.Meta.Negative || link.Missing || link.Rep.Location == "" {
 			return link, err
 		}
 		if len(failed) > 0 && slices.Contains(failed, hostOf(link.Rep.Location)) {
@@ -202,7 +202,7 @@ func (s *Server) fetchPicture(req *request) (cache.Hit, error) {
 func (s *Server) pictureOf(req *request, link *cache.Hit) (cache.Hit, error) {
 	p := req.in.PictureFetch(link.Rep.Location)
 	var found cache.Hit
-	err := s.lookup(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
+	err := s.get(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
 	found.Meta.Source, found.Meta.LastResort = link.Meta.Source, link.Meta.LastResort
 	found.Random, found.Rep.ETag = true, ""
 	return found, err

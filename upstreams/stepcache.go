@@ -36,13 +36,13 @@ type StepCacheRule struct {
 
 // StepResults are the cached results of one step. It is safe for concurrent use.
 type StepResults interface {
-	// Fetch returns the result that is cached under the id, else calls ask, once
-	// for all concurrent callers. created is when it was asked for. ask runs on a
+	// Get returns the result that is cached under the id, else calls load, once
+	// for all concurrent callers. created is when it was loaded. load runs on a
 	// context of its own and may outlive the caller's. Its value must be
 	// JSON-ready.
-	Fetch(ctx context.Context, id string, ask func(context.Context) (any, error)) (value any, created time.Time, err error)
+	Get(ctx context.Context, id string, load func(context.Context) (any, error)) (value any, created time.Time, err error)
 	// Drop removes the result that is cached under the id, unless it was created
-	// after the one that Fetch returned with this time.
+	// after the one that Get returned with this time.
 	Drop(id string, created time.Time)
 }
 

@@ -75,7 +75,7 @@ func (c *connection) breaks() bool {
 }
 
 func (c *connection) CompareAndSwap(ctx context.Context, old, value []byte) (bool, error) {
-	return c.write(ctx, c.File.Swap, old, value)
+	return c.write(ctx, c.File.CompareAndSwap, old, value)
 }
 
 func (c *connection) Repair(ctx context.Context, damaged, value []byte) (bool, error) {

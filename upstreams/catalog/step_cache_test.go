@@ -21,7 +21,7 @@ func TestStepCacheFollowsTheRule(t *testing.T) {
 	for shared, class := range map[bool]policy.Class{false: policy.Keyed, true: policy.Shared} {
 		rule := upstreams.StepCacheRule{Step: "playlist", Version: "v1", Lasts: time.Hour, Timeout: 5 * time.Second, Shared: shared}
 		shelf := StepCache{Cache: c}.Open("music", rule)
-		v, _, err := shelf.Fetch(t.Context(), "list 1", func(context.Context) (any, error) { return "songs", nil })
+		v, _, err := shelf.Get(t.Context(), "list 1", func(context.Context) (any, error) { return "songs", nil })
 		if err != nil || v != "songs" {
 			t.Errorf("%v, %v", v, err)
 		}

@@ -110,7 +110,7 @@ func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		return space.Fetch(t.Context(), in.Key(), cache.Want{}, &counted{Fill{Input: in}, calls.answered, calls.failed})
+		return space.Get(t.Context(), in.Key(), cache.Want{}, &counted{Fill{Input: in}, calls.answered, calls.failed})
 	}, calls, func() { _ = c.Close() }
 }
 

@@ -193,7 +193,7 @@ func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetc
 	}
 	fork := in.Fork()
 	var fetched atomic.Bool // to its end: it may still go on, where an old result is returned in its place
-	value, created, err := st.results.Fetch(ctx, id, func(ctx context.Context) (any, error) {
+	value, created, err := st.results.Get(ctx, id, func(ctx context.Context) (any, error) {
 		defer fetched.Store(true)
 		defer fork.Memory.Release()
 		v, err := fetch(ctx, fork)

@@ -12,7 +12,7 @@ import (
 // oldResults answers with an old result, while the step is fetched anew.
 type oldResults struct{ done chan struct{} }
 
-func (r oldResults) Fetch(ctx context.Context, _ string, ask func(context.Context) (any, error)) (any, time.Time, error) {
+func (r oldResults) Get(ctx context.Context, _ string, ask func(context.Context) (any, error)) (any, time.Time, error) {
 	go func() {
 		defer close(r.done)
 		_, _ = ask(ctx)

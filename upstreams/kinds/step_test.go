@@ -231,7 +231,7 @@ func (m *memory) forget() {
 	m.results = map[string]kept{}
 }
 
-func (s memoryResults) Fetch(ctx context.Context, id string, fetch func(context.Context) (any, error)) (any, time.Time, error) {
+func (s memoryResults) Get(ctx context.Context, id string, fetch func(context.Context) (any, error)) (any, time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v, ok := s.results[s.prefix+id]; ok {
