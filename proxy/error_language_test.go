@@ -28,10 +28,11 @@ func TestErrorsAreInTheCallersLanguage(t *testing.T) {
 	const en, zh = "parameter id is missing; expected 6 to 40 letters and digits, for example id=YT0000000000001",
 		"缺少参数 id；应为 6 到 40 位字母和数字，例如 id=YT0000000000001"
 	for _, row := range []struct{ query, accept, message, language, vary string }{
-		{"", "", en, "en", "Accept-Language"},
+		{"", "", zh, "zh-CN", "Accept-Language"},
+		{"", "en-GB,zh;q=0.5", en, "en", "Accept-Language"},
 		{"", "zh-CN,zh;q=0.9", zh, "zh-CN", "Accept-Language"},
 		{"", "zh-TW,en;q=0.1", zh, "zh-CN", "Accept-Language"},
-		{"", "fr", en, "en", "Accept-Language"},
+		{"", "fr", zh, "zh-CN", "Accept-Language"},
 		{"lang=zh", "en", zh, "zh-CN", ""},
 		{"lang=en", "zh", en, "en", ""},
 		{"lang=ja", "zh", zh, "zh-CN", "Accept-Language"},
@@ -58,7 +59,7 @@ func TestErrorsAreInTheCallersLanguage(t *testing.T) {
 func TestNegativeAnswersAreCachedOnceForAllLanguages(t *testing.T) {
 	f := newFront(t, nil, replayed)
 	const path = "/api/music?mid=404404"
-	first, second, third := f.get(path), f.get(path, "Accept-Language", "zh"), f.get(path+"&lang=zh")
+	first, second, third := f.get(path, "Accept-Language", "en"), f.get(path, "Accept-Language", "zh"), f.get(path+"&lang=zh")
 	first.want(t, http.StatusNotFound, "no public playlist has the ID 404404")
 	second.want(t, http.StatusNotFound, "没有 ID 为 404404 的公开歌单")
 	third.want(t, http.StatusNotFound, "没有 ID 为 404404 的公开歌单")

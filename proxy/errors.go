@@ -245,7 +245,7 @@ func languageOf(req *request) i18n.Choice {
 	if req.route != nil {
 		e = req.route.endpoint
 	}
-	return i18n.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header, i18n.English)
+	return i18n.OfAnswer(e.LanguageQuery(req.r.URL.RawQuery), req.r.Header)
 }
 
 // appendJSON appends the error body.

@@ -48,17 +48,18 @@ func TestNothingPublicRepeatsTheHost(t *testing.T) {
 			}
 		}
 		want := cmp.Or(public, "/")
-		if body := ask(http.MethodGet, "/openapi.json", host).Body.String(); !strings.Contains(body, `"servers":[{"description":"This service.","url":"`+want+`"}]`) {
+		if body := ask(http.MethodGet, "/openapi.json", host).Body.String(); !strings.Contains(body, `"servers":[{"description":"本服务。","url":"`+want+`"}]`) {
 			t.Errorf("public URL %q: the server is not %s", public, want)
 		}
 	}
 }
 
-// TestOpenAPILanguage: the caller's, by the query or the header, else English.
+// TestOpenAPILanguage: the caller's, by the query or the header, else Chinese.
 func TestOpenAPILanguage(t *testing.T) {
 	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Version = "1.2.3" })
 	for _, row := range []struct{ query, accept, tag, vary string }{
-		{"", "", "en", "Accept-Encoding, Accept-Language"},
+		{"", "", "zh-CN", "Accept-Encoding, Accept-Language"},
+		{"", "en", "en", "Accept-Encoding, Accept-Language"},
 		{"", "zh-CN,zh;q=0.9", "zh-CN", "Accept-Encoding, Accept-Language"},
 		{"?lang=zh", "", "zh-CN", "Accept-Encoding"},
 		{"?lang=en", "zh-CN", "en", "Accept-Encoding"},

@@ -19,9 +19,9 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// TestRefusalsOfMessagesInChinese: what is refused is told in the language of the request, whoever
+// TestRefusalsOfMessagesInBothLanguages: what is refused is told in the language of the request, whoever
 // refuses it. Codes stay the contract.
-func TestRefusalsOfMessagesInChinese(t *testing.T) {
+func TestRefusalsOfMessagesInBothLanguages(t *testing.T) {
 	f := newFront(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 6} })
 	withTools(f, "https://agent.example.org")
 	for name, row := range map[string]struct {
@@ -38,13 +38,13 @@ func TestRefusalsOfMessagesInChinese(t *testing.T) {
 		"argument":     {callMessage("ip", `{"page":1}`), "no such argument", "没有这个参数", 200, nil},
 		"no object":    {callMessage("ip", `7`), "expected an object", "应为对象", 200, nil},
 	} {
-		for i, want := range []string{row.en, row.zh, row.zh, row.en} {
-			languages := [][]string{{}, {"Accept-Language", "zh-CN,zh;q=0.9"}, {"Accept-Language", "en"}, {"Accept-Language", "zh"}}[i]
+		for i, want := range []string{row.zh, row.en, row.zh, row.en} {
+			languages := [][]string{{}, {"Accept-Language", "en-GB,zh;q=0.9"}, {"Accept-Language", "en"}, {"Accept-Language", "zh"}}[i]
 			headers := append(append([]string{"X-Forwarded-For", fmt.Sprintf("192.0.2.%d", i+len(name)*4)}, row.headers...), languages...)
 			a := f.postTo("/mcp"+[]string{"", "", "?lang=zh", "?lang=en"}[i], row.body, headers...)
 			a.want(t, row.status, want)
 			if row.status != http.StatusOK {
-				a.header(t, "Content-Language", []string{"en", "zh-CN", "zh-CN", "en"}[i])
+				a.header(t, "Content-Language", []string{"zh-CN", "en", "zh-CN", "en"}[i])
 				if varies := slices.Contains(a.Header.Values("Vary"), "Accept-Language"); varies != (i < 2) {
 					t.Errorf("%s: Vary: %q", name, a.Header.Values("Vary"))
 				}

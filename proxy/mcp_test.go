@@ -166,7 +166,7 @@ func TestErrorsOfAgents(t *testing.T) {
 		"missing":      {"kd", nil, []string{`"type":"missing_parameter"`, `"parameter":"id"`, `"request_id":`}},
 		"out of range": {"wpcat", map[string]any{"p": 0}, []string{`"type":"invalid_parameter"`, `"parameter":"p"`}},
 		"another type": {"wpcat", map[string]any{"n": []int{1}}, []string{`"type":"invalid_parameter"`, `"parameter":"n"`}},
-		"unknown":      {"wpcat", map[string]any{"page": 1}, []string{`"type":"invalid_parameter"`, `"parameter":"page"`, "n, p, type"}},
+		"unknown":      {"wpcat", map[string]any{"page": 1}, []string{`"type":"invalid_parameter"`, `"parameter":"page"`, "n、p、type"}},
 		"as text":      {"wpcat", map[string]any{"p": 0, "type": "text"}, []string{`"type":"invalid_parameter"`, `"parameter":"p"`}},
 		"forbidden":    {"dwzrec", map[string]any{"url": "http://127.0.0.1/"}, []string{`"type":"forbidden_target"`}},
 		"a picture":    {"avatar", map[string]any{"uid": "x", "type": "image"}, []string{`"type":"invalid_parameter"`, `"parameter":"uid"`}},
@@ -395,9 +395,10 @@ func TestManyAgents(t *testing.T) {
 	}
 }
 
-// TestToolsInChinese: a client that prefers it gets descriptions and errors in it.
-func TestToolsInChinese(t *testing.T) {
+// TestToolsInBothLanguages: a client gets descriptions in the language that it prefers, else in Chinese.
+func TestToolsInBothLanguages(t *testing.T) {
 	f := withTools(newFront(t, nil, replayed))
 	f.post(listMessage, "Accept-Language", "zh-CN,zh;q=0.9").want(t, 200, "每天60秒读懂世界", "26：动漫卡通")
-	f.post(listMessage).want(t, 200, "A short daily digest", "26: Anime")
+	f.post(listMessage).want(t, 200, "每天60秒读懂世界")
+	f.post(listMessage, "Accept-Language", "en").want(t, 200, "A short daily digest", "26: Anime")
 }

@@ -46,7 +46,7 @@ func (s *Server) missingPage(req *request, f *failure) (*pages.Document, i18n.Ch
 	if accepted := weigh(req.r.Header["Accept"]); accepted.page == 0 || accepted.page < max(accepted.json, accepted.image) {
 		return nil, i18n.Choice{}
 	}
-	in := i18n.OfPage(req.r, i18n.Chinese)
+	in := i18n.OfPage(req.r)
 	d, err := set.Missing(path, in.Language)
 	if err != nil {
 		s.cfg.Log.Error("generating a page failed", "path", req.r.URL.Path, "error", err)

@@ -24,9 +24,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, place pages.P
 	var in i18n.Choice
 	switch place.Kind {
 	case pages.Page:
-		in = i18n.OfPage(r, i18n.Chinese)
+		in = i18n.OfPage(r)
 	case pages.Answer:
-		in = i18n.OfAnswer(r.URL.RawQuery, r.Header, i18n.English)
+		in = i18n.OfAnswer(r.URL.RawQuery, r.Header)
 	case pages.Absent, pages.File:
 	}
 	d, err := place.Make(in.Language)

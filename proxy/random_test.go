@@ -213,13 +213,13 @@ func TestSongParameters(t *testing.T) {
 	}
 	f.get("/api/music?type=text").want(t, http.StatusOK, "歌曲：", "歌手：", "链接：https://", "\n音乐分享")
 	f.get("/api/music?type=text&tail=%E4%BB%8A%E5%A4%A9%0AEvil:+1").want(t, http.StatusOK, "\n今天 Evil: 1")
-	f.get("/api/music?type=text&tail="+strings.Repeat("a", 65)).want(t, http.StatusBadRequest, "parameter tail")
+	f.get("/api/music?type=text&tail="+strings.Repeat("a", 65)).want(t, http.StatusBadRequest, "参数 tail 有误")
 	f.get("/api/music?type=url").want(t, http.StatusFound)
 	f.get("/api/music?format=mp3").want(t, http.StatusFound)
 	f.get("/api/music?format=mp3&type=json").want(t, http.StatusOK, `"playable":true`)
-	f.get("/api/music?sort=%E5%86%B7%E9%97%A8%E6%A6%9C").want(t, http.StatusBadRequest, "parameter sort", "热歌榜")
+	f.get("/api/music?sort=%E5%86%B7%E9%97%A8%E6%A6%9C").want(t, http.StatusBadRequest, "参数 sort 有误", "热歌榜")
 	a := f.get("/api/music?id=555")
-	a.want(t, http.StatusNotFound, "no public playlist has the ID 555")
+	a.want(t, http.StatusNotFound, "没有 ID 为 555 的公开歌单")
 	head := f.do(t.Context(), http.MethodHead, "/api/music?type=text&tail=x")
 	if head.ContentLength < 20 || head.body != "" {
 		t.Errorf("HEAD: %d bytes announced", head.ContentLength)

@@ -58,7 +58,7 @@ func matches(got, want string) bool {
 // check asks in both languages.
 func (r *refused) check(t *testing.T, base string) {
 	t.Helper()
-	for _, in := range []struct{ accept, tag, want string }{{"zh-CN,zh;q=0.9,en;q=0.8", "zh-CN", r.zh}, {"en-GB", "en", r.en}, {"", "en", r.en}} {
+	for _, in := range []struct{ accept, tag, want string }{{"zh-CN,zh;q=0.9,en;q=0.8", "zh-CN", r.zh}, {"en-GB", "en", r.en}, {"", "zh-CN", r.zh}} {
 		resp, got := r.asked(t, base, in.accept)
 		if resp.StatusCode != r.status || !matches(got, in.want) {
 			t.Errorf("%s %s %.60s in %q:\n%d %q, want\n%d %q", r.method, r.path, r.body, in.accept, resp.StatusCode, got, r.status, in.want)

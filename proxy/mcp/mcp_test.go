@@ -81,7 +81,7 @@ func TestRequestsOfCalls(t *testing.T) {
 		t.Errorf("%v", q)
 	}
 	h := got.Header
-	if h.Get("X-Forwarded-For") != "192.0.2.1" || h.Get("Cdn-Loop") != "x" || h.Get("User-Agent") != "agent/1" || h.Get("X-Request-Id") != "abc" || h.Get("Accept-Language") != "en" || len(h) != 6 {
+	if h.Get("X-Forwarded-For") != "192.0.2.1" || h.Get("Cdn-Loop") != "x" || h.Get("User-Agent") != "agent/1" || h.Get("X-Request-Id") != "abc" || h.Get("Accept-Language") != "zh-CN" || len(h) != 6 {
 		t.Errorf("%v", h)
 	}
 }
@@ -211,11 +211,11 @@ func TestAPanicOfACallIsAnError(t *testing.T) {
 	if s.cfg.Panics, err = panics.New(reg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	english, err := s.texts[i18n.English]()
+	made, err := s.texts[i18n.Default]()
 	if err != nil {
 		t.Fatal(err)
 	}
-	english.tools["joke"].forms = nil // as no tool is
+	made.tools["joke"].forms = nil // as no tool is
 	got := send(s, callOf(`{}`)).Body.String()
 	if !strings.Contains(got, `"code":-32603`) || strings.Contains(got, "index out of range") {
 		t.Error(got)

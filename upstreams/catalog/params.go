@@ -88,16 +88,15 @@ func (e *ParamError) ZH() string {
 	if p == nil {
 		return e.wrong.ZH()
 	}
-	expected := "；" + words.Join("应为", p.Allowed.ZH()) + "，例如 " + p.Name + "=" + p.Example
 	if e.Missing {
-		return "缺少参数 " + p.Name + expected
+		return words.Join("缺少参数 ", p.Name, "；应为", p.Allowed.ZH(), "，例如 ", p.Name, "=", p.Example)
 	}
 	value := "所给的值"
 	if e.value != "" {
 		quoted := strconv.Quote(e.value)
 		value = "“" + quoted[1:len(quoted)-1] + "”"
 	}
-	return "参数 " + p.Name + " 有误：" + words.Join(value, e.wrong.ZH()) + expected
+	return words.Join("参数 ", p.Name, " 有误：", value, e.wrong.ZH(), "；应为", p.Allowed.ZH(), "，例如 ", p.Name, "=", p.Example)
 }
 
 var (

@@ -2,16 +2,32 @@ package declare
 
 import "strings"
 
+// longTail is from how many bytes on, after what two names begin with, a typing error may be two.
+const longTail = 5
+
 // Nearest is the candidate that a misspelt name most likely stands for; "" where
-// none is near enough.
+// none is within what typing errors do: one of them, or two in a long name.
 func Nearest(name string, candidates []string) string {
-	best, least := "", min(max(2, len(name)/3)+1, len(name)) // a name that shares nothing is not near
+	best, least := "", 3
 	for _, c := range candidates {
-		if d := distance(name, c); d < least {
+		most := 1
+		if len(name)-shared(name, c) >= longTail {
+			most = 2
+		}
+		if d := distance(name, c); d <= most && d < min(least, len(name)) { // a name that shares nothing is not near
 			best, least = c, d
 		}
 	}
 	return best
+}
+
+// shared is how many bytes both begin with.
+func shared(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // Suggestion adds the nearest candidate to the message about an unknown name.
@@ -35,27 +51,30 @@ func Expected(name string, allowed []string) string {
 	return "; e" + list
 }
 
-// distance is how many bytes must be put in, taken out or changed to make one
-// name of the other (Levenshtein).
+// distance is how many bytes must be put in, taken out, changed or swapped with the next to
+// make one name of the other (optimal string alignment).
 func distance(a, b string) int {
-	var short [64]int // for names as they usually are, without memory of its own
-	row := short[:]
-	if len(b) >= len(row) {
-		row = make([]int, len(b)+1)
+	var few [3 * 32]int // for names as they usually are, without memory of its own
+	rows, width := few[:], len(b)+1
+	if 3*width > len(rows) {
+		rows = make([]int, 3*width)
 	}
-	for j := range len(b) + 1 {
+	before, above, row := rows[:width], rows[width:2*width], rows[2*width:3*width]
+	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := above[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
+			row[j+1] = min(cost, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -26,9 +26,9 @@ var (
 
 // accepted chooses by the lines of Accept-Language. What common browsers send first
 // decides without more ado.
-func accepted(lines []string, otherwise Language) Language {
+func accepted(lines []string) Language {
 	if len(lines) == 0 || lines[0] == "" {
-		return otherwise
+		return Default
 	}
 	first, _, _ := strings.Cut(lines[0], ",")
 	switch first {
@@ -42,7 +42,7 @@ func accepted(lines []string, otherwise Language) Language {
 			return ofSupported(i)
 		}
 	}
-	return otherwise
+	return Default
 }
 
 // ofSupported is the language of the tag at that place in supported.

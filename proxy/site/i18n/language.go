@@ -20,6 +20,9 @@ const (
 	Chinese
 )
 
+// Default is the language of whoever asks for none: most are bots, whose users read Chinese.
+const Default = Chinese
+
 // All returns every language.
 func All() []Language { return []Language{English, Chinese} }
 
@@ -78,18 +81,18 @@ type Choice struct {
 }
 
 // OfAnswer chooses the language of an answer of the API: what the raw query says, else
-// what the header accepts, else the default. Whoever owns a parameter of that name
+// what the header accepts, else Default. Whoever owns a parameter of that name
 // passes an empty query. What it does not understand counts as not said.
-func OfAnswer(rawQuery string, header http.Header, otherwise Language) Choice {
+func OfAnswer(rawQuery string, header http.Header) Choice {
 	if l, ok := asked(rawQuery); ok {
 		return Choice{Language: l}
 	}
-	return Choice{Language: accepted(header["Accept-Language"], otherwise), Vary: "Accept-Language"}
+	return Choice{Language: accepted(header["Accept-Language"]), Vary: "Accept-Language"}
 }
 
 // OfPage is OfAnswer for a page, where a choice that a browser remembers wins over
 // what its header accepts.
-func OfPage(r *http.Request, otherwise Language) Choice {
+func OfPage(r *http.Request) Choice {
 	if l, ok := asked(r.URL.RawQuery); ok {
 		return Choice{Language: l}
 	}
@@ -98,7 +101,7 @@ func OfPage(r *http.Request, otherwise Language) Choice {
 		c.Language = l
 		return c
 	}
-	c.Language = accepted(r.Header["Accept-Language"], otherwise)
+	c.Language = accepted(r.Header["Accept-Language"])
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAcceptLanguage(t *testing.T) {
-	const other = English
+	const other = Default
 	for line, want := range map[string]Language{
 		"":                                    other,
 		"zh":                                  Chinese,
@@ -40,19 +40,14 @@ func TestAcceptLanguage(t *testing.T) {
 		",,,zh":                               Chinese,
 		"zh-CN;level=1":                       other,
 	} {
-		if got := accepted([]string{line}, other); got != want {
+		if got := accepted([]string{line}); got != want {
 			t.Errorf("%q: got %v, want %v", line, got, want)
 		}
 	}
-	for _, otherwise := range All() {
-		if got := accepted(nil, otherwise); got != otherwise {
-			t.Errorf("no field: got %v, want %v", got, otherwise)
-		}
-		if got := accepted([]string{"fr"}, otherwise); got != otherwise {
-			t.Errorf("fr: got %v, want %v", got, otherwise)
-		}
+	if got := accepted(nil); got != Default {
+		t.Errorf("no field: got %v, want %v", got, Default)
 	}
-	if got := accepted([]string{"fr", "zh"}, English); got != Chinese {
+	if got := accepted([]string{"fr", "zh"}); got != Chinese {
 		t.Errorf("two lines: got %v", got)
 	}
 }
@@ -74,7 +69,7 @@ func TestTheQueryWins(t *testing.T) {
 		"lang":               {Chinese, "Accept-Language"},
 		"slang=en&language=": {Chinese, "Accept-Language"},
 	} {
-		if got := OfAnswer(query, header, English); got != want {
+		if got := OfAnswer(query, header); got != want {
 			t.Errorf("%q: got %v, want %v", query, got, want)
 		}
 	}
@@ -96,7 +91,7 @@ func TestPagesRememberTheLanguage(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/?"+c.query, nil)
 		r.Header.Set("Cookie", c.cookie)
 		r.Header.Set("Accept-Language", c.accept)
-		if got := OfPage(r, Chinese); got != c.want {
+		if got := OfPage(r); got != c.want {
 			t.Errorf("%+v: got %v", c, got)
 		}
 	}
@@ -105,7 +100,7 @@ func TestPagesRememberTheLanguage(t *testing.T) {
 // What browsers send costs nothing on the heap, so that refusing a flood does not.
 func TestCommonFieldsAreReadWithoutAllocation(t *testing.T) {
 	header := http.Header{"Accept-Language": {"zh-CN,zh;q=0.9,en;q=0.8"}}
-	if n := testing.AllocsPerRun(100, func() { OfAnswer("id=1&type=json", header, English) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { OfAnswer("id=1&type=json", header) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -119,11 +114,11 @@ func TestHostileFieldsAreCut(t *testing.T) {
 		if n := len(preferences([]string{line})); n > mostItems {
 			t.Errorf("%s: %d items", name, n)
 		}
-		if got := accepted([]string{line}, English); got != English {
+		if got := accepted([]string{line}); got != Default {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
-	if got := accepted([]string{"fr," + strings.Repeat("x", 1<<20), "zh"}, English); got != English {
+	if got := accepted([]string{"fr," + strings.Repeat("x", 1<<20), "en"}); got != Default {
 		t.Errorf("got %v", got)
 	}
 }
@@ -133,18 +128,18 @@ func FuzzAcceptLanguage(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		if got := accepted([]string{line}, Chinese); got > Chinese {
+		if got := accepted([]string{line}); got > Chinese {
 			t.Errorf("%q: %d is no language", line, got)
 		}
 		// What is known by heart is what reading it would have said.
 		if prefs := preferences([]string{line}); len(prefs) > 0 && len(line) < longestLine {
 			if first, _, _ := strings.Cut(line, ","); first == "zh-TW" || first == "en" {
 				want, _ := Parse(first)
-				if got := accepted([]string{" " + line}, Chinese); got != want {
+				if got := accepted([]string{" " + line}); got != want {
 					t.Errorf("%q: got %v, want %v", line, got, want)
 				}
 			}
 		}
-		OfAnswer(line, http.Header{"Accept-Language": {line}}, English)
+		OfAnswer(line, http.Header{"Accept-Language": {line}})
 	})
 }

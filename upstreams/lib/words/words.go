@@ -73,6 +73,11 @@ func (t Text) IsZero() bool { return t == Text{} }
 // characters and Latin letters or digits.
 func Join(parts ...string) string {
 	var b strings.Builder
+	size := len(parts)
+	for _, part := range parts {
+		size += len(part)
+	}
+	b.Grow(size)
 	last := utf8.RuneError
 	for _, part := range parts {
 		first, _ := utf8.DecodeRuneInString(part)
