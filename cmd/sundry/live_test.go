@@ -25,6 +25,7 @@ func (p *instance) ask(method, path, body string) (int, map[string]any) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	req.Header.Set("Accept-Language", "en")
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

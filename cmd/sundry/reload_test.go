@@ -198,7 +198,7 @@ func TestEndpointsAreTurnedOffAndOn(t *testing.T) {
 		t.Fatal(err, errs)
 	}
 	p := launch(t, processOf(t, env), "--replay", "--config", file)
-	if status, _, body, err := get(p.public + "/api/qrcode?text=a"); err != nil || status != http.StatusNotFound || !strings.Contains(body, "there is no such endpoint") {
+	if status, _, body, err := get(p.public + "/api/qrcode?text=a&lang=en"); err != nil || status != http.StatusNotFound || !strings.Contains(body, "there is no such endpoint") {
 		t.Error(status, body, err)
 	}
 	if _, body := mustGet(t, p.public+"/openapi.json"); strings.Contains(body, "/api/qrcode") || !strings.Contains(body, "/api/ip") {

@@ -276,6 +276,7 @@ func (s *soak) admin(m *soaked, method, path, body string) (int, []byte, error) 
 	if err != nil {
 		return 0, nil, err
 	}
+	req.Header.Set("Accept-Language", "en")
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
