@@ -58,6 +58,7 @@ type lane struct {
 // other requests.
 type prepared struct {
 	hit     cache.Hit
+	picture picture
 	reply   reply
 	allowed ratelimit.Allowance
 }
@@ -88,10 +89,10 @@ func (l *lane) Answer(q *express.Request, r *express.Response) bool {
 	if parsed == nil {
 		return false
 	}
-	a.reply.compose(&parsed.in, &a.hit, requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
+	a.reply.compose(&parsed.in, a.found(parsed), requestIDOf(q.Lines(laneRequestID)), q.Lines(laneIfNoneMatch))
 	rt.settings.limiter.describe(&a.reply.head, &a.allowed)
 	r.Buf, r.Body = a.reply.appendTo(r.Buf, l.dateLine(q.Arrived), q.Head)
-	l.count(a, rt, parsed.key, q)
+	l.count(a, rt, parsed, q)
 	return true
 }
 
@@ -102,18 +103,11 @@ func (l *lane) release(a *prepared) {
 }
 
 // prepare finds the answer; nil: it does not lie ready.
-func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *parsedQuery {
+func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *meaning {
 	caller := callerAddress(q.Peer, q.Lines(laneXForwardedFor), q.Lines(laneForwarded), rt.settings.Trusted, rt.settings.Forwarded)
 	key := rt.parses.keyFor(q.Query, caller, laneClient{q}, q.Arrived)
 	parsed := rt.parses.find(&key)
-	if parsed == nil || parsed.in.Form.PictureProxy != nil {
-		return nil
-	}
-	want := wantOf(&parsed.in, q.Lines(laneAcceptEncoding))
-	if !rt.space.Ready(parsed.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
-		return nil
-	}
-	if !l.skipsLog(rt.settings.HitSample) {
+	if parsed == nil || !a.find(rt, parsed, q) || !l.skipsLog(rt.settings.HitSample) {
 		return nil
 	}
 	// Last, because it counts the request. A refusal does not: net/http makes it.
@@ -124,6 +118,44 @@ func (l *lane) prepare(a *prepared, rt *route, q *express.Request) *parsedQuery 
 	return parsed
 }
 
+// find finds what the cache has. Of a pool whose pictures go through this service, that is the
+// picture of a link that is drawn; if it does not lie ready, net/http draws anew, so a picture
+// that was not fetched yet comes a little later.
+func (a *prepared) find(rt *route, parsed *meaning, q *express.Request) bool {
+	want := wantOf(&parsed.in, q.Lines(laneAcceptEncoding))
+	if !rt.space.Ready(parsed.key, want, q.Arrived, &a.hit) || a.hit.Meta.Negative || a.hit.Missing {
+		return false
+	}
+	if parsed.in.Form.PictureProxy == nil {
+		return true
+	}
+	return a.hit.Rep.Location != "" && a.picture.find(rt, parsed, &a.hit, q.Arrived)
+}
+
+// found is what find found to send.
+func (a *prepared) found(parsed *meaning) *cache.Hit {
+	if parsed.in.Form.PictureProxy != nil {
+		return &a.picture.hit
+	}
+	return &a.hit
+}
+
+// picture is what a link leads to.
+type picture struct {
+	key string
+	hit cache.Hit
+}
+
+func (p *picture) find(rt *route, parsed *meaning, link *cache.Hit, at time.Time) bool {
+	fetch := parsed.in.PictureFetch(link.Rep.Location)
+	p.key = fetch.Key()
+	if !rt.pictures.Ready(p.key, cache.Want{Form: fetch.FormIndex()}, at, &p.hit) {
+		return false
+	}
+	isPictureOf(link, &p.hit)
+	return true
+}
+
 // laneClient is the client of a request in the lane.
 type laneClient struct{ *express.Request }
 
@@ -131,12 +163,15 @@ func (c laneClient) agent() string { return c.Field(laneAgent) }
 func (c laneClient) hint() string  { return c.Field(laneHint) }
 
 // count counts the answer as ServeHTTP does.
-func (l *lane) count(a *prepared, rt *route, key string, q *express.Request) {
+func (l *lane) count(a *prepared, rt *route, parsed *meaning, q *express.Request) {
 	outcome := outcomeHit
 	if a.reply.status == http.StatusNotModified {
 		outcome = outcomeNotModified
 	}
-	rt.space.Served(key, &a.hit)
+	rt.space.Served(parsed.key, &a.hit)
+	if parsed.in.Form.PictureProxy != nil {
+		rt.pictures.Served(a.picture.key, &a.picture.hit)
+	}
 	rt.metrics.observeHit(outcome, a.reply.status, time.Since(q.Arrived))
 }
 

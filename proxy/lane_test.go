@@ -189,6 +189,49 @@ func TestLaneAnswersAsNetHTTPDoes(t *testing.T) {
 	}
 }
 
+// TestLaneAnswersWhoKnowsASecret, and nobody else with it.
+func TestLaneAnswersWhoKnowsASecret(t *testing.T) {
+	w := newTwoWays(t, map[string]string{"asked": askedFile(secretInput)})
+	lane, plain := dial(t, w.lane), dial(t, w.plain)
+	request := "GET /api/asked?id=1234 HTTP/1.1\r\nHost: a.example\r\n\r\n"
+	for range 4 {
+		plain.ask(t, request)
+	}
+	w.compare(t, lane, plain, request)
+	w.compare(t, lane, plain, strings.Replace(request, "1234", "1235", 1))
+	w.compare(t, lane, plain, strings.Replace(request, "id=", "", 1))
+	if answered := w.counted(t, "sundry_express_requests_total")[`result="answered"`]; answered != 1 {
+		t.Errorf("the lane answered %v requests, want the first alone", answered)
+	}
+}
+
+// TestLaneAnswersWithPicturesOfAPool: those that lie ready.
+func TestLaneAnswersWithPicturesOfAPool(t *testing.T) {
+	host := newFake(t, onePixel)
+	list := newFake(t, `{"list":["`+host.URL+`/a.gif"]}`)
+	w := newTwoWays(t, pictured(list, host))
+	lane, plain := dial(t, w.lane), dial(t, w.plain)
+	request := "GET /api/simple HTTP/1.1\r\nHost: a.example\r\n\r\n"
+	for range 4 {
+		plain.ask(t, request)
+	}
+	before := w.counted(t, "sundry_cache_lookups_total")
+	if got := lane.ask(t, request); !strings.HasSuffix(got, onePixel) || !strings.Contains(got, "\r\nCache-Control: no-store\r\n") {
+		t.Errorf("%.500q", got)
+	}
+	for series, n := range w.counted(t, "sundry_cache_lookups_total") {
+		if n != before[series]+1 && strings.Contains(series, "hit") {
+			t.Errorf("%s: %v, and %v before", series, n, before[series])
+		}
+	}
+	for _, lines := range headersOfRequests("*") {
+		w.compare(t, lane, plain, strings.Replace(request, "\r\n\r\n", "\r\n"+lines+"\r\n", 1))
+	}
+	if answered := w.counted(t, "sundry_express_requests_total")[`result="answered"`]; answered < 20 {
+		t.Errorf("the lane answered %v requests", answered)
+	}
+}
+
 // TestLaneRefusesAsNetHTTPDoes: mistakes, pages, probes, other paths and methods.
 func TestLaneRefusesAsNetHTTPDoes(t *testing.T) {
 	w := newTwoWays(t, nil, replayed)

@@ -1,6 +1,9 @@
 package proxy
 
 import (
+	cryptorand "crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"hash/maphash"
 	"math/rand/v2"
 	"net/http"
@@ -33,8 +36,12 @@ const (
 //
 // Readers take no lock; they find a query by its hash, and then compare everything that
 // decides its meaning.
+//
+// A query that holds what only some know is not kept: it is known by its digest, with
+// nothing of what it means but what the lane needs to send an answer.
 type parseCache struct {
 	seed  maphash.Seed
+	key   [32]byte // of digests
 	slots [parseSlots]atomic.Pointer[parsedQuery]
 	once  [parsedOnce]atomic.Uint32 // the last query of each slot, by hash
 }
@@ -43,6 +50,7 @@ type parseCache struct {
 type parseKey struct {
 	endpoint int // its place in the catalog
 	query    string
+	digest   [16]byte // of a query that is not kept, in place of it
 	circumstances
 }
 
@@ -53,14 +61,30 @@ type circumstances struct {
 	day         int64
 }
 
-// parsedQuery is what a query means. It is immutable.
+// parsedQuery is a query that is known. It is immutable.
 type parsedQuery struct {
 	parseKey
-	in  catalog.Input
-	key string // of the answer
+	means []meaning // one of these, all as likely
 }
 
-func newParseCache() *parseCache { return &parseCache{seed: maphash.MakeSeed()} }
+// meaning is what a query means.
+type meaning struct {
+	in  catalog.Input // without values where the query is not kept
+	key string        // of the answer
+}
+
+func (p *parsedQuery) pick() *meaning {
+	if len(p.means) == 1 {
+		return &p.means[0]
+	}
+	return &p.means[rand.IntN(len(p.means))]
+}
+
+func newParseCache() *parseCache {
+	c := &parseCache{seed: maphash.MakeSeed()}
+	_, _ = cryptorand.Read(c.key[:]) // never fails
+	return c
+}
 
 func (k *parseKey) length() int { return len(k.query) + len(k.agent) + len(k.hint) }
 
@@ -94,17 +118,21 @@ type endpointParses struct {
 	endpoint *catalog.Endpoint
 	place    int // in the catalog
 	depends  catalog.Circumstances
+	secret   bool // queries are known by their digests
 }
 
-// of returns nil for an endpoint of whose queries nothing may be remembered: they mean
-// something else each time, or hold what only some know.
+// of returns nil for an endpoint whose queries mean something else each time.
 func (c *parseCache) of(e *catalog.Endpoint, place int) *endpointParses {
 	depends := e.Circumstances()
-	if depends&catalog.OfChance != 0 || e.TakesSecrets() {
+	if depends&catalog.OfChance != 0 && !e.DrawsOne() {
 		return nil
 	}
-	return &endpointParses{c, e, place, depends}
+	return &endpointParses{c, e, place, depends, e.TakesSecrets()}
 }
+
+// keepsValues reports whether what is found has the values of the query, so that an
+// answer can be fetched by it.
+func (p *endpointParses) keepsValues() bool { return p != nil && !p.secret }
 
 // client tells what a request says of its client: the first lines of the two fields.
 type client interface {
@@ -124,6 +152,9 @@ func (p *endpointParses) keyFor(query string, caller netip.Addr, by client, now 
 		return k
 	}
 	k.endpoint, k.query = p.place, query
+	if p.secret && len(query) <= longestParsed {
+		k.query, k.digest = "", p.digestOf(query)
+	}
 	if p.depends == 0 {
 		return k
 	}
@@ -142,8 +173,22 @@ func (p *endpointParses) keyFor(query string, caller netip.Addr, by client, now 
 	return k
 }
 
+// digestOf is a keyed hash of a query. It is a cryptographic one, because an answer goes to
+// whoever asks a query with the same: nobody can find two.
+func (p *endpointParses) digestOf(query string) (d [16]byte) {
+	var text [len(p.key) + longestParsed]byte
+	n := copy(text[:], p.key[:])
+	n += copy(text[n:], query)
+	sum := sha256.Sum256(text[:n])
+	copy(d[:], sum[:])
+	return d
+}
+
 func (p *endpointParses) hash(k *parseKey) uint64 {
 	hash := maphash.String(p.seed, k.query) + uint64(k.endpoint)*1e9
+	if p.secret {
+		hash += binary.LittleEndian.Uint64(k.digest[:])
+	}
 	if p.depends == 0 {
 		return hash
 	}
@@ -152,18 +197,19 @@ func (p *endpointParses) hash(k *parseKey) uint64 {
 
 // matches reports whether a remembered query is the one that is asked.
 func (p *endpointParses) matches(found *parsedQuery, key *parseKey) bool {
-	return found.endpoint == key.endpoint && found.query == key.query && (p.depends == 0 || found.circumstances == key.circumstances)
+	return found.endpoint == key.endpoint && found.query == key.query && found.digest == key.digest &&
+		(p.depends == 0 || found.circumstances == key.circumstances)
 }
 
-// find returns what a query means, or nil if that is not remembered.
-func (p *endpointParses) find(key *parseKey) *parsedQuery {
+// find returns what a query means, this time; nil: that is not remembered.
+func (p *endpointParses) find(key *parseKey) *meaning {
 	if p == nil || key.length() > longestParsed {
 		return nil
 	}
 	ways := p.ways(p.hash(key))
 	for i := range ways {
 		if found := ways[i].Load(); found != nil && p.matches(found, key) {
-			return found
+			return found.pick()
 		}
 	}
 	return nil
@@ -180,11 +226,23 @@ func (p *endpointParses) remember(query string, caller catalog.Caller, now time.
 		return
 	}
 	// Its own texts, because the request's may be parts of much longer ones.
-	key.query, key.agent, key.hint = strings.Clone(query), strings.Clone(key.agent), strings.Clone(key.hint)
-	in, bad := p.endpoint.ParseAt(key.query, caller, func() time.Time { return now })
-	if bad == nil {
-		p.put(&parsedQuery{key, in, in.Key()}, hash)
+	query, key.agent, key.hint = strings.Clone(query), strings.Clone(key.agent), strings.Clone(key.hint)
+	in, bad := p.endpoint.ParseAt(query, caller, func() time.Time { return now })
+	if bad != nil {
+		return
 	}
+	parsed := &parsedQuery{parseKey: key}
+	for _, in := range in.Draws() {
+		m := meaning{in, in.Key()}
+		if p.secret {
+			m.in = in.WithoutValues()
+		}
+		parsed.means = append(parsed.means, m)
+	}
+	if !p.secret {
+		parsed.query = query
+	}
+	p.put(parsed, hash)
 }
 
 // first is the first line of a header, or "".

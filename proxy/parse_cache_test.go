@@ -19,10 +19,9 @@ import (
 	"sundry/upstreams/lib/guard"
 )
 
-// askedOf is a catalog file with an endpoint of one input.
-func askedOf(t testing.TB, params string) *catalog.Endpoint {
-	t.Helper()
-	text := `version: 1
+// askedFile is a catalog file with an endpoint of one input.
+func askedFile(params string) string {
+	return `version: 1
 name: asked
 group: text
 summary: {en: A test., zh: 测试}
@@ -31,11 +30,15 @@ cache: {class: keyed, ttl: 1h}
 forms: [{name: json, json: .}]
 sources: [{name: made, computed: {}}]
 `
+}
+
+func askedOf(t testing.TB, params string) *catalog.Endpoint {
+	t.Helper()
 	env := &upstreams.Environment{Data: catalog.Data(""), Transport: http.DefaultTransport, Log: slog.New(slog.DiscardHandler),
 		Guard: guard.New(guard.Config{}), Secret: func(string) (string, bool) { return "", false }}
 	env.Metrics, _ = upstreams.NewMetrics(nil, &env.Hosts, &env.Quotas)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "asked.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "asked.yaml"), []byte(askedFile(params)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err := catalog.Load(catalog.Options{Dir: dir}, env)
@@ -68,7 +71,7 @@ func (p *endpointParses) rememberTwice(query string, who catalog.Caller, at time
 	p.remember(query, who, at)
 }
 
-func (p *endpointParses) ask(query string, who catalog.Caller, at time.Time) *parsedQuery {
+func (p *endpointParses) ask(query string, who catalog.Caller, at time.Time) *meaning {
 	key := p.keyFor(query, who.Addr, headerClient(who.Header), at)
 	return p.find(&key)
 }
@@ -137,16 +140,74 @@ func TestAParsedQueryIsOfItsCircumstances(t *testing.T) {
 	}
 }
 
-// TestSomeQueriesAreNeverRemembered: of chance, and those that hold what only some know.
-func TestSomeQueriesAreNeverRemembered(t *testing.T) {
-	for _, params := range []string{
-		`{name: drawn, type: string, enum: [any, cats, dogs], pick: {any: [cats, dogs]}, example: cats}`,
-		`{name: id, type: string, private: true, personal: true, example: x}`,
-	} {
-		p := parsesOf(t, params)
-		if p.rememberTwice("", someone, noon); p.ask("", someone, noon) != nil {
-			t.Errorf("%s is remembered", params)
+const secretInput = `{name: id, type: string, private: true, personal: true, max_len: 600, example: x}, {name: callback, role: callback, example: f}`
+
+// TestASecretIsKnownByItsDigest: found where it is asked, and nothing of it is kept.
+func TestASecretIsKnownByItsDigest(t *testing.T) {
+	p := parsesOf(t, secretInput)
+	p.rememberTwice("id=hidden&callback=f", someone, noon)
+	found := p.ask("id=hidden&callback=f", someone, noon)
+	if found == nil {
+		t.Fatal("it is not remembered")
+	}
+	if in, _ := p.endpoint.Parse("id=hidden", someone); found.key != in.Key() || found.in.Callback != "f" || !found.in.Private {
+		t.Errorf("it is remembered as %+v", found)
+	}
+	for i := range p.slots {
+		if kept := fmt.Sprintf("%+v", p.slots[i].Load()); strings.Contains(kept, "hidden") {
+			t.Errorf("its value is kept: %s", kept)
 		}
+	}
+	for _, other := range []string{"", "id=hidden", "id=hidden&callback=g", "id=Hidden&callback=f", "id=hidden&callback=f\x00"} {
+		if p.ask(other, someone, noon) != nil {
+			t.Errorf("%q is taken for it", other)
+		}
+	}
+	long := "id=" + strings.Repeat("x", longestParsed)
+	if p.rememberTwice(long, someone, noon); p.ask(long, someone, noon) != nil {
+		t.Error("one that is too long is remembered")
+	}
+	if p.of(p.endpoint, 1).ask("id=hidden&callback=f", someone, noon) != nil {
+		t.Error("it is found for another endpoint")
+	}
+	if newParseCache().of(p.endpoint, 0).digestOf("id=hidden") == p.digestOf("id=hidden") {
+		t.Error("digests are not keyed")
+	}
+	query := "id=hidden&callback=f"
+	if n := testing.AllocsPerRun(100, func() { p.ask(query, someone, noon) }); n != 0 {
+		t.Errorf("to find it takes %v allocations", n)
+	}
+}
+
+// TestADrawIsMadeEachTime: a query that means one of several things means each of them.
+func TestADrawIsMadeEachTime(t *testing.T) {
+	const drawn = `{name: %s, type: string, default: any, enum: [any, cats, dogs, birds], pick: {any: [cats, dogs, birds]}, example: cats}`
+	p := parsesOf(t, fmt.Sprintf(drawn, "of"))
+	p.rememberTwice("", someone, noon)
+	p.rememberTwice("of=cats", someone, noon)
+	seen := map[string]int{}
+	for range 3000 {
+		m := p.ask("", someone, noon)
+		if m == nil || m.key != m.in.Key() || !m.in.Private {
+			t.Fatalf("it means %+v", m)
+		}
+		seen[m.key]++
+		parsed, _ := p.endpoint.Parse("", someone)
+		seen[parsed.Key()] += 0
+	}
+	if len(seen) != 3 {
+		t.Errorf("it means %v", seen)
+	}
+	for key, n := range seen {
+		if n < 800 || n > 1200 { // seven standard deviations are 181
+			t.Errorf("of 3000 times %d are %s", n, key)
+		}
+	}
+	if in, _ := p.endpoint.Parse("of=cats", someone); p.ask("of=cats", someone, noon).in != in {
+		t.Error("what is asked for is drawn")
+	}
+	if two := fmt.Sprintf(drawn+", "+drawn, "of", "or"); parsesOf(t, two) != nil {
+		t.Error("queries are remembered in which two values are drawn")
 	}
 }
 

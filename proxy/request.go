@@ -82,10 +82,12 @@ func (s *Server) checkRequest(req *request) *failure {
 // parseQuery finds out what the query means: that is remembered, or parsed.
 func (req *request) parseQuery() *catalog.ParamError {
 	rt, query := req.route, req.r.URL.RawQuery
-	key := rt.parses.keyFor(query, req.caller, headerClient(req.r.Header), req.start)
-	if known := rt.parses.find(&key); known != nil {
-		req.in, req.key = &known.in, known.key
-		return nil
+	if rt.parses.keepsValues() {
+		key := rt.parses.keyFor(query, req.caller, headerClient(req.r.Header), req.start)
+		if known := rt.parses.find(&key); known != nil {
+			req.in, req.key = &known.in, known.key
+			return nil
+		}
 	}
 	var bad *catalog.ParamError
 	req.parsed, bad = rt.endpoint.Parse(query, req.client())
@@ -203,9 +205,14 @@ func (s *Server) pictureOf(req *request, link *cache.Hit) (cache.Hit, error) {
 	p := req.in.PictureFetch(link.Rep.Location)
 	var found cache.Hit
 	err := s.get(req, req.route.pictures, p.Key(), cache.Want{Form: p.FormIndex()}, p, &found)
+	isPictureOf(link, &found)
+	return found, err
+}
+
+// isPictureOf makes a picture the answer to a request for which its link was drawn.
+func isPictureOf(link, found *cache.Hit) {
 	found.Meta.Source, found.Meta.LastResort = link.Meta.Source, link.Meta.LastResort
 	found.Random, found.Rep.ETag = true, ""
-	return found, err
 }
 
 // hostOf is the host of a link; "" for one that cannot be read.

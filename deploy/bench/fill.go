@@ -13,6 +13,11 @@ func fillKeys(b *bench, r *row) error {
 	return r.fill(b.servers[sundryReplay], slices.Repeat(all, 4))
 }
 
+// fetchPictures asks until all pictures of the pool lie ready, most likely.
+func fetchPictures(b *bench, r *row) error {
+	return r.fill(b.servers[sundryReplay], slices.Repeat([]string{picturePath}, 3000))
+}
+
 // fill asks for all paths.
 func (r *row) fill(s *server, paths []string) error {
 	done := r.came(attack{times(len(paths)), 0, connections}.summary(r.targets(s, paths)))

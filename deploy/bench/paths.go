@@ -10,6 +10,8 @@ import (
 const (
 	digestPath   = "/api/60s/index.php"
 	cardPath     = "/api/ipinfo/index.php"
+	parcelPath   = "/api/kd/index.php?id=YT0000000000001"
+	picturePath  = "/api/sjbz/index.php"
 	poolPath     = "/api/benchpool/index.php?type="
 	keyPath      = "/api/benchkey/index.php?id="
 	itemPath     = "/api/benchitem/index.php?id="

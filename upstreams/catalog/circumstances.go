@@ -30,6 +30,22 @@ func (e *Endpoint) Circumstances() Circumstances {
 	return all
 }
 
+// DrawsOne reports whether all that is by chance in an endpoint's input is one value that is drawn
+// (pick).
+func (e *Endpoint) DrawsOne() bool {
+	drawn := 0
+	for _, p := range e.Params {
+		switch {
+		case p.circumstances()&OfChance == 0:
+		case p.Spec.Pick == nil || p.Spec.From != "":
+			return false
+		default:
+			drawn++
+		}
+	}
+	return drawn == 1
+}
+
 // circumstances of a value. What is not known here counts as chance, of which nothing
 // is remembered.
 func (p *Param) circumstances() Circumstances {

@@ -72,7 +72,7 @@ func TestCircumstancesOfEveryDeclaration(t *testing.T) {
 	if unknown.circumstances() != OfChance {
 		t.Error("what is not known can be remembered")
 	}
-	if unknown = (&Param{substitute: func(v any, _ Caller) any { return v }}); unknown.circumstances() != OfChance {
+	if unknown = (&Param{substitute: func(v any, _ Caller) (any, *urn) { return v, nil }}); unknown.circumstances() != OfChance {
 		t.Error("a substitution that is not known can be remembered")
 	}
 }

@@ -43,8 +43,13 @@ func callerAgent(c Caller, _ func() time.Time) any {
 	return system + "\n" + browser
 }
 
-// substitution replaces a value for this request only.
-type substitution func(v any, caller Caller) any
+// substitution replaces a value for this request only. Where it was drawn, it tells what from.
+type substitution func(v any, caller Caller) (by any, from *urn)
+
+// urn holds values of which one is drawn at random, all as likely.
+type urn struct{ values []string }
+
+func (u *urn) draw() string { return u.values[rand.IntN(len(u.values))] }
 
 // compileSubstitution checks device: and pick:, whose results must be allowed values.
 func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
@@ -67,15 +72,21 @@ func (p *Param) compileSubstitution(s *paramSpec, problems *declare.Problems) {
 	if s.Device == nil && s.Pick == nil {
 		return
 	}
-	p.substitute = func(v any, caller Caller) any {
+	urns := map[string]*urn{}
+	for v, list := range s.Pick {
+		if len(list) > 0 {
+			urns[v] = &urn{list}
+		}
+	}
+	p.substitute = func(v any, caller Caller) (any, *urn) {
 		name, _ := v.(string)
 		if d, ok := s.Device[name]; ok {
-			return d.of(caller)
+			return d.of(caller), nil
 		}
-		if list := s.Pick[name]; len(list) > 0 {
-			return list[rand.IntN(len(list))]
+		if from := urns[name]; from != nil {
+			return from.draw(), from
 		}
-		return v
+		return v, nil
 	}
 }
 

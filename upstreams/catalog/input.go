@@ -36,6 +36,27 @@ type Input struct {
 	Private bool
 	// values are last: a hit needs only what stands before them.
 	values [maxParams]any
+	drawn  int  // the place of a value that was drawn
+	from   *urn // nil: none was
+}
+
+// Draws are the inputs of which the query means one, all as likely; without a value that is drawn,
+// the one. It is for endpoints that draw no more than one: see DrawsOne.
+func (in Input) Draws() []Input {
+	if in.from == nil {
+		return []Input{in}
+	}
+	all := slices.Repeat([]Input{in}, len(in.from.values))
+	for i, v := range in.from.values {
+		all[i].values[in.drawn] = v
+	}
+	return all
+}
+
+// WithoutValues is what says how an answer is sent, and not which.
+func (in Input) WithoutValues() Input {
+	in.values, in.from = [maxParams]any{}, nil
+	return in
 }
 
 // Caller is who asks.
@@ -158,12 +179,20 @@ func (in *Input) complete(caller Caller, now func() time.Time) *ParamError {
 		}
 		in.Private = in.Private || p.Spec.Private && in.values[i] != nil
 		if p.substitute != nil {
-			v := in.values[i]
-			in.values[i] = p.substitute(v, caller)
-			in.Private = in.Private || in.values[i] != v
+			in.substitute(i, caller)
 		}
 	}
 	return failed
+}
+
+// substitute replaces a value, if it stands for others.
+func (in *Input) substitute(i int, caller Caller) {
+	v := in.values[i]
+	by, from := in.endpoint.Params[i].substitute(v, caller)
+	if in.values[i] = by; from != nil {
+		in.drawn, in.from = i, from
+	}
+	in.Private = in.Private || from != nil || by != v
 }
 
 // resolveAliases moves the values of aliases (stands_for) to the inputs that
