@@ -231,16 +231,16 @@ type loader struct{ req *request }
 // Load implements cache.Loader. The fill may outlive the request: it only reads
 // the input and the request's headers, which nothing writes any more.
 func (l loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
-	fill := catalog.Fill{
+	load := catalog.Loader{
 		Input: *l.req.in, Trace: traceOf(l.req), Client: l.req.caller, Loop: loop.Marks(l.req.r.Header[loop.Header]),
 	}
-	return fill.Load(ctx, hasCopy)
+	return load.Load(ctx, hasCopy)
 }
 
 // Withholds implements cache.QuotaAware.
 func (l loader) Withholds(ctx context.Context, worth func(left float64) bool) bool {
-	fill := catalog.Fill{Input: *l.req.in}
-	return fill.Withholds(ctx, worth)
+	load := catalog.Loader{Input: *l.req.in}
+	return load.Withholds(ctx, worth)
 }
 
 // preflight answers a CORS preflight request.

@@ -51,7 +51,7 @@ func (s *Server) warm(ctx context.Context, rt *route) (due time.Time) {
 	if bad != nil {
 		return time.Time{} // a caller is needed, which compiling does not allow
 	}
-	due, err := rt.space.Warm(ctx, in.Key(), &catalog.Fill{Input: in})
+	due, err := rt.space.Warm(ctx, in.Key(), &catalog.Loader{Input: in})
 	if err != nil && ctx.Err() == nil {
 		s.cfg.Log.Warn("warm-up failed", "endpoint", rt.endpoint.Name, "error", err)
 	}

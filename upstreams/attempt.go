@@ -13,19 +13,19 @@ import (
 
 // Probe asks this source alone. watch, when not nil, is called after each attempt,
 // with its stages.
-func (s *Source) Probe(ctx context.Context, call *Call, watch func(Attempt)) (Answer, error) {
+func (s *Source) Probe(ctx context.Context, call *Call, watch func(AttemptReport)) (Answer, error) {
 	t := planned{source: s}
 	t.serves, t.failed = s.serves(ctx, call)
-	return t.try(ctx, deadlineOf(ctx), &pass{call: call, watch: watch})
+	return t.ask(ctx, deadlineOf(ctx), &pass{call: call, watch: watch})
 }
 
 // longest is how long its attempts may take together.
 func (s *Source) longest() time.Duration { return s.Timeout * time.Duration(1+s.Retry) }
 
-// repeat makes an attempt, and repeats it once with a new session where one was refused, and
+// attemptWithRetries makes an attempt, and repeats it once with a new session where one was refused, and
 // after a transient failure as far as the retry budget of the host allows. It ends at
 // until; zero: when ctx does.
-func (s *Source) repeat(ctx context.Context, until time.Time, p *pass) (Answer, error) {
+func (s *Source) attemptWithRetries(ctx context.Context, until time.Time, p *pass) (Answer, error) {
 	renewed, retries := false, 0
 	for {
 		answer, refused, err := s.attempt(ctx, until, p, renewed)
@@ -60,35 +60,35 @@ func (s *Source) worthRetry(until time.Time) bool {
 // that a session may have ended: the next attempt makes a new one, or uses one that another
 // has made meanwhile.
 func (s *Source) attempt(ctx context.Context, until time.Time, p *pass, renewed bool) (answer Answer, refused bool, err error) {
-	in := &Input{Call: p.call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.Outgoing().Mark}
-	defer in.Memory.Release()
+	a := &Attempt{Call: p.call, Hidden: s.Hidden, Memory: Reservation{budget: &s.env.Budget}, renewed: renewed, mark: s.env.Outgoing().Mark}
+	defer a.Memory.Release()
 	var stages []Stage
 	if p.watch != nil {
-		in.stages = &stages
+		a.stages = &stages
 	}
 	start := time.Now()
-	answer, err = s.answer(ctx, until, p.hasCopy, in)
+	answer, err = s.execute(ctx, until, p.hasCopy, a)
 	took, result := time.Since(start), "success"
 	if err == nil {
-		p.call.Kept.keep(&in.Memory)
+		p.call.Kept.keep(&a.Memory)
 	} else {
-		err = in.Redactor().Err(s.attribute(err))
+		err = a.Redactor().Err(s.attribute(err))
 		result = resultOf(ctx, err)
 	}
-	if refused = in.RefusedSession(err); refused {
-		in.forgetSessions()
+	if refused = a.RefusedSession(err); refused {
+		a.forgetSessions()
 	} else if err == nil || KindOf(err) == Negative {
-		in.acceptSessions()
+		a.acceptSessions()
 	}
 	s.metrics.observe(result, took)
 	s.observeLatency(result, took)
 	s.env.Journal.add(s.record(p.call, start, took, result, err))
 	if p.watch != nil {
-		hide := in.Redactor()
+		hide := a.Redactor()
 		for i := range stages {
 			stages[i].Detail = hide.Value(stages[i].Detail)
 		}
-		p.watch(Attempt{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: in.changes, Redactor: hide})
+		p.watch(AttemptReport{Source: s.Name, Result: result, Took: took, Err: err, Stages: stages, Changes: a.changes, Redactor: hide})
 	}
 	return answer, refused, err
 }
@@ -115,12 +115,12 @@ func (s *Source) observeLatency(result string, took time.Duration) {
 }
 
 // notAsked reports a source that was skipped.
-func (s *Source) notAsked(err error, watch func(Attempt)) error {
+func (s *Source) notAsked(err error, watch func(AttemptReport)) error {
 	err = s.attribute(err)
 	result := KindOf(err).String()
 	s.metrics.observe(result, 0)
 	if watch != nil {
-		watch(Attempt{Source: s.Name, Result: result, Err: err})
+		watch(AttemptReport{Source: s.Name, Result: result, Err: err})
 	}
 	return err
 }
@@ -135,29 +135,29 @@ func (s *Source) attribute(err error) error {
 	return &Error{Kind: KindOf(err), Source: s.Name, Err: err}
 }
 
-// answer makes the steps, then the source's own request, and data of the reply, within the
+// execute makes the steps, then the source's own request, and data of the reply, within the
 // source's timeout.
-func (s *Source) answer(ctx context.Context, until time.Time, hasCopy bool, in *Input) (Answer, error) {
+func (s *Source) execute(ctx context.Context, until time.Time, hasCopy bool, a *Attempt) (Answer, error) {
 	if s.throttled(ctx, hasCopy) {
 		return Answer{}, &Error{Kind: Throttled, Err: errThrottled}
 	}
 	ctx, cancel := context.WithDeadline(ctx, earlier(until, time.Now().Add(s.Timeout)))
 	defer cancel()
-	in.Env = &jq.Env{Params: in.Call.Params, Now: in.Call.Now, Secrets: s.Secrets}
-	if err := s.prepare(ctx, in); err != nil {
+	a.Env = &jq.Env{Params: a.Call.Params, Now: a.Call.Now, Secrets: s.Secrets}
+	if err := s.prepare(ctx, a); err != nil {
 		return Answer{}, err
 	}
-	in.Rules = s.Rules
-	r, err := s.request(ctx, in)
-	if in.stages != nil && r != nil {
-		in.changes = s.own.Compare(r.Body)
+	a.Rules = s.Rules
+	r, err := s.request(ctx, a)
+	if a.stages != nil && r != nil {
+		a.changes = s.own.Compare(r.Body)
 	}
 	if err != nil {
 		return Answer{}, err
 	}
 	s.own.Observe(r.Body)
-	in.Env.Secrets = nil // programs that map the answer must not see them
-	return s.mapReply(ctx, in, r)
+	a.Env.Secrets = nil // programs that map the answer must not see them
+	return s.mapReply(ctx, a, r)
 }
 
 // errThrottled says why a source was not called.
@@ -180,69 +180,69 @@ func (s *Source) throttled(ctx context.Context, hasCopy bool) bool {
 func (s *Source) rejects() bool { return s.Kind.Host != nil && s.Kind.Host.State() == "open" }
 
 // request makes the source's own request, or does its work, once it is admitted.
-func (s *Source) request(ctx context.Context, in *Input) (*Reply, error) {
+func (s *Source) request(ctx context.Context, a *Attempt) (*Reply, error) {
 	if s.Kind.Admit != nil {
-		release, err := s.Kind.Admit(ctx, in)
+		release, err := s.Kind.Admit(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
 	}
-	return Exchange(ctx, s.Kind.Host, s.Rules, in, func(ctx context.Context) (*Reply, error) {
-		return s.Kind.Fetch(s.withPosition(ctx, in), in)
+	return Send(ctx, s.Kind.Host, s.Rules, a, func(ctx context.Context) (*Reply, error) {
+		return s.Kind.Fetch(s.withPosition(ctx, a), a)
 	})
 }
 
 // prepare makes the steps before the source's own request, then computes the
 // source's variables.
-func (s *Source) prepare(ctx context.Context, in *Input) error {
-	in.Values, in.shared = in.Env.Params, true
+func (s *Source) prepare(ctx context.Context, a *Attempt) error {
+	a.Values, a.shared = a.Env.Params, true
 	for name, value := range s.Secrets {
-		in.SetPlaceholder(name, value)
+		a.SetPlaceholder(name, value)
 	}
 	for i := range s.Before {
-		if err := s.Before[i].Make(s.withPosition(ctx, in), in); err != nil {
+		if err := s.Before[i].Make(s.withPosition(ctx, a), a); err != nil {
 			return err
 		}
 	}
-	return in.Compute(ctx, s.Vars)
+	return a.Compute(ctx, s.Vars)
 }
 
 // withPosition puts the position of the request into ctx, for a replay or a recorder.
-func (s *Source) withPosition(ctx context.Context, in *Input) context.Context {
+func (s *Source) withPosition(ctx context.Context, a *Attempt) context.Context {
 	if s.env.Replay == nil && s.env.Record == nil {
 		return ctx
 	}
-	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: in.Call})
+	return WithPosition(ctx, Position{Endpoint: s.endpoint, Source: s.Declared, Call: a.Call})
 }
 
 // mapReply maps the reply to data, and fetches the picture that the data links.
-func (s *Source) mapReply(ctx context.Context, in *Input, r *Reply) (Answer, error) {
-	env := in.Env
-	a := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: in.since, LastResort: s.LastResort}
+func (s *Source) mapReply(ctx context.Context, a *Attempt, r *Reply) (Answer, error) {
+	env := a.Env
+	answer := Answer{Source: s.Name, Data: r.Body, Blob: r.Blob, Since: a.since, LastResort: s.LastResort}
 	var err error
 	if s.Map != nil {
-		if a.Data, err = s.Map.One(ctx, r.Body, env); err != nil {
+		if answer.Data, err = s.Map.One(ctx, r.Body, env); err != nil {
 			return Answer{}, Errorf(Malformed, "map: %w", err)
 		}
-		if a.Data == nil {
+		if answer.Data == nil {
 			return Answer{}, Errorf(Malformed, "map: the answer holds nothing to map")
 		}
 	}
 	if s.Expires != nil {
-		if a.Expires, err = s.expiry(ctx, a.Data, env); err != nil {
+		if answer.Expires, err = s.expiry(ctx, answer.Data, env); err != nil {
 			return Answer{}, err
 		}
 	}
-	if a.Data, err = s.checkData(ctx, a.Data, r, env); err != nil {
-		in.Stage(StageData, a.Data)
+	if answer.Data, err = s.checkData(ctx, answer.Data, r, env); err != nil {
+		a.Stage(StageData, answer.Data)
 		return Answer{}, err
 	}
-	in.Stage(StageData, a.Data)
+	a.Stage(StageData, answer.Data)
 	if s.Picture != nil {
-		a.Blob, err = s.Picture.Fetch(AtStep(s.withPosition(ctx, in), "picture", 0), a.Data, in, env)
+		answer.Blob, err = s.Picture.Fetch(AtStep(s.withPosition(ctx, a), "picture", 0), answer.Data, a, env)
 	}
-	return a, err
+	return answer, err
 }
 
 // checkData checks what the map has made of a reply: data without what an answer must hold
@@ -281,13 +281,14 @@ func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, 
 	return time.Time{}, &Error{Kind: Malformed, Err: fmt.Errorf("expires: expected unix seconds, got %T", v)}
 }
 
-// Exchange makes one request through the breaker of its host, and judges the reply. The breaker learns the verdict, not the status alone, because upstreams
+// Send makes one request through the breaker of its host, and judges the reply. The
+// breaker learns the verdict, not the status alone, because upstreams
 // say "not now" with status 200. A nil host has no breaker.
-func Exchange(ctx context.Context, h *host.Host, rules []Rule, in *Input, send func(context.Context) (*Reply, error)) (*Reply, error) {
+func Send(ctx context.Context, h *host.Host, rules []Rule, a *Attempt, send func(context.Context) (*Reply, error)) (*Reply, error) {
 	done := func(host.Outcome) {}
 	if h != nil {
 		var err error
-		if ctx, done, err = h.Enter(ctx, in.Call.Caller); err != nil {
+		if ctx, done, err = h.Enter(ctx, a.Call.Caller); err != nil {
 			return nil, err
 		}
 	}
@@ -299,9 +300,9 @@ func Exchange(ctx context.Context, h *host.Host, rules []Rule, in *Input, send f
 	}()
 	r, err := send(ctx)
 	if err == nil && !r.Judged {
-		err = Judge(ctx, rules, r, in.Env)
+		err = Judge(ctx, rules, r, a.Env)
 	}
 	returned = true
-	done(in.outcome(err))
+	done(a.outcome(err))
 	return r, err
 }

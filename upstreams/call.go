@@ -11,7 +11,7 @@ import (
 	"sundry/upstreams/lib/shape"
 )
 
-// Call is what a chain is asked. It does not change once it is made.
+// Call is one call of a chain: what it is asked, and for whom. It does not change once it is made.
 type Call struct {
 	Endpoint string
 	// Params are the canonical parameters: strings, ints, bools, nil for
@@ -69,8 +69,8 @@ type Blob struct {
 	Bytes []byte
 }
 
-// Attempt reports one try of one source, for logs, metrics and `sundry try`.
-type Attempt struct {
+// AttemptReport is how an attempt went, for logs, metrics and `sundry try`.
+type AttemptReport struct {
 	Source string
 	Result string // "success" or the name of an ErrorKind
 	Took   time.Duration

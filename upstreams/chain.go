@@ -66,10 +66,10 @@ func (c *Chain) MayBeNegative() bool { return c.mayBeNegative }
 // a negative answer, or the failures combined. With hasCopy, a usable copy
 // exists: last resorts are not asked, and the reserves of quotas are left to others. watch, when not nil, is called after
 // each attempt.
-func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Attempt)) (Answer, error) {
+func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(AttemptReport)) (Answer, error) {
 	p := pass{
 		chain: c, ctx: ctx, call: call, hasCopy: hasCopy, watch: watch,
-		asking: lessReserve(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
+		remoteUntil: remoteDeadline(ctx), plan: c.plan(ctx, call, hasCopy), ended: -1,
 	}
 	if c.hedged && watch != nil {
 		w := &watcher{watch: watch}
@@ -82,15 +82,15 @@ func (c *Chain) Do(ctx context.Context, call *Call, hasCopy bool, watch func(Att
 
 // pass is one pass through a chain.
 type pass struct {
-	chain   *Chain
-	ctx     context.Context //nolint:containedctx // that of Do
-	call    *Call
-	hasCopy bool
-	watch   func(Attempt) // nil: nobody watches
-	asking  time.Time     // until when remote sources are asked; zero: until ctx ends
-	plan    []planned
-	hedge   *hedge // nil: there is none
-	ended   int    // the index of the source that ended the pass; -1: none has
+	chain       *Chain
+	ctx         context.Context //nolint:containedctx // that of Do
+	call        *Call
+	hasCopy     bool
+	watch       func(AttemptReport) // nil: nobody watches
+	remoteUntil time.Time           // until when remote sources are asked; zero: until ctx ends
+	plan        []planned
+	hedge       *hedge // nil: there is none
+	ended       int    // the index of the source that ended the pass; -1: none has
 }
 
 // failover goes from source to source until one gives a definite answer.
@@ -105,12 +105,12 @@ func (p *pass) failover() (Answer, error) {
 		}
 		until := deadlineOf(p.ctx)
 		if t.source.Remote() {
-			until = share(p.asking, p.plan[i:])
+			until = allot(p.remoteUntil, p.plan[i:])
 		}
 		if ended(p.ctx, until) != nil {
 			continue // no time is left for this one; a local source may follow
 		}
-		answer, err := p.ask(i, until)
+		answer, err := p.askHedged(i, until)
 		if err == nil {
 			c.answered(failures, &answer)
 			return answer, nil
@@ -124,9 +124,9 @@ func (p *pass) failover() (Answer, error) {
 	return Answer{}, p.combine(failures, len(p.plan))
 }
 
-// ask asks a source, with a hedge beside it where it is declared. Where it is the hedge
+// askHedged asks a source, with a hedge beside it where it is declared. Where it is the hedge
 // of one before it, its attempt is being made already.
-func (p *pass) ask(i int, until time.Time) (Answer, error) {
+func (p *pass) askHedged(i int, until time.Time) (Answer, error) {
 	p.ended = i
 	if p.hedge != nil && p.hedge.index == i {
 		if answer, begun, err := p.hedge.wait(); begun {
@@ -136,7 +136,7 @@ func (p *pass) ask(i int, until time.Time) (Answer, error) {
 	if h, after := p.newHedge(i); h != nil {
 		return p.race(h, after, until)
 	}
-	return p.plan[i].try(p.ctx, until, p)
+	return p.plan[i].ask(p.ctx, until, p)
 }
 
 // answered counts a failover, or an answer of a last resort.
@@ -200,20 +200,20 @@ func (c *Chain) plan(ctx context.Context, call *Call, hasCopy bool) []planned {
 	return out
 }
 
-// try lets the source answer, or reports why it is not asked.
-func (t *planned) try(ctx context.Context, until time.Time, p *pass) (Answer, error) {
+// ask lets the source answer if it serves the call, or reports why it is not asked.
+func (t *planned) ask(ctx context.Context, until time.Time, p *pass) (Answer, error) {
 	switch {
 	case t.failed != nil:
 		return Answer{}, t.source.notAsked(t.failed, p.watch)
 	case !t.serves:
 		return Answer{}, t.source.notAsked(&Error{Kind: Skipped}, p.watch)
 	}
-	return t.source.repeat(ctx, until, p)
+	return t.source.attemptWithRetries(ctx, until, p)
 }
 
-// reserve is the time before a deadline that remote sources cannot use up: it is
+// localTime is the time before a deadline that remote sources cannot use up: it is
 // for sources that need no network, and for rendering the answer.
-const reserve = 500 * time.Millisecond
+const localTime = 500 * time.Millisecond
 
 // ended is nil, or why what is to end at a time, or with ctx before, has ended. Zero: it ends
 // with ctx. It needs no timer.
@@ -241,20 +241,20 @@ func earlier(until, other time.Time) time.Time {
 	return until
 }
 
-// lessReserve is the deadline of ctx, earlier by reserve, but by no more than half of the time
+// remoteDeadline is the deadline of ctx, earlier by localTime, but by no more than half of the time
 // that is left.
-func lessReserve(ctx context.Context) time.Time {
+func remoteDeadline(ctx context.Context) time.Time {
 	until := deadlineOf(ctx)
 	if until.IsZero() {
 		return until
 	}
-	return until.Add(-min(reserve, time.Until(until)/2))
+	return until.Add(-min(localTime, time.Until(until)/2))
 }
 
-// share is until when the first of these sources is asked, so that time is left for
+// allot is until when the first of these sources is asked, so that time is left for
 // the others: where their timeouts add up to more than is left, each is shortened in
 // proportion.
-func share(until time.Time, plan []planned) time.Time {
+func allot(until time.Time, plan []planned) time.Time {
 	if until.IsZero() {
 		return until
 	}
@@ -277,7 +277,7 @@ func share(until time.Time, plan []planned) time.Time {
 // sources were tried and none of them serves the input. It is a timeout only if
 // all of them timed out.
 func (p *pass) combine(failures []failure, planned int) error {
-	over := ended(p.ctx, p.asking)
+	over := ended(p.ctx, p.remoteUntil)
 	count := map[ErrorKind]int{}
 	causes := make([]error, 0, len(failures)+1)
 	asked, optional := 0, 0

@@ -68,7 +68,7 @@ type Compiled struct {
 	// Fetch asks; nil leaves the source out.
 	Fetch Fetch
 	// Admit takes a slot for a source without a declared host; nil: nothing bounds it.
-	Admit func(ctx context.Context, in *Input) (release func(), err error)
+	Admit func(ctx context.Context, a *Attempt) (release func(), err error)
 	// Host is its declared host; nil for a caller-supplied target, and for a local
 	// source.
 	Host *host.Host

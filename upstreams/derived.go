@@ -15,13 +15,13 @@ import (
 // texts of at least least bytes, and its numbers of at least redact.DerivedMin digits. A
 // number that the program was given is not secret: a parameter's, a variable's, or the
 // time.
-func (in *Input) Derive(v any, least int) {
+func (a *Attempt) Derive(v any, least int) {
 	numbers := map[string]any{} // by what requests have
 	eachScalar(v, func(v any) {
 		switch text, ok := v.(string); {
 		case ok && len(text) >= least:
-			in.derived = append(in.derived, text)
-		case !ok && digits(jq.AsText(v)) >= redact.DerivedMin && !isTime(v, in.Env.Now):
+			a.derived = append(a.derived, text)
+		case !ok && digits(jq.AsText(v)) >= redact.DerivedMin && !isTime(v, a.Env.Now):
 			numbers[jq.AsText(v)] = v
 		}
 	})
@@ -29,19 +29,19 @@ func (in *Input) Derive(v any, least int) {
 		return
 	}
 	given := func(v any) { delete(numbers, jq.AsText(v)) }
-	eachScalar(in.Env.Params, given)
-	eachScalar(in.Env.Vars, given)
+	eachScalar(a.Env.Params, given)
+	eachScalar(a.Env.Vars, given)
 	for asText, n := range numbers {
 		asJSON, _ := json.Marshal(n)
-		in.deriveNumber(asText)
-		in.deriveNumber(string(asJSON))
+		a.deriveNumber(asText)
+		a.deriveNumber(string(asJSON))
 	}
 }
 
 // deriveNumber notes a number without its sign.
-func (in *Input) deriveNumber(text string) {
+func (a *Attempt) deriveNumber(text string) {
 	if text = strings.TrimPrefix(text, "-"); digits(text) >= redact.DerivedMin {
-		in.derived = append(in.derived, text)
+		a.derived = append(a.derived, text)
 	}
 }
 

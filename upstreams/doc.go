@@ -15,14 +15,14 @@
 //     verified, redirects stay with declared hosts.
 //   - No upstream text, address or credential gets into an error for a caller.
 //
-// A call goes down through these, some of which do the next more than once:
+// A call of a chain goes down through these, some of which do the next more than once:
 //
 //   - Chain.Do answers a call; pass.failover goes from source to source.
-//   - pass.ask asks one of them, and another beside it where that is slow (hedge);
-//     planned.try does so within the source's share of the time.
-//   - Source.repeat makes attempts, while one more may succeed.
+//   - pass.askHedged asks one of them, and another beside it where that is slow;
+//     planned.ask does so if the source serves the call, within its part of the time.
+//   - Source.attemptWithRetries makes attempts, while one more may succeed.
 //   - Source.attempt makes one, and reports it.
-//   - Source.answer makes the steps, the source's own request, and data of the reply.
-//   - Exchange makes one request through the breaker of its host, and judges the reply.
+//   - Source.execute makes the steps, the source's own request, and data of the reply.
+//   - Send makes one request through the breaker of its host, and judges the reply.
 //   - Fetch sends it, reads the reply up to its limit, and decodes it.
 package upstreams

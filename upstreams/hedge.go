@@ -88,7 +88,7 @@ func (p *pass) race(h *hedge, after time.Duration, until time.Time) (Answer, err
 	defer cancel(nil)
 	p.hedge, h.outrunBefore = h, cancel
 	timer := time.AfterFunc(after, h.panics().Func(panics.Hedge, h.run))
-	answer, err := p.plan[h.slow].try(ctx, until, p)
+	answer, err := p.plan[h.slow].ask(ctx, until, p)
 	if timer.Stop() {
 		h.end(nil)
 		p.hedge = nil
@@ -105,7 +105,7 @@ func (h *hedge) run() {
 	if !h.begin() {
 		return
 	}
-	answer, err := h.try()
+	answer, err := h.askSafely()
 	h.mu.Lock()
 	h.answer, h.err = answer, err
 	h.mu.Unlock()
@@ -145,10 +145,10 @@ func (h *hedge) afford() bool {
 // panics are caught where the service has it.
 func (h *hedge) panics() *panics.Catcher { return h.plan[h.index].source.env.Panics }
 
-// try turns a panic into an error, so that the attempt beside it goes on.
-func (h *hedge) try() (answer Answer, err error) {
+// askSafely turns a panic into an error, so that the attempt beside it goes on.
+func (h *hedge) askSafely() (answer Answer, err error) {
 	defer h.panics().Catch(panics.Hedge, &err)
-	return h.plan[h.index].try(h.within, share(h.asking, h.plan[h.index:]), &h.pass)
+	return h.plan[h.index].ask(h.within, allot(h.remoteUntil, h.plan[h.index:]), &h.pass)
 }
 
 // wait waits until the attempt has ended; begun is false where it is still to be made.
@@ -183,10 +183,10 @@ func (p *pass) finish() {
 // time, one call after another, and not any more once the pass has ended.
 type watcher struct {
 	mu    sync.Mutex
-	watch func(Attempt) // nil: the pass has ended
+	watch func(AttemptReport) // nil: the pass has ended
 }
 
-func (w *watcher) see(a Attempt) {
+func (w *watcher) see(a AttemptReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watch != nil {

@@ -38,7 +38,7 @@ func (s *service) made() int {
 	return s.calls
 }
 
-func (s *service) Fetch(ctx context.Context, _ *Input) (*Reply, error) {
+func (s *service) Fetch(ctx context.Context, _ *Attempt) (*Reply, error) {
 	s.mu.Lock()
 	s.calls++
 	takes, err := s.takes, s.err
@@ -88,7 +88,7 @@ func (h *hedged) ask(hasCopy bool) (source string, took time.Duration, err error
 	defer cancel()
 	start := time.Now()
 	h.attempts = nil
-	a, err := h.chain.Do(ctx, &Call{Endpoint: "e", Now: start}, hasCopy, func(a Attempt) { h.attempts = append(h.attempts, a.Source+" "+a.Result) })
+	a, err := h.chain.Do(ctx, &Call{Endpoint: "e", Now: start}, hasCopy, func(a AttemptReport) { h.attempts = append(h.attempts, a.Source+" "+a.Result) })
 	return a.Source, time.Since(start), err
 }
 
@@ -303,7 +303,7 @@ func TestAHedgeThatPanics(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Fetch(context.Context, *Input) (*Reply, error) { panic("no") }
+func (panicking) Fetch(context.Context, *Attempt) (*Reply, error) { panic("no") }
 
 // TestACallerThatLeaves ends both attempts, and nobody has outrun anybody.
 func TestACallerThatLeaves(t *testing.T) {
@@ -366,14 +366,14 @@ var errNo = errors.New("no")
 // TestWatchersAreCalledOneByOne: and no more once the pass is over.
 func TestWatchersAreCalledOneByOne(t *testing.T) {
 	n := 0
-	w := &watcher{watch: func(Attempt) { n++ }}
+	w := &watcher{watch: func(AttemptReport) { n++ }}
 	var all sync.WaitGroup
 	for range 100 {
-		all.Go(func() { w.see(Attempt{Err: errNo}) })
+		all.Go(func() { w.see(AttemptReport{Err: errNo}) })
 	}
 	all.Wait()
 	w.end()
-	w.see(Attempt{})
+	w.see(AttemptReport{})
 	if n != 100 {
 		t.Errorf("%d of 100", n)
 	}

@@ -14,7 +14,7 @@ func TestDerivedSecretsTakeLinearTime(t *testing.T) {
 		for i := range values {
 			values[i] = fmt.Sprintf("%016d", i)
 		}
-		in := &Input{}
-		in.Derive(values, 16)
+		a := &Attempt{}
+		a.Derive(values, 16)
 	})
 }

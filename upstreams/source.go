@@ -15,16 +15,16 @@ const DefaultTimeout = 3 * time.Second
 
 // Fetch is what a kind of source compiles to. It returns a reply to be judged, or
 // an Error. It must be safe for concurrent use.
-type Fetch func(ctx context.Context, in *Input) (*Reply, error)
+type Fetch func(ctx context.Context, a *Attempt) (*Reply, error)
 
-// Step is made before a source's own request. It sets its result in the input.
+// Step is made before a source's own request. It sets its result in the attempt.
 type Step interface {
-	Make(ctx context.Context, in *Input) error
+	Make(ctx context.Context, a *Attempt) error
 }
 
 // Picture is fetched after the data, from a link in it.
 type Picture interface {
-	Fetch(ctx context.Context, data any, in *Input, env *jq.Env) (*Blob, error)
+	Fetch(ctx context.Context, data any, a *Attempt, env *jq.Env) (*Blob, error)
 	// LargestPicture is the limit of its size in bytes.
 	LargestPicture() int64
 }

@@ -47,29 +47,29 @@ type StepResults interface {
 }
 
 // Fork is a copy for work that may outlive the attempt. It has no memory reserved.
-func (in *Input) Fork() *Input {
-	sub, env := *in, *in.Env
-	sub.Values, env.Vars = maps.Clone(in.Values), maps.Clone(in.Env.Vars)
-	sub.shared, sub.Env, sub.sessions = false, &env, slices.Clip(in.sessions)
-	sub.Memory, sub.derived = in.Memory.fork(), slices.Clip(in.derived)
-	if in.stages != nil {
+func (a *Attempt) Fork() *Attempt {
+	sub, env := *a, *a.Env
+	sub.Values, env.Vars = maps.Clone(a.Values), maps.Clone(a.Env.Vars)
+	sub.shared, sub.Env, sub.sessions = false, &env, slices.Clip(a.sessions)
+	sub.Memory, sub.derived = a.Memory.fork(), slices.Clip(a.derived)
+	if a.stages != nil {
 		sub.stages = &[]Stage{}
 	}
 	return &sub
 }
 
 // Join takes over the stages and derived secrets of a fork, whose work has ended.
-func (in *Input) Join(sub *Input) {
-	in.derived = sub.derived // which began as a copy of in's
-	if in.stages != nil {
-		*in.stages = append(*in.stages, *sub.stages...)
+func (a *Attempt) Join(sub *Attempt) {
+	a.derived = sub.derived // which began as a copy of in's
+	if a.stages != nil {
+		*a.stages = append(*a.stages, *sub.stages...)
 	}
 }
 
 // NoteCreated notes the creation time of a cached result that is part of the answer.
-func (in *Input) NoteCreated(at time.Time) {
-	if in.since.IsZero() || at.Before(in.since) {
-		in.since = at
+func (a *Attempt) NoteCreated(at time.Time) {
+	if a.since.IsZero() || at.Before(a.since) {
+		a.since = at
 	}
 }
 
@@ -110,45 +110,45 @@ func (s session) mayHaveEnded() bool {
 }
 
 // UseSession notes that the attempt uses a session. own is one that it has made itself.
-func (in *Input) UseSession(of *Sessions, id string, created time.Time, own bool) {
-	in.sessions = append(in.sessions, session{of, id, created, own})
+func (a *Attempt) UseSession(of *Sessions, id string, created time.Time, own bool) {
+	a.sessions = append(a.sessions, session{of, id, created, own})
 }
 
 // RefusedSession reports whether an error, or nil, may be due to a session that has ended.
 // The attempt is then made once more, with a new one; unless its sessions have just been
 // renewed.
-func (in *Input) RefusedSession(err error) bool {
-	return err != nil && !in.renewed && KindOf(err) == Limited && slices.ContainsFunc(in.sessions, session.mayHaveEnded)
+func (a *Attempt) RefusedSession(err error) bool {
+	return err != nil && !a.renewed && KindOf(err) == Limited && slices.ContainsFunc(a.sessions, session.mayHaveEnded)
 }
 
 // Tolerate notes that the attempt goes on without what failed. It then says nothing for
 // the sessions that were refused.
-func (in *Input) Tolerate(err error) {
+func (a *Attempt) Tolerate(err error) {
 	if KindOf(err) == Limited {
-		in.sessions = nil
+		a.sessions = nil
 	}
 }
 
 // outcome is what the result of a request says about its host: nothing, where it is made
 // once more with a new session.
-func (in *Input) outcome(err error) host.Outcome {
-	if in.RefusedSession(err) {
+func (a *Attempt) outcome(err error) host.Outcome {
+	if a.RefusedSession(err) {
 		return host.Ignored
 	}
 	return outcome(err)
 }
 
 // acceptSessions notes that the upstream answers to those of the attempt.
-func (in *Input) acceptSessions() {
-	for _, s := range in.sessions {
+func (a *Attempt) acceptSessions() {
+	for _, s := range a.sessions {
 		s.of.accept(s.created)
 	}
 }
 
 // forgetSessions drops the sessions that the upstream no longer accepts, and none that
 // others have made since.
-func (in *Input) forgetSessions() {
-	for _, s := range in.sessions {
+func (a *Attempt) forgetSessions() {
+	for _, s := range a.sessions {
 		if !s.own {
 			s.of.Results.Drop(s.id, s.created)
 		}

@@ -211,7 +211,7 @@ func (s *survey) call(endpoint string, row fixtures.ConformanceCall) *errand {
 		picked[again.Key()] = again
 	}
 	for _, key := range slices.Sorted(maps.Keys(picked)) {
-		c.picks = append(c.picks, s.sources(c, &catalog.Fill{Input: picked[key]}))
+		c.picks = append(c.picks, s.sources(c, &catalog.Loader{Input: picked[key]}))
 	}
 	if len(picked) > 1 || in.Form.PictureProxy != nil {
 		c.key = ""
@@ -227,7 +227,7 @@ func (s *survey) call(endpoint string, row fixtures.ConformanceCall) *errand {
 
 // link is one that the pool holds.
 func (s *survey) link(in *catalog.Input) string {
-	content, err := (&catalog.Fill{Input: *in}).Load(s.t.Context(), false)
+	content, err := (&catalog.Loader{Input: *in}).Load(s.t.Context(), false)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -249,8 +249,8 @@ func replayOf(env *upstreams.Environment) *replay.Network { return env.Replay.(*
 func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
 	defer replayOf(s.env).SetFaults(nil)
 	faults := map[string]replay.Fault{}
-	if fill, ok := load.(*catalog.Fill); ok {
-		fill.Watch = func(a upstreams.Attempt) { s.saw(c.endpoint, &a) }
+	if load, ok := load.(*catalog.Loader); ok {
+		load.Watch = func(a upstreams.AttemptReport) { s.saw(c.endpoint, &a) }
 	}
 	for range 20 {
 		replayOf(s.env).SetFaults(faults)
@@ -276,7 +276,7 @@ func (s *survey) sources(c *errand, load cache.Loader) (found sources) {
 }
 
 // saw notes the hosts that an attempt asked.
-func (s *survey) saw(endpoint string, a *upstreams.Attempt) {
+func (s *survey) saw(endpoint string, a *upstreams.AttemptReport) {
 	subject := endpoint + "/" + strings.TrimPrefix(a.Source, "replay:")
 	for _, stage := range a.Stages {
 		_, line, ok := strings.Cut(fmt.Sprint(stage.Detail), " ")

@@ -174,14 +174,14 @@ func (n *newCmd) answer(w *process, set *catalog.Catalog, address *scaffold.Addr
 	if bad != nil {
 		return nil, bad
 	}
-	fill := &catalog.Fill{Input: in, Watch: func(a upstreams.Attempt) {
+	load := &catalog.Loader{Input: in, Watch: func(a upstreams.AttemptReport) {
 		for _, s := range a.Stages {
 			if s.Name == upstreams.StageData {
 				data = s.Detail
 			}
 		}
 	}}
-	_, err = fill.Load(w.ctx, false)
+	_, err = load.Load(w.ctx, false)
 	return data, err
 }
 

@@ -31,14 +31,14 @@ func (t *tryCmd) Run(w *process) error {
 	if api, ok := l.set.API(t.Endpoint); ok {
 		return t.callAPI(w, l, api)
 	}
-	fill, err := t.input(l.set)
+	load, err := t.input(l.set)
 	if err != nil {
 		return misused(err)
 	}
-	out := &printer{w: w, form: fill.Input.Form.Chain.JSON()}
-	fill.Watch = out.attempt
+	out := &printer{w: w, form: load.Input.Form.Chain.JSON()}
+	load.Watch = out.attempt
 	start := time.Now()
-	content, err := fill.Load(w.ctx, false)
+	content, err := load.Load(w.ctx, false)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (t *tryCmd) Run(w *process) error {
 	return out.err
 }
 
-func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
+func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Loader, error) {
 	e, ok := set.Get(t.Endpoint)
 	if !ok {
 		return nil, unknownName(set, t.Endpoint)
@@ -66,7 +66,7 @@ func (t *tryCmd) input(set *catalog.Catalog) (*catalog.Fill, error) {
 	if bad != nil {
 		return nil, bad
 	}
-	return &catalog.Fill{Input: in}, nil
+	return &catalog.Loader{Input: in}, nil
 }
 
 // checkParameter refuses a parameter that the endpoint does not have: serve would
@@ -109,7 +109,7 @@ func (p *printer) printf(format string, args ...any) {
 	}
 }
 
-func (p *printer) attempt(a upstreams.Attempt) {
+func (p *printer) attempt(a upstreams.AttemptReport) {
 	p.hide = append(p.hide, a.Redactor)
 	p.printf("source %s\n", a.Source)
 	for _, s := range a.Stages {

@@ -67,7 +67,7 @@ func (a *api) retry(r *http.Request) (any, error) {
 	stages := []map[string]any{}
 	call := &upstreams.Call{Endpoint: failed.Endpoint, Params: failed.Params, Now: time.Now()}
 	var redactor *redact.Redactor
-	answer, err := source.Probe(ctx, call, func(attempt upstreams.Attempt) {
+	answer, err := source.Probe(ctx, call, func(attempt upstreams.AttemptReport) {
 		stages = append(stages, stageLines(&attempt)...)
 		redactor = attempt.Redactor
 	})
@@ -95,7 +95,7 @@ func (a *api) findSource(endpoint, source string) *upstreams.Source {
 const maxStageLength = 2000
 
 // stageLines are the stages of an attempt, each as a readable line.
-func stageLines(a *upstreams.Attempt) []map[string]any {
+func stageLines(a *upstreams.AttemptReport) []map[string]any {
 	var out []map[string]any
 	for _, st := range a.Stages {
 		out = append(out, map[string]any{"name": st.Name, "detail": st.Line(maxStageLength)})

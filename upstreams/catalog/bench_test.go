@@ -82,7 +82,7 @@ func cannedFill(tb testing.TB) func() {
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Hour) // a fill has a deadline
 	tb.Cleanup(cancel)
 	return func() {
-		content, err := (&catalog.Fill{Input: in}).Load(ctx, false)
+		content, err := (&catalog.Loader{Input: in}).Load(ctx, false)
 		if err != nil || len(content.Forms) != 2 {
 			tb.Fatal(content, err)
 		}

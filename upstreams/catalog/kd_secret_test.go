@@ -72,7 +72,7 @@ func TestSignedSourcesShowNoSecret(t *testing.T) {
 			}
 			call := &upstreams.Call{Endpoint: "kd", Params: map[string]any{"id": "YT0000000000001", "phone": nil}, Now: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
 			var hide *redact.Redactor
-			answer, err := s.Probe(t.Context(), call, func(a upstreams.Attempt) {
+			answer, err := s.Probe(t.Context(), call, func(a upstreams.AttemptReport) {
 				for _, st := range a.Stages {
 					shown = append(shown, st.Line(100_000))
 				}

@@ -25,7 +25,7 @@ func answerOf(t *testing.T, file string) string {
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	content, err := (&Fill{Input: in}).Load(t.Context(), false)
+	content, err := (&Loader{Input: in}).Load(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

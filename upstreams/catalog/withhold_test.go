@@ -18,12 +18,12 @@ import (
 
 // counted counts the loads that were answered, and notes what failed.
 type counted struct {
-	Fill
+	Loader
 	answered, failed *atomic.Int64
 }
 
 func (c *counted) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
-	content, err := c.Fill.Load(ctx, hasCopy)
+	content, err := c.Loader.Load(ctx, hasCopy)
 	if err == nil {
 		c.answered.Add(1)
 	} else {
@@ -110,7 +110,7 @@ func scarce(t *testing.T, reg *prometheus.Registry, perMinute int) (fetch func(n
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		return space.Get(t.Context(), in.Key(), cache.Want{}, &counted{Fill{Input: in}, calls.answered, calls.failed})
+		return space.Get(t.Context(), in.Key(), cache.Want{}, &counted{Loader{Input: in}, calls.answered, calls.failed})
 	}, calls, func() { _ = c.Close() }
 }
 

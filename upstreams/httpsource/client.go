@@ -70,8 +70,8 @@ func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 type TargetClient struct {
 	// HTTP is made by NewTargetHTTPClient, and shared by all attempts of a source.
 	HTTP *http.Client
-	// Input of the attempt.
-	Input *upstreams.Input
+	// Attempt whose requests they are.
+	Attempt *upstreams.Attempt
 	// Context of the attempt. It says to a replay which step the requests belong to.
 	Context context.Context //nolint:containedctx // see above
 	sent    int
@@ -98,14 +98,14 @@ func (c *TargetClient) Do(req *http.Request) (*http.Response, error) {
 	if ok {
 		req = req.WithContext(upstreams.WithPosition(req.Context(), position))
 	}
-	c.Input.StageOf("request", func() string { return requestLine(req) })
-	c.Input.MarkLoop(req.Header)
+	c.Attempt.StageOf("request", func() string { return requestLine(req) })
+	c.Attempt.MarkLoop(req.Header)
 	resp, err := c.HTTP.Do(req) //nolint:gosec // NewTargetHTTPClient: its guard refuses addresses that must not be reached
 	if err != nil {
 		return nil, err
 	}
-	c.Input.Stage("reply", resp.Status)
-	if err := c.Input.CheckLoop(resp); err != nil {
+	c.Attempt.Stage("reply", resp.Status)
+	if err := c.Attempt.CheckLoop(resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}

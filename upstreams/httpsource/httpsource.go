@@ -163,23 +163,23 @@ func escapeLiterals(fields []field) {
 }
 
 // fetchOne makes the request and decodes the reply.
-func (f *fetcher) fetchOne(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	req, _, err := f.render(ctx, in)
+func (f *fetcher) fetchOne(ctx context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	req, _, err := f.render(ctx, a)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
-	return f.roundTrip(req, in)
+	return f.roundTrip(req, a)
 }
 
 // roundTrip sends a request and decodes the reply. A body that cannot be decoded
 // is for the judge: its rules may know the status.
-func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.Reply, error) {
-	in.StageOf("request", func() string { return requestLine(req) })
-	r, body, from, err := f.send(req, in)
+func (f *fetcher) roundTrip(req *http.Request, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	a.StageOf("request", func() string { return requestLine(req) })
+	r, body, from, err := f.send(req, a)
 	if err != nil {
 		return nil, err
 	}
-	in.StageOf("reply", func() string { return replyLine(r, body) })
+	a.StageOf("reply", func() string { return replyLine(r, body) })
 	switch {
 	case f.decoder == nil: // a picture
 		if r.Blob, r.Broken = Sniff(body); r.Blob != nil {
@@ -189,7 +189,7 @@ func (f *fetcher) roundTrip(req *http.Request, in *upstreams.Input) (*upstreams.
 	case r.Status/100 == 3: // not followed: its Location is the reply
 		return r, nil
 	}
-	if err := in.Memory.Take(req.Context(), f.decoder.memory(body)); err != nil {
+	if err := a.Memory.Take(req.Context(), f.decoder.memory(body)); err != nil {
 		return nil, err
 	}
 	if r.Body, r.Broken = f.decode(req.Context(), body, from); r.Broken != nil {

@@ -17,23 +17,23 @@ const partsMax = 20
 const refusedMax = 2
 
 // fetch makes the request, or those of its parts.
-func (f *fetcher) fetch(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	parts, err := f.listParts(ctx, in)
+func (f *fetcher) fetch(ctx context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	parts, err := f.listParts(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if parts == nil {
-		return f.fetchOne(ctx, in)
+		return f.fetchOne(ctx, a)
 	}
-	return f.fetchParts(ctx, in, parts)
+	return f.fetchParts(ctx, a, parts)
 }
 
 // listParts returns the parts; nil for a request that has none.
-func (f *fetcher) listParts(ctx context.Context, in *upstreams.Input) ([]any, error) {
+func (f *fetcher) listParts(ctx context.Context, a *upstreams.Attempt) ([]any, error) {
 	if f.partsProgram == nil {
 		return f.parts, nil
 	}
-	v, err := f.partsProgram.One(ctx, nil, in.Env)
+	v, err := f.partsProgram.One(ctx, nil, a.Env)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "parts: %w", err)
 	}
@@ -41,8 +41,8 @@ func (f *fetcher) listParts(ctx context.Context, in *upstreams.Input) ([]any, er
 	if len(list) == 0 || len(list) > partsMax {
 		return nil, upstreams.Errorf(upstreams.Malformed, "parts: expected an array of 1 to %d, got %d", partsMax, len(list))
 	}
-	if f.partsSecret && len(in.Hidden) > 0 {
-		in.Derive(v, redact.DerivedMin)
+	if f.partsSecret && len(a.Hidden) > 0 {
+		a.Derive(v, redact.DerivedMin)
 	}
 	return list, nil
 }
@@ -50,15 +50,15 @@ func (f *fetcher) listParts(ctx context.Context, in *upstreams.Input) ([]any, er
 // fetchParts fetches every part, and judges each reply by itself. A part that
 // failed is null in the result. Only if all failed is the result an error: that of
 // the first part.
-func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []any) (*upstreams.Reply, error) {
+func (f *fetcher) fetchParts(ctx context.Context, a *upstreams.Attempt, parts []any) (*upstreams.Reply, error) {
 	ctx, cancel := leaveTime(ctx)
 	defer cancel()
 	bodies := make([]any, len(parts))
 	fetched, refused := 0, 0
 	var first error
 	for i, part := range parts {
-		in.SetPlaceholder("part", part)
-		body, err := f.fetchPart(upstreams.AtStep(ctx, "", i), in)
+		a.SetPlaceholder("part", part)
+		body, err := f.fetchPart(upstreams.AtStep(ctx, "", i), a)
 		if err == nil {
 			bodies[i] = body
 			fetched++
@@ -67,7 +67,7 @@ func (f *fetcher) fetchParts(ctx context.Context, in *upstreams.Input, parts []a
 		if first == nil {
 			first = err
 		}
-		in.Stage("failed part", err.Error())
+		a.Stage("failed part", err.Error())
 		if upstreams.KindOf(err) == upstreams.Limited {
 			refused++
 		}
@@ -92,10 +92,10 @@ func leaveTime(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // fetchPart fetches one part and judges its reply.
-func (f *fetcher) fetchPart(ctx context.Context, in *upstreams.Input) (any, error) {
-	r, err := f.fetchOne(ctx, in)
+func (f *fetcher) fetchPart(ctx context.Context, a *upstreams.Attempt) (any, error) {
+	r, err := f.fetchOne(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	return r.Body, upstreams.Judge(ctx, in.Rules, r, in.Env)
+	return r.Body, upstreams.Judge(ctx, a.Rules, r, a.Env)
 }

@@ -44,7 +44,7 @@ func CompilePicture(spec *PictureSpec, c *upstreams.Compiler) *picture {
 
 // Fetch implements upstreams.Picture. It fetches the picture from its address in
 // the data, through the breaker of its host.
-func (p *picture) Fetch(ctx context.Context, data any, in *upstreams.Input, vars *jq.Env) (*upstreams.Blob, error) {
+func (p *picture) Fetch(ctx context.Context, data any, a *upstreams.Attempt, vars *jq.Env) (*upstreams.Blob, error) {
 	address, err := p.url.Text(ctx, data, vars)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
@@ -59,27 +59,27 @@ func (p *picture) Fetch(ctx context.Context, data any, in *upstreams.Input, vars
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	r, err := upstreams.Exchange(ctx, p.env.Hosts.Get(name), nil, in, func(ctx context.Context) (*upstreams.Reply, error) { return p.get(ctx, u, in) })
+	r, err := upstreams.Send(ctx, p.env.Hosts.Get(name), nil, a, func(ctx context.Context) (*upstreams.Reply, error) { return p.get(ctx, u, a) })
 	if err != nil {
 		return nil, err
 	}
 	return r.Blob, nil
 }
 
-func (p *picture) get(ctx context.Context, u *url.URL, in *upstreams.Input) (*upstreams.Reply, error) {
+func (p *picture) get(ctx context.Context, u *url.URL, a *upstreams.Attempt) (*upstreams.Reply, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "picture address: %w", err)
 	}
 	req.Header.Set("User-Agent", p.agent.value())
-	in.MarkLoop(req.Header)
-	in.StageOf("picture request", func() string { return requestLine(req) })
+	a.MarkLoop(req.Header)
+	a.StageOf("picture request", func() string { return requestLine(req) })
 	f := fetcher{client: p.client, maxBytes: p.maxBytes}
-	r, body, _, err := f.send(req, in)
+	r, body, _, err := f.send(req, a)
 	if err != nil {
 		return nil, err
 	}
-	in.StageOf("picture reply", func() string { return replyLine(r, body) })
+	a.StageOf("picture reply", func() string { return replyLine(r, body) })
 	r.Blob, r.Broken = Sniff(body)
 	return r, nil
 }

@@ -19,13 +19,13 @@ import (
 )
 
 // render fills the templates. It returns the request, and the body that it sends.
-func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Request, []byte, error) {
-	method, typ, body, err := f.body(ctx, in)
+func (f *fetcher) render(ctx context.Context, a *upstreams.Attempt) (*http.Request, []byte, error) {
+	method, typ, body, err := f.body(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	address := f.origin + f.path.Render(in.Values, jq.EscapePath)
-	if query := f.encodeQuery(in); query != "" {
+	address := f.origin + f.path.Render(a.Values, jq.EscapePath)
+	if query := f.encodeQuery(a); query != "" {
 		address += "?" + query
 	}
 	var sent io.Reader = http.NoBody
@@ -40,12 +40,12 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 	if typ != "" {
 		req.Header.Set("Content-Type", typ)
 	}
-	in.MarkLoop(req.Header)
+	a.MarkLoop(req.Header)
 	if f.trace {
-		in.Call.Trace.AddTo(req.Header)
+		a.Call.Trace.AddTo(req.Header)
 	}
 	for _, h := range f.headers {
-		if v := h.value.Render(in.Values, jq.EscapeHeader); v != "" || h.value.IsLiteral() {
+		if v := h.value.Render(a.Values, jq.EscapeHeader); v != "" || h.value.IsLiteral() {
 			req.Header[h.name] = []string{v}
 		}
 	}
@@ -53,15 +53,15 @@ func (f *fetcher) render(ctx context.Context, in *upstreams.Input) (*http.Reques
 }
 
 // encodeQuery is the query of the request; "" for none.
-func (f *fetcher) encodeQuery(in *upstreams.Input) string {
+func (f *fetcher) encodeQuery(a *upstreams.Attempt) string {
 	if f.rawQuery.IsZero() {
-		return encodeFields(f.query, in.Values, leaveOutEmpty)
+		return encodeFields(f.query, a.Values, leaveOutEmpty)
 	}
 	escape := url.QueryEscape
 	if f.rawQueryEncoded {
 		escape = jq.EscapeHeader // only line breaks are removed
 	}
-	return f.rawQuery.Render(in.Values, escape)
+	return f.rawQuery.Render(a.Values, escape)
 }
 
 // leaveOutEmpty leaves out what a query's placeholders leave empty, such as an option
@@ -88,17 +88,17 @@ func encodeFields(fields []field, values map[string]any, leaveOut bool) string {
 }
 
 // body is the body of the request with its method and content type.
-func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ string, body []byte, err error) {
+func (f *fetcher) body(ctx context.Context, a *upstreams.Attempt) (method, typ string, body []byte, err error) {
 	switch {
 	case f.form != nil:
-		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodeFields(f.form, in.Values, !leaveOutEmpty)), nil
+		return http.MethodPost, "application/x-www-form-urlencoded", []byte(encodeFields(f.form, a.Values, !leaveOutEmpty)), nil
 	case f.json != nil:
-		v, err := f.json.One(ctx, nil, in.Env)
+		v, err := f.json.One(ctx, nil, a.Env)
 		if err != nil {
 			return "", "", nil, fmt.Errorf("json: %w", err)
 		}
-		if f.jsonSecret && len(in.Hidden) > 0 {
-			in.Derive(v, redact.SignatureMin)
+		if f.jsonSecret && len(a.Hidden) > 0 {
+			a.Derive(v, redact.SignatureMin)
 		}
 		body, err := plainjson.Marshal(v)
 		return http.MethodPost, "application/json", body, err
@@ -107,13 +107,13 @@ func (f *fetcher) body(ctx context.Context, in *upstreams.Input) (method, typ st
 }
 
 // send sends the request and reads the reply up to its limit.
-func (f *fetcher) send(req *http.Request, in *upstreams.Input) (r *upstreams.Reply, body []byte, from *url.URL, err error) {
+func (f *fetcher) send(req *http.Request, a *upstreams.Attempt) (r *upstreams.Reply, body []byte, from *url.URL, err error) {
 	resp, err := f.client.Do(req)
 	if err != nil {
 		return nil, nil, nil, ClassifyError(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err = readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &in.Memory}, resp.ContentLength, f.maxBytes)
+	body, err = readAtMost(&reservingReader{ctx: req.Context(), body: resp.Body, memory: &a.Memory}, resp.ContentLength, f.maxBytes)
 	if err != nil {
 		// Reading to the end of a short rest lets the connection be reused.
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)

@@ -28,8 +28,8 @@ func (st *step) shareUserAgent(link sharelink.Link) string {
 // readShare returns the data of the work that a share link names. Requests go only
 // to the platforms' own short-link hosts, and only for the address they redirect
 // to.
-func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error) {
-	text, err := st.share.Text(ctx, nil, in.Env)
+func (st *step) readShare(ctx context.Context, a *upstreams.Attempt) (any, error) {
+	text, err := st.shareLink.Text(ctx, nil, a.Env)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Malformed, "step %s: share: %w", st.name, err)
 	}
@@ -39,18 +39,18 @@ func (st *step) readShare(ctx context.Context, in *upstreams.Input) (any, error)
 	}
 	var data any = link.Data()
 	if link.Short {
-		if data, err = st.resolve(ctx, in, link); err != nil {
+		if data, err = st.resolve(ctx, a, link); err != nil {
 			return nil, err
 		}
 	}
-	return data, upstreams.Judge(ctx, st.rules, &upstreams.Reply{Body: data}, in.Env)
+	return data, upstreams.Judge(ctx, st.rules, &upstreams.Reply{Body: data}, a.Env)
 }
 
 // resolve returns the data of the work that a short link redirects to, which may
 // be a cached step result.
-func (st *step) resolve(ctx context.Context, in *upstreams.Input, link sharelink.Link) (any, error) {
-	return st.cached(ctx, in, link.String(), func(ctx context.Context, in *upstreams.Input) (data any, err error) {
-		client := &TargetClient{Input: in, Context: ctx}
+func (st *step) resolve(ctx context.Context, a *upstreams.Attempt, link sharelink.Link) (any, error) {
+	return st.cached(ctx, a, link.String(), func(ctx context.Context, a *upstreams.Attempt) (data any, err error) {
+		client := &TargetClient{Attempt: a, Context: ctx}
 		for range maxShareRedirects {
 			if link, err = st.resolveOnce(ctx, client, link); err != nil || !link.Short {
 				break
@@ -88,7 +88,7 @@ func (st *step) resolveOnce(ctx context.Context, client *TargetClient, link shar
 	req.Header.Set("User-Agent", st.shareUserAgent(link))
 	client.HTTP = st.shareClient(req)
 	next := link
-	_, err = upstreams.Exchange(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Input.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
+	_, err = upstreams.Send(ctx, st.env.Hosts.Get(req.URL.Host), nil, client.Attempt.Fork(), func(ctx context.Context) (*upstreams.Reply, error) {
 		resp, err := client.Do(req.WithContext(ctx))
 		if err != nil {
 			return nil, ForbiddenParameter("url", ClassifyError(err))

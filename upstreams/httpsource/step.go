@@ -15,17 +15,17 @@ import (
 
 // step is a compiled StepSpec.
 type step struct {
-	name    string
-	when    *jq.Program
-	vars    []jq.Variable
-	http    *fetcher    // nil: share is set
-	share   *jq.Program // nil: http is set
-	rules   []upstreams.Rule
-	keep    *jq.Program
-	Replies *upstreams.ReplyWatch // nil: they are not watched
-	results upstreams.StepResults // cached; nil: the result is for one call only
-	logins  *upstreams.Sessions   // the same, of a step that logs in; nil: it does not
-	env     *upstreams.Environment
+	name      string
+	when      *jq.Program
+	vars      []jq.Variable
+	http      *fetcher    // nil: shareLink is set
+	shareLink *jq.Program // nil: http is set
+	rules     []upstreams.Rule
+	keep      *jq.Program
+	Replies   *upstreams.ReplyWatch // nil: they are not watched
+	results   upstreams.StepResults // cached; nil: the result is for one call only
+	logins    *upstreams.Sessions   // the same, of a step that logs in; nil: it does not
+	env       *upstreams.Environment
 
 	endpoint, source string // that it belongs to
 
@@ -48,7 +48,7 @@ type step struct {
 func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *step {
 	st := &step{
 		name: spec.Name.Value, when: c.Program(spec.When), vars: jq.CompileVars(spec.Vars, c.Scope, c.Problems),
-		keep: c.Program(spec.Keep), share: c.Program(spec.Share), rules: c.Rules(spec.Judge),
+		keep: c.Program(spec.Keep), shareLink: c.Program(spec.Share), rules: c.Rules(spec.Judge),
 		env: c.Env, endpoint: c.Endpoint, source: c.Source, timeout: time.Duration(spec.Timeout), optional: spec.Optional,
 	}
 	if spec.For > 0 && c.Env.StepCache != nil {
@@ -60,7 +60,7 @@ func CompileStep(spec *StepSpec, of []*declare.Expr, c *upstreams.Compiler) *ste
 		}
 	}
 	spec.check(c)
-	if st.share != nil {
+	if st.shareLink != nil {
 		st.compileShare()
 	}
 	if spec.HTTP != nil {
@@ -110,35 +110,35 @@ func (s *StepSpec) check(c *upstreams.Compiler) {
 
 // Make implements upstreams.Step: it makes the request, unless its result is
 // cached, and sets the step's variable to the result.
-func (st *step) Make(ctx context.Context, in *upstreams.Input) error {
+func (st *step) Make(ctx context.Context, a *upstreams.Attempt) error {
 	if st.when != nil {
-		applies, err := st.when.True(ctx, nil, in.Env)
+		applies, err := st.when.True(ctx, nil, a.Env)
 		if err != nil || !applies {
-			in.Set(st.name, nil)
+			a.Set(st.name, nil)
 			return err
 		}
 	}
-	if err := in.Compute(ctx, st.vars); err != nil {
+	if err := a.Compute(ctx, st.vars); err != nil {
 		return err
 	}
-	value, err := st.value(ctx, in)
+	value, err := st.value(ctx, a)
 	switch {
 	case err == nil:
-		in.Stage("result of "+st.name, value)
-	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal && !in.RefusedSession(err):
-		in.Stage("failure of "+st.name, err.Error())
-		in.Tolerate(err)
+		a.Stage("result of "+st.name, value)
+	case st.optional && ctx.Err() == nil && upstreams.KindOf(err) != upstreams.Internal && !a.RefusedSession(err):
+		a.Stage("failure of "+st.name, err.Error())
+		a.Tolerate(err)
 		value = nil
 	default:
 		return err
 	}
-	st.noteSecrets(in, value)
-	in.Set(st.name, value)
+	st.noteSecrets(a, value)
+	a.Set(st.name, value)
 	return nil
 }
 
 // noteSecrets notes what is secret in the result, so that it is redacted.
-func (st *step) noteSecrets(in *upstreams.Input, value any) {
+func (st *step) noteSecrets(a *upstreams.Attempt, value any) {
 	least := redact.DerivedMin // of a text or a number, such as a session
 	switch value.(type) {
 	case []any, map[string]any:
@@ -147,51 +147,51 @@ func (st *step) noteSecrets(in *upstreams.Input, value any) {
 			return
 		}
 	}
-	if len(in.Hidden) > 0 && (st.sendsSecret || st.keepsSecret) {
-		in.Derive(value, least)
+	if len(a.Hidden) > 0 && (st.sendsSecret || st.keepsSecret) {
+		a.Derive(value, least)
 	}
 }
 
 // value returns the step's result, within the step's own timeout.
-func (st *step) value(ctx context.Context, in *upstreams.Input) (any, error) {
+func (st *step) value(ctx context.Context, a *upstreams.Attempt) (any, error) {
 	if st.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, st.timeout)
 		defer cancel()
 	}
 	ctx = upstreams.AtStep(ctx, st.name, 0)
-	if st.share != nil {
-		return st.readShare(ctx, in)
+	if st.shareLink != nil {
+		return st.readShare(ctx, a)
 	}
-	return st.request(ctx, in)
+	return st.request(ctx, a)
 }
 
 // request makes the step's request, unless the result of an equal one is cached.
-func (st *step) request(ctx context.Context, in *upstreams.Input) (any, error) {
-	req, body, err := st.http.render(ctx, in)
+func (st *step) request(ctx context.Context, a *upstreams.Attempt) (any, error) {
+	req, body, err := st.http.render(ctx, a)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "%w", err)
 	}
-	return st.cached(ctx, in, requestLine(req)+" "+string(body), func(ctx context.Context, in *upstreams.Input) (any, error) {
-		r, err := upstreams.Exchange(ctx, st.http.host, st.rules, in, func(ctx context.Context) (*upstreams.Reply, error) {
-			return st.http.roundTrip(req.WithContext(ctx), in)
+	return st.cached(ctx, a, requestLine(req)+" "+string(body), func(ctx context.Context, a *upstreams.Attempt) (any, error) {
+		r, err := upstreams.Send(ctx, st.http.host, st.rules, a, func(ctx context.Context) (*upstreams.Reply, error) {
+			return st.http.roundTrip(req.WithContext(ctx), a)
 		})
 		if err != nil {
 			return nil, err
 		}
 		st.Replies.Observe(r.Body)
-		return st.result(ctx, r, in.Env)
+		return st.result(ctx, r, a.Env)
 	})
 }
 
 // cached returns the result that is cached under the ID, else fetches it. Fetching
 // may outlive this attempt, because other calls may wait for it, so it works on a
-// fork of the input.
-func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetch func(context.Context, *upstreams.Input) (any, error)) (any, error) {
+// fork of it.
+func (st *step) cached(ctx context.Context, a *upstreams.Attempt, id string, fetch func(context.Context, *upstreams.Attempt) (any, error)) (any, error) {
 	if st.results == nil {
-		return fetch(ctx, in)
+		return fetch(ctx, a)
 	}
-	fork := in.Fork()
+	fork := a.Fork()
 	var fetched atomic.Bool // to its end: it may still go on, where an old result is returned in its place
 	value, created, err := st.results.Get(ctx, id, func(ctx context.Context) (any, error) {
 		defer fetched.Store(true)
@@ -203,12 +203,12 @@ func (st *step) cached(ctx context.Context, in *upstreams.Input, id string, fetc
 		return nil, err
 	}
 	if fetched.Load() {
-		in.Join(fork)
+		a.Join(fork)
 	}
 	if st.logins == nil {
-		in.NoteCreated(created)
+		a.NoteCreated(created)
 	} else {
-		in.UseSession(st.logins, id, created, fetched.Load())
+		a.UseSession(st.logins, id, created, fetched.Load())
 	}
 	return value, nil
 }

@@ -26,9 +26,9 @@ func (oldResults) Drop(string, time.Time) {}
 // detector sees more of it.
 func TestAnOldResultDoesNotWaitForTheFetch(t *testing.T) {
 	results, goOn := oldResults{make(chan struct{})}, make(chan struct{})
-	in := &upstreams.Input{Env: &jq.Env{}}
+	a := &upstreams.Attempt{Env: &jq.Env{}}
 	st := &step{results: results}
-	value, err := st.cached(t.Context(), in, "id", func(_ context.Context, fork *upstreams.Input) (any, error) {
+	value, err := st.cached(t.Context(), a, "id", func(_ context.Context, fork *upstreams.Attempt) (any, error) {
 		fork.Derive("a secret of the fetch", 1)
 		<-goOn
 		return "new", nil
@@ -38,7 +38,7 @@ func TestAnOldResultDoesNotWaitForTheFetch(t *testing.T) {
 	}
 	close(goOn)
 	<-results.done
-	if r := in.Redactor(); r != nil {
+	if r := a.Redactor(); r != nil {
 		t.Error("the attempt took over what the fetch learned before its end")
 	}
 }

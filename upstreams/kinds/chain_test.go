@@ -50,7 +50,7 @@ func TestTimeIsDividedAmongSources(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), r.total)
 			defer cancel()
 			var took []time.Duration
-			a, err := c.Do(ctx, &upstreams.Call{}, false, func(at upstreams.Attempt) { took = append(took, at.Took) })
+			a, err := c.Do(ctx, &upstreams.Call{}, false, func(at upstreams.AttemptReport) { took = append(took, at.Took) })
 			if err != nil || a.Data != "own" || !slices.Equal(took, r.want) {
 				t.Errorf("%s: %v %v after %v, want %v", r.name, a.Data, err, took, r.want)
 			}
@@ -179,7 +179,7 @@ func TestChain(t *testing.T) {
 				sources = append(sources, compile(t, env, text+st.more))
 			}
 			var attempts []string
-			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.Attempt) { attempts = append(attempts, at.Source+" "+at.Result) })
+			a, err := upstreams.NewChain("test", sources, true, env).Do(t.Context(), &upstreams.Call{}, false, func(at upstreams.AttemptReport) { attempts = append(attempts, at.Source+" "+at.Result) })
 			got := fmt.Sprint(a.Data)
 			if a.LastResort {
 				got += ", a last resort"

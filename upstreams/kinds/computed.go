@@ -14,7 +14,7 @@ type ComputedSpec struct{}
 
 func compileComputed(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled {
 	c.Decode(section, &ComputedSpec{})
-	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Attempt) (*upstreams.Reply, error) {
 		return &upstreams.Reply{Body: map[string]any{}}, nil
 	}}
 }

@@ -34,7 +34,7 @@ func compileDraw(c *upstreams.Compiler, draw string) upstreams.Picture {
 }
 
 // Fetch implements upstreams.Picture. Nothing is fetched: the picture is drawn.
-func (d digestPicture) Fetch(ctx context.Context, data any, in *upstreams.Input, _ *jq.Env) (*upstreams.Blob, error) {
+func (d digestPicture) Fetch(ctx context.Context, data any, a *upstreams.Attempt, _ *jq.Env) (*upstreams.Blob, error) {
 	digest, err := digestOf(data)
 	if err != nil {
 		return nil, &upstreams.Error{Kind: upstreams.Malformed, Err: err}
@@ -48,7 +48,7 @@ func (d digestPicture) Fetch(ctx context.Context, data any, in *upstreams.Input,
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "draw a digest: %w", err)
 	}
-	in.Stage("picture", fmt.Sprintf("drawn, %d bytes", len(b)))
+	a.Stage("picture", fmt.Sprintf("drawn, %d bytes", len(b)))
 	return &upstreams.Blob{Type: "image/png", Bytes: b}, nil
 }
 

@@ -13,7 +13,7 @@ func compileDrawing(c *upstreams.Compiler, section, as string, draw upstreams.Fe
 		c.Add("%s: as: expected png or svg, got %q", section, as)
 	}
 	work := &c.Env.Work
-	admit := func(ctx context.Context, _ *upstreams.Input) (func(), error) { return work.EnterDrawing(ctx) }
+	admit := func(ctx context.Context, _ *upstreams.Attempt) (func(), error) { return work.EnterDrawing(ctx) }
 	return upstreams.Compiled{Fetch: draw, Admit: admit, SVG: as == "svg"}
 }
 

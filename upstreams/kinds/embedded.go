@@ -30,7 +30,7 @@ func compileEmbedded(c *upstreams.Compiler, section *yaml.Node) upstreams.Compil
 	if err != nil {
 		c.Problems.Add(line, "embedded: file %q: %v", spec.File.Value, err)
 	}
-	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Input) (*upstreams.Reply, error) {
+	return upstreams.Compiled{Fetch: func(context.Context, *upstreams.Attempt) (*upstreams.Reply, error) {
 		return &upstreams.Reply{Body: v}, nil
 	}}
 }

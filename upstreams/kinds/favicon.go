@@ -41,10 +41,10 @@ func compileFavicon(c *upstreams.Compiler, section *yaml.Node) upstreams.Compile
 	return upstreams.Compiled{Fetch: f.find, Admit: targetSlot(c.Env, "url"), Remote: true}
 }
 
-func (f *iconFinder) find(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	host, _ := in.Call.Params["url"].(string)
-	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL}
-	finder.Size, _ = in.Call.Params["size"].(int)
+func (f *iconFinder) find(ctx context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	host, _ := a.Call.Params["url"].(string)
+	finder := &favicon.Finder{Do: &httpsource.TargetClient{HTTP: f.client, Attempt: a, Context: ctx}, Check: f.env.Guard.CheckURL}
+	finder.Size, _ = a.Call.Params["size"].(int)
 	find := finder.Root
 	if f.page {
 		find = finder.Page
@@ -66,9 +66,9 @@ func (f *iconFinder) find(ctx context.Context, in *upstreams.Input) (*upstreams.
 const letterSize = 64
 
 // drawLetter draws an icon for a site that has none.
-func drawLetter(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	host, _ := in.Call.Params["url"].(string)
-	size, ok := in.Call.Params["size"].(int)
+func drawLetter(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	host, _ := a.Call.Params["url"].(string)
+	size, ok := a.Call.Params["size"].(int)
 	if !ok {
 		size = letterSize
 	}

@@ -38,8 +38,8 @@ func compileGeoIP(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled 
 }
 
 // addressOf reads the parameter ip.
-func addressOf(in *upstreams.Input) (netip.Addr, error) {
-	ip, _ := in.Call.Params["ip"].(string)
+func addressOf(a *upstreams.Attempt) (netip.Addr, error) {
+	ip, _ := a.Call.Params["ip"].(string)
 	addr, err := geoip.ParseAddr(ip)
 	if err != nil {
 		return addr, upstreams.Mistaken("ip", err, words.Say("the value is not an IP address", "所给的值不是 IP 地址"))
@@ -47,8 +47,8 @@ func addressOf(in *upstreams.Input) (netip.Addr, error) {
 	return addr, nil
 }
 
-func findScope(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	addr, err := addressOf(in)
+func findScope(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	addr, err := addressOf(a)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ type placeFinder struct {
 	always bool // an address that is not in db has an answer, too
 }
 
-func (f placeFinder) find(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	addr, err := addressOf(in)
+func (f placeFinder) find(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	addr, err := addressOf(a)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ http:
   headers: {X-Text: "<{text}>"}
 `, "text", "n", "gone")
 	var shown []string
-	watch := func(a upstreams.Attempt) {
+	watch := func(a upstreams.AttemptReport) {
 		for _, st := range a.Stages {
 			shown = append(shown, fmt.Sprint(st.Detail))
 		}

@@ -19,9 +19,9 @@ func compileIDCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return upstreams.Compiled{Fetch: readCard}
 }
 
-func readCard(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	card, _ := in.Call.Params["card"].(string)
-	data, err := idcard.Parse(card, in.Call.Now)
+func readCard(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	card, _ := a.Call.Params["card"].(string)
+	data, err := idcard.Parse(card, a.Call.Now)
 	if err != nil {
 		return nil, upstreams.Mistaken("card", err, words.Say("the value is not an identity number", "所给的值不是身份证号码"))
 	}

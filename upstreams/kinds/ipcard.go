@@ -36,8 +36,8 @@ func compileIPCard(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return compileDrawing(c, "ipcard", spec.As, d.draw)
 }
 
-func (d *cardDrawer) draw(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	card, place := d.card(in.Call)
+func (d *cardDrawer) draw(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	card, place := d.card(a.Call)
 	blob, err := draw(d.as, card.SVG, card.PNG)
 	if err != nil {
 		return nil, upstreams.Errorf(upstreams.Internal, "draw a card: %w", err)

@@ -53,9 +53,9 @@ func (SourceSpec) KeyShapes() []declare.KeyShape {
 // targetSlot takes a slot for a call of the target that a parameter names: a host, or a link to
 // one. Only that host has a bound of its own; those that it leads to count towards that of all
 // targets.
-func targetSlot(env *upstreams.Environment, parameter string) func(context.Context, *upstreams.Input) (func(), error) {
-	return func(ctx context.Context, in *upstreams.Input) (func(), error) {
-		target := jq.AsText(in.Call.Params[parameter])
+func targetSlot(env *upstreams.Environment, parameter string) func(context.Context, *upstreams.Attempt) (func(), error) {
+	return func(ctx context.Context, a *upstreams.Attempt) (func(), error) {
+		target := jq.AsText(a.Call.Params[parameter])
 		if u, err := url.Parse(target); err == nil && u.Host != "" {
 			target = u.Hostname()
 		}

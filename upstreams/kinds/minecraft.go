@@ -40,8 +40,8 @@ func compileMinecraft(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 // ping asks the server. One that refuses the connection, or whose
 // name does not exist, is offline, which is an answer. Any other failure is an error:
 // the next source may know more.
-func (p *pinger) ping(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	host, _ := in.Call.Params["host"].(string)
+func (p *pinger) ping(ctx context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	host, _ := a.Call.Params["host"].(string)
 	target, err := minecraft.ParseTarget(host)
 	if err != nil {
 		return nil, upstreams.Mistaken("host", err, words.Of(err, notValid()))

@@ -46,7 +46,7 @@ http:
 		env.Secret = given(c.set)
 		s := compile(t, env, text)
 		var shown strings.Builder
-		if _, err := s.Probe(t.Context(), &upstreams.Call{}, func(a upstreams.Attempt) { fmt.Fprint(&shown, a.Stages) }); err != nil || s.Missing != "" || s.Keyed() != c.keyed {
+		if _, err := s.Probe(t.Context(), &upstreams.Call{}, func(a upstreams.AttemptReport) { fmt.Fprint(&shown, a.Stages) }); err != nil || s.Missing != "" || s.Keyed() != c.keyed {
 			t.Fatalf("%s: %v, missing %q, keyed %v", name, err, s.Missing, s.Keyed())
 		}
 		query := got.URL.RawQuery

@@ -262,7 +262,7 @@ func TestFailuresOfTheProxy(t *testing.T) {
 			second := compile(t, env, "name: second\ncomputed: {}\nmap: '{b: 2}'")
 			chain := upstreams.NewChain("test", []*upstreams.Source{first, second}, true, env)
 			var shown strings.Builder
-			a, err := chain.Do(t.Context(), &upstreams.Call{}, false, func(a upstreams.Attempt) { fmt.Fprintln(&shown, a.Result, a.Err, a.Stages) })
+			a, err := chain.Do(t.Context(), &upstreams.Call{}, false, func(a upstreams.AttemptReport) { fmt.Fprintln(&shown, a.Result, a.Err, a.Stages) })
 			if err != nil || a.Source != "second" {
 				t.Fatalf("%v %v, want the second source's answer", a, err)
 			}

@@ -38,8 +38,8 @@ func compileQRCode(c *upstreams.Compiler, section *yaml.Node) upstreams.Compiled
 	return compileDrawing(c, "qrcode", picture, q.draw)
 }
 
-func (q qrMaker) draw(_ context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	params := in.Call.Params
+func (q qrMaker) draw(_ context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	params := a.Call.Params
 	text, _ := params["text"].(string)
 	level, _ := params["level"].(string)
 	code, err := qrcode.Encode(text, level)

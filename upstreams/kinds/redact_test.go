@@ -44,7 +44,7 @@ map: 'if $params.n == "1" then error(.echo | join(" ")) else . end'
 	for _, n := range []string{"1", "2"} {
 		var shown []string
 		call := &upstreams.Call{Endpoint: "test", Params: map[string]any{"n": n}, Now: time.Now()}
-		answer, err := s.Probe(t.Context(), call, func(a upstreams.Attempt) {
+		answer, err := s.Probe(t.Context(), call, func(a upstreams.AttemptReport) {
 			for _, st := range a.Stages {
 				shown = append(shown, st.Line(10_000))
 			}
@@ -112,7 +112,7 @@ func TestComputedSecretsAreRedacted(t *testing.T) {
 func shownOf(t *testing.T, env *upstreams.Environment, s *upstreams.Source, params map[string]any) string {
 	t.Helper()
 	var shown []string
-	_, err := s.Probe(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, func(a upstreams.Attempt) {
+	_, err := s.Probe(t.Context(), &upstreams.Call{Endpoint: "test", Params: params, Now: time.Unix(1_795_219_200, 0)}, func(a upstreams.AttemptReport) {
 		for _, st := range a.Stages {
 			shown = append(shown, st.Line(10_000))
 		}

@@ -27,10 +27,10 @@ func compileShortlink(c *upstreams.Compiler, section *yaml.Node) upstreams.Compi
 	return upstreams.Compiled{Fetch: f.follow, Admit: targetSlot(c.Env, "url"), Remote: true}
 }
 
-func (f *linkFollower) follow(ctx context.Context, in *upstreams.Input) (*upstreams.Reply, error) {
-	link, _ := in.Call.Params["url"].(string)
+func (f *linkFollower) follow(ctx context.Context, a *upstreams.Attempt) (*upstreams.Reply, error) {
+	link, _ := a.Call.Params["url"].(string)
 	resolver := &shortlink.Resolver{
-		Do: &httpsource.TargetClient{HTTP: f.client, Input: in, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.Outgoing().OwnHosts,
+		Do: &httpsource.TargetClient{HTTP: f.client, Attempt: a, Context: ctx}, Check: f.env.Guard.CheckURL, OwnHosts: f.env.Outgoing().OwnHosts,
 	}
 	result, err := resolver.Resolve(ctx, link)
 	switch {

@@ -13,8 +13,9 @@ import (
 	"sundry/upstreams/loop"
 )
 
-// Input is the state of one attempt. It is for one goroutine.
-type Input struct {
+// Attempt is one attempt of a source while it is made: what it works with, and what it has
+// found out so far. It is for one goroutine.
+type Attempt struct {
 	Call   *Call
 	Values map[string]any // of placeholders: parameters, variables, step results and secrets
 	shared bool           // Values are the call's parameters
@@ -33,73 +34,73 @@ type Input struct {
 }
 
 // Stage notes a part of the attempt, where somebody collects them.
-func (in *Input) Stage(name string, detail any) {
-	if in.stages != nil {
-		*in.stages = append(*in.stages, Stage{name, detail})
+func (a *Attempt) Stage(name string, detail any) {
+	if a.stages != nil {
+		*a.stages = append(*a.stages, Stage{name, detail})
 	}
 }
 
 // StageOf notes a part of the attempt that takes work to describe: detail is called
 // only where somebody collects them.
-func (in *Input) StageOf(name string, detail func() string) {
-	if in.stages != nil {
-		*in.stages = append(*in.stages, Stage{name, detail()})
+func (a *Attempt) StageOf(name string, detail func() string) {
+	if a.stages != nil {
+		*a.stages = append(*a.stages, Stage{name, detail()})
 	}
 }
 
 // Compute runs the programs of variables, and sets their values.
-func (in *Input) Compute(ctx context.Context, vars []jq.Variable) error {
+func (a *Attempt) Compute(ctx context.Context, vars []jq.Variable) error {
 	for _, v := range vars {
-		value, err := v.Program.One(ctx, nil, in.Env)
+		value, err := v.Program.One(ctx, nil, a.Env)
 		if err != nil {
 			return Errorf(Malformed, "var %s: %w", v.Name, err)
 		}
-		if v.Secret && len(in.Hidden) > 0 {
-			in.Derive(value, redact.DerivedMin)
+		if v.Secret && len(a.Hidden) > 0 {
+			a.Derive(value, redact.DerivedMin)
 		}
-		in.Set(v.Name, value)
+		a.Set(v.Name, value)
 	}
 	return nil
 }
 
 // Set makes a value known as $vars.<name> and as {name}.
-func (in *Input) Set(name string, value any) {
-	if in.Env.Vars == nil {
-		in.Env.Vars = map[string]any{}
+func (a *Attempt) Set(name string, value any) {
+	if a.Env.Vars == nil {
+		a.Env.Vars = map[string]any{}
 	}
-	in.Env.Vars[name] = value
-	in.SetPlaceholder(name, value)
+	a.Env.Vars[name] = value
+	a.SetPlaceholder(name, value)
 }
 
 // SetPlaceholder makes a value known as {name} alone.
-func (in *Input) SetPlaceholder(name string, value any) {
-	if in.shared {
-		in.Values, in.shared = maps.Clone(in.Values), false
+func (a *Attempt) SetPlaceholder(name string, value any) {
+	if a.shared {
+		a.Values, a.shared = maps.Clone(a.Values), false
 	}
-	if in.Values == nil {
-		in.Values = map[string]any{}
+	if a.Values == nil {
+		a.Values = map[string]any{}
 	}
-	in.Values[name] = value
+	a.Values[name] = value
 }
 
 // Redactor redacts the secrets of the attempt, and what was computed from them.
-func (in *Input) Redactor() *redact.Redactor { return redact.New(in.Hidden, in.derived) }
+func (a *Attempt) Redactor() *redact.Redactor { return redact.New(a.Hidden, a.derived) }
 
 // MarkLoop sets the header that lets this service notice its own requests.
-func (in *Input) MarkLoop(h http.Header) {
-	if in.mark == "" {
+func (a *Attempt) MarkLoop(h http.Header) {
+	if a.mark == "" {
 		return
 	}
-	line := string(in.mark)
-	if in.Call.Loop != "" {
-		line = in.Call.Loop + ", " + line
+	line := string(a.mark)
+	if a.Call.Loop != "" {
+		line = a.Call.Loop + ", " + line
 	}
 	h[loop.Header] = []string{line}
 }
 
 // CheckLoop refuses a reply that this service itself gave to a request of its own.
-func (in *Input) CheckLoop(resp *http.Response) error {
-	if !in.mark.Refused(resp.Header) {
+func (a *Attempt) CheckLoop(resp *http.Response) error {
+	if !a.mark.Refused(resp.Header) {
 		return nil
 	}
 	return &guard.ForbiddenError{Target: resp.Request.URL.Host, Reason: "leads back to this service"}

@@ -73,7 +73,7 @@ func TestHollowDataAreNoAnswer(t *testing.T) {
 			t.Fatal(bad)
 		}
 		var failures []string
-		a, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, func(a upstreams.Attempt) {
+		a, err := e.Chains[0].Do(t.Context(), in.Call(time.Now()), false, func(a upstreams.AttemptReport) {
 			if a.Err != nil {
 				failures = append(failures, a.Err.Error())
 			}
@@ -119,7 +119,7 @@ func TestFreshByTheData(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		content, err := (&Fill{Input: in}).Load(t.Context(), false)
+		content, err := (&Loader{Input: in}).Load(t.Context(), false)
 		return content.Fresh, err
 	}
 	if fresh, err := fill(); err != nil || fresh != 4*time.Minute {
@@ -169,7 +169,7 @@ func TestCallsAreWeighedByKeyAndClient(t *testing.T) {
 		if bad != nil {
 			t.Fatal(bad)
 		}
-		f := Fill{Input: in}
+		f := Loader{Input: in}
 		if client != "" {
 			f.Client = netip.MustParseAddr(client)
 		}
@@ -256,14 +256,14 @@ func TestRenderingIsWithinTheMemoryOfReplies(t *testing.T) {
 		looks++
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := (&Fill{Input: in}).Load(ctx, false); err == nil {
+		if _, err := (&Loader{Input: in}).Load(ctx, false); err == nil {
 			t.Error("another reply was read meanwhile")
 		}
 	}
-	if _, err := (&Fill{Input: in, Watch: func(upstreams.Attempt) { ctx.answered.Store(true) }}).Load(ctx, false); err != nil || looks == 0 {
+	if _, err := (&Loader{Input: in, Watch: func(upstreams.AttemptReport) { ctx.answered.Store(true) }}).Load(ctx, false); err != nil || looks == 0 {
 		t.Errorf("%v after %d looks", err, looks)
 	}
-	if _, err := (&Fill{Input: in}).Load(t.Context(), false); err != nil {
+	if _, err := (&Loader{Input: in}).Load(t.Context(), false); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 	http.DefaultClient.CloseIdleConnections()

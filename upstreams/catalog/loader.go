@@ -20,11 +20,11 @@ import (
 
 var editionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
 
-// Fill loads the answer for an input; it is what the cache calls.
-type Fill struct {
+// Loader loads the answer for an input: what the cache calls to fill a key.
+type Loader struct {
 	Input Input
 	// Watch is called with every attempt; it may be nil.
-	Watch func(upstreams.Attempt)
+	Watch func(upstreams.AttemptReport)
 	// Trace is that of the request that started the fill.
 	Trace upstreams.Trace
 	// Client is the address whose request started the fill; the zero address for
@@ -34,18 +34,18 @@ type Fill struct {
 	Loop string
 }
 
-var _ cache.QuotaAware = (*Fill)(nil)
+var _ cache.QuotaAware = (*Loader)(nil)
 
 // Load implements cache.Loader: ask the chain, then make every form of the
 // answer. Data that cannot be presented is the catalog's mistake.
-func (f *Fill) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
-	in := &f.Input
+func (l *Loader) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
+	in := &l.Input
 	call := in.Call(time.Now())
-	call.Trace, call.Loop, call.Kept = f.Trace, f.Loop, &upstreams.Kept{}
+	call.Trace, call.Loop, call.Kept = l.Trace, l.Loop, &upstreams.Kept{}
 	defer call.Kept.Release()
 	chain := in.Form.Chain
-	call.Caller = f.callerOf(chain)
-	answer, err := chain.Do(ctx, call, hasCopy, f.Watch)
+	call.Caller = l.callerOf(chain)
+	answer, err := chain.Do(ctx, call, hasCopy, l.Watch)
 	switch {
 	case err == nil:
 	case upstreams.KindOf(err) == upstreams.Negative:
@@ -58,24 +58,24 @@ func (f *Fill) Load(ctx context.Context, hasCopy bool) (entry.Content, error) {
 
 // Withholds implements cache.QuotaAware: it goes by the quota of the source that would be
 // called first.
-func (f *Fill) Withholds(ctx context.Context, worth func(left float64) bool) bool {
-	chain := f.Input.Form.Chain
-	return chain.HasQuota() && chain.Withholds(ctx, f.Input.Call(time.Now()), worth)
+func (l *Loader) Withholds(ctx context.Context, worth func(left float64) bool) bool {
+	chain := l.Input.Form.Chain
+	return chain.HasQuota() && chain.Withholds(ctx, l.Input.Call(time.Now()), worth)
 }
 
 // callerOf identifies the key and the client for which the upstreams are called.
 // An IPv6 client counts by its /64: a single one has that many addresses.
-func (f *Fill) callerOf(c *Chain) host.Caller {
+func (l *Loader) callerOf(c *Chain) host.Caller {
 	var caller host.Caller
 	if c.MayBeNegative() {
-		caller.Key = xxhash.Sum64String(f.Input.Key())
+		caller.Key = xxhash.Sum64String(l.Input.Key())
 	}
-	if f.Client.IsValid() {
-		bits := f.Client.BitLen()
-		if f.Client.Is6() {
+	if l.Client.IsValid() {
+		bits := l.Client.BitLen()
+		if l.Client.Is6() {
 			bits = 64
 		}
-		network, err := f.Client.Prefix(bits)
+		network, err := l.Client.Prefix(bits)
 		if err != nil {
 			return caller // an address with a zone, which no connection from elsewhere has
 		}
