@@ -57,12 +57,18 @@ func writeFile(h io.Writer, file declaredFile) {
 	_, _ = fmt.Fprint(h, file.name) // a hash takes everything
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		node := tree[name]
-		b, err := yaml.Dump(&node)
-		if err != nil {
-			b = file.Text
-		}
-		_, _ = fmt.Fprintf(h, "%s\n%s", name, b)
+		_, _ = fmt.Fprintln(h, name)
+		writeNode(h, &node)
 	}
+}
+
+// writeNode hashes what a node says, however it is laid out.
+func writeNode(h io.Writer, n *yaml.Node) {
+	_, _ = fmt.Fprintf(h, "%d %s %s %q(", n.Kind, n.Tag, n.Anchor, n.Value)
+	for _, child := range n.Content {
+		writeNode(h, child)
+	}
+	_, _ = io.WriteString(h, ")")
 }
 
 // writeNames hashes the names of declared fields, in their order.

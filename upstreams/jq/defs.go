@@ -1,6 +1,7 @@
 package jq
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,10 @@ import (
 // Defs are the named programs of a catalog file (defs:), which all its other
 // programs can call as functions. A nil *Defs has none. They are not safe for
 // concurrent use: compiling a program notes which of them it calls.
-type Defs struct{ list []*def }
+type Defs struct {
+	list   []*def
+	parsed map[string]*parsed // the programs that were asked for, by their texts
+}
 
 // def is a named program.
 type def struct {
@@ -28,10 +32,10 @@ type def struct {
 // CompileDefs compiles named programs, each of which may call those before it.
 // The program of one that has a mistake is reported once, not where it is called.
 func CompileDefs(specs declare.Defs, problems *declare.Problems) *Defs {
+	d := &Defs{parsed: map[string]*parsed{}}
 	if len(specs) == 0 {
-		return nil
+		return d
 	}
-	d := &Defs{}
 	builtin := builtins()
 	for i := range specs {
 		spec := &specs[i]
@@ -73,7 +77,7 @@ func builtins() map[string]bool {
 	if err != nil {
 		return names
 	}
-	code, err := gojq.Compile(q, functions()...)
+	code, err := gojq.Compile(q, slices.Collect(maps.Values(functions()))...)
 	if err != nil {
 		return names
 	}
@@ -103,7 +107,7 @@ func (d *Defs) add(f *gojq.FuncDef, spec *declare.Def, problems *declare.Problem
 		checkRegexps(body, &spec.Program, of, problems)
 		added.facts, f.Body = factsIn(body), body
 		added.needs = d.calledBy(&added.facts)
-		if _, err := compile(none, append(slices.Clip(added.needs), added)); err != nil {
+		if _, err := compile(none, &facts{}, append(slices.Clip(added.needs), added)); err != nil {
 			d.report(&spec.Program, of, err, problems)
 			added.facts, f.Body = facts{}, none
 		}

@@ -31,12 +31,33 @@ func (d *Defs) factsOf(e *declare.Expr) (own facts, called []*def) {
 	if e == nil {
 		return own, nil
 	}
-	q, err := gojq.Parse(e.Text)
+	p, err := d.parse(e.Text)
 	if err != nil {
 		return own, nil
 	}
-	own = factsIn(q)
-	return own, d.calledBy(&own)
+	return p.facts, d.calledBy(&p.facts)
+}
+
+// parsed is a program's syntax tree, and what it says.
+type parsed struct {
+	*gojq.Query
+	facts facts
+}
+
+// parse parses a program, once: several ask what it reads before it is compiled.
+func (d *Defs) parse(text string) (*parsed, error) {
+	if d != nil && d.parsed[text] != nil {
+		return d.parsed[text], nil
+	}
+	q, err := gojq.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &parsed{q, factsIn(q)}
+	if d != nil {
+		d.parsed[text] = p
+	}
+	return p, nil
 }
 
 // factsIn are those of a syntax tree. A variable that it binds anew is not the one that it was

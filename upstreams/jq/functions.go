@@ -4,7 +4,9 @@ import (
 	"crypto/md5" //nolint:gosec // what those services ask for
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -39,11 +41,15 @@ func (f *Function) name() string {
 
 // option makes the function known to gojq.
 func (f *Function) option() gojq.CompilerOption {
-	arguments := 0
-	if strings.Contains(f.Call, "(") {
-		arguments = 1 + strings.Count(f.Call, ";")
+	return gojq.WithFunction(f.name(), f.arguments(), f.arguments(), f.call)
+}
+
+// arguments is how many its Call has.
+func (f *Function) arguments() int {
+	if !strings.Contains(f.Call, "(") {
+		return 0
 	}
-	return gojq.WithFunction(f.name(), arguments, arguments, f.call)
+	return 1 + strings.Count(f.Call, ";")
 }
 
 // Functions are what programs may call beside the built-in functions of jq. Each is a
@@ -114,12 +120,22 @@ func Functions() []Function {
 	}
 }
 
-// functions makes them known to gojq.
-func functions() []gojq.CompilerOption {
-	table := Functions()
-	options := make([]gojq.CompilerOption, 0, len(table)+1)
-	for i := range table {
-		options = append(options, table[i].option())
+// functions make them known to gojq, by their signatures.
+var functions = sync.OnceValue(func() map[string]gojq.CompilerOption {
+	options := map[string]gojq.CompilerOption{}
+	for _, f := range Functions() {
+		options[signature(f.name(), f.arguments())] = f.option()
+	}
+	return options
+})
+
+// functionsOf make those known that a program and its defs call: all of them would take
+// longer than most programs do.
+func functionsOf(own *facts, defs []*def) (options []gojq.CompilerOption) {
+	for name, option := range functions() {
+		if own.calls[name] || slices.ContainsFunc(defs, func(f *def) bool { return f.facts.calls[name] }) {
+			options = append(options, option)
+		}
 	}
 	return options
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -22,7 +23,7 @@ const maxRunTime = 2 * time.Second
 
 // Program is a compiled jq program. It is safe for concurrent use.
 type Program struct {
-	code     *gojq.Code
+	code     func() (*gojq.Code, error)
 	needs    needs
 	straight *straight // nil: only gojq can run it
 }
@@ -34,28 +35,33 @@ func Compile(e *declare.Expr, defs *Defs, problems *declare.Problems) *Program {
 	if e == nil {
 		return nil
 	}
-	q, err := gojq.Parse(e.Text)
+	q, err := defs.parse(e.Text)
 	if err != nil {
 		defs.mention(e.Text)
 		defs.report(e, "", err, problems)
 		return nil
 	}
-	checkRegexps(q, e, "", problems)
-	own := factsIn(q)
-	called := defs.calledBy(&own)
+	checkRegexps(q.Query, e, "", problems)
+	called := defs.calledBy(&q.facts)
 	for _, f := range called {
 		f.called = true
 	}
-	code, err := compile(q, called)
-	if err != nil {
+	p := &Program{
+		code:  sync.OnceValues(func() (*gojq.Code, error) { return compile(q.Query, &q.facts, called) }),
+		needs: needsOf(&q.facts, called), straight: straighten(q.Query, called),
+	}
+	if p.straight != nil && p.straight.whole { // gojq, for odd values alone, would be a fifth of the time to load a catalog
+		return p
+	}
+	if _, err := p.code(); err != nil {
 		defs.report(e, "", err, problems)
 		return nil
 	}
-	return &Program{code, needsOf(&own, called), straighten(q, called)}
+	return p
 }
 
-// compile compiles a syntax tree, with defs before it.
-func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
+// compile compiles a syntax tree with these facts, with defs before it.
+func compile(q *gojq.Query, own *facts, defs []*def) (*gojq.Code, error) {
 	whole := *q
 	whole.FuncDefs = nil
 	for _, f := range defs {
@@ -63,7 +69,7 @@ func compile(q *gojq.Query, defs []*def) (*gojq.Code, error) {
 	}
 	whole.FuncDefs = append(whole.FuncDefs, q.FuncDefs...)
 	return gojq.Compile(&whole,
-		append(functions(), gojq.WithVariables(variables()))...)
+		append(functionsOf(own, defs), gojq.WithVariables(variables()))...)
 }
 
 // Each runs the program and passes every value that it emits to yield, until yield
@@ -88,9 +94,13 @@ func (q *Program) Each(ctx context.Context, input any, env *Env, yield func(any)
 
 // eachByGojq is Each without the straight program.
 func (q *Program) eachByGojq(ctx context.Context, input any, env *Env, yield func(any) bool) error {
+	code, err := q.code()
+	if err != nil {
+		return fmt.Errorf("jq: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, maxRunTime)
 	defer cancel()
-	iter := q.code.RunWithContext(ctx, input, env.values(q.needs)...)
+	iter := code.RunWithContext(ctx, input, env.values(q.needs)...)
 	for {
 		v, more := iter.Next()
 		if !more {

@@ -18,6 +18,8 @@ type straight struct {
 	root  node
 	slots int // of variables
 	size  int // how many nodes there are
+	// whole: each part was compiled, so that gojq finds no mistake in the program.
+	whole bool
 }
 
 // node is a part of a program: one of the two is set.

@@ -298,6 +298,19 @@ func TestStraightThenGojq(t *testing.T) {
 	}
 }
 
+// A part that never runs is compiled by gojq, which knows the mistakes in it.
+func TestStraightHidesNoMistake(t *testing.T) {
+	for text, mistake := range map[string]bool{
+		"def f: .a; .b": false, "def f: nope; .b": true, "def f: $nope; .b": true,
+		"def f(x): 1; f(.a)": false, "def f(x): 1; f(nope)": true, "def f($x): 1; f(nope)": true,
+		"if true then 1 else nope end": true, ".a // $nope": true, "{$nope}": true, "empty | nope": true,
+	} {
+		if q := compileText(text, nil); (q == nil) != mistake {
+			t.Errorf("%s: compiled %v, expected a mistake: %v", text, q != nil, mistake)
+		}
+	}
+}
+
 func FuzzStraight(f *testing.F) {
 	for i, text := range straightPrograms {
 		f.Add(text, straightInputs[i%len(straightInputs)])

@@ -25,13 +25,15 @@ func straighten(q *gojq.Query, called []*def) *straight {
 	if !ok {
 		return nil
 	}
-	return &straight{root: root, slots: c.slots, size: c.size}
+	return &straight{root: root, slots: c.slots, size: c.size, whole: !c.unseen}
 }
 
 // straightener compiles one program. A function is compiled for each call of it, so
 // that each has variables of its own.
 type straightener struct {
 	slots, size, depth int
+	// unseen: a part of the program may not have been compiled, as it cannot run.
+	unseen bool
 }
 
 // binding is a name that a part of a program can refer to, with those around it.
@@ -87,6 +89,7 @@ func (c *straightener) query(q *gojq.Query, in *binding) (node, bool) {
 		return node{}, false
 	}
 	for _, f := range q.FuncDefs {
+		c.unseen = true // it may never be called
 		in = in.withFunction(f)
 	}
 	switch {
@@ -347,6 +350,7 @@ func (c *straightener) apply(f *binding, args []*gojq.Query, in *binding) (node,
 		name, isValue := strings.CutPrefix(param, "$")
 		scope = &binding{outer: scope, name: name, body: args[i], in: in}
 		if !isValue {
+			c.unseen = true // it may never be read
 			continue
 		}
 		value := c.single(args[i], in)
