@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/waittest"
 )
@@ -39,7 +40,7 @@ func withRecorded(t testing.TB) option {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Recorded = func() []*fixtures.Case { return cases }
+		c.Recorded = func(*catalog.Catalog) []*fixtures.Case { return cases }
 	}
 }
 

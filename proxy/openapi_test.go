@@ -15,13 +15,14 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"sundry/upstreams"
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/fixtures"
 )
 
 // withExchanges gives the pages the recorded exchanges.
 func withExchanges(c *Config, _ *upstreams.Environment) {
-	c.Recorded = func() []*fixtures.Case {
-		cases, err := fixtures.BuiltinCases()
+	c.Recorded = func(of *catalog.Catalog) []*fixtures.Case {
+		cases, err := fixtures.BuiltinCasesFor(of)
 		if err != nil {
 			panic(err)
 		}

@@ -42,9 +42,9 @@ type Config struct {
 	Log *slog.Logger
 	// Panics catches those of requests, and of what runs beside them.
 	Panics *panics.Catcher
-	// Recorded returns the recorded exchanges that show what answers look like;
+	// Recorded returns the recorded exchanges that show what answers of a catalog look like;
 	// nil for none. It is called when a page that shows them is first requested.
-	Recorded   func() []*fixtures.Case
+	Recorded   func(*catalog.Catalog) []*fixtures.Case
 	Registerer prometheus.Registerer
 	// Version of the program, for the OpenAPI document; "" where it is not known.
 	Version string

@@ -157,18 +157,18 @@ func (r *replayed) unknownFaults(known []string) error {
 	return errors.Join(mistakes...)
 }
 
-// allCases returns the operator's recorded exchanges, then the built-in ones. The
-// error joins the mistakes of those that were left out.
-func allCases(dir string) ([]*fixtures.Case, error) {
+// casesFor returns the operator's recorded exchanges, then the built-in ones for the
+// catalog's endpoints. The error joins the mistakes of those that were left out.
+func casesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, error) {
 	own, mistakes := fixtures.OwnCases(dir)
-	builtin, err := fixtures.BuiltinCases()
+	builtin, err := fixtures.BuiltinCasesFor(set)
 	return append(own, builtin...), errors.Join(mistakes, err)
 }
 
 // exchangesFor returns the recorded exchanges that a catalog has a use for. The error
 // joins the mistakes of the others.
 func exchangesFor(set *catalog.Catalog, dir string) ([]*fixtures.Case, []*replay.Exchange, error) {
-	cases, unreadable := allCases(dir)
+	cases, unreadable := casesFor(set, dir)
 	exchanges, refused := fixtures.Exchanges(set, cases)
 	return cases, exchanges, errors.Join(unreadable, refused)
 }

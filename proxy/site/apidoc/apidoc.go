@@ -28,13 +28,13 @@ type Sample struct {
 	Texts map[string]string
 }
 
-// New describes a catalog. recorded returns the exchanges; nil for none. It is called when a
+// New describes a catalog. recorded returns its exchanges; nil for none. It is called when a
 // sample is first needed.
-func New(c *catalog.Catalog, recorded func() []*fixtures.Case) *API {
+func New(c *catalog.Catalog, recorded func(*catalog.Catalog) []*fixtures.Case) *API {
 	return &API{Catalog: c, samples: sync.OnceValue(func() map[string]Sample {
 		var cases []*fixtures.Case
 		if recorded != nil {
-			cases = recorded()
+			cases = recorded(c)
 			_, _ = fixtures.Exchanges(c, cases) // the others are left out; check says what is wrong with them
 		}
 		all := map[string]Sample{}

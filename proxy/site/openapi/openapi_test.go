@@ -40,7 +40,7 @@ func load(t *testing.T, own map[string]string) *described {
 // document is the description of the endpoints.
 func (d *described) document(t *testing.T, change func(*Config)) []byte {
 	t.Helper()
-	cfg := Config{API: apidoc.New(d.Catalog, func() []*fixtures.Case { return d.cases }), Errors: []apidoc.Error{{Type: "not_found", Status: http.StatusNotFound, Body: json.RawMessage(`{"code":404,"message":"not found","error":{"type":"not_found","request_id":"1"}}`), Message: "not found"}}}
+	cfg := Config{API: apidoc.New(d.Catalog, func(*catalog.Catalog) []*fixtures.Case { return d.cases }), Errors: []apidoc.Error{{Type: "not_found", Status: http.StatusNotFound, Body: json.RawMessage(`{"code":404,"message":"not found","error":{"type":"not_found","request_id":"1"}}`), Message: "not found"}}}
 	if change != nil {
 		change(&cfg)
 	}

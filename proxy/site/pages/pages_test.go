@@ -54,7 +54,7 @@ func setOf(t testing.TB, c *catalog.Catalog) *Set {
 	t.Helper()
 	set, err := New(Config{
 		BasePath: "/tools", Errors: func(i18n.Language) []apidoc.Error { return nil },
-		API: apidoc.New(c, func() []*fixtures.Case {
+		API: apidoc.New(c, func(*catalog.Catalog) []*fixtures.Case {
 			cases, err := exchanges()
 			if err != nil {
 				t.Error(err)
