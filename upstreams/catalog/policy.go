@@ -26,8 +26,8 @@ func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 		Negative: time.Duration(s.Negative), Poll: d(s.Poll, policy.DefaultPoll),
 		SoftTimeout: d(s.SoftTimeout, policy.DefaultSoftTimeout), FillTimeout: d(s.FillTimeout, policy.DefaultFillTimeout),
 		Pause: d(s.Pause, policy.DefaultPause), PauseMax: d(s.PauseMax, policy.DefaultPauseMax),
-		Jitter: share(s.Jitter, policy.DefaultJitter, "jitter", s.Class.Line, problems),
-		Eager:  share(s.Eager, policy.DefaultEager, "eager", s.Class.Line, problems),
+		Jitter: fraction(s.Jitter, policy.DefaultJitter, "jitter", s.Class.Line, problems),
+		Eager:  fraction(s.Eager, policy.DefaultEager, "eager", s.Class.Line, problems),
 		Local:  s.Local,
 	}
 	switch s.Class.Value {
@@ -53,7 +53,7 @@ func (s *cacheSpec) policy(problems *declare.Problems) policy.Policy {
 	return p
 }
 
-func share(v *float64, otherwise float64, name string, line int, problems *declare.Problems) float64 {
+func fraction(v *float64, otherwise float64, name string, line int, problems *declare.Problems) float64 {
 	if v == nil {
 		return otherwise
 	}
