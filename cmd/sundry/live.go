@@ -13,6 +13,7 @@ import (
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
+	"sundry/upstreams/catalog"
 )
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
@@ -101,8 +102,29 @@ func (s *server) validate(settings map[string]map[string]string) error {
 	if s.inForce(settings) {
 		return nil
 	}
-	_, err := s.loaded.compileLive(s.front.Catalog(), s.env, settings)
+	_, err := s.compileLive(settings)
 	return err
+}
+
+// compileLive compiles the catalog in force with other cache settings: once for the check
+// and for putting them into force. The caller holds mu.
+func (s *server) compileLive(settings map[string]map[string]string) (*catalog.Catalog, error) {
+	from := s.front.Catalog()
+	if c := &s.compiled; c.set != nil && c.from == from && maps.EqualFunc(settings, c.settings, maps.Equal) {
+		return c.set, nil
+	}
+	set, err := s.loaded.compileLive(from, s.env, settings)
+	if err == nil {
+		s.compiled = compiled{from, settings, set}
+	}
+	return set, err
+}
+
+// compiled is a catalog that was compiled from another one with other cache settings.
+type compiled struct {
+	from     *catalog.Catalog
+	settings map[string]map[string]string
+	set      *catalog.Catalog
 }
 
 // purge puts purges into force on this instance, and carries out orders: even where the

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/proxy/live"
 	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 
@@ -91,6 +92,23 @@ func TestLiveTTL(t *testing.T) {
 	audit := one.mustAsk(http.MethodGet, "audit", "")["audit"].([]any)
 	if len(audit) != 2 || audit[1].(map[string]any)["undoes"] != record["seq"] {
 		t.Errorf("%v", audit)
+	}
+}
+
+// TestAChangeIsCompiledOnce: for the check and for putting it into force.
+func TestAChangeIsCompiledOnce(t *testing.T) {
+	t.Parallel()
+	s := builtServer(t, only("qrcode", "ip"))
+	settings := map[string]map[string]string{"ip": {"ttl": "90s"}}
+	if err := s.validate(settings); err != nil {
+		t.Fatal(err)
+	}
+	checked := s.compiled.set
+	if err := s.apply(live.EffectiveSettings{Cache: settings}); err != nil || checked == nil || s.front.Catalog() != checked {
+		t.Errorf("%v; what was checked is in force: %v", err, s.front.Catalog() == checked)
+	}
+	if err := s.apply(live.EffectiveSettings{}); err != nil || s.front.Catalog() == checked {
+		t.Errorf("%v; back to the file: %v", err, s.front.Catalog() != checked)
 	}
 }
 

@@ -55,28 +55,7 @@ sources: [{name: one, http: {url: "http://127.0.0.1:9/"}}]
 // Those that hand it on, and those that are made later, are left out.
 func TestCatchersAreGivenToAll(t *testing.T) {
 	t.Parallel()
-	snapshot := filepath.Join(t.TempDir(), "snapshot")
-	cmd := &serveCmd{flags: flags{Replay: true, Config: write(t, t.TempDir(), "sundry.yaml",
-		"redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ncache: {snapshot: "+snapshot+"}\n"+only("qrcode"))}}
-	w := &process{ctx: t.Context(), urgent: t.Context(), getenv: noEnv, stdout: io.Discard, stderr: io.Discard}
-	c, err := cmd.config(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, level, lines := newLogger(c, w)
-	defer lines.End()
-	reg := prometheus.NewRegistry()
-	s := &server{cmd: cmd, config: c, process: w, log: log, level: level}
-	if s.panics, err = panics.New(reg, log); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.build(reg); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.newSystem(reg, reg); err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := builtServer(t, "redis: unix://"+filepath.Join(t.TempDir(), "none")+"\ncache: {snapshot: "+filepath.Join(t.TempDir(), "snapshot")+"}\n"+only("qrcode"))
 	handedOn := []string{"cache.Config", "express.Config", "proxy.warming", "mcp.Config", "through.Handler", "panics.handler", "panics.listener", "panics.registerer", "panics.collector"}
 	given := catchersOf(s)
 	for _, place := range placesOfCatchers(t) {
@@ -88,6 +67,33 @@ func TestCatchersAreGivenToAll(t *testing.T) {
 			t.Errorf("%s: has none", place)
 		}
 	}
+}
+
+// builtServer is a server with these settings that answers from recorded exchanges; it does
+// not listen.
+func builtServer(t *testing.T, settings string) *server {
+	t.Helper()
+	cmd := &serveCmd{flags: flags{Replay: true, Config: write(t, t.TempDir(), "sundry.yaml", settings)}}
+	w := &process{ctx: t.Context(), urgent: t.Context(), getenv: noEnv, stdout: io.Discard, stderr: io.Discard}
+	c, err := cmd.config(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, level, lines := newLogger(c, w)
+	t.Cleanup(lines.End)
+	reg := prometheus.NewRegistry()
+	s := &server{cmd: cmd, config: c, process: w, log: log, level: level}
+	if s.panics, err = panics.New(reg, log); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.build(reg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.newSystem(reg, reg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
 }
 
 // placesOfCatchers are the types with a field for one, by package and name.

@@ -85,14 +85,14 @@ func (s *server) logChanges(lines []string, why string) {
 // recompile compiles the catalog in force with other cache settings and puts it into
 // force. The caller holds mu.
 func (s *server) recompile(changed map[string]map[string]string) error {
-	set, err := s.loaded.compileLive(s.front.Catalog(), s.env, changed)
+	set, err := s.compileLive(changed)
 	if err != nil {
 		return err
 	}
 	if _, err := s.putInForce(set, s.loaded.config, "settings"); err != nil {
 		return err
 	}
-	s.changed = changed
+	s.changed, s.compiled = changed, compiled{}
 	return nil
 }
 

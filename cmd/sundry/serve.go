@@ -74,9 +74,10 @@ type server struct {
 	mu     sync.Mutex // guards what reloads and operators' changes write
 	loaded *inputs    // what the catalog in force was compiled from
 	// changed are the cache settings that operators changed, by endpoint.
-	changed map[string]map[string]string
-	held    map[string]host.Force   // breakers that operators hold, by host
-	purged  map[string]policy.Purge // those that the store has heard of
+	changed  map[string]map[string]string
+	compiled compiled                // of what was checked, until it is in force
+	held     map[string]host.Force   // breakers that operators hold, by host
+	purged   map[string]policy.Purge // those that the store has heard of
 }
 
 // Run serves until the context ends.
