@@ -51,6 +51,8 @@ type Config struct {
 	// Fleet is where the instances tell each other what clients have used, to share the rate
 	// limit; nil for an instance by itself.
 	Fleet ratelimit.Fleet
+	// Status is where the record of the status is kept; nil: in memory.
+	Status status.Store
 }
 
 // Server is the handler of the public listener. It has no endpoints before the first
@@ -65,6 +67,7 @@ type Server struct {
 	admission admission
 	sharing   *ratelimit.Sharing // of the rate limit; nil: without a fleet
 	history   *status.History
+	keeper    *status.Keeper // of the record of the status
 	status    statusBoard
 	ready     atomic.Bool
 	draining  atomic.Bool // every answer is the last of its connection
@@ -112,7 +115,8 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, preset: newPresetHeaders(), pictures: newErrorPictures(), messages: mcp.NewPlaces(maxMessages)}
 	s.MarkWith(RandomSecret())
 	s.requests.New = func() any { return &request{} }
-	s.history, s.status.every = status.NewHistory(durationBuckets(), s.totals), statusEvery
+	s.keeper = status.NewKeeper(cfg.Status, cfg.Log)
+	s.history, s.status.every = status.NewHistory(durationBuckets(), s.totals, s.keeper), statusEvery
 	s.use(&generation{settings: newActiveSettings(cfg.Settings, nil)})
 	var err error
 	s.metrics, err = newMetrics(cfg.Registerer, s)

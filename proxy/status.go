@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"sundry/cache/jitter"
 	"sundry/proxy/site/status"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
@@ -34,8 +36,8 @@ func (s *Server) statusAt(now time.Time) *status.Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of != c || !now.Before(b.until) {
-		history := s.History()
-		report := status.Of(&history, time.Now(), subjects(c))
+		history, at := s.History(), time.Now()
+		report := status.Of(&history, s.keeper.Record(at), at, subjects(c))
 		b.of, b.report, b.until = c, &report, now.Add(b.every)
 	}
 	return b.report
@@ -68,6 +70,30 @@ func (s *Server) KeepHistory(ctx context.Context) {
 		case now := <-tick.C:
 			s.history.Observe(now)
 		}
+	}
+}
+
+// KeepStatus keeps, until ctx ends, the record of the status up to date.
+func (s *Server) KeepStatus(ctx context.Context) {
+	for failed := ""; ; {
+		err := s.keeper.Write(ctx, time.Now())
+		if now := fmt.Sprint(err); err == nil {
+			failed = ""
+		} else if now != failed && ctx.Err() == nil {
+			failed = now
+			s.cfg.Log.Warn("the record of the status is not up to date", "error", err)
+		}
+		if jitter.Pause(ctx, status.WriteEvery, 0.2) != nil {
+			return
+		}
+	}
+}
+
+// LeaveStatus writes the record of the status for the last time.
+func (s *Server) LeaveStatus(ctx context.Context) {
+	s.history.Observe(time.Now())
+	if err := s.keeper.Write(ctx, time.Now()); err != nil {
+		s.cfg.Log.Warn("the last minute of the status was not kept", "error", err)
 	}
 }
 

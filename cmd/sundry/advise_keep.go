@@ -16,8 +16,13 @@ const adviseEvery = 5 * time.Minute
 // adviseFile is where what was seen is kept over a restart: beside the snapshot, or else
 // beside the settings; "" for nowhere.
 func (s *server) adviseFile() string {
+	return s.fileBeside(".advice")
+}
+
+// fileBeside is a file that is kept beside the snapshot, or else beside the settings; "" for none.
+func (s *server) fileBeside(ending string) string {
 	if beside := cmp.Or(s.config.Cache.Snapshot, s.config.State); beside != "" {
-		return beside + ".advice"
+		return beside + ending
 	}
 	return ""
 }

@@ -337,7 +337,7 @@ func dependencies() map[string][]string {
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},
 		"proxy": {
-			"cache", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
+			"cache", "cache/entry", "cache/jitter", "cache/policy", "cache/web", "metrics", "proxy/express", "proxy/through", "proxy/site/i18n", "proxy/mcp", "proxy/site/apidoc", "proxy/site/pages", "proxy/ratelimit", "proxy/site/status", "upstreams", "upstreams/catalog", "upstreams/lib/ipcard", "upstreams/loop", "upstreams/lib/plainjson",
 			"upstreams/fixtures", "upstreams/lib/words",
 		},
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "upstreams/lib/words"},

@@ -58,6 +58,7 @@ func (s *server) finish(ctx context.Context, publicServer *public) error {
 	}
 	kept := []<-chan struct{}{
 		s.leave(ctx, panics.Snapshot, s.leaveSnapshot), s.leave(ctx, panics.Advice, s.leaveSeen),
+		s.leave(ctx, panics.History, s.front.LeaveStatus),
 	}
 	err := publicServer.shutDown(ctx)
 	for _, done := range kept {

@@ -83,6 +83,7 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepHistory))
+	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus))
 	if s.warms() {
 		loops.Go(s.panics.Loop(ctx, panics.WarmUp, s.front.Warm))
 	}

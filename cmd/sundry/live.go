@@ -13,6 +13,7 @@ import (
 	"sundry/proxy/admin"
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
+	"sundry/proxy/site/status"
 	"sundry/upstreams/catalog"
 )
 
@@ -46,6 +47,15 @@ func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) 
 			"config": s.config.File, "catalog": s.config.Catalog,
 		},
 	}, nil
+}
+
+// statusStore is where the record of the status is kept: in Redis, or else beside the snapshot or the settings; without
+// any of them in memory.
+func (s *server) statusStore() status.Store {
+	if s.far != nil {
+		return s.far.SharedValue("status")
+	}
+	return &live.File{Path: s.fileBeside(".status")}
 }
 
 // declaration is the file of an endpoint in force.

@@ -89,7 +89,10 @@ func (s *Set) words(l i18n.Language) template.FuncMap {
 		// Of the status: what a state is called, a time, and the drawings of bars.
 		"state": func(of status.State) string { return stateWord(l, of) },
 		"time":  func(at time.Time) statusTime { return timeIn(l, at) },
-		"bars":  barsOf, "bar": oneBar,
+		"bar":   oneBar,
+		// Of its incidents.
+		"title": func(in *status.Incident) string { return incidentTitle(l, in) },
+		"spell": func(in *status.Incident, of status.Spell) string { return spellWords(l, in, of) }, "anchor": incidentAnchor,
 		// endpoints: there are any, and not only APIs as they are.
 		"endpoints": func() bool { return len(s.cfg.API.Endpoints) > 0 },
 		// url is the link to a path below the base path.

@@ -56,6 +56,7 @@ type Set struct {
 	assets    assets
 	places    map[string]Place // by path
 	missing   *missing
+	statusMu  sync.Mutex // guards status
 	status    statusDocuments
 }
 

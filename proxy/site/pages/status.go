@@ -3,6 +3,8 @@ package pages
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,35 +19,38 @@ const StatusJSONPath = "/status.json"
 
 // statusDocuments are those of a report. Each is made when it is first asked for.
 type statusDocuments struct {
-	mu   sync.Mutex
 	of   *status.Report
 	json func() (*Document, error)
 	page generator
+	feed generator
 }
 
-// addStatus adds the page of the status, and the same for programs. They are the documents
+// addStatus adds the page of the status, and the same for programs and readers of feeds. They are the documents
 // that do not depend on the catalog alone.
 func (s *Set) addStatus() {
 	s.places[StatusPath] = Place{Page, func(l i18n.Language) (*Document, error) {
-		_, page := s.ofReport(s.cfg.Status())
-		return page(l)
+		return s.ofReport(s.cfg.Status()).page(l)
+	}}
+	s.places[StatusFeedPath] = Place{Answer, func(l i18n.Language) (*Document, error) {
+		return s.ofReport(s.cfg.Status()).feed(l)
 	}}
 	s.places[StatusJSONPath] = Place{File, func(i18n.Language) (*Document, error) {
-		json, _ := s.ofReport(s.cfg.Status())
-		return json()
+		return s.ofReport(s.cfg.Status()).json()
 	}}
 }
 
 // ofReport are the documents of a report: those of before, or new ones.
-func (s *Set) ofReport(r *status.Report) (json func() (*Document, error), page generator) {
-	d := &s.status
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of != r {
-		d.of, d.json = r, sync.OnceValues(func() (*Document, error) { return statusJSON(r) })
-		d.page = once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) })
+func (s *Set) ofReport(r *status.Report) statusDocuments {
+	s.statusMu.Lock()
+	defer s.statusMu.Unlock()
+	if s.status.of != r {
+		s.status = statusDocuments{
+			of: r, json: sync.OnceValues(func() (*Document, error) { return statusJSON(r) }),
+			page: once(func(l i18n.Language) (*Document, error) { return s.statusPage(l, r) }),
+			feed: once(func(l i18n.Language) (*Document, error) { return s.statusFeed(l, r) }),
+		}
 	}
-	return d.json, d.page
+	return s.status
 }
 
 // statusJSON makes the document of the status for programs.
@@ -61,7 +66,7 @@ func (s *Set) statusPage(l i18n.Language, r *status.Report) (*Document, error) {
 	var b bytes.Buffer
 	v := view{
 		Template: "status", Path: StatusPath, Section: StatusPath, Title: l.Say("Status", "状态"),
-		Description: l.Say("Whether each endpoint works: now, and over the last 24 hours.", "各接口当前及过去 24 小时的可用情况。"),
+		Description: l.Say("Whether each endpoint works: now, and over the last 90 days, with incidents.", "各接口当前及过去 90 天的可用情况与故障记录。"),
 		Data:        s.statusView(l, r),
 	}
 	if err := (*s.templates)[l][v.Template].Execute(&b, v); err != nil {
@@ -87,8 +92,10 @@ type statusGroup struct {
 
 // statusRow is an endpoint.
 type statusRow struct {
-	Card homeEndpoint
-	Is   *status.Endpoint
+	Card  homeEndpoint
+	Is    *status.Endpoint
+	Bars  statusBars
+	Notes []barNote // on the days with trouble, the latest first
 }
 
 // statusTime is a time in the time zone that readers of a language expect.
@@ -111,7 +118,10 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 			if e == nil {
 				continue
 			}
-			group.Rows = append(group.Rows, statusRow{card, e})
+			notes := notesOf(l, r, e)
+			bars := barsOf(e.Bars)
+			bars.Notes = notes
+			group.Rows = append(group.Rows, statusRow{card, e, bars, notes})
 			if e.State.Trouble() {
 				v.Troubled = append(v.Troubled, e.Name)
 			}
@@ -160,6 +170,32 @@ func stateWord(l i18n.Language, s status.State) string {
 	case status.Unknown:
 	}
 	return l.Say("No data", "暂无数据")
+}
+
+// notesOf says of each day whose bar shows trouble what it was, the latest first.
+func notesOf(l i18n.Language, r *status.Report, e *status.Endpoint) (notes []barNote) {
+	for i, bar := range slices.Backward(e.Bars) {
+		if bar.Stale+bar.Failing > 0 {
+			day := r.FirstDay.AddDate(0, 0, i).Format(l.Say("Jan 2", "1 月 2 日"))
+			notes = append(notes, barNote{i * barStep, day + l.Say(": ", "：") + sharesWords(l, e.Days[i])})
+		}
+	}
+	return notes
+}
+
+func sharesWords(l i18n.Language, s status.Shares) string {
+	var parts []string
+	for _, part := range []struct {
+		share float64
+		words string
+	}{
+		{s.Works, l.Say("worked", "正常")}, {s.Stale, l.Say("got older answers", "答案较旧")}, {s.Failing, l.Say("failed", "失败")},
+	} {
+		if part.share > 0 {
+			parts = append(parts, fmt.Sprintf("%v%% %s", part.share, part.words))
+		}
+	}
+	return strings.Join(parts, l.Say(", ", "，"))
 }
 
 // timeIn gives a time of China in Chinese, and else UTC: where the visitor is, nobody

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,27 +23,28 @@ import (
 // statusAt is when the reports of these tests are made.
 var statusAt = time.Date(2026, 3, 2, 10, 20, 30, 0, time.UTC)
 
-// reportOf makes a report of the endpoints of a catalog. day says how the half hours of the
-// endpoint went, the oldest first: w worked, s got older answers, f failed, m a tenth
-// failed, and - nobody asked.
-func reportOf(c *catalog.Catalog, day func(name string) string) *status.Report {
-	v := status.View{DayFrom: statusAt.Add(-status.HalfHours * status.HalfHour).Truncate(status.HalfHour).Add(status.HalfHour), Endpoints: map[string]status.Line{}}
+// reportOf makes a report of the endpoints of a catalog. days says how the days of the endpoint went, the oldest
+// first: w worked, s got older answers, f failed, m a tenth failed, t too few to be drawn, and - nobody asked. What the
+// last day says began an hour ago.
+func reportOf(c *catalog.Catalog, days func(name string) string) *status.Report {
+	r := &status.Record{Seed: "seed", Since: statusAt.AddDate(0, 0, -80)}
 	var subjects []status.Subject
 	for _, name := range namesIn(c) {
-		line := status.Line{Hour: make([]status.Bucket, status.Minutes), Day: make([]status.Bucket, status.HalfHours)}
-		halves := day(name)
-		for i, how := range halves {
-			line.Day[status.HalfHours-len(halves)+i] = map[rune]status.Bucket{
-				'w': {Known: true, Counts: status.Counts{Works: 200}}, 's': {Known: true, Counts: status.Counts{Works: 40, Stale: 160}},
-				'm': {Known: true, Counts: status.Counts{Works: 180, Failing: 20}}, 'f': {Known: true, Counts: status.Counts{Failing: 200}},
-			}[how]
-		}
-		line.Hour[status.Minutes-1] = line.Day[status.HalfHours-1]
-		v.Endpoints[name] = line
 		subjects = append(subjects, status.Subject{Name: name})
 	}
-	r := status.Of(&v, statusAt, subjects)
-	return &r
+	for ago := status.Days; ago >= 0; ago-- {
+		for n := range 13 {
+			at := statusAt.AddDate(0, 0, -ago).Add(time.Duration(n-12) * 5 * time.Minute)
+			for _, s := range subjects {
+				if all := days(s.Name); ago < len(all) {
+					r.Add(s.Name, at, map[byte]status.Tally{'w': {2000, 0, 0}, 's': {400, 1600, 0}, 'm': {1800, 0, 200}, 't': {1999, 0, 1}, 'f': {0, 0, 2000}}[all[len(all)-1-ago]])
+				}
+			}
+			r.Judge(at)
+		}
+	}
+	report := status.Of(&status.View{}, r, statusAt, subjects)
+	return &report
 }
 
 // namesIn are those of endpoints and APIs.
@@ -56,21 +58,21 @@ func namesIn(c *catalog.Catalog) (names []string) {
 	return names
 }
 
-// goes is a day like many: some endpoints have trouble, two are not asked for.
+// goes is a time like many: some endpoints have trouble, two are not asked for.
 func goes(name string) string {
 	switch name {
 	case "ip":
-		return strings.Repeat("w", 30) + "mwwwwwwwwssssswwff"
+		return strings.Repeat("w", 60) + "mwwwwwwwwtwsswwwwwwwwf"
 	case "60s":
-		return strings.Repeat("w", 40) + "ssssssss"
+		return strings.Repeat("w", 70) + "ss"
 	case "kd":
-		return strings.Repeat("w", 10) + "fffm" + strings.Repeat("w", 34)
+		return strings.Repeat("w", 10) + "fffm" + strings.Repeat("w", 54)
 	case "sfz":
 		return ""
 	case "music":
 		return "w--w---w-w--------w-ww---w--------"
 	}
-	return strings.Repeat("w", 48)
+	return strings.Repeat("w", 79)
 }
 
 func statusPage(t testing.TB, s *Set, l i18n.Language, r *status.Report) string {
@@ -97,14 +99,17 @@ func TestStatusPage(t *testing.T) {
 		report *status.Report
 		en, zh []string
 	}{
-		{"good", good, []string{"All endpoints work", "100% worked"}, []string{"所有接口工作正常", "100% 正常"}},
-		{"quiet", quiet, []string{"Nobody has asked yet"}, []string{"尚无调用记录", "过去 24 小时无调用"}},
-		{"some", some, []string{"No endpoint has trouble", "19 endpoints were not called. As seen"}, []string{"未发现接口异常", "19 个接口尚无调用。以下为"}},
+		{"good", good, []string{"All endpoints work", "Uptime 100%", "None in the last 90 days"}, []string{"所有接口工作正常", "可用率 100%", "过去 90 天无故障"}},
+		{"quiet", quiet, []string{"Nobody has asked yet", "No calls in the last 90 days"}, []string{"尚无调用记录", "过去 90 天无调用"}},
+		{"some", some, []string{"No endpoint has trouble", "19 endpoints were not called. As of"}, []string{"未发现接口异常", "19 个接口尚无调用。统计截至"}},
 		{"one", one, []string{"1 of 20 endpoints has trouble", `<a href="#at-ip">`}, []string{"20 个接口中有 1 个异常"}},
 		{
 			"bad", bad,
-			[]string{"2 of 20 endpoints have trouble", ">10:20</time> UTC", "87.4% worked, 8.3% got older answers, 4.3% failed", "Mar 2 <time datetime=\"2026-03-02T09:30:00Z\">09:30</time> until now UTC: Failing", "<time datetime=\"2026-03-02T08:30:00Z\">08:30</time> UTC: Older answers"},
-			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "3 月 2 日 <time datetime=\"2026-03-02T09:30:00Z\">17:30</time> 至今（北京时间）：故障"},
+			[]string{
+				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older answers</li>", "<title>Mar 2: 100% failed</title>",
+				"</svg> ip: Failing</h3>", "</svg> 60s: Older answers</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd: Failing (over)</h3>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
+			},
+			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：20% 正常，80% 答案较旧</li>", "</svg> ip：故障</h3>", "</svg> 60s：答案较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {
@@ -126,7 +131,7 @@ func TestBars(t *testing.T) {
 	want := statusBars{
 		Width: 19, Height: 33, Nobody: "M0 20h5v1h-5z", Works: "M7 1h5v20h-5zM14 7h5v14h-5z", Stale: "M15 5h3v2h-3z", Failing: "M14 21h5v4h-5z",
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -170,7 +175,7 @@ func TestStatusInABrowser(t *testing.T) {
 	b.Press(t, "#at-ip summary")
 	b.Until(t, `document.querySelector("#at-ip details").open`)
 	browsertest.Value[any](t, b, "document.activeElement.blur()")
-	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 47) + "s" }))
+	now.Store(reportOf(c, func(string) string { return strings.Repeat("w", 79) + "s" }))
 	browsertest.Value[any](t, b, "tick()")
 	b.Text(t, "#headline h1", "20 of 20")
 	b.Until(t, `document.querySelector("#at-ip details").open && document.querySelector("#at-ip .stale")`)

@@ -22,6 +22,13 @@ const (
 type statusBars struct {
 	Width, Height                 int
 	Works, Stale, Failing, Nobody string
+	Notes                         []barNote
+}
+
+// barNote says in words what a bar says.
+type barNote struct {
+	X    int // where the bar begins
+	Text string
 }
 
 // barsOf draws bars: as wide as they are what worked; narrow upon it the stale; below the
@@ -44,7 +51,7 @@ func barsOf(bars []status.Bar) statusBars {
 			failing = appendRect(failing, x, barBase, barWide, barFailed+b.Failing)
 		}
 	}
-	return statusBars{max(0, len(bars)*barStep-(barStep-barWide)), barHigh, string(works), string(stale), string(failing), string(nobody)}
+	return statusBars{max(0, len(bars)*barStep-(barStep-barWide)), barHigh, string(works), string(stale), string(failing), string(nobody), nil}
 }
 
 // appendRect appends a rectangle to a path.

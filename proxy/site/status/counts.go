@@ -15,6 +15,8 @@ type Counts struct {
 	Works, Stale, Failing uint64
 }
 
+func (c *Counts) tally() Tally { return Tally{c.Works, c.Stale, c.Failing} }
+
 // Judged are the requests that say whether the endpoint does its work.
 func (c *Counts) Judged() uint64 { return c.Works + c.Stale + c.Failing }
 

@@ -7,5 +7,6 @@
 // minute, the last day by the half hour, of each endpoint and of all together. A request
 // pays nothing for it, because it takes the differences of what is counted anyway; its
 // memory depends on the number of endpoints alone; and a time in which nothing was
-// observed is unknown, and not one without requests. It does not outlive the process.
+// observed is unknown, and not one without requests. It does not outlive the process; the
+// Record does, which a Keeper keeps: ninety days and their incidents, for a whole fleet.
 package status

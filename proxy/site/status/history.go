@@ -34,6 +34,7 @@ type Totals struct {
 type History struct {
 	read   func() map[string]Totals
 	bounds []float64
+	keeper *Keeper
 
 	mu        sync.Mutex // guards the rest, and that totals are read in order
 	observed  time.Time  // zero: not yet
@@ -53,9 +54,9 @@ func newSeries() series {
 
 // NewHistory returns an empty history. read returns the totals of all endpoints that there are,
 // by name; it is called by Observe alone, never twice at a time. bounds are the upper
-// bounds of the buckets of durations, in seconds, ascending.
-func NewHistory(bounds []float64, read func() map[string]Totals) *History {
-	return &History{read: read, bounds: bounds, all: newSeries(), endpoints: map[string]*series{}}
+// bounds of the buckets of durations, in seconds, ascending. The keeper gets what is counted, too.
+func NewHistory(bounds []float64, read func() map[string]Totals, keeper *Keeper) *History {
+	return &History{read: read, bounds: bounds, keeper: keeper, all: newSeries(), endpoints: map[string]*series{}}
 }
 
 // Observe remembers what was counted since the last call. What an endpoint had counted
@@ -82,6 +83,7 @@ func (h *History) Observe(now time.Time) {
 		counted := t.since(&s.before.Counts)
 		s.add(at, &counted, s.before.Durations, t.Durations)
 		h.all.add(at, &counted, s.before.Durations, t.Durations)
+		h.keeper.count(name, at, counted.tally())
 		s.before = t
 	}
 	if !first {

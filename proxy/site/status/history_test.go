@@ -1,6 +1,7 @@
 package status
 
 import (
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -51,7 +52,7 @@ var (
 
 // keep observes as the front does.
 func keep(t *testing.T, s *service) *History {
-	h := NewHistory(bounds, s.read)
+	h := NewHistory(bounds, s.read, NewKeeper(nil, slog.Default()))
 	h.Observe(time.Now())
 	go func() {
 		tick := time.NewTicker(ObserveEvery)
@@ -163,7 +164,7 @@ func TestHistoryForgets(t *testing.T) {
 func TestTimeWithoutObservationIsUnknown(t *testing.T) {
 	s := &service{}
 	s.count("ip", 1, hit, 0)
-	h, at := NewHistory(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 30, 0, time.UTC)
+	h, at := NewHistory(bounds, s.read, NewKeeper(nil, slog.Default())), time.Date(2026, 1, 1, 12, 0, 30, 0, time.UTC)
 	h.Observe(at)
 	for range 6 {
 		at = at.Add(ObserveEvery)
@@ -192,7 +193,7 @@ func TestEndpointsComeAndGo(t *testing.T) {
 	s := &service{}
 	s.count("a", 1, hit, 0)
 	s.count("b", 1, hit, 0)
-	h, at := NewHistory(bounds, s.read), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	h, at := NewHistory(bounds, s.read, NewKeeper(nil, slog.Default())), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	observe := func() View {
 		at = at.Add(ObserveEvery)
 		h.Observe(at)

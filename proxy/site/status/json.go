@@ -10,53 +10,76 @@ type document struct {
 	At      time.Time `json:"at"`
 	Trouble int       `json:"trouble"` // endpoints that are stale or failing now
 	// From is when the first of the bars begins, and Seconds how long each lasts.
-	From      time.Time              `json:"from"`
-	Seconds   int                    `json:"seconds"`
+	From    time.Time `json:"from"`
+	Seconds int       `json:"seconds"`
+	// FirstDay is the first of Days, and Since when they began to be kept.
+	FirstDay  string                 `json:"first_day"`
+	Since     time.Time              `json:"since"`
 	Endpoints map[string]endpointDoc `json:"endpoints"`
+	Incidents []incidentDoc          `json:"incidents"`
 }
 
 // endpointDoc is an endpoint in status.json.
 type endpointDoc struct {
-	State State   `json:"state"`
-	Day   *Shares `json:"day"` // null: nobody has asked
-	Bars  barsDoc `json:"bars"`
+	State  State          `json:"state"`
+	Day    *Shares        `json:"day"` // null: nobody has asked
+	Bars   lists[int]     `json:"bars"`
+	Uptime *float64       `json:"uptime"` // null: nobody has asked
+	Days   lists[float64] `json:"days"`
 }
 
-// barsDoc has a value for each half hour, in percent, in steps of ten; null: unknown.
-type barsDoc struct {
-	Works   []*int `json:"works"`
-	Stale   []*int `json:"stale"`
-	Failing []*int `json:"failing"`
+// lists have a value for each half hour, in percent, in steps of ten, or for each day; null: unknown.
+type lists[T int | float64] struct {
+	Works   []*T `json:"works"`
+	Stale   []*T `json:"stale"`
+	Failing []*T `json:"failing"`
+}
+
+func (l *lists[T]) add(known bool, works, stale, failing T) {
+	if !known {
+		l.Works, l.Stale, l.Failing = append(l.Works, nil), append(l.Stale, nil), append(l.Failing, nil)
+		return
+	}
+	l.Works, l.Stale, l.Failing = append(l.Works, &works), append(l.Stale, &stale), append(l.Failing, &failing)
+}
+
+// incidentDoc is an incident in status.json.
+type incidentDoc struct {
+	ID        string     `json:"id"`
+	From      time.Time  `json:"from"`
+	Until     *time.Time `json:"until"` // null: it is not over
+	State     State      `json:"state"`
+	Endpoints []string   `json:"endpoints"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	d := document{
 		At: r.At.Truncate(time.Second), Trouble: r.Trouble(), From: r.From, Seconds: int(HalfHour.Seconds()),
-		Endpoints: make(map[string]endpointDoc, len(r.Endpoints)),
+		FirstDay: r.FirstDay.Format(time.DateOnly), Since: r.Since,
+		Endpoints: make(map[string]endpointDoc, len(r.Endpoints)), Incidents: []incidentDoc{},
 	}
 	for i := range r.Endpoints {
 		e := &r.Endpoints[i]
-		one := endpointDoc{State: e.State}
+		one := endpointDoc{State: e.State, Uptime: e.Uptime}
 		if e.Day != (Shares{}) {
 			one.Day = &e.Day
 		}
-		for _, b := range e.Bars {
-			one.Bars.add(b)
+		for _, b := range e.HalfHours {
+			one.Bars.add(b.Known(), 10*b.Works, 10*b.Stale, 10*b.Failing)
+		}
+		for _, s := range e.Days {
+			one.Days.add(s != (Shares{}), s.Works, s.Stale, s.Failing)
 		}
 		d.Endpoints[e.Name] = one
 	}
-	return json.Marshal(d)
-}
-
-func (d *barsDoc) add(b Bar) {
-	percent := func(tenths int) *int {
-		if !b.Known() {
-			return nil
+	for i := range r.Incidents {
+		in := &r.Incidents[i]
+		one := incidentDoc{ID: r.IncidentID(in), From: in.From(), State: in.State(), Endpoints: in.Endpoints()}
+		if in.Over() {
+			one.Until = new(in.Until())
 		}
-		return new(10 * tenths)
+		d.Incidents = append(d.Incidents, one)
 	}
-	d.Works = append(d.Works, percent(b.Works))
-	d.Stale = append(d.Stale, percent(b.Stale))
-	d.Failing = append(d.Failing, percent(b.Failing))
+	return json.Marshal(d)
 }

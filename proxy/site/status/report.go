@@ -1,6 +1,9 @@
 package status
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -14,41 +17,74 @@ type Subject struct {
 
 // Report is what the public is told.
 type Report struct {
-	// At is when it was made, and From when the first bars begin. A bar is of
-	// HalfHour, and the last one is not over.
-	At, From  time.Time
-	Endpoints []Endpoint
+	// At is when it was made, and From when the first half hour begins. The last one is not over.
+	At, From time.Time
+	// FirstDay is when the first of the days begins, and Since when the record of them does.
+	FirstDay, Since time.Time
+	Endpoints       []Endpoint
+	// Incidents are the latest of these days, the latest first.
+	Incidents []Incident
+	seed      string
 }
 
 // Endpoint is what the public is told of one.
 type Endpoint struct {
 	Name  string
 	State State // now
-	// Day are the shares of the last day; the zero value: nobody has asked.
-	Day Shares
-	// Bars are HalfHours, the oldest first.
+	// Day are the shares of the last 24 hours, and HalfHours their bars, the oldest first: what this instance saw. The
+	// zero value: nobody has asked.
+	Day       Shares
+	HalfHours []Bar
+	// Uptime is the share of the requests of all Days that were answered, in percent, rounded down; nil: nobody has asked.
+	Uptime *float64
+	// Days are the shares of each, the oldest first, and Bars draw them.
+	Days []Shares
 	Bars []Bar
 }
 
+// incidentsTold is how many incidents a report has at most.
+const incidentsTold = 50
+
 // Of makes the report about the subjects, in their order.
-func Of(v *View, at time.Time, subjects []Subject) Report {
-	r := Report{At: at.UTC(), From: v.DayFrom, Endpoints: make([]Endpoint, len(subjects))}
-	for i, s := range subjects {
-		line := v.Endpoints[s.Name]
-		r.Endpoints[i] = endpointOf(s, &line)
+func Of(v *View, r *Record, at time.Time, subjects []Subject) Report {
+	at = at.UTC()
+	out := Report{At: at, From: v.DayFrom, FirstDay: startOf(number(at, day)-Days+1, day), Since: r.Since, seed: r.Seed}
+	for _, s := range subjects {
+		line, p := v.Endpoints[s.Name], r.of(s.Name)
+		e := Endpoint{Name: s.Name, State: stateNow(p, at, s.Blocked)}
+		e.addHalfHours(&line)
+		e.addDays(p, number(out.FirstDay, day))
+		out.Endpoints = append(out.Endpoints, e)
 	}
-	return r
+	for _, in := range slices.Backward(r.Incidents) {
+		told := len(in.Spells) > 0 && in.Until().After(out.FirstDay) && !in.From().After(at)
+		if told && len(out.Incidents) < incidentsTold {
+			out.Incidents = append(out.Incidents, in)
+		}
+	}
+	return out
 }
 
-func endpointOf(s Subject, line *Line) Endpoint {
-	e := Endpoint{Name: s.Name, State: stateNow(line, s.Blocked), Bars: make([]Bar, HalfHours)}
-	var day Counts
+func (e *Endpoint) addHalfHours(line *Line) {
+	e.HalfHours = make([]Bar, HalfHours)
+	var all Counts
 	for i := range line.Day {
-		day.Add(&line.Day[i].Counts)
-		e.Bars[i] = barOf(&line.Day[i].Counts)
+		all.Add(&line.Day[i].Counts)
+		e.HalfHours[i] = barOf(line.Day[i].tally())
 	}
-	e.Day = sharesOf(&day)
-	return e
+	e.Day = sharesOf(all.tally())
+}
+
+func (e *Endpoint) addDays(p *past, first int64) {
+	var all Tally
+	for n := first; n < first+Days; n++ {
+		t := p.Days[n]
+		all = all.plus(t)
+		e.Days, e.Bars = append(e.Days, sharesOf(t)), append(e.Bars, dayBarOf(t))
+	}
+	if judged := all.judged(); judged > 0 {
+		e.Uptime = new(math.Floor(float64(all[0]+all[1])/float64(judged)*1e4) / 100)
+	}
 }
 
 // Count is how many endpoints are in the state.
@@ -64,26 +100,23 @@ func (r *Report) Count(s State) (n int) {
 // Trouble is how many endpoints are in trouble.
 func (r *Report) Trouble() int { return r.Count(Stale) + r.Count(Failing) }
 
-// Spell is a time during which an endpoint was in trouble.
-type Spell struct {
-	From, Until time.Time
-	State       State
-}
-
-// Spells are the times of the last day in which the endpoint was in trouble, the latest
-// first. The latest may not be over at its end.
-func (r *Report) Spells(e *Endpoint) []Spell {
-	var all []Spell
-	for i, bar := range slices.Backward(e.Bars) {
-		from, state := r.From.Add(time.Duration(i)*HalfHour), bar.State()
-		last := len(all) - 1
-		switch {
-		case !state.Trouble():
-		case last >= 0 && all[last].State == state && all[last].From.Equal(from.Add(HalfHour)):
-			all[last].From = from
-		default:
-			all = append(all, Spell{from, from.Add(HalfHour), state})
+// Updated is when something was last found out about any incident, or else when the record began.
+func (r *Report) Updated() time.Time {
+	updated := r.Since
+	for i := range r.Incidents {
+		if at := r.Incidents[i].Updated; at.After(updated) {
+			updated = at
 		}
 	}
-	return all
+	return updated
+}
+
+// IncidentID is that of an incident.
+func (r *Report) IncidentID(in *Incident) string { return r.ID(in.Begin.Format(time.RFC3339)) }
+
+// ID names something of this service for all time, as a URN (RFC 9562, version 8).
+func (r *Report) ID(of string) string {
+	sum := sha256.Sum256([]byte(r.seed + " " + of))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
+	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

@@ -1,5 +1,7 @@
 package status
 
+import "time"
+
 // State is whether an endpoint does its work.
 type State uint8
 
@@ -23,6 +25,13 @@ func (s State) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler. A name that is not known is Unknown.
+func (s *State) UnmarshalText(text []byte) error {
+	for *s = Failing; *s > Unknown && s.String() != string(text); *s-- {
+	}
+	return nil
+}
+
 // Trouble reports whether somebody should be told.
 func (s State) Trouble() bool { return s >= Stale }
 
@@ -31,49 +40,52 @@ func (s State) Trouble() bool { return s >= Stale }
 const noticeable = 5
 
 // stateOf judges by the requests of a time.
-func stateOf(c *Counts) State {
-	switch judged := c.Judged(); {
+func stateOf(t Tally) State {
+	switch judged := t.judged(); {
 	case judged == 0:
 		return Unknown
-	case c.Failing*noticeable >= judged:
+	case t[2]*noticeable >= judged:
 		return Failing
-	case (c.Failing+c.Stale)*noticeable >= judged:
+	case (t[2]+t[1])*noticeable >= judged:
 		return Stale
 	}
 	return Works
 }
 
-// recent is how many minutes, the one that is not over included, say what is now.
-const recent = 10
+// recent is how many slots, the one that is not over included, say what is now.
+const recent = 3
 
 // stateNow judges by the latest requests, and by whether all sources are blocked: then
 // what is answered comes of the cache, and without requests lately there is no reason to
 // expect answers.
-func stateNow(line *Line, blocked bool) State {
-	var lately Counts
-	for i := range line.Hour[max(0, len(line.Hour)-recent):] {
-		lately.Add(&line.Hour[len(line.Hour)-1-i].Counts)
+func stateNow(p *past, at time.Time, blocked bool) State {
+	var lately Tally
+	current := number(at, slot)
+	for n := current; n > current-recent; n-- {
+		lately = lately.plus(p.Slots[n])
 	}
-	now := stateOf(&lately)
+	now := stateOf(lately)
 	switch {
 	case blocked && now == Works:
 		return Stale
 	case blocked && now == Unknown:
 		return Failing
 	case now == Unknown:
-		return lastState(line)
+		return lastState(p, at)
 	}
 	return now
 }
 
-// lastState judges by the last requests of the day, however long ago they were.
-func lastState(line *Line) State {
-	for _, buckets := range [][]Bucket{line.Hour, line.Day} {
-		for i := len(buckets) - 1; i >= 0; i-- {
-			if s := stateOf(&buckets[i].Counts); s != Unknown {
-				return s
-			}
+// lastState judges by the last requests of the hour, or else of today and yesterday.
+func lastState(p *past, at time.Time) State {
+	current, today := number(at, slot), number(at, day)
+	for n := current; n > current-window; n-- {
+		if s := stateOf(p.Slots[n]); s != Unknown {
+			return s
 		}
 	}
-	return Unknown
+	if s := stateOf(p.Days[today]); s != Unknown {
+		return s
+	}
+	return stateOf(p.Days[today-1])
 }

@@ -8,56 +8,49 @@ import (
 	"time"
 )
 
-// counts are requests that worked, got a stale answer, and failed.
-func counts(works, stale, failing uint64) Bucket {
-	return Bucket{Known: true, Counts: Counts{Requests: works + stale + failing, Works: works, Stale: stale, Failing: failing}}
-}
+// at is when these tests are, in the third minute of a slot.
+var at = time.Date(2026, 3, 2, 10, 17, 30, 0, time.UTC)
 
-// refused are requests that say nothing about the endpoint.
-func refused() Bucket {
-	return Bucket{Known: true, Counts: Counts{Requests: 9}}
-}
-
-// lineOf is a history that ends with these minutes and half hours.
-func lineOf(minutes, halfHours []Bucket) Line {
-	l := Line{Hour: make([]Bucket, Minutes), Day: make([]Bucket, HalfHours)}
-	copy(l.Hour[Minutes-len(minutes):], minutes)
-	copy(l.Day[HalfHours-len(halfHours):], halfHours)
-	return l
+// slotsOf are slots up to the one of at.
+func slotsOf(all ...Tally) map[int64]Tally {
+	m := map[int64]Tally{}
+	for i, t := range all {
+		m[number(at, slot)-int64(len(all)-1-i)] = t
+	}
+	return m
 }
 
 func TestStateNow(t *testing.T) {
-	type list = []Bucket
-	longAgo := append(list{counts(0, 0, 3)}, make(list, recent)...)
+	longAgo := make([]Tally, recent+1)
+	longAgo[0] = Tally{0, 0, 3}
+	today, yesterday := number(at, day), number(at, day)-1
 	for _, row := range []struct {
-		name      string
-		hour, day list
-		blocked   bool
-		want      State
+		name    string
+		slots   []Tally
+		days    map[int64]Tally
+		blocked bool
+		want    State
 	}{
 		{name: "nobody asked", want: Unknown},
-		{name: "callers' mistakes alone", hour: list{refused()}, day: list{refused()}, want: Unknown},
-		{name: "all works", hour: list{counts(5, 0, 0)}, want: Works},
-		{name: "one of many fails", hour: list{counts(9, 0, 1)}, want: Works},
-		{name: "one in five fails", hour: list{counts(4, 0, 1)}, want: Failing},
-		{name: "one in five is stale", hour: list{counts(4, 1, 0)}, want: Stale},
-		{name: "a few of each", hour: list{counts(16, 2, 2)}, want: Stale},
-		{name: "all fails", hour: list{counts(0, 0, 1)}, want: Failing},
-		{name: "the minutes count together", hour: list{counts(0, 0, 1), counts(20, 0, 0), counts(0, 0, 0)}, want: Works},
-		{name: "it failed, and nobody asked since", hour: longAgo, want: Failing},
-		{name: "it failed before it worked", hour: append(slices.Clone(longAgo), counts(1, 0, 0)), want: Works},
-		{name: "hours ago it worked", day: list{counts(0, 0, 9), counts(9, 0, 0), {}, {}}, want: Works},
-		{name: "blocked, nobody asked lately", day: list{counts(9, 0, 0), {}}, blocked: true, want: Failing},
-		{name: "blocked, but cached", hour: list{counts(9, 0, 0)}, blocked: true, want: Stale},
-		{name: "blocked and failing", hour: list{counts(0, 0, 2)}, blocked: true, want: Failing},
+		{name: "all works", slots: []Tally{{5, 0, 0}}, want: Works},
+		{name: "one of many fails", slots: []Tally{{9, 0, 1}}, want: Works},
+		{name: "one in five fails", slots: []Tally{{4, 0, 1}}, want: Failing},
+		{name: "one in five is stale", slots: []Tally{{4, 1, 0}}, want: Stale},
+		{name: "a few of each", slots: []Tally{{16, 2, 2}}, want: Stale},
+		{name: "all fails", slots: []Tally{{0, 0, 1}}, want: Failing},
+		{name: "the slots count together", slots: []Tally{{0, 0, 1}, {20, 0, 0}, {}}, want: Works},
+		{name: "it failed, and nobody asked since", slots: longAgo, want: Failing},
+		{name: "it failed before it worked", slots: append(slices.Clone(longAgo), Tally{1, 0, 0}), want: Works},
+		{name: "hours ago it worked", days: map[int64]Tally{today: {9, 0, 0}, yesterday: {0, 0, 9}}, want: Works},
+		{name: "yesterday it failed", days: map[int64]Tally{yesterday: {0, 0, 9}}, want: Failing},
+		{name: "long ago it failed", days: map[int64]Tally{yesterday - 1: {0, 0, 9}}, want: Unknown},
+		{name: "blocked, nobody asked lately", days: map[int64]Tally{today: {9, 0, 0}}, blocked: true, want: Failing},
+		{name: "blocked, but cached", slots: []Tally{{9, 0, 0}}, blocked: true, want: Stale},
+		{name: "blocked and failing", slots: []Tally{{0, 0, 2}}, blocked: true, want: Failing},
 	} {
-		line := lineOf(row.hour, row.day)
-		if got := stateNow(&line, row.blocked); got != row.want {
+		if got := stateNow(&past{row.days, slotsOf(row.slots...)}, at, row.blocked); got != row.want {
 			t.Errorf("%s: %v, want %v", row.name, got, row.want)
 		}
-	}
-	if got := stateNow(&Line{}, false); got != Unknown {
-		t.Errorf("an endpoint without history: %v", got)
 	}
 }
 
@@ -77,44 +70,55 @@ func TestShares(t *testing.T) {
 		{1, 1, 1, Shares{33.4, 33.3, 33.3}, Bar{4, 3, 3}},
 		{0, 0, 7, Shares{0, 0, 100}, Bar{0, 0, 10}},
 	} {
-		b := counts(row.works, row.stale, row.failing)
-		if got := sharesOf(&b.Counts); got != row.shares {
+		b := Tally{row.works, row.stale, row.failing}
+		if got := sharesOf(b); got != row.shares {
 			t.Errorf("%v: %v", row, got)
 		}
-		if got := barOf(&b.Counts); got != row.bar || got.Known() != (b.Judged() > 0) {
+		if got := barOf(b); got != row.bar || got.Known() != (b.judged() > 0) {
 			t.Errorf("%v: %v", row, got)
+		}
+	}
+	for tally, want := range map[Tally]Bar{{}: {}, {1000, 0, 9}: {10, 0, 0}, {990, 0, 10}: {9, 0, 1}, {0, 0, 1}: {0, 0, 10}} {
+		if got := dayBarOf(tally); got != want {
+			t.Errorf("a day of %v: %v, want %v", tally, got, want)
 		}
 	}
 }
 
 func TestReport(t *testing.T) {
-	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	bad := lineOf([]Bucket{counts(0, 0, 1)}, []Bucket{
-		counts(0, 0, 4), counts(0, 0, 4), counts(1, 0, 0), counts(0, 3, 0), counts(0, 0, 1),
-	})
-	v := &View{DayFrom: from, Endpoints: map[string]Line{"good": lineOf([]Bucket{counts(12345, 0, 0)}, []Bucket{counts(12345, 0, 0)}), "bad": bad}}
-	r := Of(v, from.Add(24*time.Hour), []Subject{{Name: "good"}, {Name: "bad"}, {Name: "new"}})
-	if r.Trouble() != 1 || r.Count(Works) != 1 || r.Count(Unknown) != 1 {
-		t.Errorf("%+v", r)
+	good := Line{Day: make([]Bucket, HalfHours)}
+	good.Day[HalfHours-1] = Bucket{Known: true, Counts: Counts{Works: 12345}}
+	v := &View{DayFrom: time.Date(2026, 3, 1, 10, 30, 0, 0, time.UTC), Endpoints: map[string]Line{"good": good}}
+	r := &Record{Since: at.AddDate(-1, 0, 0), Seed: "seed"}
+	r.Add("good", at, Tally{12345, 0, 0})
+	r.Add("good", at.AddDate(0, 0, -90), Tally{0, 0, 999}) // a day too old
+	r.Add("bad", at, Tally{1, 1, 8})
+	r.Add("bad", at.AddDate(0, 0, -1), Tally{99999, 0, 1})
+	r.Judge(at)
+	told := Of(v, r, at, []Subject{{Name: "good"}, {Name: "bad"}, {Name: "new"}})
+	if told.Trouble() != 1 || told.Count(Works) != 1 || told.Count(Unknown) != 1 {
+		t.Errorf("%+v", told)
 	}
-	at := func(halfHours int) time.Time { return from.Add(time.Duration(halfHours) * HalfHour) }
-	want := []Spell{{at(47), at(48), Failing}, {at(46), at(47), Stale}, {at(43), at(45), Failing}}
-	if got := r.Spells(&r.Endpoints[1]); !slices.Equal(got, want) {
-		t.Errorf("spells %v, want %v", got, want)
+	if up := told.Endpoints[1].Uptime; up == nil || *up != 99.99 { // 100001 of 100010
+		t.Errorf("uptime %v", up)
 	}
-	text, err := json.Marshal(&r)
+	text, err := json.Marshal(&told)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		`"trouble":1`, `"from":"2026-03-01T00:00:00Z","seconds":1800`, `"good":{"state":"works","day":{"works":100,"stale":0,"failing":0},"bars":{"works":[null,`,
-		`"new":{"state":"unknown","day":null,`, `null,100,100,0,0,100]}}`,
+		`"trouble":1`, `"from":"2026-03-01T10:30:00Z","seconds":1800,"first_day":"2025-12-03","since":"2025-03-02T10:17:30Z"`,
+		`"good":{"state":"works","day":{"works":100,"stale":0,"failing":0},"bars":{"works":[null,`, `"uptime":100,"days":{"works":[null,`,
+		`null,99.9,10],"stale":[null,`, `null,0.1,80]}}`, `"new":{"state":"unknown","day":null,`,
+		`"from":"2026-03-02T10:15:00Z","until":null,"state":"failing","endpoints":["bad"]}]`,
 	} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("no %s in %s", part, text)
 		}
 	}
-	if strings.Contains(string(text), "12345") {
-		t.Error("the number of requests can be read")
+	for _, number := range []string{"12345", "99999", "seed"} {
+		if strings.Contains(string(text), number) {
+			t.Errorf("%s can be read", number)
+		}
 	}
 }

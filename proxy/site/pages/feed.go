@@ -1,0 +1,101 @@
+package pages
+
+import (
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/site/status"
+)
+
+// StatusFeedPath is where readers of feeds follow the incidents, below the base path.
+const StatusFeedPath = "/status.atom"
+
+const typeAtom = "application/atom+xml; charset=utf-8"
+
+// feed is a document of RFC 4287.
+type feed struct {
+	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	Lang    string      `xml:"xml:lang,attr"`
+	ID      string      `xml:"id"`
+	Title   string      `xml:"title"`
+	Updated string      `xml:"updated"`
+	Author  string      `xml:"author>name"`
+	Links   []feedLink  `xml:"link"`
+	Entries []feedEntry `xml:"entry"`
+}
+
+type feedLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type feedEntry struct {
+	ID        string   `xml:"id"`
+	Title     string   `xml:"title"`
+	Published string   `xml:"published"`
+	Updated   string   `xml:"updated"`
+	Link      feedLink `xml:"link"`
+	Content   string   `xml:"content"`
+}
+
+// statusFeed makes the feed of the incidents. Each language has ids of its own, because what they name differs.
+func (s *Set) statusFeed(l i18n.Language, r *status.Report) (*Document, error) {
+	here := func(path string) string { return s.cfg.PublicURL + s.url(path) + "?lang=" + l.String() }
+	stamp := func(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+	f := feed{
+		Lang: l.Tag(), ID: r.ID("feed " + l.String()), Title: l.Say("Sundry: incidents", "Sundry：故障记录"), Updated: stamp(r.Updated()), Author: "Sundry",
+		Links: []feedLink{{"self", typeAtom, here(StatusFeedPath)}, {"alternate", "text/html", here(StatusPath)}},
+	}
+	for i := range r.Incidents {
+		in := &r.Incidents[i]
+		var lines []string
+		for _, spell := range in.Spells {
+			lines = append(lines, spellWords(l, in, spell))
+		}
+		f.Entries = append(f.Entries, feedEntry{
+			ID: r.ID(l.String() + " " + in.Begin.Format(time.RFC3339)), Title: incidentTitle(l, in), Published: stamp(in.Begin), Updated: stamp(in.Updated),
+			Link: feedLink{"alternate", "text/html", here(StatusPath) + "#" + incidentAnchor(in)}, Content: strings.Join(lines, "\n"),
+		})
+	}
+	text, err := xml.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("feed of the status: %w", err)
+	}
+	return newPassing(typeAtom, append([]byte(xml.Header), text...)), nil
+}
+
+// incidentAnchor is the id of an incident on the page.
+func incidentAnchor(in *status.Incident) string {
+	return "incident-" + strconv.FormatInt(in.Begin.Unix(), 10)
+}
+
+func incidentTitle(l i18n.Language, in *status.Incident) string {
+	what := strings.Join(in.Endpoints(), l.Say(", ", "、")) + l.Say(": ", "：") + stateWord(l, in.State())
+	if in.Over() {
+		return what + l.Say(" (over)", "（已恢复）")
+	}
+	return what
+}
+
+// spellWords says when an endpoint was in trouble, and which and how if that is not in the title.
+func spellWords(l i18n.Language, in *status.Incident, s status.Spell) (words string) {
+	from, until := timeIn(l, s.From), timeIn(l, s.Until)
+	if len(in.Spells) > 1 {
+		words = s.Endpoint + l.Say(": ", "：") + stateWord(l, s.State) + l.Say(", ", "，")
+	}
+	words += from.Date + " " + from.Clock
+	switch {
+	case !s.Over:
+		words += l.Say(" until now", " 至今")
+	case until.Date == from.Date:
+		words += "–" + until.Clock
+	default:
+		words += " – " + until.Date + " " + until.Clock
+	}
+	return words + l.Say(" UTC", "（北京时间）")
+}

@@ -1,0 +1,204 @@
+package status
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+// version is the format's. A record of a later one is left alone, so that a rollout which is taken back loses nothing.
+const version = 1
+
+// largest bounds what is read: more than a full record is damage.
+const largest = 64 << 20
+
+// WriteEvery is how often Write should be called: a process that is killed loses that much.
+const WriteEvery = time.Minute
+
+// swaps is how often a write is tried anew because another instance has written.
+const swaps = 10
+
+// Store keeps the record, as bytes, for all instances that share it.
+type Store interface {
+	// Load returns nil where there is nothing yet.
+	Load(ctx context.Context) ([]byte, error)
+	// Swap replaces old with value; false: something else is stored.
+	Swap(ctx context.Context, old, value []byte) (bool, error)
+}
+
+// Keeper adds what this process counts to the record in a store. It is safe for concurrent use.
+type Keeper struct {
+	store Store
+	log   *slog.Logger
+	name  string
+
+	writing sync.Mutex // one Write at a time
+	tried   []byte     // the last attempt; nil: it has succeeded. Guarded by writing
+
+	mu     sync.Mutex // guards the rest
+	stored []byte     // as last seen
+	sent   Record     // what the attempt adds
+	counts Record     // what was counted since
+}
+
+// NewKeeper does not read the store yet. Without one, the record is kept as long as the process lives.
+func NewKeeper(store Store, log *slog.Logger) *Keeper { return &Keeper{store: store, log: log, name: rand.Text()} }
+
+// count counts requests that ended at an instant.
+func (k *Keeper) count(name string, at time.Time, t Tally) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.counts.Add(name, at, t)
+}
+
+// Record is what the store has, as last seen, with what was counted here since; now is for one that begins.
+func (k *Keeper) Record(now time.Time) *Record {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, err := decode(k.stored)
+	if err != nil || r == nil {
+		r = newRecord(now)
+	}
+	r.merge(&k.sent)
+	r.merge(&k.counts)
+	return r
+}
+
+// Write adds to the store what was counted, finds incidents, and learns what others have added. What could not be
+// written is written the next time. It may be called by many instances at once.
+func (k *Keeper) Write(ctx context.Context, now time.Time) error {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	for range swaps {
+		if done, err := k.swap(ctx, now); done || err != nil {
+			return err
+		}
+	}
+	return errors.New("write the status: others wrote all the time")
+}
+
+func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error) {
+	stored, err := k.load(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the status: %w", err)
+	}
+	if k.tried != nil && bytes.Equal(stored, k.tried) {
+		k.arrived(stored) // although it seemed to fail
+	}
+	k.send(now)
+	r, err := k.decoded(stored, now)
+	if err != nil {
+		return false, err
+	}
+	r.merge(&k.sent)
+	r.Judge(now)
+	r.trim(now)
+	value, err := r.encode()
+	if err == nil && bytes.Equal(value, stored) {
+		k.arrived(stored) // there is nothing new
+		return true, nil
+	}
+	r.Writer = k.name
+	if value, err = r.encode(); err != nil {
+		return false, fmt.Errorf("write the status: %w", err)
+	}
+	k.tried = value
+	if k.store != nil {
+		if done, err = k.store.Swap(ctx, stored, value); !done {
+			return false, err
+		}
+	}
+	k.arrived(value)
+	return true, nil
+}
+
+func (k *Keeper) load(ctx context.Context) ([]byte, error) {
+	if k.store == nil {
+		return k.stored, nil
+	}
+	return k.store.Load(ctx)
+}
+
+// send puts what was counted to what is being sent.
+func (k *Keeper) send(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sent.merge(&k.counts)
+	k.sent.trim(now)
+	k.counts = Record{}
+}
+
+// arrived: what was sent is in the store.
+func (k *Keeper) arrived(stored []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tried, k.stored, k.sent = nil, stored, Record{}
+}
+
+// decoded is the record in the store. If there is none, or it is damaged, that which was last seen takes its place.
+func (k *Keeper) decoded(stored []byte, now time.Time) (*Record, error) {
+	r, err := decode(stored)
+	if errors.Is(err, errLater) {
+		return nil, err
+	}
+	if err != nil {
+		k.log.Warn("the record of the status is damaged: what this instance knows of it takes its place", "error", err)
+	}
+	if err != nil || r == nil {
+		r, err = decode(k.stored)
+	}
+	if err != nil || r == nil {
+		return newRecord(now), nil
+	}
+	return r, nil
+}
+
+var errLater = errors.New("the status was written by a later version of this program: it is left alone")
+
+// decode reads a record; nil for none.
+func decode(b []byte) (*Record, error) {
+	if len(b) == 0 {
+		return nil, nil //nolint:nilnil // see above
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(z, largest))
+	if err != nil {
+		return nil, err
+	}
+	r := &Record{}
+	err = json.Unmarshal(text, r)
+	if r.Version > version {
+		return nil, errLater
+	}
+	if err == nil && r.Seed == "" {
+		err = errors.New("expected a record with a seed")
+	}
+	maps.DeleteFunc(r.Endpoints, func(_ string, p *past) bool { return p == nil })
+	r.Version = version
+	return r, err
+}
+
+// encode writes a record, always the same for the same.
+func (r *Record) encode() ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write(text) // a Buffer takes everything
+	_ = z.Close()
+	return b.Bytes(), nil
+}
