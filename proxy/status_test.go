@@ -66,6 +66,10 @@ func TestAFailingSourceShowsInTheStatus(t *testing.T) {
 	chinese.header(t, "Cache-Control", "public, max-age=15")
 	chinese.header(t, "Vary", "Accept-Language")
 	chinese.header(t, "Content-Security-Policy", "default-src 'none'")
+	feed := f.get("/status.atom?lang=en")
+	feed.want(t, http.StatusOK, `<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">`)
+	feed.header(t, "Content-Type", "application/atom+xml")
+	f.get("/status.atom", "Accept-Language", "zh").header(t, "Vary", "Accept-Language")
 	a := f.get("/status.json")
 	for _, secret := range []string{"127.0.0.1", "first", "500", "host"} {
 		if strings.Contains(a.body, secret) {

@@ -46,6 +46,7 @@ func (s *server) run(ctx context.Context, adminHandler http.Handler) error {
 	group, ctx := errgroup.WithContext(ctx)
 	s.panics.Server(adminServer)
 	group.Go(s.panics.FuncErr(panics.Listener, func() error { return ignoreClosed(adminServer.Serve(s.panics.Listener(private))) }))
+	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus)) // early: the page shows what was before
 	loops.Go(s.panics.Loop(ctx, panics.Snapshot, s.keepSnapshot))
 	s.startMarks(ctx, &loops)
 	s.readSeen()
@@ -83,7 +84,6 @@ func (s *server) begin(ctx context.Context, loops *sync.WaitGroup) {
 	loops.Go(s.panics.Loop(ctx, panics.Autopilot, s.autopilot.Run))
 	loops.Go(s.panics.Loop(ctx, panics.Rates, s.front.ShareRates))
 	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepHistory))
-	loops.Go(s.panics.Loop(ctx, panics.History, s.front.KeepStatus))
 	if s.warms() {
 		loops.Go(s.panics.Loop(ctx, panics.WarmUp, s.front.Warm))
 	}

@@ -67,7 +67,7 @@ func (f *File) load() ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("state file: %w", err)
+		return nil, fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	return b, nil
 }
@@ -86,7 +86,7 @@ func (f *File) CompareAndSwap(_ context.Context, old, value []byte) (bool, error
 		return true, nil
 	}
 	if err := durable.WriteFile(f.Path, value); err != nil {
-		return false, fmt.Errorf("store settings: %w", err)
+		return false, fmt.Errorf("write %s: %w", f.Path, err)
 	}
 	return true, nil
 }
@@ -107,7 +107,7 @@ func (f *File) Repair(_ context.Context, damaged, value []byte) (bool, error) {
 		return false, fmt.Errorf("keep the damaged settings: %w", err)
 	}
 	if err := durable.WriteFile(f.Path, value); err != nil {
-		return false, fmt.Errorf("store settings: %w", err)
+		return false, fmt.Errorf("write %s: %w", f.Path, err)
 	}
 	return true, nil
 }

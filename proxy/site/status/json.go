@@ -13,7 +13,7 @@ type document struct {
 	From    time.Time `json:"from"`
 	Seconds int       `json:"seconds"`
 	// FirstDay is the first of Days, and Since when they began to be kept.
-	FirstDay  string                 `json:"first_day"`
+	FirstDay  string                 `json:"days_from"`
 	Since     time.Time              `json:"since"`
 	Endpoints map[string]endpointDoc `json:"endpoints"`
 	Incidents []incidentDoc          `json:"incidents"`

@@ -31,8 +31,8 @@ const swaps = 10
 type Store interface {
 	// Load returns nil where there is nothing yet.
 	Load(ctx context.Context) ([]byte, error)
-	// Swap replaces old with value; false: something else is stored.
-	Swap(ctx context.Context, old, value []byte) (bool, error)
+	// CompareAndSwap replaces old with value; false: something else is stored.
+	CompareAndSwap(ctx context.Context, old, value []byte) (bool, error)
 }
 
 // Keeper adds what this process counts to the record in a store. It is safe for concurrent use.
@@ -51,7 +51,9 @@ type Keeper struct {
 }
 
 // NewKeeper does not read the store yet. Without one, the record is kept as long as the process lives.
-func NewKeeper(store Store, log *slog.Logger) *Keeper { return &Keeper{store: store, log: log, name: rand.Text()} }
+func NewKeeper(store Store, log *slog.Logger) *Keeper {
+	return &Keeper{store: store, log: log, name: rand.Text()}
+}
 
 // count counts requests that ended at an instant.
 func (k *Keeper) count(name string, at time.Time, t Tally) {
@@ -113,7 +115,7 @@ func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error)
 	}
 	k.tried = value
 	if k.store != nil {
-		if done, err = k.store.Swap(ctx, stored, value); !done {
+		if done, err = k.store.CompareAndSwap(ctx, stored, value); !done {
 			return false, err
 		}
 	}

@@ -25,7 +25,7 @@ func (s *shelf) Load(context.Context) ([]byte, error) {
 	return s.value, s.away
 }
 
-func (s *shelf) Swap(_ context.Context, old, value []byte) (bool, error) {
+func (s *shelf) CompareAndSwap(_ context.Context, old, value []byte) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away != nil || !bytes.Equal(s.value, old) {

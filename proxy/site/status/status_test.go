@@ -107,7 +107,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		`"trouble":1`, `"from":"2026-03-01T10:30:00Z","seconds":1800,"first_day":"2025-12-03","since":"2025-03-02T10:17:30Z"`,
+		`"trouble":1`, `"from":"2026-03-01T10:30:00Z","seconds":1800,"days_from":"2025-12-03","since":"2025-03-02T10:17:30Z"`,
 		`"good":{"state":"works","day":{"works":100,"stale":0,"failing":0},"bars":{"works":[null,`, `"uptime":100,"days":{"works":[null,`,
 		`null,99.9,10],"stale":[null,`, `null,0.1,80]}}`, `"new":{"state":"unknown","day":null,`,
 		`"from":"2026-03-02T10:15:00Z","until":null,"state":"failing","endpoints":["bad"]}]`,
