@@ -285,7 +285,7 @@ func (s *Source) expiry(ctx context.Context, data any, env *jq.Env) (time.Time, 
 // breaker learns the verdict, not the status alone, because upstreams
 // say "not now" with status 200. A nil host has no breaker.
 func Send(ctx context.Context, h *host.Host, rules []Rule, a *Attempt, send func(context.Context) (*Reply, error)) (*Reply, error) {
-	done := func(host.Outcome) {}
+	done := func(host.Health) {}
 	if h != nil {
 		var err error
 		if ctx, done, err = h.Enter(ctx, a.Call.Caller); err != nil {
@@ -303,6 +303,6 @@ func Send(ctx context.Context, h *host.Host, rules []Rule, a *Attempt, send func
 		err = Judge(ctx, rules, r, a.Env)
 	}
 	returned = true
-	done(a.outcome(err))
+	done(a.healthOf(err))
 	return r, err
 }

@@ -125,8 +125,8 @@ func Errorf(kind ErrorKind, format string, args ...any) *Error {
 // definite reports whether the chain ends.
 func (k ErrorKind) definite() bool { return k == Invalid || k == Forbidden || k == Negative }
 
-// outcome is what the result of an attempt says about its host.
-func outcome(err error) host.Outcome {
+// healthOf is what the result of an attempt says about its host.
+func healthOf(err error) host.Health {
 	if err == nil {
 		return host.Healthy
 	}

@@ -21,14 +21,14 @@ func TestOutcomes(t *testing.T) {
 		if kind == Unavailable || kind == Timeout || kind == Limited {
 			want = host.Failing
 		}
-		if got := outcome(&Error{Kind: kind}); got != want {
+		if got := healthOf(&Error{Kind: kind}); got != want {
 			t.Errorf("%v: %v, want %v", kind, got, want)
 		}
 	}
-	if outcome(nil) != host.Healthy || outcome(context.DeadlineExceeded) != host.Failing {
+	if healthOf(nil) != host.Healthy || healthOf(context.DeadlineExceeded) != host.Failing {
 		t.Error("nil, or a deadline that is over")
 	}
-	if got := outcome(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Ignored {
+	if got := healthOf(&Error{Kind: Unavailable, Err: fmt.Errorf("send: %w", context.Canceled)}); got != host.Ignored {
 		t.Errorf("a call that nobody wanted any more: %v", got)
 	}
 }

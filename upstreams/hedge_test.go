@@ -135,7 +135,7 @@ func TestASlowSourceIsHedged(t *testing.T) {
 		if recent := h.env.Journal.Recent("e", "first"); recent[len(recent)-1].Result != resultOutrun || len(h.env.Journal.Failures()) != 0 {
 			t.Errorf("the journal has %+v, and %d failures", recent[len(recent)-1], len(h.env.Journal.Failures()))
 		}
-		if outcome(&Error{Kind: Unavailable, Err: errOutrun}) != host.Ignored {
+		if healthOf(&Error{Kind: Unavailable, Err: errOutrun}) != host.Ignored {
 			t.Error("it counts against the host")
 		}
 		if n := testutil.ToFloat64(h.env.Metrics.failovers.WithLabelValues("e")); n != 0 {

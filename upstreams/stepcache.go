@@ -129,13 +129,13 @@ func (a *Attempt) Tolerate(err error) {
 	}
 }
 
-// outcome is what the result of a request says about its host: nothing, where it is made
+// healthOf is what the result of a request says about its host: nothing, where it is made
 // once more with a new session.
-func (a *Attempt) outcome(err error) host.Outcome {
+func (a *Attempt) healthOf(err error) host.Health {
 	if a.RefusedSession(err) {
 		return host.Ignored
 	}
-	return outcome(err)
+	return healthOf(err)
 }
 
 // acceptSessions notes that the upstream answers to those of the attempt.

@@ -112,7 +112,7 @@ func succeeded(err error) bool { return err == nil }
 func excluded(err error) bool { return errors.Is(err, errIgnored) || errors.Is(err, errRepeated) }
 
 // count adds a call to the streak and returns what gobreaker counts it as.
-func (h *Host) count(o Outcome, caller Caller, now time.Time) error {
+func (h *Host) count(o Health, caller Caller, now time.Time) error {
 	switch {
 	case o == Ignored:
 		return errIgnored

@@ -83,13 +83,13 @@ func newHost(name string, cfg Config) *Host {
 // allows, or held open by an operator.
 var ErrRejected = errors.New("rejected")
 
-// Outcome is what the result of a call says about its host.
-type Outcome uint8
+// Health is what the result of a call says about its host.
+type Health uint8
 
-// The outcomes.
+// What it says.
 const (
 	// Healthy calls do not count against the host, whatever was answered.
-	Healthy Outcome = iota
+	Healthy Health = iota
 	// Failing calls count against it.
 	Failing
 	// Ignored calls count neither way: they were cancelled.
@@ -98,9 +98,9 @@ const (
 
 // Enter takes a slot and asks the breaker. within is ctx, with a deadline where the
 // call is a probe: while probes run, other calls are rejected. done releases the
-// slot and reports the outcome; it must be called once. The error is ErrRejected,
+// slot and reports the health; it must be called once. The error is ErrRejected,
 // ErrBusy, or ctx's.
-func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Outcome), err error) {
+func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context, done func(Health), err error) {
 	release, err := h.slots.acquire(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ func (h *Host) Enter(ctx context.Context, caller Caller) (within context.Context
 	if probe {
 		within, cancel = context.WithTimeout(ctx, h.cfg.Probe)
 	}
-	return within, func(o Outcome) {
+	return within, func(o Health) {
 		cancel()
 		release()
 		report(h.count(o, caller, time.Now()))

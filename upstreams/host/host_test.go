@@ -12,7 +12,7 @@ import (
 )
 
 // call asks a host and reports how it went.
-func call(h *Host, o Outcome) error {
+func call(h *Host, o Health) error {
 	_, done, err := h.Enter(context.Background(), Caller{})
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func TestManySuccessesDoNotShieldAFailingHost(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // the rolling window has passed
 		for i := range 20 {
-			_ = call(h, []Outcome{Healthy, Failing}[i%2])
+			_ = call(h, []Health{Healthy, Failing}[i%2])
 		}
 		if h.State() != "open" {
 			t.Errorf("half of twenty calls failed, and the breaker is %s", h.State())
@@ -90,7 +90,7 @@ func TestHangingProbesHoldTheHostOnlyForTheirTimeout(t *testing.T) {
 			_ = call(h, Failing)
 		}
 		time.Sleep(15 * time.Second)
-		var probes []func(Outcome)
+		var probes []func(Health)
 		for range 10 {
 			if _, done, err := h.Enter(t.Context(), Caller{}); err == nil {
 				probes = append(probes, done)
