@@ -43,6 +43,9 @@ func (s *Server) statusAt(now time.Time) *status.Report {
 	return b.report
 }
 
+// Status is what the public is told, up to a moment ago.
+func (s *Server) Status() *status.Report { return s.statusAt(time.Now()) }
+
 // subjects are the endpoints that the status is about.
 func subjects(c *catalog.Catalog) []status.Subject {
 	all := make([]status.Subject, len(c.Endpoints))

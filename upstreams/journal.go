@@ -1,6 +1,8 @@
 package upstreams
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"net/url"
 	"strings"
@@ -14,6 +16,7 @@ import (
 const (
 	recentPerSource = 60
 	recentFailures  = 100
+	answerMinutes   = 60
 	errorMax        = 300 // bytes of an error's text
 )
 
@@ -24,11 +27,20 @@ type Record struct {
 	Endpoint, Source string // as declared
 	Result           string // "success" or the name of an ErrorKind
 	Took             time.Duration
-	Err              string         // for operators; it holds no URL and no secret
+	Err              string         // for operators, without Source and Result; it holds no URL and no secret
 	Params           map[string]any // nil where they are personal
 	Private          bool
 	// Cut means that Params lack what stood behind a link's host.
 	Cut bool
+}
+
+// Failed reports whether it counts against the source.
+func (r *Record) Failed() bool {
+	switch r.Result {
+	case "success", Negative.String(), Throttled.String(), resultOutrun:
+		return false
+	}
+	return true
 }
 
 // Journal remembers the last attempts of every source, and the last that
@@ -36,8 +48,26 @@ type Record struct {
 type Journal struct {
 	mu       sync.Mutex
 	last     uint64
-	bySource map[sourceID]*ring
+	bySource map[sourceID]*sourceRecords
 	failed   ring
+}
+
+// sourceRecords are the last attempts of a source, and how many answers it gave in each of the last minutes.
+type sourceRecords struct {
+	recent  ring
+	answers [answerMinutes]struct {
+		minute int64 // since 1970
+		n      int
+	}
+}
+
+func (s *sourceRecords) answered(at time.Time) {
+	minute := at.Unix() / 60
+	slot := &s.answers[minute%answerMinutes]
+	if slot.minute != minute {
+		slot.minute, slot.n = minute, 0
+	}
+	slot.n++
 }
 
 // sourceID is an endpoint and the declared name of one of its sources.
@@ -81,37 +111,64 @@ func (j *Journal) add(n Record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.bySource == nil {
-		j.bySource = map[sourceID]*ring{}
+		j.bySource = map[sourceID]*sourceRecords{}
 	}
 	j.last++
 	n.ID = j.last
 	id := sourceID{n.Endpoint, n.Source}
-	recent := j.bySource[id]
-	if recent == nil {
-		recent = &ring{}
-		j.bySource[id] = recent
+	of := j.bySource[id]
+	if of == nil {
+		of = &sourceRecords{}
+		j.bySource[id] = of
 	}
-	again := recent.last() == n.Result
+	if n.Result == "success" || n.Result == Negative.String() {
+		of.answered(n.At)
+	}
+	again := of.recent.last() == n.Result
 	if n.Result == Throttled.String() && again {
 		return // the first says so; the others would drive out the calls that were made
 	}
-	recent.add(n, recentPerSource)
+	of.recent.add(n, recentPerSource)
 	// The first call that an open breaker rejects says so; the others would
 	// drive out what opened it.
-	failed := n.Result != "success" && n.Result != Negative.String() && n.Result != Throttled.String() && n.Result != resultOutrun
-	if failed && (n.Result != Rejected.String() || !again) {
+	if n.Failed() && (n.Result != Rejected.String() || !again) {
 		j.failed.add(n, recentFailures)
 	}
+}
+
+// Note records a request to the host of an API, which has no parameters to be made again with; err is nil for a success.
+func (j *Journal) Note(api, host, result string, took time.Duration, err error) {
+	n := Record{At: time.Now().Add(-took), Endpoint: api, Source: host, Result: result, Took: took, Cut: true}
+	if err != nil {
+		n.Err = redact.Truncate(strings.TrimPrefix(err.Error(), result+": "), errorMax)
+	}
+	j.add(n)
 }
 
 // Recent lists the last attempts of a source, oldest first.
 func (j *Journal) Recent(endpoint, source string) []Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if r := j.bySource[sourceID{endpoint, source}]; r != nil {
-		return r.all()
+	if of := j.bySource[sourceID{endpoint, source}]; of != nil {
+		return of.recent.all()
 	}
 	return nil
+}
+
+// Answers counts the answers of a source in the hour up to now, negative ones included.
+func (j *Journal) Answers(endpoint, source string, now time.Time) (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	of := j.bySource[sourceID{endpoint, source}]
+	if of == nil {
+		return 0
+	}
+	for _, slot := range of.answers {
+		if slot.minute > now.Unix()/60-answerMinutes {
+			n += slot.n
+		}
+	}
+	return n
 }
 
 // Failures lists the last attempts that failed, oldest first.
@@ -125,12 +182,28 @@ func (j *Journal) Failures() []Record {
 func (s *Source) record(call *Call, start time.Time, took time.Duration, result string, err error) Record {
 	n := Record{At: start, Endpoint: s.endpoint, Source: s.Declared, Result: result, Took: took, Private: call.Private}
 	if err != nil {
-		n.Err = redact.Truncate(err.Error(), errorMax)
+		n.Err = redact.Truncate(CauseOf(err), errorMax)
 	}
 	if !call.Private {
 		n.Params, n.Cut = shortenLinks(call.Params)
 	}
 	return n
+}
+
+// CauseOf is what a failure came from, without the source and the kind that its record has beside it.
+func CauseOf(err error) string {
+	typed, ok := err.(*Error) //nolint:errorlint // what an error wraps may hold a secret
+	if !ok {
+		return err.Error()
+	}
+	var parts []string
+	if typed.Status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", typed.Status))
+	}
+	if typed.Err != nil {
+		parts = append(parts, strings.TrimPrefix(typed.Err.Error(), typed.Kind.String()+": "))
+	}
+	return cmp.Or(strings.Join(parts, ": "), typed.Kind.String())
 }
 
 // shortenLinks leaves of each link no more than the host it leads to: paths and

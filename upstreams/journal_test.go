@@ -1,7 +1,12 @@
 package upstreams
 
 import (
+	"errors"
+	"fmt"
 	"testing"
+	"time"
+
+	"sundry/upstreams/host"
 )
 
 func TestJournalKeepsTheLast(t *testing.T) {
@@ -35,5 +40,37 @@ func TestJournalKeepsTheLast(t *testing.T) {
 	}
 	if rejected != 1 {
 		t.Errorf("%d rejected calls among the failures, want the first of them", rejected)
+	}
+}
+
+func TestJournalCountsTheAnswersOfAnHour(t *testing.T) {
+	var j Journal
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for minute, result := range []string{"success", Negative.String(), Unavailable.String(), "success", resultOutrun, "success"} {
+		for range 100 { // more than Recent has
+			j.add(Record{Endpoint: "a", Source: "s", Result: result, At: noon.Add(time.Duration(minute) * time.Minute)})
+		}
+	}
+	for after, want := range map[time.Duration]int{5 * time.Minute: 400, time.Hour: 300, 62 * time.Minute: 200, 65 * time.Minute: 0} {
+		if n := j.Answers("a", "s", noon.Add(after)); n != want {
+			t.Errorf("after %v: %d answers, want %d", after, n, want)
+		}
+	}
+	j.add(Record{Endpoint: "a", Source: "s", Result: "success", At: noon.Add(time.Hour)}) // where noon was
+	if n := j.Answers("a", "s", noon.Add(time.Hour)); n != 301 || j.Answers("a", "other", noon) != 0 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+func TestJournalSaysThingsOnce(t *testing.T) {
+	for want, err := range map[string]error{
+		"status 503: no JSON":  &Error{Kind: Unavailable, Source: "s", Status: 503, Err: errors.New("no JSON")},
+		"circuit breaker open": &Error{Kind: Rejected, Source: "s", Err: fmt.Errorf("%w: circuit breaker open", host.ErrRejected)},
+		"timeout":              &Error{Kind: Timeout, Source: "s"},
+		"other":                errors.New("other"),
+	} {
+		if got := CauseOf(err); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -55,7 +55,7 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 	if err := s.build(reg); err != nil {
 		t.Fatal(err)
 	}
-	system, err := s.newSystem(reg, reg)
+	system, err := s.newSystem(reg)
 	if err != nil {
 		t.Fatal(err)
 	}

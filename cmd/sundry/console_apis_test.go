@@ -24,7 +24,10 @@ func TestConsoleOfAnAPIAlone(t *testing.T) {
 		b.tab(name)
 		b.until(`document.getElementById("lost").hidden`)
 	}
+	b.tab("endpoints")
+	b.text("#panel", "All is served as an API")
 	b.tab("apis")
+	b.text("tbody tr td", "/")
 	b.until(`document.querySelectorAll("#panel table")[1].tBodies[0].rows.length === 3`)
 	b.run(chromedp.Focus(chromedp.CSS("#apis-value")))
 	b.keys("/a", kb.Enter)

@@ -18,7 +18,7 @@ import (
 )
 
 // newSystem makes the replicator and the autopilot, and what the admin API shows and changes.
-func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) (*admin.System, error) {
+func (s *server) newSystem(reg prometheus.Registerer) (*admin.System, error) {
 	var store live.Store = &live.File{Path: s.config.State}
 	if s.far != nil {
 		store = live.NewRedis(s.far)
@@ -38,7 +38,7 @@ func (s *server) newSystem(reg prometheus.Registerer, all *prometheus.Registry) 
 		return nil, err
 	}
 	return &admin.System{
-		Catalog: s.front.Catalog, History: s.front.History, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Metrics: all, Log: s.log,
+		Catalog: s.front.Catalog, History: s.front.History, Status: s.front.Status, Spaces: s.cache.Spaces, Env: s.env, Advise: s.advise, Autopilot: s.autopilot.Status, Replicator: s.replicator, Log: s.log,
 		Reload:      func() (admin.Reloaded, error) { return s.reloadOnce("an operator asked") },
 		Declaration: s.declaration, Grafana: s.grafana, Store: s.store, Resolve: s.front.APIOf, Public: s.front, PublicPath: s.config.BasePath,
 		Persistent: s.far != nil || s.config.State != "",

@@ -89,7 +89,7 @@ func builtServer(t *testing.T, settings string) *server {
 	if err := s.build(reg); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.newSystem(reg, reg); err != nil {
+	if _, err := s.newSystem(reg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)

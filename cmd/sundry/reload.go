@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"sundry/cmd/sundry/internal/config"
@@ -18,7 +19,9 @@ func (s *server) reloadOnce(why string) (admin.Reloaded, error) {
 	done, err := s.reread(why)
 	if err != nil {
 		s.reload.Success.Set(0)
-		s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", err)
+		for mistake := range strings.SplitSeq(err.Error(), "\n") {
+			s.log.Error("reload failed; the previous configuration and catalog stay in force", "why", why, "error", mistake)
+		}
 		return done, err
 	}
 	s.reload.Success.Set(1)

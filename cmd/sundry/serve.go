@@ -100,7 +100,7 @@ func (s *serveCmd) Run(w *process) error {
 	if err := srv.build(reg); err != nil {
 		return err
 	}
-	system, err := srv.newSystem(reg, all)
+	system, err := srv.newSystem(reg)
 	if err != nil {
 		return err
 	}

@@ -78,24 +78,32 @@ func (f *flags) dialOrigin(ctx context.Context, network, address string) (net.Co
 // errNoNetwork: replay answers what was recorded, and of APIs nothing is.
 var errNoNetwork = errors.New("there is no network in replay")
 
-// callsOf counts the requests to a host of an API, among those to sources.
+// callsOf counts the requests to a host of an API, among those to sources, and the journal has them.
 func (s *server) callsOf(api, name string) func(err error, took time.Duration) {
 	observe := s.env.Metrics.Calls(api, name)
 	return func(err error, took time.Duration) {
-		var timeout net.Error
-		switch {
-		case err == nil:
-			observe("success", took)
-		case errors.Is(err, host.ErrRejected):
-			observe("rejected", 0)
-		case errors.Is(err, host.ErrBusy):
-			observe("busy", 0)
-		case errors.As(err, &timeout) && timeout.Timeout():
-			observe("timeout", took)
-		default:
-			observe("unavailable", took)
+		result := resultOfCall(err)
+		if result == "rejected" || result == "busy" {
+			took = 0
 		}
+		observe(result, took)
+		s.env.Journal.Note(api, name, result, took, err)
 	}
+}
+
+func resultOfCall(err error) string {
+	var timeout net.Error
+	switch {
+	case err == nil:
+		return "success"
+	case errors.Is(err, host.ErrRejected):
+		return "rejected"
+	case errors.Is(err, host.ErrBusy):
+		return "busy"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	}
+	return "unavailable"
 }
 
 // heard is when a purge applies that was ordered then: to all that was asked for until then, and, since it is not known to the

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"sundry/cache"
 	"sundry/cache/advise"
 	"sundry/cache/web"
@@ -43,10 +41,10 @@ type System struct {
 	Replicator *live.Replicator
 	// History returns how the requests of the last day have ended.
 	History func() status.View
+	// Status is what the public is told.
+	Status func() *status.Report
 	// Reload reads configuration and catalog again.
 	Reload func() (Reloaded, error)
-	// Metrics of this instance.
-	Metrics prometheus.Gatherer
 	// About this instance: version, listeners, and the like.
 	About map[string]any
 	// Persistent means that settings survive a restart.
@@ -166,7 +164,6 @@ func (a *api) overview(*http.Request) (any, error) {
 	if a.Grafana != nil {
 		v["grafana"] = a.Grafana()
 	}
-	v["requests"] = a.totals()
 	v["breakers_open"], v["breakers_half_open"] = a.breakers("open"), a.breakers("half-open")
 	v["pending"], v["in_sync"] = a.Replicator.Pending(), a.Replicator.InSync()
 	return v, nil

@@ -11,37 +11,45 @@ import (
 	"sundry/cache/policy"
 	"sundry/cache/web"
 	"sundry/proxy/live"
+	"sundry/upstreams/catalog"
 	"sundry/upstreams/lib/words"
 )
 
 // apiView is an API that is served as it is.
 type apiView struct {
-	Name  string         `json:"name"`
-	EN    string         `json:"en"`
-	ZH    string         `json:"zh"`
-	To    []string       `json:"to"`
-	Hosts []string       `json:"hosts"` // empty: it is below its name
-	Kept  int            `json:"kept"`  // responses, on this instance
-	Bytes int            `json:"bytes"`
-	Stats *endpointStats `json:"stats"`
+	Name  string   `json:"name"`
+	EN    string   `json:"en"`
+	ZH    string   `json:"zh"`
+	To    []string `json:"to"`
+	Hosts []string `json:"hosts"`
+	Path  string   `json:"path,omitempty"` // below which it is, without hosts
+	Kept  int      `json:"kept"`           // responses, on this instance
+	Bytes int      `json:"bytes"`
 }
 
 // apis lists those that are served as they are.
 func (a *api) apis(*http.Request) (any, error) {
-	stats, views := a.stats(), []apiView{}
+	views := []apiView{}
 	for _, one := range a.Catalog().APIs {
-		v := apiView{Name: one.Name, EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Stats: stats[one.Name]}
+		v := apiView{Name: one.Name, EN: one.EN, ZH: one.ZH, Hosts: orEmpty(one.Hosts), Path: a.pathOf(one)}
 		for _, to := range one.Targets {
 			v.To = append(v.To, to.URL.String())
 		}
 		v.Kept, v.Bytes = a.countKept(&web.Purge{At: time.Now(), Prefix: one.Name + "/"})
-		if v.Stats == nil {
-			v.Stats = &endpointStats{}
-		}
-		v.Stats.setRatios()
 		views = append(views, v)
 	}
 	return map[string]any{"apis": views}, nil
+}
+
+// pathOf is the path below which an API is; "" for one with names of its own.
+func (a *api) pathOf(one *catalog.API) string {
+	switch {
+	case one.Everywhere:
+		return "/"
+	case len(one.Hosts) > 0:
+		return ""
+	}
+	return a.PublicPath + "/api/" + one.Name + "/"
 }
 
 // keptView is a response that is kept of an API.

@@ -28,26 +28,21 @@ type endpointView struct {
 	// Live are the settings that operators changed, and Until when they expire.
 	Live  map[string]string `json:"live,omitempty"`
 	Until time.Time         `json:"live_until,omitzero"`
-	Stats *endpointStats    `json:"stats"`
 }
 
 // endpoints lists all endpoints.
 func (a *api) endpoints(*http.Request) (any, error) {
-	stats, settings := a.stats(), a.Replicator.Settings()
+	settings := a.Replicator.Settings()
 	changed := settings.ActiveCache(a.Replicator.Now())
 	views := []endpointView{}
 	for _, e := range a.Catalog().Endpoints {
 		v := endpointView{
 			Name: e.Name, Group: e.Group, EN: e.EN, ZH: e.ZH, Cached: e.Policy.Stores(), Daily: e.Policy.Until != nil,
-			Personal: e.Personal(), Policy: settingTexts(e), Base: policyTexts(&e.Base), Live: changed[e.Name], Stats: stats[e.Name],
+			Personal: e.Personal(), Policy: settingTexts(e), Base: policyTexts(&e.Base), Live: changed[e.Name],
 		}
 		if v.Live != nil {
 			v.Until = settings.Cache[e.Name].Until
 		}
-		if v.Stats == nil {
-			v.Stats = &endpointStats{}
-		}
-		v.Stats.setRatios()
 		views = append(views, v)
 	}
 	return map[string]any{"endpoints": views}, nil

@@ -25,10 +25,11 @@ type failureView struct {
 	// shortened: in both cases the call cannot be retried.
 	Params   map[string]any `json:"params"`
 	CanRetry bool           `json:"can_retry"`
+	Personal bool           `json:"personal,omitempty"`
 }
 
 func newFailureView(f *upstreams.Record) failureView {
-	return failureView{f.ID, f.At, f.Endpoint, f.Source, f.Result, f.Took.Milliseconds(), f.Err, f.Params, !f.Private && !f.Cut}
+	return failureView{f.ID, f.At, f.Endpoint, f.Source, f.Result, f.Took.Milliseconds(), f.Err, f.Params, !f.Private && !f.Cut, f.Private}
 }
 
 // failures lists failed attempts, the newest first.
@@ -73,7 +74,7 @@ func (a *api) retry(r *http.Request) (any, error) {
 	})
 	v := map[string]any{"failure": newFailureView(failed), "stages": stages, "worked": err == nil, "data": redactor.Value(answer.Data)}
 	if err != nil {
-		v["error"] = err.Error()
+		v["error"], v["result"] = upstreams.CauseOf(err), upstreams.KindOf(err).String()
 	}
 	return v, nil
 }

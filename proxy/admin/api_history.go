@@ -27,8 +27,21 @@ type timesView struct {
 
 // lineView is the history of an endpoint, or of all.
 type lineView struct {
-	Hour hourView `json:"hour"`
-	Day  dayView  `json:"day"`
+	// State is that of the public status: works, stale, failing or unknown; "" of all.
+	State string `json:"state,omitempty"`
+	// Total is that of the hour.
+	Total totalView `json:"total"`
+	Hour  hourView  `json:"hour"`
+	Day   dayView   `json:"day"`
+}
+
+// totalView are the requests of the last hour. Those that are neither cached nor fetched were refused, or are not cached.
+type totalView struct {
+	Requests uint64 `json:"requests"`
+	Cached   uint64 `json:"cached"`
+	Fetched  uint64 `json:"fetched"`
+	Stale    uint64 `json:"stale"`
+	Errors   uint64 `json:"errors"`
 }
 
 // hourView has a value for each minute: null where nothing was observed.
@@ -58,14 +71,24 @@ func (a *api) history(*http.Request) (any, error) {
 		Day:   timesView{all.DayFrom, int(status.HalfHour.Seconds()), status.HalfHours},
 		Total: lineViewOf(&all.Service), Endpoints: make(map[string]lineView, len(all.Endpoints)),
 	}
-	for name, line := range all.Endpoints {
-		v.Endpoints[name] = lineViewOf(&line)
+	report := a.Status()
+	for i := range report.Endpoints {
+		e := &report.Endpoints[i]
+		line := all.Endpoints[e.Name]
+		of := lineViewOf(&line)
+		of.State = e.State.String()
+		v.Endpoints[e.Name] = of
 	}
 	return v, nil
 }
 
 func lineViewOf(l *status.Line) lineView {
+	var sum status.Counts
+	for i := range l.Hour {
+		sum.Add(&l.Hour[i].Counts)
+	}
 	return lineView{
+		Total: totalView{sum.Requests, sum.Cached, sum.Fetched, sum.Stale, sum.Failing},
 		Hour: hourView{
 			Requests: valuesOf(l.Hour, func(b *status.Bucket) (uint64, bool) { return b.Requests, true }),
 			Errors:   valuesOf(l.Hour, func(b *status.Bucket) (uint64, bool) { return b.Failing, true }),

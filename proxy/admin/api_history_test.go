@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,7 +16,9 @@ import (
 func TestHistoryTellsUnknownFromNone(t *testing.T) {
 	hour := []status.Bucket{{}, {Known: true}, {Known: true, P95: 1500 * time.Microsecond, Counts: status.Counts{Requests: 8, Cached: 3, Fetched: 1, Works: 4, Failing: 2}}}
 	line := status.Line{Hour: hour, Day: hour}
-	a := &api{System: System{Log: slog.New(slog.DiscardHandler), History: func() status.View {
+	a := &api{System: System{Log: slog.New(slog.DiscardHandler), Status: func() *status.Report {
+		return &status.Report{Endpoints: []status.Endpoint{{Name: "ip", State: status.Stale}}}
+	}, History: func() status.View {
 		return status.View{HourFrom: time.Unix(0, 0).UTC(), Service: line, Endpoints: map[string]status.Line{"ip": line}}
 	}}}
 	w := httptest.NewRecorder()
@@ -25,7 +28,11 @@ func TestHistoryTellsUnknownFromNone(t *testing.T) {
 			From    time.Time
 			Seconds int
 		}
-		Endpoints map[string]struct{ Hour, Day map[string]json.RawMessage }
+		Endpoints map[string]struct {
+			State     string
+			Total     map[string]int
+			Hour, Day map[string]json.RawMessage
+		}
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatalf("%v: %s", err, w.Body)
@@ -34,6 +41,9 @@ func TestHistoryTellsUnknownFromNone(t *testing.T) {
 		t.Errorf("times: %s", w.Body)
 	}
 	ip := got.Endpoints["ip"]
+	if want := map[string]int{"requests": 8, "cached": 3, "fetched": 1, "stale": 0, "errors": 2}; ip.State != "stale" || !maps.Equal(ip.Total, want) {
+		t.Errorf("%s, %v, want %v", ip.State, ip.Total, want)
+	}
 	for name, want := range map[string]string{"requests": "[null,0,8]", "errors": "[null,0,2]", "hit_ratio": "[null,null,0.75]", "p95_ms": "[null,null,1.5]"} {
 		if string(ip.Hour[name]) != want {
 			t.Errorf("hour: %s: %s, want %s", name, ip.Hour[name], want)

@@ -21,9 +21,10 @@ type hostView struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// sourceView is a source with its recent attempts.
+// sourceView is a source, or a host of an API, with its recent attempts.
 type sourceView struct {
 	Endpoint string `json:"endpoint"`
+	API      bool   `json:"api,omitempty"`
 	Chain    string `json:"chain"`
 	Source   string `json:"source"`
 	Host     string `json:"host,omitempty"`
@@ -34,10 +35,14 @@ type sourceView struct {
 	QuotaLeft *float64 `json:"quota_left,omitempty"`
 	// Drift is how its replies differ from what is known of them.
 	Drift []driftView `json:"drift,omitempty"`
+	// Answers is how many it gave in the last hour, on this instance.
+	Answers int `json:"answers"`
 	// Recent attempts, the oldest first.
-	Recent  []attemptView `json:"recent"`
-	LastErr string        `json:"last_error,omitempty"`
-	ErrAt   time.Time     `json:"last_error_at,omitzero"`
+	Recent []attemptView `json:"recent"`
+	// LastErr is of the last that failed; one that the breaker rejected comes after what opened it.
+	LastErr  string    `json:"last_error,omitempty"`
+	LastKind string    `json:"last_error_result,omitempty"`
+	ErrAt    time.Time `json:"last_error_at,omitzero"`
 }
 
 // driftView is a field of replies that is missing, retyped, emptied or new.
@@ -68,6 +73,16 @@ func (a *api) upstreams(*http.Request) (any, error) {
 			}
 		}
 	}
+	for _, one := range a.Catalog().APIs {
+		for _, target := range one.Targets {
+			v := sourceView{Endpoint: one.Name, API: true, Source: target.URL.Host}
+			if target.Host != nil {
+				v.Host = target.Host.Name
+			}
+			a.addAttempts(&v)
+			sources = append(sources, v)
+		}
+	}
 	return map[string]any{"hosts": hosts, "sources": sources}, nil
 }
 
@@ -84,7 +99,7 @@ func (a *api) breakers(state string) []string {
 }
 
 func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView {
-	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing, Recent: []attemptView{}}
+	v := sourceView{Endpoint: endpoint, Chain: chain, Source: s.Declared, Missing: s.Missing}
 	if h := s.Host(); h != nil {
 		v.Host = h.Name
 	}
@@ -95,13 +110,19 @@ func (a *api) sourceView(endpoint, chain string, s *upstreams.Source) sourceView
 	for _, c := range a.Env.Drifts.Of(endpoint, s.Declared) {
 		v.Drift = append(v.Drift, driftView{string(c.Kind), c.Field})
 	}
-	for _, attempt := range a.Env.Journal.Recent(endpoint, s.Declared) {
+	a.addAttempts(&v)
+	return v
+}
+
+// addAttempts adds what the journal has of a source.
+func (a *api) addAttempts(v *sourceView) {
+	v.Recent, v.Answers = []attemptView{}, a.Env.Journal.Answers(v.Endpoint, v.Source, time.Now())
+	for _, attempt := range a.Env.Journal.Recent(v.Endpoint, v.Source) {
 		v.Recent = append(v.Recent, attemptView{attempt.At, attempt.Took.Milliseconds(), attempt.Result})
-		if attempt.Err != "" {
-			v.LastErr, v.ErrAt = attempt.Err, attempt.At
+		if attempt.Failed() && (attempt.Result != upstreams.Rejected.String() || v.LastErr == "") {
+			v.LastErr, v.LastKind, v.ErrAt = attempt.Err, attempt.Result, attempt.At
 		}
 	}
-	return v
 }
 
 // changeBreaker holds a breaker, releases it, or resets its failures.

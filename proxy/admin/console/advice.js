@@ -2,6 +2,7 @@
 import { part, read } from "./api.js";
 import { mark } from "./autopilot.js";
 import { badge, button, h } from "./dom.js";
+import { none } from "./endpoints.js";
 import { advised, evidence, present, why } from "./evidence.js";
 import { changes, figure } from "./figures.js";
 import { language, t } from "./language.js";
@@ -35,7 +36,7 @@ const renew = (names) => asking ??= (async () => {
 export function view(endpoints, { refresh }) {
   const heads = [t("Endpoint"), t("TTL → advised"), t("Old share"), t("Upstream calls"), t("Evidence"), t("Why"), t("Actions")];
   return h("section", null, h("p", { class: "soft" }, t("Which TTL meets the target of each endpoint, and what it would lead to: now → then, and the band in which 95 % lie.")),
-    list("advice", t("Advice"), heads, endpoints.map((e) => row(e, known.get(e.name)?.advice, refresh)), refresh, t("No endpoint matches.")));
+    list("advice", t("Advice"), heads, endpoints.map((e) => row(e, known.get(e.name)?.advice, refresh)), refresh, endpoints.length > 0 ? t("No endpoint matches.") : none()));
 }
 
 // tooOld is what the target does not allow.

@@ -1,34 +1,34 @@
 // APIs that are served as they are, and what this instance keeps of them.
 import { part, read } from "./api.js";
 import { badge, button, h, table } from "./dom.js";
+import { counted } from "./endpoints.js";
 import { language, t } from "./language.js";
+import { more } from "./more.js";
 import { purge } from "./purge.js";
-import { approximate, bytes, count, plural, share } from "./text.js";
+import { approximate, bytes, count, plural } from "./text.js";
 
-let chosen = "", by = "prefix", value = "";
+let chosen = "", by = "prefix", value = "", limit = 100;
 
 export async function load() {
-  const { apis } = await read("apis");
+  const [{ apis }, { endpoints }] = await Promise.all([read("apis"), read("history")]);
+  for (const a of apis) a.total = endpoints[a.name]?.total ?? { requests: 0, cached: 0, fetched: 0, errors: 0 };
   if (!apis.some((a) => a.name === chosen)) chosen = apis[0]?.name ?? "";
   const asked = value && `&${by}=${part(value)}`;
-  const held = chosen ? await read(`apis/${part(chosen)}/entries?limit=200${asked}`).catch((e) => ({ entries: [], total: 0, bytes: 0, wrong: e.message })) : { entries: [], total: 0, bytes: 0 };
+  const held = chosen ? await read(`apis/${part(chosen)}/entries?limit=${limit}${asked}`).catch((e) => ({ entries: [], total: 0, bytes: 0, wrong: e.message })) : { entries: [], total: 0, bytes: 0 };
   return { apis, ...held };
 }
 
 export function view({ apis, entries, total, bytes: size, wrong }, { refresh }) {
   const heads = [t("API"), t("Requests"), t("From cache"), t("Errors"), t("Origin"), t("Kept"), t("Actions")];
-  return h("section", null,
+  return h("section", null, apis.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance.")),
     table(t("APIs"), heads, apis.map((a) => ({ key: a.name, cells: cells(a, refresh) })), t("No file of the catalog has an API with proxy:.")),
     chosen && kept(apis, entries, total, size, wrong, refresh));
 }
 
 function cells(a, refresh) {
-  const s = a.stats;
   return [
-    [h("strong", { class: "mono" }, a.name), h("div", { class: "soft" }, a[language]), a.hosts.length > 0 && h("div", { class: "mono words" }, a.hosts.join(" "))],
-    h("span", { class: "number" }, count(s.requests)),
-    h("span", { class: "number" }, s.hit_ratio === null ? "–" : share(s.hit_ratio)),
-    h("span", { class: "number" }, s.requests ? share(s.errors / s.requests) : "–"),
+    [h("strong", { class: "mono" }, a.name), h("div", { class: "soft" }, a[language]), h("div", { class: "mono words" }, [a.path, ...a.hosts].join(" "))],
+    ...counted(a.total),
     h("span", { class: "mono words" }, a.to.join(" ")),
     h("span", { class: "number" }, `${count(a.kept)} · ${bytes(a.bytes)}`),
     button(t("Purge…"), t("Make all that is kept of it stale, or remove it"), () => purge(a.name, "", refresh), { about: a.name }),
@@ -39,6 +39,7 @@ function cells(a, refresh) {
 function kept(apis, entries, total, size, wrong, refresh) {
   const choose = (set) => (event) => {
     set(event.target.value.trim());
+    limit = 100;
     refresh();
   };
   const name = chosen;
@@ -51,6 +52,10 @@ function kept(apis, entries, total, size, wrong, refresh) {
       h("span", { class: "soft", role: "status" }, wrong || t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }))),
     table(t("Entries of {name}", { name }), ["URL", t("Status"), t("State"), t("Age"), t("Fresh for"), t("Size"), t("Actions")],
       entries.map((e, i) => ({ key: `${e.url} ${i}`, cells: row(name, e, refresh) })), t("Nothing is cached here.")),
+    more(total, entries.length, limit, () => {
+      limit = 1000;
+      refresh();
+    }),
   ];
 }
 

@@ -59,7 +59,7 @@ const beside = (field) => field.closest(".knob, fieldset") ?? field.closest("lab
 function point(form, error, e) {
   clear(form, error);
   const field = e.field && form.querySelector(`[name="${CSS.escape(e.field)}"]`);
-  const text = h("span", null, e.message);
+  const text = h("span", null, e.message.split("\n").map((line) => h("span", { class: "line" }, line)));
   if (!field) return show(error, "✕ ", text);
   const said = h("p", { class: "error beside", id: "field-error", role: "alert" }, "✕ ", text);
   beside(field).after(said);

@@ -3,7 +3,9 @@ import { part, read } from "./api.js";
 import { openDialog } from "./ask.js";
 import { body } from "./body.js";
 import { badge, button, h, show, table } from "./dom.js";
+import { none } from "./endpoints.js";
 import { t } from "./language.js";
+import { more } from "./more.js";
 import { purge } from "./purge.js";
 import { approximate, bytes, plural, time } from "./text.js";
 
@@ -26,6 +28,7 @@ export function view({ endpoints, entries, total, bytes: size, parts = [] }, { r
     filter = event.target.value;
     refresh();
   };
+  if (endpoints.length === 0) return h("p", { class: "empty" }, none());
   const name = chosen, personal = endpoints.find((e) => e.name === name)?.personal;
   const rows = entries.filter((e) => e.key.includes(filter));
   return h("section", null,
@@ -38,10 +41,10 @@ export function view({ endpoints, entries, total, bytes: size, parts = [] }, { r
     h("p", { class: "soft" }, t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }), beside(parts), personal && [" ", badge("plain", "◇", t("personal"), t("Bodies are not shown, and keys are hashed"))],
       filter && t(" {n} key of the {all} listed contains “{filter}”.| {n} keys of the {all} listed contain “{filter}”.", { n: rows.length, all: entries.length, filter })),
     table(t("Entries of {name}", { name }), [t("Key"), t("State"), t("Age"), t("Fresh for"), t("Source"), t("Size"), t("Actions")], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), t("Nothing is cached here.")),
-    total > entries.length && limit < 1000 && h("p", null, button(t("Show up to 1000"), t("List more entries"), () => {
+    more(total, entries.length, limit, () => {
       limit = 1000;
       refresh();
-    }), h("span", { class: "soft" }, t(" The newest {n} are listed.", { n: entries.length }))));
+    }));
 }
 
 // beside says how many of the entries are parts, such as pictures, and not answers.

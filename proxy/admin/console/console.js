@@ -10,8 +10,9 @@ import * as endpoints from "./endpoints.js";
 import * as failures from "./failures.js";
 import { choose, language, locale, t } from "./language.js";
 import { login, show as showOperator } from "./operator.js";
+import { address } from "./links.js";
 import * as overview from "./overview.js";
-import { approximate, moment, plural, share } from "./text.js";
+import { approximate, moment } from "./text.js";
 import * as upstreams from "./upstreams.js";
 
 const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["apis", t("APIs"), apis], ["advice", t("Advice"), advice], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
@@ -59,7 +60,6 @@ function header(o) {
   document.title = breakers.length > 0 ? `${breakers[0][3]} ${breakers.map(([text]) => text).join(t(", "))} – Sundry` : t("Sundry console");
   show(place("facts"),
     h("span", { class: "mono" }, o.version), h("span", null, t("up {time}", { time: approximate(o.uptime_s) })),
-    h("span", null, t("{requests}, {share} from cache", { requests: plural(o.requests.requests, "request"), share: share(o.requests.hit_ratio) })),
     o.replay && badge("warn", "▷", t("replay"), t("Upstream calls are answered from recorded exchanges")),
     o.redis ? badge("good", "●", t("Redis"), t("Redis is the second cache tier, and settings are shared")) : badge("plain", "○", t("memory only"), t("Redis is not configured")),
     o.lasting ? badge("good", "●", t("settings persistent"), t("Changes made here survive a restart")) : badge("warn", "◌", t("settings not persistent")),
@@ -93,8 +93,10 @@ place("tabs").onkeydown = (event) => {
   labels[to % n].focus();
 };
 
-function open(i) {
+// open shows a tab; with a text that of it which is about the text.
+function open(i, text = "") {
   const changed = current !== tabs[i];
+  if (text) tabs[i][2].find?.(text);
   current = tabs[i];
   labels.forEach((label, at) => {
     label.setAttribute("aria-selected", at === i);
@@ -102,7 +104,7 @@ function open(i) {
   });
   labels[i].scrollIntoView({ block: "nearest", inline: "nearest" }); // where not all fit
   panel.setAttribute("aria-labelledby", labels[i].id);
-  if (location.hash !== `#${current[0]}`) history.replaceState(null, "", `#${current[0]}`);
+  if (location.hash !== address(current[0], text)) history.replaceState(null, "", address(current[0], text));
   if (changed) {
     panel.setAttribute("aria-busy", "true");
     scrollTo(0, 0);
@@ -110,8 +112,12 @@ function open(i) {
   refresh();
 }
 
-const named = () => Math.max(0, tabs.findIndex(([name]) => `#${name}` === location.hash));
-addEventListener("hashchange", () => open(named()));
+// follow opens what the address names: a tab, and what it is to be filtered by.
+function follow() {
+  const [[tab, text] = []] = new URLSearchParams(location.hash.slice(1));
+  open(Math.max(0, tabs.findIndex(([name]) => name === tab)), text);
+}
+addEventListener("hashchange", follow);
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : refresh()));
 // What the document says before there is a language.
 document.documentElement.lang = locale;
@@ -129,4 +135,4 @@ document.querySelector(".skip").onclick = (event) => {
   event.preventDefault();
   panel.focus();
 };
-open(named());
+follow();

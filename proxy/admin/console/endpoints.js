@@ -5,9 +5,9 @@ import { badge, button, h, svg } from "./dom.js";
 import { knobs, tuned } from "./knobs.js";
 import { language, t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
-import { list } from "./list.js";
+import { find as filtered, list } from "./list.js";
+import { cached } from "./shares.js";
 import { count, moment, pendingNote, plural, share, shortDuration } from "./text.js";
-import { lately } from "./trouble.js";
 import { declaration, tryOut } from "./try.js";
 
 const shown = ["ttl", "grace", "stale_if_error"];
@@ -17,31 +17,41 @@ export async function load() {
   return { endpoints, history };
 }
 
+export const find = (text) => filtered("endpoints", text);
+
 export function view({ endpoints, history }, { overview, refresh }) {
-  const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Refreshes"), t("Cache settings"), t("Actions")];
-  return h("section", null, list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name], overview.grafana, refresh)), refresh, t("No endpoint matches.")));
+  const heads = [t("Endpoint"), t("Requests"), t("From cache"), t("Errors"), t("Cache settings"), t("Actions")];
+  return h("section", null, endpoints.length > 0 && h("p", { class: "soft" }, t("Requests of the last hour, on this instance.")),
+    list("endpoints", t("Endpoints"), heads, endpoints.map((e) => row(e, history.endpoints[e.name] ?? unasked, overview.grafana, refresh)), refresh, endpoints.length > 0 ? t("No endpoint matches.") : none()));
 }
 
-function row(e, line, address, refresh) {
-  const s = e.stats, state = line ? lately(line) : "works";
+const unasked = { state: "unknown", total: { requests: 0, cached: 0, fetched: 0, errors: 0 } }; // one that is new
+
+// none says why there is no endpoint at all.
+export const none = () => [t("There are no endpoints here."), " ", h("a", { href: "#apis" }, t("All is served as an API."))];
+
+function row(e, { state, total }, address, refresh) {
   return {
-    key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, address, refresh), words: `${e.name} ${e.group} ${e[language]}`,
-    sort: [e.name, s.requests, s.hit_ratio ?? -1, s.requests ? s.errors / s.requests : 0, s.refreshes_changed + s.refreshes_same],
-    trouble: { failing: 2e9, stale: 1e9, works: 0 }[state] + (s.errors > 0 ? 1e8 : 0),
+    key: e.name, class: state === "failing" && "trouble", cells: cells(e, state, total, address, refresh), words: `${e.name} ${e.group} ${e[language]}`,
+    sort: [e.name, total.requests, cached(total) ?? -1, total.requests ? total.errors / total.requests : 0],
+    trouble: ({ failing: 2e9, stale: 1e9 }[state] ?? 0) + (total.errors > 0 ? 1e8 : 0),
   };
 }
 
 const badges = { failing: ["bad", "✕"], stale: ["warn", "◐"] };
 const stateWords = { failing: t("failing"), stale: t("stale") };
 
-function cells(e, state, address, refresh) {
-  const s = e.stats;
+// counted are the cells of what was asked for in an hour: requests, from the cache, errors.
+export const counted = (total) => [
+  h("span", { class: "number" }, count(total.requests)),
+  cached(total) === null ? h("span", { class: "soft" }, "–") : h("span", { class: "number" }, bar(cached(total)), share(cached(total))),
+  total.errors > 0 ? h("span", { class: "number bad", title: plural(total.errors, "error") }, h("span", { "aria-hidden": "true" }, "▲ "), share(total.errors / total.requests)) : h("span", { class: "number soft" }, total.requests ? "0 %" : "–"),
+];
+
+function cells(e, state, total, address, refresh) {
   return [
     [h("strong", { class: "mono" }, e.name), badges[state] && [" ", badge(...badges[state], stateWords[state])], h("div", { class: "soft" }, e[language])],
-    h("span", { class: "number" }, count(s.requests)),
-    s.hit_ratio === null ? h("span", { class: "soft" }, "–") : h("span", { class: "number", title: t("{hits} hits, {stale} stale, {misses} misses", { hits: count(s.hits), stale: count(s.stale), misses: count(s.misses) }) }, bar(s.hit_ratio), share(s.hit_ratio)),
-    s.errors > 0 ? h("span", { class: "number bad", title: plural(s.errors, "error") }, h("span", { "aria-hidden": "true" }, "▲ "), share(s.errors / s.requests)) : h("span", { class: "number soft" }, s.requests ? "0 %" : "–"),
-    refreshes(s),
+    ...counted(total),
     rule(e),
     h("span", { class: "row" }, button(t("Try…"), t("Make a request as a caller would"), () => tryOut(e.name), { key: "try", about: e.name }),
       button(t("YAML"), t("Show the declaration"), () => declaration(e.name), { key: "yaml", about: e.name }),
@@ -51,11 +61,6 @@ function cells(e, state, address, refresh) {
 
 const bar = (part) => svg("svg", { class: "bar", viewBox: "0 0 40 6", "aria-hidden": "true" },
   svg("rect", { width: 40, height: 6, rx: 3 }), svg("rect", { class: "part", width: 40 * part, height: 6, rx: 3 }));
-
-function refreshes(s) {
-  if (s.refreshes_changed + s.refreshes_same === 0) return h("span", { class: "soft" }, "–");
-  return h("span", { class: "number" }, t("{changed} changed, {same} same", { changed: count(s.refreshes_changed), same: count(s.refreshes_same) }));
-}
 
 // filed is what the files say of a setting, as far as that is known here.
 const filed = (e, name) => shortDuration(e.base[name]) || t("as in the file");

@@ -1,8 +1,9 @@
-// The first view: the last hour, and what is in trouble.
+// The first view: the last hour, what is in trouble, and who answered.
 import { read } from "./api.js";
 import { badge, h } from "./dom.js";
 import { t } from "./language.js";
-import { dashboards, grafana, runbook } from "./links.js";
+import { dashboards, grafana, runbook, show } from "./links.js";
+import { cached, shares } from "./shares.js";
 import { tile } from "./sparkline.js";
 import { count, share, zone } from "./text.js";
 import { troubles } from "./trouble.js";
@@ -13,27 +14,27 @@ export async function load() {
 }
 
 export function view({ upstreams, history }, { overview }) {
-  const { requests, errors, hit_ratio: ratio, p95_ms: p95 } = history.service.hour;
-  const sum = (list) => list.reduce((all, n) => all + (n ?? 0), 0);
-  const last = (list) => list.findLast((v) => v !== null && v !== undefined);
+  const { hour: { requests, errors, hit_ratio: ratio, p95_ms: p95 }, total } = history.service;
+  const last = p95.findLast((v) => v !== null && v !== undefined);
   const ms = (v) => (v === undefined ? "–" : `${v < 10 ? v.toFixed(1) : count(v)} ms`);
-  const hits = sum(ratio.map((r, i) => (r ?? 0) * (requests[i] ?? 0))), asked = sum(requests.map((n, i) => (ratio[i] === null ? 0 : n)));
   return [
     h("section", { key: "hour" }, h("h2", null, t("The last hour")),
       h("div", { class: "tiles" },
-        tile(t("Requests"), count(sum(requests)), requests, count),
-        tile(t("From cache"), asked > 0 ? share(hits / asked) : "–", ratio, share),
-        tile(t("95th percentile"), ms(last(p95)), p95, ms),
-        tile(t("Errors"), count(sum(errors)), errors, count, sum(errors) > 0 ? "bad" : "")),
+        tile(t("Requests"), count(total.requests), requests, count),
+        tile(t("From cache"), share(cached(total)), ratio, share),
+        tile(t("95th percentile"), ms(last), p95, ms),
+        tile(t("Errors"), count(total.errors), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
     h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),
+    h("section", { key: "answers" }, h("h2", null, t("Who answered in the last hour")), shares(upstreams.sources, history.endpoints)),
   ];
 }
 
 function listed(found, address) {
   if (found.length === 0) return h("p", { class: "empty" }, t("Nothing is in trouble."));
   return [h("p", { class: "soft" }, t("{n} thing, the worst first|{n} things, the worst first", { n: found.length })), h("ul", { class: "troubles" }, found.map((f) => h("li", { key: f.what + f.why, class: f.kind },
-    badge(f.kind, f.sign, f.what), h("span", null, f.why), runbook(f.section, f.what), f.tab !== "audit" && grafana(address, f.tab === "endpoints" ? dashboards.service : dashboards.upstreams, f.endpoint, f.what), h("a", { href: `#${f.tab}` }, t("Show {what}", { what: { endpoints: t("endpoints"), upstreams: t("upstreams"), audit: t("audit") }[f.tab] })))))];
+    badge(f.kind, f.sign, f.what), h("span", { class: "why" }, f.why, f.cause && h("span", { class: "soft words" }, f.cause)),
+    h("span", { class: "row" }, show(f.to, f.what), runbook(f.section, f.what), f.to[0] !== "audit" && grafana(address, f.to[0] === "failures" ? dashboards.service : dashboards.upstreams, f.endpoint, f.what)))))];
 }
 
 // breakers that are not closed, as [text, names, kind, sign]: those that are open before those that are half-open.

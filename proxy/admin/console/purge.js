@@ -9,7 +9,7 @@ import { bytes, pendingNote, plural } from "./text.js";
 export function purge(endpoint, key, refresh, of = {}) {
   const preview = h("p", { class: "preview", role: "status" });
   const modes = [["soft", t("Soft"), t("entries become stale: the next request refreshes them, and they are served if that fails")], ["hard", t("Hard"), t("entries are removed: the next request waits for a new answer")]];
-  let mode = "", dialog; // how, and whether at all, is for the operator to say
+  let mode = key ? "hard" : "", dialog; // how is for the operator to say
   const look = async () => {
     dialog.submit.disabled = true;
     dialog.right();
@@ -18,26 +18,24 @@ export function purge(endpoint, key, refresh, of = {}) {
     try {
       const { entries, bytes: size } = await ask("purge", { endpoint, key, mode, preview: true, ...of });
       if (asked !== mode) return;
-      preview.textContent = mode === "soft" ? t("{entries}, {size} in this instance's memory would become stale.", reached(entries, size)) : t("{entries}, {size} in this instance's memory would be removed.", reached(entries, size));
+      preview.textContent = said(entries, size);
       dialog.submit.disabled = false;
     } catch (e) {
       if (asked !== mode || !dialog.open()) return;
       preview.textContent = t("It is not known what this would reach.");
-      dialog.wrong(new Wrong("mode", e.message));
+      dialog.wrong(key ? e : new Wrong("mode", e.message));
     }
   };
-  const choose = ([value, label, what], type) => {
-    const input = h("input", { type, name: "mode", value, onchange: () => {
-      mode = input.checked ? value : "";
-      if (mode) look();
-      else wait();
+  const said = (entries, size) => {
+    if (key) return entries > 0 ? t("This entry ({size}) will be removed. The next request for it waits for a new answer.", { size: bytes(size) }) : t("This instance no longer has this entry; others may. The next request for it waits for a new answer.");
+    return mode === "soft" ? t("{entries}, {size} in this instance's memory would become stale.", reached(entries, size)) : t("{entries}, {size} in this instance's memory would be removed.", reached(entries, size));
+  };
+  const choose = ([value, label, what]) => {
+    const input = h("input", { type: "radio", name: "mode", value, onchange: () => {
+      mode = value;
+      look();
     } });
     return h("label", { class: "choice" }, input, h("span", null, h("strong", null, label), h("span", { class: "soft" }, ` – ${what}`)));
-  };
-  const wait = () => {
-    dialog.right();
-    dialog.submit.disabled = true;
-    preview.textContent = key ? t("Nothing is removed before you say so.") : t("Choose how.");
   };
   const what = key || of.url || (of.prefix && `${of.prefix}…`) || (of.tag && t("tag {tag}", { tag: of.tag })) || (endpoint === "*" ? t("all endpoints") : t("all of {name}", { name: endpoint }));
   dialog = openDialog({
@@ -45,7 +43,7 @@ export function purge(endpoint, key, refresh, of = {}) {
     action: key ? t("Drop") : t("Purge"), danger: true, done: refresh,
     body: [
       h("p", { class: "mono words" }, what),
-      h("fieldset", null, !key && h("legend", null, t("How")), key ? choose(["hard", t("Remove it"), t("the next request waits for a new answer")], "checkbox") : modes.map((one) => choose(one, "radio"))),
+      !key && h("fieldset", null, h("legend", null, t("How")), modes.map(choose)),
       preview,
       h("p", { class: "soft" }, t("This applies to every instance, and to Redis if it is configured. It cannot be undone.")),
     ],
@@ -54,7 +52,9 @@ export function purge(endpoint, key, refresh, of = {}) {
       return (key ? t("Dropped {what}: {entries}, {size} on this instance", { what, ...reached(done.entries, done.bytes) }) : t("Purged {what}: {entries}, {size} on this instance", { what, ...reached(done.entries, done.bytes) })) + pendingNote(done);
     },
   });
-  wait();
+  if (key) return look();
+  dialog.submit.disabled = true;
+  preview.textContent = t("Choose how.");
 }
 
 const reached = (entries, size) => ({ entries: plural(entries, "entry", "entries"), size: bytes(size) });

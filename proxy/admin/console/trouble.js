@@ -1,35 +1,44 @@
 // What is in trouble, the worst first.
 import { t } from "./language.js";
+import { result } from "./results.js";
+import { count } from "./text.js";
 
 export const low = 0.1; // the share of a quota below which it is told
 
-// troubles are {weight, tab, kind, sign, what, why, section, endpoint}, from what the API says of the
-// instance, of its hosts and sources, and of the last hour. The section is one of the runbook; the endpoint is "" where it concerns more than one.
+// troubles are {weight, to, kind, sign, what, why, cause, section, endpoint}, from what the API says of the
+// instance, of its hosts and sources, and of the last hour. To is the place [tab, filter] of the cause; the section is one of
+// the runbook; the endpoint is "" where it concerns more than one.
 export function troubles(overview, { sources }, history) {
   const found = [];
-  const add = (weight, tab, kind, sign, what, why, section, endpoint = "") => found.push({ weight, tab, kind, sign, what, why, section, endpoint });
-  if (!overview.in_sync) add(9, "audit", "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), "sundrysettingsunread");
-  for (const name of overview.breakers_open ?? []) add(7, "upstreams", "bad", "▲", name, t("The breaker is open: no calls are made"), "sundrybreakeropen");
-  for (const [name, line] of Object.entries(history.endpoints)) {
-    const state = lately(line);
-    if (state === "failing") add(8, "endpoints", "bad", "✕", name, t("Requests fail"), "sundryendpointwithoutsource", name);
-    if (state === "stale") add(4, "endpoints", "warn", "◐", name, t("Answers are old, because refreshes fail"), "sundrystaleforlong", name);
+  const add = (weight, to, kind, sign, what, why, cause, section, endpoint = "") => found.push({ weight, to, kind, sign, what, why, cause, section, endpoint });
+  if (!overview.in_sync) add(9, ["audit"], "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), "", "sundrysettingsunread");
+  const broken = (weight, name, kind, sign, why) => {
+    const using = sources.filter((s) => s.host === name);
+    add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, latest(using), "sundrybreakeropen");
+  };
+  for (const name of overview.breakers_open ?? []) broken(7, name, "bad", "▲", t("The breaker is open: no calls are made"));
+  for (const name of overview.breakers_half_open ?? []) broken(5, name, "warn", "◐", t("The breaker is half-open: a few trial calls are made"));
+  for (const [name, { state, total }] of Object.entries(history.endpoints)) {
+    const cause = latest(sources.filter((s) => s.endpoint === name)), to = [cause ? "failures" : "upstreams", `${name}/`];
+    if (state === "failing") add(8, to, "bad", "✕", name, t("{n} of {all} requests failed in the last hour", { n: total.errors, all: count(total.requests) }), cause, "sundryendpointwithoutsource", name);
+    if (state === "stale") add(4, to, "warn", "◐", name, t("Answers are old, because refreshes fail"), cause, "sundrystaleforlong", name);
   }
-  for (const name of overview.breakers_half_open ?? []) add(5, "upstreams", "warn", "◐", name, t("The breaker is half-open: a few trial calls are made"), "sundrybreakeropen");
   for (const s of sources) {
-    if (s.quota_left !== undefined && s.quota_left < low) add(6, "upstreams", "warn", "◔", `${s.endpoint}/${s.source}`, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }), "quotas", s.endpoint);
-    for (const d of s.drift ?? []) add(3, "upstreams", "warn", "≠", `${s.endpoint}/${s.source}`, t("{field} of its replies is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), "sundryreplydrift", s.endpoint);
+    const name = `${s.endpoint}/${s.source}`;
+    if (s.quota_left !== undefined && s.quota_left < low) add(6, ["upstreams", name], "warn", "◔", name, t("{n} % of its quota is left", { n: Math.round(100 * s.quota_left) }), "", "quotas", s.endpoint);
+    for (const d of s.drift ?? []) add(3, ["upstreams", name], "warn", "≠", name, t("{field} of its replies is {change}", { field: d.field || t("the reply"), change: changed(d.change) }), "", "sundryreplydrift", s.endpoint);
   }
   return found.sort((a, b) => b.weight - a.weight || a.what.localeCompare(b.what));
 }
 
 export const changed = (change) => ({ missing: t("missing"), retyped: t("of another type"), emptied: t("an empty list"), new: t("new") }[change] ?? change);
 
-// lately is what most requests of an endpoint came to in the last minutes that had any.
-export function lately({ hour, day }) {
-  const sum = (list, from) => list.slice(from).reduce((all, n) => all + (n ?? 0), 0);
-  const requests = sum(hour.requests, -15), errors = sum(hour.errors, -15);
-  if (errors > 0 && errors * 10 >= requests) return "failing";
-  const stale = sum(day.stale, -1), works = sum(day.works, -1);
-  return stale > 0 && stale >= works ? "stale" : "works";
+// latest is what last went wrong at any of the sources; "" for nothing.
+function latest(sources) {
+  const rejected = (s) => s.last_error_result === "rejected"; // by a breaker: what opened it is the cause
+  const [s] = sources.filter((s) => s.last_error).sort((a, b) => rejected(a) - rejected(b) || b.last_error_at.localeCompare(a.last_error_at));
+  return s ? `${s.endpoint}/${s.source}${t(": ")}${said(s.last_error_result, s.last_error)}` : "";
 }
+
+// said is how an attempt failed, and why, unless that is the same.
+export const said = (kind, error) => (error === kind ? result(kind) : `${result(kind)}${t(": ")}${error}`);

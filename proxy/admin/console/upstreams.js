@@ -4,20 +4,26 @@ import { durationField, notify, openDialog, Wrong } from "./ask.js";
 import { badge, button, h, svg } from "./dom.js";
 import { t } from "./language.js";
 import { dashboards, grafana } from "./links.js";
-import { list } from "./list.js";
+import { find as filtered, list } from "./list.js";
 import { breakers } from "./overview.js";
 import { result } from "./results.js";
 import { ago, moment, pendingNote, plural, time } from "./text.js";
-import { changed, low } from "./trouble.js";
+import { changed, low, said } from "./trouble.js";
+
+export function find(text) {
+  filtered("hosts", text);
+  filtered("sources", text);
+}
 
 export const load = () => read("upstreams");
 
 export function view({ hosts, sources }, { overview, refresh }) {
   const state = Object.fromEntries(hosts.map((host) => [host.name, host.state]));
+  const using = (host) => sources.filter((s) => s.host === host.name).map((s) => `${s.endpoint}/${s.source}`).join(" ");
   return [
     h("section", { key: "hosts" }, h("h2", null, t("Hosts")),
       h("p", { class: "soft" }, `${plural(hosts.length, "host")}${t("; ")}${breakers(overview).map(([text, names]) => `${text}${t(": ")}${names.join(t(", "))}`).join(t("; ")) || t("all breakers closed")}${t(".")}`),
-      list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0 })), refresh, t("No host matches."))),
+      list("hosts", t("Hosts"), [t("Host"), t("Breaker"), t("Held"), t("Change")], hosts.map((host) => ({ key: host.name, class: { open: "trouble", "half-open": "caution" }[host.state], cells: hostCells(host, refresh), words: `${host.name} ${host.state} ${using(host)}`, sort: [host.name, host.state, host.force], trouble: { open: 2, "half-open": 1 }[host.state] ?? 0, quiet: host.state === "closed" && host.force === "auto" })), refresh, t("No host matches."))),
     h("section", { key: "sources" }, h("h2", null, t("Sources")),
       h("p", { class: "soft legend" }, t("Latest attempts, oldest first."), " ", example("bar", t("answered")), example("bar none", t("negative")), example("cross", t("failed"))),
       list("sources", t("Sources"), [t("Source"), t("Host"), t("Latest attempts"), t("Last result"), t("Last error")], sources.map((s) => sourceRow(s, state[s.host], overview.grafana)), refresh, t("No source matches."))),
@@ -91,9 +97,9 @@ function sourceRow(s, breaker, address) {
   const latest = s.recent.at(-1), bad = s.recent.filter(failed).length;
   return {
     key: `${s.endpoint}/${s.chain}/${s.source}`, class: s.missing ? "out" : { open: "trouble", "half-open": "caution" }[breaker], cells: sourceCells(s, breaker, address),
-    words: `${s.endpoint} ${s.chain} ${s.source} ${s.host ?? ""} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
+    words: `${s.endpoint}/${s.source} ${s.chain} ${s.host ?? ""} ${latest ? `${latest.result} ${result(latest.result)}` : ""} ${s.last_error ?? ""}`,
     sort: [`${s.endpoint}/${s.source}`, s.host ?? "", bad, latest ? result(latest.result) : "", s.last_error_at ? new Date(s.last_error_at).getTime() : 0],
-    trouble: worst(s, breaker, bad),
+    trouble: worst(s, breaker, bad), quiet: worst(s, breaker, bad) < 500 && bad * 5 < Math.max(1, s.recent.length),
   };
 }
 
@@ -106,7 +112,7 @@ function sourceCells(s, state, address) {
     s.host ? [h("span", { class: "mono soft words" }, s.host), s.quota_left !== undefined && h("div", { class: "soft number" }, t("{n} % of its rate left", { n: Math.round(100 * s.quota_left) })), state !== "closed" && h("div", null, breakerBadge(state))] : h("span", { class: "soft" }, "–"),
     latest ? spark(s.recent) : h("span", { class: "soft" }, t("no calls yet")),
     latest ? [resultBadge(latest.result), h("div", { class: "soft number" }, `${latest.ms} ms, ${ago(latest.at)}`)] : h("span", { class: "soft" }, "–"),
-    s.last_error ? [h("div", { class: "words" }, s.last_error), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
+    s.last_error ? [h("div", { class: "words" }, s.last_error_result === latest.result ? s.last_error : said(s.last_error_result, s.last_error)), h("div", { class: "soft" }, time(s.last_error_at, ago(s.last_error_at)))] : h("span", { class: "soft" }, "–"),
   ];
 }
 

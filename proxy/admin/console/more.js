@@ -1,0 +1,9 @@
+// What a list of entries leaves out, and the way to it.
+import { button, h } from "./dom.js";
+import { t } from "./language.js";
+
+const most = 1000; // what the API lists
+
+// more offers to list more than the limit did of all that there are.
+export const more = (all, listed, limit, act) => all > listed && h("p", { key: "more" },
+  limit < most && button(t("Show up to 1000"), t("List more entries"), act), h("span", { class: "soft" }, t(" The newest {n} are listed.", { n: listed })));

@@ -1,0 +1,48 @@
+// Who answered: of each endpoint, the shares of its sources in what was fetched in the last hour.
+import { h, svg } from "./dom.js";
+import { t } from "./language.js";
+import { address } from "./links.js";
+import { count, plural, share } from "./text.js";
+
+// cached is the share of the answers of the cache, of those that it could have given; null: none.
+export const cached = ({ cached: hits, fetched }) => (hits + fetched > 0 ? hits / (hits + fetched) : null);
+
+// shares shows the endpoints that somebody was asked for, those first where it was not the first source that answered.
+export function shares(sources, endpoints) {
+  const all = Object.entries(endpoints).map(([name, { total }]) => lineOf(name, total, sources.filter((s) => s.endpoint === name && !s.missing)));
+  const asked = all.filter((line) => line.whole > 0).sort((a, b) => b.later - a.later || b.whole - a.whole);
+  const rest = all.filter((line) => line.whole === 0).map((line) => line.name).sort();
+  return [
+    h("p", { class: "soft legend" }, ["first", "later", "none"].map((kind) => h("span", { class: "example" }, swatch(kind), kinds[kind]))),
+    asked.length > 0 && h("ul", { class: "shares" }, asked.map(drawn)),
+    rest.length > 0 && h("p", { class: "soft" }, t("No source was asked for {names}.", { names: rest.join(t(", ")) })),
+  ];
+}
+
+const kinds = { first: t("the first source"), later: t("a later source"), none: t("nobody: the request failed") };
+
+// Which source of a chain is the first is judged by those that were asked at all: some serve only what others do not.
+// lineOf is {name, total, parts, whole, later}: parts are [kind, source, answers], later the share that was not of a first source.
+function lineOf(name, total, sources) {
+  const tried = sources.filter((s) => s.recent.length > 0);
+  const first = new Set(tried.filter((s, i) => s.api || i === 0 || tried[i - 1].chain !== s.chain).map((s) => s.source));
+  const parts = [...new Map(sources.map((s) => [s.source, [first.has(s.source) ? "first" : "later", s.source, s.answers]])).values()].filter(([, , n]) => n > 0);
+  if (total.errors > 0) parts.push(["none", t("failed"), total.errors]);
+  const whole = parts.reduce((sum, [, , n]) => sum + n, 0);
+  return { name, total, parts, whole, later: parts.reduce((sum, [kind, , n]) => sum + (kind === "first" ? 0 : n / whole), 0) };
+}
+
+function drawn({ name, total, parts, whole }) {
+  let x = 0;
+  return h("li", { key: name },
+    h("a", { class: "mono", href: address("upstreams", `${name}/`) }, name),
+    svg("svg", { class: "share", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, parts.map(([kind, , n]) => {
+      const width = (100 * n) / whole;
+      x += width;
+      return svg("rect", { class: kind, x: x - width, width: Math.max(0.6, width - 0.6), height: 8 });
+    })),
+    h("span", { class: "row" }, parts.map(([kind, source, n]) => h("span", { class: "example", key: kind + source }, swatch(kind), h("span", { class: kind === "none" ? "" : "mono" }, source), h("span", { class: "number" }, kind === "none" ? count(n) : share(n / (whole - total.errors)))))),
+    h("span", { class: "soft number" }, plural(total.requests, "request"), cached(total) !== null && t(", {share} from cache", { share: share(cached(total)) })));
+}
+
+const swatch = (kind) => svg("svg", { class: "share swatch", viewBox: "0 0 8 8", "aria-hidden": "true" }, svg("rect", { class: kind, width: 8, height: 8, rx: 2 }));
