@@ -84,6 +84,13 @@ func (r everyKey) Look(context.Context, string) (value []byte, created time.Time
 	return r.value, time.Now(), nil, false, true
 }
 
+func (r everyKey) LookOrLease(ctx context.Context, key string, _ time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered = r.Look(ctx, key)
+	return value, created, failure, leased, answered, nil
+}
+
 func BenchmarkFarHit(b *testing.B) {
 	c := textContent(strings.Repeat("x", 1<<10))
 	raw := rawOf(b, c, &entry.Meta{Created: time.Now(), Modified: time.Now()})

@@ -79,7 +79,7 @@ type fill struct {
 	farAnswered bool
 	farLeased   bool
 	farFailure  []byte
-	// release ends the lease; nil: none was requested.
+	// release ends the lease; nil: none was granted by the look, or requested since.
 	release func()
 }
 
@@ -99,6 +99,11 @@ func (f *fill) run(flight *flight) (*flightResult, error) {
 // find looks into both tiers. It goes on when its flight is cancelled: the budget of a
 // look bounds it.
 func (f *fill) find() (got *flightResult, err error) {
+	defer func() {
+		if got != nil || err != nil {
+			f.releaseLease()
+		}
+	}()
 	defer f.cache.panics.Catch(panics.Fill, &err)
 	if got := f.checkNear(); got != nil {
 		return got, nil

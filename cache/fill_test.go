@@ -314,6 +314,12 @@ func (brokenRemote) Look(context.Context, string) (value []byte, created time.Ti
 	panic("far")
 }
 
+func (brokenRemote) LookOrLease(context.Context, string, time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	panic("far")
+}
+
 func TestPanicOutsideTheLoaderIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newCache(t, Config{Far: brokenRemote{newFakeRemote()}}).Space("story", usual())

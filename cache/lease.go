@@ -42,6 +42,7 @@ func (f *fill) lease(ctx context.Context) bool {
 // is to ask the sources.
 func (f *fill) leaseOrResult(ctx context.Context) (*flightResult, error) {
 	switch {
+	case f.release != nil: // since the look, which found nothing
 	case !f.lease(ctx):
 		return f.waitForHolder(ctx)
 	case f.farLeased, f.usesFar() && f.policy.Until != nil:

@@ -235,6 +235,13 @@ func (s *lateRemote) Look(ctx context.Context, key string) (value []byte, create
 	return value, created, failure, leased, answered
 }
 
+func (s *lateRemote) LookOrLease(ctx context.Context, key string, _ time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered = s.Look(ctx, key)
+	return value, created, failure, leased, answered, nil
+}
+
 func TestResultBetweenLookAndTakeOverIsSeen(t *testing.T) {
 	fleet(t, usual(), func(t *testing.T, far *fakeRemote, one, _ *Space) {
 		mustFetch(t, one, "k", &script{})
@@ -272,6 +279,13 @@ func (f *finishing) Look(ctx context.Context, key string) (value []byte, created
 	return f.fakeRemote.Look(ctx, key)
 }
 
+func (f *finishing) LookOrLease(ctx context.Context, key string, _ time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered = f.Look(ctx, key)
+	return value, created, failure, leased, answered, nil
+}
+
 func TestHolderThatFinishesBeforeTheLeaseIsRequested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far, l := newFakeRemote(), &script{}
@@ -299,6 +313,14 @@ func (o *overtaken) Look(ctx context.Context, key string) (value []byte, created
 		do()
 	}
 	return value, created, failure, leased, answered
+}
+
+// LookOrLease leases nothing, as in a Cluster.
+func (o *overtaken) LookOrLease(ctx context.Context, key string, _ time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered = o.Look(ctx, key)
+	return value, created, failure, leased, answered, nil
 }
 
 // Instances that look for a late edition at the same moment make one call, also where one

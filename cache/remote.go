@@ -19,6 +19,10 @@ type Remote interface {
 	// fill if that failed a moment ago (nil: none), and whether its lease is held. All is
 	// missing where it was not answered: nothing could be read, or may be.
 	Look(ctx context.Context, key string) (value []byte, created time.Time, failure []byte, leased, answered bool)
+	// LookOrLease is Look, and asks for the lease in the same round trip where there is
+	// neither value nor record. A nil release means that it was not granted: ask for it.
+	LookOrLease(ctx context.Context, key string, ttl time.Duration) (
+		value []byte, created time.Time, failure []byte, leased, answered bool, release func())
 	// Set writes a value created then, unless there is a newer one, or this one is
 	// replaceable and there is one that is not. It never blocks. The size in bytes bounds
 	// what waits. make is called when it is written, and returns the value and how long it
@@ -104,7 +108,7 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		return nil
 	}
 	outage := f.cache.near.missed.Load()
-	packed, created, record, leased, answered := f.cache.far.Look(ctx, f.key)
+	packed, created, record, leased, answered := f.look(ctx)
 	if answered {
 		outage.look(f.cache.near.hot.hash(f.key))
 	}
@@ -129,6 +133,16 @@ func (f *fill) checkFar(ctx context.Context) *flightResult {
 		f.metrics.farStale.Inc()
 	}
 	return nil
+}
+
+// look is the first look into Redis. Where nothing lies in the near tier, a load follows
+// unless something lies there, so the lease is asked for at once.
+func (f *fill) look(ctx context.Context) (packed []byte, created time.Time, record []byte, leased, answered bool) {
+	if f.copy != nil {
+		return f.cache.far.Look(ctx, f.key)
+	}
+	packed, created, record, leased, answered, f.release = f.cache.far.LookOrLease(ctx, f.key, f.policy.FillTimeout)
+	return packed, created, record, leased, answered
 }
 
 // slowLoad is how long a load takes after which another instance may have stopped waiting

@@ -153,6 +153,18 @@ func (s *fakeRemote) Look(_ context.Context, key string) (value []byte, created 
 	return s.values[key], s.createdAt(key), s.failures[key], s.isLeased(key), true
 }
 
+func (s *fakeRemote) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered = s.Look(ctx, key)
+	if answered && value == nil && failure == nil && !leased {
+		if held, end := s.Lease(ctx, key, ttl); held {
+			release = end
+		}
+	}
+	return value, created, failure, leased, answered, release
+}
+
 // createdAt is what Redis has for the date of a value: its own, where a test has put it there.
 func (s *fakeRemote) createdAt(key string) time.Time {
 	if e, err := entry.Parse(s.values[key]); err == nil && s.dates[key].created.IsZero() {
@@ -495,4 +507,57 @@ func TestPurgeWhileAnEntryComesFromRedis(t *testing.T) {
 		}
 		s.keys.Store(nil)
 	}
+}
+
+// counted counts what is asked of Redis behind a look.
+type counted struct {
+	*fakeRemote
+	leases int
+	stored []byte // what a look finds that has taken the lease: it was stored in between
+}
+
+func (c *counted) Lease(ctx context.Context, key string, ttl time.Duration) (bool, func()) {
+	c.leases++
+	return c.fakeRemote.Lease(ctx, key, ttl)
+}
+
+func (c *counted) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	value, created, failure, leased, answered, release = c.fakeRemote.LookOrLease(ctx, key, ttl)
+	if c.stored != nil {
+		value, created = c.stored, time.Now()
+	}
+	return value, created, failure, leased, answered, release
+}
+
+func TestTheLookOfAMissTakesTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := &counted{fakeRemote: newFakeRemote()}
+		s, l := newCache(t, Config{Far: far}).Space("story", usual()), &script{}
+		mustFetch(t, s, "k", l)
+		wantCalls(t, l, 1)
+		if far.leases != 0 || len(far.leased) != 0 {
+			t.Errorf("%d leases were asked for behind the look; held: %v", far.leases, far.leased)
+		}
+		time.Sleep(2 * time.Minute)
+		mustFetch(t, s, "k", l) // in grace: refreshed
+		synctest.Wait()
+		if wantCalls(t, l, 2); far.leases != 1 || len(far.leased) != 0 {
+			t.Errorf("a refresh asked for %d leases; held: %v", far.leases, far.leased)
+		}
+	})
+}
+
+// A lease that was taken where it turned out to be needless is released.
+func TestALeaseBesideAnEntryIsReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far, l := &counted{fakeRemote: newFakeRemote()}, &script{}
+		far.stored = rawOf(t, textContent("stored"), &entry.Meta{Created: time.Now(), Modified: time.Now()})
+		wantText(t, mustFetch(t, newCache(t, Config{Far: far}).Space("story", usual()), "k", l), "stored")
+		wantCalls(t, l, 0)
+		if len(far.leased) != 0 {
+			t.Error("the lease is held")
+		}
+	})
 }

@@ -86,16 +86,19 @@ type Tier struct {
 	// subscriptions are those to announcements and to notices of changed values.
 	subscriptions subscriptions
 	looks         looks
-	reads         *breaker
-	writes        *breaker
-	queue         *queue
-	clock         clock
-	superseder    atomic.Pointer[func(key string, created time.Time)] // who listens; nil: nobody
-	metrics       *tierMetrics
-	log           *slog.Logger
-	workers       sync.WaitGroup
-	lives         context.Context //nolint:containedctx // of the workers: when it ends, what waits is dropped
-	end           context.CancelFunc
+	// leaseScriptKnown: Redis has had the whole of leaseScript.
+	leaseScriptKnown atomic.Bool
+	leaseRefusals    refusals // of that script
+	reads            *breaker
+	writes           *breaker
+	queue            *queue
+	clock            clock
+	superseder       atomic.Pointer[func(key string, created time.Time)] // who listens; nil: nobody
+	metrics          *tierMetrics
+	log              *slog.Logger
+	workers          sync.WaitGroup
+	lives            context.Context //nolint:containedctx // of the workers: when it ends, what waits is dropped
+	end              context.CancelFunc
 }
 
 // Open makes the tier. Only an invalid URL is an error: Redis may be started
@@ -112,7 +115,7 @@ func Open(cfg Config, reg prometheus.Registerer, log *slog.Logger) (*Tier, error
 	t := &Tier{
 		cfg: cfg, cluster: opts.cluster, database: opts.universal.DB, writeTime: times.write, client: opts.client(times), sharedValues: opts.client(sharedValueTimes()),
 		reads: newBreaker("reads", cfg.OpenFor), writes: newBreaker("writes", cfg.OpenFor),
-		queue: newQueue(cfg.Queue, cfg.QueueBytes), log: log,
+		queue: newQueue(cfg.Queue, cfg.QueueBytes), leaseRefusals: refusals{longest: cfg.OpenFor}, log: log,
 	}
 	t.lives, t.end = context.WithCancel(context.Background())
 	t.metrics = newMetrics(t, reg)

@@ -37,9 +37,7 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 	if t == nil {
 		return true, func() {}
 	}
-	if ttl < time.Millisecond || ttl > maxLease {
-		ttl = maxLease
-	}
+	ttl = leaseBound(ttl)
 	token := rand.Text()
 	heldElsewhere := false
 	err := t.writes.call(func() error {
@@ -49,15 +47,34 @@ func (t *Tier) Lease(ctx context.Context, key string, ttl time.Duration) (held b
 		}
 		return err
 	})
-	if heldElsewhere || rejected(err) || isReply(err) {
+	if heldElsewhere || !mayBeTaken(err) {
 		return !heldElsewhere, func() {}
 	}
-	// Granted, or possibly so: if only the reply was lost there is a lease.
-	stop := t.renew(key, token, time.Now().Add(ttl))
-	return true, sync.OnceFunc(func() {
-		stop()
-		t.push(leasePrefix, &job{kind: releasing, cacheKey: key, token: token, ttl: min(ttl, leaseLife)})
-	})
+	return true, t.hold(key, token, ttl)
+}
+
+func leaseBound(ttl time.Duration) time.Duration {
+	if ttl < time.Millisecond || ttl > maxLease {
+		return maxLease
+	}
+	return ttl
+}
+
+// mayBeTaken reports whether there may be a lease after a call for one: if only the reply was
+// lost there is.
+func mayBeTaken(err error) bool { return !rejected(err) && !isReply(err) }
+
+// hold renews a lease that is ours until it is released.
+func (t *Tier) hold(key, token string, ttl time.Duration) (release func()) {
+	r := &renewal{tier: t, key: key, token: token, until: time.Now().Add(ttl)}
+	r.mu.Lock()
+	r.timer = time.AfterFunc(leaseRenewal, t.cfg.Panics.Func(panics.Lease, r.renew))
+	r.mu.Unlock()
+	return func() {
+		if r.stop() {
+			t.push(leasePrefix, &job{kind: releasing, cacheKey: key, token: token, ttl: min(ttl, leaseLife)})
+		}
+	}
 }
 
 // wantScript marks a lease as wanted, and returns how long it lasts unless it is
@@ -102,37 +119,49 @@ local owner = redis.call("get", KEYS[1])
 if owner ~= ARGV[1] and owner ~= ARGV[1] .. "` + wantedMark + `" then return 0 end
 return redis.call("pexpire", KEYS[1], ARGV[2])`
 
-// renew renews the lease until an instant, or until it is stopped. A failed
-// renewal is made up for by the next.
-func (t *Tier) renew(key, token string, until time.Time) (stop func()) {
-	ctx, cancel := context.WithDeadline(context.Background(), until)
-	var timer *time.Timer
-	var mu sync.Mutex
-	next := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if ctx.Err() == nil {
-			timer.Reset(leaseRenewal)
-		}
+// renewal renews a lease until an instant, or until it is stopped. A failed one is made up
+// for by the next.
+type renewal struct {
+	tier       *Tier
+	key, token string
+	until      time.Time
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+}
+
+func (r *renewal) renew() {
+	life := min(leaseLife, time.Until(r.until))
+	if life < time.Millisecond {
+		return
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(leaseRenewal, t.cfg.Panics.Func(panics.Lease, func() {
-		life := min(leaseLife, time.Until(until))
-		if ctx.Err() != nil || life < time.Millisecond {
-			return
-		}
-		defer next()
-		err := t.writes.call(func() error {
-			call, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
-			defer cancel()
-			return markCanceled(ctx, t.client.Eval(call, renewScript, []string{t.name(leasePrefix, key)}, token, life.Milliseconds()).Err())
-		})
-		if err != nil {
-			t.log.Debug("lease not renewed", "error", err)
-		}
-	}))
-	return func() { cancel(); mu.Lock(); defer mu.Unlock(); timer.Stop() }
+	defer r.again()
+	err := r.tier.writes.call(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), r.tier.cfg.Timeout)
+		defer cancel()
+		return r.tier.client.Eval(ctx, renewScript, []string{r.tier.name(leasePrefix, r.key)}, r.token, life.Milliseconds()).Err()
+	})
+	if err != nil {
+		r.tier.log.Debug("lease not renewed", "error", err)
+	}
+}
+
+func (r *renewal) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.stopped {
+		r.timer.Reset(leaseRenewal)
+	}
+}
+
+// stop reports whether it was not stopped before.
+func (r *renewal) stop() (first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.timer.Stop()
+	first, r.stopped = !r.stopped, true
+	return first
 }
 
 // take tries to take the lease; the error redis.Nil means that another instance

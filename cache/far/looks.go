@@ -39,9 +39,15 @@ type lookup struct {
 	// sent for this one.
 	turn chan []*lookup
 
+	// token and ttl are of the lease that it asks for; "": of none.
+	token string
+	ttl   time.Duration
+
 	value, failure []byte
 	leased         bool
-	err            error
+	// taken is the lease; preempted: there was something about the key when it was asked for.
+	taken, preempted bool
+	err              error
 }
 
 // enter returns the looks for which this one has to send: itself, or all that wait; or

@@ -63,3 +63,25 @@ if lasting and kind ~= "=" or lasting == (kind == "=") and created <= there then
 redis.call("set", key, value, "px", ARGV[3])
 if ARGV[5] == "" or ARGV[6] == "0" and there < 0 then return {0, now, 0} end
 return {0, now, announce(ARGV[4], "` + replacedKind + `" .. string.format("%.0f", created) .. " " .. ARGV[5])}`)
+
+// What leaseScript says of a lease.
+const (
+	somethingThere = 0
+	leaseTaken     = 1
+)
+
+// leaseSource takes the leases of keys that nothing is known about: of each KEYS has those of
+// the entry, the failure and the lease, ARGV the token and the milliseconds.
+// It says 2 where Redis refuses writes.
+const leaseSource = `
+local taken = {}
+for i = 1, #KEYS / 3 do
+	taken[i] = 0
+	if redis.call("exists", KEYS[3 * i - 2], KEYS[3 * i - 1], KEYS[3 * i]) == 0 then
+		local reply = redis.pcall("set", KEYS[3 * i], ARGV[2 * i - 1], "px", ARGV[2 * i])
+		taken[i] = reply.err and 2 or 1
+	end
+end
+return taken`
+
+var leaseScript = redis.NewScript(leaseSource)

@@ -2,6 +2,7 @@ package far
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +19,31 @@ func (t *Tier) Look(ctx context.Context, key string) (value []byte, created time
 	if t == nil {
 		return nil, time.Time{}, nil, false, false
 	}
+	return t.find(ctx, &lookup{key: key, start: time.Now()})
+}
+
+// LookOrLease is Look, and Lease in the same round trip where Redis knows nothing about the
+// key. A nil release means that it was not asked for there, or was denied.
+func (t *Tier) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	if t == nil {
+		return nil, time.Time{}, nil, false, false, nil
+	}
 	l := &lookup{key: key, start: time.Now()}
+	// In a Cluster MGET is refused while a slot moves, and so would a script be.
+	if !t.cluster && !t.writes.blocked() && !t.leaseRefusals.pausing(l.start) {
+		l.token, l.ttl = rand.Text(), leaseBound(ttl)
+	}
+	value, created, failure, leased, answered = t.find(ctx, l)
+	if l.token != "" && (l.taken || l.err != nil && mayBeTaken(l.err)) {
+		release = t.hold(key, l.token, l.ttl)
+	}
+	return value, created, failure, leased, answered, release
+}
+
+// find makes a look, alone or with others.
+func (t *Tier) find(ctx context.Context, l *lookup) (value []byte, created time.Time, failure []byte, leased, answered bool) {
 	all := []*lookup{l}
 	if !t.cluster {
 		if all = t.looks.enter(l); all == nil {
@@ -73,7 +98,7 @@ func (t *Tier) look(caller context.Context, all []*lookup) error {
 		args = append(args, t.name("", l.key), t.name(failedPrefix, l.key), t.name(leasePrefix, l.key))
 	}
 	reply := redis.NewStringSliceCmd(ctx, args...)
-	if err := t.client.Process(ctx, reply); err != nil {
+	if err := t.readAndLease(ctx, reply, args[1:], all); err != nil {
 		return markCanceled(caller, err)
 	}
 	found := reply.Val()
@@ -81,9 +106,56 @@ func (t *Tier) look(caller context.Context, all []*lookup) error {
 		return fmt.Errorf("reply of %d values: expected %d", len(found), 3*len(all))
 	}
 	for i, l := range all {
-		l.value, l.failure, l.leased = bytesOf(found[3*i]), bytesOf(found[3*i+1]), found[3*i+2] != ""
+		l.value, l.failure = bytesOf(found[3*i]), bytesOf(found[3*i+1])
+		l.leased = found[3*i+2] != "" || l.preempted && l.value == nil && l.failure == nil
 	}
 	return nil
+}
+
+// readAndLease reads the keys, three for each look, and behind that takes the leases that
+// looks ask for. Whatever becomes of those, what was read counts.
+func (t *Tier) readAndLease(ctx context.Context, reply *redis.StringSliceCmd, keys []any, all []*lookup) error {
+	var asking []*lookup
+	args := []any{"evalsha", leaseScript.Hash(), 0}
+	for i, l := range all {
+		if l.token != "" {
+			asking, args = append(asking, l), append(args, keys[3*i:3*i+3]...)
+		}
+	}
+	if len(asking) == 0 {
+		return t.client.Process(ctx, reply)
+	}
+	args[2] = 3 * len(asking)
+	for _, l := range asking {
+		args = append(args, l.token, min(l.ttl, leaseLife).Milliseconds())
+	}
+	if !t.leaseScriptKnown.Load() {
+		args[0], args[1] = "eval", leaseSource
+	}
+	leases := redis.NewIntSliceCmd(ctx, args...)
+	p := t.client.Pipeline()
+	_, _ = p.Process(ctx, reply), p.Process(ctx, leases) // they are queued
+	_, err := p.Exec(ctx)
+	t.leasesTaken(asking, leases)
+	if err != nil && reply.Err() == nil && leases.Err() == nil {
+		return err // nothing was sent
+	}
+	return reply.Err()
+}
+
+// leasesTaken tells looks what became of the leases that they asked for. Where users of Redis
+// may run no scripts, it is asked for none for a while.
+func (t *Tier) leasesTaken(asking []*lookup, reply *redis.IntSliceCmd) {
+	err, unknown := reply.Err(), redis.HasErrorPrefix(reply.Err(), "NOSCRIPT")
+	t.leaseScriptKnown.Store(err == nil || t.leaseScriptKnown.Load() && !unknown)
+	if err == nil || isReply(err) && !unknown {
+		t.leaseRefusals.note(err != nil, time.Now())
+	}
+	for i, taken := range reply.Val() {
+		if i < len(asking) {
+			asking[i].taken, asking[i].preempted = taken == leaseTaken, taken == somethingThere
+		}
+	}
 }
 
 // lookByNode sends three commands together. Each reply is used by itself; that of

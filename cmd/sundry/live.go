@@ -101,6 +101,16 @@ func (p purgeAware) Look(ctx context.Context, key string) (value []byte, created
 	return p.Remote.Look(ctx, key)
 }
 
+// LookOrLease implements cache.Remote.
+func (p purgeAware) LookOrLease(ctx context.Context, key string, ttl time.Duration) (
+	value []byte, created time.Time, failure []byte, leased, answered bool, release func(),
+) {
+	if !p.inSync() {
+		return nil, time.Time{}, nil, false, false, nil
+	}
+	return p.Remote.LookOrLease(ctx, key, ttl)
+}
+
 // inSync reports whether this instance is in sync with the stored settings.
 func (s *server) inSync() bool { return s.replicator != nil && s.replicator.InSync() }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -57,6 +58,27 @@ func (b *bench) written(s *server) error {
 		m, err := b.admin(s, "/metrics")
 		return err == nil && m.sum("sundry_far_queue_entries", "")+m.sum("sundry_far_queue_deletes", "") == 0
 	})
+}
+
+// storedCost is the cost of misses with what is written to Redis behind them, and how many
+// of 100 do not get there.
+func storedCost(b *bench, r *row, s *server) error {
+	client := b.redis()
+	defer func() { _ = client.Close() }() // nothing is outstanding
+	if err := client.FlushDB(b.ctx).Err(); err != nil {
+		return err
+	}
+	done, used, err := b.during(r.counted, []*server{s}, func() (outcome, error) {
+		done, err := b.load(r, s, r.paths(b, s))
+		return done, errors.Join(err, b.written(s))
+	})
+	if err = errors.Join(err, r.check(s, done, used)); err != nil {
+		return err
+	}
+	there, err := client.DBSize(b.ctx).Result()
+	b.note(r.name, s.column, used.cpu/float64(done.answers))
+	b.note(r.name, "lost", max(0, 100-100*float64(there)/float64(done.answers)))
+	return err
 }
 
 // memory measures by how much a Sundry grows that gets 100,000 entries, in bytes for each

@@ -53,7 +53,7 @@ func numbered(prefix string, first, n int) []string {
 
 // freshItems are paths that were never asked for.
 func freshItems(b *bench, s *server) []string {
-	if s.name == sundryFetches {
+	if s.name == sundryFetches || s.name == sundryStores {
 		return b.fresh(itemPath)
 	}
 	return b.fresh(upstreamPath)

@@ -16,6 +16,7 @@ const (
 	sundryPlain   = "sundry-plain"   // the same with express: false
 	sundryFetches = "sundry-fetches" // asks the bench's upstream
 	sundryRedis   = "sundry-redis"   // with Redis, and more keys there than its near tier holds
+	sundryStores  = "sundry-stores"  // asks the bench's upstream, and stores in Redis
 	sundryRoomy   = "sundry-roomy"   // with a near tier of 1 GiB
 	sundrySheds   = "sundry-sheds"   // with the usual limits, but for the rate of a client
 	sundryShares  = "sundry-shares"  // an instance of a fleet
@@ -51,16 +52,18 @@ func specs() map[string]spec {
 		sundryRoomy:   {port: 18603, command: replayed, env: append(endless(), "SUNDRY_CACHE_MEMORY=1GiB")},
 		sundrySheds:   {port: 18604, command: replayed, env: endless()[:2]},
 		sundryFetches: {port: 18605, column: withExpress, command: fetched, env: fetching(), asks: []string{upstream}},
-		sundryRedis:   {port: 18606, column: withExpress, command: stored, env: small, asks: []string{redisServer}},
-		bareMirror:    {port: 18607, column: bareHandler, command: bareLike(digestPath), asks: []string{sundryReplay}},
-		bareProxy:     {port: 18608, column: bareHandler, command: bareLike(""), asks: []string{upstream}},
-		bareRedis:     {port: 18609, column: bareHandler, command: bareLike(keyPath + "1"), asks: []string{sundryRedis}},
-		nginxCache:    {port: 18610, column: nginx, command: nginxWith("nginx.conf"), asks: []string{sundryReplay}},
-		varnishCache:  {port: 18611, column: varnish, command: varnishCommand, asks: []string{sundryReplay}},
-		upstream:      {port: 18612, command: nginxWith("upstream.conf"), aside: true},
-		redisServer:   {port: 18613, command: redisCommand, aside: true},
-		sundryAPI:     {port: 18614, column: withExpress, command: sundryWith("--to", "http://127.0.0.1:18612"), env: endless(), asks: []string{upstream}},
-		nginxAPI:      {port: 18615, column: nginx, command: nginxWith("api.conf"), asks: []string{upstream}},
+		sundryStores: {port: 18616, column: withExpress, command: withRedis(fetched), env: fetching(),
+			asks: []string{upstream, redisServer}},
+		sundryRedis:  {port: 18606, column: withExpress, command: stored, env: small, asks: []string{redisServer}},
+		bareMirror:   {port: 18607, column: bareHandler, command: bareLike(digestPath), asks: []string{sundryReplay}},
+		bareProxy:    {port: 18608, column: bareHandler, command: bareLike(""), asks: []string{upstream}},
+		bareRedis:    {port: 18609, column: bareHandler, command: bareLike(keyPath + "1"), asks: []string{sundryRedis}},
+		nginxCache:   {port: 18610, column: nginx, command: nginxWith("nginx.conf"), asks: []string{sundryReplay}},
+		varnishCache: {port: 18611, column: varnish, command: varnishCommand, asks: []string{sundryReplay}},
+		upstream:     {port: 18612, command: nginxWith("upstream.conf"), aside: true},
+		redisServer:  {port: 18613, command: redisCommand, aside: true},
+		sundryAPI:    {port: 18614, column: withExpress, command: sundryWith("--to", "http://127.0.0.1:18612"), env: endless(), asks: []string{upstream}},
+		nginxAPI:     {port: 18615, column: nginx, command: nginxWith("api.conf"), asks: []string{upstream}},
 	}
 	for i := range slices.Max(fleetSizes()) {
 		all[member(i)] = spec{port: 18620 + i, command: withRedis(fetched), env: fetching(),
