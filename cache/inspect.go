@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,29 @@ func (s *Space) Look(key string) (EntryInfo, []entry.Rep, bool) {
 		reps[i], _ = s.cache.near.pick(s.policy.Class, key, &e, Want{Form: i}) // a missing part shows as none
 	}
 	return s.info(key, &e, time.Now()), reps, true
+}
+
+// Find is Look without the bodies, and looks into Redis as well where this instance has nothing fresh. It changes nothing.
+func (s *Space) Find(ctx context.Context, key string) (info EntryInfo, tier Tier, found bool) {
+	now := time.Now()
+	if e, ok := s.cache.near.last(s.policy.Class, key); ok {
+		info, found = s.info(key, &e, now), true
+	}
+	if !s.usesFar() || found && (info.State == policy.Fresh || info.State == policy.Eager) {
+		return info, Near, found
+	}
+	packed, created, _, _, _ := s.cache.far.Look(ctx, key)
+	e, ok := s.unpack(packed, created)
+	if !ok || found && !policy.Prefers(&e.Meta, &info.Meta, now) {
+		return info, Near, found
+	}
+	return s.info(key, e, now), Far, true
+}
+
+// Paused is for how long the last failed fill of a key keeps others from being tried, and its error; 0: it does not. hasCopy
+// says that there is an entry that may be served.
+func (s *Space) Paused(key string, hasCopy bool) (wait time.Duration, err error) {
+	return s.cache.failures.paused(key, hasCopy, time.Now())
 }
 
 func (s *Space) info(key string, e *entry.Entry, now time.Time) EntryInfo {

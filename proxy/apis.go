@@ -213,3 +213,12 @@ func outcomeOfAPI(res *through.Result) outcome {
 	}
 	return outcomeBypass
 }
+
+// Foresee says what would become of a GET for an API; false: there is none of that name.
+func (s *Server) Foresee(api string, r *http.Request) (through.Foreseen, bool) {
+	rt := s.current.Load().apis[api]
+	if rt == nil {
+		return through.Foreseen{}, false
+	}
+	return rt.handler.Foresee(r), true
+}

@@ -2,95 +2,147 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
+// Said is the same for operators in both languages.
+type Said struct{ en, zh string }
+
+// EN is the English text.
+func (s Said) EN() string { return s.en }
+
+// ZH is the Chinese text.
+func (s Said) ZH() string { return s.zh }
+
+// say is Said with the verbs of package fmt, of which what is Said stands for its words in that language.
+func say(en, zh string, args ...any) Said {
+	inEN, inZH := make([]any, len(args)), make([]any, len(args))
+	for i, arg := range args {
+		inEN[i], inZH[i] = arg, arg
+		if s, ok := arg.(Said); ok {
+			inEN[i], inZH[i] = s.en, s.zh
+		}
+	}
+	return Said{fmt.Sprintf(en, inEN...), fmt.Sprintf(zh, inZH...)}
+}
+
 // Explain says in words, for operators, what becomes of a response to a GET: whether it is stored, for how long it is fresh and
 // why, what is done once it is stale, and which other requests it is not for.
-func Explain(q *Request, r *Response, rules *Rules) []string {
+func Explain(q *Request, r *Response, rules *Rules) []Said {
 	t := TermsOf(r, rules)
 	if !Storable(q, r, &t, rules) {
-		return []string{"not stored because " + whyNotStored(q, r, &t, rules)}
+		return []Said{say("not stored because %s", "不缓存，因为%s", whyNotStored(q, r, &t, rules))}
 	}
-	lines := []string{explainLifetime(r, &t, rules)}
+	return t.explain(r, rules)
+}
+
+// Explain is Explain for what is stored.
+func (o *Object) Explain(rules *Rules) []Said { return o.Terms.explain(&o.Response, rules) }
+
+func (t *Terms) explain(r *Response, rules *Rules) []Said {
+	lines := []Said{explainLifetime(r, t, rules)}
 	if t.NoCache {
-		lines[0] = "stored, but revalidated before each use because of no-cache"
+		lines[0] = say("stored, but revalidated before each use because of no-cache", "会缓存，但因为 no-cache，每次使用前都要重新验证")
 	}
 	lines = append(lines, explainValidator(r.Header))
 	lines = append(lines, t.explainStale()...)
 	if names := Selecting(r.Header, rules.Ignored); len(names) > 0 {
-		lines = append(lines, "for requests with the same "+strings.Join(names, ", "))
+		lines = append(lines, say("for requests with the same %s", "只用于 %s 相同的请求", strings.Join(names, ", ")))
+	}
+	return lines
+}
+
+// Explain says in words what the rules add, or take away, where nothing is stored that would say more.
+func (rules *Rules) Explain() []Said {
+	lines := []Said{say("fresh for as long as the response says: %s, Expires", "按响应的声明决定新鲜期：%s、Expires", strings.Join(append(slices.Clone(rules.Targets), "Cache-Control"), ", "))}
+	for _, status := range slices.Sorted(maps.Keys(rules.Default)) {
+		lines = append(lines, say("where it says nothing, for %[2]s with status %[1]d (cache: default)", "未声明且状态码为 %[1]d 时：%[2]s（cache: default）", status, Span(rules.Default[status])))
+	}
+	if rules.HeuristicShare > 0 {
+		lines = append(lines, say("where it says nothing, for %g of the time since Last-Modified, at most %s (cache: heuristic)", "未声明时：取距 Last-Modified 时间的 %g，最长 %s（cache: heuristic）", rules.HeuristicShare, Span(rules.HeuristicMost)))
+	}
+	if rules.Most > 0 {
+		lines = append(lines, say("never for longer than %s (cache: most)", "最长 %s（cache: most）", Span(rules.Most)))
+	}
+	windows := Terms{WhileRevalidate: rules.StaleWhileRevalidate, IfError: rules.StaleIfError}
+	for _, s := range windows.explainStale() {
+		lines = append(lines, say("where it says nothing: %s", "未声明时：%s", s))
+	}
+	if rules.NoCookies {
+		lines = append(lines, say("not stored where it sets a cookie (cache: cookies: never)", "设置 Cookie 的响应不缓存（cache: cookies: never）"))
 	}
 	return lines
 }
 
 // whyNotStored names the first of the reasons for which a response is not storable, in their order there.
-func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) string {
-	status := strconv.Itoa(r.Status)
+func whyNotStored(q *Request, r *Response, t *Terms, rules *Rules) Said {
 	switch {
 	case r.Status < 200 || r.Status == http.StatusNotModified:
-		return "status " + status + " is no whole answer"
+		return say("status %d is no whole answer", "状态码 %d 不是完整的响应", r.Status)
 	case t.MustUnderstand && !understood(r.Status):
-		return "of must-understand with the unknown status " + status
+		return say("of must-understand with the unknown status %d", "声明了 must-understand，而状态码 %d 未知", r.Status)
 	case t.NoStore && !t.MustUnderstand:
-		return "of no-store"
+		return say("of no-store", "声明了 no-store")
 	case t.Private:
-		return "of private"
+		return say("of private", "声明了 private")
 	case q.NoStore:
-		return "the request has no-store"
+		return say("the request has no-store", "请求带有 no-store")
 	case r.Status == http.StatusPartialContent && r.Header.Get("Content-Range") == "":
-		return "a 206 without Content-Range is no part of anything"
+		return say("a 206 without Content-Range is no part of anything", "206 没有 Content-Range，不知是哪一部分")
 	case q.Header["Authorization"] != nil && !t.Public && !t.MustRevalidate && !t.SMaxAge.Given:
-		return "the request has Authorization, and the answer has none of public, must-revalidate, s-maxage"
+		return say("the request has Authorization, and the answer has none of public, must-revalidate, s-maxage", "请求带有 Authorization，而响应没有 public、must-revalidate 或 s-maxage")
 	case len(r.Header["Set-Cookie"]) > 0 && rules.NoCookies:
-		return "it sets a cookie (cache: cookies: never)"
+		return say("it sets a cookie (cache: cookies: never)", "它设置了 Cookie（cache: cookies: never）")
 	case len(r.Header["Set-Cookie"]) > 0 && !t.Explicit:
-		return "it sets a cookie, and does not say for how long it is fresh"
+		return say("it sets a cookie, and does not say for how long it is fresh", "它设置了 Cookie，又没有声明新鲜期")
 	case variesByAnything(r.Header):
-		return "of Vary: *"
+		return say("of Vary: *", "声明了 Vary: *")
 	}
 	if _, byDefault := rules.Default[r.Status]; !t.Explicit && !t.Public && !byDefault && !isHeuristic(r.Status) {
-		return "status " + status + " is only stored if the answer says for how long it is fresh"
+		return say("status %d is only stored if the answer says for how long it is fresh", "状态码为 %d 的响应只有声明了新鲜期才缓存", r.Status)
 	}
 	why := because(r, t, rules)
 	if t.Lifetime > 0 {
-		why = fmt.Sprintf("it is %s old already, and fresh for %s because %s", span(t.Age(r.Received)), span(t.Lifetime), why)
+		why = say("it is %s old already, and fresh for %s because %s", "它已产生 %s，新鲜期为 %s（%s）", Span(t.Age(r.Received)), Span(t.Lifetime), why)
 	}
-	return why + ", and it has no ETag or Last-Modified to be revalidated by"
+	return say("%s, and it has no ETag or Last-Modified to be revalidated by", "%s，又没有可供验证的 ETag 或 Last-Modified", why)
 }
 
 // explainLifetime is for how long a response is fresh, and why.
-func explainLifetime(r *Response, t *Terms, rules *Rules) string {
+func explainLifetime(r *Response, t *Terms, rules *Rules) Said {
 	why := because(r, t, rules)
 	switch old := t.Age(r.Received); {
 	case t.Lifetime <= 0:
-		return "stale at once because " + why
+		return say("stale at once because %s", "立即过期，因为%s", why)
 	case old >= t.Lifetime:
-		return fmt.Sprintf("stale at once: it is %s old already, and fresh for %s because %s", span(old), span(t.Lifetime), why)
+		return say("stale at once: it is %s old already, and fresh for %s because %s", "立即过期：它已产生 %s，新鲜期为 %s（%s）", Span(old), Span(t.Lifetime), why)
 	case old >= time.Second:
-		return fmt.Sprintf("fresh for %s because %s, of which %s are over", span(t.Lifetime), why, span(old))
+		return say("fresh for %s because %s, of which %s are over", "新鲜期 %s，因为%s，其中 %s 已过", Span(t.Lifetime), why, Span(old))
 	}
-	return "fresh for " + span(t.Lifetime) + " because " + why
+	return say("fresh for %s because %s", "新鲜期 %s，因为%s", Span(t.Lifetime), why)
 }
 
 // because is why a response is fresh for its lifetime.
-func because(r *Response, t *Terms, rules *Rules) string {
-	why := "nothing says for how long"
+func because(r *Response, t *Terms, rules *Rules) Said {
+	why := say("nothing says for how long", "没有任何声明")
 	switch _, byDefault := rules.Default[r.Status]; {
 	case t.Explicit:
-		why = saysLifetime(r, t, rules)
+		said := saysLifetime(r, t, rules)
+		why = say("%s", " %s", said)
 	case byDefault:
-		why = "cache: default has " + span(rules.Default[r.Status]) + " for status " + strconv.Itoa(r.Status)
+		why = say("cache: default has %s for status %d", " cache: default 规定为 %s（状态码 %d）", Span(rules.Default[r.Status]), r.Status)
 	case t.Lifetime > 0 && t.Lifetime == rules.HeuristicMost:
-		why = "cache: heuristic_most bounds the time that follows from Last-Modified"
+		why = say("cache: heuristic_most bounds the time that follows from Last-Modified", " cache: heuristic_most 限制了由 Last-Modified 推算的时间")
 	case t.Lifetime > 0:
-		why = fmt.Sprintf("that is %g of the time since Last-Modified (cache: heuristic)", rules.HeuristicShare)
+		why = say("that is %g of the time since Last-Modified (cache: heuristic)", "这是距 Last-Modified 时间的 %g（cache: heuristic）", rules.HeuristicShare)
 	}
 	if rules.Most > 0 && t.Lifetime == rules.Most {
-		why += ", bounded by cache: most"
+		why = say("%s, bounded by cache: most", "%s，受 cache: most 限制", why)
 	}
 	return why
 }
@@ -126,47 +178,48 @@ func argument(name string, a Argument) string {
 }
 
 // explainValidator is what a stored response is asked for again with.
-func explainValidator(h http.Header) string {
+func explainValidator(h http.Header) Said {
 	tag, date := h.Get("Etag") != "", h.Get("Last-Modified") != ""
 	switch {
 	case tag && date:
-		return "then revalidated by ETag and Last-Modified"
+		return say("then revalidated by ETag and Last-Modified", "之后凭 ETag 和 Last-Modified 重新验证")
 	case tag:
-		return "then revalidated by ETag"
+		return say("then revalidated by ETag", "之后凭 ETag 重新验证")
 	case date:
-		return "then revalidated by Last-Modified"
+		return say("then revalidated by Last-Modified", "之后凭 Last-Modified 重新验证")
 	}
-	return "then fetched anew: it has no ETag or Last-Modified"
+	return say("then fetched anew: it has no ETag or Last-Modified", "之后重新获取：它没有 ETag 或 Last-Modified")
 }
 
 // explainStale is when a stale response is served.
-func (t *Terms) explainStale() (lines []string) {
+func (t *Terms) explainStale() (lines []Said) {
 	if t.MustRevalidate || t.ProxyRevalidate {
 		name := "must-revalidate"
 		if !t.MustRevalidate {
 			name = "proxy-revalidate"
 		}
-		return []string{"never served stale because of " + name}
+		return []Said{say("never served stale because of %s", "因为 %s，过期后绝不使用", name)}
 	}
 	if t.WhileRevalidate > 0 {
-		lines = append(lines, "served stale for "+span(t.WhileRevalidate)+" while it is fetched again (stale-while-revalidate)")
+		lines = append(lines, say("served stale for %s while it is fetched again (stale-while-revalidate)", "过期后 %s 内，一边重新获取一边仍可使用（stale-while-revalidate）", Span(t.WhileRevalidate)))
 	}
 	if t.IfError > 0 {
-		lines = append(lines, "served stale for "+span(t.IfError)+" while the API fails (stale-if-error)")
+		lines = append(lines, say("served stale for %s while the API fails (stale-if-error)", "过期后 %s 内，API 出错时仍可使用（stale-if-error）", Span(t.IfError)))
 	}
 	return lines
 }
 
-// span is a duration in the largest unit of which it has at least two, and whole ones.
-func span(d time.Duration) string {
+// Span is a duration in the largest unit of which it has at least two, and whole ones.
+func Span(d time.Duration) Said {
 	d = d.Round(time.Second)
 	for _, unit := range [...]struct {
-		is   time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
+		is     time.Duration
+		en, zh string
+	}{{24 * time.Hour, "d", "天"}, {time.Hour, "h", "小时"}, {time.Minute, "min", "分钟"}} {
 		if d >= 2*unit.is && d%unit.is == 0 {
-			return fmt.Sprintf("%d %s", d/unit.is, unit.name)
+			n := strconv.Itoa(int(d / unit.is))
+			return Said{n + " " + unit.en, n + " " + unit.zh}
 		}
 	}
-	return fmt.Sprintf("%d s", d/time.Second)
+	return say("%d s", "%d 秒", d/time.Second)
 }

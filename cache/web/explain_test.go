@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // TestExplain has each reason, in the words that operators read.
@@ -59,8 +60,31 @@ func TestExplain(t *testing.T) {
 	} {
 		r := received(row.status, split(row.response)...)
 		q := NewRequest(&http.Request{Method: http.MethodGet, Header: fields(split(row.request)...)}, row.rules)
-		if got := strings.Join(Explain(q, r, row.rules), "; "); got != row.want {
+		var got []string
+		for _, line := range Explain(q, r, row.rules) {
+			got = append(got, line.EN())
+			if !strings.ContainsFunc(line.ZH(), func(r rune) bool { return unicode.Is(unicode.Han, r) }) || strings.Contains(line.ZH(), "%!") {
+				t.Errorf("%s in Chinese: %s", line.EN(), line.ZH())
+			}
+		}
+		if got := strings.Join(got, "; "); got != row.want {
 			t.Errorf("%d %s for %q:\n%s, want\n%s", row.status, row.response, row.request, got, row.want)
 		}
+	}
+}
+
+// TestExplainRules: what is decided before there is a response.
+func TestExplainRules(t *testing.T) {
+	own := usualRules
+	own.Default, own.Most, own.StaleIfError, own.NoCookies = map[int]time.Duration{404: time.Minute}, time.Hour, 48*time.Hour, true
+	var got []string
+	for _, line := range own.Explain() {
+		got = append(got, line.EN())
+	}
+	want := "fresh for as long as the response says: CDN-Cache-Control, Cache-Control, Expires; where it says nothing, for 60 s with status 404 (cache: default); " +
+		"where it says nothing, for 0.1 of the time since Last-Modified, at most 24 h (cache: heuristic); never for longer than 60 min (cache: most); " +
+		"where it says nothing: served stale for 2 d while the API fails (stale-if-error); not stored where it sets a cookie (cache: cookies: never)"
+	if got := strings.Join(got, "; "); got != want {
+		t.Errorf("%s, want\n%s", got, want)
 	}
 }

@@ -44,7 +44,7 @@ sources: [{name: clock, computed: {}, map: '%s'}]
 `, rule, program))
 	ctx, stop := context.WithCancel(t.Context())
 	w := &process{ctx: ctx, urgent: t.Context(), getenv: noEnv, stdout: io.Discard, stderr: io.Discard}
-	cmd := &serveCmd{flags: flags{Catalog: dir, Config: write(t, t.TempDir(), "sundry.yaml", configuration)}}
+	cmd := &serveCmd{faultFlags: faultFlags{flags: flags{Catalog: dir, Config: write(t, t.TempDir(), "sundry.yaml", configuration)}}}
 	c, err := cmd.config(w)
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func (c *checkCmd) review(w *process, l *loaded) (hints []error, err error) {
 		return nil, err
 	}
 	again := c.flags
-	again.Replay, again.ReplayFault = true, nil
+	again.Replay = true
 	r, err := again.load(w, func(l *loaded) {
 		l.env.Hosts.Config = host.Config{Failures: math.MaxInt32, Ratio: 2} // an exchange that fails stops no other
 	})

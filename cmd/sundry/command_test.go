@@ -327,7 +327,10 @@ func dependencies() map[string][]string {
 		"proxy/site/openapi": {"proxy/site/apidoc", "proxy/site/i18n", "upstreams/catalog", "upstreams/lib/plainjson", "upstreams/fixtures"},
 		"proxy/site/pages": {
 			"cache/entry", "cache/policy", "proxy/site/apidoc", "proxy/site/i18n", "proxy/site/openapi", "proxy/site/status", "upstreams/catalog", "upstreams/lib/chinatime",
-			"upstreams/fields", "upstreams/lib/plainjson", "upstreams/fixtures",
+			"upstreams/fields", "upstreams/lib/plainjson", "upstreams/lib/words", "upstreams/fixtures",
+		},
+		"proxy/explain": {
+			"cache", "cache/policy", "cache/web", "proxy", "proxy/site/i18n", "proxy/site/pages", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host", "upstreams/lib/words",
 		},
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"upstreams/lib/words"},
@@ -343,7 +346,7 @@ func dependencies() map[string][]string {
 		"proxy/live":      {"cache/durable", "cache/far", "cache/jitter", "cache/policy", "metrics", "upstreams/host", "upstreams/lib/words"},
 		"proxy/autopilot": {"cache/advise", "cache/jitter", "metrics", "proxy/live"},
 		"proxy/admin": {
-			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/site/status", "proxy/site/i18n", "proxy/live", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
+			"cache", "cache/advise", "cache/entry", "cache/policy", "cache/web", "metrics", "proxy/autopilot", "proxy/explain", "proxy/site/status", "proxy/site/i18n", "proxy/live", "proxy/through", "upstreams", "upstreams/catalog", "upstreams/declare", "upstreams/host",
 			"upstreams/lib/plainjson", "upstreams/lib/redact", "upstreams/lib/words",
 		},
 		"proxy/listener":   {"metrics"},

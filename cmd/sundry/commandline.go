@@ -124,6 +124,8 @@ func (l *commandLine) values(v *kong.Value, last string) []candidate {
 		return l.endpoints()
 	case "callable": // endpoints and APIs
 		return append(l.endpoints(), l.apis()...)
+	case "addresses":
+		return prefixed("/api/", append(l.endpoints(), l.apis()...))
 	case "subjects": // of the doctor: those or, of a single endpoint, parameters
 		callable := append(l.endpoints(), l.apis()...)
 		if len(l.args) == 1 {

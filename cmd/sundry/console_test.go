@@ -73,7 +73,7 @@ sources: [{name: up, http: {url: "https://own.example.org/", query: {q: "{q}"}}}
 	return dir
 }
 
-var tabNames = []string{"overview", "endpoints", "apis", "advice", "upstreams", "cache", "failures", "audit"}
+var tabNames = []string{"overview", "endpoints", "apis", "advice", "upstreams", "cache", "explain", "failures", "audit"}
 
 func TestConsole(t *testing.T) {
 	t.Parallel()

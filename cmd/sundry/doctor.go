@@ -20,7 +20,7 @@ import (
 )
 
 type doctorCmd struct {
-	flags
+	faultFlags
 	JSON     bool     `name:"json" help:"Print the findings as JSON."`
 	Record   bool     `help:"Save the answers of the live sources as recorded exchanges, in the directory of --catalog or in the source tree."`
 	Force    bool     `help:"With --record, save answers as well whose values have other types than the recorded ones."`

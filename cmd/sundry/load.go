@@ -27,10 +27,26 @@ import (
 // flags are what every command that loads the catalog takes. A flag beats the
 // environment, which beats the file, which beats the default.
 type flags struct {
-	Config      string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
-	Catalog     string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
-	Replay      bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	Config  string   `help:"Configuration file (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Directory with catalog files that add endpoints or replace built-in ones." type:"path" placeholder:"DIR"`
+	Replay  bool     `help:"Answer every upstream call from recorded exchanges, without any network."`
+	faults  []string // see faultFlags
+}
+
+// faultFlags are flags of a command that calls sources.
+type faultFlags struct {
+	flags
 	ReplayFault []string `help:"Inject faults in replay: ENDPOINT[/SOURCE]= followed by error:SHARE, status:CODE, body:empty, body:html or latency:DURATION, separated by commas, such as kd=error:0.3,latency:800ms. May be given several times." placeholder:"SPEC" sep:"none"`
+}
+
+// withFaults are the flags, with the faults.
+func (f *faultFlags) withFaults() *flags {
+	f.faults = f.ReplayFault
+	return &f.flags
+}
+
+func (f *faultFlags) load(w *process, prepare func(*loaded)) (*loaded, error) {
+	return f.withFaults().load(w, prepare)
 }
 
 // loadConfig reads the settings; values are those of further flags, by their keys. With mistakes
@@ -105,12 +121,12 @@ func newEnvironment(f *flags, c *config.Config, getenv func(string) (string, boo
 		return nil, err
 	}
 	if f.Replay {
-		network, err := newReplay(f.ReplayFault)
+		network, err := newReplay(f.faults)
 		if err != nil {
 			return nil, err
 		}
 		network.Panics, env.Replay = p, network
-	} else if len(f.ReplayFault) > 0 {
+	} else if len(f.faults) > 0 {
 		return nil, errors.New("--replay-fault requires --replay")
 	}
 	return env, nil

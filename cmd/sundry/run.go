@@ -43,6 +43,7 @@ type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve the endpoints." example:"sundry serve --replay"`
 	Check      checkCmd      `cmd:"" help:"Load and compile configuration and catalog; print every mistake with its file and line." example:"sundry check --catalog ./catalog"`
 	Try        tryCmd        `cmd:"" help:"Call one endpoint once and show each stage." example:"sundry try ip ip=8.8.8.8"`
+	Explain    explainCmd    `cmd:"" help:"Say what would become of a request: parameters, key, policy, entry, sources. No upstream is called." example:"sundry explain '/api/ip?ip=8.8.8.8'"`
 	Doctor     doctorCmd     `cmd:"" help:"Call every source once and compare its answer with the recorded one; exit 4 if an endpoint has no working source." example:"sundry doctor kd id=YT0000000000001"`
 	Health     healthCmd     `cmd:"" help:"Check that the server on this machine is alive; exit 1 if it is not. For container health checks." example:"sundry health --ready"`
 	Advise     adviseCmd     `cmd:"" help:"Advise on TTLs from a log: which one meets the target, the share of old answers and the upstream calls now and then." example:"sundry advise /var/log/sundry.log"`

@@ -34,7 +34,7 @@ import (
 )
 
 type serveCmd struct {
-	flags
+	faultFlags
 	Listen    string `help:"Address of the public listener (default :8080)." placeholder:"ADDR"`
 	Admin     string `help:"Address of the admin listener (default 127.0.0.1:9090)." placeholder:"ADDR"`
 	To        string `help:"Serve one HTTP API as it is, cached as HTTP says (RFC 9111), in the place of the endpoints: its URL." placeholder:"URL"`
@@ -133,7 +133,7 @@ func logLevel(c *config.Config) slog.Level {
 // front.
 func (s *server) build(reg prometheus.Registerer) error {
 	var err error
-	if s.env, err = newEnvironment(&s.cmd.flags, s.config, s.process.getenv, reg, s.log, s.panics); err != nil {
+	if s.env, err = newEnvironment(s.cmd.withFaults(), s.config, s.process.getenv, reg, s.log, s.panics); err != nil {
 		return misconfigured(err)
 	}
 	if s.process.onEnvironment != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 type tryCmd struct {
-	flags
+	faultFlags
 	Endpoint string   `arg:"" help:"Endpoint or API to call." complete:"callable"`
 	Params   []string `arg:"" optional:"" help:"Parameters, such as ip=8.8.8.8; of an API as it is, a path with its query, such as '/a?x=1'." placeholder:"NAME=VALUE" complete:"parameters"`
 }

@@ -161,12 +161,15 @@ func (c *apiCall) serve(h *through.Handler, catcher *panics.Catcher) {
 }
 
 // explained is what becomes of the answer in the cache.
-func (c *apiCall) explained() []string {
+func (c *apiCall) explained() (lines []string) {
 	if c.origins == nil {
 		return nil
 	}
 	c.origins.Status = c.result.Code
-	if lines := web.Explain(web.NewRequest(c.request, &c.api.Rules), c.origins, &c.api.Rules); !c.result.Cache.Stored || int64(c.result.Sent) <= c.api.Body {
+	if !c.result.Cache.Stored || int64(c.result.Sent) <= c.api.Body {
+		for _, line := range web.Explain(web.NewRequest(c.request, &c.api.Rules), c.origins, &c.api.Rules) {
+			lines = append(lines, line.EN())
+		}
 		return lines
 	}
 	return []string{fmt.Sprintf("not stored because the body has more than %d bytes (cache: body)", c.api.Body)}

@@ -15,6 +15,7 @@ import (
 	"sundry/proxy/autopilot"
 	"sundry/proxy/live"
 	"sundry/proxy/site/status"
+	"sundry/proxy/through"
 	"sundry/upstreams"
 	"sundry/upstreams/catalog"
 	"sundry/upstreams/declare"
@@ -32,6 +33,8 @@ type System struct {
 	// Store keeps what APIs answer that are served as they are, and Resolve finds the API of a request and its path there.
 	Store   *web.Store
 	Resolve func(r *http.Request) (api, path string, ok bool)
+	// Foresee says what would become of a GET for an API; false: there is none of that name.
+	Foresee func(api string, r *http.Request) (through.Foreseen, bool)
 	Env     *upstreams.Environment
 	// Advise advises on the TTL of an endpoint, and on further ones; the zero target is that of
 	// the endpoint.
@@ -97,6 +100,7 @@ func (a *api) routes(mux *http.ServeMux) {
 		"PURGE /":                                  a.purgeByMethod,
 		"GET /admin/api/apis":                      a.apis,
 		"GET /admin/api/apis/{name}/entries":       a.kept,
+		"POST /admin/api/explain":                  a.explain,
 		"GET /admin/api/failures":                  a.failures,
 		"POST /admin/api/failures/{id}/retry":      a.retry,
 		"GET /admin/api/audit":                     a.audit,

@@ -17,23 +17,34 @@ func (in *Input) Key() string {
 	b := make([]byte, 0, 96)
 	b = append(append(b, in.Form.Chain.prefix...), ':')
 	for i, p := range in.endpoint.Params {
-		if p.Role != RoleInput {
-			continue
+		if p.Role == RoleInput {
+			b = append(in.appendKey(b, i), '|')
 		}
-		switch v := in.values[i].(type) {
-		case nil:
-			b = append(b, '-')
-		case int:
-			b = strconv.AppendInt(b, int64(v), 10)
-		case string:
-			if p.link && !p.Personal {
-				b = appendHost(b, v)
-			}
-			b = appendValue(b, v, p.Personal || p.link)
-		}
-		b = append(b, '|')
 	}
 	return string(b)
+}
+
+// KeyPrefix is what the keys of an input's chain begin with: the endpoint, its version and the chain.
+func (in *Input) KeyPrefix() string { return in.Form.Chain.prefix }
+
+// appendKey writes what a parameter is in a key: nothing of one that is no input.
+func (in *Input) appendKey(b []byte, i int) []byte {
+	p := in.endpoint.Params[i]
+	if p.Role != RoleInput {
+		return b
+	}
+	switch v := in.values[i].(type) {
+	case nil:
+		b = append(b, '-')
+	case int:
+		b = strconv.AppendInt(b, int64(v), 10)
+	case string:
+		if p.link && !p.Personal {
+			b = appendHost(b, v)
+		}
+		b = appendValue(b, v, p.Personal || p.link)
+	}
+	return b
 }
 
 // plainMax is the longest value that stands in a key as it is.

@@ -7,6 +7,7 @@ import * as audit from "./audit.js";
 import * as cache from "./cache.js";
 import { badge, h, show } from "./dom.js";
 import * as endpoints from "./endpoints.js";
+import * as explain from "./explain.js";
 import * as failures from "./failures.js";
 import { choose, language, locale, t } from "./language.js";
 import { login, show as showOperator } from "./operator.js";
@@ -15,7 +16,7 @@ import * as overview from "./overview.js";
 import { approximate, moment } from "./text.js";
 import * as upstreams from "./upstreams.js";
 
-const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["apis", t("APIs"), apis], ["advice", t("Advice"), advice], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
+const tabs = [["overview", t("Overview"), overview], ["endpoints", t("Endpoints"), endpoints], ["apis", t("APIs"), apis], ["advice", t("Advice"), advice], ["upstreams", t("Upstreams"), upstreams], ["cache", t("Cache"), cache], ["explain", t("Explain"), explain], ["failures", t("Failures"), failures], ["audit", t("Audit"), audit]];
 const every = 4000;
 const place = (id) => document.getElementById(id);
 const panel = place("panel"), lost = place("lost");

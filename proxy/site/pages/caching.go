@@ -7,6 +7,8 @@ import (
 
 	"sundry/cache/policy"
 	"sundry/proxy/site/i18n"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/lib/words"
 )
 
 // cachingRule is what callers may know of how the answers of an endpoint are kept.
@@ -16,6 +18,17 @@ type cachingRule struct {
 	LimitsItself bool
 	// Pool: each request gets one of many candidates.
 	Pool bool
+}
+
+// Caching describes in sentences how the answers of an endpoint are kept, the most important one first.
+func Caching(e *catalog.Endpoint) []words.Text {
+	r := cachingOf(e)
+	en, zh := r.words(i18n.English), r.words(i18n.Chinese)
+	all := make([]words.Text, len(en))
+	for i := range en {
+		all[i] = words.Say(en[i], zh[i])
+	}
+	return all
 }
 
 // words describe the rule in sentences, the most important one first.

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"sundry/cmd/sundry/internal/config"
+	"sundry/proxy/explain"
+	"sundry/proxy/site/i18n"
+)
+
+type explainCmd struct {
+	Config  string   `help:"Configuration file of the server (default: sundry.yaml in the working directory, if it exists)." type:"path" placeholder:"FILE"`
+	Catalog string   `help:"Explain by this catalog alone, and ask no running instance." type:"path" placeholder:"DIR"`
+	Admin   string   `help:"Address of the server's admin listener, if given to it by a flag." placeholder:"ADDR"`
+	Header  []string `short:"H" help:"Field of the request, such as 'Accept-Language: de'. May be given several times." placeholder:"FIELD" sep:"none"`
+	JSON    bool     `name:"json" help:"Print it as JSON."`
+	URL     string   `arg:"" help:"URL, or path with its query, such as '/api/ip?ip=8.8.8.8'." complete:"addresses"`
+}
+
+// Help is shown below the usage.
+func (*explainCmd) Help() string {
+	return `Says what would become of a GET: endpoint, parameters, cache key, policy, entry, and the sources in their order. No upstream is called. The instance that runs on this machine is asked, at its admin listener (token: SUNDRY_ADMIN_TOKEN). Where none answers, the catalog alone tells, which knows of no entries and breakers.`
+}
+
+// Run asks the instance that runs on this machine, or else the catalog.
+func (e *explainCmd) Run(w *process) error {
+	r, err := explain.Request(e.URL, e.Header)
+	if err != nil {
+		return misused(err)
+	}
+	answer, err := e.ofInstance(w)
+	if away, ok := errors.AsType[*noInstance](err); ok {
+		if away.error != nil {
+			_, _ = fmt.Fprintf(w.stderr, "no running instance: %v; by the catalog alone:\n", away.error)
+		}
+		answer, err = e.ofCatalog(w, r)
+	}
+	if _, nowhere := errors.AsType[*explain.NotServed](err); nowhere {
+		return misused(err)
+	}
+	switch {
+	case err != nil:
+		return err
+	case e.JSON:
+		return printJSON(w, answer)
+	}
+	return e.print(w, answer)
+}
+
+// noInstance is why no running instance has been asked; nil: none was to be.
+type noInstance struct{ error }
+
+func (e *explainCmd) flags() *flags { return &flags{Config: e.Config, Catalog: e.Catalog} }
+
+// ofCatalog explains by configuration and catalog.
+func (e *explainCmd) ofCatalog(w *process, r *http.Request) (*explain.Explanation, error) {
+	l, err := e.flags().load(w, nil)
+	defer l.close()
+	if err != nil {
+		return nil, err
+	}
+	x := &explain.Explainer{Catalog: l.set, BasePath: l.config.BasePath}
+	return x.Explain(r.WithContext(w.ctx), netip.AddrFrom4([4]byte{127, 0, 0, 1}), i18n.English)
+}
+
+// explainTime bounds how long a running instance is waited for.
+const explainTime = 5 * time.Second
+
+// ofInstance asks the admin listener. Its error is a noInstance where no Sundry answers there that knows this call.
+func (e *explainCmd) ofInstance(w *process) (*explain.Explanation, error) {
+	if e.Catalog != "" {
+		return nil, &noInstance{}
+	}
+	c, _ := e.flags().loadConfig(w, nil) // of mistakes, the catalog tells
+	if e.Admin != "" {
+		c.Admin = e.Admin
+	}
+	status, body, err := e.post(w, c)
+	answer, refused := &explain.Explanation{}, struct{ Error string }{}
+	switch {
+	case err != nil:
+		return nil, &noInstance{err}
+	case status == http.StatusOK && json.Unmarshal(body, answer) == nil:
+		return answer, nil
+	case status == http.StatusUnauthorized:
+		return nil, fmt.Errorf("explain: the admin listener at %s refuses the token: expected that of the server in SUNDRY_ADMIN_TOKEN", c.Admin)
+	case json.Unmarshal(body, &refused) != nil || refused.Error == "":
+		return nil, &noInstance{fmt.Errorf("what answers at %s with status %d does not know this call", c.Admin, status)}
+	case status == http.StatusNotFound, status == http.StatusBadRequest:
+		return nil, misused(errors.New(refused.Error))
+	}
+	return nil, fmt.Errorf("explain: %s: %s", c.Admin, refused.Error)
+}
+
+func (e *explainCmd) post(w *process, c *config.Config) (status int, body []byte, err error) {
+	addr, err := reachable(c.Admin)
+	if err != nil {
+		return 0, nil, err
+	}
+	asked, err := json.Marshal(map[string]any{"url": e.URL, "fields": e.Header})
+	if err != nil {
+		return 0, nil, err
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, explainTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admin/api/explain?lang=en", bytes.NewReader(asked))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token, _ := w.getenv("SUNDRY_ADMIN_TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, body, err
+}
+
+// print writes each part below its title.
+func (e *explainCmd) print(w *process, answer *explain.Explanation) error {
+	var b strings.Builder
+	p := w.paletteOf(w.stdout)
+	for _, part := range answer.Parts {
+		b.WriteString(p.paint(cyan, part.Title) + "\n")
+		for _, f := range part.Facts {
+			fmt.Fprintf(&b, "  %-16s %s\n", f.About, f.Says)
+		}
+	}
+	_, err := io.WriteString(w.stdout, b.String())
+	return err
+}

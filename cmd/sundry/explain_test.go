@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sundry/proxy/explain"
+)
+
+// TestExplainByTheCatalog: without an instance, all but entries and breakers.
+func TestExplainByTheCatalog(t *testing.T) {
+	t.Parallel()
+	few := onlyIn(t, "60s", "ip", "kd", "music", "sfz", "yiyan")
+	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
+	for _, row := range []struct{ url, want, without string }{
+		{"/api/60s?date=2026-08-22&colour=red", "outcome          not known|date             2026-08-22|colour           ignored: there is no such parameter|key              60s:|Published daily|breaker not known", "hit"},
+		{"http://localhost:8080/api/60s?dat=1&date=never", `400: parameter date: "never" is not a date|dat              ignored: there is no such parameter; did you mean date?`, "…"},
+		{"/api/sfz?card=11010519491231002X", "bypass|card             (not shown: personal)|computed here", "11010519491231002X"},
+		{"/api/sfz?card=1101051949123100211", "400: parameter card: the value", "1101051949123100211"},
+		{"/api/sfz?11010519491231002X", "400: parameter card is missing|…                ignored", "11010519491231002X"},
+		{"/api/ip", "of the request itself", "127.0.0.1"},
+		{"/api/ip?ip=8.8.8.8", "(not shown: personal)|ipinfo.io: breaker not known", "8.8.8.8"},
+		{"/api/kd?id=SF1234567890123&mobile=8899", "(not shown: personal)", "8899"},
+	} {
+		out, errs, err := call(t, few, "explain", row.url)
+		if err != nil || !strings.HasPrefix(errs, "no running instance: ") {
+			t.Errorf("%s: %v %s", row.url, err, errs)
+		}
+		for want := range strings.SplitSeq(row.want, "|") {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", row.url, want, out)
+			}
+		}
+		if strings.Contains(out, row.without) {
+			t.Errorf("%s: %q in\n%s", row.url, row.without, out)
+		}
+	}
+}
+
+// TestExplainMistakes in what is asked for: each names what is expected.
+func TestExplainMistakes(t *testing.T) {
+	t.Parallel()
+	few := onlyIn(t, "ip")
+	few["SUNDRY_ADMIN"] = "127.0.0.1:1"
+	for want, args := range map[string][]string{
+		"/api/ipp: not found; did you mean /api/ip?":               {"/api/ipp"},
+		"expected a path such as /api/ip?ip=8.8.8.8":               {"/docs"},
+		"expected a URL, or a path with its query":                 {"ip"},
+		"expected its name and value, such as Accept-Language: de": {"/api/ip", "-H", "nonsense"},
+		"unknown key": {"/api/ip", "--config", write(t, t.TempDir(), "bad.yaml", "admin: 127.0.0.1:1\nnonsense: 1\n")},
+	} {
+		_, _, err := call(t, few, append([]string{"explain"}, args...)...)
+		if code := statusOf(err); err == nil || !strings.Contains(err.Error(), want) || code != statusMisused && code != statusMisconfigured {
+			t.Errorf("%v: %v (%d), want %s", args, err, code, want)
+		}
+	}
+}
+
+// explained asks a running instance, by the command.
+func explained(t *testing.T, p *instance, args ...string) (facts map[string]string, outcome string) {
+	t.Helper()
+	out, errs, err := call(t, nil, append([]string{"explain", "--json", "--admin", strings.TrimPrefix(p.admin, "http://")}, args...)...)
+	var got explain.Explanation
+	if err != nil || errs != "" || json.Unmarshal([]byte(out), &got) != nil {
+		t.Fatalf("%v: %v %s%s", args, err, errs, out)
+	}
+	facts = map[string]string{}
+	for _, part := range got.Parts {
+		for _, f := range part.Facts {
+			facts[part.ID+" "+f.About] += f.Says + "\n"
+		}
+	}
+	return facts, got.Outcome
+}
+
+// TestExplainOfAnInstance: what is foretold is what then happens, and nobody is called for it.
+func TestExplainOfAnInstance(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		w.Header().Set("Cache-Control", "max-age=60")
+		w.Header().Set("Vary", "Accept-Language, X-Token")
+		fmt.Fprint(w, `{"a":1}`)
+	}))
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	writeEndpoint(t, dir, "own", up.URL, "ttl: 1h, grace: 10m")
+	write(t, dir, "whole.yaml", "version: 1\nname: whole\nproxy:\n  to: "+up.URL+"\n  cache: {drop: [utm_*]}\n")
+	p := serve(t, "--catalog", dir)
+	check := func(url, outcome string, want map[string]string, fields ...string) {
+		t.Helper()
+		before := calls.Load()
+		facts, got := explained(t, p, append([]string{url}, fields...)...)
+		for about, text := range want {
+			if !strings.Contains(facts[about], text) {
+				t.Errorf("%s: %s: %q, want %s", url, about, facts[about], text)
+			}
+		}
+		if got != outcome || calls.Load() != before {
+			t.Errorf("%s: %s, want %s; %d calls", url, got, outcome, calls.Load()-before)
+		}
+	}
+	check("/api/own?id=1", "miss", map[string]string{"entry entry": "none", "sources up": "breaker closed; not called yet"})
+	mustGet(t, p.public+"/api/own?id=1")
+	check("/api/own?id=1", "hit", map[string]string{"entry tier": "near tier", "entry source": "up", "entry freshness": "fresh for another", "sources up": "last: success"})
+	p.mustAsk(http.MethodPost, "purge", `{"endpoint":"own","mode":"soft"}`)
+	check("/api/own?id=1", "stale", map[string]string{"entry freshness": "stale for"})
+	check("/api/whole/a?x=1&utm_b=2", "miss", map[string]string{"key primary": "GET whole/a?x=1", "key query": "dropped", "policy rule": "fresh for as long as the response says", "answer Cache-Status": "sundry; fwd=uri-miss"})
+	req, _ := http.NewRequest(http.MethodGet, p.public+"/api/whole/a?x=1", http.NoBody)
+	req.Header.Set("X-Token", "hush")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	check("/api/whole/a?x=1", "miss", map[string]string{"answer Cache-Status": "sundry; fwd=vary-miss"})
+	check("/api/whole/a?x=1", "hit", map[string]string{"key variant": "Accept-Language:; X-Token: …", "policy rule": "fresh for 60 s because max-age=60", "entry variant": "200 text/plain", "origins " + up.URL: "breaker closed"}, "-H", "X-Token: hush")
+	if facts, _ := explained(t, p, "/api/whole/a?x=1", "-H", "X-Token: hush"); strings.Contains(fmt.Sprint(facts), "hush") {
+		t.Errorf("the token stands in %v", facts)
+	}
+	if _, _, err := call(t, nil, "explain", "--admin", strings.TrimPrefix(p.admin, "http://"), "/api/owm"); statusOf(err) != statusMisused || !strings.Contains(err.Error(), "did you mean /api/own?") {
+		t.Errorf("a name that is wrong: %v", err)
+	}
+	if doc := p.mustAsk(http.MethodPost, "explain?lang=zh", `{"url":"/api/own?id=1"}`); !strings.Contains(fmt.Sprint(doc), "title:缓存规则") {
+		t.Errorf("%v", doc)
+	}
+}
+
+// TestExplainNeedsTheToken of an instance that has one.
+func TestExplainNeedsTheToken(t *testing.T) {
+	t.Parallel()
+	p := serveWithToken(t, "--replay", "--config", write(t, t.TempDir(), "few.yaml", only("ip")))
+	args := []string{"explain", "--admin", strings.TrimPrefix(p.admin, "http://"), "/api/ip"}
+	if _, _, err := call(t, nil, args...); err == nil || !strings.Contains(err.Error(), "SUNDRY_ADMIN_TOKEN") {
+		t.Errorf("without the token: %v", err)
+	}
+	if out, _, err := call(t, map[string]string{"SUNDRY_ADMIN_TOKEN": adminToken}, args...); err != nil || !strings.Contains(out, "breaker closed") {
+		t.Errorf("with it: %v %s", err, out)
+	}
+}

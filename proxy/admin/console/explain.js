@@ -1,0 +1,23 @@
+// What would become of a request, in the words of the server.
+import { ask } from "./api.js";
+import { h } from "./dom.js";
+import { t } from "./language.js";
+
+let url = "", field = "";
+
+export const load = async () => url && ask("explain", { url, fields: field ? [field] : [] }).catch((e) => ({ parts: [], wrong: e.message }));
+
+export function view(answer, { refresh }) {
+  return h("section", { id: "explain" },
+    h("p", { class: "soft" }, t("What would become of a request, without making it. No upstream is called.")),
+    h("form", { class: "bar-row", onsubmit: (event) => {
+      event.preventDefault();
+      [url, field] = ["url", "field"].map((name) => document.getElementById(`explain-${name}`).value.trim());
+      refresh();
+    } },
+    input("url", t("URL or path"), "/api/ip?ip=8.8.8.8"), input("field", t("Request field"), "Accept-Language: de"), h("button", { type: "submit", class: "main" }, t("Explain"))),
+    h("div", { role: "status", class: "stages" }, answer.wrong && h("p", { class: "error" }, `✕ ${answer.wrong}`),
+      answer.parts?.map((p) => h("section", { key: p.part }, h("h2", null, p.title), h("dl", null, p.facts.map((f, i) => [h("dt", { key: `t${i}`, class: "mono" }, f.about), h("dd", { key: `d${i}`, class: "words" }, f.says)]))))));
+}
+
+const input = (name, label, example) => h("label", null, label, " ", h("input", { id: `explain-${name}`, type: "text", placeholder: t("such as {path}", { path: example }), autocomplete: "off", spellcheck: "false" }));

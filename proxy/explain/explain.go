@@ -1,0 +1,191 @@
+// Package explain says what would become of a request, in words for operators. It promises that no upstream is asked for it,
+// and that nothing personal and no secret is repeated.
+package explain
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"sundry/cache"
+	"sundry/cache/web"
+	"sundry/proxy/site/i18n"
+	"sundry/proxy/through"
+	"sundry/upstreams"
+	"sundry/upstreams/catalog"
+	"sundry/upstreams/declare"
+	"sundry/upstreams/host"
+	"sundry/upstreams/lib/words"
+)
+
+// Explainer explains requests by a catalog.
+type Explainer struct {
+	Catalog *catalog.Catalog
+	// BasePath is what the public paths begin with, such as /tools; "": nothing.
+	BasePath string
+	// Running is the instance that would answer; nil: entries, breakers and the like are not known.
+	Running *Running
+}
+
+// Running is what an instance knows beside its catalog.
+type Running struct {
+	// Spaces returns the cache spaces of an endpoint, that of its answers first.
+	Spaces func(endpoint string) []*cache.Space
+	// Journal has the attempts.
+	Journal *upstreams.Journal
+	// Foresee says what would become of a request for an API; false: there is none of that name.
+	Foresee func(api string, r *http.Request) (through.Foreseen, bool)
+}
+
+// Explanation is what would become of one request.
+type Explanation struct {
+	// Name is the endpoint or API; API tells which.
+	Name string `json:"name"`
+	API  bool   `json:"api"`
+	// Outcome is hit, stale, miss, negative, bypass, invalid or error, as in metrics; forbidden; passed, for what an API's origin
+	// is always asked; or unknown.
+	Outcome string `json:"outcome"`
+	Parts   []Part `json:"parts"`
+}
+
+// Part is one aspect: answer, parameters, key, policy, entry, sources or origins.
+type Part struct {
+	ID    string `json:"part"`
+	Title string `json:"title"`
+	Facts []Fact `json:"facts"`
+}
+
+// Fact is one line of a part: what it is about, by which programs know it, and words.
+type Fact struct {
+	About string `json:"about"`
+	Says  string `json:"says"`
+}
+
+// teller writes an Explanation, part by part.
+type teller struct {
+	Explanation
+	in i18n.Language
+}
+
+// part begins the next part.
+func (t *teller) part(id, en, zh string) {
+	t.Parts = append(t.Parts, Part{ID: id, Title: t.in.Say(en, zh), Facts: []Fact{}})
+}
+
+// add is the next fact of the last part.
+func (t *teller) add(about string, says words.Text) {
+	p := &t.Parts[len(t.Parts)-1]
+	p.Facts = append(p.Facts, Fact{about, t.in.Of(says)})
+}
+
+// NotServed means that nothing is served at an address, or that it is none. It is a words.Teller.
+type NotServed struct{ words words.Text }
+
+func (n *NotServed) Error() string { return n.words.EN() }
+
+// Words implements words.Teller.
+func (n *NotServed) Words() words.Text { return n.words }
+
+func notServed(en, zh string, args ...any) error { return &NotServed{words.Sayf(en, zh, args...)} }
+
+// Request makes the GET that is explained of a URL, or a path with its query, and of fields such as "Accept-Language: de". Its
+// error is a NotServed.
+func Request(target string, fields []string) (*http.Request, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" || !strings.HasPrefix(u.Path, "/") && u.Host == "" {
+		return nil, notServed("expected a URL, or a path with its query, such as /api/ip?ip=8.8.8.8", "应为 URL，或路径加查询串，例如 /api/ip?ip=8.8.8.8")
+	}
+	r := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	for _, field := range fields {
+		name, value, ok := strings.Cut(field, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, notServed("a request field: expected its name and value, such as Accept-Language: de", "请求字段：应为名称和值，例如 Accept-Language: de")
+		}
+		r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return r, nil
+}
+
+// Explain says what would become of a request of a caller. Its error is a NotServed.
+func (x *Explainer) Explain(r *http.Request, caller netip.Addr, in i18n.Language) (*Explanation, error) {
+	below, inside := strings.CutPrefix(r.URL.Path, x.BasePath)
+	t := &teller{in: in}
+	if a := x.apiAt(r, below); a != nil {
+		x.api(t, a, r)
+		return &t.Explanation, nil
+	}
+	name, ok := strings.CutPrefix(below, "/api/")
+	if !ok || !inside {
+		return nil, notServed("%s: expected a path such as %s/api/ip?ip=8.8.8.8", "%s：应为 %s/api/ip?ip=8.8.8.8 这样的路径", r.URL.Path, x.BasePath)
+	}
+	name, tail, _ := strings.Cut(name, "/")
+	e, known := x.Catalog.Get(name)
+	if !known || tail != "" && tail != "index.php" {
+		near := x.Catalog.Nearest(name)
+		if near == name {
+			near = ""
+		}
+		if near != "" {
+			return nil, notServed("%s: not found; did you mean %s?", "%s：不存在；是不是 %s？", r.URL.Path, x.BasePath+"/api/"+near)
+		}
+		return nil, notServed("%s: not found", "%s：不存在", r.URL.Path)
+	}
+	x.endpoint(t, e, r, caller)
+	return &t.Explanation, nil
+}
+
+// apiAt is the API that a request is for; nil: none.
+func (x *Explainer) apiAt(r *http.Request, below string) *catalog.API {
+	name, isAPI := strings.CutPrefix(below, "/api/")
+	name, _, _ = strings.Cut(name, "/")
+	for _, a := range x.Catalog.APIs {
+		of := slices.Contains(a.Hosts, strings.ToLower(r.URL.Hostname()))
+		if of || a.Everywhere || isAPI && a.Name == name && len(a.Hosts) == 0 {
+			return a
+		}
+	}
+	return nil
+}
+
+// breaker is the state of a host's breaker in words.
+func breaker(h *host.Host) words.Text {
+	held := words.Text{}
+	if h.Forced() != host.Unforced {
+		held = words.Say(", held by an operator", "（由运维保持）")
+	}
+	switch h.State() {
+	case "open":
+		return words.Sayf("%s: breaker open, not called%s", "%s：熔断器打开，不调用%s", h.Name, held)
+	case "half-open":
+		return words.Sayf("%s: breaker half-open, a few probes pass%s", "%s：熔断器半开，只放行少量探测%s", h.Name, held)
+	}
+	return words.Sayf("%s: breaker closed%s", "%s：熔断器闭合%s", h.Name, held)
+}
+
+// span is a duration for people: what is long is rounded.
+func span(d time.Duration) words.Text {
+	if d.Abs() < 2*time.Second {
+		return words.Name(d.Abs().Round(10 * time.Millisecond).String())
+	}
+	for _, unit := range [...]time.Duration{24 * time.Hour, time.Hour, time.Minute} {
+		if d.Abs() >= 10*unit {
+			d = d.Round(unit)
+			break
+		}
+	}
+	return said(web.Span(d.Abs()))
+}
+
+func said(s web.Said) words.Text { return words.Say(s.EN(), s.ZH()) }
+
+// suggested is the nearest of some names, to be put behind one that is none of them.
+func suggested(name string, names []string) words.Text {
+	near := declare.Nearest(name, names)
+	if near == "" {
+		return words.Text{}
+	}
+	return words.Sayf("; did you mean %s?", "；是不是 %s？", near)
+}

@@ -1,0 +1,79 @@
+package through
+
+import (
+	"net/http"
+	"time"
+
+	"sundry/cache/web"
+)
+
+// Foreseen is what would become of a GET, as far as what is stored tells: no origin is asked.
+type Foreseen struct {
+	// Path is that at the origin, with its query, Key the one of the store.
+	Path, Key string
+	// Variants are what is stored of it, Selected that of them which the request selects; nil: none.
+	Variants web.Variants
+	Selected *web.Object
+	// Verdict is what Selected is good for.
+	Verdict web.Verdict
+	Status  web.CacheStatus
+	// Refused is the status with which it would be refused: 400 for a path with a segment . or .., 504 where nothing stored answers a
+	// request with only-if-cached; 0: it would not be.
+	Refused int
+}
+
+// Foresee says what Serve would do with a GET.
+func (h *Handler) Foresee(r *http.Request) Foreseen {
+	passed := isUpgrade(r) || web.Preconditions(r.Header)
+	r = h.heard(r)
+	f, now, q := Foreseen{Path: h.PathOf(r)}, h.now(), web.NewRequest(r, &h.Rules)
+	f.Key = h.Name + f.Path
+	if hasDotSegment(f.Path) {
+		f.Refused = http.StatusBadRequest
+		return f
+	}
+	f.Variants = h.store.Find(r.Context(), f.Key, r.Header, &h.Rules, now)
+	f.Selected = f.Variants.Select(r.Header, h.Rules.Languages)
+	switch {
+	case passed:
+		f.Status.Fwd = "request"
+	case f.Selected != nil:
+		f.judge(r, q, now)
+	case q.OnlyIfCached:
+		f.Refused = http.StatusGatewayTimeout
+	case len(f.Variants) > 0:
+		f.Status.Fwd = "vary-miss"
+	default:
+		f.Status.Fwd = "uri-miss"
+		if h.markers.has(f.Key, now) {
+			f.Status.Detail = "unshared"
+		}
+	}
+	return f
+}
+
+// judge is what becomes of a request for what is stored.
+func (f *Foreseen) judge(r *http.Request, q *web.Request, now time.Time) {
+	o := f.Selected
+	f.Verdict = o.Judge(&q.Directives, now)
+	wanted, ranged := web.WantedRange(r.Header)
+	if o.Part != nil {
+		if _, holds := o.Part.Holds(wanted); !ranged || !holds {
+			f.Verdict, f.Status.Fwd = web.Validate, "partial"
+			if q.OnlyIfCached {
+				f.Refused = http.StatusGatewayTimeout
+			}
+			return
+		}
+	}
+	switch {
+	case f.Verdict == web.Refuse:
+		f.Refused = http.StatusGatewayTimeout
+	case f.Verdict != web.Validate:
+		f.Status = web.CacheStatus{Hit: true, TTL: o.Left(now), Detail: "memory"}
+	case o.Left(now) > 0:
+		f.Status.Fwd = "request"
+	default:
+		f.Status.Fwd = "stale"
+	}
+}
