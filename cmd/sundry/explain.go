@@ -136,7 +136,7 @@ func (e *explainCmd) print(w *process, answer *explain.Explanation) error {
 	for _, part := range answer.Parts {
 		b.WriteString(p.paint(cyan, part.Title) + "\n")
 		for _, f := range part.Facts {
-			fmt.Fprintf(&b, "  %-16s %s\n", f.About, f.Says)
+			fmt.Fprintf(&b, "  %-16s %s\n", f.Label, f.Says)
 		}
 	}
 	_, err := io.WriteString(w.stdout, b.String())

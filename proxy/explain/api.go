@@ -27,7 +27,7 @@ func (x *Explainer) api(t *teller, a *catalog.API, r *http.Request) {
 	}
 	outcome, says := foretold(&f, known)
 	t.Name, t.API, t.Outcome = a.Name, true, outcome
-	t.part("answer", "Answer", "结果")
+	t.part("answer", "Outcome", "结果")
 	t.add("outcome", says)
 	if known && f.Refused == 0 {
 		t.add("Cache-Status", words.Name(f.Status.String()))
@@ -151,6 +151,6 @@ func (t *teller) tellOrigins(a *catalog.API, known bool) {
 		case known:
 			says = breaker(target.Host)
 		}
-		t.add(target.URL.String(), says)
+		t.named(target.URL.String(), says)
 	}
 }

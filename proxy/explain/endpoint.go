@@ -44,7 +44,7 @@ func (x *Explainer) endpoint(t *teller, e *catalog.Endpoint, r *http.Request, ca
 	}
 	outcome, says := q.outcome()
 	q.Name, q.Outcome = e.Name, outcome
-	q.part("answer", "Answer", "结果")
+	q.part("answer", "Outcome", "结果")
 	q.add("outcome", says)
 	q.add("endpoint", words.Say(e.Name+": "+e.EN, e.Name+"："+e.ZH))
 	q.add("form", words.Name(in.Form.Name))
@@ -107,15 +107,15 @@ func (q *question) tellParameters(all []catalog.Understood) {
 		u := &all[i]
 		switch {
 		case u.Param == nil && u.Name == "lang":
-			q.add(u.Name, words.Say("the language of errors", "错误信息的语言"))
+			q.named(u.Name, words.Say("the language of errors", "错误信息的语言"))
 		case u.Param == nil && !plainName.MatchString(u.Name):
 			q.add("…", words.Say("ignored: there is no such parameter", "忽略：没有这个参数"))
 		case u.Param == nil:
-			q.add(u.Name, words.Sayf("ignored: there is no such parameter%s", "忽略：没有这个参数%s", suggested(u.Name, names)))
+			q.named(u.Name, words.Sayf("ignored: there is no such parameter%s", "忽略：没有这个参数%s", suggested(u.Name, names)))
 		case u.Wrong != nil:
-			q.add(u.Name, words.Say(u.Wrong.EN(), u.Wrong.ZH()))
+			q.named(u.Name, words.Say(u.Wrong.EN(), u.Wrong.ZH()))
 		default:
-			q.add(u.Name, meaning(u))
+			q.named(u.Name, meaning(u))
 		}
 	}
 }
@@ -160,11 +160,11 @@ func (q *question) tellKey(all []catalog.Understood) {
 		switch u := &all[i]; {
 		case u.Key == "":
 		case u.Key == "-":
-			q.add(u.Name, words.Say("none", "无"))
+			q.named(u.Name, words.Say("none", "无"))
 		case u.Hidden():
-			q.add(u.Name, words.Say("part of it (not shown: personal)", "计入其中（个人信息，不予显示）"))
+			q.named(u.Name, words.Say("part of it (not shown: personal)", "计入其中（个人信息，不予显示）"))
 		default:
-			q.add(u.Name, words.Name(u.Key))
+			q.named(u.Name, words.Name(u.Key))
 		}
 	}
 	if !secret && q.wrong == nil {
@@ -235,7 +235,7 @@ func (q *question) tellSources(r *http.Request) {
 		default:
 			says = append(says, q.source(s)...)
 		}
-		q.add(s.Declared, joined(says))
+		q.named(s.Declared, joined(says))
 	}
 }
 

@@ -3,6 +3,7 @@
 package explain
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -58,9 +59,10 @@ type Part struct {
 	Facts []Fact `json:"facts"`
 }
 
-// Fact is one line of a part: what it is about, by which programs know it, and words.
+// Fact is one line of a part: what it is about, by which programs know it, the same for people, and words.
 type Fact struct {
 	About string `json:"about"`
+	Label string `json:"label"`
 	Says  string `json:"says"`
 }
 
@@ -77,8 +79,22 @@ func (t *teller) part(id, en, zh string) {
 
 // add is the next fact of the last part.
 func (t *teller) add(about string, says words.Text) {
+	t.named(about, says)
+	facts := t.Parts[len(t.Parts)-1].Facts
+	facts[len(facts)-1].Label = t.in.Of(words.Say(about, cmp.Or(labels[about], about)))
+}
+
+// named is add for what has a name of its own, such as a parameter.
+func (t *teller) named(name string, says words.Text) {
 	p := &t.Parts[len(t.Parts)-1]
-	p.Facts = append(p.Facts, Fact{about, t.in.Of(says)})
+	p.Facts = append(p.Facts, Fact{name, name, t.in.Of(says)})
+}
+
+// labels are what facts are about, in Chinese.
+var labels = map[string]string{
+	"outcome": "结果", "endpoint": "接口", "form": "形式", "picture": "图片", "prefix": "前缀", "key": "缓存键", "rule": "规则", "live": "运行中更改",
+	"shared": "共享", "entry": "条目", "tier": "层", "age": "时长", "freshness": "新鲜度", "edition": "期", "source": "数据源", "api": "API",
+	"primary": "主键", "query": "查询串", "variant": "变体",
 }
 
 // NotServed means that nothing is served at an address, or that it is none. It is a words.Teller.

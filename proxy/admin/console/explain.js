@@ -17,7 +17,7 @@ export function view(answer, { refresh }) {
     } },
     input("url", t("URL or path"), "/api/ip?ip=8.8.8.8"), input("field", t("Request field"), "Accept-Language: de"), h("button", { type: "submit", class: "main" }, t("Explain"))),
     h("div", { role: "status", class: "stages" }, answer.wrong && h("p", { class: "error" }, `✕ ${answer.wrong}`),
-      answer.parts?.map((p) => h("section", { key: p.part }, h("h2", null, p.title), h("dl", null, p.facts.map((f, i) => [h("dt", { key: `t${i}`, class: "mono" }, f.about), h("dd", { key: `d${i}`, class: "words" }, f.says)]))))));
+      answer.parts?.map((p) => h("div", { key: p.part }, h("h2", null, p.title), h("dl", { class: "explained" }, p.facts.map((f, i) => [h("dt", { key: `t${i}`, class: "words" }, f.label), h("dd", { key: `d${i}`, class: "words" }, f.says)]))))));
 }
 
-const input = (name, label, example) => h("label", null, label, " ", h("input", { id: `explain-${name}`, type: "text", placeholder: t("such as {path}", { path: example }), autocomplete: "off", spellcheck: "false" }));
+const input = (name, label, example) => h("label", { class: "row" }, label, h("input", { class: "long", id: `explain-${name}`, type: "text", placeholder: t("such as {path}", { path: example }), autocomplete: "off", spellcheck: "false" }));
