@@ -42,7 +42,7 @@ func Explain(q *Request, r *Response, rules *Rules) []Said {
 }
 
 // Explain is Explain for what is stored.
-func (o *Object) Explain(rules *Rules) []Said { return o.Terms.explain(&o.Response, rules) }
+func (o *Object) Explain(rules *Rules) []Said { return o.explain(&o.Response, rules) }
 
 func (t *Terms) explain(r *Response, rules *Rules) []Said {
 	lines := []Said{explainLifetime(r, t, rules)}

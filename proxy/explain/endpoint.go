@@ -242,7 +242,7 @@ func (q *question) tellSources(r *http.Request) {
 func (q *question) source(s *upstreams.Source) (says []words.Text) {
 	switch {
 	case s.LastResort:
-		says = append(says, words.Say("last resort", "最后手段"))
+		says = append(says, words.Say("last resort", "兜底数据源"))
 	case s.After == upstreams.AfterFailure:
 		says = append(says, words.Say("only after a failure", "仅在失败之后"))
 	case s.After == upstreams.AfterNegative:

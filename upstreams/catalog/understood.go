@@ -20,7 +20,9 @@ type Understood struct {
 }
 
 // Hidden reports whether its value is not to be shown: it is personal, or known to some alone.
-func (u *Understood) Hidden() bool { return u.Param != nil && (u.Param.Personal || u.Param.Spec.Private) }
+func (u *Understood) Hidden() bool {
+	return u.Param != nil && (u.Param.Personal || u.Param.Spec.Private)
+}
 
 // Link reports whether its values are links, of which no more than the host is to be shown.
 func (u *Understood) Link() bool { return u.Param != nil && u.Param.link }
