@@ -73,7 +73,7 @@ func TestCatchersAreGivenToAll(t *testing.T) {
 // not listen.
 func builtServer(t *testing.T, settings string) *server {
 	t.Helper()
-	cmd := &serveCmd{flags: flags{Replay: true, Config: write(t, t.TempDir(), "sundry.yaml", settings)}}
+	cmd := &serveCmd{faultFlags: faultFlags{flags: flags{Replay: true, Config: write(t, t.TempDir(), "sundry.yaml", settings)}}}
 	w := &process{ctx: t.Context(), urgent: t.Context(), getenv: noEnv, stdout: io.Discard, stderr: io.Discard}
 	c, err := cmd.config(w)
 	if err != nil {
