@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -78,14 +77,12 @@ func (s *Server) KeepHistory(ctx context.Context) {
 
 // KeepStatus keeps, until ctx ends, the record of the status up to date.
 func (s *Server) KeepStatus(ctx context.Context) {
-	for failed := ""; ; {
+	for failed := false; ; {
 		err := s.keeper.Write(ctx, time.Now())
-		if now := fmt.Sprint(err); err == nil {
-			failed = ""
-		} else if now != failed && ctx.Err() == nil {
-			failed = now
+		if err != nil && !failed && ctx.Err() == nil {
 			s.cfg.Log.Warn("the record of the status is not up to date", "error", err)
 		}
+		failed = err != nil
 		if jitter.Pause(ctx, status.WriteEvery, 0.2) != nil {
 			return
 		}
@@ -96,7 +93,7 @@ func (s *Server) KeepStatus(ctx context.Context) {
 func (s *Server) LeaveStatus(ctx context.Context) {
 	s.history.Observe(time.Now())
 	if err := s.keeper.Write(ctx, time.Now()); err != nil {
-		s.cfg.Log.Warn("the last minute of the status was not kept", "error", err)
+		s.cfg.Log.Warn("the end of the status was not kept", "error", err)
 	}
 }
 

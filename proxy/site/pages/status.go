@@ -92,10 +92,9 @@ type statusGroup struct {
 
 // statusRow is an endpoint.
 type statusRow struct {
-	Card  homeEndpoint
-	Is    *status.Endpoint
-	Bars  statusBars
-	Notes []barNote // on the days with trouble, the latest first
+	Card homeEndpoint
+	Is   *status.Endpoint
+	Bars statusBars
 }
 
 // statusTime is a time in the time zone that readers of a language expect.
@@ -118,10 +117,9 @@ func (s *Set) statusView(l i18n.Language, r *status.Report) statusView {
 			if e == nil {
 				continue
 			}
-			notes := notesOf(l, r, e)
 			bars := barsOf(e.Bars)
-			bars.Notes = notes
-			group.Rows = append(group.Rows, statusRow{card, e, bars, notes})
+			bars.Notes = notesOf(l, r, e)
+			group.Rows = append(group.Rows, statusRow{card, e, bars})
 			if e.State.Trouble() {
 				v.Troubled = append(v.Troubled, e.Name)
 			}

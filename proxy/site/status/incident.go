@@ -24,7 +24,7 @@ const (
 
 // Incident is a time in which endpoints that got into trouble at about the same time were in it.
 type Incident struct {
-	// Begin is when that was first noticed to be so: what the incident is known by.
+	// Begin is when the first of them got into it, as was found first: what the incident is known by.
 	Begin time.Time `json:"begin"`
 	// Updated is when something was last found out: another endpoint, a worse state, an end.
 	Updated time.Time `json:"updated"`
@@ -46,17 +46,6 @@ func (i *Incident) Over() bool {
 	return !slices.ContainsFunc(i.Spells, func(s Spell) bool { return !s.Over })
 }
 
-// From is when the first endpoint got into trouble.
-func (i *Incident) From() time.Time {
-	from := i.Begin
-	for _, s := range i.Spells {
-		if s.From.Before(from) {
-			from = s.From
-		}
-	}
-	return from
-}
-
 // Until is when the last endpoint was in trouble.
 func (i *Incident) Until() (until time.Time) {
 	for _, s := range i.Spells {
@@ -76,12 +65,12 @@ func (i *Incident) State() (worst State) {
 }
 
 // Endpoints are their names, in order.
-func (i *Incident) Endpoints() []string {
-	names := map[string]bool{}
+func (i *Incident) Endpoints() (names []string) {
 	for _, s := range i.Spells {
-		names[s.Endpoint] = true
+		names = append(names, s.Endpoint)
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // begins reports since which slot an endpoint is in trouble, and in which. What was before the slot first does not count.

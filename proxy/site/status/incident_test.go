@@ -108,7 +108,7 @@ func TestIncidents(t *testing.T) {
 		var got []string
 		for i := range r.Incidents {
 			in := &r.Incidents[i]
-			got = append(got, fmt.Sprintf("%v %v %v %t", in.Endpoints(), in.From().Sub(minute(0)).Minutes(), in.Until().Sub(minute(0)).Minutes(), in.Over()))
+			got = append(got, fmt.Sprintf("%v %v %v %t", in.Endpoints(), in.Begin.Sub(minute(0)).Minutes(), in.Until().Sub(minute(0)).Minutes(), in.Over()))
 		}
 		if !slices.Equal(got, row.want) {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)

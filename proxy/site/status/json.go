@@ -75,7 +75,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	}
 	for i := range r.Incidents {
 		in := &r.Incidents[i]
-		one := incidentDoc{ID: r.IncidentID(in), From: in.From(), State: in.State(), Endpoints: in.Endpoints()}
+		one := incidentDoc{ID: r.IncidentID(in), From: in.Begin, State: in.State(), Endpoints: in.Endpoints()}
 		if in.Over() {
 			one.Until = new(in.Until())
 		}

@@ -22,7 +22,7 @@ const version = 1
 const largest = 64 << 20
 
 // WriteEvery is how often Write should be called: a process that is killed loses that much.
-const WriteEvery = time.Minute
+const WriteEvery = 30 * time.Second
 
 // swaps is how often a write is tried anew because another instance has written.
 const swaps = 10
@@ -66,10 +66,7 @@ func (k *Keeper) count(name string, at time.Time, t Tally) {
 func (k *Keeper) Record(now time.Time) *Record {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r, err := decode(k.stored)
-	if err != nil || r == nil {
-		r = newRecord(now)
-	}
+	r, _ := k.decoded(k.stored, now) // which was read before
 	r.merge(&k.sent)
 	r.merge(&k.counts)
 	return r
@@ -155,11 +152,11 @@ func (k *Keeper) decoded(stored []byte, now time.Time) (*Record, error) {
 	if err != nil {
 		k.log.Warn("the record of the status is damaged: what this instance knows of it takes its place", "error", err)
 	}
-	if err != nil || r == nil {
-		r, err = decode(k.stored)
+	if r == nil {
+		r, _ = decode(k.stored)
 	}
-	if err != nil || r == nil {
-		return newRecord(now), nil
+	if r == nil {
+		r = newRecord(now)
 	}
 	return r, nil
 }
@@ -181,15 +178,17 @@ func decode(b []byte) (*Record, error) {
 	}
 	r := &Record{}
 	err = json.Unmarshal(text, r)
-	if r.Version > version {
+	switch {
+	case r.Version > version:
 		return nil, errLater
+	case err != nil:
+		return nil, err
+	case r.Seed == "":
+		return nil, errors.New("expected a record with a seed")
 	}
-	if err == nil && r.Seed == "" {
-		err = errors.New("expected a record with a seed")
-	}
-	maps.DeleteFunc(r.Endpoints, func(_ string, p *past) bool { return p == nil })
+	maps.DeleteFunc(r.Endpoints, func(_ string, p *past) bool { return p == nil || p.Days == nil || p.Slots == nil })
 	r.Version = version
-	return r, err
+	return r, nil
 }
 
 // encode writes a record, always the same for the same.

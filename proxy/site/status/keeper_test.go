@@ -143,7 +143,7 @@ func TestKeeperBeginsWithWhatThereIs(t *testing.T) {
 		refused bool
 	}{
 		"damaged":            {stored: []byte("hello"), want: Tally{1, 0, 0}},
-		"an older version":   {stored: packed(`{"seed":"s","endpoints":{"a":{"days":{"20514":[4,1,1]}},"b":null},"incidents":null}`), want: Tally{5, 1, 1}},
+		"an older version":   {stored: packed(`{"seed":"s","endpoints":{"a":{"days":{"20514":[4,1,1]},"slots":{}},"b":null,"c":{}},"incidents":null}`), want: Tally{5, 1, 1}},
 		"an unknown state":   {stored: packed(`{"version":1,"seed":"s","incidents":[{"spells":[{"endpoint":"a","state":"odd"}]}]}`), want: Tally{1, 0, 0}},
 		"negative":           {stored: packed(`{"version":1,"seed":"s","endpoints":{"a":{"days":{"20514":[-4,1,1]}}}}`), want: Tally{1, 0, 0}},
 		"of a later version": {stored: packed(`{"version":2,"days":"otherwise"}`), want: Tally{1, 0, 0}, refused: true},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -42,7 +43,7 @@ type Record struct {
 	Writer    string           `json:"writer"`
 	Since     time.Time        `json:"since"`
 	Endpoints map[string]*past `json:"endpoints"`
-	// Incidents are in the order in which they began.
+	// Incidents are in the order in which they were found.
 	Incidents []Incident `json:"incidents"`
 }
 
@@ -71,14 +72,8 @@ func (r *Record) of(name string) *past {
 	}
 	p := r.Endpoints[name]
 	if p == nil {
-		p = &past{}
+		p = &past{map[int64]Tally{}, map[int64]Tally{}}
 		r.Endpoints[name] = p
-	}
-	if p.Days == nil {
-		p.Days = map[int64]Tally{}
-	}
-	if p.Slots == nil {
-		p.Slots = map[int64]Tally{}
 	}
 	return p
 }
@@ -107,8 +102,8 @@ func (r *Record) merge(other *Record) {
 	}
 }
 
-// trim forgets what is too much. What is furthest from now goes first, in whichever direction: a clock that was wrong
-// for a while, then or now, costs no more than the margin of daysKept.
+// trim forgets what is too much: the oldest incidents, and of the rest first what is furthest from now, in whichever
+// direction: a clock that was wrong for a while, then or now, costs no more than the margin of daysKept.
 func (r *Record) trim(now time.Time) {
 	today, current := number(now, day), number(now, slot)
 	rank := map[string]int64{}
@@ -119,27 +114,20 @@ func (r *Record) trim(now time.Time) {
 			delete(r.Endpoints, name)
 			continue
 		}
-		nearest := distance(slices.MinFunc(slices.Collect(maps.Keys(p.Days)), func(a, b int64) int {
-			return cmp.Compare(distance(a, today), distance(b, today))
-		}), today)
+		nearest := int64(math.MaxInt64 / (2 * daysKept))
+		for n := range p.Days {
+			nearest = min(nearest, distance(n, today))
+		}
 		rank[name] = nearest*(daysKept+1) - int64(len(p.Days)) // of those that were asked for the same day, the new ones go
 	}
 	keepNearest(r.Endpoints, func(name string) int64 { return rank[name] }, endpointsKept)
-	r.trimIncidents(now)
-}
-
-func (r *Record) trimIncidents(now time.Time) {
-	slices.SortStableFunc(r.Incidents, func(a, b Incident) int {
-		return cmp.Compare(now.Sub(a.Begin).Abs(), now.Sub(b.Begin).Abs())
-	})
 	spells := 0
-	for i := range r.Incidents {
+	for i := range slices.Backward(r.Incidents) {
 		if spells += len(r.Incidents[i].Spells); spells > spellsKept {
-			r.Incidents = r.Incidents[:i]
+			r.Incidents = r.Incidents[i+1:]
 			break
 		}
 	}
-	slices.SortStableFunc(r.Incidents, func(a, b Incident) int { return a.Begin.Compare(b.Begin) })
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }

@@ -57,7 +57,7 @@ func Of(v *View, r *Record, at time.Time, subjects []Subject) Report {
 		out.Endpoints = append(out.Endpoints, e)
 	}
 	for _, in := range slices.Backward(r.Incidents) {
-		told := len(in.Spells) > 0 && in.Until().After(out.FirstDay) && !in.From().After(at)
+		told := len(in.Spells) > 0 && in.Until().After(out.FirstDay) && !in.Begin.After(at)
 		if told && len(out.Incidents) < incidentsTold {
 			out.Incidents = append(out.Incidents, in)
 		}
