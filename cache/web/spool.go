@@ -20,72 +20,118 @@ type Spool struct {
 	window int64
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced whenever there is something new
-	segments [][]byte      // from offset start on
+	changed  chan struct{} // closed once there is something new; nil: nobody waits
+	segments [][]byte      // from offset start on; behind the end of the last is what is being written
 	start    int64
 	size     int64
 	fastest  int64 // what was read by whoever has read most
+	expected int64
 	ended    bool
 	err      error
 }
 
-// NewSpool makes a spool that keeps up to window bytes.
-func NewSpool(window int64) *Spool {
-	return &Spool{window: max(window, segment), changed: make(chan struct{})}
+// NewSpool makes a spool that keeps up to window bytes, of a body of that length; -1: it is not known.
+func NewSpool(window, length int64) *Spool {
+	return &Spool{window: max(window, segment), expected: length}
 }
 
 // Write appends bytes, once there is room for them. It fails only once the spool is closed.
 func (s *Spool) Write(b []byte) (n int, err error) {
 	for n < len(b) {
-		room, wait, err := s.room()
+		room, err := s.Room()
 		if err != nil {
 			return n, err
 		}
-		if room == 0 {
-			<-wait
-			continue
-		}
-		n += s.append(b[n:min(len(b), n+room)])
+		more := copy(room, b[n:])
+		s.Wrote(more)
+		n += more
 	}
 	return n, nil
 }
 
-// room is how many bytes may be written now, and what to wait for where that is none.
-func (s *Spool) room() (n int, wait <-chan struct{}, err error) {
+// Room is where the next bytes are to be put, once there is some. It fails only once the spool is closed.
+func (s *Spool) Room() ([]byte, error) {
+	for {
+		b, wait, err := s.room()
+		if wait == nil {
+			return b, err
+		}
+		<-wait
+	}
+}
+
+// room is Room, or what to wait for.
+func (s *Spool) room() (b []byte, wait <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return 0, nil, io.ErrClosedPipe
+		return nil, nil, io.ErrClosedPipe
 	}
-	return int(max(0, max(s.fastest, s.start)+s.window-s.size)), s.changed, nil
+	room := max(s.fastest, s.start) + s.window - s.size
+	if room <= 0 {
+		return nil, s.wait(), nil
+	}
+	last := s.lastSegment()
+	b = last[len(last):cap(last)]
+	return b[:min(int64(len(b)), room)], nil, nil
 }
 
-func (s *Spool) append(b []byte) int {
+// smallSegment is how large the first segment is at first where the length is not known: most bodies are small.
+const smallSegment = 4 << 10
+
+// lastSegment is the one with room behind its end. The first has as much as is expected, and one byte more, in which nothing
+// is read but the end; or it grows.
+func (s *Spool) lastSegment() []byte {
+	last := len(s.segments) - 1
+	if last >= 0 && len(s.segments[last]) < cap(s.segments[last]) {
+		return s.segments[last]
+	}
+	size := int64(segment)
+	switch {
+	case last < 0 && s.expected >= 0:
+		size = min(size, s.expected+1)
+	case last < 0:
+		size = smallSegment
+	case len(s.segments[last]) < segment:
+		size = min(size, 2*s.size)
+		s.segments[last] = append(make([]byte, 0, size), s.segments[last]...)
+		return s.segments[last]
+	}
+	s.segments = append(s.segments, make([]byte, 0, size))
+	return s.segments[last+1]
+}
+
+// Wrote appends the first n bytes of what Room was.
+func (s *Spool) Wrote(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for rest := b; len(rest) > 0; {
-		last := len(s.segments) - 1
-		if last < 0 || len(s.segments[last]) == segment {
-			s.segments = append(s.segments, make([]byte, 0, min(s.size, segment))) // the first grows: most bodies are small
-			last++
-		}
-		free := min(len(rest), segment-len(s.segments[last]))
-		s.segments[last] = append(s.segments[last], rest[:free]...)
-		rest = rest[free:]
+	if n == 0 {
+		return
 	}
-	s.size += int64(len(b))
+	last := &s.segments[len(s.segments)-1]
+	*last = (*last)[:len(*last)+n]
+	s.size += int64(n)
 	for s.size-s.start > s.window+segment {
 		s.segments[0] = nil
 		s.segments, s.start = s.segments[1:], s.start+segment
 	}
 	s.signal()
-	return len(b)
+}
+
+// wait is what is closed once there is something new. The lock is held.
+func (s *Spool) wait() <-chan struct{} {
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
 }
 
 // signal wakes all who wait. The lock is held.
 func (s *Spool) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 }
 
 // Close ends the body: with nil it is complete, else it is cut off there, for all readers.
@@ -105,19 +151,23 @@ func (s *Spool) FromStart() bool {
 	return s.start == 0
 }
 
-// Completed is the body that these bytes complete, which are not written yet; false: it was given up, or is no longer there
-// from its first byte on.
-func (s *Spool) Completed(last []byte) (body []byte, ok bool) {
+// Completed is the body that the first n bytes of what Room was complete, before they are appended; false: it was given up, or
+// is no longer there from its first byte on. It must not be changed.
+func (s *Spool) Completed(n int) (body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.start > 0 {
 		return nil, false
 	}
-	body = make([]byte, 0, s.size+int64(len(last)))
-	for _, b := range s.segments {
-		body = append(body, b...)
+	size := int(s.size) + n
+	if len(s.segments) == 1 && cap(s.segments[0]) <= size+1 {
+		return s.segments[0][:size:size], true
 	}
-	return append(body, last...), true
+	body = make([]byte, 0, size)
+	for _, b := range s.segments {
+		body = append(body, b[:min(cap(b), size-len(body))]...)
+	}
+	return body, true
 }
 
 // Next returns bytes from an offset on, which are not to be changed; none with a channel to wait for; or the end: io.EOF,
@@ -137,7 +187,7 @@ func (s *Spool) Next(offset int64) (b []byte, wait <-chan struct{}, err error) {
 		}
 		return b, nil, nil
 	case !s.ended:
-		return nil, s.changed, nil
+		return nil, s.wait(), nil
 	case s.err != nil:
 		return nil, nil, s.err
 	}

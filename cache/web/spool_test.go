@@ -38,7 +38,7 @@ func pattern(n int) []byte {
 
 func TestManyReadWhatArrivesOnce(t *testing.T) {
 	want := pattern(3*segment + 17)
-	s := NewSpool(1 << 20)
+	s := NewSpool(1<<20, -1)
 	var readers sync.WaitGroup
 	for i := range 20 {
 		readers.Go(func() {
@@ -55,9 +55,13 @@ func TestManyReadWhatArrivesOnce(t *testing.T) {
 		}
 		rest = rest[n:]
 	}
-	for _, last := range []string{"", "end"} {
-		if got, whole := s.Completed([]byte(last)); !whole || string(got) != string(want)+last {
-			t.Errorf("it is not whole with %q", last)
+	room, err := s.Room()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range copy(room, "end") + 1 {
+		if got, whole := s.Completed(n); !whole || string(got) != string(want)+"end"[:n] {
+			t.Errorf("it is not whole with %d more bytes", n)
 		}
 	}
 	s.Close(nil)
@@ -71,7 +75,7 @@ func TestManyReadWhatArrivesOnce(t *testing.T) {
 func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 	const window = 2 * segment
 	want := pattern(20 * segment)
-	s := NewSpool(window)
+	s := NewSpool(window, -1)
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		if _, err := s.Write(want); err != nil {
@@ -94,21 +98,44 @@ func TestTheFastestReaderPacesTheWriter(t *testing.T) {
 	if n := len(s.segments) * segment; n > window+2*segment {
 		t.Errorf("%d bytes are kept", n)
 	}
-	if _, whole := s.Completed(nil); whole {
+	if _, whole := s.Completed(0); whole {
 		t.Error("it is whole, though its beginning is gone")
 	}
 }
 
 func TestABodyThatIsCutOff(t *testing.T) {
 	broken := errors.New("connection reset")
-	s := NewSpool(1 << 20)
+	s := NewSpool(1<<20, -1)
 	_, _ = s.Write([]byte("half"))
+	if _, err := s.Room(); err != nil {
+		t.Fatal(err)
+	}
 	s.Close(broken)
 	s.Close(nil)
 	if got, err := read(s, 0); !errors.Is(err, broken) || string(got) != "half" {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, whole := s.Completed([]byte("half")); whole {
+	if _, whole := s.Completed(1); whole {
 		t.Error("it counts as whole")
+	}
+}
+
+// TestABodyOfAKnownLength is read into memory once, whatever its length.
+func TestABodyOfAKnownLength(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, segment - 1, segment, segment + 1, 3 * segment} {
+		for _, told := range []int{n, n / 3, -1} {
+			want, s := pattern(n), NewSpool(1<<20, int64(told))
+			if _, err := s.Write(want); err != nil {
+				t.Fatal(err)
+			}
+			got, whole := s.Completed(0)
+			s.Close(nil)
+			if read, err := read(s, 0); err != nil || !whole || !bytes.Equal(read, want) || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes of which %d were told: %d, %v", n, told, len(got), err)
+			}
+			if n == 1000 && (told == n) != (&got[0] == &s.segments[0][0]) {
+				t.Errorf("%d bytes of which %d were told: copied where it need not be, or keeping more than that", n, told)
+			}
+		}
 	}
 }

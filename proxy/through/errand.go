@@ -222,7 +222,7 @@ func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.
 	t := web.TermsOf(got, &e.Rules)
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
 	storable := mayStore && resp.ContentLength <= e.Most
-	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength)), status: e.status, trailer: &resp.Trailer}
+	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength), resp.ContentLength), status: e.status, trailer: &resp.Trailer}
 	a.status.Stored = storable
 	a.shared = mayStore && mayShare(got, &t)
 	e.markers.set(e.key, !a.shared, got.Received)
@@ -271,9 +271,6 @@ func (e *errand) keep(o *web.Object, body []byte) {
 	e.store.Put(e.key, o.With(body, part).In(e.variants))
 }
 
-// copyBuffer is how much of a body is read at a time.
-const copyBuffer = 32 << 10
-
 // errIdle: nothing of a body came, or was read, for too long.
 var errIdle = errors.New("the body stands still")
 
@@ -285,26 +282,21 @@ func (h *Handler) copyBody(to *web.Spool, resp *http.Response, keep func(body []
 		giveUp()
 	}))
 	defer timer.Stop()
-	size := int64(copyBuffer)
-	if resp.ContentLength >= 0 {
-		size = min(size, resp.ContentLength+1) // one more, for the end
-	}
-	buf, length := make([]byte, size), int64(0)
-	for {
-		n, err := resp.Body.Read(buf)
+	for length := int64(0); ; {
+		room, err := to.Room()
+		if err != nil {
+			return err
+		}
+		n, err := resp.Body.Read(room)
 		timer.Reset(h.Idle)
 		length += int64(n)
 		if keep != nil && (errors.Is(err, io.EOF) || err == nil && length == resp.ContentLength) {
-			if body, whole := to.Completed(buf[:n]); whole {
+			if body, whole := to.Completed(n); whole {
 				keep(body)
 			}
 			keep = nil
 		}
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return err
-			}
-		}
+		to.Wrote(n)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -15,7 +15,7 @@ const maxHead = 256 << 10
 type headFilter struct {
 	net.Conn
 	inHead atomic.Bool
-	buf    []byte // what was read of a head
+	held   []byte // of a head that does not end yet
 	ready  []byte // what is to be read next
 	err    error  // behind ready
 }
@@ -28,11 +28,11 @@ func (c *headFilter) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn. It may wait since before the request was written, so what it has read decides.
+// Read implements net.Conn. It may wait since before the request was written, so what it has read decides. As a rule that is
+// a whole head, which is filtered where it lies.
 func (c *headFilter) Read(b []byte) (int, error) {
 	for len(c.ready) == 0 {
-		if c.err != nil {
-			err := c.err
+		if err := c.err; err != nil {
 			c.err = nil
 			return 0, err
 		}
@@ -40,55 +40,53 @@ func (c *headFilter) Read(b []byte) (int, error) {
 		if !c.inHead.Load() {
 			return n, err
 		}
-		c.read(b[:n], err)
+		if len(c.held) > 0 {
+			c.ready, c.held = c.filter(append(c.held, b[:n]...), err != nil)
+			c.err = err
+			continue
+		}
+		out, rest := c.filter(b[:n], err != nil)
+		if c.held = append(c.held, rest...); len(out) > 0 || err != nil {
+			return len(out), err
+		}
 	}
 	n := copy(b, c.ready)
 	c.ready = c.ready[n:]
 	return n, nil
 }
 
-// read takes more of a head, and has it ready once it ends.
-func (c *headFilter) read(b []byte, err error) {
-	c.buf = append(c.buf, b...)
-	if c.err = err; err == nil && len(c.buf) < maxHead && !bytes.Contains(c.buf, []byte("\r\n\r\n")) {
-		return
-	}
-	read := c.buf
-	c.buf = nil
-	c.ready = c.filtered(read)
-}
-
-// filtered is what was read with its heads filtered. Behind an interim response another head follows.
-func (c *headFilter) filtered(b []byte) []byte {
-	var out []byte
+// filter filters the heads in what was read, in place. Behind an interim response another one follows. rest is one that does
+// not end yet; there is none where nothing more comes, or where it is too long.
+func (c *headFilter) filter(b []byte, last bool) (out, rest []byte) {
+	out = b[:0]
 	for {
 		end := bytes.Index(b, []byte("\r\n\r\n"))
+		if end < 0 && !last && len(b) < maxHead {
+			return out, b
+		}
 		if end < 0 {
-			return append(out, b...)
+			return append(out, b...), nil
 		}
 		head := b[:end+4]
-		out = append(out, withoutCoding(head)...)
 		b = b[end+4:]
-		if !bytes.HasPrefix(head, []byte("HTTP/1.1 1")) || bytes.HasPrefix(head, []byte("HTTP/1.1 101")) {
+		final := !bytes.HasPrefix(head, []byte("HTTP/1.1 1")) || bytes.HasPrefix(head, []byte("HTTP/1.1 101"))
+		out = appendHead(out, head)
+		if final {
 			c.inHead.Store(false)
-			return append(out, b...)
-		}
-		if !bytes.Contains(b, []byte("\r\n\r\n")) {
-			c.buf = append(c.buf, b...)
-			return out
+			return append(out, b...), nil
 		}
 	}
 }
 
-// withoutCoding is a head without lines of Transfer-Encoding that net/http does not understand, but for those that end in
-// chunked: what these mean cannot be told without decoding it.
-func withoutCoding(head []byte) []byte {
+// appendHead appends a head, which may lie there already, without lines of Transfer-Encoding that net/http does not understand,
+// but for those that end in chunked: what these mean cannot be told without decoding it.
+func appendHead(out, head []byte) []byte {
 	const name = "transfer-encoding:"
-	lines := bytes.SplitAfter(head, []byte("\r\n"))
-	out := make([]byte, 0, len(head))
-	for _, line := range lines {
-		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) &&
-			!bytes.HasSuffix(bytes.ToLower(bytes.TrimSpace(line)), []byte("chunked")) {
+	for len(head) > 0 {
+		n := bytes.IndexByte(head, '\n') + 1
+		line := head[:n]
+		head = head[n:]
+		if n > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) && !bytes.HasSuffix(bytes.ToLower(bytes.TrimSpace(line)), []byte("chunked")) {
 			continue
 		}
 		out = append(out, line...)

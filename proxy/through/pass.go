@@ -44,10 +44,10 @@ func (c *call) pass() {
 		c.headSays(got)
 	}
 	t := web.TermsOf(got, &c.Rules)
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(streamWindow), status: status, trailer: &resp.Trailer}
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(streamWindow, resp.ContentLength), status: status, trailer: &resp.Trailer}
 	var keep func(body []byte)
 	if c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most {
-		a.spool = web.NewSpool(max(c.Most, streamWindow))
+		a.spool = web.NewSpool(max(c.Most, streamWindow), resp.ContentLength)
 		keep = func(body []byte) {
 			kept := a.object.With(body, nil)
 			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to

@@ -198,7 +198,7 @@ func (c *call) goOn(a *answer, at, from, n int64) error {
 	if got.Status != http.StatusPartialContent || !web.Continues(a.object.Tag(), rest, c.length(a), got.Header) {
 		return web.ErrLagging
 	}
-	more := web.NewSpool(streamWindow)
+	more := web.NewSpool(streamWindow, resp.ContentLength)
 	defer more.Close(errCallerGone)
 	c.panics.Go(panics.Fill, func() { more.Close(c.copyBody(more, resp, nil, func() { _ = resp.Body.Close() })) })
 	_, err = c.stream(more, 0, -1)
