@@ -101,13 +101,14 @@ func (o *Object) Weight() int {
 	return n
 }
 
-// NewObject makes the object of a response to a request: a copy of its header without what may not be kept.
+// NewObject makes the object of a response to a request, whose header it takes over, without what may not be kept.
 func NewObject(r *Response, t *Terms, request http.Header, rules *Rules) *Object {
 	o := &Object{Response: *r, Terms: *t, Names: withRouting(Selecting(r.Header, rules.Ignored), request)}
-	o.Header = r.Header.Clone()
 	RemoveConnectionFields(o.Header)
 	delete(o.Header, "Age")
-	o.Selected = http.Header{}
+	if len(o.Names) > 0 {
+		o.Selected = http.Header{}
+	}
 	for _, name := range o.Names {
 		if lines, ok := request[name]; ok {
 			o.Selected[name] = slices.Clone(lines)

@@ -18,58 +18,55 @@ type errand struct {
 	variants web.Variants // that the request does not select, of which the origin may name one
 	prefix   *web.Object  // a part that is stored and is to be completed; nil: there is none
 	asIs     bool         // with the caller's conditions: the answer is for that one alone
+	leads    bool         // the caller gets the responses before the final one (RFC 9110, section 15.2)
 	status   web.CacheStatus
-	interim  chan interim // to the leader; nil: to nobody
-}
-
-// interim is a response before the final one (RFC 9110, section 15.2).
-type interim struct {
-	code   int
-	header http.Header
 }
 
 // errFlight: what carried a flight out has ended without an answer.
 var errFlight = errors.New("the request to the origin ended without an answer")
 
-// run carries out a flight. It always makes its answer known, and ends its body.
+// run carries out a flight.
 func (e *errand) run(ctx context.Context, f *flight) {
-	known := false
-	know := func(a answer) {
-		known = true
-		e.flights.known(f, a)
+	if b := e.head(ctx, f); b != nil {
+		b.read()
 	}
+}
+
+// head carries out a flight until its answer is known, as it always becomes. The flight ends then, or once the body has been
+// read that it returns.
+func (e *errand) head(ctx context.Context, f *flight) (b *arrival) {
+	a := answer{err: errFlight, status: e.status}
 	defer func() {
-		if !known {
-			know(answer{err: errFlight, status: e.status})
+		e.flights.known(f, a)
+		if b == nil {
+			e.flights.remove(f)
 		}
-		e.flights.remove(f)
 	}()
-	if a, ok := e.storedMeanwhile(); ok {
-		know(a)
-		return
+	if stored, ok := e.storedMeanwhile(); ok {
+		a = stored
+		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	if a, b = e.asked(ctx); b != nil {
+		b.flight = f
+	}
+	return b
+}
+
+// asked asks the origin, if need be twice.
+func (e *errand) asked(ctx context.Context) (answer, *arrival) {
 	resp, got, err := e.ask(e.traced(ctx), http.MethodGet, e.header(), false)
 	if err != nil {
-		know(e.failed(err))
-		return
+		return e.failed(err), nil
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	if a, ok := e.validated(got); ok {
-		know(a)
-		return
+		_ = resp.Body.Close() // there is none, or it is given up
+		return a, nil
 	}
 	if e.astray(got) {
 		_ = resp.Body.Close() // given up
-		e = &errand{call: e.call, status: e.status}
-		if resp, got, err = e.ask(ctx, http.MethodGet, e.header(), false); err != nil {
-			know(e.failed(err))
-			return
-		}
-		defer func() { _ = resp.Body.Close() }() // a second one
+		return (&errand{call: e.call, status: e.status}).asked(ctx)
 	}
-	e.receive(resp, got, cancel, know)
+	return e.received(resp, got)
 }
 
 // storedMeanwhile is what another flight has stored since this caller looked, or what stands in since it has failed.
@@ -143,16 +140,10 @@ func (e *errand) header() http.Header {
 }
 
 func (e *errand) traced(ctx context.Context) context.Context {
-	if e.interim == nil {
+	if !e.leads {
 		return ctx
 	}
-	return traced(ctx, func(code int, h http.Header) {
-		select {
-		case e.interim <- interim{code, h}:
-		case <-ctx.Done():
-		case <-e.r.Context().Done(): // the leader has left
-		}
-	})
+	return traced(ctx, e.sendInterim)
 }
 
 // failed answers from what is stored where the origin cannot be reached, or says why not.
@@ -194,13 +185,14 @@ func (e *errand) validated(got *web.Response) (a answer, ok bool) {
 func (e *errand) update(old *web.Object, got *web.Response) answer {
 	r := &web.Response{Status: old.Status, Header: web.Updated(old.Header, got.Header), Requested: got.Requested, Received: got.Received}
 	t := web.TermsOf(r, &e.Rules)
+	storable := web.Storable(e.q, r, &t, &e.Rules)
 	o := web.NewObject(r, &t, e.r.Header, &e.Rules).With(old.Body, old.Part).In(web.Variants{old})
 	if len(o.Tags) == 0 {
 		o.Tags = old.Tags
 	}
 	s := e.status
 	s.Status = http.StatusNotModified
-	if web.Storable(e.q, r, &t, &e.Rules) {
+	if storable {
 		s.Stored = e.store.Put(e.key, o)
 	} else {
 		e.store.Drop(e.key, old)
@@ -213,28 +205,51 @@ func mayShare(got *web.Response, t *web.Terms) bool {
 	return !t.NoCache && t.Left(got.Requested) > 0
 }
 
-// receive makes a new response known and reads its body, which is kept if it may be and is whole.
-func (e *errand) receive(resp *http.Response, got *web.Response, cancel context.CancelFunc, know func(answer)) {
-	joins := e.prefix != nil && got.Status == http.StatusPartialContent
-	if joins {
+// arrival is a body that arrives, to be read into the spool of an answer.
+type arrival struct {
+	*errand
+	flight *flight
+	resp   *http.Response
+	joins  bool // the prefix that is stored
+	keeps  bool // it is kept if it is whole
+}
+
+// received is the answer that a new response is, and its body, which is kept if it may be.
+func (e *errand) received(resp *http.Response, got *web.Response) (answer, *arrival) {
+	b := &arrival{errand: e, resp: resp, joins: e.prefix != nil && got.Status == http.StatusPartialContent}
+	if b.joins {
 		got = e.joined(got)
 	}
 	t := web.TermsOf(got, &e.Rules)
 	mayStore := web.Storable(e.q, got, &t, &e.Rules)
-	storable := mayStore && resp.ContentLength <= e.Most
+	b.keeps = mayStore && resp.ContentLength <= e.Most
 	a := answer{object: web.NewObject(got, &t, e.r.Header, &e.Rules), spool: web.NewSpool(e.window(resp.ContentLength), resp.ContentLength), status: e.status, trailer: &resp.Trailer}
-	a.status.Stored = storable
+	a.status.Stored = b.keeps
 	a.shared = mayStore && mayShare(got, &t)
 	e.markers.set(e.key, !a.shared, got.Received)
-	know(a)
-	if joins {
-		_, _ = a.spool.Write(e.prefix.Body) // into memory
+	return a, b
+}
+
+// read reads the body, and ends the flight.
+func (b *arrival) read() {
+	f := b.flight
+	defer b.flights.remove(f)
+	defer func() { _ = b.resp.Body.Close() }() // read to its end, or given up
+	defer f.answer.spool.Close(errFlight)      // if it has not ended otherwise
+	if b.joins {
+		_, _ = f.answer.spool.Write(b.prefix.Body) // into memory
 	}
-	keep := func(body []byte) { e.keep(a.object, body) }
-	if !storable {
-		keep = nil
+	var keep func(body []byte)
+	if b.keeps {
+		keep = func(body []byte) { b.keep(f.answer.object, body) }
 	}
-	a.spool.Close(e.copyBody(a.spool, resp, keep, cancel))
+	f.answer.spool.Close(b.copyBody(f.answer.spool, b.resp, keep, f.cancel))
+}
+
+// isShort reports whether the body has as a rule come with its head.
+func (b *arrival) isShort() bool {
+	const most = 16 << 10
+	return b.resp.ContentLength >= 0 && b.resp.ContentLength <= most && !b.joins
 }
 
 const (

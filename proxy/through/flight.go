@@ -12,7 +12,7 @@ import (
 // flight is one request to an origin that several callers may share. Its head is known first: then each of them decides
 // whether the response is for it, and its body is read while it arrives.
 type flight struct {
-	key    string
+	key    flightKey
 	cancel context.CancelFunc
 	began  time.Time
 	head   chan struct{} // closed once answer is known
@@ -22,6 +22,9 @@ type flight struct {
 	readers int
 	kept    bool // it goes on without readers
 }
+
+// flightKey says what a flight is for: a URI, a part of it, and for one caller alone.
+type flightKey struct{ key, ranged, ifRange, caller string }
 
 // answer is how a flight ended: a response, with the body that is arriving or is stored, or an error.
 type answer struct {
@@ -38,12 +41,12 @@ type answer struct {
 // flights are those under way, by what they ask for.
 type flights struct {
 	mu    sync.Mutex
-	byKey map[string]*flight
+	byKey map[flightKey]*flight
 }
 
 // join returns the flight for a key, and whether the caller started it now, and is to carry it out. One that began before
 // what it is for was purged is not joined. Each caller calls leave.
-func (s *flights) join(key string, now time.Time, purged func(since time.Time) bool, cancel context.CancelFunc) (f *flight, started bool) {
+func (s *flights) join(key flightKey, now time.Time, purged func(since time.Time) bool, cancel context.CancelFunc) (f *flight, started bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f = s.byKey[key]; f != nil && !purged(f.began) && f.enter() {
@@ -51,7 +54,7 @@ func (s *flights) join(key string, now time.Time, purged func(since time.Time) b
 	}
 	f = &flight{key: key, cancel: cancel, began: now, head: make(chan struct{}), readers: 1}
 	if s.byKey == nil {
-		s.byKey = map[string]*flight{}
+		s.byKey = map[flightKey]*flight{}
 	}
 	s.byKey[key] = f
 	return f, true

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"sundry/cache/web"
@@ -107,12 +108,16 @@ func (w *recorder) Write(b []byte) (int, error) {
 // call is one request of a caller.
 type call struct {
 	*Handler
-	w     *recorder
+	w     recorder
 	r     *http.Request
 	q     *web.Request
 	path  string // at the origin, with the query
 	key   string
 	began time.Time
+	cut   bool // the answer has been cut off
+
+	interim     sync.Mutex // is held while a response before the final one is sent
+	interimOver bool       // no more of them are
 }
 
 // ServeHTTP implements http.Handler.
@@ -125,7 +130,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	if !upgrade {
 		r = h.heard(r)
 	}
-	c := &call{Handler: h, w: &recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
+	c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
 	switch {
@@ -139,6 +144,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 		c.pass()
 	default:
 		c.cached()
+	}
+	if c.cut {
+		panic(http.ErrAbortHandler)
 	}
 }
 
@@ -239,7 +247,7 @@ func (c *call) validate(o *web.Object) {
 // refresh validates behind the caller.
 func (c *call) refresh(o *web.Object) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
-	f, started := c.flights.join(c.key, c.began, c.purgedSince, cancel)
+	f, started := c.flights.join(flightKey{key: c.key, caller: "nobody"}, c.began, c.purgedSince, cancel)
 	if !started {
 		cancel()
 		f.leave()
@@ -263,16 +271,15 @@ func (c *call) fly(e *errand) {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
 	f, started := c.flights.join(c.flightKey(), c.began, c.purgedSince, cancel)
-	defer f.leave()
 	if started {
-		e.interim = make(chan interim)
-		c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
-	} else {
-		cancel()
+		c.lead(ctx, e, f)
+		return
 	}
+	cancel()
+	defer f.leave()
 	a := c.wait(f, e)
 	switch {
-	case started, a.err != nil && !errors.Is(a.err, context.Canceled):
+	case a.err != nil && !errors.Is(a.err, context.Canceled):
 	case a.err != nil, !c.mayHave(&a):
 		c.alone(e)
 		return
@@ -280,9 +287,77 @@ func (c *call) fly(e *errand) {
 		a.status.Shared = true
 	}
 	c.respond(&a)
-	if a.status.Stored {
-		f.keep() // this caller has what it asked for, and needed no more of the body
+	c.keep(f, &a)
+}
+
+// keep lets a flight go on for the store without the caller, who has what it asked for, and needed no more of the body.
+func (c *call) keep(f *flight, a *answer) {
+	if a.status.Stored && !c.cut {
+		f.keep()
 	}
+}
+
+// lead carries out a flight, and answers with what it brings. A caller who leaves is no longer a reader, but its goroutine
+// goes on while there are others.
+func (c *call) lead(ctx context.Context, e *errand, f *flight) {
+	stays := context.AfterFunc(c.r.Context(), c.panics.Func(panics.Fill, f.leave))
+	defer func() {
+		if stays() {
+			f.leave()
+		}
+	}()
+	c.keep(f, c.carry(ctx, e, f))
+}
+
+// carry carries out a flight in the caller's goroutine, which saves another one, but for a long body, which may come faster than
+// this caller takes it, and where the caller may have enough of waiting. It returns what it has answered.
+func (c *call) carry(ctx context.Context, e *errand, f *flight) *answer {
+	e.leads = true
+	if c.hasPatience(e) {
+		c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
+		a := c.wait(f, e)
+		c.respond(&a)
+		return &a
+	}
+	b := e.head(ctx, f)
+	switch {
+	case b != nil && b.isShort():
+		c.readAndRespond(b)
+		return &f.answer
+	case b != nil:
+		c.panics.Go(panics.Fill, b.read)
+	}
+	c.respondIfThere(&f.answer)
+	return &f.answer
+}
+
+// soon is when a body is not there yet.
+const soon = time.Millisecond
+
+// readAndRespond reads a short body, and answers then. If it is not there soon, another goroutine answers meanwhile.
+func (c *call) readAndRespond(b *arrival) {
+	a, answered := &b.flight.answer, false
+	done := make(chan struct{})
+	timer := time.AfterFunc(soon, c.panics.Func(panics.Request, func() {
+		defer close(done)
+		c.respond(a)
+		answered = true
+	}))
+	b.read()
+	if timer.Stop() {
+		c.respondIfThere(a)
+		return
+	}
+	if <-done; !answered {
+		c.abort(errFlight)
+	}
+}
+
+func (c *call) respondIfThere(a *answer) {
+	if c.r.Context().Err() != nil {
+		c.gone()
+	}
+	c.respond(a)
 }
 
 // mayHave reports whether the answer to another caller's request answers this one's. Who was there before its head came
@@ -300,38 +375,41 @@ func (c *call) mayHave(a *answer) bool {
 // patience is how long callers wait for an origin where what is stored may be served in the place of an error.
 const patience = 3 * time.Second
 
-// wait waits for the head of a flight, and sends interim responses meanwhile. It does not return if the caller leaves.
+// hasPatience reports whether a caller gets what is stored where the origin takes too long.
+func (c *call) hasPatience(e *errand) bool {
+	return e.stored != nil && e.stored.Left(c.began) <= 0 && e.stored.Usable(false, c.began)
+}
+
+// wait waits for the head of a flight. It does not return if the caller leaves.
 func (c *call) wait(f *flight, e *errand) answer {
+	defer c.endInterim()
 	var enough <-chan time.Time
-	if e.stored != nil && e.stored.Left(c.began) <= 0 && e.stored.Usable(false, c.began) {
+	if c.hasPatience(e) {
 		timer := time.NewTimer(f.began.Add(patience).Sub(c.began))
 		defer timer.Stop()
 		enough = timer.C
 	}
-	for {
-		select {
-		case <-f.head:
-			return f.answer
-		case i := <-e.interim:
-			c.sendInterim(i.code, i.header)
-		case <-enough:
-			f.keep()
-			return e.stale(0)
-		case <-c.r.Context().Done():
-			c.abort(http.ErrAbortHandler)
-		}
+	select {
+	case <-f.head:
+		return f.answer
+	case <-enough:
+		f.keep()
+		return e.stale(0)
+	case <-c.r.Context().Done():
 	}
+	c.gone()
+	return answer{}
 }
 
 func (c *call) purgedSince(t time.Time) bool { return c.store.PurgedSince(c.key, t) }
 
 // flightKey says what a flight is for. What only one caller may have is for that one alone.
-func (c *call) flightKey() string {
-	key := c.key + "\x00" + c.r.Header.Get("Range") + "\x00" + c.r.Header.Get("If-Range")
+func (c *call) flightKey() flightKey {
+	k := flightKey{key: c.key, ranged: c.r.Header.Get("Range"), ifRange: c.r.Header.Get("If-Range")}
 	if c.r.Header["Authorization"] != nil || c.q.NoStore {
-		key += "\x00" + c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
+		k.caller = c.began.Format(time.RFC3339Nano) + c.r.RemoteAddr
 	}
-	return key
+	return k
 }
 
 // alone asks the origin for this caller, because what a flight has brought was not for it.
@@ -340,8 +418,5 @@ func (c *call) alone(e *errand) {
 	defer cancel()
 	f := &flight{cancel: cancel, began: c.now(), head: make(chan struct{}), readers: 1}
 	defer f.leave()
-	e.interim = make(chan interim)
-	c.panics.Go(panics.Fill, func() { e.run(ctx, f) })
-	a := c.wait(f, e)
-	c.respond(&a)
+	c.carry(ctx, e, f)
 }

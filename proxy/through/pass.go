@@ -27,7 +27,7 @@ func (c *call) pass() {
 		status.Fwd = "request"
 	}
 	if c.r.ContentLength != 0 {
-		control := http.NewResponseController(c.w)
+		control := http.NewResponseController(&c.w)
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
 		c.r.Body = movingBody{c.r.Body, control, c.Idle}
 	}
@@ -44,10 +44,13 @@ func (c *call) pass() {
 		c.headSays(got)
 	}
 	t := web.TermsOf(got, &c.Rules)
-	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(streamWindow, resp.ContentLength), status: status, trailer: &resp.Trailer}
+	window, keeps := int64(streamWindow), c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most
+	if keeps {
+		window = max(c.Most, window)
+	}
+	a := &answer{object: web.NewObject(got, &t, c.r.Header, &c.Rules), spool: web.NewSpool(window, resp.ContentLength), status: status, trailer: &resp.Trailer}
 	var keep func(body []byte)
-	if c.contentOfTarget(got, &t) && resp.ContentLength <= c.Most {
-		a.spool = web.NewSpool(max(c.Most, streamWindow), resp.ContentLength)
+	if keeps {
 		keep = func(body []byte) {
 			kept := a.object.With(body, nil)
 			kept.Requested = got.Received.Add(time.Millisecond) // it is what the method has led to
@@ -79,6 +82,7 @@ func (b movingBody) Read(p []byte) (int, error) {
 func (c *call) ask(ctx context.Context, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
 	resp, err := c.reach(ctx, method, h, body)
+	c.endInterim()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,14 +107,27 @@ func traced(ctx context.Context, interim func(code int, h http.Header)) context.
 	}})
 }
 
-// sendInterim sends an interim response, whose fields are not those of the final one.
+// sendInterim sends an interim response, whose fields are not those of the final one. It is called by another goroutine, and
+// does nothing once the caller is answered.
 func (c *call) sendInterim(code int, h http.Header) {
+	c.interim.Lock()
+	defer c.interim.Unlock()
+	if c.interimOver {
+		return
+	}
 	own := c.w.Header()
 	maps.Copy(own, h)
 	c.w.WriteHeader(code)
 	for name := range h {
 		delete(own, name)
 	}
+}
+
+// endInterim lets no more interim responses through.
+func (c *call) endInterim() {
+	c.interim.Lock()
+	defer c.interim.Unlock()
+	c.interimOver = true
 }
 
 // invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC
@@ -209,6 +226,6 @@ func (c *call) tunnel() {
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { c.failOrigin(&answer{err: err}) },
 	}
-	_ = http.NewResponseController(c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
-	proxy.ServeHTTP(c.w, asked)
+	_ = http.NewResponseController(&c.w).SetReadDeadline(c.now().Add(c.Idle * 1000)) // a connection that rests is not idle
+	proxy.ServeHTTP(&c.w, asked)
 }

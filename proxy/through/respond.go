@@ -132,13 +132,17 @@ func (c *call) send(a *answer, from, n int64) {
 	}
 	if err != nil {
 		c.abort(err)
+		return
 	}
 	c.sendTrailer(a)
 }
 
-// abort ends the connection of a caller who would take what has come for a whole answer.
-func (c *call) abort(err error) {
-	c.w.Err = err
+// abort ends the connection of a caller, who would take what has come for a whole answer, once the handler returns.
+func (c *call) abort(err error) { c.w.Err, c.cut = err, true }
+
+// gone ends the request of a caller who has left.
+func (c *call) gone() {
+	c.w.Err = http.ErrAbortHandler
 	panic(http.ErrAbortHandler)
 }
 
@@ -147,7 +151,7 @@ var errCallerGone = fmt.Errorf("the caller has left: %w", http.ErrAbortHandler)
 // stream writes a body while it arrives, and returns up to where it came. Each time that there is nothing more for the
 // moment, what was written is sent.
 func (c *call) stream(s *web.Spool, from, n int64) (at int64, err error) {
-	control := http.NewResponseController(c.w)
+	control := http.NewResponseController(&c.w)
 	for at = from; n < 0 || at < from+n; {
 		b, wait, err := s.Next(at)
 		switch {
@@ -239,5 +243,5 @@ func (c *call) fail(status int, err error) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	c.w.WriteHeader(status)
-	_, _ = fmt.Fprintln(c.w, err)
+	_, _ = fmt.Fprintln(&c.w, err)
 }
