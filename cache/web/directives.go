@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,23 +34,21 @@ const anyTime = maxSeconds * time.Second
 // ParseDirectives reads the lines of a Cache-Control field.
 func ParseDirectives(lines []string) Directives {
 	var d Directives
-	seen := map[string]bool{}
-	for _, m := range members(lines) {
+	seen := make([]string, 0, 8) // known ones
+	for m := range members(lines) {
 		name, value, hasValue := strings.Cut(m, "=")
-		if name = strings.ToLower(name); seen[name] {
-			continue
+		if name = strings.ToLower(name); !slices.Contains(seen, name) && d.set(name, unquote(value), hasValue) {
+			seen = append(seen, name)
 		}
-		seen[name] = true
-		d.set(name, unquote(value), hasValue)
 	}
 	return d
 }
 
-// set notes a directive. Of those that take a number, one that is none is noted as invalid.
-func (d *Directives) set(name, value string, hasValue bool) {
+// set notes a directive; false: it is unknown. Of those that take a number, one that is none is noted as invalid.
+func (d *Directives) set(name, value string, hasValue bool) (known bool) {
 	if flag := d.flag(name); flag != nil {
 		*flag = true
-		return
+		return true
 	}
 	if argument := d.argument(name); argument != nil {
 		argument.Given = true
@@ -57,7 +56,7 @@ func (d *Directives) set(name, value string, hasValue bool) {
 		if name == "max-stale" && !hasValue {
 			argument.For, argument.Valid = anyTime, true
 		}
-		return
+		return true
 	}
 	var whole *bool
 	var fields *[]string
@@ -67,12 +66,13 @@ func (d *Directives) set(name, value string, hasValue bool) {
 	case "private":
 		whole, fields = &d.Private, &d.PrivateFields
 	default:
-		return
+		return false
 	}
-	for _, f := range members([]string{value}) {
+	for f := range members([]string{value}) {
 		*fields = append(*fields, strings.ToLower(f))
 	}
 	*whole = len(*fields) == 0
+	return true
 }
 
 func (d *Directives) flag(name string) *bool {
@@ -122,7 +122,7 @@ func RequestDirectives(h http.Header) Directives {
 		return ParseDirectives(lines)
 	}
 	var d Directives
-	for _, m := range members(h["Pragma"]) {
+	for m := range members(h["Pragma"]) {
 		d.NoCache = d.NoCache || strings.EqualFold(m, "no-cache")
 	}
 	return d

@@ -1,41 +1,45 @@
 package web
 
 import (
+	"iter"
 	"net/http"
 	"strings"
 	"time"
 )
 
-// members splits field lines into the members of their list, trimmed; empty ones are left out (RFC 9110, section 5.6.1).
-// Commas in quoted strings separate nothing.
-func members(lines []string) []string {
-	var all []string
-	for _, line := range lines {
-		for _, m := range splitOutsideQuotes(line, ',') {
-			if m = strings.Trim(m, " \t"); m != "" {
-				all = append(all, m)
+// members are those of the list in field lines, trimmed; empty ones are left out (RFC 9110, section 5.6.1). Commas in quoted
+// strings separate nothing.
+func members(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, line := range lines {
+			for m := range splitOutsideQuotes(line, ',') {
+				if m = strings.Trim(m, " \t"); m != "" && !yield(m) {
+					return
+				}
 			}
 		}
 	}
-	return all
 }
 
 // splitOutsideQuotes splits at a separator outside quoted strings. A quoted string that does not end reaches to the end.
-func splitOutsideQuotes(s string, separator byte) []string {
-	var parts []string
-	quoted, start := false, 0
-	for i := 0; i < len(s); i++ {
-		switch {
-		case quoted && s[i] == '\\':
-			i++
-		case s[i] == '"':
-			quoted = !quoted
-		case s[i] == separator && !quoted:
-			parts = append(parts, s[start:i])
-			start = i + 1
+func splitOutsideQuotes(s string, separator byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		quoted, start := false, 0
+		for i := 0; i < len(s); i++ {
+			switch {
+			case quoted && s[i] == '\\':
+				i++
+			case s[i] == '"':
+				quoted = !quoted
+			case s[i] == separator && !quoted:
+				if !yield(s[start:i]) {
+					return
+				}
+				start = i + 1
+			}
 		}
+		yield(s[start:])
 	}
-	return append(parts, s[start:])
 }
 
 // unquote is the content of a quoted string, or the text as it is.

@@ -107,7 +107,7 @@ func initialAge(r *Response) time.Duration {
 // ageField is the Age that a response came with: the first member of its first line, if that is a number.
 func ageField(h http.Header) time.Duration {
 	line, _ := first(h, "Age")
-	for _, m := range members([]string{line}) {
+	for m := range members([]string{line}) {
 		d, _ := seconds(m)
 		return d
 	}

@@ -18,6 +18,9 @@ var routing = [...]string{
 // Routing are those fields.
 func Routing() []string { return slices.Clone(routing[:]) }
 
+// IsRouting reports whether a request field is one of those.
+func IsRouting(name string) bool { return slices.Contains(routing[:], name) }
+
 // withRouting are the names of the fields that select a response, with the routing ones that its request has.
 func withRouting(names []string, request http.Header) []string {
 	for _, name := range routing {

@@ -21,27 +21,27 @@ type CacheStatus struct {
 
 // String is a member of a Cache-Status field.
 func (s CacheStatus) String() string {
-	out := cacheName
+	out := append(make([]byte, 0, 64), cacheName...)
 	if s.Hit {
-		out += "; hit"
+		out = append(out, "; hit"...)
 	}
 	if s.Fwd != "" {
-		out += "; fwd=" + s.Fwd
+		out = append(append(out, "; fwd="...), s.Fwd...)
 	}
 	if s.Status != 0 {
-		out += "; fwd-status=" + strconv.Itoa(s.Status)
+		out = strconv.AppendInt(append(out, "; fwd-status="...), int64(s.Status), 10)
 	}
 	if s.Hit {
-		out += "; ttl=" + strconv.FormatInt(int64(s.TTL/time.Second), 10)
+		out = strconv.AppendInt(append(out, "; ttl="...), int64(s.TTL/time.Second), 10)
 	}
 	if s.Stored {
-		out += "; stored"
+		out = append(out, "; stored"...)
 	}
 	if s.Shared {
-		out += "; collapsed"
+		out = append(out, "; collapsed"...)
 	}
 	if s.Detail != "" {
-		out += "; detail=" + s.Detail
+		out = append(append(out, "; detail="...), s.Detail...)
 	}
-	return out
+	return string(out)
 }

@@ -64,12 +64,17 @@ var connection = [...]string{
 
 // RemoveConnectionFields removes the fields of one connection from a header, and those that Connection names.
 func RemoveConnectionFields(h http.Header) {
-	for _, name := range members(h["Connection"]) {
+	for name := range members(h["Connection"]) {
 		delete(h, http.CanonicalHeaderKey(name))
 	}
 	for _, name := range connection {
 		delete(h, name)
 	}
+}
+
+// HasConnectionFields reports whether RemoveConnectionFields would remove any.
+func HasConnectionFields(h http.Header) bool {
+	return slices.ContainsFunc(connection[:], func(name string) bool { return h[name] != nil })
 }
 
 // RemoveUnshared removes the fields that may not be reused without validation, and those of one caller (RFC 9111, sections
@@ -101,5 +106,10 @@ func Invalidates(method string, status int) bool {
 
 // variesByAnything reports whether Vary has a member *: no other request selects that response (RFC 9111, section 4.1).
 func variesByAnything(h http.Header) bool {
-	return slices.Contains(members(h["Vary"]), "*")
+	for m := range members(h["Vary"]) {
+		if m == "*" {
+			return true
+		}
+	}
+	return false
 }

@@ -64,7 +64,7 @@ func NotModified(request http.Header, stored *Response) bool {
 
 // matchesAny reports whether one of the tags of a field is a response's, by weak comparison (RFC 9110, section 8.8.3.2).
 func matchesAny(lines []string, tag string) bool {
-	for _, m := range members(lines) {
+	for m := range members(lines) {
 		if m == "*" || tag != "" && opaque(m) == opaque(tag) {
 			return true
 		}

@@ -12,7 +12,7 @@ import (
 // ignores, in order and each once.
 func Selecting(response http.Header, ignored []string) []string {
 	var names []string
-	for _, m := range members(response["Vary"]) {
+	for m := range members(response["Vary"]) {
 		name := http.CanonicalHeaderKey(m)
 		if !slices.Contains(ignored, name) && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -41,8 +41,8 @@ func SelectingKey(request http.Header, names []string) string {
 // as case means nothing. One with an empty member is kept as it is: what an origin makes of that cannot be told.
 func normalized(name string, lines []string) string {
 	whole := strings.Join(lines, ",")
-	all := members(lines)
-	if whole != "" && len(all) < len(splitOutsideQuotes(whole, ',')) {
+	all := slices.Collect(members(lines))
+	if whole != "" && len(all) < len(slices.Collect(splitOutsideQuotes(whole, ','))) {
 		return whole
 	}
 	if strings.HasPrefix(name, "Accept") {
@@ -73,17 +73,18 @@ func parsePreferences(all []string) []preference {
 	sorted := make([]preference, 0, len(all))
 	for _, m := range all {
 		p := preference{quality: unweighted}
-		for i, part := range splitOutsideQuotes(m, ';') {
+		named := false
+		for part := range splitOutsideQuotes(m, ';') {
 			part = lowerName(strings.TrimSpace(part))
 			q, isQuality := strings.CutPrefix(part, "q=")
 			n, valid := quality(q)
 			switch {
-			case i > 0 && isQuality && valid && p.quality == unweighted:
+			case named && isQuality && valid && p.quality == unweighted:
 				p.quality = n
-			case i > 0:
+			case named:
 				p.what += ";" + part
 			default:
-				p.what = part
+				p.what, named = part, true
 			}
 		}
 		if p.quality == unweighted {
@@ -121,7 +122,7 @@ func quality(s string) (n int, ok bool) {
 
 // PreferredLanguage is the one language that a request prefers to all others; "" where there is none, or several.
 func PreferredLanguage(request http.Header) string {
-	all := parsePreferences(members(request["Accept-Language"]))
+	all := parsePreferences(slices.Collect(members(request["Accept-Language"])))
 	if len(all) == 0 || all[0].what == "*" || len(all) > 1 && all[1].quality == all[0].quality {
 		return ""
 	}

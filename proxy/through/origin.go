@@ -5,24 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/net/http/httpguts"
 
 	"sundry/cache/web"
 	"sundry/upstreams/host"
 )
 
+// via is what this service calls itself in Via.
+const via = "sundry"
+
 // Origin is where an API is served from: the first of its addresses that can be connected to.
 type Origin struct {
 	targets   []Target
 	transport http.RoundTripper
-	via       string
 	seed      maphash.Seed
 }
 
@@ -46,7 +46,7 @@ type Timeouts struct {
 
 // NewOrigin serves from these addresses, in their order. dial connects to one.
 func NewOrigin(targets []Target, t Timeouts, keepAlive bool, dial func(ctx context.Context, network, address string) (net.Conn, error)) *Origin {
-	return &Origin{targets: targets, via: "sundry", seed: maphash.MakeSeed(), transport: &http.Transport{
+	return &Origin{targets: targets, seed: maphash.MakeSeed(), transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dial(ctx, network, address)
 			if err != nil {
@@ -78,36 +78,32 @@ func (o *Origin) request(ctx context.Context, method, path string, h http.Header
 	if err != nil {
 		return nil, err
 	}
-	r := (&http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-	for name, lines := range h {
-		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, fmt.Errorf("request field %q: not a name", name)
-		}
-		for _, line := range lines {
-			if !httpguts.ValidHeaderFieldValue(line) {
-				return nil, fmt.Errorf("request field %s: not a value", name)
-			}
-		}
-	}
-	return r, nil
+	return (&http.Request{Method: method, URL: u, Host: target.Sent, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx), nil
 }
 
 // heard is a request with the fields that go on to the origin, and by which its answer is stored: without those of its
 // connection, and without what others than trusted proxies say of where it comes from, or for what it was before: an origin
 // might believe it, and its answer is for all.
 func (h *Handler) heard(r *http.Request) *http.Request {
-	header := r.Header.Clone()
-	web.RemoveConnectionFields(header)
-	if _, trusted := h.Caller(r); !trusted {
-		for name := range header {
-			if isProxys(name) {
-				delete(header, name)
-			}
-		}
+	_, trusted := h.Caller(r)
+	leftOut := func(name string, _ []string) bool { return !IsHeard(name, trusted) }
+	if !web.HasConnectionFields(r.Header) && !hasField(r.Header, leftOut) {
+		return r
 	}
 	next := r.WithContext(r.Context())
-	next.Header = header
+	next.Header = r.Header.Clone()
+	web.RemoveConnectionFields(next.Header)
+	maps.DeleteFunc(next.Header, leftOut)
 	return next
+}
+
+func hasField(h http.Header, which func(name string, lines []string) bool) bool {
+	for name, lines := range h {
+		if which(name, lines) {
+			return true
+		}
+	}
+	return false
 }
 
 // IsHeard reports whether a request field of web.Routing goes on to the origin, and so selects a response.
@@ -116,7 +112,7 @@ func IsHeard(name string, trusted bool) bool { return trusted || !isProxys(name)
 // isProxys reports whether a request field is one that proxies set.
 func isProxys(name string) bool {
 	return strings.HasPrefix(name, "X-Forwarded-") || name == "Forwarded" || name == "X-Real-Ip" ||
-		slices.Contains(web.Routing(), name) && !strings.Contains(name, "Method")
+		web.IsRouting(name) && !strings.Contains(name, "Method")
 }
 
 // forwarded is the header that goes on to the origin, of a request that is heard, with where it came through.
@@ -125,7 +121,7 @@ func (c *call) forwarded() http.Header {
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // or net/http adds its own
 	}
-	h["Via"] = append(h["Via"], fmt.Sprintf("%d.%d %s", caller.ProtoMajor, caller.ProtoMinor, c.origin.via))
+	h["Via"] = append(h["Via"], strings.TrimPrefix(caller.Proto, "HTTP/")+" "+via)
 	if peer, _, err := net.SplitHostPort(caller.RemoteAddr); err == nil {
 		h["X-Forwarded-For"] = append(h["X-Forwarded-For"], peer)
 	}
