@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,29 +158,67 @@ func TestASlowFirstCaller(t *testing.T) {
 	})
 }
 
-// TestTheFirstByteReachesAll as soon as it comes, of whoever is there and whoever comes later.
+// TestTheFirstByteReachesAll as soon as it comes, of whoever is there and whoever comes later. Where the body is short by its
+// head, the first caller waits for a moment whether all of it comes.
 func TestTheFirstByteReachesAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=60")
-			for range 10 {
-				fmt.Fprint(w, "part ")
-				_ = http.NewResponseController(w).Flush()
-				time.Sleep(100 * time.Millisecond)
-			}
-		})
-		var all sync.WaitGroup
-		for i := range 100 {
-			all.Go(func() {
-				late := time.Duration(i) * 10 * time.Millisecond
-				time.Sleep(late)
-				if a := s.get("/a"); a.err != nil || a.first != 0 || len(a.body) != 50 || a.took != time.Second-late {
-					t.Errorf("%q, the first byte after %s, the last after %s: %v", a.body, a.first, a.took, a.err)
+	for _, length := range []string{"", "50"} {
+		t.Run("length "+length, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newWorld(t, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Cache-Control", "max-age=60")
+					if length != "" {
+						w.Header().Set("Content-Length", length)
+					}
+					for i := range 10 {
+						if i > 0 {
+							time.Sleep(100 * time.Millisecond)
+						}
+						fmt.Fprint(w, "part ")
+						_ = http.NewResponseController(w).Flush()
+					}
+				})
+				var all sync.WaitGroup
+				var later atomic.Int64
+				for i := range 100 {
+					all.Go(func() {
+						late := time.Duration(i) * 10 * time.Millisecond
+						time.Sleep(late)
+						a := s.get("/a")
+						if a.err != nil || a.first > 5*time.Millisecond || len(a.body) != 50 || a.took > max(900*time.Millisecond-late, 0) {
+							t.Errorf("%q, the first byte after %s, the last after %s: %v", a.body, a.first, a.took, a.err)
+						}
+						if a.first > 0 {
+							later.Add(1)
+						}
+					})
+				}
+				all.Wait()
+				s.wantCalls(1)
+				if n := later.Load(); n > 0 && length == "" || n > 1 {
+					t.Errorf("%d callers waited for the first byte", n)
 				}
 			})
+		})
+	}
+}
+
+// TestAHintThatComesTooLate goes to nobody: the first caller has been answered with what is stored.
+func TestAHintThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := answers(200, "max-age=1, stale-if-error=60", "good")
+		s := newWorld(t, func(w http.ResponseWriter, r *http.Request) { now(w, r) })
+		s.get("/a")
+		time.Sleep(2 * time.Second)
+		now = slow(patience+time.Second, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			answers(200, "max-age=60", "new")(w, r)
+		})
+		for _, want := range []string{"good", "new"} {
+			if a := s.get("/a"); a.status != 200 || a.body != want || a.err != nil {
+				t.Errorf("%d %q: %v", a.status, a.body, a.err)
+			}
+			time.Sleep(2 * time.Second)
 		}
-		all.Wait()
-		s.wantCalls(1)
 	})
 }
 
