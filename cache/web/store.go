@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"sundry/metrics"
 )
 
 // locks guard what is read, changed and written again, by key.
@@ -61,6 +65,8 @@ type StoreConfig struct {
 	// Far is what instances share; nil: nothing. Their keys begin with Name.
 	Far  Far
 	Name string
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
 }
 
 // NewStore makes a store.
@@ -74,6 +80,11 @@ func NewStore(c StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store of %d bytes: %w", c.Memory, err)
 	}
+	gauge := func(name, help string, value func() uint64) {
+		promauto.With(c.Registerer).NewGaugeFunc(prometheus.GaugeOpts{Namespace: metrics.Namespace, Subsystem: "apis", Name: name, Help: help}, func() float64 { return float64(value()) })
+	}
+	gauge("memory_bytes", "Bytes in memory that are kept of APIs.", table.WeightedSize)
+	gauge("memory_limit_bytes", "Bytes that may be kept of APIs in memory before what is least asked for is evicted.", table.GetMaximum)
 	return &Store{StoreConfig: c, table: table, seed: maphash.MakeSeed()}, nil
 }
 

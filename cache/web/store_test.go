@@ -3,8 +3,11 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // object is one that was asked for so many seconds after noon.
@@ -126,5 +129,25 @@ func TestMemoryIsBounded(t *testing.T) {
 	s.table.CleanUp()
 	if w := s.table.WeightedSize(); w > 1<<20 {
 		t.Errorf("%d bytes", w)
+	}
+}
+
+func TestStoreTellsHowFullItIs(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	s, err := NewStore(StoreConfig{Memory: 1 << 20, Variants: 3, Registerer: reg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Put("/a", object(1, strings.Repeat("a", 10_000)))
+	told := map[string]float64{}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		told[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
+	}
+	if used := told["sundry_apis_memory_bytes"]; used < 10_000 || used > 20_000 || told["sundry_apis_memory_limit_bytes"] != 1<<20 {
+		t.Errorf("%v", told)
 	}
 }

@@ -335,7 +335,7 @@ func dependencies() map[string][]string {
 		"proxy/browsertest": {"upstreams/lib/peertest", "upstreams/lib/waittest"},
 		"proxy/site/i18n":   {"upstreams/lib/words"},
 		"proxy/express":     {"metrics"},
-		"cache/web":         {"cache/durable"},
+		"cache/web":         {"cache/durable", "metrics"},
 		"proxy/through":     {"cache/web", "upstreams/host"}, "proxy/through/suitetest": {"upstreams/lib/longtest"},
 		"proxy/site/status": {},
 		"proxy/ratelimit":   {"cache/far", "cache/jitter", "metrics"},

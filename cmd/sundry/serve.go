@@ -156,7 +156,7 @@ func (s *server) build(reg prometheus.Registerer) error {
 		}
 		cfg.Far, s.env.Quotas.Fleet = purgeAware{s.far, s.inSync}, s.far
 	}
-	if s.store, err = s.newStore(kept); err != nil {
+	if s.store, err = s.newStore(kept, reg); err != nil {
 		return err
 	}
 	cfg.Beside = s.store

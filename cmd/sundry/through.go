@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sundry/cache"
 	"sundry/cache/policy"
 	"sundry/cache/web"
@@ -59,8 +61,8 @@ func (s *server) shareMemory() (near, store int64) {
 	return near, max(all-near, cache.MinMemory)
 }
 
-func (s *server) newStore(memory int64) (*web.Store, error) {
-	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web"} // no endpoint has a slash in its name
+func (s *server) newStore(memory int64, reg prometheus.Registerer) (*web.Store, error) {
+	c := web.StoreConfig{Memory: memory, Variants: storeVariants, Name: "/web", Registerer: reg} // no endpoint has a slash in its name
 	if s.far != nil {
 		c.Far = purgeAware{s.far, s.inSync}
 	}
