@@ -41,8 +41,8 @@ func tooFew(refreshes int) Reason {
 
 func tooShort(requests int) Reason {
 	return Reason{
-		fmt.Sprintf("%d requests were seen, too few to advise; expected at least %d, over an hour or more", requests, fewestLooks),
-		fmt.Sprintf("只见过 %d 次请求，不足以给出建议，至少需要一小时以上的 %d 次", requests, fewestLooks),
+		fmt.Sprintf("%d requests were seen; to advise takes at least %d, over an hour or more", requests, fewestLooks),
+		fmt.Sprintf("见过 %d 次请求；要给出建议，至少需要一小时以上的 %d 次", requests, fewestLooks),
 	}
 }
 

@@ -35,7 +35,7 @@ func views() []view {
 		{name: "overview", tab: "overview", shown: `document.querySelector(".troubles") && document.querySelectorAll(".tile svg").length === 4`},
 		{name: "endpoints", tab: "endpoints"},
 		{name: "apis", tab: "apis", shown: `document.querySelector("#apis-api")`},
-		{name: "advice", tab: "advice", shown: `document.querySelector("[data-table=advice]") && ![...document.querySelectorAll("[data-table=advice] td:nth-child(2)")].some((td) => td.textContent === "…")`},
+		{name: "advice", tab: "advice", shown: `document.querySelector("[data-table=advice]") && ![...document.querySelectorAll("[data-table=advice] td:nth-child(6)")].some((td) => td.textContent === "")`},
 		{name: "upstreams", tab: "upstreams", shown: `document.querySelector(".spark .cross")`},
 		{name: "cache", tab: "cache", then: func(b *browser) { b.choose("wpcat") }},
 		{name: "failures", tab: "failures", then: func(b *browser) { b.press(`button[aria-expanded=false][aria-label$="wpcat/wallpaper-360"]`) }, shown: `document.querySelector(".single li")`},

@@ -16,7 +16,8 @@ let asking = null;
 
 export async function load() {
   const endpoints = (await read("endpoints")).endpoints.filter((e) => e.cached);
-  await Promise.race([renew(endpoints.map((e) => e.name)), new Promise((done) => setTimeout(done, patience))]);
+  const names = endpoints.map((e) => e.name), renewed = renew(names);
+  await (names.every((name) => known.has(name)) ? Promise.race([renewed, new Promise((done) => setTimeout(done, patience))]) : renewed);
   return endpoints;
 }
 
@@ -43,7 +44,7 @@ export function view(endpoints, { refresh }) {
 const tooOld = (advice) => Math.max(0, ...[advice.seen ?? present(advice)].filter((r) => r && goal(advice.target).old > 0).map((r) => r.older_ratio - goal(advice.target).old));
 
 function row(e, advice, refresh) {
-  if (!advice) return { key: e.name, words: e.name, sort: [e.name], cells: [h("strong", { class: "mono" }, e.name), h("span", { class: "soft" }, "…"), "", "", "", "", ""] };
+  if (!advice) return { key: e.name, words: e.name, sort: [e.name], cells: [h("strong", { class: "mono" }, e.name), h("span", { class: "soft" }, t("not known")), "", "", "", "", ""] };
   const now = present(advice), then = advised(advice);
   return {
     key: e.name, words: `${e.name} ${e.group} ${e[language]}`, cells: cells(e, advice, refresh),

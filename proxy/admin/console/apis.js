@@ -3,11 +3,11 @@ import { part, read } from "./api.js";
 import { badge, button, h, table } from "./dom.js";
 import { counted } from "./endpoints.js";
 import { language, t } from "./language.js";
-import { more } from "./more.js";
+import { few, more, most } from "./more.js";
 import { purge } from "./purge.js";
 import { approximate, bytes, count, plural } from "./text.js";
 
-let chosen = "", by = "prefix", value = "", limit = 100;
+let chosen = "", by = "prefix", value = "", limit = few;
 
 export async function load() {
   const [{ apis }, { endpoints }] = await Promise.all([read("apis"), read("history")]);
@@ -39,7 +39,7 @@ function cells(a, refresh) {
 function kept(apis, entries, total, size, wrong, refresh) {
   const choose = (set) => (event) => {
     set(event.target.value.trim());
-    limit = 100;
+    limit = few;
     refresh();
   };
   const name = chosen;
@@ -53,7 +53,7 @@ function kept(apis, entries, total, size, wrong, refresh) {
     table(t("Entries of {name}", { name }), ["URL", t("Status"), t("State"), t("Age"), t("Fresh for"), t("Size"), t("Actions")],
       entries.map((e, i) => ({ key: `${e.url} ${i}`, cells: row(name, e, refresh) })), t("Nothing is cached here.")),
     more(total, entries.length, limit, () => {
-      limit = 1000;
+      limit = most;
       refresh();
     }),
   ];

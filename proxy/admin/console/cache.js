@@ -5,23 +5,23 @@ import { body } from "./body.js";
 import { badge, button, h, show, table } from "./dom.js";
 import { none } from "./endpoints.js";
 import { t } from "./language.js";
-import { more } from "./more.js";
+import { few, more, most } from "./more.js";
 import { purge } from "./purge.js";
 import { approximate, bytes, plural, time } from "./text.js";
 
-let chosen = "", limit = 100, filter = "";
+let chosen = "", limit = few, filter = "";
 
 export async function load() {
   const endpoints = (await read("endpoints")).endpoints.filter((e) => e.cached);
   if (!endpoints.some((e) => e.name === chosen)) chosen = endpoints[0]?.name ?? "";
-  const held = chosen ? await read(`endpoints/${part(chosen)}/entries?limit=${limit}`) : { entries: [], total: 0, bytes: 0 };
+  const held = chosen ? await read(`endpoints/${part(chosen)}/entries?limit=${filter ? most : limit}`) : { entries: [], total: 0, bytes: 0 };
   return { endpoints, ...held };
 }
 
 export function view({ endpoints, entries, total, bytes: size, parts = [] }, { refresh }) {
   const choose = (event) => {
     chosen = event.target.value;
-    limit = 100;
+    limit = few;
     refresh();
   };
   const narrow = (event) => {
@@ -41,8 +41,8 @@ export function view({ endpoints, entries, total, bytes: size, parts = [] }, { r
     h("p", { class: "soft" }, t("{entries} in this instance's memory, {size}.", { entries: plural(total, "entry", "entries"), size: bytes(size) }), beside(parts), personal && [" ", badge("plain", "◇", t("personal"), t("Bodies are not shown, and keys are hashed"))],
       filter && t(" {n} key of the {all} listed contains “{filter}”.| {n} keys of the {all} listed contain “{filter}”.", { n: rows.length, all: entries.length, filter })),
     table(t("Entries of {name}", { name }), [t("Key"), t("State"), t("Age"), t("Fresh for"), t("Source"), t("Size"), t("Actions")], rows.map((e) => ({ key: e.key, cells: cells(name, e, refresh) })), t("Nothing is cached here.")),
-    more(total, entries.length, limit, () => {
-      limit = 1000;
+    more(total, entries.length, filter ? most : limit, () => {
+      limit = most;
       refresh();
     }));
 }

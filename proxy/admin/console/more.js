@@ -2,7 +2,7 @@
 import { button, h } from "./dom.js";
 import { t } from "./language.js";
 
-const most = 1000; // what the API lists
+export const few = 25, most = 1000; // what is listed at first, and what the API lists
 
 // more offers to list more than the limit did of all that there are.
 export const more = (all, listed, limit, act) => all > listed && h("p", { key: "more" },

@@ -22,7 +22,7 @@ export function view({ upstreams, history }, { overview }) {
       h("div", { class: "tiles" },
         tile(t("Requests"), count(total.requests), requests, count),
         tile(t("From cache"), share(cached(total)), ratio, share),
-        tile(t("95th percentile"), ms(last), p95, ms),
+        tile(t("95th percentile, latest minute"), ms(last), p95, ms),
         tile(t("Errors"), count(total.errors), errors, count, total.errors > 0 ? "bad" : "")),
       h("p", { class: "soft" }, t("By the minute, on this instance since its start. Times are those of {zone}.", { zone }))),
     h("section", { key: "trouble" }, h("h2", null, t("In trouble")), listed(troubles(overview, upstreams, history), overview.grafana)),

@@ -258,7 +258,7 @@ export default {
   "Name": "名字",
   "Token": "令牌",
   "The last hour": "最近一小时",
-  "95th percentile": "95 百分位延迟",
+  "95th percentile, latest minute": "95 百分位延迟，最近一分钟",
   "By the minute, on this instance since its start. Times are those of {zone}.": "本实例启动以来，按分钟统计。时间为 {zone}。",
   "In trouble": "需要关注",
   "Nothing is in trouble.": "一切正常。",
