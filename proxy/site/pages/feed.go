@@ -16,41 +16,38 @@ const StatusFeedPath = "/status.atom"
 
 const typeAtom = "application/atom+xml; charset=utf-8"
 
-// feed is a document of RFC 4287.
+// feed is a document of RFC 4287, and feedEntry an entry of it.
 type feed struct {
-	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
-	Lang    string      `xml:"xml:lang,attr"`
-	ID      string      `xml:"id"`
-	Title   string      `xml:"title"`
-	Updated string      `xml:"updated"`
+	XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`
+	Lang    string   `xml:"xml:lang,attr"`
+	feedEntry
 	Author  string      `xml:"author>name"`
-	Links   []feedLink  `xml:"link"`
 	Entries []feedEntry `xml:"entry"`
+}
+
+type feedEntry struct {
+	ID      string     `xml:"id"`
+	Title   string     `xml:"title"`
+	Updated string     `xml:"updated"`
+	Links   []feedLink `xml:"link"`
+	Content string     `xml:"content,omitempty"`
 }
 
 type feedLink struct {
 	Rel  string `xml:"rel,attr"`
-	Type string `xml:"type,attr"`
 	Href string `xml:"href,attr"`
-}
-
-type feedEntry struct {
-	ID        string   `xml:"id"`
-	Title     string   `xml:"title"`
-	Published string   `xml:"published"`
-	Updated   string   `xml:"updated"`
-	Link      feedLink `xml:"link"`
-	Content   string   `xml:"content"`
 }
 
 // statusFeed makes the feed of the incidents. Each language has ids of its own, because what they name differs.
 func (s *Set) statusFeed(l i18n.Language, r *status.Report) (*Document, error) {
-	here := func(path string) string { return s.cfg.PublicURL + s.url(path) + "?lang=" + l.String() }
-	stamp := func(at time.Time) string { return at.UTC().Format(time.RFC3339) }
-	f := feed{
-		Lang: l.Tag(), ID: r.ID("feed " + l.String()), Title: l.Say("Sundry: incidents", "Sundry：故障记录"), Updated: stamp(r.Updated()), Author: "Sundry",
-		Links: []feedLink{{"self", typeAtom, here(StatusFeedPath)}, {"alternate", "text/html", here(StatusPath)}},
+	here := func(rel, path, anchor string) feedLink {
+		return feedLink{rel, s.cfg.PublicURL + s.url(path) + "?lang=" + l.String() + anchor}
 	}
+	stamp := func(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+	f := feed{Lang: l.Tag(), Author: "Sundry", feedEntry: feedEntry{
+		ID: r.ID("feed " + l.String()), Title: l.Say("Sundry: incidents", "Sundry：故障记录"), Updated: stamp(r.Updated()),
+		Links: []feedLink{here("self", StatusFeedPath, ""), here("alternate", StatusPath, "")},
+	}}
 	for i := range r.Incidents {
 		in := &r.Incidents[i]
 		var lines []string
@@ -58,8 +55,8 @@ func (s *Set) statusFeed(l i18n.Language, r *status.Report) (*Document, error) {
 			lines = append(lines, spellWords(l, in, spell))
 		}
 		f.Entries = append(f.Entries, feedEntry{
-			ID: r.ID(l.String() + " " + in.Begin.Format(time.RFC3339)), Title: incidentTitle(l, in), Published: stamp(in.Begin), Updated: stamp(in.Updated),
-			Link: feedLink{"alternate", "text/html", here(StatusPath) + "#" + incidentAnchor(in)}, Content: strings.Join(lines, "\n"),
+			ID: r.ID(l.String() + " " + stamp(in.Begin)), Title: incidentTitle(l, in), Updated: stamp(in.Updated),
+			Links: []feedLink{here("alternate", StatusPath, "#"+incidentAnchor(in))}, Content: strings.Join(lines, "\n"),
 		})
 	}
 	text, err := xml.Marshal(f)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -182,18 +181,7 @@ func notesOf(l i18n.Language, r *status.Report, e *status.Endpoint) (notes []bar
 }
 
 func sharesWords(l i18n.Language, s status.Shares) string {
-	var parts []string
-	for _, part := range []struct {
-		share float64
-		words string
-	}{
-		{s.Works, l.Say("worked", "正常")}, {s.Stale, l.Say("got older answers", "答案较旧")}, {s.Failing, l.Say("failed", "失败")},
-	} {
-		if part.share > 0 {
-			parts = append(parts, fmt.Sprintf("%v%% %s", part.share, part.words))
-		}
-	}
-	return strings.Join(parts, l.Say(", ", "，"))
+	return fmt.Sprintf(l.Say("%v%% worked, %v%% got older answers, %v%% failed", "正常 %v%%，答案较旧 %v%%，失败 %v%%"), s.Works, s.Stale, s.Failing)
 }
 
 // timeIn gives a time of China in Chinese, and else UTC: where the visitor is, nobody

@@ -106,10 +106,10 @@ func TestStatusPage(t *testing.T) {
 		{
 			"bad", bad,
 			[]string{
-				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older answers</li>", "<title>Mar 2: 100% failed</title>",
+				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older answers, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older answers, 100% failed</title>",
 				"</svg> ip: Failing</h3>", "</svg> 60s: Older answers</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd: Failing (over)</h3>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
-			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：20% 正常，80% 答案较旧</li>", "</svg> ip：故障</h3>", "</svg> 60s：答案较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
+			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，答案较旧 80%，失败 0%</li>", "</svg> ip：故障</h3>", "</svg> 60s：答案较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},
 	} {
 		for l, parts := range map[i18n.Language][]string{i18n.English: row.en, i18n.Chinese: row.zh} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"maps"
-	"math"
 	"slices"
 	"time"
 )
@@ -65,7 +64,7 @@ func startOf(number int64, width time.Duration) time.Time {
 	return time.Unix(number*int64(width.Seconds()), 0).UTC()
 }
 
-// of is what is kept of an endpoint; it is made if there is nothing.
+// of is what is kept of an endpoint. It is made if there is nothing, but kept no more where there are too many.
 func (r *Record) of(name string) *past {
 	if r.Endpoints == nil {
 		r.Endpoints = map[string]*past{}
@@ -73,7 +72,9 @@ func (r *Record) of(name string) *past {
 	p := r.Endpoints[name]
 	if p == nil {
 		p = &past{map[int64]Tally{}, map[int64]Tally{}}
-		r.Endpoints[name] = p
+		if len(r.Endpoints) < endpointsKept {
+			r.Endpoints[name] = p
+		}
 	}
 	return p
 }
@@ -86,7 +87,7 @@ func (r *Record) Add(name string, at time.Time, t Tally) {
 	p, d, s := r.of(name), number(at, day), number(at, slot)
 	p.Days[d] = p.Days[d].plus(t)
 	p.Slots[s] = p.Slots[s].plus(t)
-	keepNearest(p.Slots, func(n int64) int64 { return distance(n, s) }, 2*window) // while the store hangs
+	keepNearest(p.Slots, s, 2*window) // while the store hangs
 }
 
 // merge adds what another record has counted.
@@ -102,25 +103,14 @@ func (r *Record) merge(other *Record) {
 	}
 }
 
-// trim forgets what is too much: the oldest incidents, and of the rest first what is furthest from now, in whichever
+// trim forgets what is too much: the oldest incidents, and of the days those that are furthest from now, in whichever
 // direction: a clock that was wrong for a while, then or now, costs no more than the margin of daysKept.
 func (r *Record) trim(now time.Time) {
 	today, current := number(now, day), number(now, slot)
-	rank := map[string]int64{}
-	for name, p := range r.Endpoints {
-		keepNearest(p.Days, func(n int64) int64 { return distance(n, today) }, daysKept)
+	for _, p := range r.Endpoints {
+		keepNearest(p.Days, today, daysKept)
 		maps.DeleteFunc(p.Slots, func(n int64, _ Tally) bool { return distance(n, current) > window })
-		if len(p.Days) == 0 {
-			delete(r.Endpoints, name)
-			continue
-		}
-		nearest := int64(math.MaxInt64 / (2 * daysKept))
-		for n := range p.Days {
-			nearest = min(nearest, distance(n, today))
-		}
-		rank[name] = nearest*(daysKept+1) - int64(len(p.Days)) // of those that were asked for the same day, the new ones go
 	}
-	keepNearest(r.Endpoints, func(name string) int64 { return rank[name] }, endpointsKept)
 	spells := 0
 	for i := range slices.Backward(r.Incidents) {
 		if spells += len(r.Incidents[i].Spells); spells > spellsKept {
@@ -132,15 +122,13 @@ func (r *Record) trim(now time.Time) {
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// keepNearest removes all but so many keys, those at the greatest distance first.
-func keepNearest[K cmp.Ordered, V any](m map[K]V, away func(K) int64, most int) {
+// keepNearest removes all but so many numbers, those furthest from one first.
+func keepNearest(m map[int64]Tally, to int64, most int) {
 	if len(m) <= most {
 		return
 	}
-	keys := slices.SortedFunc(maps.Keys(m), func(a, b K) int {
-		return cmp.Or(cmp.Compare(away(a), away(b)), cmp.Compare(a, b))
-	})
-	for _, k := range keys[most:] {
-		delete(m, k)
+	numbers := slices.SortedFunc(maps.Keys(m), func(a, b int64) int { return cmp.Compare(distance(a, to), distance(b, to)) })
+	for _, n := range numbers[most:] {
+		delete(m, n)
 	}
 }
