@@ -67,6 +67,8 @@ func goes(name string) string {
 		return strings.Repeat("w", 70) + "ss"
 	case "kd":
 		return strings.Repeat("w", 10) + "fffm" + strings.Repeat("w", 54)
+	case "lishi":
+		return strings.Repeat("w", 21) + "ssff" + strings.Repeat("w", 54)
 	case "sfz":
 		return ""
 	case "music":
@@ -107,7 +109,7 @@ func TestStatusPage(t *testing.T) {
 			"bad", bad,
 			[]string{
 				"2 of 20 endpoints have trouble", ">10:20</time> UTC", "Uptime 98.65%", "Days with trouble: 4", "<li>Feb 21: 20% worked, 80% got older answers, 0% failed</li>", "<title>Mar 2: 0% worked, 0% got older answers, 100% failed</title>",
-				"</svg> ip: Failing</h3>", "</svg> 60s: Older answers</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd: Failing (over)</h3>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
+				"</svg> ip: Failing</h3>", "</svg> 60s: Older answers</h3>", "<li>Mar 2 09:20 until now UTC</li>", "kd, lishi: Failing (over)</h3>", "<li>lishi: Failing, Jan 4 09:20 – Jan 7 10:25 UTC</li>", `type="application/atom+xml" title="Incidents" href="/tools/status.atom?lang=en">`,
 			},
 			[]string{"20 个接口中有 2 个异常", ">18:20</time>（北京时间）", "有异常的日期：4", "<li>2 月 21 日：正常 20%，答案较旧 80%，失败 0%</li>", "</svg> ip：故障</h3>", "</svg> 60s：答案较旧</h3>", "<li>3 月 2 日 17:20 至今（北京时间）</li>", "（已恢复）", `/tools/status.atom?lang=zh">`},
 		},

@@ -101,14 +101,16 @@ func (k *Keeper) swap(ctx context.Context, now time.Time) (done bool, err error)
 	r.merge(&k.sent)
 	r.Judge(now)
 	r.trim(now)
+	if len(k.sent.Endpoints) > 0 {
+		r.Writer = k.name
+	}
 	value, err := r.encode()
-	if err == nil && bytes.Equal(value, stored) {
+	if err != nil {
+		return false, fmt.Errorf("write the status: %w", err)
+	}
+	if bytes.Equal(value, stored) {
 		k.arrived(stored) // there is nothing new
 		return true, nil
-	}
-	r.Writer = k.name
-	if value, err = r.encode(); err != nil {
-		return false, fmt.Errorf("write the status: %w", err)
 	}
 	k.tried = value
 	if k.store != nil {
@@ -198,8 +200,8 @@ func (r *Record) encode() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write(text) // a Buffer takes everything
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a constant of package gzip
+	_, _ = z.Write(text)                            // a Buffer takes everything
 	_ = z.Close()
 	return b.Bytes(), nil
 }
