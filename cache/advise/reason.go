@@ -34,14 +34,14 @@ func timetable() Reason {
 
 func tooFew(refreshes int) Reason {
 	return Reason{
-		fmt.Sprintf("%d refreshes were seen, too few to advise; expected at least %d", refreshes, fewestLooks),
+		fmt.Sprintf("refreshes seen: %d, too few to advise; expected at least %d", refreshes, fewestLooks),
 		fmt.Sprintf("只见过 %d 次刷新，不足以给出建议，至少需要 %d 次", refreshes, fewestLooks),
 	}
 }
 
 func tooShort(requests int) Reason {
 	return Reason{
-		fmt.Sprintf("%d requests were seen; to advise takes at least %d, over an hour or more", requests, fewestLooks),
+		fmt.Sprintf("requests seen: %d; to advise takes at least %d, over an hour or more", requests, fewestLooks),
 		fmt.Sprintf("见过 %d 次请求；要给出建议，至少需要一小时以上的 %d 次", requests, fewestLooks),
 	}
 }

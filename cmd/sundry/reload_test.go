@@ -164,11 +164,14 @@ func TestReload(t *testing.T) {
 	writeOwn(t, dir, u, "ttl: 10m, jitter: 0")
 	hup()
 	waittest.Until(t, "the new TTL", maxAge("max-age=5"))
-	writeOwn(t, dir, u, "ttl: soon")
+	writeOwn(t, dir, u, "ttl: soon, grace: later")
 	hup()
 	waittest.Until(t, "the mistake is logged", func() bool {
-		return strings.Contains(p.stderr.String(), "own.yaml:6") && strings.Contains(p.stderr.String(), "reload failed")
+		return strings.Count(p.stderr.String(), "own.yaml:6") > 1 && strings.Contains(p.stderr.String(), "reload failed")
 	})
+	if text := p.stderr.String(); strings.Count(text, "own.yaml:6") != 2 || strings.Contains(text, `\n`) {
+		t.Errorf("two mistakes are not two lines: %s", text)
+	}
 	if !maxAge("max-age=5")() {
 		t.Error("the set before was not kept")
 	}

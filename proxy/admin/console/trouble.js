@@ -1,20 +1,20 @@
 // What is in trouble, the worst first.
 import { t } from "./language.js";
 import { result } from "./results.js";
-import { count } from "./text.js";
+import { count, moment } from "./text.js";
 
 export const low = 0.1; // the share of a quota below which it is told
 
 // troubles are {weight, to, kind, sign, what, why, cause, section, endpoint}, from what the API says of the
 // instance, of its hosts and sources, and of the last hour. To is the place [tab, filter] of the cause; the section is one of
 // the runbook; the endpoint is "" where it concerns more than one.
-export function troubles(overview, { sources }, history) {
+export function troubles(overview, { hosts, sources }, history) {
   const found = [];
   const add = (weight, to, kind, sign, what, why, cause, section, endpoint = "") => found.push({ weight, to, kind, sign, what, why, cause, section, endpoint });
   if (!overview.in_sync) add(9, ["audit"], "bad", "▲", t("Redis"), t("This instance is cut off from the settings in Redis"), "", "sundrysettingsunread");
   const broken = (weight, name, kind, sign, why) => {
-    const using = sources.filter((s) => s.host === name);
-    add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, latest(using), "sundrybreakeropen");
+    const using = sources.filter((s) => s.host === name), host = hosts.find((h) => h.name === name);
+    add(weight, ["upstreams", name], kind, sign, name, `${why}${t("; ")}${t("used by {names}", { names: [...new Set(using.map((s) => s.endpoint))].join(t(", ")) })}`, held(host) || latest(using), "sundrybreakeropen");
   };
   for (const name of overview.breakers_open ?? []) broken(7, name, "bad", "▲", t("The breaker is open: no calls are made"));
   for (const name of overview.breakers_half_open ?? []) broken(5, name, "warn", "◐", t("The breaker is half-open: a few trial calls are made"));
@@ -32,6 +32,12 @@ export function troubles(overview, { sources }, history) {
 }
 
 export const changed = (change) => ({ missing: t("missing"), retyped: t("of another type"), emptied: t("an empty list"), new: t("new") }[change] ?? change);
+
+// held says that an operator holds a breaker; "": it decides by itself.
+export function held({ force, until } = { force: "auto" }) {
+  if (force === "auto") return "";
+  return (force === "open" ? t("held open") : t("held closed")) + (until ? t(" until {at}", { at: moment(until) }) : "");
+}
 
 // latest is what last went wrong at any of the sources; "" for nothing.
 function latest(sources) {

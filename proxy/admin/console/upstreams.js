@@ -7,8 +7,8 @@ import { dashboards, grafana } from "./links.js";
 import { find as filtered, list } from "./list.js";
 import { breakers } from "./overview.js";
 import { result } from "./results.js";
-import { ago, moment, pendingNote, plural, time } from "./text.js";
-import { changed, low, said } from "./trouble.js";
+import { ago, pendingNote, plural, time } from "./text.js";
+import { changed, held, low, said } from "./trouble.js";
 
 export function find(text) {
   filtered("hosts", text);
@@ -34,7 +34,6 @@ const breakerWords = { closed: t("closed"), open: t("open"), "half-open": t("hal
 const breakerBadge = (state) => badge(...({ closed: ["good", "●"], open: ["bad", "▲"] }[state] ?? ["warn", "◐"]), breakerWords[state] ?? state, { closed: t("Calls are made"), open: t("No calls are made") }[state] ?? t("A few trial calls are made"));
 
 function hostCells(host, refresh) {
-  const held = host.force !== "auto";
   const act = async (body, said) => {
     const record = await change("POST", `upstreams/${part(host.name)}`, body);
     return `${host.name}: ${said}${pendingNote(record)}`;
@@ -50,10 +49,10 @@ function hostCells(host, refresh) {
   return [
     h("span", { class: "mono" }, host.name),
     breakerBadge(host.state),
-    held ? badge("live", "◆", (host.force === "open" ? t("held open") : t("held closed")) + (host.until ? t(" until {at}", { at: moment(host.until) }) : "")) : "",
+    held(host) && badge("live", "◆", held(host)),
     h("span", { class: "row" },
       button(t("Change…"), t("Hold, release or reset the breaker"), () => hold(host, act, refresh), { key: "hold", about: host.name }),
-      held && button(t("Release"), t("Let the breaker open and close automatically"), release, { key: "go", about: host.name })),
+      held(host) && button(t("Release"), t("Let the breaker open and close automatically"), release, { key: "go", about: host.name })),
   ];
 }
 
