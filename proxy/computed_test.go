@@ -12,7 +12,7 @@ import (
 // upstreams, and have the same headers as other answers.
 func TestComputedAnswersHaveACacheClassOfTheirOwn(t *testing.T) {
 	up := newFake(t, `{"v":"hard to get"}`)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}).withBuiltins()
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1h", up)}).withBuiltins("ipinfo", "qrcode")
 	for name, path := range map[string]string{"qrcode": "/api/qrcode?text=a", "ipinfo": "/api/ipinfo"} {
 		if class := f.server.current.Load().routes[name].space.Policy().Class; class != policy.Computed {
 			t.Errorf("%s is cached in the class %s", name, class)

@@ -50,7 +50,7 @@ func TestEveryExampleInEveryForm(t *testing.T) {
 }
 
 func TestPathsOfAnEndpoint(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	for _, path := range []string{"/api/60s/index.php", "/api/60s", "/api/60s/"} {
 		f.get(path).want(t, http.StatusOK, `"code":200`)
 	}
@@ -60,7 +60,7 @@ func TestPathsOfAnEndpoint(t *testing.T) {
 }
 
 func TestBasePath(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	f.server.cfg.BasePath = "/tools"
 	f.get("/tools/api/60s").want(t, http.StatusOK)
 	f.get("/tools/healthz").want(t, http.StatusOK)
@@ -71,7 +71,7 @@ func TestBasePath(t *testing.T) {
 }
 
 func TestMethods(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s", "music"))
 	get := f.get("/api/60s")
 	head := f.do(t.Context(), http.MethodHead, "/api/60s")
 	if head.StatusCode != http.StatusOK || head.body != "" || head.ContentLength != get.ContentLength {
@@ -103,7 +103,7 @@ func TestEnvelope(t *testing.T) {
 }
 
 func TestConditionalRequests(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s", "yiyan"))
 	tag := f.get("/api/60s").Header.Get("Etag")
 	for header, want := range map[string]int{
 		tag: 304, strings.TrimPrefix(tag, "W/"): 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, "": 200,
@@ -122,7 +122,7 @@ func TestConditionalRequests(t *testing.T) {
 }
 
 func TestRandomIsNotStoredByAnybody(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("wpcat", "yiyan"))
 	seen := map[string]bool{}
 	for range 40 {
 		a := f.get("/api/yiyan")
@@ -189,7 +189,7 @@ func unpack(t *testing.T, coding, body string) string {
 }
 
 func TestJSONP(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("ip"))
 	a := f.get("/api/ip?ip=8.8.8.8&callback=app.show_1")
 	a.want(t, http.StatusOK)
 	a.header(t, "Content-Type", "text/javascript")
@@ -247,7 +247,7 @@ func TestRefusalsInText(t *testing.T) {
 
 // TestErrorsCallBack: browsers do not run a script whose status is an error.
 func TestErrorsCallBack(t *testing.T) {
-	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Registerer = prometheus.NewRegistry() })
+	f := newFront(t, nil, replaying("ip", "wpcat"), func(c *Config, _ *upstreams.Environment) { c.Registerer = prometheus.NewRegistry() })
 	a := f.get("/api/ip?ip=x&callback=app.show_1")
 	a.want(t, http.StatusOK, `"code":400`, `"type":"invalid_parameter"`)
 	a.header(t, "Content-Type", "text/javascript; charset=utf-8")
@@ -277,7 +277,7 @@ func TestErrorsCallBack(t *testing.T) {
 
 // TestBadInput sends every parameter values that it must refuse.
 func TestBadInput(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s", "avatar", "dailywp", "gamestatus", "ip", "qrcode", "wpcat", "yiyan"))
 	rows := []struct{ query, parameter, kind string }{
 		{"wpcat?n=0", "n", "invalid_parameter"}, {"wpcat?n=17", "n", "invalid_parameter"}, {"wpcat?n=25", "n", "invalid_parameter"},
 		{"wpcat?n=x", "n", "invalid_parameter"}, {"wpcat?n=1.5", "n", "invalid_parameter"}, {"wpcat?n=99999999999999999999", "n", "invalid_parameter"},
@@ -320,7 +320,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestForgivingInput(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("ip", "wpcat"))
 	rows := map[string]string{
 		"wpcat?n=26":                 `"cid":26`,
 		"wpcat?n=":                   `"cid":26`,
@@ -339,7 +339,7 @@ func TestForgivingInput(t *testing.T) {
 }
 
 func TestRequestID(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	if got := f.get("/api/60s", "X-Request-Id", "abc-123").Header.Get("X-Request-Id"); got != "abc-123" {
 		t.Errorf("a plain id became %q", got)
 	}
@@ -367,7 +367,7 @@ func TestPages(t *testing.T) {
 // TestRestoredLinksAreShownFirst: the service is no open redirect; a page shows
 // where the link leads.
 func TestRestoredLinksAreShownFirst(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("dwzrec"))
 	for _, link := range []string{"https%3A%2F%2Ft.cn%2FA6abcdef", "https%3A%2F%2Fexample.com%2Farticle%2F42"} {
 		for _, more := range []string{"", "&callback=x", "&tail=x"} {
 			a := f.get("/api/dwzrec?type=redirect&url=" + link + more)

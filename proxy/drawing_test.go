@@ -13,7 +13,7 @@ import (
 // Three hundred large QR codes at once are drawn one after the other in little
 // memory; requests that would wait too long are refused.
 func TestManyDrawingsAtOnce(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("qrcode"))
 	f.get("/api/qrcode?text=warm&size=2000").want(t, http.StatusOK)
 	var calls sync.WaitGroup
 	var drawn, refused atomic.Int64

@@ -24,7 +24,7 @@ func messageOf(t *testing.T, a answer) string {
 }
 
 func TestErrorsAreInTheCallersLanguage(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("kd"))
 	const en, zh = "parameter id is missing; expected 6 to 40 letters and digits, for example id=YT0000000000001",
 		"缺少参数 id；应为 6 到 40 位字母和数字，例如 id=YT0000000000001"
 	for _, row := range []struct{ query, accept, message, language, vary string }{
@@ -57,7 +57,7 @@ func TestErrorsAreInTheCallersLanguage(t *testing.T) {
 
 // What is cached of a negative answer is one entry for all languages.
 func TestNegativeAnswersAreCachedOnceForAllLanguages(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("music"))
 	const path = "/api/music?mid=404404"
 	first, second, third := f.get(path, "Accept-Language", "en"), f.get(path, "Accept-Language", "zh"), f.get(path+"&lang=zh")
 	first.want(t, http.StatusNotFound, "no public playlist has the ID 404404")
@@ -75,7 +75,7 @@ func TestNegativeAnswersAreCachedOnceForAllLanguages(t *testing.T) {
 
 // An answer has no language: the choice is no part of its key, and it varies by none.
 func TestAnswersDoNotVaryByLanguage(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	first, second := f.get("/api/60s?lang=en", "Accept-Language", "en"), f.get("/api/60s?lang=zh", "Accept-Language", "zh")
 	first.want(t, http.StatusOK)
 	second.header(t, "Cache-Status", "sundry; hit")
@@ -86,7 +86,7 @@ func TestAnswersDoNotVaryByLanguage(t *testing.T) {
 
 // A picture in the place of an error is in both languages.
 func TestErrorPicturesAreInBothLanguages(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("qrcode"))
 	a := f.get("/api/qrcode?type=svg&size=9", "Accept", "image/*", "Accept-Language", "zh")
 	a.want(t, http.StatusBadRequest, "参数有误", "A parameter is not valid")
 	a.header(t, "Content-Language", "en, zh-CN")
@@ -114,7 +114,7 @@ func TestEveryFailureHasBothLanguages(t *testing.T) {
 	for name, f := range failures {
 		checkLanguages(t, name, f.message)
 	}
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	for name, of := range map[string]func(accept string) answer{
 		"method": func(accept string) answer {
 			return f.do(t.Context(), http.MethodPost, "/api/60s", "Accept-Language", accept)

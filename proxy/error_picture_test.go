@@ -118,7 +118,7 @@ func TestWhoGetsAPicture(t *testing.T) {
 	up := newFake(t, `{"v":"data:image/png;base64,AAAA"}`)
 	pictured := strings.NewReplacer("name: simple", "name: pictured", "  - {name: json, json: .}\n", "  - {name: image, picture: .v}\n  - {name: json, json: .}\n").
 		Replace(simple("ttl: 1ms, negative: 1m, pause: 1ms, pause_max: 1ms", up))
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, pause: 1ms, pause_max: 1ms", up), "pictured": pictured}, replayed)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1ms, pause: 1ms, pause_max: 1ms", up), "pictured": pictured}, replaying("avatar", "favicon", "ip", "qrcode"))
 	f.env.Replay = nil
 	f.load(nil)
 	up.status.Store(http.StatusServiceUnavailable)
@@ -186,7 +186,7 @@ func TestWhoGetsAPicture(t *testing.T) {
 
 // A client over its rate is refused before its parameters are read.
 func TestRefusalsInPictures(t *testing.T) {
-	f := newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 1} })
+	f := newFront(t, nil, replaying("qrcode"), func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 1} })
 	f.get("/api/qrcode?text=a").want(t, http.StatusOK)
 	for query, want := range map[string]string{"text=a": contentPNG, "type=svg": contentSVG, "type=text": contentText} {
 		a := f.get("/api/qrcode?" + query)

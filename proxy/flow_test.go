@@ -239,7 +239,7 @@ func TestShedding(t *testing.T) {
 }
 
 func TestCallerAddress(t *testing.T) {
-	f := newFront(t, nil, replayed, trusting("127.0.0.0/8", "10.0.0.0/8"))
+	f := newFront(t, nil, replaying("ip"), trusting("127.0.0.0/8", "10.0.0.0/8"))
 	rows := map[string]string{
 		"":                               "127.0.0.1",
 		"192.168.9.9":                    "192.168.9.9",
@@ -256,7 +256,7 @@ func TestCallerAddress(t *testing.T) {
 		a.header(t, "Cache-Control", "private")
 	}
 	f.get("/api/ip", "Forwarded", `for=1.2.3.4, for="[fd00::9]:80";proto=https`).want(t, http.StatusOK, `"ip":"fd00::9"`)
-	distrusting := newFront(t, nil, replayed)
+	distrusting := newFront(t, nil, replaying("ip"))
 	distrusting.get("/api/ip", "X-Forwarded-For", "192.168.9.9").want(t, http.StatusOK, `"ip":"127.0.0.1"`)
 }
 

@@ -68,11 +68,14 @@ type front struct {
 	over   map[string]catalog.Overrides
 }
 
-// allOff turns all built-in endpoints off, which saves the time to compile them.
-func allOff() map[string]catalog.Overrides {
+// allOff turns all built-in endpoints off but these, which saves the time to compile them.
+func allOff(but ...string) map[string]catalog.Overrides {
 	off := map[string]catalog.Overrides{}
 	for _, name := range catalog.BuiltinNames() {
 		off[name] = catalog.Overrides{Off: true}
+	}
+	for _, name := range but {
+		delete(off, name)
 	}
 	return off
 }
@@ -101,7 +104,9 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	}
 	env.StepCache = catalog.StepCache{Cache: cfg.Cache}
 	f := &front{env: env, dir: t.TempDir(), t: t}
-	if env.Replay == nil && len(files) > 0 {
+	if few, ok := env.Replay.(ofFew); ok {
+		f.over = allOff(few.names...)
+	} else if env.Replay == nil && len(files) > 0 {
 		f.over = allOff()
 	}
 	if f.server, err = New(cfg); err != nil {
@@ -120,10 +125,10 @@ func newFront(t testing.TB, files map[string]string, options ...option) *front {
 	return f
 }
 
-// withBuiltins adds the built-in endpoints.
-func (f *front) withBuiltins() *front {
+// withBuiltins adds built-in endpoints.
+func (f *front) withBuiltins(names ...string) *front {
 	f.t.Helper()
-	f.over = nil
+	f.over = allOff(names...)
 	f.load(nil)
 	return f
 }
@@ -225,12 +230,16 @@ sources:
 	return text
 }
 
-// exchanges are read and compiled once for all tests.
-var exchanges = sync.OnceValue(func() []*replay.Exchange {
-	cases, err := fixtures.BuiltinCases()
+// cases and exchanges are read and compiled once for all tests.
+var cases = sync.OnceValue(func() []*fixtures.Case {
+	all, err := fixtures.BuiltinCases()
 	if err != nil {
 		panic(err)
 	}
+	return all
+})
+
+var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	env, err := envtest.Bare()
 	if err != nil {
 		panic(err)
@@ -240,7 +249,7 @@ var exchanges = sync.OnceValue(func() []*replay.Exchange {
 	if err != nil {
 		panic(err)
 	}
-	ready, err := fixtures.Exchanges(c, cases)
+	ready, err := fixtures.Exchanges(c, cases())
 	if err != nil {
 		panic(err)
 	}
@@ -251,6 +260,20 @@ func replayed(_ *Config, env *upstreams.Environment) {
 	network := replay.New(nil)
 	network.Set(exchanges())
 	env.Replay = network
+}
+
+// replaying is replayed with these built-in endpoints alone: all of them take most of a test's time to compile.
+func replaying(names ...string) option {
+	return func(c *Config, env *upstreams.Environment) {
+		replayed(c, env)
+		env.Replay = ofFew{env.Replay, names}
+	}
+}
+
+// ofFew is a network for the built-in endpoints of these names.
+type ofFew struct {
+	upstreams.Network
+	names []string
 }
 
 func trusting(ranges ...string) option {

@@ -15,7 +15,7 @@ import (
 // a cache in front may give it to everybody. It names the server as the settings say, else
 // relative to itself.
 func TestNothingPublicRepeatsTheHost(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed, withRecorded(t), trusting("127.0.0.1/32")))
+	f := withTools(newFront(t, nil, replayed, withExchanges, trusting("127.0.0.1/32")))
 	ask := func(method, path, host string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(method, path, strings.NewReader(listMessage))
 		req.RemoteAddr, req.Host = "127.0.0.1:1234", host

@@ -14,7 +14,7 @@ import (
 // the catalog is loaded again: each gets the answer to its own query, with its own
 // id, at its own address.
 func TestAnswersBelongToTheirRequests(t *testing.T) {
-	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"))
+	w := newTwoWays(t, nil, replaying("ip"), trusting("127.0.0.0/8"))
 	plain := dial(t, w.plain)
 	request := func(target, id, address string) string {
 		return "GET " + target + " HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: " + id + "\r\nX-Forwarded-For: " + address + "\r\n\r\n"

@@ -234,7 +234,7 @@ func TestLaneAnswersWithPicturesOfAPool(t *testing.T) {
 
 // TestLaneRefusesAsNetHTTPDoes: mistakes, pages, probes, other paths and methods.
 func TestLaneRefusesAsNetHTTPDoes(t *testing.T) {
-	w := newTwoWays(t, nil, replayed)
+	w := newTwoWays(t, nil, replaying("60s", "ip", "kd", "lishi", "music", "qrcode", "wpcat"))
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	for _, target := range []string{
 		"/", "/healthz", "/readyz", "/docs", "/api/", "/api/60s/", "/api/60s", "/api/60s?type=text", "/api/60s/other", "/api/nope", "/api/60S",
@@ -281,7 +281,7 @@ func (w *twoWays) counted(t testing.TB, name string) map[string]float64 {
 
 // TestLaneIsCountedAsNetHTTPIs: the same requests move the same counters by the same.
 func TestLaneIsCountedAsNetHTTPIs(t *testing.T) {
-	w := newTwoWays(t, nil, replayed)
+	w := newTwoWays(t, nil, replaying("60s", "yiyan"))
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
 	requests := []string{"/api/60s", "/api/60s?type=text", "/api/yiyan", "/api/60s?callback=f", "/api/60s?type=nope", "/api/nope"}
 	for _, target := range requests {
@@ -324,7 +324,7 @@ func TestLaneIsCountedAsNetHTTPIs(t *testing.T) {
 // TestLaneIsLimitedAsNetHTTPIs: a client uses up its burst in the lane as it would
 // without, and no request counts twice.
 func TestLaneIsLimitedAsNetHTTPIs(t *testing.T) {
-	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+	w := newTwoWays(t, nil, replaying("60s"), trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
 		c.Limits = Limits{Rate: 0.01, Burst: 12}
 	})
 	lane, plain := dial(t, w.lane), dial(t, w.plain)
@@ -348,7 +348,7 @@ func TestLaneIsLimitedAsNetHTTPIs(t *testing.T) {
 // TestLaneLeavesHitsToBeLogged: of hits, the same sample is logged.
 func TestLaneLeavesHitsToBeLogged(t *testing.T) {
 	log := &lines{}
-	w := newTwoWays(t, nil, replayed, func(c *Config, _ *upstreams.Environment) {
+	w := newTwoWays(t, nil, replaying("60s"), func(c *Config, _ *upstreams.Environment) {
 		c.HitSample, c.Log = 10, slog.New(slog.NewTextHandler(log, nil))
 	})
 	lane := dial(t, w.lane)
@@ -371,7 +371,7 @@ func TestLaneLeavesHitsToBeLogged(t *testing.T) {
 // hits of others are logged.
 func TestRefusalsAreNotHitsToBeLogged(t *testing.T) {
 	log := &lines{}
-	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+	w := newTwoWays(t, nil, replaying("60s"), trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
 		c.HitSample, c.Log, c.Limits = 10, slog.New(slog.NewTextHandler(log, nil)), Limits{Rate: 0.01, Burst: 3}
 	})
 	lane := dial(t, w.lane)
@@ -420,7 +420,7 @@ func TestAnAnswerThatBecomesNegativeIsLeftToNetHTTP(t *testing.T) {
 
 // TestDrainingLanePassesAll: net/http tells clients to close.
 func TestDrainingLanePassesAll(t *testing.T) {
-	w := newTwoWays(t, nil, replayed)
+	w := newTwoWays(t, nil, replaying("60s"))
 	request := "GET /api/60s HTTP/1.1\r\nHost: a.example\r\n\r\n"
 	lane := dial(t, w.lane)
 	for range 4 {
@@ -436,7 +436,7 @@ func TestDrainingLanePassesAll(t *testing.T) {
 
 // TestLaneRefusesLoops: a request that this service sent itself is not answered.
 func TestLaneRefusesLoops(t *testing.T) {
-	w := newTwoWays(t, nil, replayed)
+	w := newTwoWays(t, nil, replaying("60s"))
 	mark := loop.NewMark("me", nil, "")
 	if err := w.server.Reload(w.server.Catalog(), Settings{Mark: mark}); err != nil {
 		t.Fatal(err)
@@ -458,7 +458,7 @@ func TestAnswerInTheLaneAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("with the race detector, pools forget on purpose")
 	}
-	w := newTwoWays(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+	w := newTwoWays(t, nil, replaying("60s", "dailynews", "ip", "yiyan"), trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
 		c.Limits = Limits{Rate: 1e9}
 		c.HitSample = 1 << 40
 	})

@@ -22,7 +22,7 @@ import (
 // TestRefusalsOfMessagesInBothLanguages: what is refused is told in the language of the request, whoever
 // refuses it. Codes stay the contract.
 func TestRefusalsOfMessagesInBothLanguages(t *testing.T) {
-	f := newFront(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 6} })
+	f := newFront(t, nil, replaying("ip"), trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) { c.Limits = Limits{Rate: 0.001, Burst: 6} })
 	withTools(f, "https://agent.example.org")
 	for name, row := range map[string]struct {
 		body, en, zh string
@@ -61,7 +61,7 @@ func TestRefusalsOfMessagesInBothLanguages(t *testing.T) {
 // TestLanguageOfCallsIsThatOfTheMessage: what the endpoint refuses is in the language
 // that the address of the service has.
 func TestLanguageOfCallsIsThatOfTheMessage(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed))
+	f := withTools(newFront(t, nil, replaying("ip")))
 	f.postTo("/mcp?lang=zh", callMessage("ip", `{"ip":"nope"}`), "Accept-Language", "en").want(t, 200, "参数 ip 有误")
 	f.postTo("/mcp?lang=en", callMessage("ip", `{"ip":"nope"}`), "Accept-Language", "zh").want(t, 200, "parameter ip:")
 }
@@ -75,7 +75,7 @@ func callMessage(tool, arguments string) string {
 // labels, and one each.
 func TestRefusedMessagesAreCounted(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	f := withTools(newFront(t, nil, replayed, trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
+	f := withTools(newFront(t, nil, replaying("ip"), trusting("127.0.0.0/8"), func(c *Config, _ *upstreams.Environment) {
 		c.Registerer, c.Limits = reg, Limits{Rate: 0.001, Burst: 2}
 	}))
 	client := 0
@@ -133,11 +133,11 @@ func total(counted map[string]float64) (sum float64) {
 
 // TestAgentsAreToldTheVersion of the program.
 func TestAgentsAreToldTheVersion(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.Version = "1.2.3-test" }))
+	f := withTools(newFront(t, nil, replaying("ip"), func(c *Config, _ *upstreams.Environment) { c.Version = "1.2.3-test" }))
 	if info := agent(f).InitializeResult().ServerInfo; info.Version != "1.2.3-test" || info.Name != "sundry" {
 		t.Errorf("%+v", info)
 	}
-	if info := agent(withTools(newFront(t, nil, replayed))).InitializeResult().ServerInfo; info.Version == "" {
+	if info := agent(withTools(newFront(t, nil, replaying("ip")))).InitializeResult().ServerInfo; info.Version == "" {
 		t.Error("the protocol wants a version")
 	}
 }

@@ -17,8 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sundry/upstreams"
-	"sundry/upstreams/catalog"
-	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -31,17 +29,6 @@ func withTools(f *front, origins ...string) *front {
 		f.t.Fatal(err)
 	}
 	return f
-}
-
-// withRecorded shows the recorded exchanges in pages and schemas.
-func withRecorded(t testing.TB) option {
-	return func(c *Config, _ *upstreams.Environment) {
-		cases, err := fixtures.BuiltinCases()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Recorded = func(*catalog.Catalog) []*fixtures.Case { return cases }
-	}
 }
 
 // agent is connected to a front as agents are.
@@ -97,7 +84,7 @@ func textOf(t *testing.T, r *mcp.CallToolResult) string {
 
 // TestToolsOfAgents: every endpoint is a tool, whose schemas are sound.
 func TestToolsOfAgents(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed, withRecorded(t)))
+	f := withTools(newFront(t, nil, replayed, withExchanges))
 	listed, err := agent(f).ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +116,7 @@ func TestToolsOfAgents(t *testing.T) {
 // TestCallsOfAgents: each kind of answer arrives as what it is, and is that of other
 // callers.
 func TestCallsOfAgents(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed, withRecorded(t)))
+	f := withTools(newFront(t, nil, replayed, withExchanges))
 	s := agent(f)
 
 	digest := call(t, s, "60s", nil)
@@ -157,7 +144,7 @@ func TestCallsOfAgents(t *testing.T) {
 
 // TestErrorsOfAgents: mistakes are results that say what is wrong.
 func TestErrorsOfAgents(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed))
+	f := withTools(newFront(t, nil, replaying("avatar", "dwzrec", "kd", "wpcat")))
 	s := agent(f)
 	for name, row := range map[string]struct {
 		tool      string
@@ -259,7 +246,7 @@ const listMessage = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 
 // TestMessagesAsTheyAre: what does not come from a well-behaved client.
 func TestMessagesAsTheyAre(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed, func(c *Config, _ *upstreams.Environment) { c.BasePath = "/tools" }), "https://agent.example.org")
+	f := withTools(newFront(t, nil, replaying("60s"), func(c *Config, _ *upstreams.Environment) { c.BasePath = "/tools" }), "https://agent.example.org")
 	listed := f.post(listMessage)
 	listed.want(t, 200, `"name":"60s"`)
 	listed.header(t, "Cache-Control", "no-store")
@@ -287,7 +274,7 @@ func TestMessagesAsTheyAre(t *testing.T) {
 
 // TestAgentsAreOfferedNothingByDefault: the path is like any that does not exist.
 func TestAgentsAreOfferedNothingByDefault(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s"))
 	f.get("/mcp").want(t, 404, `"type":"not_found"`)
 	a, b := f.post(listMessage), f.do(t.Context(), http.MethodPost, "/nothing")
 	if a.StatusCode != b.StatusCode || strings.Contains(a.body, "60s") {
@@ -364,7 +351,7 @@ func TestAnswersForAgentsAreBounded(t *testing.T) {
 
 // TestMessagesAtOnceAreBounded: who finds no place is told to come back.
 func TestMessagesAtOnceAreBounded(t *testing.T) {
-	f := withTools(newFront(t, nil, replayed))
+	f := withTools(newFront(t, nil, replaying("ip")))
 	if !f.server.messages.TryAcquire(maxMessages) {
 		t.Fatal("a place is taken")
 	}

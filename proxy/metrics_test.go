@@ -74,7 +74,7 @@ func TestMetricsOfEndpointsAndExemplars(t *testing.T) {
 func TestRemovedEndpointLeavesTheGauges(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	f := newFront(t, map[string]string{"late": fmt.Sprintf(lateCatalog, "http://127.0.0.1:1/")},
-		func(c *Config, _ *upstreams.Environment) { c.Registerer = reg }).withBuiltins()
+		func(c *Config, _ *upstreams.Environment) { c.Registerer = reg }).withBuiltins("60s", "ip")
 	const series = `sundry_endpoint_ttl_seconds{endpoint="late"}`
 	if !strings.Contains(scrape(t, reg), series) {
 		t.Error("the endpoint has no TTL")

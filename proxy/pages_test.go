@@ -28,7 +28,7 @@ func TestEveryAnswerHasAnID(t *testing.T) {
 // TestPagesForBrowsers: the pages come as HTML that may load nothing of elsewhere, in the
 // language that the visitor prefers.
 func TestPagesForBrowsers(t *testing.T) {
-	f := newFront(t, nil, replayed, withExchanges)
+	f := newFront(t, nil, replaying("60s", "ip"), withExchanges)
 	for path, titles := range map[string][2]string{
 		"/":        {"<title>Sundry</title>", "<title>Sundry</title>"},
 		"/docs":    {"<title>Docs · Sundry</title>", "<title>文档 · Sundry</title>"},
@@ -52,7 +52,7 @@ func TestPagesForBrowsers(t *testing.T) {
 
 // A language that is asked for is remembered, in an answer that no shared cache keeps.
 func TestPagesRememberTheLanguage(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s", "ip"))
 	a := f.get("/docs?lang=en", "Cookie", "lang=zh")
 	a.want(t, http.StatusOK, `<html lang="en">`)
 	a.header(t, "Set-Cookie", "lang=en; Path=/; Max-Age=31536000; SameSite=Lax")
@@ -73,7 +73,7 @@ var assetLink = regexp.MustCompile(`(?:href|src)="(/assets/[^"]+)"`)
 
 // What pages load is there, may be kept for good, and is what it says it is.
 func TestAssetsOfPages(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("60s", "ip"))
 	links := assetLink.FindAllStringSubmatch(f.get("/").body, -1)
 	if len(links) < 3 {
 		t.Fatalf("the page loads %q", links)

@@ -46,7 +46,7 @@ func even(t *testing.T, what string, counts map[string]int, n int) {
 
 // TestRandomIsEven picks from every pool in replay.
 func TestRandomIsEven(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("music", "sjbz", "sjsp", "yiyan"))
 	for path, n := range map[string]int{
 		"yiyan?type=text": 218, "music?type=url": 2, "music?type=text": 2, "sjsp": 2,
 		"sjbz?format=json&lx=dongman": 9, "sjbz?format=json&method=mobile&lx=dongman": 5,
@@ -66,7 +66,7 @@ func TestRandomIsEven(t *testing.T) {
 
 // TestEmptyCategoryIsAnyCategory: absent, empty and suiji mean all three.
 func TestEmptyCategoryIsAnyCategory(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("sjbz"))
 	for _, query := range []string{"", "&lx=", "&lx=suiji"} {
 		counts := map[string]int{}
 		for range 150 {
@@ -88,7 +88,7 @@ func field(t *testing.T, a answer, name string) string {
 }
 
 func TestAdaptiveWallpaperFitsTheDevice(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("sjbz"))
 	for _, r := range []struct{ want, agent, hint string }{
 		{"mobile", phone, ""}, {"pc", desktop, ""}, {"pc", "", ""}, {"mobile", desktop, "?1"}, {"pc", phone, "?0"},
 	} {
@@ -108,7 +108,7 @@ func TestAdaptiveWallpaperFitsTheDevice(t *testing.T) {
 // TestWallpaperIsThePictureItself: the picture is served and cached, and a link
 // without one is skipped.
 func TestWallpaperIsThePictureItself(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("sjbz"))
 	for query, wide := range map[string]bool{"lx=dongman": true, "method=mobile&lx=dongman": false} {
 		hits := 0
 		for range 60 {
@@ -135,7 +135,7 @@ func TestWallpaperIsThePictureItself(t *testing.T) {
 }
 
 func TestOperatorMayRedirectInstead(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("sjbz"))
 	no := false
 	f.over = map[string]catalog.Overrides{"sjbz": {Through: &no}}
 	f.load(nil)
@@ -202,7 +202,7 @@ func TestADeadPictureHost(t *testing.T) {
 const onePixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 func TestSongParameters(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("music"))
 	for query, want := range map[string]string{
 		"": "3778678", "sort=新歌榜": "3779629", "sort=%E6%96%B0%E6%AD%8C%E6%A6%9C": "3779629", "mid=42": "42", "id=41": "41",
 		"sort=飙升榜&mid=42": "42", "sort=飙升榜&mid=42&id=41": "41", "mid=42&id=": "42", "sort=视频榜": "2250011882", "sort=电音榜": "1978921795", "sort=热歌榜": "3778678", "sort=": "3778678",
@@ -228,7 +228,7 @@ func TestSongParameters(t *testing.T) {
 
 // TestRawUTF8: a query in plain UTF-8 bytes, as shell scripts send it.
 func TestRawUTF8(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("music", "sjsp"))
 	for path, want := range map[string]string{"/api/sjsp/index.php?msg=风景": "风景", "/api/music?sort=飙升榜": "19723756"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(f.URL, "http://"))
 		if err != nil {
@@ -258,7 +258,7 @@ func TestRawUTF8(t *testing.T) {
 // TestStaleUseEndsWhenTheLinksExpire: stale-while-revalidate and stale-if-error end
 // before a signed link does.
 func TestStaleUseEndsWhenTheLinksExpire(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("vidparse"))
 	control := f.get("/api/vidparse?url=https%3A%2F%2Fv.kuaishou.com%2FAbCd12").Header.Get("Cache-Control")
 	var fresh, grace, stale int
 	if _, err := fmt.Sscanf(control, "public, max-age=%d, stale-while-revalidate=%d, stale-if-error=%d", &fresh, &grace, &stale); err != nil {

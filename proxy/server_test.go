@@ -14,7 +14,7 @@ import (
 // end of a request than we do, what follows on the connection may be the rest of it
 // (RFC 9112, 6.1 and 9.3).
 func TestAmbiguousFramingClosesTheConnection(t *testing.T) {
-	f := newFront(t, nil, replayed)
+	f := newFront(t, nil, replaying("ip", "sfz"))
 	const chunks = "0\r\n\r\n"
 	for name, r := range map[string]struct {
 		request string

@@ -39,7 +39,7 @@ func (f *front) publicStatus() (s publicStatus) {
 // it; and the public is not told why.
 func TestAFailingSourceShowsInTheStatus(t *testing.T) {
 	up := newFake(t, `{"v":"one"}`)
-	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", up)}).withBuiltins()
+	f := newFront(t, map[string]string{"simple": simple("ttl: 1m", up)}).withBuiltins("60s", "ip")
 	if got := f.publicStatus().Endpoints["simple"]; got.State != "unknown" || got.Day != nil || len(got.Bars["works"]) != 48 {
 		t.Errorf("nobody has asked: %+v", got)
 	}
@@ -59,10 +59,10 @@ func TestAFailingSourceShowsInTheStatus(t *testing.T) {
 		t.Errorf("%d bars show the failure", len(failed))
 	}
 	english := f.get("/status?lang=en")
-	english.want(t, http.StatusOK, "1 of 21 endpoints has trouble", `<li data-live id="at-simple">`, `<path class="failing"`)
+	english.want(t, http.StatusOK, "1 of 3 endpoints has trouble", `<li data-live id="at-simple">`, `<path class="failing"`)
 	english.header(t, "Cache-Control", "no-store")
 	chinese := f.get("/status/")
-	chinese.want(t, http.StatusOK, "21 个接口中有 1 个异常")
+	chinese.want(t, http.StatusOK, "3 个接口中有 1 个异常")
 	chinese.header(t, "Cache-Control", "public, max-age=15")
 	chinese.header(t, "Vary", "Accept-Language")
 	chinese.header(t, "Content-Security-Policy", "default-src 'none'")
