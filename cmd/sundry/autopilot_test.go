@@ -204,7 +204,7 @@ func TestAutopilotIsRefused(t *testing.T) {
 			t.Errorf("%s: %v %s", settings, err, errs)
 		}
 	}
-	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {ip: {autopilot: {min: 1h, max: 48h}}}\n")
+	file := write(t, t.TempDir(), "sundry.yaml", onlyWith("ip", "{autopilot: {min: 1h, max: 48h}}"))
 	if _, errs, err := call(t, nil, "check", "--config", file); err != nil {
 		t.Errorf("%v %s", err, errs)
 	}
@@ -213,7 +213,7 @@ func TestAutopilotIsRefused(t *testing.T) {
 // TestAutopilotIsTurnedOnByAReload, of a running instance.
 func TestAutopilotIsTurnedOnByAReload(t *testing.T) {
 	t.Parallel()
-	file := write(t, t.TempDir(), "sundry.yaml", "endpoints: {}\n")
+	file := write(t, t.TempDir(), "sundry.yaml", only("ip"))
 	p := serve(t, "--replay", "--config", file)
 	pilot := func(endpoint string) map[string]any {
 		doc, _ := p.mustAsk(http.MethodGet, "endpoints/"+endpoint+"/advice", "")["autopilot"].(map[string]any)
@@ -222,7 +222,7 @@ func TestAutopilotIsTurnedOnByAReload(t *testing.T) {
 	if doc := pilot("ip"); doc["on"] != false {
 		t.Errorf("%v", doc)
 	}
-	if err := os.WriteFile(file, []byte("endpoints: {ip: {autopilot: {min: 1h, max: 48h}}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(onlyWith("ip", "{autopilot: {min: 1h, max: 48h}}")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if done := fmt.Sprint(p.mustAsk(http.MethodPost, "reload", "")["changed"]); !strings.Contains(done, "ip: autopilot from 1h0m0s to 48h0m0s, was off") {

@@ -126,6 +126,7 @@ func TestRedisMistakeHidesTheAddress(t *testing.T) {
 
 func TestMistakesInVariablesAndFlags(t *testing.T) {
 	t.Parallel()
+	few := onlyIn(t)["SUNDRY_CONFIG"]
 	for variable, want := range map[string]string{
 		"SUNDRY_LIMITS_IN_FLIGHT=-1":                  `SUNDRY_LIMITS_IN_FLIGHT: limits.in_flight: "-1": expected a whole number`,
 		"SUNDRY_MEMORY=x":                             `SUNDRY_MEMORY: cache.memory: "x": expected 8MiB to 1024GiB`,
@@ -135,14 +136,14 @@ func TestMistakesInVariablesAndFlags(t *testing.T) {
 		"SUNDRY_ENDPOINTS={ip: {cache: {ttl: soon}}}": `SUNDRY_ENDPOINTS:1: ip.cache.ttl: duration "soon"`,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
-		if _, errs, err := call(t, map[string]string{name: value}, "check"); err == nil || !strings.Contains(errs, want) {
+		if _, errs, err := call(t, map[string]string{name: value, "SUNDRY_CONFIG": few}, "check"); err == nil || !strings.Contains(errs, want) {
 			t.Errorf("%s: %v\n%s", variable, err, errs)
 		}
 	}
 	if _, _, err := call(t, nil, "serve", "--log-level", "loud"); err == nil || err.Error() != `--log-level: log_level: "loud": expected debug, info, warn or error, such as info` {
 		t.Error(err)
 	}
-	_, errs, err := call(t, map[string]string{"SUNDRY_MEMORY": "64MiB", "SUNDRY_CACHE_MEMORY": "64MiB"}, "check")
+	_, errs, err := call(t, map[string]string{"SUNDRY_MEMORY": "64MiB", "SUNDRY_CACHE_MEMORY": "64MiB", "SUNDRY_CONFIG": few}, "check")
 	if err == nil || !strings.Contains(errs, "SUNDRY_CACHE_MEMORY and SUNDRY_MEMORY are both set: expected only one") {
 		t.Errorf("%v %s", err, errs)
 	}
@@ -190,12 +191,13 @@ func TestUnknownFaultsAreMistakes(t *testing.T) {
 
 func TestTryRefusesParametersThatThereAreNot(t *testing.T) {
 	t.Parallel()
+	few := onlyIn(t, "60s", "ip")
 	for arg, want := range map[string]string{"ipp=8.8.8.8": `unknown parameter "ipp" of ip; did you mean ip?`, "colour=red": `unknown parameter "colour" of ip; expected one of`} {
-		if _, _, err := call(t, nil, "try", "--replay", "ip", arg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := call(t, few, "try", "--replay", "ip", arg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", arg, err)
 		}
 	}
-	if _, _, err := call(t, nil, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {
+	if _, _, err := call(t, few, "try", "--replay", "60z"); err == nil || !strings.Contains(err.Error(), "did you mean 60s?") {
 		t.Error(err)
 	}
 }
@@ -222,7 +224,8 @@ func TestUsualFile(t *testing.T) {
 // TestCheckNamesPicturesThatAreNotKept, and only where the memory is too small.
 func TestCheckNamesPicturesThatAreNotKept(t *testing.T) {
 	t.Parallel()
-	out, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": "32MiB"}, "check")
+	few := onlyIn(t, "sjbz")["SUNDRY_CONFIG"]
+	out, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": "32MiB", "SUNDRY_CONFIG": few}, "check")
 	if err != nil || !strings.HasPrefix(out, "ok: ") || !strings.Contains(errs, "warning: sjbz: source ") || !strings.Contains(errs, "6144 KiB (max_kib)") {
 		t.Errorf("%s %s %v", out, errs, err)
 	}
@@ -231,7 +234,7 @@ func TestCheckNamesPicturesThatAreNotKept(t *testing.T) {
 		t.Fatalf("no advice: %s", errs)
 	}
 	for _, memory := range []string{want[1], ""} {
-		if _, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": memory}, "check"); err != nil || strings.Contains(errs, "sjbz") {
+		if _, errs, err := call(t, map[string]string{"SUNDRY_CACHE_MEMORY": memory, "SUNDRY_CONFIG": few}, "check"); err != nil || strings.Contains(errs, "sjbz") {
 			t.Errorf("with %s: %s %v", memory, errs, err)
 		}
 	}

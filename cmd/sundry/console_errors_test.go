@@ -131,7 +131,7 @@ func TestErrorsOfTheAdminAPIAreInBothLanguages(t *testing.T) {
 func TestAReloadThatFailsSaysSoInBothLanguages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := serve(t, "--replay", "--catalog", dir)
+	p := serveWith(t, onlyIn(t), "--replay", "--catalog", dir)
 	if err := os.WriteFile(filepath.Join(dir, "own.yaml"), []byte("nonsense: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

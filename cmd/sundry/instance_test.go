@@ -72,6 +72,11 @@ func only(names ...string) string {
 	return lines
 }
 
+// onlyWith is only, with settings of the endpoint.
+func onlyWith(name, settings string) string {
+	return strings.Replace(only(name), "\n", "\n  "+name+": "+settings+"\n", 1)
+}
+
 // onlyIn is a variable that names a configuration with these endpoints of the program alone.
 func onlyIn(t testing.TB, names ...string) map[string]string {
 	t.Helper()

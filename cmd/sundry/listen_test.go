@@ -43,11 +43,12 @@ func TestListenersWaitForNoHeader(t *testing.T) {
 // listeners.
 func TestAnAddressThatIsTaken(t *testing.T) {
 	t.Parallel()
-	taken := serve(t, "--replay")
+	few := onlyIn(t, "ip")
+	taken := serveWith(t, few, "--replay")
 	for flag, url := range map[string]string{"--listen": taken.public, "--admin": taken.admin} {
 		address := strings.TrimPrefix(url, "http://")
 		args := []string{"serve", "--replay", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", flag, address}
-		_, _, err := call(t, nil, args...)
+		_, _, err := call(t, few, args...)
 		if err == nil || !strings.Contains(err.Error(), "another process listens there; choose another address, for example "+flag+" 127.0.0.1:") || strings.HasSuffix(err.Error(), address) {
 			t.Errorf("%s: %v", flag, err)
 		}

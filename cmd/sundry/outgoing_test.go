@@ -22,7 +22,7 @@ func TestOutgoingSettingsAreReloaded(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	dead := "http://somebody:geheim-31415@" + gone.Listener.Addr().String()
-	const cold = "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n"
+	cold := "cache: {warm: false}\nlimits: {rate: 0, queue_delay: 0s}\n" + only("ip")
 	file := write(t, t.TempDir(), "sundry.yaml", cold)
 	p := serve(t, "--config", file, "--catalog", catalogDir(t, &upstream{Server: up}, "ttl: 1h"))
 	for i, row := range []struct {

@@ -51,6 +51,7 @@ func wantMemoryHit(t testing.TB, h http.Header) {
 func TestARestartKeepsWhatWasKnown(t *testing.T) {
 	t.Parallel()
 	env := keptIn(filepath.Join(t.TempDir(), "snapshot"))
+	env["SUNDRY_CONFIG"] = onlyIn(t, "avatar", "ip", "wpcat")["SUNDRY_CONFIG"]
 	calls := []string{ipCall, "/api/wpcat?n=3", "/api/avatar?uid=10001"}
 	first := serveWith(t, env, "--replay")
 	bodies := map[string]string{}

@@ -23,9 +23,9 @@ func TestCheckSaysWhichVariablesAreSet(t *testing.T) {
 // TestSourcesLeftOutAreLoggedOnce: when an instance starts, and not at each reload.
 func TestSourcesLeftOutAreLoggedOnce(t *testing.T) {
 	t.Parallel()
-	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n")
+	file := write(t, t.TempDir(), "sundry.yaml", "cache: {warm: false}\n"+only("kd"))
 	p := serve(t, "--config", file)
-	p.reloaded(t, file, "cache: {warm: false}\nlog_level: warn\n")
+	p.reloaded(t, file, "cache: {warm: false}\nlog_level: warn\n"+only("kd"))
 	log := p.stderr.String()
 	if n := strings.Count(log, "left out"); n != 1 || !strings.Contains(log, "kd/kdniao (SUNDRY_KDNIAO_ID), ") {
 		t.Errorf("logged %d times:\n%s", n, log)
@@ -50,9 +50,10 @@ sources:
     options: {cookie: SUNDRY_OWN_COOKIE}
     http: {url: "{base}/hot", headers: {Cookie: "{cookie}"}}
 `)
+	few := onlyIn(t)["SUNDRY_CONFIG"]
 	const mistake = "own.yaml:12: SUNDRY_OWN_URL: expected an http or https address without a user, a password and a query"
 	for value, want := range map[string]string{"https://own.example.org/a/": "", "": "", "own.example.org": mistake, "https://u:geheim@own.example.org": mistake} {
-		out, errs, err := call(t, map[string]string{"SUNDRY_OWN_URL": value}, "check", "--catalog", dir)
+		out, errs, err := call(t, map[string]string{"SUNDRY_OWN_URL": value, "SUNDRY_CONFIG": few}, "check", "--catalog", dir)
 		if (err == nil) != (want == "") || !strings.Contains(errs, want) || strings.Contains(out+errs, "geheim") {
 			t.Errorf("%s: %v\n%s\n%s", value, err, out, errs)
 		}
@@ -60,7 +61,7 @@ sources:
 			t.Errorf("%s: no warning of variables that nothing describes: %s", value, errs)
 		}
 	}
-	if _, errs, err := call(t, map[string]string{"SUNDRY_OWN_ULR": "x"}, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "SUNDRY_OWN_ULR: unknown variable; did you mean SUNDRY_OWN_URL?") {
+	if _, errs, err := call(t, map[string]string{"SUNDRY_OWN_ULR": "x", "SUNDRY_CONFIG": few}, "check", "--catalog", dir); err == nil || !strings.Contains(errs, "SUNDRY_OWN_ULR: unknown variable; did you mean SUNDRY_OWN_URL?") {
 		t.Errorf("%v %s", err, errs)
 	}
 }
