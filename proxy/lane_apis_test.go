@@ -11,6 +11,7 @@ import (
 
 	"sundry/cache/web"
 	"sundry/upstreams"
+	"sundry/upstreams/lib/longtest"
 )
 
 // varied is an API whose responses differ in all that a head may have.
@@ -51,6 +52,7 @@ func varied(w http.ResponseWriter, r *http.Request) {
 
 // TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.
 func TestLaneAnswersForAPIsAsNetHTTPDoes(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	for name, trusted := range map[string]string{"behind a proxy": "127.0.0.0/8", "alone": "192.0.2.0/24"} {
 		t.Run(name, func(t *testing.T) { lanesAgreeOnAPIs(t, trusted) })
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sundry/upstreams/lib/longtest"
 )
 
 var date = regexp.MustCompile(`(?m)^Date: .*\r\n`)
@@ -88,6 +90,7 @@ func TestDifference(t *testing.T) {
 // TestPipelinesMakeNoDifference: requests of all kinds, several on a connection, cut
 // anywhere.
 func TestPipelinesMakeNoDifference(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	w := openTwins(t)
 	all := corpus()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"sundry/upstreams/lib/longtest"
 	"sundry/upstreams/lib/waittest"
 )
 
@@ -419,6 +420,7 @@ func TestNetHTTPReadsAsTheLaneExpects(t *testing.T) {
 
 // TestPieces: requests that arrive in two pieces, cut anywhere.
 func TestPieces(t *testing.T) {
+	longtest.NotShort(t, "it takes seconds")
 	w := openTwins(t)
 	for _, text := range []string{
 		hit + last, get("/miss?a") + last, "POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n" + last,
