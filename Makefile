@@ -1,5 +1,5 @@
 # The same commands as in CI, by short names.
-.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures release lighthouse ci
+.PHONY: build run check doctor test race chaos soak cache-tests fuzz bench bench-diff lint fmt golden pictures image release lighthouse ci
 
 build:
 	go build -trimpath -o bin/sundry ./cmd/sundry
@@ -69,9 +69,12 @@ bench:
 	go test -run xxx -bench . -benchmem ./cache ./cache/entry ./upstreams ./upstreams/lib/qrcode ./upstreams/lib/ipcard ./upstreams/lib/idcard ./proxy
 
 # Compares with the numbers of the last commit on main: make bench-diff
+# In a worktree of its own: yours stays as it is.
+BENCHED = go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./cache/entry ./upstreams ./proxy
 bench-diff: bin/benchstat
-	go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./cache/entry ./upstreams ./proxy > bin/new.txt
-	git stash -q && go test -run xxx -bench 'Hit|Handler|Key|Decode|Map' -count 6 ./cache ./cache/entry ./upstreams ./proxy > bin/old.txt; git stash pop -q
+	$(BENCHED) > bin/new.txt
+	git worktree remove --force bin/main 2>/dev/null; git worktree add -q --detach --force bin/main main
+	cd bin/main && $(BENCHED) > ../old.txt; code=$$?; cd ../..; git worktree remove --force bin/main; exit $$code
 	bin/benchstat bin/old.txt bin/new.txt
 
 lint: bin/golangci-lint
@@ -93,6 +96,12 @@ golden:
 # The pictures of the README, of a run in replay, with Chromium.
 pictures:
 	go test ./cmd/sundry -run TestPictures -pictures "$(CURDIR)/deploy/pictures"
+
+# The image of deploy/Dockerfile, labelled with what it is made of.
+image:
+	docker build -f deploy/Dockerfile -t sundry --build-arg VERSION="$$(git describe --tags --match 'v[0-9]*' --dirty=+dirty | sed s/^v//)" \
+		--build-arg REVISION="$$(git rev-parse HEAD)" --build-arg CREATED="$$(git log -1 --format=%cI)" \
+		--build-arg SOURCE="$$(git config --get remote.origin.url)" .
 
 # Binaries, images and checksums in bin/release, stamped with the version of the git
 # tag (or VERSION=0.1.0). No container engine; the same bytes each time. The first time, Go

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"os"
 	"strings"
 )
 
-// address is a page of a running service, with its name in both languages.
+// address is a page of a running service, or a command, with its name in both languages.
 type address struct {
 	en, zh, url string
 }
@@ -43,9 +45,46 @@ func browserURL(a net.Addr) string {
 // or read by a program they are part of a line.
 func (s *server) announce(all []address) {
 	w := s.process
-	if s.config.LogFormat == "text" && w.isTerminal(w.stderr) {
-		_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
+	if s.config.LogFormat != "text" || !w.isTerminal(w.stderr) {
+		return
 	}
+	all = append(all, address{"Try", "试试", s.firstCall(strings.TrimSuffix(all[0].url, "/"))})
+	if s.isFirst() {
+		all = append(all, address{"Doctor", "体检", w.called() + " doctor"})
+	}
+	_, _ = fmt.Fprint(w.stderr, banner(all, w.paletteOf(w.stderr), s.cmd.Replay, chinese(w.getenv)))
+}
+
+// firstCall is a command that works at once: a call of ip, which has an answer for everything, or of the first endpoint.
+func (s *server) firstCall(home string) string {
+	set := s.front.Catalog()
+	e, ok := set.Get("ip")
+	switch {
+	case s.cmd.To != "" || !ok && len(set.Endpoints) == 0:
+		return "curl -i " + home + "/"
+	case !ok:
+		e = set.Endpoints[0]
+	}
+	query := url.Values{}
+	for _, p := range e.Params {
+		if p.Required || p.Caller {
+			query.Set(p.Name, p.Example)
+		}
+	}
+	if name, value := e.AskFor("text"); name != "" {
+		query.Set(name, value)
+	}
+	return "curl '" + home + "/api/" + e.Name + "?" + query.Encode() + "'"
+}
+
+// isFirst reports whether nothing here tells of an earlier start with a network: then the doctor is suggested.
+func (s *server) isFirst() bool {
+	for _, file := range []string{s.config.State, s.config.Cache.Snapshot} {
+		if _, err := os.Stat(file); file != "" && err == nil {
+			return false
+		}
+	}
+	return !s.cmd.Replay && s.cmd.To == ""
 }
 
 // banner is the text for the terminal.

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"sundry/upstreams/fixtures"
 	"sundry/upstreams/lib/longtest"
+	"sundry/upstreams/lib/waittest"
 )
 
 func TestAddressesForABrowser(t *testing.T) {
@@ -68,19 +70,22 @@ func TestBannerSpeaksTheLanguageOfTheTerminal(t *testing.T) {
 func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
 	longtest.NotShort(t, "it takes seconds")
 	t.Parallel()
-	few := onlyIn(t)["SUNDRY_CONFIG"]
+	few := onlyIn(t, "ip")["SUNDRY_CONFIG"]
 	for _, c := range []struct {
 		format   string
 		terminal bool
 		banner   bool
 	}{{"text", true, true}, {"text", false, false}, {"json", true, false}} {
 		var out bytes.Buffer
-		w := &process{getenv: noEnv, stdout: &out, terminal: func(io.Writer) bool { return c.terminal }}
+		w := &process{getenv: uncoloured, stdout: &out, terminal: func(io.Writer) bool { return c.terminal }}
 		p := launch(t, w, "--replay", "--log-format", c.format, "--config", few)
 		p.end()
 		log := p.stderr.String()
 		if got := strings.Contains(log, "\n  Docs     "); got != c.banner {
 			t.Errorf("%+v: banner %v:\n%s", c, got, log)
+		}
+		if got := strings.Contains(log, "\n  Try      curl '"+p.public+"/api/ip?ip=8.8.8.8&type=text'\n"); got != c.banner || strings.Contains(log, "doctor") {
+			t.Errorf("%+v: a call %v, and no doctor in replay:\n%s", c, got, log)
 		}
 		if out.Len() > 0 {
 			t.Errorf("%+v: printed %s", c, &out)
@@ -96,6 +101,24 @@ func TestServeAnnouncesItselfOnATerminal(t *testing.T) {
 				t.Errorf("not a line of the log: %s", line)
 			}
 		}
+	}
+}
+
+func uncoloured(name string) (string, bool) { return map[string]string{"NO_COLOR": "1"}[name], name == "NO_COLOR" }
+
+// TestTheFirstStartSuggestsTheDoctor with a network, and a later one does not.
+func TestTheFirstStartSuggestsTheDoctor(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state")
+	config := write(t, t.TempDir(), "few.yaml", "cache: {warm: false}\nstate: "+state+"\n"+only("qrcode"))
+	for _, first := range []bool{true, false} {
+		p := launch(t, &process{getenv: uncoloured, terminal: func(io.Writer) bool { return true }}, "--config", config)
+		waittest.Until(t, "the banner", func() bool { return strings.Contains(p.stderr.String(), "Ctrl-C") })
+		if log := p.stderr.String(); strings.Contains(log, "  Doctor   sundry doctor\n") != first || !strings.Contains(log, "/api/qrcode?text=") {
+			t.Errorf("first %v:\n%s", first, log)
+		}
+		p.end()
+		write(t, filepath.Dir(state), "state", "{}")
 	}
 }
 

@@ -3,6 +3,7 @@ package validate
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -95,9 +96,45 @@ func TestDockerfileFinalStage(t *testing.T) {
 	for _, l := range last[*instructions.LabelCommand](t, final).Labels {
 		labels[l.Key] = true
 	}
-	if !labels["org.opencontainers.image.title"] || !labels["org.opencontainers.image.licenses"] {
-		t.Errorf("labels %v", labels)
+	for _, name := range []string{"title", "licenses", "version", "revision", "created", "source"} {
+		if !labels["org.opencontainers.image."+name] {
+			t.Errorf("no label %s in %v", name, labels)
+		}
 	}
+}
+
+// TestDockerfileTellsItsVersion: that of a tag, where no file that is there differs from it.
+func TestDockerfileTellsItsVersion(t *testing.T) {
+	script := ""
+	for _, c := range dockerfile(t)[0].Commands {
+		if run, ok := c.(*instructions.RunCommand); ok && strings.Contains(strings.Join(run.CmdLine, " "), "go build") {
+			script = "go() { echo \"$@\"; }; " + strings.Join(run.CmdLine, " ")
+		}
+	}
+	dir := t.TempDir()
+	sh := func(script string) string {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "sh", "-euc", script)
+		c.Dir, c.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "TARGETOS=linux", "TARGETARCH=amd64")
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v %s", script, err, out)
+		}
+		return string(out)
+	}
+	build := func(want string) {
+		t.Helper()
+		if got := sh("VERSION= REVISION= CREATED=; " + script); !strings.Contains(got, want) {
+			t.Errorf("%s: no %s", got, want)
+		}
+	}
+	build("stampedVersion= -X main.stampedCommit= -X main.stampedDate=")
+	sh("git init -q; git config user.email a@example.org; git config user.name a; echo a > a.go; echo b > README.md; git add .; git commit -qm a; git tag v1.2.3; rm README.md")
+	build("stampedVersion=1.2.3 -X main.stampedCommit=" + strings.TrimSpace(sh("git rev-parse HEAD")))
+	sh("echo c > a.go")
+	build("stampedVersion=1.2.3+dirty ")
+	sh("git commit -qam c")
+	build("stampedVersion=devel ")
 }
 
 func TestDockerfileTakesCertificatesAndPinsItsBase(t *testing.T) {
