@@ -2,6 +2,7 @@ package validate
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +16,9 @@ import (
 const top = "../.."
 
 // project loads as `docker compose` does: schema, interpolation, consistency.
-func project(t *testing.T, file string) (*types.Project, error) {
+func project(t *testing.T, files ...string) (*types.Project, error) {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{file}, cli.WithWorkingDirectory(filepath.Dir(file)), cli.WithResolvedPaths(true))
+	options, err := cli.NewProjectOptions(files, cli.WithWorkingDirectory(filepath.Dir(files[0])), cli.WithResolvedPaths(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +32,25 @@ func compose(t *testing.T) *types.Project {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestDemo: it replays, and its callers reach it and nothing else is theirs.
+func TestDemo(t *testing.T) {
+	p, err := project(t, filepath.Join(top, "docker-compose.yml"), filepath.Join(top, "deploy/demo.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sundry, callers := p.Services["sundry"], p.Services["callers"]
+	if !slices.Equal(sundry.Command, []string{"serve", "--replay"}) || len(sundry.Ports) != 2 {
+		t.Errorf("%q %v", sundry.Command, sundry.Ports)
+	}
+	_, reaches := callers.Networks["outside"]
+	if _, shared := sundry.Networks["outside"]; !reaches || !shared || len(callers.Networks) != 1 || len(callers.Volumes) > 0 || !callers.ReadOnly || callers.Image != p.Services["redis"].Image {
+		t.Errorf("%+v", callers)
+	}
+	if out, err := exec.CommandContext(t.Context(), "sh", "-nc", callers.Command[0]).CombinedOutput(); err != nil {
+		t.Errorf("%v %s", err, out)
+	}
 }
 
 func TestComposeSchemaCatchesAMisspeltField(t *testing.T) {

@@ -17,7 +17,7 @@ type violation struct {
 
 // runAxe reports what is wrong in few words. Evaluated by the debugger, it needs no leave
 // of the page's Content-Security-Policy.
-const runAxe = `axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(v => ({
+const runAxe = `axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(found => found.violations.map(v => ({
 	rule: v.id, help: v.help, where: v.nodes.map(n => n.html.slice(0, 200) + " " + (n.any[0] ?? n.all[0] ?? n.none[0])?.message)
 })))`
 
