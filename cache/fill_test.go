@@ -91,8 +91,6 @@ func TestLoaderGetsHasCopy(t *testing.T) {
 func TestLastResortIsFreshBriefly(t *testing.T) {
 	p := usual()
 	p.TTL, p.Limits = time.Hour, map[string]time.Duration{"quick": 10 * time.Second}
-	longer := p
-	longer.LastResort = 5 * time.Minute
 	calendar, err := policy.ParseCalendar("06:00 UTC")
 	if err != nil {
 		t.Fatal(err)
@@ -104,10 +102,9 @@ func TestLastResortIsFreshBriefly(t *testing.T) {
 		source string
 		want   time.Duration
 	}{
-		"by default":           {p, "first", policy.DefaultLastResort},
-		"as the policy says":   {longer, "first", 5 * time.Minute},
-		"as its source limits": {longer, "quick", 10 * time.Second},
-		"with a timetable":     {daily, "first", policy.DefaultLastResort},
+		"by default":           {p, "first", policy.LastResort},
+		"as its source limits": {p, "quick", 10 * time.Second},
+		"with a timetable":     {daily, "first", policy.LastResort},
 	} {
 		m := entry.Meta{Created: created, Modified: created, Source: r.source, LastResort: true}
 		if state, left := r.policy.State(&m, created); state != policy.Fresh || left != r.want {

@@ -2,7 +2,6 @@
 package policy
 
 import (
-	"cmp"
 	"time"
 
 	"sundry/cache/entry"
@@ -50,9 +49,6 @@ type Policy struct {
 	StaleIfError time.Duration
 	// Negative is how long a negative answer is kept; 0: not at all.
 	Negative time.Duration
-	// LastResort bounds how long the answer of a last resort is fresh; 0 means
-	// DefaultLastResort. After that it is kept as any other answer.
-	LastResort time.Duration
 	// Limits shortens the TTL of answers by their source.
 	Limits map[string]time.Duration
 	// Jitter is the share of the TTL and of Poll, 0 to 0.5, by which entries expire
@@ -84,7 +80,9 @@ const (
 	DefaultPause       = time.Second
 	DefaultPauseMax    = 30 * time.Second
 	DefaultPoll        = 5 * time.Minute
-	DefaultLastResort  = time.Minute
+	// LastResort is how long the answer of a last resort is fresh at most. After that it is
+	// kept as any other answer.
+	LastResort = time.Minute
 	// calendarSpread keeps instances from refreshing at the same instant.
 	calendarSpread = 5 * time.Second
 )
@@ -184,8 +182,8 @@ func (p *Policy) ttlEnd(m *entry.Meta) time.Time {
 	if m.Fresh > 0 && (ttl == 0 || m.Fresh < ttl) {
 		ttl = m.Fresh
 	}
-	if limit := cmp.Or(p.LastResort, DefaultLastResort); m.LastResort && (ttl == 0 || limit < ttl) {
-		ttl = limit
+	if m.LastResort && (ttl == 0 || LastResort < ttl) {
+		ttl = LastResort
 	}
 	if ttl == 0 && p.Until != nil {
 		return time.Time{}

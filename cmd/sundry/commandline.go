@@ -122,16 +122,15 @@ func (l *commandLine) values(v *kong.Value, last string) []candidate {
 		return commands(l.node.Parent)
 	case "endpoints":
 		return l.endpoints()
-	case "callable": // endpoints and APIs
-		return append(l.endpoints(), l.apis()...)
+	case "callable":
+		return l.callable()
 	case "addresses":
-		return prefixed("/api/", append(l.endpoints(), l.apis()...))
+		return prefixed("/api/", l.callable())
 	case "subjects": // of the doctor: those or, of a single endpoint, parameters
-		callable := append(l.endpoints(), l.apis()...)
 		if len(l.args) == 1 {
-			return append(callable, l.parameters(last)...)
+			return append(l.callable(), l.parameters(last)...)
 		}
-		return callable
+		return l.callable()
 	case "parameters":
 		return l.parameters(last)
 	case "":
@@ -156,31 +155,29 @@ func prefixed(prefix string, candidates []candidate) []candidate {
 	return candidates
 }
 
-// endpoints are those of the catalog; nil where it cannot be loaded.
-func (l *commandLine) endpoints() []candidate {
-	set := l.load()
-	if set == nil {
-		return nil
-	}
-	var out []candidate
-	for _, e := range set.Endpoints {
-		if !slices.Contains(l.args, e.Name) {
+// endpoints are those of the catalog that are not there yet; nil where it cannot be loaded.
+func (l *commandLine) endpoints() (out []candidate) {
+	if set := l.load(); set != nil {
+		for _, e := range set.Endpoints {
 			out = append(out, candidate{e.Name, e.EN})
 		}
 	}
-	return out
+	return l.withoutArgs(out)
 }
 
-// apis are those of the catalog, as endpoints are.
-func (l *commandLine) apis() (out []candidate) {
+// callable are those and its APIs.
+func (l *commandLine) callable() []candidate {
+	out := l.endpoints()
 	if set := l.load(); set != nil {
 		for _, a := range set.APIs {
-			if !slices.Contains(l.args, a.Name) {
-				out = append(out, candidate{a.Name, a.EN})
-			}
+			out = append(out, candidate{a.Name, a.EN})
 		}
 	}
-	return out
+	return l.withoutArgs(out)
+}
+
+func (l *commandLine) withoutArgs(of []candidate) []candidate {
+	return slices.DeleteFunc(of, func(c candidate) bool { return slices.Contains(l.args, c.word) })
 }
 
 // parameters are those of the first argument's endpoint, or the values of the one

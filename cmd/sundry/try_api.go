@@ -45,7 +45,6 @@ type attempt struct {
 	url    string
 	fields []string // as they were sent
 	err    error
-	took   time.Duration
 }
 
 // seenAnswer is what a caller of an API gets. Of the body it has the beginning.
@@ -125,11 +124,11 @@ func (c *apiCall) observed() func(host string) func(err error, took time.Duratio
 	return func(string) func(error, time.Duration) {
 		base := c.api.Targets[next].URL.String()
 		next++
-		return func(err error, took time.Duration) {
+		return func(err error, _ time.Duration) {
 			path := (&through.Handler{Settings: proxy.SettingsOf(c.api)}).PathOf(c.request)
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.ended = append(c.ended, attempt{strings.TrimSuffix(base, "/") + path, c.fields, err, took})
+			c.ended = append(c.ended, attempt{strings.TrimSuffix(base, "/") + path, c.fields, err})
 			c.fields = nil
 		}
 	}
