@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,6 +56,7 @@ type Journal struct {
 // sourceRecords are the last attempts of a source, and how many answers it gave in each of the last minutes.
 type sourceRecords struct {
 	recent  ring
+	failure Record // the last; the zero value: none
 	answers [answerMinutes]struct {
 		minute int64 // since 1970
 		n      int
@@ -131,6 +133,9 @@ func (j *Journal) add(n Record) {
 	of.recent.add(n, recentPerSource)
 	// The first call that an open breaker rejects says so; the others would
 	// drive out what opened it.
+	if n.Failed() && (n.Result != Rejected.String() || of.failure.ID == 0) {
+		of.failure = n
+	}
 	if n.Failed() && (n.Result != Rejected.String() || !again) {
 		j.failed.add(n, recentFailures)
 	}
@@ -171,11 +176,31 @@ func (j *Journal) Answers(endpoint, source string, now time.Time) (n int) {
 	return n
 }
 
-// Failures lists the last attempts that failed, oldest first.
+// LastFailure is the last attempt of a source that failed: what opened a breaker, not what that rejects since then. False:
+// none has.
+func (j *Journal) LastFailure(endpoint, source string) (Record, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	of := j.bySource[sourceID{endpoint, source}]
+	if of == nil || of.failure.ID == 0 {
+		return Record{}, false
+	}
+	return of.failure, true
+}
+
+// Failures lists the last attempts that failed, and the last of each source that has failed before them, oldest first.
 func (j *Journal) Failures() []Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.failed.all()
+	latest := j.failed.all()
+	var before []Record
+	for _, of := range j.bySource {
+		if of.failure.ID != 0 && of.failure.ID < latest[0].ID {
+			before = append(before, of.failure)
+		}
+	}
+	slices.SortFunc(before, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
+	return append(before, latest...)
 }
 
 // record is an attempt on its way into the journal.

@@ -62,6 +62,26 @@ func TestJournalCountsTheAnswersOfAnHour(t *testing.T) {
 	}
 }
 
+// TestJournalKeepsTheLastFailureOfEachSource: others' failures do not drive it out, nor what a breaker rejects.
+func TestJournalKeepsTheLastFailureOfEachSource(t *testing.T) {
+	var j Journal
+	j.add(Record{Endpoint: "a", Source: "rare", Result: Timeout.String(), Err: "slow"})
+	j.add(Record{Endpoint: "a", Source: "none", Result: "success"})
+	for range 2 * recentFailures {
+		j.add(Record{Endpoint: "a", Source: "rare", Result: Rejected.String(), Err: "circuit breaker is open"})
+		j.add(Record{Endpoint: "b", Source: "often", Result: Malformed.String()})
+	}
+	if f, ok := j.LastFailure("a", "rare"); !ok || f.Err != "slow" {
+		t.Errorf("%+v", f)
+	}
+	if _, ok := j.LastFailure("a", "none"); ok {
+		t.Error("a source that answers has failed")
+	}
+	if failed := j.Failures(); len(failed) != recentFailures+1 || failed[0].Err != "slow" {
+		t.Errorf("%d failures, first %+v", len(failed), failed[0])
+	}
+}
+
 func TestJournalSaysThingsOnce(t *testing.T) {
 	for want, err := range map[string]error{
 		"status 503: no JSON":  &Error{Kind: Unavailable, Source: "s", Status: 503, Err: errors.New("no JSON")},

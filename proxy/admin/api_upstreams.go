@@ -119,9 +119,9 @@ func (a *api) addAttempts(v *sourceView) {
 	v.Recent, v.Answers = []attemptView{}, a.Env.Journal.Answers(v.Endpoint, v.Source, time.Now())
 	for _, attempt := range a.Env.Journal.Recent(v.Endpoint, v.Source) {
 		v.Recent = append(v.Recent, attemptView{attempt.At, attempt.Took.Milliseconds(), attempt.Result})
-		if attempt.Failed() && (attempt.Result != upstreams.Rejected.String() || v.LastErr == "") {
-			v.LastErr, v.LastKind, v.ErrAt = attempt.Err, attempt.Result, attempt.At
-		}
+	}
+	if failure, ok := a.Env.Journal.LastFailure(v.Endpoint, v.Source); ok {
+		v.LastErr, v.LastKind, v.ErrAt = failure.Err, failure.Result, failure.At
 	}
 }
 
