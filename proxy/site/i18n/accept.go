@@ -25,7 +25,7 @@ var (
 )
 
 // accepted chooses by the lines of Accept-Language. What common browsers send first
-// decides without more ado.
+// decides without more ado. Who reads neither language is more likely to know some English.
 func accepted(lines []string) Language {
 	if len(lines) == 0 || lines[0] == "" {
 		return Default
@@ -37,10 +37,14 @@ func accepted(lines []string) Language {
 	case "en", "en-US", "en-GB":
 		return English
 	}
-	for _, p := range preferences(lines) {
+	read := preferences(lines)
+	for _, p := range read {
 		if _, i, confidence := matcher.Match(p.tag); confidence > language.No {
 			return ofSupported(i)
 		}
+	}
+	if len(read) > 0 {
+		return English
 	}
 	return Default
 }
