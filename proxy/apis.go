@@ -22,6 +22,7 @@ type apiRoute struct {
 	origin  *through.Origin
 	metrics *endpointMetrics
 	prefix  string // of its paths; "" where Host names are the API's
+	load    *endpointLoad
 }
 
 // addAPIs adds the routes of a catalog's APIs to the generation that replaces another.
@@ -29,7 +30,11 @@ func (s *Server) addAPIs(next, before *generation) {
 	for _, a := range next.catalog.APIs {
 		rt := before.apis[a.Name]
 		if rt == nil || rt.API != a {
-			rt = s.newAPIRoute(a)
+			load := &endpointLoad{}
+			if rt != nil {
+				load = rt.load // requests that wait there are still counted
+			}
+			rt = s.newAPIRoute(a, load)
 		}
 		next.apis[a.Name] = rt
 		for _, name := range a.Hosts {
@@ -69,14 +74,15 @@ func SettingsOf(a *catalog.API) through.Settings {
 	}
 }
 
-func (s *Server) newAPIRoute(a *catalog.API) *apiRoute {
+func (s *Server) newAPIRoute(a *catalog.API, load *endpointLoad) *apiRoute {
 	origin := OriginOf(a, s.cfg.Dial, func(host string) func(error, time.Duration) { return s.cfg.Calls(a.Name, host) })
 	settings := SettingsOf(a)
 	settings.Caller, settings.Mark = s.callerOfAPI, func() string { return string(s.current.Load().settings.Mark) }
+	settings.Admit, settings.Leave = func(began time.Time) bool { return s.admission.enter(load, began) }, func() { s.admission.leave(load) }
 	if len(a.Hosts) == 0 && !a.Everywhere {
 		settings.Prefix = s.cfg.BasePath + "/api/" + a.Name
 	}
-	return &apiRoute{API: a, prefix: settings.Prefix, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
+	return &apiRoute{API: a, prefix: settings.Prefix, load: load, handler: through.New(settings, origin, s.cfg.Store, s.cfg.Log, s.cfg.Panics), origin: origin, metrics: s.metrics.api(a.Name)}
 }
 
 func (s *Server) callerOfAPI(r *http.Request) (addr netip.Addr, trusted bool) {
@@ -169,6 +175,9 @@ func (s *Server) accountAPI(r *http.Request, rt *apiRoute, res *through.Result, 
 	if isHit := outcome == outcomeHit || outcome == outcomeNotModified; isHit && s.hitCount.Add(1)%settings.HitSample != 0 {
 		return
 	}
+	if outcome == outcomeShed && !s.refusals[outcome].pick(start, settings.RefusalSample) {
+		return
+	}
 	level, ctx := slog.LevelInfo, context.Background()
 	if outcome == outcomeError {
 		level = slog.LevelWarn
@@ -196,6 +205,8 @@ func outcomeOfAPI(res *through.Result) outcome {
 	switch {
 	case errors.Is(res.Err, http.ErrAbortHandler):
 		return outcomeDisconnected
+	case errors.Is(res.Err, through.ErrShed):
+		return outcomeShed
 	case res.Err != nil:
 		return outcomeError
 	case c.Hit && c.Fwd != "":

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sundry/cache/web"
 	"sundry/upstreams"
 	"sundry/upstreams/lib/longtest"
+	"sundry/upstreams/lib/waittest"
 )
 
 // varied is an API whose responses differ in all that a head may have.
@@ -48,6 +50,34 @@ func varied(w http.ResponseWriter, r *http.Request) {
 	if status != http.StatusNoContent {
 		_, _ = fmt.Fprintf(w, "%s in %q", r.URL, r.Header["Accept-Encoding"])
 	}
+}
+
+// TestAnAPIThatHangs takes its share of the places, and no more: other endpoints are answered.
+func TestAnAPIThatHangs(t *testing.T) {
+	hang := make(chan struct{})
+	origin := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer origin.Close()
+	store, err := web.NewStore(web.StoreConfig{Memory: 16 << 20, Variants: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	up := newFake(t, `{"v":"x"}`)
+	f := newFront(t, map[string]string{"simple": simple("ttl: 0s", up), "api": "version: 1\nname: api\nproxy: {to: '" + origin.URL + "'}\n"}, func(c *Config, _ *upstreams.Environment) {
+		c.Limits, c.Store, c.Dial = Limits{InFlight: 4}, store, (&net.Dialer{}).DialContext
+		c.Calls = func(string, string) func(error, time.Duration) { return nil }
+	})
+	t.Cleanup(f.server.CloseIdle)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(hang)
+	for i := range 2 {
+		all.Go(func() { f.get(fmt.Sprint("/api/api/", i)).want(t, http.StatusOK) })
+	}
+	waittest.Until(t, "two to wait", func() bool { waiting, _ := f.server.admission.count(); return waiting == 2 })
+	f.get("/api/simple").want(t, http.StatusOK)
+	a := f.get("/api/api/0")
+	a.want(t, http.StatusServiceUnavailable, "too many requests")
+	a.header(t, "Retry-After", "10")
 }
 
 // TestLaneAnswersForAPIsAsNetHTTPDoes: below a path and by a Host name, with every field that matters.

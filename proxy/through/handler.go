@@ -29,6 +29,10 @@ type Settings struct {
 	Caller func(*http.Request) (addr netip.Addr, trusted bool)
 	// Mark is this service's in CDN-Loop (RFC 8586); nil or "": none.
 	Mark func() string
+	// Admit reports whether a request that came then may wait for the origin; each that may calls Leave once it does not any more.
+	// nil: all may.
+	Admit func(began time.Time) bool
+	Leave func()
 	// Most is the size in bytes of the largest body that is kept. Larger ones are shared while they arrive.
 	Most int64
 	// Idle is how long a body may stand still, of a request or of a response.
@@ -116,8 +120,9 @@ type call struct {
 	began time.Time
 	cut   bool // the answer has been cut off
 
-	interim     sync.Mutex // is held while a response before the final one is sent
-	interimOver bool       // no more of them are
+	waiting sync.Mutex // is held while a response before the final one is sent
+	waits   bool       // for the head of one, and takes a place
+	over    bool       // it does not any more
 }
 
 // ServeHTTP implements http.Handler.
@@ -133,6 +138,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, tell func(*Resul
 	c := &call{Handler: h, w: recorder{ResponseWriter: w}, r: r, q: web.NewRequest(r, &h.Rules), path: h.PathOf(r), began: h.now()}
 	c.key = h.Name + c.path
 	defer func() { tell(&c.w.Result) }()
+	defer c.endWait()
 	switch {
 	case r.Method == http.MethodTrace, r.Method == http.MethodConnect:
 		c.fail(http.StatusNotImplemented, errMethod)
@@ -269,6 +275,10 @@ func (c *call) fly(e *errand) {
 		c.alone(e) // what a validation brings is for that caller only
 		return
 	}
+	if !c.mayWait() {
+		c.shed(e)
+		return
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.r.Context()))
 	f, started := c.flights.join(c.flightKey(), c.began, c.purgedSince, cancel)
 	if started {
@@ -375,6 +385,32 @@ func (c *call) mayHave(a *answer) bool {
 // patience is how long callers wait for an origin where what is stored may be served in the place of an error.
 const patience = 3 * time.Second
 
+// ErrShed means that too many requests wait already.
+var ErrShed = errors.New("too many requests are waiting for the origin")
+
+// mayWait reports whether the request may wait for the origin.
+func (c *call) mayWait() bool {
+	c.waits = c.Admit != nil && c.Admit(c.began)
+	return c.waits || c.Admit == nil
+}
+
+// shed answers a request that may not with what is stored, or says so.
+func (c *call) shed(e *errand) {
+	a := e.failed(ErrShed)
+	c.respond(&a)
+}
+
+// endWait is called once the caller waits for no head any more: its place is free, and no interim response gets through.
+func (c *call) endWait() {
+	c.waiting.Lock()
+	defer c.waiting.Unlock()
+	c.over = true
+	if c.waits {
+		c.waits = false
+		c.Leave()
+	}
+}
+
 // hasPatience reports whether a caller gets what is stored where the origin takes too long.
 func (c *call) hasPatience(e *errand) bool {
 	return e.stored != nil && e.stored.Left(c.began) <= 0 && e.stored.Usable(false, c.began)
@@ -382,7 +418,7 @@ func (c *call) hasPatience(e *errand) bool {
 
 // wait waits for the head of a flight. It does not return if the caller leaves.
 func (c *call) wait(f *flight, e *errand) answer {
-	defer c.endInterim()
+	defer c.endWait()
 	var enough <-chan time.Time
 	if c.hasPatience(e) {
 		timer := time.NewTimer(f.began.Add(patience).Sub(c.began))
@@ -414,6 +450,10 @@ func (c *call) flightKey() flightKey {
 
 // alone asks the origin for this caller, because what a flight has brought was not for it.
 func (c *call) alone(e *errand) {
+	if !c.mayWait() {
+		c.shed(e)
+		return
+	}
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	f := &flight{cancel: cancel, began: c.now(), head: make(chan struct{}), readers: 1}

@@ -26,6 +26,10 @@ func (c *call) pass() {
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead {
 		status.Fwd = "request"
 	}
+	if !c.mayWait() {
+		c.failPass(&answer{err: ErrShed, status: status})
+		return
+	}
 	if c.r.ContentLength != 0 {
 		control := http.NewResponseController(&c.w)
 		_ = control.EnableFullDuplex() // an origin may answer while it reads; HTTP/2 always can
@@ -82,7 +86,7 @@ func (b movingBody) Read(p []byte) (int, error) {
 func (c *call) ask(ctx context.Context, method string, h http.Header, body bool) (*http.Response, *web.Response, error) {
 	requested := c.now()
 	resp, err := c.reach(ctx, method, h, body)
-	c.endInterim()
+	c.endWait()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,9 +114,9 @@ func traced(ctx context.Context, interim func(code int, h http.Header)) context.
 // sendInterim sends an interim response, whose fields are not those of the final one. It is called by another goroutine, and
 // does nothing once the caller is answered.
 func (c *call) sendInterim(code int, h http.Header) {
-	c.interim.Lock()
-	defer c.interim.Unlock()
-	if c.interimOver {
+	c.waiting.Lock()
+	defer c.waiting.Unlock()
+	if c.over {
 		return
 	}
 	own := c.w.Header()
@@ -121,13 +125,6 @@ func (c *call) sendInterim(code int, h http.Header) {
 	for name := range h {
 		delete(own, name)
 	}
-}
-
-// endInterim lets no more interim responses through.
-func (c *call) endInterim() {
-	c.interim.Lock()
-	defer c.interim.Unlock()
-	c.interimOver = true
 }
 
 // invalidate makes what is stored for the target unusable, and for the URIs of the same host that the answer names (RFC

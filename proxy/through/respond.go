@@ -218,19 +218,25 @@ func (c *call) sendTrailer(a *answer) {
 	}
 }
 
+var errNoAnswer = errors.New("the origin gave no answer")
+
 // failOrigin answers that the origin could not be asked.
 func (c *call) failOrigin(a *answer) {
 	status := http.StatusBadGateway
 	if isTimeout(a.err) || errors.Is(a.err, context.DeadlineExceeded) {
 		status = http.StatusGatewayTimeout
 	}
-	if errors.Is(a.err, host.ErrRejected) || errors.Is(a.err, host.ErrBusy) {
+	if errors.Is(a.err, host.ErrRejected) || errors.Is(a.err, host.ErrBusy) || errors.Is(a.err, ErrShed) {
 		status = http.StatusServiceUnavailable
 		c.w.Header()["Retry-After"] = []string{retryAfter}
 	}
 	c.w.Cache, c.w.Err = a.status, a.err
 	c.w.Header()["Cache-Status"] = []string{a.status.String()}
-	c.fail(status, fmt.Errorf("%s: the origin gave no answer", c.Name))
+	text := errNoAnswer
+	if errors.Is(a.err, ErrShed) {
+		text = ErrShed
+	}
+	c.fail(status, fmt.Errorf("%s: %w", c.Name, text))
 	c.log.Debug("origin failed", "api", c.Name, "error", a.err)
 }
 
